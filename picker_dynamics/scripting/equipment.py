@@ -25,6 +25,10 @@ if TYPE_CHECKING:  # what takes a while to load is loaded by who asks for it
     from picker_dynamics.execution.validator import MotionValidator
 
 
+MODELS = 8
+"""So many loads are remembered with their models."""
+
+
 @dataclass(frozen=True, eq=False)
 class Equipment:
     """An arm with servos, or one whose joints take efforts.
@@ -76,9 +80,20 @@ class Equipment:
         Raises:
             InputError: a load that can be none.
         """
-        from picker_dynamics.dynamics import lagrangian
+        load = (payload, *com)
+        if load not in self._models:
+            from picker_dynamics.dynamics import lagrangian
 
-        return lagrangian.analytic_model(self.description, self.armature, payload, com)
+            model = lagrangian.analytic_model(self.description, self.armature, payload, com)
+            if len(self._models) >= MODELS:
+                self._models.clear()
+            self._models[load] = model
+        return self._models[load]
+
+    @cached_property
+    def _models(self) -> dict[tuple[float, ...], DynamicsModel]:
+        """By what they carry; making one takes three hundred times as long as asking it."""
+        return {}
 
     def execution_limits(self, payload: float = 0.0) -> Limits:
         """What motions are held to, as the trajectory controller does by default: torque, tip speed, floor; how they end."""
