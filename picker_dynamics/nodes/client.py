@@ -234,9 +234,8 @@ class ArmClient(Node):
         self.wait(lambda: self.controller, ANSWER_S, NOBODY)
         for _ in range(MEANWHILE):  # a script does not listen all the time
             self.spin_once(0.0)
-        self.wait_at_most(TOLD_S, lambda: self.controller["phase"] not in MOVING)
-        if self.controller["phase"] in MOVING:
-            mover = self.controller.get("lease") or self.controller["phase"]
+        self.wait_at_most(TOLD_S, lambda: not self.controller.get("lease"))
+        if mover := self.controller.get("lease"):
             why = f"the arm is moved by another ({mover}): wait, or take it with --preempt or picker stop"
             raise GoalRefusedError(why, subject=mover)
 

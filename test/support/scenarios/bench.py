@@ -8,7 +8,6 @@ import time
 import uuid
 
 import numpy as np
-import rclpy
 import waiting
 from arm_fixtures import picker, servos
 from diagnostic_msgs.msg import DiagnosticArray
@@ -48,7 +47,7 @@ def until(client, condition, what: str) -> None:
     waiting.until(
         condition,
         lambda: f"hardware: {client.hardware}; controller: {client.controller}; {what}",
-        step=lambda: rclpy.spin_once(client, timeout_sec=0.05),
+        step=lambda: client.spin_once(0.05),
     )
 
 
