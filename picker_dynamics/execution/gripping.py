@@ -44,6 +44,11 @@ class GripperSettings:
     allow_stalling: bool = False
     torque: float | None = None
 
+    @classmethod
+    def of(cls, arm: ArmDescription, joint: int) -> GripperSettings:
+        """Those of a joint of whoever grips something of unknown size: where it stalls, it has."""
+        return cls(arm.joint_names[joint], min(cls.max_velocity, float(arm.velocity[joint])), allow_stalling=True)
+
 
 @dataclass(frozen=True)
 class GripperCommand:

@@ -61,6 +61,14 @@ class Equipment:
         return self.home if self.servos is None else read_only(self.servos.rest)
 
     @cached_property
+    def gripper(self) -> int | None:
+        """Index of the joint that grips, and opens upwards: the servo map names it, or it does not move the tool; None: none."""
+        arm, servos = self.description, () if self.servos is None else self.servos.servos
+        gripping = [j for j, servo in enumerate(servos) if servo.grip is not None]
+        moves_tool = {joint.name for joint in arm.path_to(arm.tool)}
+        return next(iter([*gripping, *(j for j, name in enumerate(arm.joint_names) if name not in moves_tool)]), None)
+
+    @cached_property
     def limits(self) -> TorqueLimits:
         """What the joints may give."""
         from picker_dynamics.execution.torque_limits import TorqueLimits
