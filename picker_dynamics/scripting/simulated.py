@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from picker_dynamics.execution import goal as goals
 from picker_dynamics.execution.events import Event, EventKind
 from picker_dynamics.execution.execution import Execution, Timing
 from picker_dynamics.execution.goal_tracking import ArmState, Outcome, Verdict
-from picker_dynamics.execution.gripping import TRACK, GripperCommand, GripperSettings, GripperTracker, goal_of
+from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, gripper_request
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.robot.model import Array
@@ -102,16 +102,15 @@ class SimulatedBody:
 
     def begin(self, target: Array, duration_s: float) -> SimulatedGoal:
         still = [0.0] * len(target)
-        return self._begun(goals.Goal(self.arm.description.joint_names, [duration_s], [target.tolist()], [still], [still]))
+        goal = goals.Goal(self.arm.description.joint_names, [duration_s], [target.tolist()], [still], [still])
+        return self._begun(partial(GoalRequest, lambda: goal))
 
     def follow(self, trajectory: Trajectory) -> SimulatedGoal:
-        return self._begun(goals.along(trajectory))
+        return self._begun(partial(GoalRequest, lambda: goals.along(trajectory)))
 
     def grip(self, joint: int, at: float) -> SimulatedGoal:
-        arm = self.arm.description
-        settings = GripperSettings.of(arm, joint)
-        asked = goal_of(GripperCommand((), (at,)), settings, arm, self.execution.position(joint, self.now_s))
-        return self._begun(asked, track=TRACK, tracker=lambda motion: GripperTracker(settings, joint, at, motion.start_s))
+        settings, command = GripperSettings.of(self.arm.description, joint), GripperCommand((), (at,))
+        return self._begun(lambda **how: gripper_request(command, settings, self.execution, lambda: self.now_s, **how))
 
     def tip_speed(self) -> None:
         return None
@@ -119,13 +118,13 @@ class SimulatedBody:
     def surrounded(self, known: Equipment) -> Equipment:
         return known
 
-    def _begun(self, asked: goals.Goal, **how: Any) -> SimulatedGoal:
+    def _begun(self, request: Callable[..., GoalRequest]) -> SimulatedGoal:
         goal = self._goal = SimulatedGoal(self, str(next(self._numbers)))
 
         def answer(verdict: Verdict) -> None:
             goal.verdict = verdict
 
-        self.execution.submit(GoalRequest(lambda: asked, identifier=goal.name, answer=answer, **how))
+        self.execution.submit(request(identifier=goal.name, answer=answer))
         while not goal.duration_s and goal.verdict is None:
             self.step()
         if goal.refusal is not None:
