@@ -29,7 +29,7 @@ from picker_dynamics.trajectory.trajectory import Trajectory
 from .body import Body, Goal, Sample
 from .equipment import Equipment, equipment, rigid_body
 from .move import Move
-from .pick import APPROACH_M, LIFT_M, MASS_KG
+from .pick import APPROACH_M, LIFT_M, MASS_KG, SETTLE_S
 from .plan import Plan, planned, rest_to_rest
 from .recorded import Recorded
 from .target import Asked, duration_s
@@ -316,6 +316,7 @@ class Arm:
         lift: float = LIFT_M,
         opened: float | None = None,
         closed: float | None = None,
+        settle: float = SETTLE_S,
         check: bool = False,
         progress: Callable[[Leg, float], None] = lambda _leg, _share: None,
     ) -> Replay:
@@ -325,7 +326,7 @@ class Arm:
         checked.
 
         Args:
-            pitch, mass, approach, lift, opened, closed: as of ``scripting.pick.Handling``.
+            pitch, mass, approach, lift, opened, closed, settle: as of ``scripting.pick.Handling``.
             check: only look whether it may be made from here, and at what cost.
             progress: called with each leg, again and again, and the share of it that is over.
 
@@ -336,7 +337,7 @@ class Arm:
         """
         from . import pick
 
-        how = pick.Handling(tip, pitch, mass, approach, lift, opened, closed)
+        how = pick.Handling(tip, pitch, mass, approach, lift, opened, closed, settle)
         held = self._within(self._held())
         return self._made(pick.pick(self._holds(), how, held, self.payload, self._tip_speed()), check, progress)
 
@@ -347,13 +348,14 @@ class Arm:
         pitch: float | None = None,
         lift: float = LIFT_M,
         opened: float | None = None,
+        settle: float = SETTLE_S,
         check: bool = False,
         progress: Callable[[Leg, float], None] = lambda _leg, _share: None,
     ) -> Replay:
         """Put down at ``tip`` what the arm carries: from above straight down, open, straight up without payload; as ``pick``."""
         from . import pick
 
-        how = pick.Handling(tip, pitch, lift=lift, opened=opened)
+        how = pick.Handling(tip, pitch, lift=lift, opened=opened, settle=settle)
         held = self._within(self._held())
         return self._made(pick.place(self._holds(), how, held, self.payload, self._tip_speed()), check, progress)
 

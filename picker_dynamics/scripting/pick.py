@@ -89,7 +89,7 @@ def pick(known: Equipment, how: Handling, held: Array, payload: float, tip_speed
     opened, closed = _jaws(known, how)
     chain, tip = ChainKinematics(known.description), np.asarray(how.tip, dtype=float)
 
-    def legs(way: _Way, target: Array, pitch: float | None) -> None:
+    def legs(way: Way, target: Array, pitch: float | None) -> None:
         before = tip - how.approach * chain.direction(target)
         way.to("approach", before, pitch, opened)
         way.straight("in", tip, pitch)
@@ -108,7 +108,7 @@ def place(known: Equipment, how: Handling, held: Array, payload: float, tip_spee
     tip = np.asarray(how.tip, dtype=float)
     above = tip + np.array([0.0, 0.0, how.lift or how.approach])
 
-    def legs(way: _Way, _target: Array, pitch: float | None) -> None:
+    def legs(way: Way, _target: Array, pitch: float | None) -> None:
         way.to("above", above, pitch)
         way.straight("in", tip, pitch)
         way.pause(how.settle)
@@ -141,7 +141,7 @@ def _found(
     what: str,
     known: Equipment,
     how: Handling,
-    legs: Callable[[_Way, Array, float | None], None],
+    legs: Callable[[Way, Array, float | None], None],
     held: Array,
     payload: float,
     tip_speed: float | None,
@@ -152,7 +152,7 @@ def _found(
     chooses = len(chain.columns) >= TASK
     own = float(chain.pitch(target)) if how.pitch is None else how.pitch
     for turn in PITCHES if chooses and how.pitch is None else (0.0,):
-        way = _Way(known, held, payload, tip_speed)
+        way = Way(known, held, payload, tip_speed)
         try:
             if turn:
                 target = tip_target(arm, how.tip, near=held, pitch_rad=own + turn)
@@ -167,14 +167,23 @@ def _found(
     raise why
 
 
-class _Way:
-    """Legs one after another, each from where the one before ends, with what is carried then.
+class Way:
+    """Legs one after another, each from where the one before ends, with what is carried then; a leg that may not be made raises
+    its refusal.
+
+    Args:
+        known: the arm.
+        held: (n,) where it begins [rad or m].
+        payload: with which it begins [kg].
+        tip_speed: that is allowed [m/s]; None: the default.
 
     Attributes:
+        legs: that may be made.
         name: of the leg that is looked at.
+        held: (n,) where they end.
     """
 
-    def __init__(self, known: Equipment, held: Array, payload: float, tip_speed: float | None):
+    def __init__(self, known: Equipment, held: Array, payload: float = 0.0, tip_speed: float | None = None):
         self.known, self.tip_speed, self.held = known, tip_speed, held
         self.validator = known.validator(payload, tip_speed)
         self.name, self.legs = "the target", list[Leg]()
@@ -206,6 +215,11 @@ class _Way:
             self.held, [Waypoint(tip.tolist(), pitch=pitch, straight=True)], self.validator, self.known.description
         )
         self._add(Pose(name), planned(self.validator, motion), motion)
+
+    def pose(self, name: str, target: Array) -> None:
+        """The joints' own way."""
+        self.name = name
+        self._add(Pose(name), self._direct(target))
 
     def grip(self, name: str, at: float) -> None:
         """The gripper's joint alone."""
