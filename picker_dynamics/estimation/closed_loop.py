@@ -175,6 +175,7 @@ class ClosedLoop:
             BoardFaultError: the board refused a frame or latched a fault.
         """
         trajectory, approach = (trajectory, None) if stands else self._ended(trajectory)
+        self.approaches.append(approach)
         self._sides.begins(approach)
         recording = self._record(trajectory, self.lead_s + trajectory.duration + hold_s)
         if approach is not None:
@@ -189,7 +190,6 @@ class ClosedLoop:
         asked = Validated(trajectory, motion=validator.sampled(trajectory))
         ending = Ending(asked, trajectory.duration, 0.0, np.arange(self.plant.n))
         ended, approach = ending.planned(self._sides.at(self._reference.end[None]), validator, self.plant.description)
-        self.approaches.append(approach)
         return ended.trajectory, approach
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,6 +13,7 @@ from picker_dynamics.estimation.closed_loop import SETTLE_S, ClosedLoop, Recordi
 from picker_dynamics.execution.approach import Approach
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.scripting.replay import Leg
 from picker_dynamics.scripting.taught import Payload
 from picker_dynamics.sim.plant import Plant
 
@@ -63,16 +65,19 @@ def _drive(scene: Scene, plant: Plant, arm: ArmDescription, servos: ServoMap, mo
     loop, motions = ClosedLoop(plant, model, servos, mode, ends=endings(arm, model, servos)), list[tuple]()
     loop.start(scene.home)
     recording, hold, tracking = loop.hold(SETTLE_S), [], []
-    for leg in (leg for legs in scene.picks for leg in legs):
-        if isinstance(leg.step, Payload):
-            loop.carry(leg.step.mass)
-        if not leg.moves:
-            continue
-        made = len(loop.approaches)
-        way = loop.run(leg.plan.motion.trajectory, stands=leg.path is not None)
-        motions.append((leg.name, loop.reference.duration, loop.approaches[-1] if len(loop.approaches) > made else None))
+    for leg, way in driven(loop, scene):
+        motions.append((leg.name, loop.reference.duration, loop.approaches[-1]))
         rest = loop.hold(SETTLE_S)
         tracking.append(way.tip_error)
         hold.append(rest.tip_error[-1])
         recording = recording.joined(way).joined(rest)
     return ModeResult(np.array(hold), float(np.sqrt(np.mean(np.concatenate(tracking) ** 2))), recording, arm.joint_names, motions)
+
+
+def driven(loop: ClosedLoop, scene: Scene) -> Iterator[tuple[Leg, Recording]]:
+    """Make the tour's motions, what is picked on the tool; each leg that moves, after it was made."""
+    for leg in (leg for legs in scene.picks for leg in legs):
+        if isinstance(leg.step, Payload):
+            loop.carry(leg.step.mass)
+        if leg.moves:
+            yield leg, loop.run(leg.plan.motion.trajectory, stands=leg.path is not None)
