@@ -177,6 +177,11 @@ class Arm:
         return np.array(self._pose if self._body is None else self._body.q)
 
     @property
+    def held(self) -> Array:
+        """(n,) where the joints should be now [rad or m]: the reference."""
+        return self._held()
+
+    @property
     def tip(self) -> Array:
         """(3,) where the tool is at ``q`` [m], base frame."""
         return self.tip_at(self.q)

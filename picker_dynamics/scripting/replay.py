@@ -157,6 +157,10 @@ def _play_one(arm: Arm, leg: Leg, progress: Callable[[Leg, float], None]) -> Non
         elif leg.path is None:
             move = arm.move(q=leg.plan.target, duration=leg.plan.duration, wait=False)
         else:
+            if (
+                np.abs(arm.held - leg.path.start).max() > STILL
+            ):  # commands paused meanwhile, and began anew where the arm was held
+                arm.move(q=leg.path.start)
             move = arm.follow(leg.path, wait=False)
         move.wait(lambda: progress(leg, move.progress))
 

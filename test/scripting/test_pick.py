@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import any_arms
 import numpy as np
 from arm_fixtures import picker
 from pytest import approx, mark, raises
@@ -11,6 +12,7 @@ from pytest import approx, mark, raises
 from picker_dynamics import Arm
 from picker_dynamics.errors import GoalRefusedError, InputError, LimitError, PickerError, UnreachableError
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
+from picker_dynamics.robot.kinematic_tree import sample_poses
 from picker_dynamics.robot.scene import scene_shape
 from picker_dynamics.robot.tip_target import tip_target
 from picker_dynamics.scripting.arm import Arm as ScriptArm
@@ -106,6 +108,21 @@ def test_an_arm_without_a_gripper_picks_nothing():
         arm.grip(0.1)
 
 
+@mark.parametrize("name", ["four_joint", "so101", "panda"])
+def test_an_arm_of_any_shape_that_has_a_gripper_picks_what_its_tip_reaches(name):
+    arm = Arm.offline(any_arms.urdf(name))
+    chain, home = ChainKinematics(arm.description), arm.q
+    poses = (home + 0.4 * (pose - home) for pose in sample_poses(arm.description, 5, 3))
+    targets = [tip for tip in map(chain.forward, poses) if tip[2] > 0.05]
+    assert len(targets) > 2
+    for target in targets:
+        found = arm.pick(target, mass=0.01)
+        moves = {leg.name: leg.plan.target for leg in found.legs}
+        assert off_mm(chain.forward(moves["in"]), target) < 0.1
+        into = target - chain.forward(moves["approach"])
+        assert np.linalg.norm(into) == approx(0.04, abs=1e-4) and into @ chain.direction(moves["in"]) > 0.98 * 0.04
+
+
 def with_scene(**shapes):
     made = {name: scene_shape(name, "box", *one, np.eye(3), "scene") for name, one in shapes.items()}
     return ScriptArm(replace(equipment(), scene=made))
@@ -149,3 +166,17 @@ def test_jaws_close_until_what_they_grip_stops_them_and_press_no_harder_than_the
         arm.pick(BERRY)
         assert arm.q[4] == approx(0.4, abs=0.01) and off_mm(arm.tip, BERRY + 0.03 * UP) < 4.0
         assert 0.0 < -machine.plant.torque[4] <= scissor.grip.torque + scissor.coulomb + 0.01
+
+
+def test_a_straight_leg_goes_on_where_commands_began_anew_a_little_off():
+    """As where a machine stood still for a moment: the reference begins again where the servos hold the arm."""
+    with Arm.simulated(real_time=False) as arm:
+        execution, shifts = arm._body.execution, []  # noqa: SLF001 (of which it is the pose that is held)
+
+        def tell(leg, share):
+            if leg.name == "payload 25 g" and not shifts:
+                shifts.append(arm.held + [0.0, 0.0, 0.0, 0.0, 0.02])
+                execution.start(shifts[0])
+
+        arm.pick(BERRY, closed=0.1, progress=tell)
+        assert shifts and arm.held[4] == approx(0.1)
