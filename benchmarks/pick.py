@@ -27,7 +27,7 @@ NEAR_M, STILL_RAD = 5e-3, 2e-3
 REACH_M, AZIMUTH, HEIGHT_M = (0.17, 0.26), (-0.35, 1.2), (0.10, 0.20)
 """Where berries hang that can be picked: distance from the base axis, azimuth [rad], and height."""
 
-MASS_KG, HEAVY_KG = (0.010, 0.025), (0.15, 0.5)
+MASS_KG, HEAVY_KG = (0.010, 0.025), (0.4, 2.0)
 TRAY = (0.12, -0.20, 0.12)
 UPRIGHT = np.eye(3)
 CRATE, SHELF = (0.05, 0.30, 0.05), (0.19, -0.17, 0.32)
