@@ -140,7 +140,6 @@ def test_by_hand_it_says_each_leg_or_why_not(client, board):
         if not any(sign in done.stderr for sign in STALLED):
             break
         client.spin(1.0)
-        at_home(client, board)
     assert done.returncode == 0, done.stderr
     assert "step 1: approach, " in done.stdout and "step 4: close, " in done.stdout and "picked in " in done.stdout
     assert client.payload() == pytest.approx(0.01) and client.reference()[4] == pytest.approx(np.radians(10.0))
