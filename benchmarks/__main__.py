@@ -26,7 +26,7 @@ BENCHMARKS = {  # name: arguments of run() in the quick form
     "guard": {"rounds": 2},
     "inverse_kinematics": {"targets": 30},
     "firmware": {"minutes": 0.2, "levels": 10},
-    "motion": {"count": 4, "collisions": {"motions": 5, "checks": 20}},
+    "motion": {"count": 4, "collisions": {"motions": 5, "checks": 20}, "picks": {"picked": 2, "refused": 5}},
     "loop": {"seconds": 4.0, "runs": 1, "others_hz": ()},
     "bringup": {"runs": 2},
     "drive": {"presses": 20},

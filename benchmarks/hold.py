@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from picker_dynamics.commands.demo.measure import driven
 from picker_dynamics.commands.demo.scene import load_scene
 from picker_dynamics.control.compensation import MODES
 from picker_dynamics.dynamics.rigid_body import RigidBody
@@ -116,18 +117,14 @@ class Study:
         loop = self.loop()
         loop.start(scene.home)
         loop.hold(SETTLE_S)
-        motions_s, carrying = 0.0, False
-        for stop in (stop for stops in scene.picks for stop in stops):
-            if stop.carrying != carrying:
-                carrying = stop.carrying
-                loop.carry(scene.payload_kg if carrying else 0.0)
-            checks = torque_validator(loop.compensator.model, self.servos)
-            loop.run(paths_between([loop.reference.end, stop.q], checks)[0], 1.0)
+        motions_s = 0.0
+        for _ in driven(loop, scene):
             motions_s += loop.reference.duration
-        added_s = sum(one.duration_s for one in loop.approaches)
-        made = sum(bool(one.joints) for one in loop.approaches)
+            loop.hold(1.0)
+        made = [one for one in loop.approaches if one is not None and one.joints]
+        added_s = sum(one.duration_s for one in made)
         longer = round(100.0 * added_s / (motions_s - added_s), 2)
-        return {"motions": len(loop.approaches), "approaches": made, "longer_percent": longer}
+        return {"motions": len(loop.approaches), "approaches": len(made), "longer_percent": longer}
 
     # -- what leaves the side of the friction in doubt -----------------------------------------------------
 

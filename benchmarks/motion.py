@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from benchmarks import collision
+from benchmarks import collision, pick
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import PickerError
 from picker_dynamics.estimation.closed_loop import SETTLE_S, ClosedLoop
@@ -168,12 +168,12 @@ def planning_ms(lines: Lines, count: int) -> dict:
     return {"p50": round(float(np.median(taken)), 1), "p95": round(float(np.quantile(taken, 0.95)), 1)}
 
 
-def run(count: int = 30, collisions: dict | None = None, tell=lambda _text: None) -> dict:
+def run(count: int = 30, collisions: dict | None = None, picks: dict | None = None, tell=lambda _text: None) -> dict:
     """All figures; JSON-able.
 
     Args:
         count: lines.
-        collisions: arguments of ``collision.run``.
+        collisions, picks: arguments of ``collision.run`` and ``pick.run``.
     """
     started = time.perf_counter()
     lines = Lines()
@@ -194,6 +194,7 @@ def run(count: int = 30, collisions: dict | None = None, tell=lambda _text: None
         },
         "planning_ms": planning_ms(lines, count),
         "collision": collision.run(**(collisions or {}), tell=tell),
+        "pick": pick.run(**(picks or {}), tell=tell),
         "seconds": round(time.perf_counter() - started, 1),
     }
 

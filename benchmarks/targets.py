@@ -44,6 +44,8 @@ TARGETS: tuple[tuple[str, str, float], ...] = (
     ("motion.collision.checked.refused_of_twice_the_margin_percent", "at most", 5.0),
     ("motion.collision.checked.accepted_below_the_margin", "at most", 0),
     ("motion.collision.made.with_contact", "at most", 0),
+    ("motion.pick.not_picked_within_5_mm", "at most", 0),
+    ("motion.pick.impossible_not_refused", "at most", 0),
     ("loop.200_hz.median_of_runs.latency_ms.p99", "at most", 2.5),
     ("loop.200_hz.median_of_runs.period.reference.jitter_p99_ms", "at most", 0.5),
     ("loop.200_hz.median_of_runs.cpu_percent.nodes", "at most", 40.0),

@@ -14,6 +14,7 @@ from .terminal import INTERRUPTED
 COMMANDS = {
     "up": ("up",),
     "arm_commands": ("move", "home", "park", "jog", "stop", "reset", "relax", "disable", "enable", "payload"),
+    "pick": ("pick", "place"),
     "drive": ("drive",),
     "teach": ("teach", "replay"),
     "status": ("status",),

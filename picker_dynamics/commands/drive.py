@@ -96,7 +96,7 @@ class Seat:
     def __init__(self, client, arm: Equipment, lines=keys.LINES):
         self.client, self.arm, self.description = client, arm, arm.description
         self.panel = keys.Panel(arm.description.n, lines)
-        self.tips, self.gripper = TipSteps(arm.description), gripper_of(arm)
+        self.tips, self.gripper = TipSteps(arm.description), arm.gripper
         self.kinematics = arm.model().forward_kinematics
         self.dropped, self.said = 0, ["h: which keys there are"]
         self.payload_kg: float | None = None
@@ -268,14 +268,6 @@ class Seat:
         step = f"{panel.step} mm, joint {names[panel.joint]} {panel.step} {'mm' if slides else 'deg'}"
         typed = "" if panel.line is None else f"   > {panel.line}_"
         return [*lines, f"{state}   step: tip {step}{typed}"]
-
-
-def gripper_of(arm: Equipment) -> int | None:
-    """Index of the joint that grips, and opens upwards: the servo map names it, or it does not move the tool; None: none."""
-    description, servos = arm.description, arm.servos
-    gripping = [j for j, servo in enumerate(servos.servos if servos is not None else ()) if servo.grip is not None]
-    moves_tool = {joint.name for joint in description.path_to(description.tool)}
-    return next(iter([*gripping, *(j for j, name in enumerate(description.joint_names) if name not in moves_tool)]), None)
 
 
 def shown_position(value: float, unit: str) -> str:

@@ -114,23 +114,29 @@ class TeachSeat(Seat):
 # -- replay ------------------------------------------------------------------------------------------------------------------
 
 
+class Shown:
+    """Tells a person each leg that begins, and of a long one what share is over; ``leg``: the one under way."""
+
+    def __init__(self) -> None:
+        self.leg, self._share = None, 0.0
+
+    def __call__(self, leg, share: float) -> None:
+        begins, self._share = self.leg is not leg or share < self._share, share
+        if begins:
+            self.leg = leg
+            print(f"step {leg.number}: {leg.name}{f', {leg.plan.duration:.1f} s' if leg.moves else ''}", flush=True)
+        elif leg.plan.duration > SHOWN_S and sys.stdout.isatty():
+            print(f"\r  {share:4.0%}{chr(13) if share < 1.0 else ''}", end="" if share < 1.0 else "\n", flush=True)
+
+
 def run_replay(options) -> int:
     """Check all of it, make it, tell how far it is; returns the exit code."""
     from picker_dynamics.nodes.client import ArmClient
     from picker_dynamics.scripting.arm import Arm
     from picker_dynamics.scripting.connected import ConnectedBody
-    from picker_dynamics.scripting.replay import Leg
 
     require_namespace(options.namespace)
-    under_way: list[Leg] = []
-
-    def tell(leg: Leg, share: float) -> None:
-        if not under_way or under_way[-1] is not leg or not share:
-            under_way[:] = [leg]
-            print(f"step {leg.number}: {leg.name}{f', {leg.plan.duration:.1f} s' if leg.moves else ''}", flush=True)
-        elif leg.plan.duration > SHOWN_S and sys.stdout.isatty():
-            print(f"\r  {share:4.0%}{chr(13) if share < 1.0 else ''}", end="" if share < 1.0 else "\n", flush=True)
-
+    tell = Shown()
     client = ArmClient((), options.namespace)
     with interruptible(), Arm(running(options, client), ConnectedBody(client)) as arm:
         client.wait_holding()
@@ -139,8 +145,8 @@ def run_replay(options) -> int:
                 options.name, loop=options.loop, speed=options.speed, first=options.first, check=options.check, progress=tell
             )
         except (KeyboardInterrupt, PickerError) as error:
-            if under_way:
-                last = under_way[-1]
+            if tell.leg is not None:
+                last = tell.leg
                 first = last.number if last.path is None else 1
                 print(f"stopped in step {last.number} ({last.name}); picker replay {options.name} --from {first} goes on")
             if isinstance(error, PickerError):

@@ -165,8 +165,8 @@ class ClosedLoop:
         self._send(Enable((1 << self.plant.n) - 1, self._pulses(setpoint)))
         self._listen()
 
-    def run(self, trajectory: Trajectory, hold_s: float = 0.0) -> Recording:
-        """Follow ``trajectory`` from now on, then hold its end for ``hold_s`` [s].
+    def run(self, trajectory: Trajectory, hold_s: float = 0.0, *, stands: bool = False) -> Recording:
+        """Follow ``trajectory`` from now on, then hold its end for ``hold_s`` [s]; ``stands``: it says itself how it ends.
 
         The reference is sampled ``lead_s`` ahead, so the motion begins that much later; the recording ends when
         the arm has been told to stand at the end for ``hold_s``.
@@ -174,7 +174,8 @@ class ClosedLoop:
         Raises:
             BoardFaultError: the board refused a frame or latched a fault.
         """
-        trajectory, approach = self._ended(trajectory)
+        trajectory, approach = (trajectory, None) if stands else self._ended(trajectory)
+        self.approaches.append(approach)
         self._sides.begins(approach)
         recording = self._record(trajectory, self.lead_s + trajectory.duration + hold_s)
         if approach is not None:
@@ -189,7 +190,6 @@ class ClosedLoop:
         asked = Validated(trajectory, motion=validator.sampled(trajectory))
         ending = Ending(asked, trajectory.duration, 0.0, np.arange(self.plant.n))
         ended, approach = ending.planned(self._sides.at(self._reference.end[None]), validator, self.plant.description)
-        self.approaches.append(approach)
         return ended.trajectory, approach
 
     @property

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +14,11 @@ from picker_dynamics.robot.units import told
 
 from .goal import Goal
 from .goal_tracking import STATELESS_S, Code, Error, Outcome, Verdict
-from .motion import Reference
+from .motion import Motion, Reference
+from .pending_goals import GoalRequest
+
+if TYPE_CHECKING:
+    from .execution import Execution
 
 TRACK = "gripper"
 
@@ -43,6 +48,11 @@ class GripperSettings:
     stall_timeout: float = 1.0
     allow_stalling: bool = False
     torque: float | None = None
+
+    @classmethod
+    def of(cls, arm: ArmDescription, joint: int) -> GripperSettings:
+        """Those of a joint of whoever grips something of unknown size: where it stalls, it has."""
+        return cls(arm.joint_names[joint], min(cls.max_velocity, float(arm.velocity[joint])), allow_stalling=True)
 
 
 @dataclass(frozen=True)
@@ -173,6 +183,22 @@ class GripperTracker:
         if self.settings.allow_stalling:
             return Verdict(Outcome.SUCCEEDED, Code.SUCCESSFUL, text)
         return Verdict.aborted(f"{text}, allowed {told(allowed, self.unit, gap)}")
+
+
+def gripper_request(
+    command: GripperCommand, settings: GripperSettings, execution: Execution, now: Callable[[], float], **fields: Any
+) -> GoalRequest:
+    """A gripper command as a goal of ``execution``; ``now``: its clock [s]; ``fields`` of ``GoalRequest``."""
+    arm = execution.description
+    joint = arm.joint_names.index(settings.joint)
+
+    def tracker(motion: Motion) -> GripperTracker:
+        return GripperTracker(settings, joint, float(command.position[0]), motion.start_s)
+
+    def make() -> Goal:
+        return goal_of(command, settings, arm, execution.position(joint, now()))
+
+    return GoalRequest(make, TRACK, tracker=tracker, **fields)
 
 
 def settings_problem(settings: GripperSettings, arm: ArmDescription) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.errors import InputError, PickerError, shown
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.model import Array, as_vector, checked_number
@@ -76,14 +76,18 @@ def motion_through(
     radii = [checked_number("blend", one.blend, "m", least=0.0) for one in waypoints[:-1]]
     kinematics, q0 = ChainKinematics(description), as_vector("start", start, description.n)
     lines = any(one.straight and one.pitch is None and one.direction is None for one in waypoints)
+    first: PickerError | None = None
     for held in (True, False) if lines else (False,):
         try:
             legs = _legs(q0, waypoints, description, kinematics, held)
             parts = [timed(path, validator, description, tip_acceleration) for path in joined(legs, radii, kinematics)]
-        except PickerError:
-            if not held:
-                raise
-            continue
+        except PickerError as error:
+            if held:
+                first = error
+                continue
+            if first is not None and str(first) != str(error):
+                error.args = (shown(f"{error}; and with the pitch that the hand has: {first}"),)
+            raise error from first
         made = _one_after_another([part.trajectory for part in parts], stands=waypoints[-1].straight)
         if len(parts) > 1:
             validator.validate(made)

@@ -151,7 +151,7 @@ class ArmClient(Node):
 
     def tip_speed(self) -> float:
         """What the controller allows the tool [m/s]."""
-        return float(self._get("trajectory_controller", ["tip_speed_limit"])[0].double_value)
+        return float(self.get_parameters("trajectory_controller", ["tip_speed_limit"])[0].double_value)
 
     def listen(self, duration_s: float) -> tuple[np.ndarray, np.ndarray | None]:
         """Positions (s, n) [rad or m] of the states of the next ``duration_s`` [s], and efforts (s, n), or None without any.
@@ -297,6 +297,12 @@ class ArmClient(Node):
         goal = along(trajectory)
         return self._goal([point(*row) for row in zip(goal.times_s, goal.positions, goal.velocities, goal.accelerations)])
 
+    def gripper_message(self, joint: int, at: float) -> JointTrajectory:
+        """A goal for the gripper's joint alone, done at ``at`` [rad or m] or where what it grips stops it."""
+        from .goal_messages import point
+
+        return JointTrajectory(joint_names=[self.joint_names[joint]], points=[point(0.0, [at])])
+
     def _goal(self, points: list[JointTrajectoryPoint]) -> JointTrajectory:
         return JointTrajectory(joint_names=list(self.joint_names), points=points)
 
@@ -436,7 +442,7 @@ class ArmClient(Node):
             if not result.successful:
                 raise PickerError(f"{node}: {result.reason}")
 
-    def _get(self, node: str, names: list[str]) -> list[ParameterValue]:
+    def get_parameters(self, node: str, names: list[str]) -> list[ParameterValue]:
         """Values of a node's parameters."""
         return self.call(GetParameters, f"{node}/get_parameters", GetParameters.Request(names=names), repeat=True).values
 
@@ -444,7 +450,7 @@ class ArmClient(Node):
     def meanwhile(self, node: str, **values) -> Iterator[None]:
         """Parameters of a node have other values until this ends; names as for ``set_parameters``."""
         names = [_dotted(name) for name in values]
-        before = self._get(node, names)
+        before = self.get_parameters(node, names)
         self.set_parameters(node, **values)
         try:
             yield

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from picker_dynamics.control.compensation import MODES, NONE
 from picker_dynamics.errors import ConfigurationError, PickerError
@@ -13,6 +13,7 @@ from picker_dynamics.robot.description import Geometry
 from picker_dynamics.robot.scene import Scene, read_scene, require_few, require_frame, scene_shape
 
 from .arm_setup import ControlledArm
+from .client import ANSWER_S, ArmClient
 from .marker_shapes.shapes import quaternion_of, rotation_of
 from .runtime import LATCHED, declare
 
@@ -115,7 +116,7 @@ class CollisionScene:
     def on_markers(self, message: MarkerArray) -> None:
         """Take all of a message or nothing."""
         try:
-            shapes = self._with(message.markers)
+            shapes = shapes_after(self._of_topic, message.markers, self.arm.root, self._prefix)
             require_few(len({**self._of_file, **shapes}), TOPIC)
         except PickerError as error:
             self.complain(f"{TOPIC} refused: {error}", error)
@@ -124,39 +125,6 @@ class CollisionScene:
         self.changed()
 
     # -- how -----------------------------------------------------------------------------------------------
-
-    def _with(self, markers: list[Marker]) -> dict[str, Geometry]:
-        shapes = dict(self._of_topic)
-        for marker in markers:
-            name = marker.ns if marker.id == 0 and marker.ns else f"{marker.ns}/{marker.id}"
-            if marker.action == marker.DELETEALL:
-                shapes.clear()
-            elif marker.action == marker.DELETE:
-                shapes.pop(name, None)
-            else:
-                shapes[name] = self._shape(name, marker)
-        return shapes
-
-    def _shape(self, name: str, marker: Marker) -> Geometry:
-        where = f"{TOPIC}: {name}"
-        require_frame(marker.header.frame_id.removeprefix(self._prefix), self.arm.root, where)
-        place, turn, (x, y, z) = marker.pose.position, marker.pose.orientation, (marker.scale.x, marker.scale.y, marker.scale.z)
-        kinds = {
-            marker.CUBE: ("box", [x, y, z], (x, y)),
-            marker.CYLINDER: ("cylinder", [0.5 * x, z], (x, y)),
-            marker.SPHERE: ("sphere", [0.5 * x], (x, z)),
-        }
-        if marker.type not in kinds:
-            raise ConfigurationError(
-                f"{where}: a marker of type {marker.type}, must be CUBE, SPHERE or CYLINDER", subject=name, value=marker.type
-            )
-        kind, size, round_in = kinds[marker.type]
-        if kind != "box" and (x != y or round_in[0] != round_in[1]):
-            raise ConfigurationError(f"{where}: scale is {x:g}, {y:g}, {z:g}: a {kind} must be round", subject=name)
-        rotation = rotation_of((turn.x, turn.y, turn.z, turn.w))
-        if rotation is None:
-            raise ConfigurationError(f"{where}: its orientation is no unit quaternion", subject=name)
-        return scene_shape(name, kind, size, [place.x, place.y, place.z], rotation, where)
 
     def _shown(self) -> MarkerArray:
         """The scene as markers, what was shown before taken away."""
@@ -177,3 +145,63 @@ class CollisionScene:
         for marker in markers:
             marker.header.frame_id = self._prefix + self.arm.root
         return MarkerArray(markers=markers)
+
+
+def shapes_after(before: Scene, markers: list[Marker], root: str, prefix: str) -> dict[str, Geometry]:
+    """The shapes after a message of markers.
+
+    Raises:
+        ConfigurationError: a marker that is no shape in the frame ``root``, perhaps with the namespace's ``prefix``.
+    """
+    shapes = dict(before)
+    for marker in markers:
+        name = marker.ns if marker.id == 0 and marker.ns else f"{marker.ns}/{marker.id}"
+        if marker.action == marker.DELETEALL:
+            shapes.clear()
+        elif marker.action == marker.DELETE:
+            shapes.pop(name, None)
+        else:
+            shapes[name] = _shape(name, marker, root, prefix)
+    return shapes
+
+
+def _shape(name: str, marker: Marker, root: str, prefix: str) -> Geometry:
+    where = f"{TOPIC}: {name}"
+    require_frame(marker.header.frame_id.removeprefix(prefix), root, where)
+    place, turn, (x, y, z) = marker.pose.position, marker.pose.orientation, (marker.scale.x, marker.scale.y, marker.scale.z)
+    kinds = {
+        marker.CUBE: ("box", [x, y, z], (x, y)),
+        marker.CYLINDER: ("cylinder", [0.5 * x, z], (x, y)),
+        marker.SPHERE: ("sphere", [0.5 * x], (x, z)),
+    }
+    if marker.type not in kinds:
+        raise ConfigurationError(
+            f"{where}: a marker of type {marker.type}, must be CUBE, SPHERE or CYLINDER", subject=name, value=marker.type
+        )
+    kind, size, round_in = kinds[marker.type]
+    if kind != "box" and (x != y or round_in[0] != round_in[1]):
+        raise ConfigurationError(f"{where}: scale is {x:g}, {y:g}, {z:g}: a {kind} must be round", subject=name)
+    rotation = rotation_of((turn.x, turn.y, turn.z, turn.w))
+    if rotation is None:
+        raise ConfigurationError(f"{where}: its orientation is no unit quaternion", subject=name)
+    return scene_shape(name, kind, size, [place.x, place.y, place.z], rotation, where)
+
+
+def surroundings(client: ArmClient, root: str) -> dict[str, Any]:
+    """What the motions of a running graph are kept clear of, as fields of a script's equipment.
+
+    Raises:
+        LinkError: nobody tells.
+    """
+    names = ["collision.enabled", "collision.scene", "collision.compensation", "collision.margin", "floor_z"]
+    enabled, path, mode, margin, floor = client.get_parameters("trajectory_controller", names)
+    held: dict[str, Any] = {"floor_z": floor.double_value, "margin_m": margin.double_value, "scene": None}
+    if enabled.bool_value or path.string_value:
+        from visualization_msgs.msg import MarkerArray
+
+        with client.hearing(MarkerArray, SHOWN_TOPIC, LATCHED) as heard:
+            client.wait(lambda: heard, ANSWER_S, "no collision_scene/shapes come")
+        namespace = client.get_namespace().strip("/")
+        held["scene"] = shapes_after({}, heard[-1].markers, root, f"{namespace}/" if namespace else "")
+        held["droops"] = mode.string_value == NONE
+    return held

@@ -53,6 +53,12 @@ def goal_from(message: JointTrajectory, partial: bool, start_s: float | None) ->
     )
 
 
+def is_gripper_command(message: JointTrajectory, joint: str) -> bool:
+    """Whether it asks for the gripper's joint alone, at one point without a time: the gripper takes the time that it needs."""
+    points = message.points
+    return list(message.joint_names) == [joint] and len(points) == 1 and not seconds(points[0].time_from_start)
+
+
 class ArmStates:
     """``joint_states`` of an arm, read when somebody wants to know."""
 

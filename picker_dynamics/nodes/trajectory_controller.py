@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped, TwistStamped
@@ -26,6 +27,7 @@ from picker_dynamics.execution.floor import OFF, FloorCheck, standing_floor
 from picker_dynamics.execution.following import NO_STATES, Following
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_tracking import GoalTracker
+from picker_dynamics.execution.gripping import GripperCommand, gripper_request
 from picker_dynamics.execution.jogging import Jogging
 from picker_dynamics.execution.motion import Motion, Reference
 from picker_dynamics.execution.payload_hold import unbearable
@@ -43,7 +45,7 @@ from .controller_parameters import AUTO, ControllerParameters, declare_gripper
 from .diagnostics import ERROR, OK, WARN, Flood, array, sender_in, status, values_of
 from .duplicate_publishers import DuplicatePublisherMonitor, OnePublisher, number_of, sources
 from .executor import Polled
-from .goal_messages import ArmStates, goal_from, start_in
+from .goal_messages import ArmStates, goal_from, is_gripper_command, start_in
 from .long_goals import SHORT_BYTES, Beside, header_in, message_in, most_bytes, short_message
 from .runtime import LATCHED, LATEST, OUTCOMES, Epochs, declare, payload_in, run, seconds, stamp_clock, steady_timer, to_stamp
 
@@ -118,7 +120,7 @@ class TrajectoryController(Claimant, Node):
         self.stream_stamps = StampReader(self.stamps)
         self.following = Following(1.0 / rate_hz, echoes=controlled.limits.servo_map is not None)
         self.look_every, self.until_look = max(1, round(FOLLOWING_PERIOD_S * rate_hz)), 1
-        gripper = declare_gripper(self, self.arm, controlled.grips)
+        self.gripper = declare_gripper(self, self.arm, controlled.grips)
         timing = Timing(rate_hz, lead_s, max(1, round(rate_hz / monitor_hz)))
         self.beside = Beside()
         self.execution = Execution(self.arm, Limits(controlled.limits), timing, deceleration, send=self.send, beside=self.beside)
@@ -155,7 +157,7 @@ class TrajectoryController(Claimant, Node):
         if controlled.limits.servo_map is not None:
             self.supplies = OnePublisher(self, Float64, "hardware/supply", self.on_source)
         self.duplicates = DuplicatePublisherMonitor(self, self.reference_out, self.following.known, self.look_for_duplicates)
-        self.offer_interfaces(gripper)
+        self.offer_interfaces(self.gripper)
         self.arm_topic = ArmTopic(self, controlled.known)
         self.ticks = steady_timer(self, 1.0 / rate_hz, self.on_tick)
         steady_timer(self, DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
@@ -288,14 +290,22 @@ class TrajectoryController(Claimant, Node):
             self.get_logger().info(said)
             self.execution.tell(EventKind.CANCELLED, said, identifier=identifier)
             return
+        driver = self.driver_of(identifier)
+        if self.gripper is not None and is_gripper_command(message, self.gripper.joint):
+            self.execution.submit(
+                gripper_request(
+                    GripperCommand((), message.points[0].positions),
+                    replace(self.gripper, allow_stalling=True),
+                    self.execution,
+                    self.stamps.now_s,
+                    identifier=identifier,
+                    driver=driver,
+                )
+            )
+            return
         start_s = start_in(message.header, self.stamps)
         self.execution.submit(
-            GoalRequest(
-                lambda: goal_from(message, partial, start_s),
-                identifier=identifier,
-                tracker=self.tracker,
-                driver=self.driver_of(identifier),
-            )
+            GoalRequest(lambda: goal_from(message, partial, start_s), identifier=identifier, tracker=self.tracker, driver=driver)
         )
 
     def on_driver(self, message: Header) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from picker_dynamics.errors import NAME_MAX, ConfigurationError, shown
 from picker_dynamics.files.formats import read_yaml
 
-from .model import read_only
+from .model import Array, read_only
 from .urdf_elements import Geometry, rotation_from_rpy
 
 Scene = Mapping[str, Geometry]
@@ -37,6 +37,9 @@ PAYLOAD = "payload"
 
 PAYLOAD_DENSITY = 950.0
 """Of what the tool holds, a berry [kg/m³]."""
+
+PLACED = "at_m", "rpy_deg"
+"""Keys of an entry's place, and of how it is turned."""
 
 _SIZES = {"box": 3, "cylinder": 2, "sphere": 1}
 
@@ -105,14 +108,25 @@ def scene_shape(name: str, kind: str, size: Any, at: Any, rotation: Any, where: 
 
 def _shape(name: str, entry: Any, where: str) -> Geometry:
     kinds = {f"{kind}_m": kind for kind in _SIZES}
-    entry = _mapping(entry, (*kinds, "at_m", "rpy_deg"), where, name)
+    entry = _mapping(entry, (*kinds, *PLACED), where, name)
     given = [key for key in kinds if key in entry]
     if len(given) != 1:
         raise ConfigurationError(f"{where}: must have one of {', '.join(kinds)}", subject=name, value=given)
+    kind, (at, turn) = kinds[given[0]], read_placed(name, entry, tuple(kinds), where)
+    return scene_shape(name, kind, entry[given[0]], at, rotation_from_rpy(turn), where)
+
+
+def read_placed(name: str, entry: Any, others: tuple[str, ...], where: str) -> tuple[list[float], Array]:
+    """``at_m`` (3,) [m] and ``rpy_deg`` as (3,) [rad] of an entry of a file that may have ``others`` besides.
+
+    Raises:
+        ConfigurationError: an unknown key, no place, values that are no numbers or too large.
+    """
+    entry = _mapping(entry, (*others, *PLACED), where, name)
     if "at_m" not in entry:
         raise ConfigurationError(f"{where}: at_m is missing: the place of its centre", subject=name)
-    kind, turn = kinds[given[0]], _numbers(name, "rpy_deg", entry.get("rpy_deg", [0, 0, 0]), 3, where, 360.0)
-    return scene_shape(name, kind, entry[given[0]], entry["at_m"], rotation_from_rpy(np.radians(turn)), where)
+    turn = _numbers(name, "rpy_deg", entry.get("rpy_deg", [0, 0, 0]), 3, where, 360.0)
+    return _numbers(name, "at_m", entry["at_m"], 3, where), np.radians(turn)
 
 
 def _numbers(name: str, key: str, value: Any, count: int, where: str, most: float = LARGEST_M) -> list[float]:

@@ -20,18 +20,19 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import GoalRefusedError, InfeasibleError, InputError, JointNamesError, LimitError, PickerError
-from picker_dynamics.execution.goal import MAX_GOAL_S
-from picker_dynamics.execution.waypoints import Waypoint, motion_through
+from picker_dynamics.execution.validator import MotionValidator
+from picker_dynamics.execution.waypoints import Waypoint
 from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
 from picker_dynamics.robot.model import Array, DynamicsModel, as_vector, checked_number
-from picker_dynamics.robot.tip_target import tip_target
-from picker_dynamics.trajectory.trajectory import Trajectory, through
+from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .body import Body, Goal, Sample
 from .equipment import Equipment, equipment, rigid_body
-from .plan import Plan, planned
+from .move import Move
+from .pick import APPROACH_M, LIFT_M, MASS_KG, SETTLE_S
+from .plan import Plan, planned, rest_to_rest
 from .recorded import Recorded
-from .target import asked_duration, joint_target
+from .target import Asked, duration_s
 
 if TYPE_CHECKING:
     from .replay import Leg, Replay
@@ -48,49 +49,6 @@ def load(arm: str | Path = "") -> RigidBody:
         DescriptionError, ConfigurationError: it cannot be used.
     """
     return rigid_body(arm)
-
-
-class Move:
-    """A motion that was accepted; what ``Arm.move(..., wait=False)`` returns.
-
-    Attributes:
-        duration: of the motion [s].
-    """
-
-    def __init__(self, goal: Goal, step: Callable[[], None]):
-        self._goal, self._step, self.duration = goal, step, goal.duration_s
-
-    @property
-    def progress(self) -> float:
-        """Share that is over, 0 to 1."""
-        return self._goal.progress()
-
-    def done(self) -> bool:
-        """Whether it has come to its end; a little time passes.
-
-        Raises:
-            GoalAbortedError: it ended in another way, and the arm holds.
-        """
-        if not self._goal.ended():
-            self._step()
-        return self._goal.ended()
-
-    def wait(self, meanwhile: Callable[[], None] = lambda: None) -> float:
-        """Until it is done; returns its duration [s].  Ctrl-C cancels it: the arm decelerates and holds, nothing is latched.
-
-        ``meanwhile`` is called again and again.
-        """
-        try:
-            while not self.done():
-                meanwhile()
-        except (KeyboardInterrupt, RuntimeError):
-            self.cancel()
-            raise
-        return self.duration
-
-    def cancel(self) -> None:
-        """Let the arm decelerate, and wait until it holds."""
-        self._goal.cancel()
 
 
 class Arm:
@@ -219,6 +177,11 @@ class Arm:
         return np.array(self._pose if self._body is None else self._body.q)
 
     @property
+    def held(self) -> Array:
+        """(n,) where the joints should be now [rad or m]: the reference."""
+        return self._held()
+
+    @property
     def tip(self) -> Array:
         """(3,) where the tool is at ``q`` [m], base frame."""
         return self.tip_at(self.q)
@@ -255,15 +218,13 @@ class Arm:
         **joints: float,
     ) -> Plan:
         """Whether the arm may move there from the pose that it holds, and at what cost; arguments as ``move``, nothing moves."""
-        held = self._held()
-        if straight or via:
-            motion = self._through(held, straight, via, duration, q=q, tip=tip, pitch=pitch, unit=unit, joints=joints)
-            return planned(self._known.validator(self.payload, self._tip_speed()), motion)
-        target = self._target(held, q, tip, pitch, unit, joints)
-        still = np.zeros(self.description.n)
-        begin, end = (self._within(held), still, still), (target, still, still)
-        path = through([self._duration(held, target, duration)], [end], joint_names=self.joint_names, start=begin)
-        return planned(self._known.validator(self.payload), path)
+        held, arm = self._held(), self.description
+        asked = Asked(q, tip, pitch, unit, duration, straight, tuple(via), joints)
+        validator = self._validator()
+        if asked.dense:
+            return planned(validator, asked.through(arm, self._within(held), validator))
+        target = asked.target(arm, held)
+        return rest_to_rest(validator, self._within(held), target, asked.seconds(arm, held, target))
 
     # -- motions -------------------------------------------------------------------------------------------
 
@@ -299,16 +260,16 @@ class Arm:
             InputError: no target, or one that can be none; UnreachableError: no pose has the tip there.
             PickerError: offline, closed, or the arm still moves for the move before.
         """
-        body = self._standing()
-        held = body.held
-        if straight or via:
+        body, arm = self._standing(), self.description
+        held, asked = body.held, Asked(q, tip, pitch, unit, duration, straight, tuple(via), joints)
+        if asked.dense:
             try:
-                motion = self._through(held, straight, via, duration, q=q, tip=tip, pitch=pitch, unit=unit, joints=joints)
+                motion = asked.through(arm, self._within(held), self._validator())
             except (LimitError, InfeasibleError) as why:
                 raise GoalRefusedError(f"refused: {why}", subject=why.subject, value=why.value, limit=why.limit) from why
             return self._begun(body.follow(motion), wait)
-        target = self._target(held, q, tip, pitch, unit, joints)
-        return self._begun(body.begin(target, self._duration(held, target, duration)), wait)
+        target = asked.target(arm, held)
+        return self._begun(body.begin(target, asked.seconds(arm, held, target)), wait)
 
     def follow(self, trajectory: Trajectory, *, wait: bool = True) -> Move:
         """Follow a trajectory of all joints that begins at rest where the arm is held, and ends at rest; errors as ``move``."""
@@ -345,10 +306,70 @@ class Arm:
         """
         from . import replay
 
-        found = replay.checked(self._known, name, self._within(self._held()), self.payload, loop=loop, speed=speed, first=first)
-        if self._body is not None and not check:
-            replay.play(self, found, progress)
-        return found
+        held = self._within(self._held())
+        return self._made(
+            replay.checked(self._holds(), name, held, self.payload, loop=loop, speed=speed, first=first), check, progress
+        )
+
+    def pick(
+        self,
+        tip: Sequence[float],
+        *,
+        pitch: float | None = None,
+        mass: float = MASS_KG,
+        approach: float = APPROACH_M,
+        lift: float = LIFT_M,
+        opened: float | None = None,
+        closed: float | None = None,
+        settle: float = SETTLE_S,
+        check: bool = False,
+        progress: Callable[[Leg, float], None] = lambda _leg, _share: None,
+    ) -> Replay:
+        """Pick what is at ``tip`` (3,) [m], base frame: from a clear pose straight in, close, straight out with the payload.
+
+        All of it is checked before anything moves, so that what cannot be lifted out again is not touched; offline it is only
+        checked.
+
+        Args:
+            pitch, mass, approach, lift, opened, closed, settle: as of ``scripting.pick.Handling``.
+            check: only look whether it may be made from here, and at what cost.
+            progress: called with each leg, again and again, and the share of it that is over.
+
+        Raises:
+            GoalRefusedError: a leg may not be made: which, and why; nothing moves.  UnreachableError: the arm does not get there.
+            GoalAbortedError: a leg came to no end; the arm holds.
+            InputError: an arm without a gripper, or numbers that can be none.
+        """
+        from . import pick
+
+        how = pick.Handling(tip, pitch, mass, approach, lift, opened, closed, settle)
+        held = self._within(self._held())
+        return self._made(pick.pick(self._holds(), how, held, self.payload, self._tip_speed()), check, progress)
+
+    def place(
+        self,
+        tip: Sequence[float],
+        *,
+        pitch: float | None = None,
+        lift: float = LIFT_M,
+        opened: float | None = None,
+        settle: float = SETTLE_S,
+        check: bool = False,
+        progress: Callable[[Leg, float], None] = lambda _leg, _share: None,
+    ) -> Replay:
+        """Put down at ``tip`` what the arm carries: from above straight down, open, straight up without payload; as ``pick``."""
+        from . import pick
+
+        how = pick.Handling(tip, pitch, lift=lift, opened=opened, settle=settle)
+        held = self._within(self._held())
+        return self._made(pick.place(self._holds(), how, held, self.payload, self._tip_speed()), check, progress)
+
+    def grip(self, at: float, *, wait: bool = True) -> Move:
+        """Move the gripper's joint to ``at`` [rad or m], or until what it grips stops it; errors as ``move``."""
+        body, joint = self._standing(), self._known.gripper
+        if joint is None:
+            raise InputError(f"{self.description.name} has no gripper", subject="gripper")
+        return self._begun(body.grip(joint, checked_number("at", at)), wait)
 
     def home(self, *, wait: bool = True) -> Move:
         """Move to the home pose, of the servo map or of config/arms.yaml."""
@@ -360,7 +381,7 @@ class Arm:
 
     def wait(self, seconds: float) -> None:
         """Let time pass: simulated time passes in here, in ``move`` and in ``Move.wait``, and nowhere else."""
-        body, ends_s = self._moving(), self._moving().now_s + _seconds(seconds)
+        body, ends_s = self._moving(), self._moving().now_s + duration_s(seconds)
         while body.now_s < ends_s - 1e-9:
             body.step()
 
@@ -418,31 +439,19 @@ class Arm:
     def _tip_speed(self) -> float | None:
         return None if self._body is None else self._body.tip_speed()
 
-    def _through(
-        self,
-        held: Array,
-        straight: bool,
-        via: Sequence[Waypoint],
-        duration: float | None,
-        *,
-        q: ArrayLike | None,
-        tip: Sequence[float] | None,
-        pitch: float | None,
-        unit: str,
-        joints: dict[str, float],
-    ) -> Trajectory:
-        """The motion from the pose ``held`` through waypoints, or straight, to what ``_target`` takes; errors as ``move``."""
-        if tip is None:
-            last = Waypoint(q=self._target(held, q, tip, pitch, unit, joints))
-        else:
-            self._one_of(q, tip, joints)
-            last = Waypoint(tip, pitch=pitch, straight=straight)
-        if straight and not any(one.straight for one in (*via, last)):
-            raise InputError("straight belongs to a tip: tip=(x, y, z)", subject="straight")
-        checks = self._known.validator(self.payload, self._tip_speed())
-        motion = motion_through(self._within(held), [*via, last], checks, self.description)
-        least_s = 0.0 if duration is None else _seconds(duration)
-        return motion if motion.duration >= least_s else motion.stretched(least_s / motion.duration)
+    def _holds(self) -> Equipment:
+        """The arm with what the graph that it belongs to keeps clear of."""
+        return self._known if self._body is None else self._body.surrounded(self._known)
+
+    def _validator(self) -> MotionValidator:
+        return self._holds().validator(self.payload, self._tip_speed())
+
+    def _made(self, found: Replay, check: bool, progress: Callable[[Leg, float], None]) -> Replay:
+        from . import replay
+
+        if self._body is not None and not check:
+            replay.play(self, found, progress)
+        return found
 
     @staticmethod
     def _over(move: Move) -> bool:
@@ -450,38 +459,3 @@ class Arm:
             return move.done()
         except PickerError:
             return True  # whoever waited for it was told
-
-    def _duration(self, held: Array, target: Array, asked: float | None) -> float:
-        return asked_duration(self.description, held, target) if asked is None else _seconds(asked)
-
-    @staticmethod
-    def _one_of(q: ArrayLike | None, tip: Sequence[float] | None, joints: dict[str, float]) -> None:
-        ways = [
-            name for name, given in (("q", q is not None), ("tip", tip is not None), ("joints by name", bool(joints))) if given
-        ]
-        if len(ways) != 1:
-            raise InputError(f"give q, tip or joints by name; given: {' and '.join(ways) or 'none'}", subject="target")
-
-    def _target(
-        self,
-        held: Array,
-        q: ArrayLike | None,
-        tip: Sequence[float] | None,
-        pitch: float | None,
-        unit: str,
-        joints: dict[str, float],
-    ) -> Array:
-        self._one_of(q, tip, joints)
-        within = self._within(held)
-        if q is not None:
-            return as_vector("q", q, self.description.n)
-        if tip is not None:
-            return tip_target(self.description, tip, near=within, pitch_rad=pitch)
-        return joint_target(self.description, within, joints, unit)
-
-
-def _seconds(value: float) -> float:
-    seconds = checked_number("seconds", value, "s", above=0.0)
-    if seconds > MAX_GOAL_S:
-        raise InputError(f"{seconds:g} s, at most {MAX_GOAL_S:g} s are taken", subject="seconds", value=seconds, limit=MAX_GOAL_S)
-    return seconds

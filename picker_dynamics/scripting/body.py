@@ -9,6 +9,8 @@ from typing import Protocol
 from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.trajectory import Trajectory
 
+from .equipment import Equipment
+
 
 @dataclass(frozen=True, eq=False)
 class Sample:
@@ -76,8 +78,15 @@ class Body(Protocol):
     def follow(self, trajectory: Trajectory) -> Goal:
         """Start a motion along a trajectory of all joints, from rest where the arm is held to rest; errors as ``begin``."""
 
+    def grip(self, joint: int, at: float) -> Goal:
+        """Start to move the gripper's ``joint`` to ``at`` [rad or m], done there or where what it grips stops it; errors as
+        ``begin``."""
+
     def tip_speed(self) -> float | None:
         """What its controller allows the tool [m/s]; None: the default."""
+
+    def surrounded(self, known: Equipment) -> Equipment:
+        """The arm ``known`` with all that its motions are kept clear of."""
 
     def step(self) -> None:
         """Let a little time pass."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from picker_dynamics.errors import ConfigurationError, GoalRefusedError
 from picker_dynamics.nodes.client import ANSWER_S, ArmClient
+from picker_dynamics.nodes.collision_scene import surroundings
 from picker_dynamics.robot import servo_arm, servo_map
 from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.trajectory import Trajectory
@@ -132,8 +134,14 @@ class ConnectedBody:
     def follow(self, trajectory: Trajectory) -> ConnectedGoal:
         return self._begun(self.client.message_along(trajectory))
 
+    def grip(self, joint: int, at: float) -> ConnectedGoal:
+        return self._begun(self.client.gripper_message(joint, at))
+
     def tip_speed(self) -> float:
         return self.client.tip_speed()
+
+    def surrounded(self, known: Equipment) -> Equipment:
+        return replace(known, **surroundings(self.client, known.description.root))
 
     def _begun(self, message: Any) -> ConnectedGoal:
         self.client.require_free()

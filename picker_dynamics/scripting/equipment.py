@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class Equipment:
         torque: the entry of config/arms.yaml where they do.
         scene: what stands about it; None: collisions are not looked at, the floor alone.
         droops: nothing makes up for the servos' springs.
+        floor_z: height of the floor [m]; None: that on which the arm stands.
+        margin_m: that motions keep [m]; None: the default.
     """
 
     description: ArmDescription
@@ -46,6 +48,8 @@ class Equipment:
     torque: TorqueArm | None = None
     scene: Scene | None = None
     droops: bool = False
+    floor_z: float | None = None
+    margin_m: float | None = None
 
     @property
     def armature(self) -> Array | None:
@@ -63,6 +67,14 @@ class Equipment:
     def rest(self) -> Array:
         """(n,) where the arm may be switched off [rad or m]; home, where joints are measured."""
         return self.home if self.servos is None else read_only(self.servos.rest)
+
+    @cached_property
+    def gripper(self) -> int | None:
+        """Index of the joint that grips, and opens upwards: the servo map names it, or it does not move the tool; None: none."""
+        arm, servos = self.description, () if self.servos is None else self.servos.servos
+        gripping = [j for j, servo in enumerate(servos) if servo.grip is not None]
+        moves_tool = {joint.name for joint in arm.path_to(arm.tool)}
+        return next(iter([*gripping, *(j for j, name in enumerate(arm.joint_names) if name not in moves_tool)]), None)
 
     @cached_property
     def limits(self) -> TorqueLimits:
@@ -114,11 +126,13 @@ class Equipment:
         from picker_dynamics.execution.collision import collision_check
         from picker_dynamics.execution.floor import FloorCheck, standing_floor
 
-        floor_z, _ = standing_floor(self.description, self.rest)
+        floor_z = standing_floor(self.description, self.rest)[0] if self.floor_z is None else self.floor_z
         if self.scene is None:
             return FloorCheck(self.description, floor_z)
-        poses = [self.home, self.rest]
-        return collision_check(self.description, self.scene, floor_z, poses, servos=self.servos, droops=self.droops)
+        how: dict[str, Any] = {"servos": self.servos, "droops": self.droops} | (
+            {} if self.margin_m is None else {"margin_m": self.margin_m}
+        )
+        return collision_check(self.description, self.scene, floor_z, [self.home, self.rest], **how)
 
     def validator(self, payload: float = 0.0, tip_speed: float | None = None) -> MotionValidator:
         """Checks motions as the controller would; ``tip_speed``: what it allows [m/s], where it is not the default."""

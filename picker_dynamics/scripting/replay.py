@@ -20,7 +20,7 @@ from picker_dynamics.trajectory.trajectory import Trajectory, through
 
 from . import taught
 from .equipment import Equipment
-from .plan import Plan, planned
+from .plan import Plan, planned, rest_to_rest
 from .target import asked_duration
 from .taught import SPEEDS, Pause, Payload, Pose, Step
 
@@ -40,6 +40,14 @@ LOOPS = 1000
 RECORDINGS = ".mcap", ".db3"
 
 
+@dataclass(frozen=True)
+class Grip:
+    """The gripper's joint moves to ``at`` [rad or m], or until what it grips stops it."""
+
+    name: str
+    at: float
+
+
 @dataclass(frozen=True, eq=False)
 class Leg:
     """A step as it will be made, from rest to rest.
@@ -55,13 +63,13 @@ class Leg:
     number: int
     name: str
     plan: Plan
-    step: Step
+    step: Step | Grip
     path: Trajectory | None = None
 
     @property
     def moves(self) -> bool:
         """Whether the arm does."""
-        return isinstance(self.step, Pose)
+        return isinstance(self.step, (Pose, Grip))
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,11 +152,16 @@ def _play_one(arm: Arm, leg: Leg, progress: Callable[[Leg, float], None]) -> Non
     elif isinstance(leg.step, Payload):
         arm.payload = leg.step.mass
     else:
-        move = (
-            arm.move(q=leg.plan.target, duration=leg.plan.duration, wait=False)
-            if leg.path is None
-            else arm.follow(leg.path, wait=False)
-        )
+        if isinstance(leg.step, Grip):
+            move = arm.grip(leg.step.at, wait=False)
+        elif leg.path is None:
+            move = arm.move(q=leg.plan.target, duration=leg.plan.duration, wait=False)
+        else:
+            if (
+                np.abs(arm.held - leg.path.start).max() > STILL
+            ):  # commands paused meanwhile, and began anew where the arm was held
+                arm.move(q=leg.path.start)
+            move = arm.follow(leg.path, wait=False)
         move.wait(lambda: progress(leg, move.progress))
 
 
@@ -170,16 +183,12 @@ def _leg(
     known: Equipment, number: int, step: Step, held: Array, payload: float, speed: float, path: Trajectory | None
 ) -> tuple[Leg, Array, float]:
     """A step from there, and where the arm is and what it carries afterwards."""
-    arm, still = known.description, np.zeros(known.description.n)
+    arm = known.description
     if isinstance(step, Payload):
         payload = step.mass
     try:
         validator = known.validator(payload)
         target = step.target(arm, held) if isinstance(step, Pose) else held
-
-        def straight(seconds: float) -> Plan:
-            path = through([seconds], [(target, still, still)], joint_names=arm.joint_names, start=(held, still, still))
-            return planned(validator, path)
 
         if path is not None:
             if np.abs(held - path.start).max() > STILL:
@@ -187,23 +196,23 @@ def _leg(
             plan = planned(validator, path)
         elif isinstance(step, Pose):
             speed *= step.speed
-            plan = straight(asked_duration(arm, held, target, step.seconds or 0.0) / max(speed, 1.0))
+            seconds = asked_duration(arm, held, target, step.seconds or 0.0) / max(speed, 1.0)
+            plan = rest_to_rest(validator, held, target, seconds)
             if speed < 1.0 and plan.possible:  # half as fast takes twice as long as it takes at full speed
-                plan = straight(plan.duration / speed)
+                plan = rest_to_rest(validator, held, target, plan.duration / speed)
         else:
-            plan = straight(STAY_S)
+            plan = rest_to_rest(validator, held, target, STAY_S)
     except PickerError as error:
-        raise _refused(number, step, error) from error
+        raise refused(f"step {number} ({step.name}) cannot be made, so none is", error) from error
     if plan.refusal is not None:
-        raise _refused(number, step, plan.refusal) from plan.refusal
+        raise refused(f"step {number} ({step.name}) cannot be made, so none is", plan.refusal) from plan.refusal
     return Leg(number, step.name, plan, step, path), np.array(plan.target), payload
 
 
-def _refused(number: int, step: Step, why: PickerError) -> PickerError:
+def refused(text: str, why: PickerError) -> PickerError:
+    """A refusal of the whole for the reason ``why``."""
     kind = type(why) if isinstance(why, InputError) and not hasattr(why, "time_s") else GoalRefusedError
-    return kind(
-        f"step {number} ({step.name}) cannot be made, so none is: {why}", subject=why.subject, value=why.value, limit=why.limit
-    )
+    return kind(f"{text}: {why}", subject=why.subject, value=why.value, limit=why.limit)
 
 
 # -- recordings ----------------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from picker_dynamics.errors import GoalAbortedError, GoalRefusedError, PickerErr
 from picker_dynamics.execution import goal as goals
 from picker_dynamics.execution.events import Event, EventKind
 from picker_dynamics.execution.execution import Execution, Timing
-from picker_dynamics.execution.goal_tracking import Outcome, Verdict
+from picker_dynamics.execution.goal_tracking import ArmState, Outcome, Verdict
+from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, gripper_request
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.robot.model import Array
@@ -100,21 +102,29 @@ class SimulatedBody:
 
     def begin(self, target: Array, duration_s: float) -> SimulatedGoal:
         still = [0.0] * len(target)
-        return self._begun(goals.Goal(self.arm.description.joint_names, [duration_s], [target.tolist()], [still], [still]))
+        goal = goals.Goal(self.arm.description.joint_names, [duration_s], [target.tolist()], [still], [still])
+        return self._begun(partial(GoalRequest, lambda: goal))
 
     def follow(self, trajectory: Trajectory) -> SimulatedGoal:
-        return self._begun(goals.along(trajectory))
+        return self._begun(partial(GoalRequest, lambda: goals.along(trajectory)))
+
+    def grip(self, joint: int, at: float) -> SimulatedGoal:
+        settings, command = GripperSettings.of(self.arm.description, joint), GripperCommand((), (at,))
+        return self._begun(lambda **how: gripper_request(command, settings, self.execution, lambda: self.now_s, **how))
 
     def tip_speed(self) -> None:
         return None
 
-    def _begun(self, asked: goals.Goal) -> SimulatedGoal:
+    def surrounded(self, known: Equipment) -> Equipment:
+        return known
+
+    def _begun(self, request: Callable[..., GoalRequest]) -> SimulatedGoal:
         goal = self._goal = SimulatedGoal(self, str(next(self._numbers)))
 
         def answer(verdict: Verdict) -> None:
             goal.verdict = verdict
 
-        self.execution.submit(GoalRequest(lambda: asked, identifier=goal.name, answer=answer))
+        self.execution.submit(request(identifier=goal.name, answer=answer))
         while not goal.duration_s and goal.verdict is None:
             self.step()
         if goal.refusal is not None:
@@ -130,7 +140,7 @@ class SimulatedBody:
             self.step()
 
     def step(self) -> None:
-        tick = self.execution.tick(self.now_s)
+        tick = self.execution.tick(self.now_s, self._state)
         for event in tick.events:
             if self._goal is not None and event.identifier == self._goal.name:
                 self._goal.take(event)
@@ -142,6 +152,10 @@ class SimulatedBody:
         if self.real_time:
             self._due_s = max(self._due_s + PERIOD_S, time.monotonic() - PERIOD_S)
             time.sleep(max(0.0, self._due_s - time.monotonic()))
+
+    def _state(self) -> ArmState:
+        plant = self.machine.plant
+        return ArmState(plant.time, plant.q, plant.v)
 
     def close(self) -> None:
         """Nothing is left behind: it is all in this process."""

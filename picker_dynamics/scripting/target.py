@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError, JointNamesError
+from picker_dynamics.execution.goal import MAX_GOAL_S
+from picker_dynamics.execution.validator import MotionValidator
+from picker_dynamics.execution.waypoints import Waypoint, motion_through
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import tip_way
-from picker_dynamics.robot.model import Array, checked_number
+from picker_dynamics.robot.model import Array, as_vector, checked_number
+from picker_dynamics.robot.tip_target import tip_target
+from picker_dynamics.trajectory.trajectory import Trajectory
 
 SHORTEST_S, SHORTEST_S_M = 0.8, 1.0
 """A motion asks for this duration, or for so long for each metre of its tip's way; the controller slows it to what tip speed and
@@ -42,3 +49,63 @@ def joint_target(arm: ArmDescription, held: Array, joints: Mapping[str, float], 
         factor = 1.0 if arm.position_units[j] == "m" else UNITS[unit]
         target[j] = factor * checked_number(name, value)
     return target
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Where a motion shall go, and how; fields as the arguments of ``Arm.move``."""
+
+    q: ArrayLike | None
+    tip: Sequence[float] | None
+    pitch: float | None
+    unit: str
+    duration: float | None
+    straight: bool
+    via: tuple[Waypoint, ...]
+    joints: Mapping[str, float]
+
+    @property
+    def dense(self) -> bool:
+        """Whether it is planned here, as points that the controller follows as they are."""
+        return bool(self.straight or self.via)
+
+    def target(self, arm: ArmDescription, held: Array) -> Array:
+        """The pose (n,) [rad or m] where it ends, for an arm that is held at ``held`` (n,)."""
+        self._require_one()
+        within = np.clip(held, arm.lower, arm.upper)
+        if self.q is not None:
+            return as_vector("q", self.q, arm.n)
+        if self.tip is not None:
+            return tip_target(arm, self.tip, near=within, pitch_rad=self.pitch)
+        return joint_target(arm, within, self.joints, self.unit)
+
+    def seconds(self, arm: ArmDescription, held: Array, target: Array) -> float:
+        """For how long it asks [s]."""
+        return asked_duration(arm, held, target) if self.duration is None else duration_s(self.duration)
+
+    def through(self, arm: ArmDescription, held: Array, validator: MotionValidator) -> Trajectory:
+        """The motion from ``held`` (n,), straight or through its waypoints; errors as ``motion_through``."""
+        if self.tip is None:
+            last = Waypoint(q=self.target(arm, held))
+        else:
+            self._require_one()
+            last = Waypoint(self.tip, pitch=self.pitch, straight=self.straight)
+        if self.straight and not any(one.straight for one in (*self.via, last)):
+            raise InputError("straight belongs to a tip: tip=(x, y, z)", subject="straight")
+        motion = motion_through(held, [*self.via, last], validator, arm)
+        least_s = 0.0 if self.duration is None else duration_s(self.duration)
+        return motion if motion.duration >= least_s else motion.stretched(least_s / motion.duration)
+
+    def _require_one(self) -> None:
+        ways = {"q": self.q is not None, "tip": self.tip is not None, "joints by name": bool(self.joints)}
+        given = [name for name, is_given in ways.items() if is_given]
+        if len(given) != 1:
+            raise InputError(f"give q, tip or joints by name; given: {' and '.join(given) or 'none'}", subject="target")
+
+
+def duration_s(value: float) -> float:
+    """A duration [s] that may be asked for."""
+    seconds = checked_number("seconds", value, "s", above=0.0)
+    if seconds > MAX_GOAL_S:
+        raise InputError(f"{seconds:g} s, at most {MAX_GOAL_S:g} s are taken", subject="seconds", value=seconds, limit=MAX_GOAL_S)
+    return seconds

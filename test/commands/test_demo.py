@@ -17,13 +17,14 @@ from picker_dynamics.bringup import bringup
 from picker_dynamics.commands.demo import measure, picking, report, tour
 from picker_dynamics.commands.demo.beliefs import sides
 from picker_dynamics.commands.demo.scene import load_scene
-from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.errors import ConfigurationError, PickerError
 from picker_dynamics.estimation.calibration.simulated import SimulatedBench
 from picker_dynamics.estimation.closed_loop import Recording
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
 from picker_dynamics.robot.kinematics import PickerKinematics
-from picker_dynamics.trajectory.trajectory import from_points
+from picker_dynamics.scripting.taught import Payload
+from picker_dynamics.trajectory.straight_line import off_line
 
 SCENE_FILE = resource("config/demo.yaml")
 KEYS = {
@@ -51,44 +52,45 @@ def scene():
 # -- the scene -----------------------------------------------------------------------------------------
 
 
-def test_every_berry_is_approached_cut_carried_and_placed(scene):
-    assert len(scene.picks) == 3
-    kinematics, tray = PickerKinematics(picker()), yaml.safe_load(SCENE_FILE.read_text())["tray"]["at_m"]
-    for stops in scene.picks:
-        assert [stop.kind for stop in stops] == ["approach", "berry", "close", "lift", "tray", "open", "leave"]
-        assert [stop.carrying for stop in stops] == [False, False, True, True, True, True, False]
-        for stop in stops:
-            assert_allclose(kinematics.forward(stop.q), stop.target, atol=1e-9)
-            assert (stop.q >= picker().lower).all() and (stop.q <= picker().upper).all()
-        berry, close, placed = stops[1], stops[2], stops[5]
-        assert berry.q[4] == approx(math.radians(60.0)) and close.q[4] == approx(math.radians(5.0))
-        assert_allclose(close.q[:4], berry.q[:4], atol=1e-9)
-        assert_allclose(placed.target, tray)
+def test_every_berry_is_picked_straight_and_placed(scene):
+    assert len(scene.picks) == len(scene.errands) == 3
+    kinematics, raw = PickerKinematics(picker()), yaml.safe_load(SCENE_FILE.read_text())
+    tips = kinematics.forward
+    for legs, berry in zip(scene.picks, raw["berries"]):
+        moves = [leg for leg in legs if leg.moves]
+        assert [leg.name for leg in moves] == ["approach", "in", "close", "out", "above", "in", "open", "out"]
+        assert [leg.step.mass for leg in legs if isinstance(leg.step, Payload)] == [scene.payload_kg, 0.0]
+        approach, into, close, out, _, put, opened, _ = moves
+        assert_allclose(tips(into.plan.target), berry["at_m"], atol=1e-5)
+        assert_allclose(tips(out.plan.target) - tips(into.plan.target), [0.0, 0.0, raw["lift_m"]], atol=1e-5)
+        assert_allclose(tips(put.plan.target), raw["tray"]["at_m"], atol=1e-5)
+        assert approach.plan.target[4] == approx(math.radians(60.0)) and close.plan.target[4] == approx(math.radians(5.0))
+        assert_allclose(close.plan.target[:4], into.plan.target[:4], atol=1e-9)
+        assert opened.plan.target[4] == approx(math.radians(60.0))
+        for leg in moves:
+            path = leg.plan.motion.trajectory
+            points = tips(path.sample(np.linspace(0.0, path.duration, 100))[0])
+            straight = leg.name in ("in", "out")
+            assert (leg.path is not None) == straight
+            if straight:
+                assert off_line(points, points[0], points[-1]).max() < 5e-4
 
 
 def test_every_way_passes_the_validator_with_what_is_carried(scene):
-    """As the controller will ask: from rest to rest in the time that the demo asks for, slowed where it has to be."""
-    still, before = [0.0] * 5, scene.home
-    for stop in (stop for stops in scene.picks for stop in stops):
-        check = validator(scene.payload_kg if stop.carrying else 0.0)
-
-        def build(factor, start=before, end=stop.q):
-            return from_points(
-                [picking.SHORTEST_S * factor],
-                [end],
-                [still],
-                [still],
-                start=(start, still, still),
-                joint_names=picker().joint_names,
-            )
-
-        assert check.scale_time(build).factor < 10.0
-        before = stop.q
+    """As the controller will ask: from where the leg before ends, with the payload that hangs on the tool then."""
+    check, before = validator(), scene.home
+    for leg in (leg for legs in scene.picks for leg in legs):
+        if isinstance(leg.step, Payload):
+            check = validator(leg.step.mass)
+        assert_allclose(leg.plan.start, before, atol=1e-9)
+        check.validate(leg.plan.motion.trajectory)
+        before = leg.plan.target
 
 
 def test_the_payload_makes_a_difference_to_the_validator(scene):
     """Else the test above would show nothing: with ten berries at once some way is refused."""
-    poses = np.array([stop.q for stops in scene.picks for stop in stops if stop.carrying])
+    poses = np.array([leg.plan.target for legs in scene.picks for leg in legs if leg.plan.motion.model.payload_mass])
+    assert len(poses) >= 12
     needed = np.abs(validator(10 * scene.payload_kg).model.gravity(poses))
     assert (needed > servos().hold_share * servos().stall_torque).any()
 
@@ -98,13 +100,14 @@ def test_the_payload_makes_a_difference_to_the_validator(scene):
     [
         ({"payload_kg": "heavy"}, "heavy"),
         ({"tray": None}, "demo.yaml"),
-        ({"tray": {"at_m": [0.9, 0.0, 0.1], "pitch_deg": 0.0}}, "too far"),
+        ({"tray": {"at_m": [0.9, 0.0, 0.1], "pitch_deg": 0.0}}, "out of reach by"),
+        ({"payload_kg": 2.0}, "payload 2000 g: shoulder needs"),
     ],
 )
 def test_a_scene_that_makes_no_sense_is_refused(tmp_path, change, named):
     path = tmp_path / "demo.yaml"
     path.write_text(yaml.safe_dump(yaml.safe_load(SCENE_FILE.read_text()) | change))
-    with raises(ConfigurationError, match=named) as caught:
+    with raises(PickerError, match=named) as caught:
         load_scene(path, picker(), servos())
     assert "\n" not in str(caught.value)
 
@@ -248,7 +251,12 @@ def require_promised(summary: dict) -> None:
 def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(monkeypatch, tmp_path):
     """The demo as it is, cut short to one berry; the board waits longer for a host that this machine may starve."""
     whole = tour.load_scene
-    monkeypatch.setattr(tour, "load_scene", lambda *files: dataclasses.replace(whole(*files), picks=whole(*files).picks[:1]))
+
+    def one_berry(*files):
+        scene = whole(*files)
+        return dataclasses.replace(scene, picks=scene.picks[:1], errands=scene.errands[:1])
+
+    monkeypatch.setattr(tour, "load_scene", one_berry)
     given = type("Options", (), {"board": "virtual", "plant_error": 0.0, "seed": 0, "out": str(tmp_path / "demo")})
     with own_domain(), patience(), patient_clients():
         code = tour.run(given)

@@ -148,3 +148,13 @@ def test_of_joints_and_lines_in_turn_all_is_passed():
 def test_what_can_be_no_motion_is_refused_with_the_reason(waypoints, error, said):
     with pytest.raises(error, match=said):
         motion_through(HOME, waypoints, CHECKS, ARM)
+
+
+def test_where_neither_the_kept_pitch_nor_any_other_will_do_both_reasons_are_said():
+    """The hand level, the first point cannot be had; with any pitch the second one is too heavy."""
+    first, second = (0.2, 0.0, 0.06), (0.33, 0.0, 0.17)
+    with pytest.raises(PickerError) as held:
+        motion_through(HOME, [straight(first, pitch=0.0), straight(second, pitch=0.0)], CHECKS, ARM)
+    with pytest.raises(InfeasibleError, match="shoulder needs .* and with the pitch that the hand has: ") as caught:
+        motion_through(HOME, [straight(first), straight(second)], CHECKS, ARM)
+    assert held.value is not None and caught.value.subject == "shoulder" and caught.value.__cause__ is not None

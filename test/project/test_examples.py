@@ -26,6 +26,9 @@ TRUE = {
     "formula_against_pinocchio": lambda said: len(set(re.findall(r"\[.*\]", said))) == 1,
     "own_arm": lambda said: abs(_number(said, r"tilt (-\d+\.\d) deg") + 45.0) < 1.0,
     "payload": lambda said: max(map(float, re.findall(r"(\d+\.\d) mm off", said))) < 4.0 and said.count("g: shoulder holds") == 3,
+    "pick_and_place": lambda said: (
+        _number(said, r"close (\d+\.\d) mm from") < 4.0 and "pick refused, nothing moves; payload 200 g: shoulder needs" in said
+    ),
     "record_and_plot": lambda said: _number(said, r"^(\d+) samples") > 100 and said.count(".png") == 3,
     "same_script_on_ros": lambda said: 10.0 < _number(said, r"half-way, at (\d+) deg") < 35.0,
 }

@@ -31,6 +31,7 @@ ROSDEP_KEYS = {
     "rosbags": None,
     "scipy": "python3-scipy",
     "serial": "python3-serial",
+    "tf2_ros": "tf2_ros_py",
     "urchin": None,
     "yaml": "python3-yaml",
     "zstandard": None,

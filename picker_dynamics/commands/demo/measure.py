@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.calibration.evaluate import exact
-from picker_dynamics.estimation.closed_loop import SETTLE_S, ClosedLoop, Recording, endings, paths_between
+from picker_dynamics.estimation.closed_loop import SETTLE_S, ClosedLoop, Recording, endings
 from picker_dynamics.execution.approach import Approach
-from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.scripting.replay import Leg
+from picker_dynamics.scripting.taught import Payload
 from picker_dynamics.sim.plant import Plant
 
 from .beliefs import Sides
@@ -62,16 +64,20 @@ def _drive(scene: Scene, plant: Plant, arm: ArmDescription, servos: ServoMap, mo
     model = RigidBody(arm, armature=servos.armature)
     loop, motions = ClosedLoop(plant, model, servos, mode, ends=endings(arm, model, servos)), list[tuple]()
     loop.start(scene.home)
-    recording, hold, tracking, before, carrying = loop.hold(SETTLE_S), [], [], scene.home, False
-    for stop in (stop for stops in scene.picks for stop in stops):
-        if stop.carrying != carrying:
-            carrying = stop.carrying
-            loop.carry(scene.payload_kg if carrying else 0.0)
-        validator = torque_validator(model.with_payload(scene.payload_kg) if carrying else model, servos)
-        way = loop.run(paths_between([before, stop.q], validator)[0])
-        motions.append((stop.kind, loop.reference.duration, loop.approaches[-1]))
+    recording, hold, tracking = loop.hold(SETTLE_S), [], []
+    for leg, way in driven(loop, scene):
+        motions.append((leg.name, loop.reference.duration, loop.approaches[-1]))
         rest = loop.hold(SETTLE_S)
         tracking.append(way.tip_error)
         hold.append(rest.tip_error[-1])
-        recording, before = recording.joined(way).joined(rest), stop.q
+        recording = recording.joined(way).joined(rest)
     return ModeResult(np.array(hold), float(np.sqrt(np.mean(np.concatenate(tracking) ** 2))), recording, arm.joint_names, motions)
+
+
+def driven(loop: ClosedLoop, scene: Scene) -> Iterator[tuple[Leg, Recording]]:
+    """Make the tour's motions, what is picked on the tool; each leg that moves, after it was made."""
+    for leg in (leg for legs in scene.picks for leg in legs):
+        if isinstance(leg.step, Payload):
+            loop.carry(leg.step.mass)
+        if leg.moves:
+            yield leg, loop.run(leg.plan.motion.trajectory, stands=leg.path is not None)

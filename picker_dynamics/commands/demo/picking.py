@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,15 +16,17 @@ from picker_dynamics.nodes import claims
 from picker_dynamics.nodes.client import ArmClient
 from picker_dynamics.nodes.loop_meter import LoopMeter
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.kinematic_tree import tip_way
+from picker_dynamics.scripting import replay
+from picker_dynamics.scripting.arm import Arm
+from picker_dynamics.scripting.connected import ConnectedBody
+from picker_dynamics.scripting.equipment import Equipment
+from picker_dynamics.scripting.replay import Leg, Replay
+from picker_dynamics.scripting.taught import Payload
 from picker_dynamics.sim.control_socket import BoardControl
 
-from .scene import Scene, Stop, is_pickers
+from .scene import SURROUNDINGS, Scene, is_pickers
 
 BRINGUP_S = 25.0
-SHORTEST_S, SHORTEST_S_M = 0.6, 1.0
-"""Each move asks for this, or for so long for each metre of its tip's way; the controller slows it to what is allowed."""
-
 TRIES, AGAIN_S = 3, 1.0
 
 BEYOND = 0.5
@@ -51,7 +53,7 @@ class Live:
     cross_check_worst: float = float("nan")
 
 
-def pick_all(scene: Scene, arm: ArmDescription, options: bringup.Options, log: Path, show) -> Live:
+def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path, show) -> Live:
     """Bring the graph up, pick every berry, ask for a pose that cannot be held, and shut down.
 
     Raises:
@@ -60,21 +62,23 @@ def pick_all(scene: Scene, arm: ArmDescription, options: bringup.Options, log: P
     os.environ.setdefault("ROS_DOMAIN_ID", str(random.SystemRandom().randrange(1, 100)))
     claims.require_free("")
     log.unlink(missing_ok=True)
+    if scene.errands:
+        options = replace(options, scene=str(SURROUNDINGS))
     graph = bringup.graph(options)
     os.environ.update(graph.environment)
     live = Live()
-    with GraphRunner(graph, log_path=log) as runner, ArmClient(arm.joint_names) as client:
+    with GraphRunner(graph, log_path=log) as runner, ArmClient(known.description.joint_names) as client:
         what = "virtual board" if options.board == "virtual" else "real firmware on a simulated Uno"
         show.say(f"starting the {what} and the three nodes (trajectory_controller, dynamics, hardware)")
         client.wait_ready(BRINGUP_S)
         with BoardControl(graph.control) as board:
             meter = LoopMeter(client)
-            client.set_parameters("dynamics", payload__mass=0.0)
+            arm = Arm(known, ConnectedBody(client))
             try:
-                for number, stops in enumerate(scene.picks, 1):
-                    live.picks.append(_pick(number, stops, scene, arm, client, board, show))
-                live.refused = _refusal(arm, client, show)
-                _go(scene.home, arm, client, show)
+                for number in range(len(scene.picks)):
+                    live.picks.append(_Errand(number, scene, arm, client, board, show).run())
+                live.refused = _refusal(known.description, client, show)
+                _again(arm.home, client, show)
             except PickerError as error:
                 live.faults.append(str(error))
                 show.say(f"the arm gave up: {error}")
@@ -87,34 +91,52 @@ def pick_all(scene: Scene, arm: ArmDescription, options: bringup.Options, log: P
     return live
 
 
-def _pick(
-    number: int, stops: tuple[Stop, ...], scene: Scene, arm: ArmDescription, client: ArmClient, board: BoardControl, show
-) -> Pick:
-    pick = None
-    for stop in stops:
-        show.step(f"berry {number}: {stop.kind}")
-        if stop.kind == "leave":
-            board.detach()
-            client.set_parameters("dynamics", payload__mass=0.0)
-        _go(stop.q, arm, client, show)
-        if stop.kind == "berry":
-            client.spin(scene.settle_s)
-            error = float(np.linalg.norm(board.truth().tip - stop.target))
-            pick = Pick(stop.target.tolist(), error, error <= scene.tolerance_m)
-        elif stop.kind == "close":
-            board.attach(scene.payload_kg)
-            client.set_parameters("dynamics", payload__mass=scene.payload_kg)
-    where = ", ".join(f"{1e3 * x:.0f}" for x in pick.target_m)
-    show.say(f"berry {number} at ({where}) mm: tip was {1e3 * pick.tip_error_m:.2f} mm away")
-    return pick
+class _Errand:
+    """One berry, picked and put on the tray; what it weighs hangs on the simulated tool meanwhile."""
+
+    def __init__(self, number: int, scene: Scene, arm: Arm, client: ArmClient, board: BoardControl, show):
+        self.name, self.scene, self.arm = f"berry {number + 1}", scene, arm
+        self.client, self.board, self.show = client, board, show
+        self.legs, self.pick = scene.picks[number], None
+        self.asked = scene.errands[number] if scene.errands else ()
+        self.leg: Leg | None = None
+
+    def run(self) -> Pick:
+        """Pick and place, each again where the machine stood still; errors as of ``Arm.pick``."""
+        if not self.asked:
+            _again(lambda: replay.play(self.arm, Replay(self.legs), self.tell), self.client, self.show)
+        for motion, how in zip((self.arm.pick, self.arm.place), self.asked):
+            carries = motion == self.arm.place
+            given = {
+                name: value for name, value in asdict(how).items() if not (carries and name in ("mass", "approach", "closed"))
+            }
+            _again(lambda motion=motion, given=given: motion(**given, progress=self.tell), self.client, self.show)
+        where = ", ".join(f"{1e3 * x:.0f}" for x in self.pick.target_m)
+        self.show.say(f"{self.name} at ({where}) mm: tip was {1e3 * self.pick.tip_error_m:.2f} mm away")
+        return self.pick
+
+    def tell(self, leg: Leg, _share: float) -> None:
+        """Called with each leg as it begins and goes on."""
+        if leg is self.leg:
+            return
+        self.leg = leg
+        self.show.step(f"{self.name}: {leg.name}")
+        if not isinstance(leg.step, Payload):
+            return
+        if not leg.step.mass:
+            self.board.detach()
+            return
+        target = self.arm.tip_at(leg.plan.target)
+        error = float(np.linalg.norm(self.board.truth().tip - target))
+        self.pick = Pick(target.tolist(), error, error <= self.scene.tolerance_m)
+        self.board.attach(leg.step.mass)
 
 
-def _go(q: np.ndarray, arm: ArmDescription, client: ArmClient, show) -> None:
-    """Move there, again where the motion was aborted: a machine that stands still for a moment stops the arm, and no more."""
+def _again(motion, client: ArmClient, show) -> None:
+    """Make it, from where the arm is, again where it was aborted: a machine that stands still for a moment stops it, no more."""
     for left in reversed(range(TRIES)):
-        way = tip_way(arm, client.reference(), q)
         try:
-            client.move_through([max(SHORTEST_S, SHORTEST_S_M * way)], [q])
+            motion()
             return
         except GoalAbortedError as error:
             if not left:

@@ -1,4 +1,4 @@
-"""The demo's scene: berries, tray, and the poses that lead from one to the other."""
+"""The demo's scene: berries and tray, and the legs that lead from one to the other."""
 
 from __future__ import annotations
 
@@ -9,42 +9,37 @@ from pathlib import Path
 
 import numpy as np
 
-from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import ConfigurationError, DescriptionError, InfeasibleError, LimitError
-from picker_dynamics.estimation.closed_loop import paths_between
-from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.files.formats import read_yaml
+from picker_dynamics.resources import resource
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.frame_heights import FrameHeights
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.kinematic_tree import sample_poses
-from picker_dynamics.robot.kinematics import PickerKinematics
 from picker_dynamics.robot.picker_shape import read_shape
+from picker_dynamics.robot.scene import read_scene
 from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.scripting.equipment import Equipment
+from picker_dynamics.scripting.pick import Handling, Way, pick, place
+from picker_dynamics.scripting.replay import Leg
 
-
-@dataclass(frozen=True)
-class Stop:
-    """A pose of the tour: where it is, and whether a berry is carried there.
-
-    ``kind`` is approach, berry, close, lift, tray or open; ``q`` (n,) [rad]; ``target`` the tip's place (3,) [m].
-    """
-
-    kind: str
-    q: np.ndarray
-    target: np.ndarray
-    carrying: bool
+SURROUNDINGS = resource("config/scene.yaml")
+"""What stands about the picker."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """The tour over all berries, one tuple of stops for each, and what the demo asks of it."""
+    """The tour over all berries, and what the demo asks of it.
+
+    ``picks``: the legs of each, one berry after the other, from ``home`` (n,) [rad].  ``errands``: the same as what ``Arm.pick``
+    and ``Arm.place`` are asked for; none: a free tour, whose legs are made as they are.
+    """
 
     home: np.ndarray
-    picks: tuple[tuple[Stop, ...], ...]
+    picks: tuple[tuple[Leg, ...], ...]
     payload_kg: float
-    settle_s: float
     tolerance_m: float
+    errands: tuple[tuple[Handling, Handling], ...] = ()
 
 
 PICKS, TRIED, SEED, FAR = 3, 300, 4, 0.6
@@ -56,35 +51,45 @@ LIGHTER = (1.0, 0.4, 0.1, 0.04)
 LENGTH_M = 0.425
 """Length of the arm that the scene's tolerance is for."""
 
-FREE_STOPS = (
-    ("approach", ("before", "open"), False),
-    ("berry", ("there", "open"), False),
-    ("close", ("there", "closed"), True),
-    ("lift", ("before", "closed"), True),
-    ("tray", ("home", "closed"), True),
-    ("open", ("home", "closed"), True),
-    ("leave", ("home", "open"), False),
-)
-
 
 def load_scene(path: Path, arm: ArmDescription, servos: ServoMap) -> Scene:
-    """Read the scene and solve the inverse kinematics of all its poses; for an arm of another shape than the picker's a free one.
+    """Read the scene and plan all its legs; for an arm of another shape than the picker's a free one.
 
     Raises:
-        ConfigurationError: a key that is missing or no number.
-        UnreachableError: a berry or the tray is out of reach.
+        ConfigurationError: a key that is missing or no number; a berry or the tray that is out of reach.
+        GoalRefusedError: a berry that cannot be picked.
     """
     try:
         raw = read_yaml(path, "scene", ConfigurationError)
         if not is_pickers(arm):
             return free_scene(arm, servos, raw)
-        tour = _Tour(arm, servos, raw)
-        picks = tuple(tour.pick(berry) for berry in raw["berries"])
-        return Scene(
-            np.array(servos.home), picks, float(raw["payload_kg"]), float(raw["settle_s"]), 1e-3 * float(raw["tolerance_mm"])
-        )
+        return pickers_scene(arm, servos, raw)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ConfigurationError(f"{path.name}: {type(error).__name__}: {error}") from error
+
+
+def pickers_scene(arm: ArmDescription, servos: ServoMap, raw: dict) -> Scene:
+    """Each berry picked, and placed on the tray, with nothing hit of what config/scene.yaml has.
+
+    Raises:
+        GoalRefusedError, UnreachableError: a berry that cannot be, or a tray.
+    """
+    known = Equipment(arm, servos, scene=read_scene(SURROUNDINGS, arm.root))
+    payload, settle = float(raw["payload_kg"]), float(raw["settle_s"])
+    opened, closed = (math.radians(raw[f"scissor_{grip}_deg"]) for grip in ("open", "closed"))
+    how = {"mass": payload, "lift": raw["lift_m"], "opened": opened, "closed": closed, "settle": settle}
+
+    def handling(what: dict) -> Handling:
+        return Handling(tuple(what["at_m"]), math.radians(what["pitch_deg"]), approach=raw["approach_m"], **how)
+
+    errands = tuple((handling(berry), handling(raw["tray"])) for berry in raw["berries"])
+    held, picks = np.array(servos.home), []
+    for berry, tray in errands:
+        taken = pick(known, berry, held, 0.0).legs
+        put = place(known, tray, np.array(taken[-1].plan.target), payload).legs
+        picks.append((*taken, *put))
+        held = np.array(put[-1].plan.target)
+    return Scene(np.array(servos.home), tuple(picks), payload, 1e-3 * float(raw["tolerance_mm"]), errands)
 
 
 def free_scene(arm: ArmDescription, servos: ServoMap, raw: dict) -> Scene:
@@ -96,38 +101,46 @@ def free_scene(arm: ArmDescription, servos: ServoMap, raw: dict) -> Scene:
     heaviest, why = float(raw["payload_kg"]), None
     for payload in (heaviest * share for share in LIGHTER):
         try:
-            picks, tolerance = _free_picks(arm, servos, payload), 1e-3 * float(raw["tolerance_mm"])
+            picks = _free_picks(Equipment(arm, servos), payload, float(raw["settle_s"]))
+            tolerance = 1e-3 * float(raw["tolerance_mm"])
         except ConfigurationError as error:
             why = error
             continue
         tolerance *= max(1.0, ChainKinematics(arm).length / LENGTH_M)
-        return Scene(np.array(servos.home), picks, payload, float(raw["settle_s"]), tolerance)
+        return Scene(np.array(servos.home), picks, payload, tolerance)
     raise why or ConfigurationError("payload_kg is not a number", subject="payload_kg", value=heaviest)
 
 
-def _free_picks(arm: ArmDescription, servos: ServoMap, payload: float) -> tuple[tuple[Stop, ...], ...]:
+def _free_picks(known: Equipment, payload: float, settle_s: float) -> tuple[tuple[Leg, ...], ...]:
     """Picks of a free tour with that payload [kg]."""
-    chain, heights, home = ChainKinematics(arm), FrameHeights(arm), np.array(servos.home)
-    loaded = torque_validator(RigidBody(arm, servos.armature).with_payload(payload), servos)
+    arm, home = known.description, known.home.copy()
+    chain, heights = ChainKinematics(arm), FrameHeights(arm)
     gripper = [i for i in range(arm.n) if i not in chain.columns]
     floor = min(0.0, float(heights(home)[heights.varies].min(initial=0.0)))
     grips = {"open": arm.upper[gripper], "closed": 0.9 * arm.lower[gripper] + 0.1 * arm.upper[gripper]}
-    picks: list[tuple[Stop, ...]] = []
+    picks: list[tuple[Leg, ...]] = []
     for drawn in sample_poses(arm, TRIED, SEED):
-        way = home + np.linspace(0.0, FAR, 9)[:, None] * (drawn - home)
-        if len(picks) == PICKS or (heights(way)[:, heights.varies] < floor).any():
+        towards = home + np.linspace(0.0, FAR, 9)[:, None] * (drawn - home)
+        if len(picks) == PICKS or (heights(towards)[:, heights.varies] < floor).any():
             continue
-        places, poses = {"there": way[-1], "before": way[-3], "home": home}, {}
-        for place, grip in product(places, grips):
-            poses[place, grip] = places[place].copy()
-            poses[place, grip][gripper] = grips[grip]
-        if not loaded.can_hold(way[-1]):
-            continue
+        places, poses = {"there": towards[-1], "before": towards[-3], "home": home}, {}
+        for place_, grip in product(places, grips):
+            poses[place_, grip] = places[place_].copy()
+            poses[place_, grip][gripper] = grips[grip]
+        way = Way(known, home)
         try:
-            paths_between([home, poses["there", "open"], poses["there", "closed"], poses["home", "closed"], home], loaded)
+            way.pose("approach", poses["before", "open"])
+            way.pose("berry", poses["there", "open"])
+            way.pause(settle_s)
+            way.pose("close", poses["there", "closed"])
+            way.carry(payload)
+            way.pose("lift", poses["before", "closed"])
+            way.pose("tray", poses["home", "closed"])
+            way.carry(0.0)
+            way.pose("leave", home)
         except (InfeasibleError, LimitError):
             continue
-        picks.append(tuple(Stop(kind, poses[at], chain.forward(poses[at]), carrying) for kind, at, carrying in FREE_STOPS))
+        picks.append(tuple(way.legs))
     if len(picks) < PICKS:
         raise ConfigurationError(
             f"{arm.name} can hold {1e3 * payload:g} g at {len(picks)} of {TRIED} random poses, the demo needs {PICKS}",
@@ -144,32 +157,3 @@ def is_pickers(arm: ArmDescription) -> bool:
     except DescriptionError:
         return False
     return True
-
-
-class _Tour:
-    """Poses in the order in which the arm takes them; each inverse solution near the one before."""
-
-    def __init__(self, arm: ArmDescription, servos: ServoMap, raw: dict):
-        self.kinematics, self.raw = PickerKinematics(arm), raw
-        self.q = np.array(servos.home)
-
-    def pick(self, berry: dict) -> tuple[Stop, ...]:
-        """Approach, berry, close, lift, tray, open: every pose at rest."""
-        at, pitch = np.array(berry["at_m"], dtype=float), math.radians(berry["pitch_deg"])
-        inwards = self.raw["approach_m"] * np.array([at[0], at[1], 0.0]) / math.hypot(at[0], at[1])
-        tray = self.raw["tray"]
-        place, tray_pitch = np.array(tray["at_m"], dtype=float), math.radians(tray["pitch_deg"])
-        above = place + [0.0, 0.0, self.raw["lift_m"]]
-        return (
-            self._stop("approach", at - inwards, pitch, "open"),
-            self._stop("berry", at, pitch, "open"),
-            self._stop("close", at, pitch, "closed", carrying=True),
-            self._stop("lift", at + [0.0, 0.0, self.raw["lift_m"]], pitch, "closed", carrying=True),
-            self._stop("tray", above, tray_pitch, "closed", carrying=True),
-            self._stop("open", place, tray_pitch, "closed", carrying=True),
-            self._stop("leave", above, tray_pitch, "open"),
-        )
-
-    def _stop(self, kind: str, at, pitch: float, grip: str, carrying: bool = False) -> Stop:
-        self.q = self.kinematics.inverse(at, pitch, near=self.q, scissor=math.radians(self.raw[f"scissor_{grip}_deg"]))
-        return Stop(kind, self.q, np.asarray(at), carrying)

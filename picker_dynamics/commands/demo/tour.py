@@ -8,6 +8,7 @@ from pathlib import Path
 
 from picker_dynamics.errors import ConfigurationError, PickerError
 from picker_dynamics.resources import resource
+from picker_dynamics.scripting.equipment import Equipment
 
 from . import report
 from .beliefs import sides
@@ -36,7 +37,7 @@ def run(options) -> int:
     show = report.Progress()
     log = out / "nodes.log"
     try:
-        live = pick_all(scene, arm, known.graph, log, show)
+        live = pick_all(scene, Equipment(arm, servos), known.graph, log, show)
     except PickerError:
         show.say(f"what the nodes said: {log}")
         raise

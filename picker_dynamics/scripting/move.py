@@ -1,0 +1,50 @@
+"""A motion that was accepted, as a script sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .body import Goal
+
+
+class Move:
+    """A motion that was accepted; what ``Arm.move(..., wait=False)`` returns.
+
+    Attributes:
+        duration: of the motion [s].
+    """
+
+    def __init__(self, goal: Goal, step: Callable[[], None]):
+        self._goal, self._step, self.duration = goal, step, goal.duration_s
+
+    @property
+    def progress(self) -> float:
+        """Share that is over, 0 to 1."""
+        return self._goal.progress()
+
+    def done(self) -> bool:
+        """Whether it has come to its end; a little time passes.
+
+        Raises:
+            GoalAbortedError: it ended in another way, and the arm holds.
+        """
+        if not self._goal.ended():
+            self._step()
+        return self._goal.ended()
+
+    def wait(self, meanwhile: Callable[[], None] = lambda: None) -> float:
+        """Until it is done; returns its duration [s].  Ctrl-C cancels it: the arm decelerates and holds, nothing is latched.
+
+        ``meanwhile`` is called again and again.
+        """
+        try:
+            while not self.done():
+                meanwhile()
+        except (KeyboardInterrupt, RuntimeError):
+            self.cancel()
+            raise
+        return self.duration
+
+    def cancel(self) -> None:
+        """Let the arm decelerate, and wait until it holds."""
+        self._goal.cancel()

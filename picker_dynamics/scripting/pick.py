@@ -1,0 +1,252 @@
+"""Pick and place: legs from rest to rest, all of them checked before the first begins, so that nothing is touched in vain.
+
+    pick    to a clear pose before the target, jaws open | straight in, along the hand | close | it weighs so much | straight up
+    place   above the target | straight down | open | it weighs nothing | straight up
+
+The hand's pitch is the same at the target and on both straight legs.  Where nobody chooses it, that of the arm's own choice for
+the target is tried first, then others near it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from picker_dynamics.errors import InfeasibleError, InputError, LimitError, SingularityError, UnreachableError, refuse_if
+from picker_dynamics.execution.waypoints import Waypoint, motion_through
+from picker_dynamics.robot.inverse_kinematics import ChainKinematics
+from picker_dynamics.robot.model import Array, as_vector, checked_number
+from picker_dynamics.robot.tip_step import TASK
+from picker_dynamics.robot.tip_target import tip_target
+from picker_dynamics.trajectory.trajectory import Trajectory
+
+from .equipment import Equipment
+from .plan import Plan, planned, rest_to_rest
+from .replay import STAY_S, Grip, Leg, Replay, refused
+from .target import asked_duration
+from .taught import Pause, Payload, Pose
+
+APPROACH_M, LIFT_M, SETTLE_S = 0.04, 0.03, 0.5
+MASS_KG, MASS_MAX_KG = 0.025, 5.0
+"""Of a strawberry; more is a slip of unit."""
+
+WAY_MAX_M = 0.5
+"""No straight leg is longer [m]."""
+
+PITCHES = tuple(math.radians(by) for by in (0.0, 10.0, -10.0, 20.0, -20.0, 35.0, -35.0, 50.0, -50.0))
+"""Turns of the hand that are tried, from the pitch that the arm itself would take [rad]."""
+
+
+@dataclass(frozen=True)
+class Handling:
+    """What is picked or placed, and how.
+
+    Args:
+        tip: (3,) of the tool where it grips or lets go [m], base frame.
+        pitch: elevation of the tool's direction there [rad]; None: any, see above.
+        mass: of what is picked [kg]: the payload from then on.
+        approach: how far before the target the straight way in begins, along the hand [m]; of ``place``: ``lift``.
+        lift: how far straight up the way out is [m]; 0: out the way it came in.
+        opened, closed: of the gripper's joint [rad or m]; None: its upper limit; where the servo map says that it touches, or its
+            lower limit.
+        settle: how long the arm stands before it grips or lets go, and before it leaves [s].
+
+    Raises:
+        InputError: numbers that make no sense.
+    """
+
+    tip: Sequence[float]
+    pitch: float | None = None
+    mass: float = MASS_KG
+    approach: float = APPROACH_M
+    lift: float = LIFT_M
+    opened: float | None = None
+    closed: float | None = None
+    settle: float = SETTLE_S
+
+    def __post_init__(self) -> None:
+        as_vector("tip", self.tip, 3)
+        for name, most, unit in (("mass", MASS_MAX_KG, "kg"), ("approach", WAY_MAX_M, "m"), ("lift", WAY_MAX_M, "m")):
+            value = checked_number(name, getattr(self, name), unit, least=0.0)
+            refuse_if(value > most, f"{name} is {value:g} {unit}, at most {most:g} {unit}", name, value, most)
+        checked_number("settle", self.settle, "s", least=0.0)
+        refuse_if(not self.approach, "approach is 0 m: the hand needs a way in", "approach", 0.0)
+
+
+def pick(known: Equipment, how: Handling, held: Array, payload: float, tip_speed: float | None = None) -> Replay:
+    """The legs of a pick, for an arm that is held at ``held`` (n,) [rad or m] and carries ``payload`` [kg].
+
+    Args:
+        tip_speed: what its controller allows [m/s]; None: the default.
+
+    Raises:
+        GoalRefusedError, UnreachableError: a leg that may not be made: which, and why.
+        InputError: an arm without a gripper.
+    """
+    opened, closed = _jaws(known, how)
+    chain, tip = ChainKinematics(known.description), np.asarray(how.tip, dtype=float)
+
+    def legs(way: Way, target: Array, pitch: float | None) -> None:
+        before = tip - how.approach * chain.direction(target)
+        way.to("approach", before, pitch, opened)
+        way.straight("in", tip, pitch)
+        way.pause(how.settle)
+        way.grip("close", closed)
+        way.carry(how.mass)
+        way.pause(how.settle)
+        way.straight("out", tip + np.array([0.0, 0.0, how.lift]) if how.lift else before, pitch)
+
+    return _found("pick", known, how, legs, held, payload, tip_speed)
+
+
+def place(known: Equipment, how: Handling, held: Array, payload: float, tip_speed: float | None = None) -> Replay:
+    """The legs that put what the arm carries down; arguments and errors as ``pick``."""
+    opened, _ = _jaws(known, how)
+    tip = np.asarray(how.tip, dtype=float)
+    above = tip + np.array([0.0, 0.0, how.lift or how.approach])
+
+    def legs(way: Way, _target: Array, pitch: float | None) -> None:
+        way.to("above", above, pitch)
+        way.straight("in", tip, pitch)
+        way.pause(how.settle)
+        way.grip("open", opened)
+        way.carry(0.0)
+        way.pause(how.settle)
+        way.straight("out", above, pitch)
+
+    return _found("place", known, how, legs, held, payload, tip_speed)
+
+
+def _jaws(known: Equipment, how: Handling) -> tuple[float, float]:
+    """Where the gripper's joint is open, and closed."""
+    j, arm = known.gripper, known.description
+    if j is None:
+        raise InputError(f"{arm.name} has no gripper: nothing can be picked or placed", subject="gripper")
+    name, lower, upper = arm.joint_names[j], float(arm.lower[j]), float(arm.upper[j])
+    grip = None if known.servos is None else known.servos.servos[j].grip
+    opened = upper if how.opened is None else checked_number("opened", how.opened)
+    touches = lower if grip is None else min(max(grip.contact, lower), upper)
+    closed = touches if how.closed is None else checked_number("closed", how.closed)
+    for what, value in (("opened", opened), ("closed", closed)):
+        if not (math.isfinite(value) and lower <= value <= upper):
+            text = f"{what} is {value:.4g}, {name} goes from {lower:.4g} to {upper:.4g} {arm.position_units[j]}"
+            raise LimitError(text, subject=name, value=value, limit=upper if value > upper else lower)
+    return opened, closed
+
+
+def _found(
+    what: str,
+    known: Equipment,
+    how: Handling,
+    legs: Callable[[Way, Array, float | None], None],
+    held: Array,
+    payload: float,
+    tip_speed: float | None,
+) -> Replay:
+    """The legs at the first pitch of the hand with which all may be made."""
+    arm, chain, why, furthest = known.description, ChainKinematics(known.description), None, -1
+    target = tip_target(arm, how.tip, near=held, pitch_rad=how.pitch)
+    chooses = len(chain.columns) >= TASK
+    own = float(chain.pitch(target)) if how.pitch is None else how.pitch
+    for turn in PITCHES if chooses and how.pitch is None else (0.0,):
+        way = Way(known, held, payload, tip_speed)
+        try:
+            if turn:
+                target = tip_target(arm, how.tip, near=held, pitch_rad=own + turn)
+            way.validator.require_holdable(target)
+            legs(way, target, own + turn if chooses else how.pitch)
+        except (LimitError, InfeasibleError, UnreachableError, SingularityError) as error:
+            if len(way.legs) > furthest:
+                why, furthest = refused(f"{what} refused, nothing moves; {way.name}", error), len(way.legs)
+            continue
+        return Replay(tuple(way.legs))
+    assert why is not None
+    raise why
+
+
+class Way:
+    """Legs one after another, each from where the one before ends, with what is carried then; a leg that may not be made raises
+    its refusal.
+
+    Args:
+        known: the arm.
+        held: (n,) where it begins [rad or m].
+        payload: with which it begins [kg].
+        tip_speed: that is allowed [m/s]; None: the default.
+
+    Attributes:
+        legs: that may be made.
+        name: of the leg that is looked at.
+        held: (n,) where they end.
+    """
+
+    def __init__(self, known: Equipment, held: Array, payload: float = 0.0, tip_speed: float | None = None):
+        self.known, self.tip_speed, self.held = known, tip_speed, held
+        self.validator = known.validator(payload, tip_speed)
+        self.name, self.legs = "the target", list[Leg]()
+
+    def to(self, name: str, tip: Array, pitch: float | None, jaws: float | None = None) -> None:
+        """The joints' own way to a pose; by way of home, where the direct one may not be made."""
+        self.name, before, arm = name, self.held, self.known.description
+        target = np.array(tip_target(arm, tip, near=before, pitch_rad=pitch))
+        if jaws is not None:
+            target[self.known.gripper] = jaws
+        plan = self._direct(target)
+        if plan.refusal is not None:
+            home = self.known.home.copy()
+            home[self.known.gripper] = target[self.known.gripper]
+            clear = self._direct(home)
+            if clear.possible:
+                self.held = home
+                again = self._direct(target)
+                if again.possible:
+                    self.held = before
+                    self._add(Pose("by way of home"), clear)
+                    plan = again
+        self._add(Pose(name), plan)
+
+    def straight(self, name: str, tip: Array, pitch: float | None) -> None:
+        """The tool on a straight line."""
+        self.name = name
+        motion = motion_through(
+            self.held, [Waypoint(tip.tolist(), pitch=pitch, straight=True)], self.validator, self.known.description
+        )
+        self._add(Pose(name), planned(self.validator, motion), motion)
+
+    def pose(self, name: str, target: Array) -> None:
+        """The joints' own way."""
+        self.name = name
+        self._add(Pose(name), self._direct(target))
+
+    def grip(self, name: str, at: float) -> None:
+        """The gripper's joint alone."""
+        self.name, target = name, self.held.copy()
+        target[self.known.gripper] = at
+        if np.array_equal(target, self.held):
+            return
+        self._add(Grip(name, at), self._direct(target))
+
+    def carry(self, mass: float) -> None:
+        """From here on the tool carries so much [kg]."""
+        step = Payload(mass)
+        self.name = step.name
+        self.validator = self.known.validator(mass, self.tip_speed)
+        self.validator.require_holdable(self.held)
+        self._add(step, rest_to_rest(self.validator, self.held, self.held, STAY_S))
+
+    def pause(self, seconds: float) -> None:
+        if seconds:
+            step = Pause(seconds)
+            self._add(step, rest_to_rest(self.validator, self.held, self.held, STAY_S))
+
+    def _direct(self, target: Array) -> Plan:
+        return rest_to_rest(self.validator, self.held, target, asked_duration(self.known.description, self.held, target))
+
+    def _add(self, step: Pose | Grip | Pause | Payload, plan: Plan, path: Trajectory | None = None) -> None:
+        if plan.refusal is not None:
+            raise plan.refusal
+        self.legs.append(Leg(len(self.legs) + 1, step.name, plan, step, path))
+        self.held = np.array(plan.target)

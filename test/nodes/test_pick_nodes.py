@@ -1,0 +1,151 @@
+"""``picker pick`` and ``place`` on the running graph: by hand, and as a camera node asks; the truth is the simulation's."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from arm_fixtures import picker as picker_arm
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import PoseStamped
+from patient import patiently, picker
+from scenarios.bench import at_home, until
+from waiting import PATIENCE_S
+
+from benchmarks.terminal import Terminal
+from picker_dynamics.errors import GoalRefusedError
+from picker_dynamics.nodes.diagnostics import values_of
+from picker_dynamics.nodes.runtime import OUTCOMES, to_stamp
+from picker_dynamics.resources import resource
+from picker_dynamics.robot.sighting import read_cameras
+
+pytestmark = pytest.mark.ros
+
+GRAPH = {"scene": str(resource("config/scene.yaml"))}
+BERRY, TRAY = np.array([0.26, 0.02, 0.17]), np.array([0.20, -0.15, 0.12])
+STALLED = "commands paused", "no joint_states", "aborted: active"
+CAMERAS = resource("config/cameras.yaml")
+
+
+@pytest.fixture
+def asks(client, board):
+    """Sends targets to ``picker pick --listen``, and waits for what becomes of them; again where a machine that stood still
+    stopped the arm."""
+    at_home(client, board)
+    client.set_parameters("dynamics", payload__mass=0.0)
+    heard: list[DiagnosticStatus] = []
+
+    def on_status(status: DiagnosticStatus) -> None:
+        """What is gripped hangs on the tool from then on."""
+        heard.append(status)
+        if status.message.endswith(": payload 25 g"):
+            board.attach(0.025)
+        elif status.message.endswith(": payload 0 g"):
+            board.detach()
+
+    ear = client.create_subscription(DiagnosticStatus, "pick/status", on_status, OUTCOMES)
+    outs = {kind: client.create_publisher(PoseStamped, kind, 10) for kind in ("pick", "place")}
+    with Terminal(patiently("picker", "pick", "--listen", "--cameras", str(CAMERAS))) as terminal:
+
+        def send(kind: str, place, frame: str = "base_link", age_s: float = 0.0, **turn: float) -> float:
+            message = PoseStamped()
+            message.header.frame_id, stamp_s = frame, time.time() - age_s
+            to_stamp(message.header.stamp, stamp_s)
+            message.pose.position.x, message.pose.position.y, message.pose.position.z = map(float, place)
+            for name, value in turn.items():
+                setattr(message.pose.orientation, name, value)
+            outs[kind].publish(message)
+            return stamp_s
+
+        def answers(stamp_s: float) -> list[DiagnosticStatus]:
+            return [one for one in heard if abs(float(values_of(one)["stamp"]) - stamp_s) < 1e-6]
+
+        def ask(kind: str, place, **how) -> DiagnosticStatus:
+            for _ in range(5):
+                stamp_s = send(kind, place, **how)
+                until(
+                    client, lambda s=stamp_s: answers(s) and values_of(answers(s)[-1])["outcome"] != "under way", terminal.shown
+                )
+                answer = answers(stamp_s)[-1]
+                if not any(sign in answer.message for sign in STALLED):
+                    break
+                client.spin(1.0)
+            return answer
+
+        ask.send, ask.answers = send, answers
+        until(client, lambda: "ready: " in terminal.shown and outs["pick"].get_subscription_count(), "a listener")
+        yield ask
+        terminal.press("\x03")
+        assert terminal.process.wait(PATIENCE_S) == 130
+    board.detach()
+    client.set_parameters("dynamics", payload__mass=0.0)
+    client.destroy_subscription(ear)
+    for out in outs.values():
+        client.destroy_publisher(out)
+
+
+def outcome(answer: DiagnosticStatus) -> str:
+    return values_of(answer)["outcome"]
+
+
+def test_a_camera_node_has_a_berry_picked_and_placed(client, board, asks):
+    """The berry is told in the camera's frame."""
+    eye = read_cameras(CAMERAS, picker_arm())["camera_optical_frame"][1]
+    answer = asks("pick", eye.rotation.T @ (BERRY - eye.position), frame="camera_optical_frame", w=1.0)
+    assert outcome(answer) == "done", answer.message
+    assert client.payload() == pytest.approx(0.025)
+    client.spin(2.0)
+    assert np.linalg.norm(board.truth().tip - BERRY - [0.0, 0.0, 0.03]) < 5e-3
+    answer = asks("place", TRAY)
+    assert outcome(answer) == "done", answer.message
+    assert client.payload() == 0.0
+    client.spin(2.0)
+    assert np.linalg.norm(board.truth().tip - TRAY - [0.0, 0.0, 0.03]) < 5e-3
+
+
+def test_one_target_at_a_time(client, board, asks):
+    first = asks.send("pick", BERRY)
+    until(client, lambda: asks.answers(first), "a pick under way")
+    second = asks("pick", BERRY)
+    assert outcome(second) == "refused" and "busy with another target" in second.message
+    until(client, lambda: outcome(asks.answers(first)[-1]) != "under way", "the end of the pick")
+
+
+REFUSED = {
+    "in the stake": ({"place": (0.24, 0.16, 0.17)}, "stake"),
+    "in the table": ({"place": (0.2, 0.0, -0.02)}, "pick refused, nothing moves; the target: "),
+    "too far": ({"place": (0.5, 0.0, 0.2)}, "out of reach by"),
+    "no number": ({"place": (0.2, float("nan"), 0.2)}, "target[1] is nan"),
+    "too old": ({"age_s": 5.0}, "the target is 5."),
+    "ahead of now": ({"age_s": -5.0}, "s ahead of now, at most 0.5 s"),
+    "in a frame of nobody's": ({"frame": "moon"}, "'moon'"),
+    "turned by no quaternion": ({"w": 0.3}, "no unit quaternion"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_picked_is_refused_and_the_arm_stands(client, board, asks, what):
+    changes, said = REFUSED[what]
+    held = client.reference()
+    answer = asks("pick", **({"place": BERRY} | changes))
+    assert outcome(answer) == "refused" and said in answer.message and "\n" not in answer.message
+    np.testing.assert_allclose(client.reference(), held, atol=1e-9)
+
+
+def test_by_hand_it_says_each_leg_or_why_not(client, board):
+    at_home(client, board)
+    for _ in range(5):
+        done = picker("pick", *map(str, BERRY), "--mass-g", "10", "--close", "10")
+        if not any(sign in done.stderr for sign in STALLED):
+            break
+        client.spin(1.0)
+    assert done.returncode == 0, done.stderr
+    assert "step 1: approach, " in done.stdout and "step 4: close, " in done.stdout and "picked in " in done.stdout
+    assert client.payload() == pytest.approx(0.01) and client.reference()[4] == pytest.approx(np.radians(10.0))
+    held = client.reference()
+    heavy = picker("pick", *map(str, BERRY), "--mass-g", "2000")
+    assert heavy.returncode == GoalRefusedError.exit_code and "payload 2000 g: shoulder needs" in heavy.stderr
+    np.testing.assert_allclose(client.reference(), held, atol=1e-9)
+    assert picker("pick", "0.2").returncode == 5
+    client.set_parameters("dynamics", payload__mass=0.0)

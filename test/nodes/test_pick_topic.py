@@ -1,0 +1,127 @@
+"""Targets by topic, without a graph: frames by tf2 where it is installed, in a namespace, and one target at a time."""
+
+from __future__ import annotations
+
+import sys
+import time
+import types
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from arm_fixtures import picker, servos
+from geometry_msgs.msg import PoseStamped, Quaternion, Transform, Vector3
+from numpy.testing import assert_allclose
+from sensor_msgs.msg import JointState
+
+from picker_dynamics.errors import InputError
+from picker_dynamics.nodes.diagnostics import values_of
+from picker_dynamics.nodes.pick_topic import PickTopics
+from picker_dynamics.nodes.runtime import to_stamp
+
+ARM = picker()
+
+
+class Client:
+    """What of a client the topics use."""
+
+    def __init__(self, namespace: str = "/"):
+        self.namespace, self.said = namespace, []
+
+    def get_namespace(self):
+        return self.namespace
+
+    def get_fully_qualified_name(self):
+        return "/picker_client"
+
+    def create_publisher(self, *_how):
+        return SimpleNamespace(publish=self.said.append)
+
+    def create_subscription(self, *_how):
+        pass
+
+    def wait_at_most(self, _seconds, condition):
+        condition()
+
+
+def target(frame: str, *place: float, age_s: float = 0.0) -> PoseStamped:
+    message = PoseStamped()
+    message.header.frame_id = frame
+    to_stamp(message.header.stamp, time.time() - age_s)
+    message.pose.position.x, message.pose.position.y, message.pose.position.z = place
+    return message
+
+
+class TransformException(Exception):
+    pass
+
+
+class Buffer:
+    """tf2's, that knows one frame."""
+
+    def can_transform(self, root, frame, _time):
+        return (root, frame) == ("left/base_link", "left/eye")
+
+    def lookup_transform(self, root, frame, time_):
+        if not self.can_transform(root, frame, time_):
+            raise TransformException(f"{frame} passed to lookupTransform argument source_frame does not exist")
+        turned = Quaternion(x=0.0, y=0.0, z=np.sqrt(0.5), w=np.sqrt(0.5))
+        return SimpleNamespace(transform=Transform(translation=Vector3(x=0.3, y=0.0, z=0.4), rotation=turned))
+
+
+@pytest.fixture
+def tf2(monkeypatch):
+    module = types.ModuleType("tf2_ros")
+    module.Buffer, module.TransformException, module.TransformListener = Buffer, TransformException, lambda _buffer, _node: None
+    monkeypatch.setitem(sys.modules, "tf2_ros", module)
+
+
+def test_frames_that_tf2_knows_serve_where_it_is_installed(tf2):
+    topics = PickTopics(Client("/left"), ARM)
+    topics.on_target("pick", target("eye", 0.1, 0.0, 0.0))
+    assert_allclose(topics.in_base(topics.take())[0], [0.3, 0.1, 0.4], atol=1e-12)
+    topics = PickTopics(Client("/left"), ARM)
+    topics.on_target("pick", target("left/base_link", 0.2, 0.0, 0.1))
+    assert_allclose(topics.in_base(topics.take())[0], [0.2, 0.0, 0.1], atol=1e-12)
+    topics = PickTopics(Client("/left"), ARM)
+    topics.on_target("pick", target("moon", 0.1, 0.0, 0.0))
+    with pytest.raises(InputError, match="tf2 has no transform from 'moon' to left/base_link: .*does not exist"):
+        topics.in_base(topics.take())
+
+
+def test_without_tf2_it_is_said_what_to_do(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tf2_ros", None)
+    topics = PickTopics(Client(), ARM)
+    topics.on_target("pick", target("eye", 0.1, 0.0, 0.0))
+    with pytest.raises(InputError, match="tf2_ros is not installed here; give the target in base_link"):
+        topics.in_base(topics.take())
+
+
+def test_what_the_hand_saw_it_saw_from_where_it_was_then():
+    topics, now_s, home = PickTopics(Client(), ARM), time.time(), np.array(servos().home)
+    for age_s, base in ((9.0, 0.0), (1.0, 0.5), (0.0, -0.5)):
+        state = JointState(name=list(ARM.joint_names), position=[base, *home[1:].tolist()])
+        to_stamp(state.header.stamp, now_s - age_s)
+        topics.on_state(state)
+    topics.on_target("pick", target("hand", 0.1, 0.0, 0.0, age_s=1.0))
+    place, _ = topics.in_base(topics.take())
+    assert np.arctan2(place[1], place[0]) == pytest.approx(0.5, abs=1e-3)
+    topics = PickTopics(Client(), ARM)
+    topics.on_target("pick", target("hand", 0.1, 0.0, 0.0))
+    with pytest.raises(InputError, match="nobody told where hand was"):
+        topics.in_base(topics.take())
+
+
+def test_one_target_at_a_time_until_it_is_said_how_it_ended():
+    client = Client()
+    topics = PickTopics(client, ARM)
+    topics.on_target("pick", target("base_link", 0.2, 0.0, 0.1))
+    topics.on_target("pick", target("base_link", 0.2, 0.1, 0.1))
+    assert values_of(client.said[-1])["outcome"] == "refused" and "busy" in client.said[-1].message
+    first = topics.take()
+    topics.say(first, "under way", "pick: approach")
+    topics.on_target("place", target("base_link", 0.2, 0.1, 0.1))
+    assert "busy" in client.said[-1].message and topics.take() is None
+    topics.say(first, "done", "done")
+    topics.on_target("place", target("base_link", 0.2, 0.1, 0.1))
+    assert topics.take().kind == "place"
