@@ -191,6 +191,12 @@ SEEN = {
         Wait(4.0),
         Stream(1.0, swing=(0.0, 0.0, 0.0, 0.0, -0.01), hertz=0.1),
     ],
+    "a heavy payload that stops the motion": [
+        Ask((3.0,), ((-1.5, 1.88, 0.45, 1.33, 0.0),), fields="q"),
+        Wait(4.2),
+        Payload(0.1),
+        Wait(3.0),
+    ],
     "down below the floor": [Ask((4.0,), ((0.0, 0.463, -2.089, 0.425, 1.2),)), Wait(5.0)],
 }
 
