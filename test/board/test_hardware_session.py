@@ -161,7 +161,7 @@ def test_commands_are_followed_to_the_last_one_and_all_are_counted(rig):
     rig.require_no_step()
     assert accounted(session.counts) == total
     until(lambda: session.link.telemetry.accepted + session.link.telemetry.rejected >= session.counts.sent, "counts")
-    if not session.link.telemetry.underruns:  # after one more points are sent than commands came
+    if not session.link.telemetry.underruns and not session.counts.thinned:  # else points were sent for commands that came late
         assert session.link.telemetry.accepted + session.link.telemetry.rejected == session.counts.sent
     assert session.link.telemetry.pulses == units(goal)
     rig.tick_for(1.0)  # for the model to settle

@@ -49,8 +49,8 @@ TIP_AWAY_M = 0.012
 """The true tip against where the reference says it is [m]: pulses and deadband are 3 mm, the rest is lag of the servos."""
 
 TAKEN_AWAY = 0.05
-"""Likewise for each kilogram that was taken on the way [m/kg]: on which side friction bears it is known after the next motion, and
-not before; ideal servos come to rest within a millimetre."""
+"""Likewise for each kilogram that was taken on the way [m/kg]: on which side friction bears it is known after the next motion.
+Ideal servos come to rest within a millimetre."""
 
 TIP_SPEED_SLACK, TIP_WINDOW_S = 0.08, 0.2
 """True speed of the tip beyond what is allowed [m/s], over so long: the servos' springs swing."""
