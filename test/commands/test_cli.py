@@ -17,7 +17,7 @@ from waiting import PATIENCE_S
 from picker_dynamics import __version__
 from picker_dynamics.bringup import runner
 from picker_dynamics.commands import arm_commands, cli
-from picker_dynamics.errors import ConfigurationError, InputError, JointNamesError, UnreachableError
+from picker_dynamics.errors import ConfigurationError, InputError, JointNamesError, MissingDependencyError, UnreachableError
 from picker_dynamics.nodes import claims
 from picker_dynamics.resources import resource
 
@@ -325,3 +325,19 @@ def test_ctrl_c_ends_a_command_without_a_traceback_at_any_time(tmp_path, words, 
 def test_the_installed_command_knows_its_version():
     done = subprocess.run([PICKER, "--version"], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == f"picker_dynamics {__version__}"
+
+
+def test_ctrl_c_while_a_library_is_loaded_is_no_missing_library(monkeypatch, capsys):
+    """Compiled modules make an ImportError of it: MuJoCo was said to be missing, with exit code 11."""
+
+    def load(_options):
+        try:
+            try:
+                raise KeyboardInterrupt
+            except KeyboardInterrupt as interruption:
+                raise ImportError("initialization failed") from interruption
+        except ImportError as error:
+            raise MissingDependencyError("the simulated arm needs MuJoCo", subject="mujoco") from error
+
+    monkeypatch.setattr("picker_dynamics.commands.check.run", load)
+    assert cli.main(["check", "any.urdf"]) == 130 and not capsys.readouterr().err
