@@ -22,6 +22,7 @@ def add_parser(commands) -> None:
     """Register ``view``."""
     parser = commands.add_parser("view", help="show the arm in the browser, and drive it from there")
     shared.add(parser, "--namespace", "--arm", "--urdf", "--servos")
+    parser.add_argument("recording", nargs="?", default="", metavar="FILE", help="play this recording instead (picker record)")
     parser.add_argument(
         "--view-port", type=shared.whole(0, 65535), default=None, metavar="PORT", help=f"of the page (default {PORT})"
     )
@@ -36,7 +37,6 @@ def run(options) -> int:
     """Serve until Ctrl-C; returns the exit code."""
     require_namespace(options.namespace)
     require_safe(options.host, options.token)
-    from picker_dynamics.scripting.view.graph import connect
     from picker_dynamics.scripting.view.server import require_page
 
     require_page()  # before anybody waits for a graph
@@ -44,6 +44,16 @@ def run(options) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda received, _frame: stop.append(received))
     end_with_parent()
+    if options.recording:
+        from picker_dynamics.scripting.view.recording import open_recording
+
+        played = open_recording(options.recording, options.arm, options.urdf, options.servos)
+        with served(played, options) as server:
+            announce(server, options)
+            played.run(lambda: bool(stop))
+        return 0
+    from picker_dynamics.scripting.view.graph import connect
+
     view = waited_for(lambda: connect(options.namespace, options.arm, options.urdf, options.servos), options.wait, stop)
     if view is None:
         return 0

@@ -1,11 +1,13 @@
 """Client of a view: looks at a running graph some thirty times a second, and has the arm only while somebody drives.
 
 One thread spins it.  Others may ask it to send something: a message or request leaves at once, on their thread, so that a stop
-waits for nothing; answers come in with the next look.
+waits for nothing; answers come in with the next look.  While somebody drives, a thread of its own says so, as long as the first
+one looks: what is computed for a page must not cost it the arm.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -39,6 +41,9 @@ PATIENCE_S, POLL_S = 1.0, 0.003
 UNRELIABLE = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 """For velocities: what is lost is said again."""
 
+HANGS_S = 0.4
+"""Without a look for so long nobody drives any more [s]."""
+
 SHAPES = {Marker.CUBE: "box", Marker.CYLINDER: "cylinder", Marker.SPHERE: "sphere"}
 
 
@@ -65,7 +70,7 @@ class ViewClient(Driver):
     Attributes:
         told: diagnostics and payload, as the graph tells them.
         seen: newest ``state``, ``reference`` and ``torque``, those that have come.
-        on_look: called after each look.
+        on_look: called after each look; on_beat: each time it is said that somebody drives.
         on_words: called with what the controller says, as it comes.
         scene: what the controller holds the arm clear of.
     """
@@ -73,11 +78,13 @@ class ViewClient(Driver):
     def __init__(self, namespace: str = ""):
         self.seen: dict[str, Newest] = {}
         self.on_look: Callable[[], None] = lambda: None
+        self.on_beat: Callable[[], None] = lambda: None
         self.on_words: Callable[[object], None] = lambda _message: None
         self.told = Told(namespace.strip("/"))
         self.scene: tuple[Shape, ...] = ()
         super().__init__((), namespace)
-        self.leaving = True
+        self.leaving, self._looked_s = True, 0.0
+        self.destroy_timer(self._timer)
         self.create_subscription(DiagnosticArray, "/diagnostics", self.told.on_diagnostics, TOLD)
         self.create_subscription(InertiaStamped, "payload", self.told.on_payload, LATCHED)
         self.create_subscription(MarkerArray, "collision_scene/shapes", self.on_scene, LATCHED)
@@ -105,12 +112,10 @@ class ViewClient(Driver):
             self._executor = PacedExecutor(self)
         self._executor.spin_once()
 
-    @property
-    def period_s(self) -> float:
-        """Who drives has to be heard more often."""
-        return LOOK_S if self.leaving else BEAT_S
+    period_s = LOOK_S
 
     def every_period(self) -> None:
+        self._looked_s = time.monotonic()
         for what, topic in self._fast.items():
             if self.joint_names and topic.look():
                 self._see(what, topic.newest)
@@ -150,6 +155,18 @@ class ViewClient(Driver):
         )
 
     # -- driving -------------------------------------------------------------------------------------------
+
+    def keep_arm(self, over: Callable[[], bool]) -> None:
+        """Say again and again that somebody drives, in a thread of its own, as long as it is looked at the graph."""
+
+        def beat() -> None:
+            while not over():
+                if not self.leaving and time.monotonic() - self._looked_s < HANGS_S:
+                    self.beat()
+                    self.on_beat()
+                time.sleep(BEAT_S)
+
+        threading.Thread(target=beat, name="driver", daemon=True).start()
 
     def take_arm(self) -> None:
         """Drive from now on; to be asked on another thread than the one that looks.

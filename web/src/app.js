@@ -10,6 +10,7 @@ import { Joints } from "./joints.js";
 import { installLegend, Readout } from "./legend.js";
 import { meshLoader } from "./meshes.js";
 import { byId, colour, write } from "./page.js";
+import { installPlayer } from "./player.js";
 import { Target } from "./scenery.js";
 import { Settings } from "./settings.js";
 import { Stage } from "./stage.js";
@@ -175,6 +176,7 @@ function show(picture) {
   });
 }
 
+installPlayer(connection, ask);
 connection.on("status", (status) => header.take(status));
 connection.on("said", (said) => words.say(said));
 connection.on("alive", (alive) => {

@@ -24,7 +24,7 @@ export class Curves {
     const box = byId("curves", HTMLElement);
     box.replaceChildren();
     /** @type {[string, string[]][]} */
-    const kinds = [["tip off by, mm", ["off"]], [`torque, ${moving[0].effort_unit}`, names], [`joint less set-point, ${unit}`, names]];
+    const kinds = [["tip off by, mm", ["off"]], [`torque, ${moving[0].effort_unit}`, names], [`joint off, ${unit}`, names]];
     this.#data = kinds.map(([, series]) => [[], ...series.map(() => [])]);
     kinds.forEach(([label, series], k) => {
       const frame = make("div", { class: "curve", role: "img", "aria-label": `${label}, of the last minute` });

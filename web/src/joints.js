@@ -1,4 +1,5 @@
 // One row a joint: where it is, a slider to where it shall go (ghost first, sent on release), and what it has to give.
+import { hue } from "./curves.js";
 import { byId, make, write } from "./page.js";
 import { fromPerson, load, position, symbol, toPerson } from "./units.js";
 
@@ -32,7 +33,9 @@ export class Joints {
       const { hold, peak } = load(0, joint);
       marks[0].style.left = `${100 * hold}%`;
       marks[1].style.left = `${100 * peak}%`;
-      const row = make("div", { class: "joint", role: "group", "aria-label": joint.name }, make("b", {}, joint.name), value, warm, slider, make("div", { class: "load" }, bar, figure));
+      const key = make("i", { class: "key", "aria-hidden": "true" });
+      key.style.background = hue(k);
+      const row = make("div", { class: "joint", role: "group", "aria-label": joint.name }, make("b", {}, key, joint.name), value, warm, slider, make("div", { class: "load" }, bar, figure));
       box.append(row);
       this.#rows.push({ row, value, warm, slider, bar, fill, figure });
       const wanted = () => ({ [joint.name]: fromPerson(Number(slider.value), joint.unit) });

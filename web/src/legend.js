@@ -3,6 +3,7 @@ import { byId, make, write } from "./page.js";
 import { apart, fixed, place } from "./units.js";
 
 const OLD_S = 0.5;
+const NARROW_PX = 640;
 
 /** @type {[string, string, boolean][]} */
 const SHOWN = [["reference", "reference: where it was told to be", true], ["truth", "true arm (simulation)", true], ["trail", "way of the tip", true], ["region", "tip cannot be held here", false]];
@@ -15,6 +16,7 @@ export function installLegend(want, picker) {
     return make("label", { "data-what": what }, tick, make("span", { class: `swatch ${what}`, "aria-hidden": "true" }), text);
   });
   byId("legend", HTMLElement).replaceChildren(...rows);
+  byId("shown", HTMLDetailsElement).open = innerWidth > NARROW_PX;
 }
 
 export class Readout {

@@ -8,7 +8,8 @@
     channel.py     the newest of it for any number of readers
     server.py      HTTP: files, a stream down, requests up
     motions.py     what is asked as a motion, checked before it is sent
-    graph.py       the running graph as what is shown and driven
+    base.py        what every view has in common: who drives, what is told
+    graph.py       the running graph as what is shown and driven; in_process.py: an arm of a script; recording.py: a file
 
 The page itself is JavaScript, in web/, bundled by ``make setup`` into page/ beside this file.
 """

@@ -29,6 +29,9 @@ TWIST = 10.0
 
 JOINTS_MAX = 32
 
+LONGEST_S = 1e6
+"""Of a recording [s]."""
+
 UNITS = {"payload": " kg", "speed": " of the full speed"}
 """Of settings, behind their numbers."""
 
@@ -101,7 +104,16 @@ class Tour:
     loop: int = 1
 
 
-Asked = Plain | ToJoints | ToTip | Step | Jog | Setting | Tour
+@dataclass(frozen=True)
+class Play:
+    """Of a recording: whether it plays, how fast, and from where on its time line [s]; None: from where it is."""
+
+    on: bool
+    at_s: float | None = None
+    rate: float = 1.0
+
+
+Asked = Play | Plain | ToJoints | ToTip | Step | Jog | Setting | Tour
 Motion = ToJoints | ToTip | Step
 
 
@@ -152,6 +164,9 @@ def _made(what: object, values: dict[str, Any]) -> Asked:
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise InputError("tour: the name of a taught motion is needed", subject="tour")
         return Tour(name, int(_number(values, "loop", 1000.0, 1.0, least=1.0) or 1))
+    if what == "play":
+        rate = _number(values, "rate", 10.0, 1.0, least=0.05) or 1.0
+        return Play(_flag(values, "on"), _number(values, "at_s", LONGEST_S, None, least=0.0), rate)
     raise InputError(f"there is no request {shown(what, 40)!r}", subject="request")
 
 

@@ -113,11 +113,19 @@ class View(ABC):
     def close(self) -> None:
         """Let go of the arm; nothing is told any more."""
 
+    def play(self, asked: ask.Play) -> None:
+        """Where on its time line a recording is shown."""
+        raise InputError("this is no recording", subject="play")
+
     # -- what is told ----------------------------------------------------------------------------------------
 
-    def tell(self, seen: Instant, now_s: float) -> None:
-        """Tell the pages where the arm is and, where that has changed, how it is."""
-        self.channel.tell("pose", pose(self.model, seen, now_s))
+    def tell(self, seen: Instant, time_s: float, now_s: float) -> None:
+        """Tell the pages where the arm is and, where that has changed, how it is.
+
+        Args:
+            time_s: of the arm's own clock, for curves; now_s: on the monotonic clock.
+        """
+        self.channel.tell("pose", pose(self.model, seen, time_s))
         if now_s - self._status_s >= STATUS_S:
             self._status_s = now_s
             if (status := {**self.status(), "driver": self.wheel.driver}) != self._status:
@@ -168,6 +176,9 @@ class View(ABC):
         if asked == ask.Plain("cancel"):
             self.cancel()
             return {"said": "decelerating to a hold"}
+        if isinstance(asked, ask.Play):
+            self.play(asked)
+            return {}
         if isinstance(asked, ask.Jog) and not asked.moves:
             self.jog(None)
             return {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -31,6 +32,9 @@ PARAMETERS_S, IDLE_LOOKS = 2.0, 6
 
 TRUTH_S, RETRY_S = 0.05, 2.0
 """How often the simulated arm is asked where it is, and looked for again [s]."""
+
+SWITCH_S = 1e-3
+"""How long a thread that computes may keep Python from those that look and drive [s]."""
 
 PARAMETERS = ("tip_speed_limit", "speed_scaling")
 
@@ -62,10 +66,13 @@ class GraphView(View):
         self._asked: tuple[Any, float] | None = None
         self._looks, self._over = 0, threading.Event()
         client.on_look, client.on_words = self.look, self.hear
+        client.on_beat = lambda: self._keeper.carry_on(client, time.monotonic())
 
     def run(self, over: Callable[[], bool]) -> None:
         """Look at the graph until that is over."""
+        sys.setswitchinterval(SWITCH_S)
         self.truth.start()
+        self.client.keep_arm(lambda: over() or self._over.is_set())
         try:
             while not (over() or self._over.is_set()):
                 self.client.look()
@@ -84,13 +91,12 @@ class GraphView(View):
         if not self.wheel.look(there, now_s) and not self.client.leaving:
             self._keeper.let_go()
             self.client.leave()
-        self._keeper.carry_on(self.client, now_s)
         self.truth.wanted, self._looks = bool(there), self._looks + 1
         if not there and self._looks % IDLE_LOOKS:
             return
         self._ask_limits(now_s)
         seen = {name: (one.values, now_s - one.time_s) for name, one in self.client.seen.items()}
-        self.tell(Instant(**seen, truth=self.truth.newest(now_s)), now_s)
+        self.tell(Instant(**seen, truth=self.truth.newest(now_s)), now_s, now_s)
 
     def status(self) -> Mapping[str, Any]:
         client, told = self.client, self.client.told

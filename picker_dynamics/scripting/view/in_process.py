@@ -82,7 +82,7 @@ class SimulatedView(View):
             self._jog = None
         if there:
             truth, torque = (sample.q, 0.0), (sample.torque, 0.0)
-            self.tell(Instant(state=truth, reference=(sample.q_ref, 0.0), torque=torque), self.body.now_s)
+            self.tell(Instant(state=truth, reference=(sample.q_ref, 0.0), torque=torque), self.body.now_s, now_s)
 
     def _hear(self, event: Event) -> None:
         if self._before_event is not None:
