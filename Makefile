@@ -3,7 +3,7 @@
 #   make demo ARGS="--seed 1"        arguments for what runs: demo, bench, test
 #   make demo BOARD=avr              the real firmware on a simulated Uno, instead of the virtual board
 #   make firmware                    the board's .hex for both back ends, and their sizes
-#   make apt                         Debian packages that build, simulate and fuzz the firmware, where missing and allowed;
+#   make apt                         Debian packages of the firmware (build, simulate, fuzz) and a browser, where missing and allowed;
 #                                    make test, firmware, fuzz and demo BOARD=avr do it too (APT=no: they do not)
 #   make soak MINUTES=10             the whole graph on the virtual board, with faults, on a busy machine: out/soak.json
 #   make fuzz TIME=600               each fuzzer of the firmware for so many seconds
@@ -34,6 +34,7 @@ PACKAGES := $(if $(filter no,$(APT)),true,$(PYTHON) tools/apt_packages.py)
 
 setup:
 	@$(PYTHON) tools/make_venv.py
+	@$(PYTHON) tools/make_web.py
 
 apt:
 	@$(PYTHON) tools/apt_packages.py
@@ -71,6 +72,7 @@ lint: setup
 	@$(VENV)/ruff check .
 	@$(VENV)/lint-imports --no-cache
 	@$(VENV)/mypy
+	@$(PYTHON) tools/make_web.py lint
 
 format: setup
 	@$(VENV)/ruff format .
@@ -84,5 +86,5 @@ colcon: setup
 	@$(COLCON) test-result --test-result-base $(SCRATCH)/build --verbose
 
 clean:
-	rm -rf .venv build install log out/demo *.egg-info .hypothesis .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv build install log out/demo web/node_modules picker_dynamics/scripting/view/page *.egg-info .hypothesis .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -31,6 +31,7 @@ setup(
     python_requires=">=3.10",
     package_dir={"": "."},
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
+    package_data={f"{NAME}.scripting.view": ["page/*"]},  # built by tools/make_web.py
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),
@@ -67,6 +68,7 @@ setup(
             "example-robot-data",  # arms that nobody here wrote
             "hypothesis",
             "import-linter",
+            "playwright",  # drives the Chromium that make test installs; brings no browser
             "scipy",
         ],
         "lint": ["mypy", "ruff", "types-PyYAML"],

@@ -3,6 +3,7 @@
 Reads the same graph as `picker up` (picker_dynamics/bringup/bringup.py) and adds robot_state_publisher and, on request, RViz.
 """
 
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -39,10 +40,11 @@ ARGUMENTS = (
     ("collision", "false", "true: the same without a scene: the arm itself and its floor"),
     ("log_level", "info", "of the nodes: debug, info, warn, error"),
     ("one_process", "false", "true: all nodes of the arm in one process, for many arms on one machine"),
+    ("view_web", "false", "true: also show the arm in the browser, on a page of this machine"),
     ("rviz", "false", "true: start RViz too, and the node that publishes markers for it"),
 )
 
-SWITCHES = ("rviz", "one_process", "collision")
+SWITCHES = ("rviz", "one_process", "collision", "view_web")
 
 
 def processes(context):
@@ -55,9 +57,9 @@ def processes(context):
     for problem in bringup.misspelt(context.launch_configurations, [name for name, _, _ in ARGUMENTS]):
         logging.get_logger("picker").warning(f"{problem} It is ignored.")
     chosen = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS if name not in SWITCHES}
-    rviz, one_process, collision = (IfCondition(LaunchConfiguration(name)).evaluate(context) for name in SWITCHES)
+    rviz, one_process, collision, view = (IfCondition(LaunchConfiguration(name)).evaluate(context) for name in SWITCHES)
     mass = _number("payload_mass", chosen.pop("payload_mass"))
-    options = bringup.Options(payload_mass=mass, markers=rviz, one_process=one_process, collision=collision, **chosen)
+    options = bringup.Options(payload_mass=mass, markers=rviz, one_process=one_process, collision=collision, view=view, **chosen)
     _require("robot_state_publisher", *(["rviz2"] if rviz else []), context=context)
     graph = bringup.graph(options)  # last, because it makes a folder
     actions = [SetEnvironmentVariable(name, value) for name, value in graph.environment.items()]
@@ -78,6 +80,8 @@ def _node(spec):
         "on_exit": _ended if spec.required else None,
         "additional_env": lifeline.children(),
     }
+    if isinstance(spec, bringup.ViewSpec):
+        return _view(spec)
     if isinstance(spec, bringup.TogetherSpec):
         return Node(package=spec.package, executable=spec.executable, arguments=spec.arguments(), **how)
     return Node(
@@ -88,6 +92,15 @@ def _node(spec):
         parameters=[spec.params_file, spec.parameters],
         ros_arguments=["--log-level", spec.log_rule],
         **how,
+    )
+
+
+def _view(spec):
+    return ExecuteProcess(
+        cmd=[sys.executable, "-m", spec.module, *spec.arguments()],
+        name=spec.name,
+        output="screen",
+        additional_env=lifeline.children(),
     )
 
 

@@ -1,9 +1,9 @@
-"""Install the Debian packages that build and simulate the firmware or make test networks, where allowed: what ``make apt`` runs.
+"""Install the Debian packages that tests of firmware, networks and page need, where allowed: what ``make apt`` runs.
 
 Nothing is done, and no network needed, where they are all there.  Otherwise root, or sudo without a password, installs
 them; anybody else reads in one line what to ask for.  Exit code 0 when everything is there at the end, else 1.
 
-    python tools/apt_packages.py [avr] [host] [sim] [fuzz] [arduino] [network]      for these purposes; all without
+    python tools/apt_packages.py [avr] [host] [sim] [fuzz] [arduino] [network] [browser]      for these purposes; all without
 """
 
 from __future__ import annotations

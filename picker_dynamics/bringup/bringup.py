@@ -8,7 +8,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.scene import read_scene
 from picker_dynamics.robot.servo_map import SERVO_RATE_HZ, ServoMap
 
-from .processes import BoardSpec, NodeSpec, TogetherSpec
+from .processes import BoardSpec, NodeSpec, TogetherSpec, ViewSpec
 
 HARDWARE = ("sim", "serial")
 BOARDS = ("virtual", "avr")
@@ -140,6 +140,7 @@ class Options:
         collision: hold motions clear of the arm itself and of the scene.
         markers: also what RViz shows beside the model.
         one_process: all required nodes in one process, for many arms on one machine.
+        view: also the page in the browser.
     """
 
     hardware: str = "sim"
@@ -168,6 +169,7 @@ class Options:
     collision: bool = False
     markers: bool = False
     one_process: bool = False
+    view: bool = False
 
     def __post_init__(self):
         choices = {
@@ -257,14 +259,16 @@ class Graph:
     environment: dict[str, str] = field(default_factory=dict)
     one_process: bool = False
     notes: tuple[str, ...] = ()
+    view: ViewSpec | None = None
 
     @property
-    def processes(self) -> tuple[NodeSpec | TogetherSpec, ...]:
-        """The nodes as they are started."""
+    def processes(self) -> tuple[NodeSpec | TogetherSpec | ViewSpec, ...]:
+        """The nodes as they are started, and the page."""
+        page = () if self.view is None else (self.view,)
         if not self.one_process:
-            return self.nodes
+            return (*self.nodes, *page)
         required = tuple(spec for spec in self.nodes if spec.required)
-        return (TogetherSpec(required), *(spec for spec in self.nodes if not spec.required))
+        return (TogetherSpec(required), *(spec for spec in self.nodes if not spec.required), *page)
 
 
 def graph(options: Options) -> Graph:
@@ -274,8 +278,12 @@ def graph(options: Options) -> Graph:
         DescriptionError, ConfigurationError: a URDF or servo map that is wrong, said once before anything starts.
         MissingDependencyError, BuildError: board ``avr``, whose firmware is compiled here where that is due.
     """
-    if options.torque_controlled:
-        return _torque_graph(options)
+    made = _torque_graph(options) if options.torque_controlled else _servo_graph(options)
+    return replace(made, view=ViewSpec(options.namespace)) if options.view else made
+
+
+def _servo_graph(options: Options) -> Graph:
+    """Servos behind a board, or its simulation."""
     board, port, control, overlay, simulated = None, options.port, "", options.servo_overlay, options.hardware == "sim"
     arm = servo_arm.read_arm(options.urdf_path)
     notes, assumed = arm.notes, servo_arm.assumes(arm, options.servos)

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from picker_dynamics.resources import PACKAGE
 
+VIEW_WAITS_S = 60.0
+"""How long a graph may take to come up until the page gives up [s]."""
+
 
 @dataclass(frozen=True)
 class NodeSpec:
@@ -74,6 +77,21 @@ class TogetherSpec:
     def arguments(self) -> list[str]:
         """Arguments of the process: those of each node behind its name."""
         return [word for spec in self.nodes for word in ("--node", spec.executable, *spec.ros_arguments(), "--")]
+
+
+@dataclass(frozen=True)
+class ViewSpec:
+    """The page in the browser: a process of its own; the arm goes on without it."""
+
+    namespace: str = ""
+    name: str = "view"
+    module: str = PACKAGE
+    required: bool = False
+    drives: bool = False
+
+    def arguments(self) -> list[str]:
+        """Of ``picker view``, which waits until the graph is there."""
+        return ["view", "--wait", f"{VIEW_WAITS_S:g}", *(["--namespace", self.namespace] if self.namespace else [])]
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ COMMANDS = {
     "drive": ("drive",),
     "teach": ("teach", "replay"),
     "status": ("status",),
+    "view": ("view",),
     "new": ("new",),
     "check": ("check",),
     "demo": ("demo",),

@@ -9,9 +9,9 @@ from contextlib import closing
 from dataclasses import fields
 
 from picker_dynamics.bringup import bringup
+from picker_dynamics.scripting.facts import first_command
 
 from . import options as shared
-from .status import first_command
 
 LOOK_S = 0.02
 """How long messages of a graph that starts are taken in each time that its processes are looked at [s]."""
@@ -53,6 +53,7 @@ def add_parser(commands) -> None:
     shared.add(up, "--plant-error", help="simulate an arm that differs from its URDF")
     shared.add(up, "--seed", "--servo")
     up.add_argument("--markers", action="store_true", help="also publish what RViz and Foxglove show beside the model")
+    up.add_argument("--view", action="store_true", help="also show the arm in the browser: picker view")
     up.add_argument("--one-process", action="store_true", help="all nodes in one process, for many arms on one machine")
     up.add_argument("--log-level", default="info", choices=("debug", "info", "warn", "error"))
     up.set_defaults(run=run)
@@ -79,6 +80,10 @@ def run(options) -> int:
     known = {one.name for one in fields(bringup.Options)}
     chosen = {name: value for name, value in vars(options).items() if name in known}
     claims.require_free(options.namespace)
+    if options.view:
+        from picker_dynamics.scripting.view.server import require_page
+
+        require_page()
     graph = bringup.graph(bringup.Options(hardware="serial" if options.port else "sim", **chosen))
     board = "virtual board" if options.board == "virtual" else "simulated Uno"
     what = (

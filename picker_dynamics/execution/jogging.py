@@ -29,7 +29,7 @@ from .lease import LEAP
 from .streaming import COMPLAINT_S, FIRST_TOLERANCE, SILENCE_S
 
 NAME = "jog"
-"""Of the stream, for the lease."""
+"""Of the stream, for the lease, where it is not a driver's."""
 
 DAMPING = 0.05
 """Share of the Jacobian's largest singular value below which a direction counts as singular."""
@@ -70,17 +70,21 @@ class Jogging:
         self._joints = np.zeros(self._n)
         self._heard_s = self._ticked_s = -np.inf
         self._number: int | None = None
+        self._name = NAME
         self._target: Array | None = None  # None: nothing is jogged
         self._held: Array | None = None  # the reference of the tick before
         self._refused = False  # until the sender lets go
         self._said_s = -np.inf
 
-    def twist(self, linear: ArrayLike, angular: ArrayLike, now_s: float, frame: str = "", number: int | None = None) -> None:
+    def twist(
+        self, linear: ArrayLike, angular: ArrayLike, now_s: float, frame: str = "", number: int | None = None, driver: str = ""
+    ) -> None:
         """Have the tip move at ``linear`` (3,) [m/s], and its pitch change as if the hand turned at ``angular`` (3,) [rad/s].
 
         Args:
             frame: link in whose axes both are given; empty: the base.
             number: of the message, as its sender counts; of two senders the second is refused.
+            driver: whose it is, who has the arm; empty: anybody's.
         """
         try:
             v, w = as_vector("twist.linear", linear, 3), as_vector("twist.angular", angular, 3)
@@ -97,19 +101,21 @@ class Jogging:
                 v, w = rotation @ v, rotation @ w
             d = self._chain.direction(q)
             rate = (w[0] * d[1] - w[1] * d[0]) / max(float(np.hypot(d[0], d[1])), STEEP)
-            self._take(now_s, number)
+            self._take(now_s, number, driver)
         except PickerError as error:
             return self._complain(error, now_s)
         self._twist, self._joints = np.append(v, rate), np.zeros(self._n)
         return None
 
-    def joints(self, names: Sequence[str], velocities: ArrayLike, now_s: float, number: int | None = None) -> None:
-        """Have these joints move at ``velocities`` [rad/s or m/s]."""
+    def joints(
+        self, names: Sequence[str], velocities: ArrayLike, now_s: float, number: int | None = None, driver: str = ""
+    ) -> None:
+        """Have these joints move at ``velocities`` [rad/s or m/s]; the rest as for ``twist``."""
         try:
             speeds = as_vector("velocities", velocities, len(names))
             if unknown := [name for name in names if name not in self._names]:
                 raise JointNamesError(f"no joint {unknown[0]!r}; the arm has {', '.join(self._names)}", subject=unknown[0])
-            self._take(now_s, number)
+            self._take(now_s, number, driver)
         except PickerError as error:
             return self._complain(error, now_s)
         self._twist, self._joints = None, np.zeros(self._n)
@@ -140,7 +146,7 @@ class Jogging:
         target = np.clip(self._target + since_s * velocity, execution.description.lower, execution.description.upper)
         if (np.abs(target - held) <= np.maximum(AHEAD + LATE_S * moving, np.abs(self._target - held))).all():
             self._target = target
-        if execution.stream(self._names, self._target, now_s, sender=NAME) is not None:
+        if execution.stream(self._names, self._target, now_s, sender=self._name) is not None:
             self._target, self._refused = None, True
 
     # -- how -----------------------------------------------------------------------------------------------
@@ -148,12 +154,13 @@ class Jogging:
     def _reference(self, now_s: float) -> Array:
         return np.array([self._execution.position(joint, now_s) for joint in range(self._n)])
 
-    def _take(self, now_s: float, number: int | None) -> None:
+    def _take(self, now_s: float, number: int | None, driver: str) -> None:
         """Raise an InputError where a message is another sender's than those before."""
-        fresh = now_s - self._heard_s < SILENCE_S
-        if fresh and number is not None and self._number is not None and not self._number < number <= self._number + LEAP:
+        fresh, name = now_s - self._heard_s < SILENCE_S, driver or NAME
+        counts_on = number is None or self._number is None or self._number < number <= self._number + LEAP
+        if fresh and not (counts_on and name == self._name):
             raise InputError("another sender jogs the arm: this one is refused until that ends", subject="sender")
-        self._heard_s, self._number = now_s, number
+        self._heard_s, self._number, self._name = now_s, number, name
 
     def _complain(self, error: PickerError, now_s: float) -> None:
         if not 0.0 <= now_s - self._said_s < COMPLAINT_S:

@@ -91,6 +91,10 @@ class ArmClient(Node):
         self.goals = self.create_publisher(JointTrajectory, "arm_controller/joint_trajectory", 10)
         self.create_subscription(DiagnosticStatus, "arm_controller/status", self.on_controller, OUTCOMES)
         self.create_subscription(DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)
+        self.hear_motion()
+
+    def hear_motion(self) -> None:
+        """Have states and references taken in as they come."""
         self.create_subscription(JointState, "joint_states", self.on_state, 10)
         self.create_subscription(JointTrajectory, "arm_controller/reference", self.on_reference, LATEST)
 

@@ -9,6 +9,7 @@ from control_msgs.msg import JointJog, JointTrajectoryControllerState, SpeedScal
 from picker_dynamics.execution.execution import Tick
 from picker_dynamics.execution.gripping import GripperSettings
 
+from .diagnostics import sender_in
 from .duplicate_publishers import number_of
 from .follow_action import FollowAction
 from .goal_messages import error_points, point
@@ -40,7 +41,8 @@ class ControlInterfaces:
         if len(message.displacements):
             self.node.complain("jog refused: displacements are not taken, velocities are; for steps send goals")
             return
-        self.node.jogging.joints(message.joint_names, message.velocities, self.node.stamps.now_s(), number_of(info))
+        driver = self.node.driver_of(sender_in(message.header))
+        self.node.jogging.joints(message.joint_names, message.velocities, self.node.stamps.now_s(), number_of(info), driver)
 
     def on_speed(self, message: SpeedScalingFactor) -> None:
         self.node.want_speed(message.factor)

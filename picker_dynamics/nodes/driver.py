@@ -136,11 +136,15 @@ class Driver(ArmClient):
 
     def begin_step(self, target: np.ndarray, duration_s: float) -> None:
         """Send a motion to rest at ``target`` (n,) [rad or m]; one at a time."""
+        self.begin_motion(self.message([duration_s], [target]))
+
+    def begin_motion(self, message) -> str:
+        """Send a goal as this driver's; its name."""
         self._steps += 1
         self._step, self._sent_s = f"{self.driver}/{self._steps}", time.monotonic()
-        message = self.message([duration_s], [target])
         message.header.frame_id = self._step
         self.goals.publish(message)
+        return self._step
 
     # -- services ------------------------------------------------------------------------------------------
 

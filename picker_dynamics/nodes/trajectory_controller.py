@@ -315,7 +315,8 @@ class TrajectoryController(Claimant, Node):
     def on_twist(self, message: TwistStamped, info) -> None:
         """A velocity of the tip, as MoveIt Servo takes it."""
         linear, angular = ((v.x, v.y, v.z) for v in (message.twist.linear, message.twist.angular))
-        self.jogging.twist(linear, angular, self.stamps.now_s(), shown(message.header.frame_id, NAME_MAX), number_of(info))
+        frame = shown(message.header.frame_id, NAME_MAX)
+        self.jogging.twist(linear, angular, self.stamps.now_s(), frame, number_of(info), self.driver_of(frame))
 
     def driver_of(self, identifier: str) -> str:
         return self.drivers.of_goal(identifier, self.stamps.now_s())

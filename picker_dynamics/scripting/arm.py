@@ -36,6 +36,7 @@ from .target import Asked, duration_s
 
 if TYPE_CHECKING:
     from .replay import Leg, Replay
+    from .view.live import LiveView
 
 
 def load(arm: str | Path = "") -> RigidBody:
@@ -401,6 +402,12 @@ class Arm:
             yield recorded
         finally:
             body.on_sample = before
+
+    def view(self, *, port: int = 0, browser: bool = True) -> LiveView:
+        """Show the arm in the browser, and have it driven from there; see ``LiveView``."""
+        from .view import live
+
+        return live.view(self._known, self._moving(), port, browser)
 
     # -- how -----------------------------------------------------------------------------------------------
 

@@ -72,6 +72,7 @@ class SimulatedBody:
     def __init__(self, arm: Equipment, machine: Machine, real_time: bool):
         self.arm, self.machine, self.real_time = arm, machine, real_time
         self.on_sample: Callable[[Sample], None] | None = None
+        self.on_event: Callable[[Event], None] | None = None
         self.payload = 0.0
         timing = Timing(1.0 / PERIOD_S, machine.lead_s)
         self.execution = Execution(arm.description, arm.execution_limits(), timing, clock=lambda: self.now_s)
@@ -142,6 +143,8 @@ class SimulatedBody:
     def step(self) -> None:
         tick = self.execution.tick(self.now_s, self._state)
         for event in tick.events:
+            if self.on_event is not None:
+                self.on_event(event)
             if self._goal is not None and event.identifier == self._goal.name:
                 self._goal.take(event)
         if tick.reference is not None:

@@ -94,7 +94,10 @@ def arguments_of(file: str) -> dict[str, tuple[str, str]]:
 
 @pytest.mark.parametrize(
     ("file", "switches"),
-    [(PICKER, {"rviz": "false", "one_process": "false", "collision": "false"}), (VIEW, {"rviz": "true", "sliders": "true"})],
+    [
+        (PICKER, {"rviz": "false", "one_process": "false", "collision": "false", "view_web": "false"}),
+        (VIEW, {"rviz": "true", "sliders": "true"}),
+    ],
 )
 def test_arguments_are_the_options_of_the_graph_with_their_defaults(file, switches):
     options = {field.name: field.default or "" for field in dataclasses.fields(Options)}

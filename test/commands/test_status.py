@@ -2,7 +2,8 @@
 
 import pytest
 
-from picker_dynamics.commands.status import first_command, lines, next_command
+from picker_dynamics.commands.status import lines
+from picker_dynamics.scripting.facts import first_command, next_command
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from arm_fixtures import picker, rigid_body
 from execution_rig import HOME, ZERO, Rig, goal, moved
 from pytest import approx, fixture, mark
 
+from picker_dynamics.execution.driving import Drivers
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.jogging import Jogging
 from picker_dynamics.execution.motion import Phase
@@ -141,6 +142,33 @@ def test_two_senders_are_not_mixed(rig, jogging):
         jogging.joints(["base"], [-0.3], rig.now_s, number // 3)
 
     jog(rig, jogging, 1.0, both)
+    assert rig.newest.v[0] == approx(0.3, rel=0.05)
+    assert any("another sender" in event.text for event in rig.events)
+
+
+def test_velocities_of_who_drives_pass_and_those_of_others_do_not(rig, jogging):
+    drivers = Drivers(rig.execution)
+
+    def driven(name):
+        drivers.hear("page", rig.now_s)
+        jogging.joints(["base"], [0.3], rig.now_s, driver=drivers.of_goal(name, rig.now_s))
+
+    jog(rig, jogging, 0.5, lambda _: driven("base_link"))
+    assert rig.newest.q == approx(OUT) and any("driver page moves the arm" in event.text for event in rig.events)
+    jog(rig, jogging, 0.3, lambda _: driven(""))
+    drivers.hear("page", rig.now_s)
+    jogging.tick(rig.now_s + 2.0 * SILENCE_S)  # who was refused has to let go first
+    jog(rig, jogging, 1.0, lambda _: driven("page/base_link"))
+    assert rig.newest.v[0] == approx(0.3, rel=0.05)
+    assert "driver page" in str(rig.execution.lease)
+
+
+def test_a_drivers_velocities_and_a_strangers_are_not_mixed(rig, jogging):
+    def both(_number):
+        jogging.joints(["base"], [0.3], rig.now_s, driver="page")
+        jogging.joints(["base"], [-0.3], rig.now_s)
+
+    jog(rig, jogging, 0.5, both)
     assert rig.newest.v[0] == approx(0.3, rel=0.05)
     assert any("another sender" in event.text for event in rig.events)
 

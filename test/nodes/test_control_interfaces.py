@@ -116,6 +116,7 @@ def made(monkeypatch):
         arm=picker(),
         execution=rig.execution,
         jogging=Jogging(rig.execution),
+        driver_of=lambda _name: "",
         parameters=Parameters(allow_partial_joints_goal=False),
         stamps=StampClock(wall=lambda: rig.now_s, steady=lambda: rig.now_s),
         states=types.SimpleNamespace(state=None),

@@ -1,4 +1,4 @@
-"""Tools that build, simulate and fuzz the firmware, or make test networks: which are here, which packages have the others.
+"""Tools that build, simulate and fuzz the firmware, make test networks, or show a page: which are here, and their packages.
 
 Standard library only: ``tools/apt_packages.py`` asks before there is a virtual environment.
 """
@@ -63,6 +63,7 @@ _AVR_LIBC = Tool("avr-libc", lambda: _preprocesses("avr-g++", "-mmcu=atmega328p"
 _SIMAVR = Tool("simavr", lambda: _preprocesses("gcc", f"-I{SIMAVR_INCLUDE}", text=SIMAVR_PROBE), lambda: ("libsimavr-dev",))
 _ARDUINO = Tool("Arduino core", (ARDUINO_CORE / "cores/arduino/Arduino.h").is_file, lambda: ("arduino-core-avr",))
 _NETWORK = (_program("ip", "iproute2"), _program("nft", "nftables"))
+_BROWSER = _program("chromium", "chromium")
 _FUZZER = Tool("libFuzzer", _has_fuzzer, _fuzzer_packages)
 
 NEEDS: dict[str, tuple[Tool, ...]] = {
@@ -72,9 +73,10 @@ NEEDS: dict[str, tuple[Tool, ...]] = {
     "fuzz": (_MAKE, _FUZZER),
     "arduino": (_MAKE, _AVR_CXX, _AVR_LIBC, _ARDUINO),
     "network": _NETWORK,
+    "browser": (_BROWSER,),
 }
 """What for -> tools: the core as a library for this machine, the firmware itself, the simulated Uno, the fuzzers, the
-sketch as the Arduino IDE builds it, and two machines with a cable between them."""
+sketch as the Arduino IDE builds it, two machines with a cable between them, and the page of picker view."""
 
 
 @cache

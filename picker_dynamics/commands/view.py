@@ -1,0 +1,117 @@
+"""``picker view``: the arm that runs on a page in the browser, served on this machine, to look at and to drive."""
+
+from __future__ import annotations
+
+import signal
+import time
+import webbrowser
+
+from picker_dynamics.bringup.bringup import require_namespace
+from picker_dynamics.errors import ConfigurationError, LinkError
+from picker_dynamics.lifeline import end_with_parent
+
+from . import options as shared
+
+PORT = 8642
+"""Where the page is looked for first; where that is taken, any other."""
+
+LEAST_TOKEN = 16
+
+
+def add_parser(commands) -> None:
+    """Register ``view``."""
+    parser = commands.add_parser("view", help="show the arm in the browser, and drive it from there")
+    shared.add(parser, "--namespace", "--arm", "--urdf", "--servos")
+    parser.add_argument("recording", nargs="?", default="", metavar="FILE", help="play this recording instead (picker record)")
+    parser.add_argument(
+        "--view-port", type=shared.whole(0, 65535), default=None, metavar="PORT", help=f"of the page (default {PORT})"
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on; beyond this machine it needs --token")
+    parser.add_argument("--token", default="", help="what the page has to know (default: a random one for each start)")
+    parser.add_argument("--wait", type=shared.number(0.0, 600.0), default=0.0, metavar="S", help="for a graph that is coming up")
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
+    parser.set_defaults(run=run)
+
+
+def run(options) -> int:
+    """Serve until Ctrl-C; returns the exit code."""
+    require_namespace(options.namespace)
+    require_safe(options.host, options.token)
+    from picker_dynamics.scripting.view.server import require_page
+
+    require_page()  # before anybody waits for a graph
+    stop: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda received, _frame: stop.append(received))
+    end_with_parent()
+    if options.recording:
+        from picker_dynamics.scripting.view.recording import open_recording
+
+        played = open_recording(options.recording, options.arm, options.urdf, options.servos)
+        with served(played, options) as server:
+            announce(server, options)
+            played.run(lambda: bool(stop))
+        return 0
+    from picker_dynamics.scripting.view.graph import connect
+
+    view = waited_for(lambda: connect(options.namespace, options.arm, options.urdf, options.servos), options.wait, stop)
+    if view is None:
+        return 0
+    with view.client, served(view, options) as server:
+        announce(server, options)
+        view.run(lambda: bool(stop))
+    return 0
+
+
+def waited_for(make, longest_s: float, stop: list[int]):
+    """What ``make`` makes, as soon as a graph answers; None: somebody ended that.
+
+    Raises:
+        LinkError: none has answered within ``longest_s``.
+    """
+    ends_s = time.monotonic() + longest_s
+    while not stop:
+        try:
+            return make()
+        except LinkError:
+            if time.monotonic() > ends_s:
+                raise
+    return None
+
+
+def served(view, options):
+    """The server; on any port where nobody chose one and the usual is taken."""
+    from picker_dynamics.scripting.view.server import ViewServer
+
+    if options.view_port is not None:
+        return ViewServer(view, options.host, options.view_port, options.token)
+    try:
+        return ViewServer(view, options.host, PORT, options.token)
+    except LinkError:
+        return ViewServer(view, options.host, 0, options.token)
+
+
+def announce(server, options) -> None:
+    """Say where the page is, and open it where there is a browser."""
+    print(f"view: {server.door.address}", flush=True)
+    if options.host not in ("127.0.0.1", "localhost", "::1"):
+        print(
+            "view: whoever can reach this machine and knows the token can drive the arm; nothing is encrypted, so the token is "
+            "safe in a network that you trust, and nowhere else",
+            flush=True,
+        )
+    if not options.no_browser:
+        webbrowser.open(server.door.address)
+
+
+def require_safe(host: str, token: str) -> None:
+    """Raise a ConfigurationError where the page would be open to others without a token of its own."""
+    from picker_dynamics.scripting.view.access import LOOPBACK
+
+    if host not in LOOPBACK and len(token) < LEAST_TOKEN:
+        raise ConfigurationError(
+            f"--host {host} lets others reach the page: give --token, {LEAST_TOKEN} characters or more, which they have to know",
+            subject="token",
+            value=len(token),
+            limit=LEAST_TOKEN,
+        )

@@ -1,0 +1,266 @@
+"""The running graph as what a view shows and drives: through the topics and services that the commands use, and no others."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from picker_dynamics.errors import GoalRefusedError, InputError, LinkError, PickerError
+from picker_dynamics.nodes.view_client import ViewClient
+from picker_dynamics.robot.model import Array
+from picker_dynamics.robot.scene import read_scene
+from picker_dynamics.sim.control_socket import BoardControl
+
+from ..connected import arm_that_runs
+from ..equipment import Equipment
+from ..facts import facts
+from . import asked as ask
+from .base import View
+from .jogging import JogKeeper
+from .motions import Wanted
+from .told import Instant
+
+PARAMETERS_S, IDLE_LOOKS = 2.0, 6
+"""How often the controller is asked for its limits [s]; without a reader one look in so many counts."""
+
+TRUTH_S, RETRY_S = 0.05, 2.0
+"""How often the simulated arm is asked where it is, and looked for again [s]."""
+
+SWITCH_S = 1e-3
+"""How long a thread that computes may keep Python from those that look and drive [s]."""
+
+PARAMETERS = ("tip_speed_limit", "speed_scaling")
+
+LEVELS = ("ok", "warn", "error", "warn")
+
+TOLD = ("stop_latched", "reset_needed", "outputs", "commanded", "settling")
+"""Fields of hardware/status that a page wants to know."""
+
+SETTINGS = {
+    "payload": ("dynamics", "payload.mass"),
+    "compensation": ("dynamics", "compensation"),
+    "speed": ("trajectory_controller", "speed_scaling"),
+}
+"""Setting -> node and parameter."""
+
+
+class GraphView(View):
+    """Shows the arm of a running graph, and asks the graph for what a page that drives asks.
+
+    Args:
+        client: of the graph; it looks while ``run`` does.
+        urdf: file of the arm, for meshes that lie beside it; empty: the graph's text is all there is.
+    """
+
+    def __init__(self, client: ViewClient, known: Equipment, urdf: str = ""):
+        super().__init__(known, _with_collisions(client, known), Path(urdf).resolve().parent if urdf else "")
+        self.client, self.truth, self._keeper = client, Truth(client), JogKeeper(known.description)
+        self._limits: dict[str, float] = {}
+        self._asked: tuple[Any, float] | None = None
+        self._looks, self._over = 0, threading.Event()
+        client.on_look, client.on_words = self.look, self.hear
+        client.on_beat = lambda: self._keeper.carry_on(client, time.monotonic())
+
+    def run(self, over: Callable[[], bool]) -> None:
+        """Look at the graph until that is over."""
+        sys.setswitchinterval(SWITCH_S)
+        self.truth.start()
+        self.client.keep_arm(lambda: over() or self._over.is_set())
+        try:
+            while not (over() or self._over.is_set()):
+                self.client.look()
+        finally:
+            self.client.leave()
+            self.truth.over = True
+
+    def close(self) -> None:
+        self._over.set()
+
+    # -- what is told ----------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Tell what is new; called after each look at the graph."""
+        now_s, there = time.monotonic(), self.channel.there
+        if not self.wheel.look(there, now_s) and not self.client.leaving:
+            self._keeper.let_go()
+            self.client.leave()
+        self.truth.wanted, self._looks = bool(there), self._looks + 1
+        if not there and self._looks % IDLE_LOOKS:
+            return
+        self._ask_limits(now_s)
+        seen = {name: (one.values, now_s - one.time_s) for name, one in self.client.seen.items()}
+        self.tell(Instant(**seen, truth=self.truth.newest(now_s)), now_s, now_s)
+
+    def status(self) -> Mapping[str, Any]:
+        client, told = self.client, self.client.told
+        if not (client.hardware and client.controller):
+            return {"known": False}
+        found = facts(client, told, self.known)
+        celsius = [joint["celsius"] for joint in found.pop("joints", {}).values()]
+        found.pop("tip_m", None)
+        return {
+            **found,
+            **{name: client.hardware.get(name, "") for name in TOLD},
+            "known": True,
+            "measured": found["provenance"] == "measured",
+            "celsius": celsius,
+            "celsius_limit": told.number("hardware: temperature", "limit_celsius"),
+            "simulated": self.truth.there,
+            "limits": self._limits,
+            "latency_ms": told.number("hardware: link", "round_trip_p99_ms"),
+            "scene": [shape._asdict() for shape in client.scene],
+        }
+
+    def hear(self, message: Any) -> None:
+        """Words of the controller, for all pages."""
+        values = {pair.key: pair.value for pair in message.values}
+        level = LEVELS[min(int.from_bytes(message.level, "little"), 3)]
+        about = {name: values.get(name, "") for name in ("outcome", "joint", "goal")}
+        if message.message:
+            self.say(message.message, level, **about)
+
+    # -- what is asked -----------------------------------------------------------------------------------------
+
+    @property
+    def payload(self) -> float:
+        return float(self.client.told.payload_kg or 0.0)
+
+    @property
+    def tip_speed(self) -> float | None:
+        return self._limits.get("tip_speed_limit")
+
+    @property
+    def ready(self) -> bool:
+        return self.client.hardware.get("state") == "active"
+
+    def held(self) -> Array:
+        held = self.client.seen.get("reference") or self.client.seen.get("state")
+        if held is None:
+            raise LinkError("nobody says where the arm is")
+        return np.array(held.values)
+
+    def take_arm(self) -> None:
+        self.client.take_arm()
+
+    def begin(self, wanted: Wanted) -> str:
+        hardware, controller, client = self.client.hardware, self.client.controller, self.client
+        if hardware.get("state") != "active":
+            raise GoalRefusedError(f"refused: hardware: {hardware.get('message', 'not heard')}", subject="hardware")
+        if controller.get("phase") not in ("holding", "executing"):
+            raise GoalRefusedError(f"refused: controller: {controller.get('message', 'not heard')}", subject="controller")
+        if wanted.path is not None:
+            return str(client.begin_motion(client.message_along(wanted.path)))
+        return str(client.begin_motion(client.message([wanted.duration_s], [wanted.target])))
+
+    def jog(self, asked: ask.Jog | None) -> None:
+        now_s = time.monotonic()
+        if asked is None:
+            self._keeper.let_go()
+            self._keeper.carry_on(self.client, now_s)
+        else:
+            self._keeper.take(asked, self.client, now_s)
+
+    def cancel(self) -> None:
+        self._keeper.let_go()
+        self.client.goals.publish(self.client.message([], []))
+
+    def stop(self) -> str:
+        self._keeper.let_go()
+        return str(self.client.answer_of(self.client.ask_to_stop()))
+
+    def serve(self, asked: ask.Plain) -> str:
+        client = self.client
+        if asked.what == "reset":
+            return str(client.answer_of(client.ask_to_reset()))
+        if not asked.sure and client.hardware.get("outputs") != "running":
+            raise InputError("enable: say that the arm stands at its rest pose, and that hands are away", subject="enable")
+        return str(client.answer_of(client.ask_to_enable()))
+
+    def set(self, asked: ask.Setting) -> None:
+        self.client.set_now(*SETTINGS[asked.name], asked.value)
+        self._asked = None
+
+    def _ask_limits(self, now_s: float) -> None:
+        """Keep what the controller allows; asked for now and then."""
+        if self._asked is not None and self._asked[0].done():
+            values = self._asked[0].result().values
+            self._limits = {name: round(value.double_value, 4) for name, value in zip(PARAMETERS, values)}
+        if self._asked is None or now_s - self._asked[1] > PARAMETERS_S:
+            self._asked = self.client.ask_parameters(list(PARAMETERS)), now_s
+
+
+def _with_collisions(client: ViewClient, known: Equipment) -> Equipment:
+    """The arm with what the controller holds it clear of."""
+    enabled, scene = (client.controller_parameter(f"collision.{name}") for name in ("enabled", "scene"))
+    if not (enabled or scene):
+        return known
+    return replace(known, scene=read_scene(scene, known.description.root) if scene else {})
+
+
+class Truth(threading.Thread):
+    """Asks a simulated arm where it really is, while somebody wants to know.
+
+    Attributes:
+        there: whether it is a simulated one.
+    """
+
+    def __init__(self, client: ViewClient):
+        super().__init__(name="truth", daemon=True)
+        port = client.hardware_port()
+        self.path = Path(port).with_name("control") if port else None
+        self.there = self.path is not None and self.path.is_socket()
+        self.wanted = self.over = False
+        self._newest: tuple[Array, float] | None = None
+
+    def newest(self, now_s: float) -> tuple[Array, float] | None:
+        """Where it is, and how old that is [s]."""
+        found = self._newest
+        return None if found is None or now_s - found[1] > RETRY_S else (found[0], max(now_s - found[1], 0.0))
+
+    def run(self) -> None:
+        while self.path is not None and not self.over:
+            try:
+                with BoardControl(self.path, timeout_s=1.0) as board:
+                    while not self.over:
+                        if self.wanted:
+                            truth = board.truth()
+                            self.there, self._newest = True, (truth.q, truth.monotonic_s)
+                        time.sleep(TRUTH_S)
+            except (PickerError, OSError, ValueError, KeyError):
+                self.there = False
+                time.sleep(RETRY_S)
+
+
+def connect(namespace: str, arm: str = "", urdf: str = "", servos: str = "") -> GraphView:
+    """A view of the running graph's arm.
+
+    Raises:
+        LinkError: nobody answers.
+        ConfigurationError: another arm runs than the one that is named.
+    """
+    client = ViewClient(namespace)
+    try:
+        return GraphView(client, arm_that_runs(client, arm, urdf, servos), urdf)
+    except BaseException:
+        client.__exit__()
+        raise
+
+
+def watch(known: Equipment, namespace: str) -> GraphView:
+    """A view that looks at the graph in a thread of its own, until it is closed."""
+    view = GraphView(ViewClient(namespace.strip("/")), known)
+    view.client.joint_names = known.description.joint_names
+
+    def look() -> None:
+        with view.client:
+            view.run(lambda: False)
+
+    threading.Thread(target=look, name="view", daemon=True).start()
+    return view

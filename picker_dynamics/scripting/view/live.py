@@ -1,0 +1,95 @@
+"""View of a script's arm: ``Arm.simulated().view()``, ``Arm.connect().view()``, also in a notebook."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+import webbrowser
+
+from picker_dynamics.errors import PickerError
+
+from ..body import Body
+from ..equipment import Equipment
+from ..simulated import SimulatedBody
+from .base import View
+from .server import ViewServer
+
+
+class LiveView:
+    """A page with a script's arm on it; a context manager, closed by ``close`` or with the script.
+
+    A simulated arm moves, and does what the page asks, while time passes: in ``run``, and in the arm's own ``move`` and ``wait``.
+
+    Attributes:
+        address: of the page, with its token.
+    """
+
+    def __init__(self, view: View, body: Body, server: ViewServer):
+        self._view, self._body, self._server = view, body, server
+        self.address = server.door.address
+        self._over = threading.Event()
+        server.__enter__()
+
+    def run(self, seconds: float = math.inf) -> None:
+        """Let time pass, for so long [s] or until Ctrl-C; the page drives meanwhile."""
+        ends_s = time.monotonic() + seconds
+        try:
+            while time.monotonic() < ends_s and not self._over.is_set():
+                self._body.step()
+        except KeyboardInterrupt:
+            pass
+
+    def close(self) -> None:
+        """Take the page away; the arm stays as it is."""
+        if not self._over.is_set():
+            self._over.set()
+            self._server.__exit__()
+            self._view.close()
+
+    def __enter__(self) -> LiveView:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<view of {self._view.known.description.name} at {self.address}>"
+
+    def _repr_html_(self) -> str:
+        return f'<a href="{self.address}" target="_blank" rel="noopener">{self._view.known.description.name} in the browser</a>'
+
+
+def view(known: Equipment, body: Body, port: int = 0, browser: bool = True) -> LiveView:
+    """A page for a script's arm.
+
+    Args:
+        port: of the page; 0: any.
+        browser: open it, where there is one.
+
+    Raises:
+        MissingDependencyError: the page has not been built.
+        LinkError: nobody can listen there.
+    """
+    made = _of(known, body)
+    try:
+        live = LiveView(made, body, ViewServer(made, port=port))
+    except PickerError:
+        made.close()
+        raise
+    if browser:
+        webbrowser.open(live.address)
+    return live
+
+
+def _of(known: Equipment, body: Body) -> View:
+    if isinstance(body, SimulatedBody):
+        from .in_process import SimulatedView
+
+        return SimulatedView(body)
+    from ..connected import ConnectedBody
+    from .graph import watch
+
+    if not isinstance(body, ConnectedBody):
+        raise PickerError("this arm has no view: Arm.simulated() and Arm.connect() have")
+    return watch(known, body.client.get_namespace())

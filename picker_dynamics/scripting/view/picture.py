@@ -1,0 +1,173 @@
+"""Picture of an arm for the page: its links with their shapes and colours, its joints with their limits, all as plain JSON.
+
+A link without a visual shape shows its collision shapes, one without either a rod to each joint that it bears.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from picker_dynamics.errors import DescriptionError
+from picker_dynamics.files.formats import parse_xml
+from picker_dynamics.robot.description import ArmDescription, Geometry, Joint, Link
+from picker_dynamics.robot.model import Array
+from picker_dynamics.robot.picker_shape import read_shape
+
+from ..equipment import Equipment
+
+GREY = (0.78, 0.79, 0.80, 1.0)
+ROD_M = 0.012
+"""Radius of what stands for a link that nobody drew [m]."""
+
+MESHES = (".stl", ".obj", ".dae")
+
+
+def picture(known: Equipment) -> dict[str, Any]:
+    """The arm as the page draws it; SI units, poses as 4 x 4 matrices, row by row."""
+    arm, limits = known.description, known.limits
+    colours, meshes = colours_of(arm), mesh_names(arm)
+    return {
+        "name": arm.name,
+        "root": arm.root,
+        "tool": arm.tool,
+        "picker": has_pickers_shape(arm),
+        "links": {
+            name: [_shape(one, colour, meshes) for one, colour in _shapes(arm, link, colours)] for name, link in arm.links.items()
+        },
+        "joints": [_joint(joint) for joint in arm.joints],
+        "moving": [
+            {
+                "name": name,
+                "unit": arm.position_units[j],
+                "lower": _finite(arm.lower[j]),
+                "upper": _finite(arm.upper[j]),
+                "velocity": _finite(arm.velocity[j]),
+                "effort_unit": arm.effort_units[j],
+                "stall": float(limits.full[j]),
+                "peak": float(limits.peak[j]),
+                "hold": float(limits.hold[j]),
+                "home": float(known.home[j]),
+                "rest": float(known.rest[j]),
+            }
+            for j, name in enumerate(arm.joint_names)
+        ],
+    }
+
+
+def has_pickers_shape(arm: ArmDescription) -> bool:
+    """Whether the arm is of the picker's shape: where the tip cannot be held is known for that alone."""
+    try:
+        read_shape(arm)
+    except DescriptionError:
+        return False
+    return True
+
+
+def mesh_names(arm: ArmDescription) -> tuple[str, ...]:
+    """File names of the meshes that the URDF has, each once, in its order: pages ask for them by number."""
+    drawn = (one for link in arm.links.values() for one in (link.visuals or link.collisions))
+    return tuple(dict.fromkeys(str(one.filename) for one in drawn if one.kind == "mesh"))
+
+
+def mesh_file(arm: ArmDescription, number: int, folder: str | Path = "") -> Path | None:
+    """The file of a mesh: ``package://NAME/...`` below a folder NAME in which the URDF lies, or beside the URDF; never
+    anything outside these folders, and nothing but meshes.
+
+    Args:
+        folder: of the URDF, where the description does not know it.
+    """
+    names = mesh_names(arm)
+    if not 0 <= number < len(names):
+        return None
+    scheme, _, rest = names[number].rpartition("://")
+    home = Path(folder or Path(arm.source).parent).resolve()
+    above = [up for up in (home, *home.parents) if up.name == rest.partition("/")[0]] if scheme == "package" else [home]
+    for allowed in above:
+        path = ((allowed.parent if scheme == "package" else allowed) / rest).resolve()
+        if path.is_relative_to(allowed) and path.suffix.lower() in MESHES and path.is_file():
+            return path
+    return None
+
+
+def colours_of(arm: ArmDescription) -> dict[str, list[tuple[float, ...] | None]]:
+    """Colour (red, green, blue, opacity) of each visual shape of each link, None where the URDF gives none."""
+    robot = parse_xml(arm.urdf, arm.source, DescriptionError)
+    named = {str(one.get("name")): one.find("color") for one in robot.findall("material")}
+    colours: dict[str, list[tuple[float, ...] | None]] = {}
+    for link in robot.findall("link"):
+        found = colours.setdefault(str(link.get("name")), [])
+        for visual in link.findall("visual"):
+            material = visual.find("material")
+            own = None if material is None else material.find("color")
+            if own is None and material is not None:
+                own = named.get(str(material.get("name")))
+            found.append(None if own is None else _rgba(own.get("rgba", "")))
+    return colours
+
+
+def _rgba(text: str) -> tuple[float, ...] | None:
+    try:
+        values = [float(word) for word in text.split()]
+    except ValueError:
+        return None
+    return tuple(min(max(value, 0.0), 1.0) for value in values) if len(values) == 4 else None
+
+
+def _shapes(arm: ArmDescription, link: Link, colours: dict[str, list[Any]]) -> Iterator[tuple[Geometry, tuple[float, ...]]]:
+    given = colours.get(link.name, [])
+    for number, one in enumerate(link.visuals):
+        yield one, (given[number] if number < len(given) and given[number] else GREY)
+    if link.visuals or not any(joint.child == link.name for joint in arm.joints):
+        return
+    yield from ((one, GREY) for one in link.collisions)
+    if not link.collisions:
+        for joint in arm.joints:
+            if joint.parent == link.name and (length := float(np.linalg.norm(joint.xyz))) > ROD_M:
+                yield Geometry("cylinder", (ROD_M, length), 0.5 * joint.xyz, _along(joint.xyz)), GREY
+
+
+def _along(axis: Array) -> Array:
+    """A rotation that turns z to ``axis`` (3,)."""
+    z = axis / np.linalg.norm(axis)
+    x = np.cross(z, np.eye(3)[int(np.abs(z).argmin())])
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])
+
+
+def _shape(one: Geometry, colour: tuple[float, ...], meshes: tuple[str, ...]) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "kind": one.kind,
+        "size": list(one.size),
+        "pose": _pose(one.rotation, one.xyz),
+        "colour": list(colour),
+    }
+    if one.kind == "mesh":
+        made |= {"mesh": meshes.index(str(one.filename)), "suffix": Path(str(one.filename)).suffix.lower()}
+    return made
+
+
+def _joint(joint: Joint) -> dict[str, Any]:
+    pose = _pose(joint.rotation, joint.xyz)
+    kind = joint.type if joint.movable else "fixed"
+    return {
+        "name": joint.name,
+        "type": kind,
+        "parent": joint.parent,
+        "child": joint.child,
+        "pose": pose,
+        "axis": joint.axis.tolist(),
+    }
+
+
+def _pose(rotation: Array, xyz: Array) -> list[float]:
+    matrix = np.eye(4)
+    matrix[:3, :3], matrix[:3, 3] = rotation, xyz
+    return [round(float(value), 9) for value in matrix.ravel()]
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

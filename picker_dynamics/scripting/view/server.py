@@ -1,0 +1,267 @@
+"""HTTP server of the view: the page's files, one stream of events down, requests up; a thread for each connection, few at most.
+
+What a request may do is decided in ``access``, what it means in ``asked``; here bytes come in and go out.  A stop is taken while
+all else is refused: of connections there is a reserve for it, and neither a rate nor who drives counts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import math
+import mimetypes
+import socket
+import threading
+from collections.abc import Mapping
+from functools import partial
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Protocol
+
+from picker_dynamics.errors import LinkError, MissingDependencyError, PickerError
+
+from .access import BODY_BYTES, HEADERS, STOP, Door, RefusedAccess
+from .asked import Asked, ToJoints, ToTip, read
+from .channel import Channel
+
+PAGE = Path(__file__).resolve().parent / "page"
+"""The bundle, as ``make setup`` builds it."""
+
+CONNECTIONS, RESERVE, STREAMS = 48, 16, 12
+"""Connections that are answered, more of which only stops are, and streams among them."""
+
+IDLE_S, WRITE_S = 20.0, 5.0
+"""How long a connection may be silent, and how long a reader may not read [s]."""
+
+SEND_BYTES = 65_536
+"""That wait for a slow reader: some ten pictures [bytes]."""
+
+MESH_BYTES = 20_000_000
+
+
+class Viewed(Protocol):
+    """What is shown, and driven."""
+
+    channel: Channel
+
+    def picture(self) -> Mapping[str, Any]:
+        """The arm as the page draws it."""
+
+    def look_up(self, what: str) -> Mapping[str, Any]:
+        """What takes long to make, or is seldom asked for, by name; errors as ``do``."""
+
+    def mesh(self, number: int) -> Path | None:
+        """File of a mesh that the URDF names."""
+
+    def stop(self) -> str:
+        """Latch the stop, at once; what came of it."""
+
+    def do(self, asked: Asked, page: str) -> Mapping[str, Any]:
+        """Carry out a request of a page.
+
+        Raises:
+            PickerError: it is refused.
+        """
+
+    def check(self, asked: ToJoints | ToTip) -> Mapping[str, Any]:
+        """Whether that motion may be made, and where it would lead; nothing moves; errors as ``do``."""
+
+
+class File:
+    """A file of the page, in memory, compressed once."""
+
+    def __init__(self, path: Path):
+        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        self.kind = f"{kind}; charset=utf-8" if kind.startswith("text/") else kind
+        self.body = gzip.compress(path.read_bytes(), 9, mtime=0)
+
+
+def require_page() -> None:
+    """Raise a MissingDependencyError where nobody has built the page."""
+    if not (PAGE / "index.html").is_file():
+        raise MissingDependencyError(
+            "the page of picker view has not been built: 'make setup' does, where node is there or can be fetched "
+            "(or, with node and npm: npm ci --ignore-scripts && npm run build, in web/)"
+        )
+
+
+def page_files() -> dict[str, File]:
+    """The files of the page by their paths on the server; errors as ``require_page``."""
+    require_page()
+    files = {f"/{path.name}": File(path) for path in sorted(PAGE.iterdir()) if path.is_file()}
+    files["/"] = files.pop("/index.html")
+    return files
+
+
+class ViewServer(ThreadingHTTPServer):
+    """Serves one view until it is closed; a context manager whose threads end with it.
+
+    Args:
+        viewed: what is shown.
+        host, port: on which it listens; port 0: any.
+        token: that pages have to know; empty: a random one.
+
+    Raises:
+        MissingDependencyError: there is no page.
+        LinkError: nobody can listen there.
+    """
+
+    daemon_threads, block_on_close, request_queue_size = True, False, 32
+
+    def __init__(self, viewed: Viewed, host: str = "127.0.0.1", port: int = 0, token: str = ""):
+        self.viewed, self.files = viewed, page_files()
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        try:
+            super().__init__((host, port), partial(_Handler, self))
+        except (OSError, OverflowError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise LinkError(f"cannot serve a page at {host}:{port}: {why}; --view-port chooses another", value=port) from error
+        self.door = Door(host, self.server_address[1], token)
+        self._count, self._lock = 0, threading.Lock()
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.5,), name="view server", daemon=True)
+
+    def __enter__(self) -> ViewServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.viewed.channel.close()
+        self.shutdown()
+        self.server_close()
+
+    @property
+    def crowded(self) -> bool:
+        """Whether only stops are answered."""
+        return self._count > CONNECTIONS
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._lock:
+            full = self._count >= CONNECTIONS + RESERVE
+            self._count += not full
+        if full:
+            self.shutdown_request(request)
+        else:
+            super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            with self._lock:
+                self._count -= 1
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A connection that breaks is no news."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    protocol_version, timeout, disable_nagle_algorithm = "HTTP/1.1", IDLE_S, True
+    server_version, sys_version = "picker", ""
+
+    def __init__(self, view: ViewServer, *arguments: Any):
+        self.view = view
+        super().__init__(*arguments)
+
+    def do_GET(self) -> None:
+        self._answer(self._get)
+
+    def do_POST(self) -> None:
+        self._answer(self._post)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing is written down."""
+
+    # -- how -----------------------------------------------------------------------------------------------
+
+    def _answer(self, act: Any) -> None:
+        """Carry out a request that may be made, and say what came of it."""
+        self.path = self.path.partition("?")[0]
+        try:
+            self.view.door.check(self.command, self.path, self.headers)
+            if self.view.crowded and self.path != STOP:
+                raise RefusedAccess(HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are open: close some")
+            act()
+        except RefusedAccess as refused:
+            self.close_connection = True  # what else it sent is not read
+            self._json({"error": str(refused)}, refused.status)
+        except PickerError as error:
+            about = {"subject": error.subject, "value": _plain(error.value), "limit": _plain(error.limit)}
+            self._json({"error": str(error), "kind": type(error).__name__, **about}, HTTPStatus.CONFLICT)
+
+    def _get(self) -> None:
+        view, path = self.view, self.path
+        if path in view.files:
+            file = view.files[path]
+            self._send(file.body, file.kind, {"Content-Encoding": "gzip", "Cache-Control": "no-cache"})
+        elif path == "/api/arm":
+            self._json(view.viewed.picture())
+        elif path == "/api/stream":
+            self._stream()
+        elif path.startswith("/api/mesh/"):
+            self._mesh(path.rpartition("/")[2])
+        elif path.startswith("/api/"):
+            self._json(view.viewed.look_up(path.removeprefix("/api/")))
+        else:
+            raise RefusedAccess(HTTPStatus.NOT_FOUND, "there is no such page")
+
+    def _post(self) -> None:
+        viewed, length = self.view.viewed, min(int(self.headers["Content-Length"]), BODY_BYTES)
+        body = self.rfile.read(length)
+        if self.path == STOP:
+            return self._json({"said": viewed.stop()})
+        asked = read(body)
+        if self.path == "/api/check" and isinstance(asked, (ToJoints, ToTip)):
+            return self._json(viewed.check(asked))
+        if self.path == "/api/do":
+            return self._json(viewed.do(asked, self.headers["X-Page"]))
+        raise RefusedAccess(HTTPStatus.NOT_FOUND, "there is no such request")
+
+    def _stream(self) -> None:
+        channel, page = self.view.viewed.channel, self.headers["X-Page"].partition(".")[0]
+        if len(channel.readers) >= STREAMS:
+            raise RefusedAccess(HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are open: close some")
+        self.close_connection = True
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
+        self.connection.settimeout(WRITE_S)
+        self._head(HTTPStatus.OK, {"Content-Type": "text/event-stream", "Cache-Control": "no-store", "Connection": "close"})
+        with contextlib.suppress(OSError):  # the page is gone, or does not read
+            for data in channel.read(page):
+                self.wfile.write(data)
+
+    def _mesh(self, number: str) -> None:
+        path = self.view.viewed.mesh(int(number)) if number.isdecimal() and len(number) < 6 else None
+        if path is None or path.stat().st_size > MESH_BYTES:
+            raise RefusedAccess(HTTPStatus.NOT_FOUND, "there is no such mesh")
+        self._send(gzip.compress(path.read_bytes(), 1), "application/octet-stream", {"Content-Encoding": "gzip"})
+
+    def _json(self, value: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK) -> None:
+        body = json.dumps(value, ensure_ascii=False).encode()
+        more = {"Cache-Control": "no-store"}
+        if len(body) > 2000 and "gzip" in self.headers.get("Accept-Encoding", ""):
+            body, more["Content-Encoding"] = gzip.compress(body, 5), "gzip"
+        self._send(body, "application/json", more, status)
+
+    def _send(self, body: bytes, kind: str, more: Mapping[str, str], status: HTTPStatus = HTTPStatus.OK) -> None:
+        lines = {"Content-Type": kind, "Content-Length": str(len(body)), **more}
+        if self.close_connection:
+            lines["Connection"] = "close"
+        with contextlib.suppress(OSError):
+            self._head(status, lines)
+            self.wfile.write(body)
+
+    def _head(self, status: HTTPStatus, lines: Mapping[str, str]) -> None:
+        self.send_response(status)
+        for name, value in {**HEADERS, **lines}.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+
+def _plain(value: object) -> object:
+    """A value of an error as JSON has it."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, (str, int, float)) else None

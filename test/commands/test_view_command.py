@@ -1,0 +1,18 @@
+"""``picker view`` before it serves anything: what it refuses."""
+
+import pytest
+
+from picker_dynamics.commands.view import LEAST_TOKEN, require_safe
+from picker_dynamics.errors import ConfigurationError
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.7", "arm.local", ""])
+def test_beyond_this_machine_it_needs_a_token_of_its_own(host):
+    with pytest.raises(ConfigurationError, match="give --token"):
+        require_safe(host, "x" * (LEAST_TOKEN - 1))
+    require_safe(host, "x" * LEAST_TOKEN)
+
+
+def test_on_this_machine_it_needs_none():
+    for host in ("127.0.0.1", "localhost", "::1"):
+        require_safe(host, "")

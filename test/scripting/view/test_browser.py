@@ -1,0 +1,204 @@
+"""The page in a headless Chromium, on an arm that is simulated in this process: what is to be seen, pressed, dragged and typed.
+
+Waits are long: without a graphics card, on a busy machine, a picture takes seconds.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+import view_pages
+from view_pages import Page
+from waiting import until
+
+from picker_dynamics import Arm
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(bool(view_pages.missing()), reason=view_pages.missing()),
+]
+
+WAIT_MS = 120_000
+DRAWN = """() => {
+  const canvas = document.createElement("canvas"), page = document.getElementById("canvas");
+  canvas.width = 64; canvas.height = 48;
+  picker.stage.renderer.render(picker.stage.scene, picker.stage.camera);
+  const pen = canvas.getContext("2d");
+  pen.drawImage(page, 0, 0, 64, 48);
+  return new Set(new Uint32Array(pen.getImageData(0, 0, 64, 48).data.buffer)).size;
+}"""
+"""Colours in the picture of the arm."""
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """An arm and its view, time passing."""
+    with Arm.simulated() as arm, arm.view(browser=False) as view:
+        thread = threading.Thread(target=view.run, daemon=True)
+        thread.start()
+        yield arm, view
+        view.close()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    options = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--mute-audio"]
+    with sync_playwright() as play:
+        started = play.chromium.launch(executable_path=view_pages.BROWSER, args=options, timeout=WAIT_MS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def opened(browser, shown):
+    """Opens pages; each notes the addresses that it asked, and what went wrong in it."""
+    contexts = []
+
+    def open_(width=1100, height=800, address=shown[1].address, context=None):
+        context = context or browser.new_context(viewport={"width": width, "height": height})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(WAIT_MS)
+        page.asked, page.failed = [], []
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.on("pageerror", lambda error: page.failed.append(str(error)))
+        page.goto(address)
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    Page(shown[1]._server).ask("/api/do", {"do": "drive", "over": True})  # noqa: SLF001
+    Page(shown[1]._server).ask("/api/do", {"do": "reset"})  # noqa: SLF001
+    Page(shown[1]._server).ask("/api/do", {"do": "leave"})  # noqa: SLF001
+
+
+def with_arm(page):
+    page.locator("#tip", has_text="mm").wait_for()
+    return page
+
+
+def test_the_arm_is_drawn_where_it_is_and_nothing_else_is_asked(opened, shown):
+    arm, view = shown
+    page = with_arm(opened())
+    until(lambda: page.evaluate(DRAWN) > 30, "a picture of the arm", step=lambda: page.wait_for_timeout(300), patience_s=120.0)
+    shoulder = page.locator(".joint", has_text="shoulder").locator(".value").inner_text()
+    assert float(shoulder.rstrip("°")) == pytest.approx(arm.q[1] * 57.29578, abs=0.2)
+    origin = view.address.partition("/#")[0]
+    assert all(url.startswith(origin) for url in page.asked) and view.address.partition("#")[2] not in " ".join(page.asked[1:])
+    assert page.failed == []
+
+
+def test_home_a_refused_target_in_the_gates_words_and_the_joint_it_is_about(opened, shown):
+    page = with_arm(opened())
+    page.click("#home")
+    page.locator("#words li", has_text="done").first.wait_for()
+    page.fill("#x", "420")
+    page.fill("#z", "90")
+    page.locator("#verdict.refused", has_text="would be refused").wait_for()
+    page.fill("#x", "240")
+    page.fill("#z", "160")
+    page.locator("#verdict:not(.refused)", has_text="may be made").wait_for()
+    page.click("#go")
+    until(lambda: abs(shown[0].tip[0] - 0.24) < 0.003, "the tip there", step=lambda: page.wait_for_timeout(100))
+
+
+def test_stop_by_space_wherever_the_focus_is_then_reset(opened):
+    page = with_arm(opened())
+    page.focus("#x")
+    page.keyboard.press("Space")
+    page.locator("#hardware", has_text="STOPPED").wait_for()
+    page.click("#home")
+    page.locator("#words li.error", has_text="stop is latched").first.wait_for()
+    page.click("#reset")
+    page.locator("#again").wait_for(state="hidden")
+
+
+def test_a_slider_by_keys_shows_first_and_sends_with_enter(opened, shown):
+    page = with_arm(opened())
+    slider = page.locator(".joint", has_text="base").locator("input")
+    slider.focus()
+    before = shown[0].q[0]
+    for _ in range(12):
+        page.keyboard.press("ArrowRight")
+    page.locator("#verdict", has_text="may be made").wait_for()
+    assert abs(shown[0].q[0] - before) < 0.01, "nothing is sent yet"
+    page.keyboard.press("Enter")
+    until(lambda: abs(shown[0].q[0] - before) > 0.05, "the motion", step=lambda: page.wait_for_timeout(100))
+
+
+def test_jogging_ends_with_the_button(opened, shown):
+    page = with_arm(opened())
+    page.click("#home")
+    page.locator("#words li", has_text="done").first.wait_for()
+    up = page.get_by_role("button", name="Tip up")
+    up.scroll_into_view_if_needed()
+    box, before = up.bounding_box(), shown[0].tip[2]
+    page.mouse.move(box["x"] + 9, box["y"] + 9)
+    page.mouse.down()
+    until(lambda: shown[0].tip[2] > before + 0.004, "jogging", step=lambda: page.wait_for_timeout(50))
+    page.mouse.up()
+    page.locator("#phase", has_text="holding").wait_for()
+    rests = shown[0].tip[2]
+    page.wait_for_timeout(700)
+    assert abs(shown[0].tip[2] - rests) < 0.003
+
+
+def test_a_second_page_watches_and_takes_over(opened):
+    first = with_arm(opened())
+    first.click("#drive")
+    first.locator("#drive", has_text="You drive").wait_for()
+    second = with_arm(opened())
+    second.locator("#drive", has_text="take over").wait_for()
+    second.click("#home")
+    second.locator("#words li.error", has_text="another page drives").first.wait_for()
+    second.click("#drive")
+    second.locator("#drive", has_text="You drive").wait_for()
+    first.locator("#drive", has_text="take over").wait_for()
+
+
+def test_a_page_of_another_start_says_so_and_its_stop_is_dead(opened, shown):
+    page = opened(address=shown[1].address[:-4] + "xxxx")
+    page.locator("#alarm", has_text="this stop button is dead").wait_for()
+    page.locator("#alarm", has_text="open the address that it prints").wait_for()
+    assert page.locator("#stop strong").inner_text() == "DEAD"
+
+
+def test_a_lost_connection_is_said_and_found_again(opened, shown):
+    from picker_dynamics.scripting.view.server import ViewServer
+
+    view = shown[1]
+    port, token, viewed = view._server.door.port, view._server.door.token, view._view  # noqa: SLF001
+    page = with_arm(opened())
+    view._server.__exit__()  # noqa: SLF001
+    page.locator("#alarm", has_text="this stop button is dead").wait_for()
+    viewed.channel.closed = False
+    view._server = ViewServer(viewed, port=port, token=token).__enter__()  # noqa: SLF001
+    page.locator("#alarm").wait_for(state="hidden")
+    assert page.locator("#stop strong").inner_text() == "STOP"
+
+
+def test_a_phone_has_it_all_within_its_width(opened):
+    page = with_arm(opened(width=360, height=720))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    stop = page.locator("#stop").bounding_box()
+    assert stop["width"] > 250 and stop["y"] + stop["height"] <= 720
+    page.locator("#jog-pad").scroll_into_view_if_needed()
+    assert page.locator("#stop").bounding_box() == stop, "it stays"
+
+
+def test_every_control_has_a_name_and_the_keyboard_reaches_it(opened):
+    page = with_arm(opened())
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll("button, input, select, #canvas")].filter((one) => one.offsetParent &&
+             !(one.getAttribute("aria-label") || one.labels?.length || one.textContent.trim())).map((one) => one.outerHTML)"""
+    )
+    unreachable = page.evaluate(
+        """() => [...document.querySelectorAll("button, input, select, #canvas")].filter((one) => one.tabIndex < 0).length"""
+    )
+    assert nameless == [] and unreachable == 0

@@ -1,0 +1,70 @@
+"""A recording as pages see it: where the arm was at each time, what was said then; and that nothing moves."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+import recordings
+from waiting import until
+
+from picker_dynamics.errors import GoalRefusedError, RecordingError
+from picker_dynamics.scripting.view import asked
+from picker_dynamics.scripting.view.recording import open_recording
+
+
+class Reader:
+    """What a page is told, in a thread."""
+
+    def __init__(self, view):
+        self.newest, self.said = {}, []
+        self._thread = threading.Thread(target=self._read, args=(view.channel.read("a"),), daemon=True)
+        self._thread.start()
+
+    def _read(self, news):
+        for part in (part for data in news for part in data.decode().split("\n\n") if part.startswith("event")):
+            kind, _, value = part.removeprefix("event: ").partition("\ndata: ")
+            self.newest[kind] = json.loads(value)
+            if kind == "said":
+                self.said.append(self.newest[kind]["text"])
+
+
+@pytest.fixture
+def view(tmp_path):
+    made = open_recording(recordings.written_by_us(tmp_path / "run.mcap"))
+    thread = threading.Thread(target=made.run, args=(lambda: False,), daemon=True)
+    thread.start()
+    yield made
+    made.close()
+    made.channel.close()
+    thread.join()
+
+
+def test_at_each_time_the_arm_is_where_it_was(view):
+    reader = Reader(view)
+    for at_s in (0.5, 2.0, 1.0):
+        view.do(asked.Play(False, at_s), "a.1")
+        until(lambda at_s=at_s: reader.newest.get("pose", {}).get("t") == at_s, "the pose there")
+        until(lambda at_s=at_s: reader.newest.get("play", {}).get("at_s") == at_s, "the place on the time line")
+        assert reader.newest["pose"]["q"]["reference"] == pytest.approx(recordings.wanted(100.0 + at_s), abs=0.02)
+        assert reader.newest["pose"]["q"]["state"] == pytest.approx(recordings.wanted(100.0 + at_s) + 0.01, abs=0.02)
+
+
+def test_it_plays_says_what_was_said_and_begins_again(view):
+    reader = Reader(view)
+    view.do(asked.Play(True, 0.0, 10.0), "a.1")
+    until(lambda: sum("refused: too far" in text for text in reader.said) > 1, "the second round")
+    assert "2.0 s: refused: too far" in reader.said
+
+
+def test_nothing_moves_and_a_stop_has_nothing_to_stop(view):
+    for one in (asked.Plain("home"), asked.ToJoints({"base": 0.1}), asked.Setting("payload", 0.1), asked.Plain("reset")):
+        with pytest.raises(GoalRefusedError, match="a recording: nothing moves"):
+            view.do(one, "a.1")
+    assert "nothing to stop" in view.stop()
+
+
+def test_a_recording_of_another_arm_is_refused_by_its_joints(tmp_path):
+    with pytest.raises(RecordingError, match="joints base, shoulder.*the arm rrp has theta1"):
+        open_recording(recordings.written_by_us(tmp_path / "run.mcap"), arm="rrp")

@@ -1,0 +1,138 @@
+"""The server as programs see it: what is answered, how much, with which headers; a stop while all else is refused."""
+
+from __future__ import annotations
+
+import socket
+import time
+from contextlib import ExitStack
+
+import pytest
+from view_pages import Page
+from waiting import until
+
+from picker_dynamics.errors import LinkError, MissingDependencyError
+from picker_dynamics.scripting.view import server as server_module
+from picker_dynamics.scripting.view.channel import Channel
+from picker_dynamics.scripting.view.server import CONNECTIONS, STREAMS, ViewServer
+
+
+class Viewed:
+    """Something to show that does nothing."""
+
+    def __init__(self):
+        self.channel, self.stops, self.asked = Channel(), 0, []
+
+    def picture(self):
+        return {"name": "stand-in"}
+
+    def look_up(self, what):
+        return {"what": what}
+
+    def mesh(self, number):
+        return None
+
+    def stop(self):
+        self.stops += 1
+        return "stopped"
+
+    def do(self, asked, page):
+        self.asked.append((asked, page))
+        return {}
+
+    def check(self, asked):
+        return {"possible": True}
+
+
+@pytest.fixture
+def viewed():
+    return Viewed()
+
+
+@pytest.fixture
+def server(viewed, tmp_path, monkeypatch):
+    (tmp_path / "index.html").write_text("<!doctype html>")
+    (tmp_path / "app.js").write_text("// nothing")
+    monkeypatch.setattr(server_module, "PAGE", tmp_path)
+    with ViewServer(viewed) as made:
+        yield made
+
+
+def test_the_page_and_its_headers(server):
+    status, body, answer = Page(server).ask("/")
+    assert status == 200 and answer.getheader("Content-Encoding") == "gzip" and body
+    policy = answer.getheader("Content-Security-Policy")
+    assert "default-src 'none'" in policy and "script-src 'self'" in policy and "unsafe" not in policy
+    assert answer.getheader("Access-Control-Allow-Origin") is None and answer.getheader("X-Content-Type-Options") == "nosniff"
+    assert Page(server).ask("/app.js")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/index.html", "/nothing.js", "/../server.py", "/%2e%2e/server.py", "/api/mesh/0", "/api/mesh/x"]
+)
+def test_there_is_nothing_else(server, path):
+    assert Page(server).ask(path)[0] == 404
+
+
+def test_requests_and_refusals(server, viewed):
+    page = Page(server)
+    assert page.ask("/api/arm")[:2] == (200, {"name": "stand-in"})
+    assert page.ask("/api/do", {"do": "home"})[0] == 200 and viewed.asked[0][1] == page.lines["X-Page"]
+    status, said, _ = page.ask("/api/do", {"do": "fly"})
+    assert status == 409 and "there is no request 'fly'" in said["error"]
+    assert page.ask("/api/check", {"do": "tip", "at": [0, 0, 0]})[1] == {"possible": True}
+    assert page.ask("/api/check", {"do": "home"})[0] == 404
+    assert page.ask("/api/do", {"do": "home"}, Origin="http://evil.example")[0] == 403
+    assert page.ask("/api/do", {"do": "home"}, Host="evil.example")[0] == 421
+    assert page.ask("/api/do", {"do": "home"}, Authorization="Bearer no")[0] == 401
+    assert len(viewed.asked) == 1
+
+
+def test_a_stop_passes_while_all_else_is_refused_by_rate_and_by_number(server, viewed):
+    page = Page(server)
+    while page.ask("/api/do", {"do": "home"})[0] == 200:
+        pass
+    assert page.ask("/api/stop", {})[:2] == (200, {"said": "stopped"})
+    with ExitStack() as open_:
+        for _ in range(CONNECTIONS):
+            connection = open_.enter_context(socket.create_connection(("127.0.0.1", server.door.port)))
+            connection.send(b"GET / HTTP/1.1\r\n")  # and nothing more
+        until(lambda: page.ask("/api/arm")[0] == 503, "a crowd")
+        assert page.ask("/api/stop", {})[0] == 200 and viewed.stops == 2
+    until(lambda: page.ask("/api/arm")[0] == 200, "room")
+
+
+def test_streams_are_few_and_end_with_the_server(server, viewed):
+    viewed.channel.tell("pose", {"t": 1})
+    streams = [Page(server, f"{number:016x}").stream() for number in range(STREAMS)]
+    assert {stream.status for stream in streams} == {200}
+    assert b"".join(streams[0].readline() for _ in range(2)) == b'event: pose\ndata: {"t":1}\n'
+    until(lambda: Page(server).ask("/api/stream")[0] == 503, "the last stream")
+    streams.pop().close()
+    until(lambda: len(viewed.channel.readers) < STREAMS, "one less")
+    viewed.channel.close()
+    begin = time.monotonic()
+    for stream in streams:
+        stream.read()
+    assert time.monotonic() - begin < 5.0
+
+
+def test_a_reader_that_does_not_read_is_left(server, viewed, monkeypatch):
+    monkeypatch.setattr(server_module, "WRITE_S", 0.2)
+    stream = Page(server).stream()
+    until(lambda: viewed.channel.readers, "a reader")
+    text = "x" * 100_000
+
+    def left() -> bool:
+        viewed.channel.tell("pose", {"text": text})
+        return not viewed.channel.readers
+
+    until(left, "its end")
+    stream.close()
+
+
+def test_a_port_that_is_taken_and_a_page_that_is_missing_are_said(server, viewed, tmp_path):
+    with pytest.raises(LinkError, match=f"cannot serve a page at 127.0.0.1:{server.door.port}.*--view-port"):
+        ViewServer(viewed, port=server.door.port)
+    (tmp_path / "index.html").unlink()
+    with pytest.raises(MissingDependencyError, match="'make setup' does"):
+        ViewServer(viewed)

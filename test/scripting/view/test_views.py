@@ -1,0 +1,153 @@
+"""What a view does of what a page asks: of an arm simulated in the process, by HTTP, as the page does it."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import numpy as np
+import pytest
+from view_pages import Page
+from waiting import until
+
+from picker_dynamics import Arm
+from picker_dynamics.scripting.equipment import equipment
+from picker_dynamics.scripting.view import live, server
+from picker_dynamics.scripting.view.asked import Step, ToJoints, ToTip
+from picker_dynamics.scripting.view.motions import Motions
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """A simulated arm whose time passes as fast as it can, and its view."""
+    folder = tmp_path_factory.mktemp("page")
+    (folder / "index.html").write_text("<!doctype html>")
+    with pytest.MonkeyPatch.context() as patched, Arm.simulated(real_time=False) as arm:
+        patched.setattr(server, "PAGE", folder)
+        with live.view(arm._known, arm._body, browser=False) as view:  # noqa: SLF001 (Arm.view opens the page that make setup builds)
+            thread = threading.Thread(target=view.run, daemon=True)
+            thread.start()
+            yield arm, view
+            view.close()
+            thread.join()
+
+
+@pytest.fixture
+def page(shown):
+    page = Page(shown[1]._server)  # noqa: SLF001
+    yield page
+    page.ask("/api/do", {"do": "reset"})
+    page.ask("/api/do", {"do": "leave"})
+
+
+class Told:
+    """What the stream tells, in a thread."""
+
+    def __init__(self, page: Page):
+        self.newest, self.said, self._stream = {}, [], page.stream()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        kind = ""
+        while line := self._stream.readline().decode():
+            if line.startswith("event: "):
+                kind = line[7:].strip()
+            elif line.startswith("data: "):
+                value = json.loads(line[6:])
+                self.newest[kind] = value
+                if kind == "said":
+                    self.said.append(value["text"])
+
+
+@pytest.fixture
+def told(page):
+    return Told(page)
+
+
+def test_the_page_is_told_where_the_arm_is_and_that_this_is_the_truth(shown, told):
+    arm, _ = shown
+    until(lambda: {"hello", "pose", "status"} <= set(told.newest), "news")
+    pose = told.newest["pose"]
+    assert pose["q"].keys() == {"state", "reference"} and len(pose["torque"]) == arm.description.n
+    assert np.allclose(pose["tip"]["state"], arm.tip_at(pose["q"]["state"]), atol=1e-4)
+    assert told.newest["status"]["provenance"] == "the truth of the simulation"
+
+
+def test_a_motion_is_asked_for_checked_and_made(page, told):
+    status, found, _ = page.ask("/api/check", {"do": "joints", "to": {"base": 0.4}})
+    assert status == 200 and found["possible"] and found["q"][0] == 0.4 and found["duration_s"] > 0.5 and len(found["way"]) > 10
+    assert page.ask("/api/do", {"do": "joints", "to": {"base": 0.4}})[0] == 200
+    until(lambda: abs(told.newest["pose"]["q"]["state"][0] - 0.4) < 0.02, "the motion")
+    until(lambda: any("done" in text or "there" in text for text in told.said), "a word of it")
+
+
+def test_what_the_gate_refuses_is_said_in_its_words_with_the_joint(page, told):
+    asked = {"do": "joints", "to": {"shoulder": 0.0, "elbow": 0.0, "wrist": 0.0}}
+    found = page.ask("/api/check", asked)[1]
+    assert not found["possible"] and found["subject"] == "shoulder" and "N·m" in found["why"]
+    page.ask("/api/do", asked)
+    until(lambda: any(found["why"] in text for text in told.said), "the refusal")
+
+
+def test_a_place_out_of_reach_is_refused_without_a_pose(page):
+    found = page.ask("/api/check", {"do": "tip", "at": [0.9, 0.0, 0.2]})[1]
+    assert not found["possible"] and found["q"] is None and "reach" in found["why"]
+    status, said, _ = page.ask("/api/do", {"do": "tip", "at": [0.9, 0.0, 0.2]})
+    assert status == 409 and said["kind"] == "UnreachableError"
+
+
+def test_a_stop_latches_until_reset(page, told):
+    assert "latched" in page.ask("/api/stop", {})[1]["said"]
+    status, said, _ = page.ask("/api/do", {"do": "home"})
+    assert status == 409 and "stop is latched" in said["error"]
+    until(lambda: told.newest["status"]["stop_latched"] == "true", "the status")
+    assert page.ask("/api/do", {"do": "reset"})[0] == 200
+    assert page.ask("/api/do", {"do": "home"})[0] == 200
+
+
+def test_a_second_page_watches_until_it_takes_over(page, shown, told):
+    second = Page(shown[1]._server, "fedcba9876543210.02")  # noqa: SLF001
+    assert page.ask("/api/do", {"do": "drive"})[0] == 200
+    status, said, _ = second.ask("/api/do", {"do": "home"})
+    assert status == 409 and "another page drives" in said["error"]
+    assert second.ask("/api/stop", {})[0] == 200  # everybody's
+    second.ask("/api/do", {"do": "drive", "over": True})
+    assert page.ask("/api/do", {"do": "reset"})[0] == 409
+    assert second.ask("/api/do", {"do": "reset"})[0] == 200
+    second.ask("/api/do", {"do": "leave"})
+
+
+def test_a_jog_moves_while_it_is_held_and_ends_when_it_is_not_said_again(page, told):
+    until(lambda: "pose" in told.newest and told.newest["status"]["controller"]["phase"] == "holding", "rest")
+    before = told.newest["pose"]["tip"]["state"][1]
+    assert page.ask("/api/do", {"do": "jog", "linear": [0.0, 0.05, 0.0]})[0] == 200
+    until(lambda: told.newest["pose"]["tip"]["state"][1] > before + 0.002, "jogging")
+    until(lambda: told.newest["status"]["controller"]["phase"] == "holding", "its end")
+
+
+def test_payload_is_told_and_what_there_is_not_is_refused(page, shown):
+    arm, _ = shown
+    page.ask("/api/do", {"do": "payload", "kg": 0.025})
+    assert arm.payload == 0.025
+    page.ask("/api/do", {"do": "payload", "kg": 0.0})
+    assert page.ask("/api/do", {"do": "compensation", "mode": "none"})[0] == 409
+    assert page.ask("/api/secrets")[0] == 409
+    region = page.ask("/api/region")[1]
+    assert len(region["cells"]) > 50 and min(share for _, _, share in region["cells"]) > 1.0
+
+
+def test_motions_are_those_of_the_commands():
+    known, arm = equipment(), Arm.offline()
+    motions, held = Motions(known), np.array(known.home)
+    tip = np.array([0.22, 0.05, 0.17])
+    for asked in (ToTip(tuple(tip)), ToTip(tuple(tip), straight=True)):
+        wanted = motions.wanted(asked, held, 0.0)
+        assert np.allclose(arm.tip_at(wanted.target), tip, atol=1e-5)
+    assert wanted.path is not None and motions.check(asked, held, 0.0)["possible"]
+    step = motions.wanted(Step(tip=(0.0, 0.0, 0.005)), held, 0.0)
+    assert np.allclose(arm.tip_at(step.target) - arm.tip_at(held), [0.0, 0.0, 0.005], atol=1e-5)
+    plan = arm.plan(base=0.5)
+    found = motions.check(ToJoints({"base": 0.5}), held, 0.0)
+    assert found["duration_s"] == pytest.approx(plan.duration, abs=0.006) and found["margins"]["shoulder"] == pytest.approx(
+        plan.margins["shoulder"], abs=1e-3
+    )

@@ -1,0 +1,78 @@
+"""Which page drives, and what readers get of what is told, however slow they are."""
+
+import json
+
+import pytest
+
+from picker_dynamics.errors import PickerError
+from picker_dynamics.scripting.view.channel import SAID, Channel
+from picker_dynamics.scripting.view.wheel import GONE_S, IDLE_S, Wheel
+
+
+def test_one_page_drives_and_taking_over_has_to_be_said():
+    wheel = Wheel()
+    assert wheel.take("a.1", 0.0) and not wheel.take("a.1", 1.0)
+    with pytest.raises(PickerError, match="another page drives"):
+        wheel.take("a.2", 1.0)
+    assert wheel.driver == "a.1"
+    assert wheel.take("a.2", 1.0, over=True) and wheel.driver == "a.2"
+    assert not wheel.leave("a.1") and wheel.driver == "a.2"
+    assert wheel.leave("a.2") and wheel.driver == ""
+
+
+def test_a_page_whose_stream_ends_lets_go_after_a_moment():
+    wheel = Wheel()
+    wheel.take("a.1", 0.0)
+    assert wheel.look({"a"}, 5.0)
+    assert wheel.look(set(), 5.0 + 0.9 * GONE_S)
+    assert wheel.look({"a"}, 6.9) and wheel.look(set(), 6.9 + GONE_S)
+    assert not wheel.look({"b"}, 7.0 + GONE_S) and wheel.driver == ""
+
+
+def test_a_page_that_asks_for_nothing_lets_go():
+    wheel = Wheel()
+    wheel.take("a.1", 0.0)
+    assert wheel.look({"a"}, IDLE_S - 1.0)
+    assert not wheel.look({"a"}, IDLE_S + 1.0)
+
+
+def events(data: bytes) -> list[tuple[str, dict]]:
+    parts = (part.split("\n") for part in data.decode().split("\n\n") if part and part != ":")
+    return [(kind.removeprefix("event: "), json.loads(value.removeprefix("data: "))) for kind, value in parts]
+
+
+def test_a_reader_gets_the_newest_of_each_kind_and_the_words_before():
+    channel = Channel()
+    channel.tell("pose", {"t": 1})
+    channel.say({"text": "first"})
+    channel.tell("pose", {"t": 2})
+    reader = channel.read("a")
+    assert [(kind, value.get("t") or value["text"]) for kind, value in events(next(reader))] == [("said", "first"), ("pose", 2)]
+    for t in range(3, 3000):
+        channel.tell("pose", {"t": t})
+    channel.say({"text": "second"})
+    assert [(kind, value.get("t") or value["text"]) for kind, value in events(next(reader))] == [
+        ("pose", 2999),
+        ("said", "second"),
+    ]
+
+
+def test_nothing_grows_for_a_reader_that_sleeps():
+    channel = Channel()
+    reader = channel.read("a")
+    channel.tell("pose", {"t": 0})
+    next(reader)
+    for number in range(5000):
+        channel.say({"text": str(number)})
+        channel.tell("pose", {"t": number})
+    late = events(next(reader))
+    assert [value["text"] for kind, value in late if kind == "said"] == [str(n) for n in range(5000 - SAID, 5000)]
+    assert len(late) == SAID + 1
+
+
+def test_a_silence_is_broken_and_readers_are_known_while_they_read():
+    channel = Channel()
+    reader = channel.read("a", silence_s=0.01)
+    assert next(reader) == b":\n\n" and channel.there == {"a"}
+    channel.close()
+    assert list(reader) == [] and channel.there == set()

@@ -1,0 +1,133 @@
+// What a tab has of the server: news as they come, whether they come, and requests.
+import { readStream } from "./stream.js";
+
+/** @typedef {import("./stream.js").News} News */
+/** @typedef {{ ok: boolean, value: any }} Answer */
+
+const LOST_MS = 800;
+const LOOK_MS = 100;
+
+export class Connection {
+  /** @type {Map<string, ((value: any) => void)[]>} */
+  #heard = new Map();
+  #last = -Infinity;
+  #alive = false;
+  #browser = hex(8);
+  #tab = hex(4);
+  #server = "";
+  /** @type {MessagePort | null} */
+  #port = null;
+
+  /** @param {string} token */
+  constructor(token) {
+    this.token = token;
+    this.why = "";
+  }
+
+  /** What this tab is called. */
+  get page() {
+    return `${this.#browser}.${this.#tab}`;
+  }
+
+  get alive() {
+    return this.#alive;
+  }
+
+  /** @param {string} kind @param {(value: any) => void} act */
+  on(kind, act) {
+    this.#heard.set(kind, [...(this.#heard.get(kind) ?? []), act]);
+  }
+
+  open() {
+    if ("SharedWorker" in self) {
+      const worker = new SharedWorker(`/worker.js?${fingerprint(this.token)}`, { type: "module", name: "picker view" });
+      this.#port = worker.port;
+      this.#port.addEventListener("message", ({ data }) => this.#take(data));
+      this.#port.start();
+      this.#port.postMessage({ kind: "here", token: this.token });
+    } else {
+      readStream(this.token, this.#browser, (news) => this.#take(news));
+    }
+    setInterval(() => this.#look(), LOOK_MS);
+    addEventListener("pagehide", () => {
+      this.#port?.postMessage({ kind: "gone" });
+      this.ask({ do: "leave" }, "/api/do", true);
+    });
+    addEventListener("pageshow", (event) => {
+      if (event.persisted) this.#port?.postMessage({ kind: "here", token: this.token });
+    });
+  }
+
+  /**
+   * Ask for something; an answer that does not come is one, too.
+   * @param {object} what
+   * @param {string} path
+   * @param {boolean} keepalive
+   * @returns {Promise<Answer>}
+   */
+  async ask(what, path = "/api/do", keepalive = false) {
+    try {
+      const answer = await fetch(path, {
+        method: "POST",
+        headers: { Authorization: `Bearer ${this.token}`, "X-Page": this.page, "Content-Type": "application/json" },
+        body: JSON.stringify(what),
+        keepalive,
+      });
+      return { ok: answer.ok, value: await answer.json() };
+    } catch {
+      return { ok: false, value: { error: "the server does not answer" } };
+    }
+  }
+
+  /** @param {string} path */
+  async get(path) {
+    const answer = await fetch(path, { headers: { Authorization: `Bearer ${this.token}`, "X-Page": this.page } });
+    if (!answer.ok) throw new Error((await answer.json()).error);
+    return answer;
+  }
+
+  /** @param {News} news */
+  #take({ kind, value }) {
+    if (kind === "name") {
+      this.#browser = value;
+      return;
+    }
+    if (kind === "lost" || kind === "refused") {
+      this.why = kind === "refused" ? value : this.why;
+      this.#last = -Infinity;
+      this.#look();
+      return;
+    }
+    this.#last = performance.now();
+    this.why = "";
+    if (kind === "hello" && this.#server && this.#server !== value.server) this.#tell("restarted", value);
+    if (kind === "hello") this.#server = value.server;
+    if (!this.#alive) this.#look();
+    this.#tell(kind, value);
+  }
+
+  #look() {
+    const alive = performance.now() - this.#last < LOST_MS;
+    if (alive !== this.#alive || (!alive && this.why)) {
+      this.#alive = alive;
+      this.#tell("alive", alive);
+    }
+  }
+
+  /** @param {string} kind @param {any} value */
+  #tell(kind, value) {
+    for (const act of this.#heard.get(kind) ?? []) act(value);
+  }
+}
+
+/** @param {number} bytes */
+function hex(bytes) {
+  return Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** A worker of another start of the server is another worker; the token itself stays out of addresses. @param {string} token */
+function fingerprint(token) {
+  let sum = 5381;
+  for (const letter of token) sum = (sum * 33 + letter.charCodeAt(0)) >>> 0;
+  return sum.toString(36);
+}

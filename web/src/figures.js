@@ -1,0 +1,110 @@
+// The figures of the arm on the stage: where it is, where it should be, where it really is, and where it would go.
+import { Group } from "three";
+import { ArmFigure } from "./arm.js";
+import { colour } from "./page.js";
+import { Region, Surroundings, Trail } from "./scenery.js";
+
+const MOVED = 2e-5;
+
+/** @typedef {{ t: number, q: Record<string, number[]>, tip: Record<string, number[]>, age: Record<string, number>,
+ *   torque?: number[], torque_of?: string }} Pose */
+
+export class Figures {
+  /** @type {Record<string, number[]>} */
+  #shown = {};
+  #still = 0;
+
+  /**
+   * @param {import("./stage.js").Stage} stage
+   * @param {import("./arm.js").Picture} picture
+   * @param {import("./arm.js").MeshLoader} load
+   */
+  constructor(stage, picture, load) {
+    const changed = () => stage.draw();
+    this.stage = stage;
+    this.picture = picture;
+    this.state = new ArmFigure(picture, "solid", load, changed);
+    this.reference = new ArmFigure(picture, "ghost", load, changed);
+    this.truth = new ArmFigure(picture, "outline", load, changed);
+    this.preview = new ArmFigure(picture, "ghost", load, changed);
+    this.trail = new Trail();
+    this.way = new Trail();
+    this.region = new Region();
+    this.turning = new Group();
+    this.turning.add(this.region);
+    this.surroundings = new Surroundings();
+    this.truth.visible = this.reference.visible = this.preview.visible = this.region.visible = false;
+    stage.scene.add(
+      this.state, this.reference, this.truth, this.preview, this.trail, this.way, this.turning, this.surroundings,
+    );
+    /** What a person wants to see. @type {Record<string, boolean>} */
+    this.wanted = { reference: true, truth: true, trail: true, region: false };
+    this.theme();
+  }
+
+  theme() {
+    this.reference.tint(colour("--reference"), 0.3);
+    this.truth.tint(colour("--truth"));
+    this.trail.line.color.set(colour("--trail"));
+    this.way.line.color.set(colour("--preview"));
+    this.region.material.color.set(colour("--bad"));
+    this.stage.draw();
+  }
+
+  /** @param {Pose} pose */
+  take({ q, tip }) {
+    let moved = false;
+    for (const name of /** @type {const} */ (["state", "reference", "truth"])) {
+      const figure = this[name];
+      const there = Boolean(q[name]) && (name === "state" || this.wanted[name]);
+      moved ||= figure.visible !== there;
+      figure.visible = there;
+      const before = this.#shown[name];
+      if (q[name] && !(before && before.every((x, k) => Math.abs(x - q[name][k]) < MOVED))) {
+        this.#shown[name] = q[name];
+        figure.pose(q[name]);
+        moved = true;
+      }
+    }
+    if (q.state) this.turning.rotation.z = q.state[0];
+    moved = this.#trail(tip.truth ?? tip.state, moved) || moved;
+    if (moved) this.stage.draw();
+  }
+
+  /** The way of the last motion: what stood for a while begins another. @param {number[] | undefined} tip @param {boolean} moved */
+  #trail(tip, moved) {
+    this.#still = moved ? 0 : this.#still + 1;
+    if (!tip || !moved) return false;
+    if (this.#rested) this.trail.clear_();
+    this.#rested = false;
+    this.trail.visible = this.wanted.trail;
+    this.trail.add_(tip);
+    return true;
+  }
+
+  #rested = true;
+
+  /** A motion begins. */
+  begin() {
+    this.#rested = true;
+  }
+
+  /** Where a motion would lead; null: none is looked at. @param {{ possible: boolean, q: number[] | null, way?: number[][] } | null} check */
+  show(check) {
+    this.preview.visible = Boolean(check?.q);
+    this.preview.renderOrder = 3;
+    if (check?.q) this.preview.pose(check.q);
+    this.preview.tint(colour(check?.possible ? "--preview" : "--bad"), check?.possible ? 0.34 : 0.45);
+    this.way.show(check?.way ?? []);
+    this.way.line.color.set(colour(check?.possible ? "--preview" : "--bad"));
+    this.stage.draw();
+  }
+
+  /** @param {string} what @param {boolean} on */
+  want(what, on) {
+    this.wanted[what] = on;
+    this.trail.visible = this.wanted.trail;
+    this.region.visible = this.wanted.region;
+    this.stage.draw();
+  }
+}

@@ -1,0 +1,96 @@
+// The first line: how the arm is, who drives it, what it carries; and what to do where it is not enabled.
+import { byId, write } from "./page.js";
+
+/** @typedef {any} Status  as scripting/view/graph.py tells it */
+
+const STATES = { active: "good", enabling: "warn", idle: "warn", offline: "bad" };
+
+export class Header {
+  /** @param {import("./connection.js").Connection} connection @param {(what: object) => void} ask */
+  constructor(connection, ask) {
+    this.connection = connection;
+    this.drive = byId("drive", HTMLButtonElement);
+    this.drive.addEventListener("click", () => {
+      const mine = this.drive.dataset.mine === "yes";
+      ask(mine ? { do: "leave" } : { do: "drive", over: this.drive.dataset.over === "yes" });
+    });
+    const sure = byId("sure", HTMLInputElement);
+    byId("reset", HTMLButtonElement).addEventListener("click", () => ask({ do: "reset" }));
+    byId("enable", HTMLButtonElement).addEventListener("click", () => {
+      ask({ do: "enable", sure: sure.checked });
+      sure.checked = false;
+      this.#again();
+    });
+    sure.addEventListener("change", () => this.#again());
+    /** @type {Status} */
+    this.status = {};
+  }
+
+  /** @param {Status} status */
+  take(status) {
+    this.status = status;
+    if (!status.known) {
+      this.#chip("hardware", "no controller and hardware node answer", "bad");
+      return;
+    }
+    const stopped = status.stop_latched === "true";
+    this.#chip("hardware", stopped ? "STOPPED" : status.hardware.message, stopped ? "bad" : STATES[/** @type {"idle"} */ (status.hardware.state)] ?? "");
+    this.#chip("phase", status.controller.phase, "quiet");
+    this.#chip("mover", status.moved_by ? `moved by ${mover(status.moved_by)}` : "", "quiet");
+    write(byId("facts", HTMLElement), facts(status).join(" · "));
+    this.#driver(status);
+    this.#again();
+  }
+
+  /** Whether this page may ask for motions. */
+  get watching() {
+    return Boolean(this.status.driver) && this.status.driver !== this.connection.page;
+  }
+
+  /** @param {Status} status */
+  #driver({ driver }) {
+    const mine = driver === this.connection.page;
+    this.drive.dataset.mine = mine ? "yes" : "no";
+    this.drive.dataset.over = driver && !mine ? "yes" : "no";
+    write(this.drive, mine ? "You drive – let go" : driver ? "Another page drives – take over" : "Drive");
+    this.drive.setAttribute("aria-pressed", String(mine));
+    document.body.classList.toggle("watching", Boolean(driver) && !mine);
+  }
+
+  #again() {
+    const { hardware, reset_needed, stop_latched, outputs, next } = this.status;
+    const reset = reset_needed === "true" || stop_latched === "true";
+    const enable = hardware?.state === "idle";
+    byId("again", HTMLElement).hidden = !(reset || enable);
+    write(byId("again-title", HTMLElement), stop_latched === "true" ? "Stopped: the arm holds" : "Not enabled");
+    write(byId("again-why", HTMLElement), `${hardware?.message ?? ""} – next: ${next ?? ""}`);
+    const runs = outputs === "running";
+    const sure = byId("sure", HTMLInputElement);
+    byId("sure-line", HTMLElement).hidden = runs;
+    byId("reset", HTMLButtonElement).disabled = !reset;
+    byId("enable", HTMLButtonElement).disabled = reset || !(runs || sure.checked);
+    write(byId("enable-what", HTMLElement), runs ? "takes over outputs that run; nothing jumps" : "switches outputs on, one joint at a time");
+  }
+
+  /** @param {string} id @param {string} text @param {string} kind */
+  #chip(id, text, kind) {
+    const chip = byId(id, HTMLElement);
+    write(chip, text);
+    chip.className = `chip ${kind}`;
+  }
+}
+
+/** Who moves the arm, without numbers that mean nothing to a person. @param {string} lease */
+const mover = (lease) => lease.replace(/\b(driver [\w-]+)\.\d+\.\d+/g, "$1").replace(/\bgoal \S+/g, "a goal");
+
+/** @param {Status} status */
+function facts(status) {
+  const said = [];
+  if (status.payload_kg !== null) said.push(`payload ${(1e3 * status.payload_kg).toFixed(0)} g`);
+  if (status.compensation) said.push(`compensation ${status.compensation}`);
+  if (status.supply_v) said.push(`supply ${status.supply_v.toFixed(1)} V`);
+  if (status.supply_a !== null) said.push(`${status.supply_a.toFixed(1)} A (estimated)`);
+  if (status.limits?.tip_speed_limit) said.push(`tip at most ${(1e3 * status.limits.tip_speed_limit).toFixed(0)} mm/s`);
+  if (status.latency_ms) said.push(`link ${status.latency_ms.toFixed(1)} ms`);
+  return [...said, ...status.faults.map((/** @type {string} */ fault) => `⚠ ${fault}`)];
+}

@@ -1,0 +1,67 @@
+// Meshes that the URDF names, as the server hands them out; what reads them is loaded where there is one.
+import { BufferGeometry, Matrix4, Mesh } from "three";
+
+/** @typedef {import("./arm.js").Shape} Shape */
+
+/**
+ * @param {import("./connection.js").Connection} connection
+ * @param {(text: string) => void} complain
+ * @returns {import("./arm.js").MeshLoader}
+ */
+export function meshLoader(connection, complain) {
+  /** @type {Map<number, Promise<BufferGeometry | null>>} */
+  const known = new Map();
+  return async (shape) => {
+    const number = shape.mesh ?? -1;
+    if (!known.has(number)) known.set(number, read(connection, number, shape.suffix ?? "", complain));
+    return (await known.get(number))?.clone() ?? null;
+  };
+}
+
+/**
+ * @param {import("./connection.js").Connection} connection
+ * @param {number} number
+ * @param {string} suffix
+ * @param {(text: string) => void} complain
+ */
+async function read(connection, number, suffix, complain) {
+  try {
+    const answer = await connection.get(`/api/mesh/${number}`);
+    if (suffix === ".stl") {
+      const { STLLoader } = await import("three/addons/loaders/STLLoader.js");
+      return new STLLoader().parse(await answer.arrayBuffer());
+    }
+    const { mergeGeometries } = await import("three/addons/utils/BufferGeometryUtils.js");
+    const scene = await (suffix === ".obj" ? readObj(answer) : readDae(answer));
+    /** @type {BufferGeometry[]} */
+    const parts = [];
+    scene.updateMatrixWorld(true);
+    scene.traverse((part) => {
+      if (!(part instanceof Mesh)) return;
+      const bare = new BufferGeometry();
+      const whole = part.geometry.index ? part.geometry.toNonIndexed() : part.geometry;
+      bare.setAttribute("position", whole.attributes.position.clone());
+      bare.applyMatrix4(new Matrix4().copy(part.matrixWorld));
+      bare.computeVertexNormals();
+      parts.push(bare);
+    });
+    return mergeGeometries(parts);
+  } catch (error) {
+    complain(`a mesh is not shown: ${error instanceof Error ? error.message : error}`);
+    return null;
+  }
+}
+
+/** @param {Response} answer */
+async function readObj(answer) {
+  const { OBJLoader } = await import("three/addons/loaders/OBJLoader.js");
+  return new OBJLoader().parse(await answer.text());
+}
+
+/** @param {Response} answer */
+async function readDae(answer) {
+  const { ColladaLoader } = await import("three/addons/loaders/ColladaLoader.js");
+  const collada = new ColladaLoader().parse(await answer.text(), "");
+  if (!collada) throw new Error("no COLLADA");
+  return collada.scene;
+}

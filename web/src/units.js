@@ -1,0 +1,43 @@
+// Numbers for a person: degrees and millimetres, each with its unit; SI and radians come in.
+
+export const DEG = 180 / Math.PI;
+
+/** @typedef {"rad" | "m"} Unit */
+
+/** @param {number} value @param {Unit} unit */
+export const toPerson = (value, unit) => (unit === "m" ? 1e3 * value : DEG * value);
+
+/** @param {number} value @param {Unit} unit */
+export const fromPerson = (value, unit) => (unit === "m" ? 1e-3 * value : value / DEG);
+
+/** @param {Unit} unit */
+export const symbol = (unit) => (unit === "m" ? "mm" : "°");
+
+/** A joint's position. @param {number} value @param {Unit} unit */
+export function position(value, unit) {
+  return unit === "m" ? `${fixed(1e3 * value, 1)} mm` : `${fixed(DEG * value, 1)}°`;
+}
+
+/** Without "-0.0". @param {number} value @param {number} digits */
+export function fixed(value, digits) {
+  const text = value.toFixed(digits);
+  return Number(text) === 0 ? (0).toFixed(digits) : text;
+}
+
+/** A place of the tip, in mm. @param {number[]} tip */
+export const place = (tip) => tip.map((x) => fixed(1e3 * x, 1)).join(", ") + " mm";
+
+/** Distance of two places [mm]. @param {number[]} a @param {number[]} b */
+export const apart = (a, b) => 1e3 * Math.hypot(...a.map((x, k) => x - b[k]));
+
+/**
+ * How much of what a joint may give it gives: shares of what stalls it, for a bar.
+ * @param {number} torque
+ * @param {{ hold: number, peak: number, stall: number }} limits
+ * @returns {{ share: number, hold: number, peak: number, level: "calm" | "busy" | "over" }}
+ */
+export function load(torque, limits) {
+  const size = Math.abs(torque);
+  const level = size > limits.hold ? "over" : size > 0.8 * limits.hold ? "busy" : "calm";
+  return { share: size / limits.stall, hold: limits.hold / limits.stall, peak: limits.peak / limits.stall, level };
+}

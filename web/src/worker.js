@@ -1,0 +1,51 @@
+// One stream for all tabs of a browser: it allows six connections to a server, and a stop must not wait for a seventh.
+import { readStream } from "./stream.js";
+
+/** @typedef {import("./stream.js").News} News */
+
+const name = hex(8);
+const KEPT = ["hello", "status", "pose", "play"];
+const SAID = 50;
+
+/** @type {Set<MessagePort>} */
+const tabs = new Set();
+/** @type {Map<string, News>} */
+const newest = new Map();
+/** @type {News[]} */
+const said = [];
+let token = "";
+
+/** @param {News} news */
+function tell(news) {
+  if (KEPT.includes(news.kind)) newest.set(news.kind, news);
+  if (news.kind === "said") {
+    if (said.some((one) => one.value.id === news.value.id)) return;
+    said.push(news);
+    said.splice(0, said.length - SAID);
+  }
+  if (news.kind === "lost") newest.clear();
+  for (const tab of tabs) tab.postMessage(news);
+}
+
+/** @param {number} bytes */
+function hex(bytes) {
+  return Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+self.addEventListener("connect", (event) => {
+  const [port] = /** @type {MessageEvent} */ (event).ports;
+  port.addEventListener("message", ({ data }) => {
+    if (data.kind === "gone") {
+      tabs.delete(port);
+      return;
+    }
+    tabs.add(port);
+    port.postMessage({ kind: "name", value: name });
+    for (const news of [...newest.values(), ...said]) port.postMessage(news);
+    if (!token) {
+      token = data.token;
+      readStream(token, name, tell);
+    }
+  });
+  port.start();
+});

@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { apart, fixed, fromPerson, load, place, position, toPerson } from "../src/units.js";
+
+test("joints are told in degrees, sliding ones in millimetres, and back", () => {
+  assert.equal(position(Math.PI / 6, "rad"), "30.0°");
+  assert.equal(position(0.0421, "m"), "42.1 mm");
+  for (const unit of /** @type {const} */ (["rad", "m"])) assert.ok(Math.abs(fromPerson(toPerson(0.37, unit), unit) - 0.37) < 1e-12);
+});
+
+test("there is no minus zero", () => {
+  assert.equal(fixed(-0.0004, 1), "0.0");
+  assert.equal(fixed(-0.06, 1), "-0.1");
+});
+
+test("places and distances of the tip in millimetres", () => {
+  assert.equal(place([0.26, -0.08, 0.17]), "260.0, -80.0, 170.0 mm");
+  assert.ok(Math.abs(apart([0, 0, 0], [0.003, 0.004, 0]) - 5) < 1e-9);
+});
+
+test("a joint beyond what it may hold is over, whatever the sign of its torque", () => {
+  const limits = { hold: 0.6, peak: 0.8, stall: 1 };
+  assert.deepEqual([0.3, -0.5, -0.61].map((torque) => load(torque, limits).level), ["calm", "busy", "over"]);
+  assert.equal(load(-0.5, limits).share, 0.5);
+});
