@@ -1,3 +1,14 @@
 """ROS 2 nodes: shells around the rooms below, which convert, call and publish.  The only room that imports rclpy and messages."""
 
-__all__ = ["claims", "client", "driver", "loop_meter", "marker_shapes", "recorder", "runtime", "state_log", "view_client"]
+__all__ = [
+    "claims",
+    "client",
+    "collision_scene",
+    "driver",
+    "loop_meter",
+    "marker_shapes",
+    "recorder",
+    "runtime",
+    "state_log",
+    "view_client",
+]

@@ -225,14 +225,9 @@ class ViewClient(Driver):
         """The controller's parameters; a future of the answer."""
         return self._getting.call_async(GetParameters.Request(names=names))
 
-    def controller_parameter(self, name: str):
-        """Value of a parameter before anything looks; None: there is none of that name."""
-        value = self._get("trajectory_controller", [name])[0]
-        return Parameter.from_parameter_msg(ParameterMessage(name=name, value=value)).value
-
     def hardware_port(self) -> str:
         """Where the hardware node has its board; empty: it has none."""
-        return self._get("hardware", ["port"])[0].string_value
+        return self.get_parameters("hardware", ["port"])[0].string_value
 
     def _until(self, condition: Callable[[], object], longest_s: float, complaint: str) -> None:
         deadline = time.monotonic() + longest_s

@@ -2,6 +2,7 @@
 import { byId, write } from "./page.js";
 
 const SHOWN_MS = 1500;
+const TRIES = 3;
 
 /**
  * @param {import("./connection.js").Connection} connection
@@ -15,7 +16,8 @@ export function installStop(connection, letGo) {
   const stop = async () => {
     letGo();
     button.classList.add("sent");
-    const { ok, value } = await connection.ask({}, "/api/stop");
+    let { ok, value } = await connection.ask({}, "/api/stop");
+    for (let again = 1; !ok && again < TRIES; again++) ({ ok, value } = await connection.ask({}, "/api/stop"));
     if (!ok) say(`The stop was not answered: ${value.error}. Use the switch in the servo supply.`);
     setTimeout(() => button.classList.remove("sent"), SHOWN_MS);
   };

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from picker_dynamics.errors import GoalRefusedError, InputError, LinkError, PickerError
+from picker_dynamics.nodes.collision_scene import surroundings
 from picker_dynamics.nodes.view_client import ViewClient
 from picker_dynamics.robot.model import Array
-from picker_dynamics.robot.scene import read_scene
 from picker_dynamics.sim.control_socket import BoardControl
 
 from ..connected import arm_that_runs
@@ -60,7 +60,8 @@ class GraphView(View):
     """
 
     def __init__(self, client: ViewClient, known: Equipment, urdf: str = ""):
-        super().__init__(known, _with_collisions(client, known), Path(urdf).resolve().parent if urdf else "")
+        root = known.description.root
+        super().__init__(known, replace(known, **surroundings(client, root)), Path(urdf).resolve().parent if urdf else "")
         self.client, self.truth, self._keeper = client, Truth(client), JogKeeper(known.description)
         self._limits: dict[str, float] = {}
         self._asked: tuple[Any, float] | None = None
@@ -194,14 +195,6 @@ class GraphView(View):
             self._limits = {name: round(value.double_value, 4) for name, value in zip(PARAMETERS, values)}
         if self._asked is None or now_s - self._asked[1] > PARAMETERS_S:
             self._asked = self.client.ask_parameters(list(PARAMETERS)), now_s
-
-
-def _with_collisions(client: ViewClient, known: Equipment) -> Equipment:
-    """The arm with what the controller holds it clear of."""
-    enabled, scene = (client.controller_parameter(f"collision.{name}") for name in ("enabled", "scene"))
-    if not (enabled or scene):
-        return known
-    return replace(known, scene=read_scene(scene, known.description.root) if scene else {})
 
 
 class Truth(threading.Thread):

@@ -138,7 +138,7 @@ class SimulatedView(View):
             "hardware": {"state": "active", "message": state},
             "controller": {"phase": phase, "message": phase},
             "moved_by": str(self.body.execution.lease),
-            "provenance": "the truth of the simulation",
+            "provenance": "simulated, true",
             "payload_kg": self.payload,
             "compensation": None,
             "supply_v": None,
