@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import tempfile
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_testing.actions import ReadyToTest
 from launch_testing.util import KeepAliveProc
 from patient import patience, patiently
-from ros_graph import Running, Started, arm_of, control_socket, own_domain
+from ros_graph import Running, Started, arm_of, control_socket, folder_of, own_domain
 from scenarios.bench import wait_until_up
 from stalls import Stalls
 from waiting import PATIENCE_S
@@ -69,7 +68,7 @@ class LaunchedArms:
 
     def connected(self, namespace: str = "") -> contextlib.AbstractContextManager[Running]:
         """The arm in ``namespace``, once its board runs."""
-        return arm_of(control_socket(self.directory, f"picker_{namespace or 'arm'}_{os.getpid()}"), namespace)
+        return arm_of(control_socket(self.directory, folder_of(namespace)), namespace)
 
     @contextlib.contextmanager
     def started(self, process: ExecuteProcess, proc_info, proc_output):
@@ -80,7 +79,7 @@ class LaunchedArms:
             said = b"".join(line.text for line in proc_output[process]).decode()
             return proc_info[process].returncode, said
 
-        with arm_of(control_socket(self.directory, "picker_*")) as running:
+        with arm_of(control_socket(self.directory, folder_of())) as running:
             wait_until_up(running.client)
             yield Started(proc_info[process].pid, running, LAUNCH_FAILURE, ended)
 

@@ -108,6 +108,11 @@ def control_socket(directory: Path, folder: str = "", alive=lambda: True) -> Pat
 # -- a graph as somebody else's process tree: `picker up` or `ros2 launch` -------------------------------
 
 
+def folder_of(namespace: str = "") -> str:
+    """Pattern of the folder that `picker up` and `ros2 launch` make for the board of an arm."""
+    return f"picker_{namespace or 'arm'}_*"
+
+
 def process_tree(pid: int) -> dict[str, int]:
     """Name -> process, of all that ``pid`` has started, directly or not; as the executables in lib/ are named."""
     found = {}
@@ -195,7 +200,7 @@ class Up:
 def picker_up(directory: Path) -> Iterator[Started]:
     """`picker up --sim`, holding."""
     with Up(directory, "--sim") as up:
-        control = control_socket(directory, "picker_*", alive=lambda: up.process.poll() is None)
+        control = control_socket(directory, folder_of(), alive=lambda: up.process.poll() is None)
         with arm_of(control) as running:
             wait_until_up(running.client)
             yield Started(up.process.pid, running, ProcessEndedError.exit_code, up.ended)
