@@ -7,6 +7,7 @@ __all__ = [
     "driver",
     "loop_meter",
     "marker_shapes",
+    "pick_topic",
     "recorder",
     "runtime",
     "state_log",

@@ -17,7 +17,6 @@ __all__ = [
     "inverse_kinematics",
     "joint_order",
     "kinematic_tree",
-    "kinematics",
     "lint",
     "model",
     "picker_shape",
@@ -30,8 +29,8 @@ __all__ = [
     "servo_file",
     "servo_map",
     "servo_types",
+    "sighting",
     "tip_step",
     "tip_target",
     "units",
-    "urdf_elements",
 ]
