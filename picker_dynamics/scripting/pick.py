@@ -21,6 +21,7 @@ from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.model import Array, as_vector, checked_number
 from picker_dynamics.robot.tip_step import TASK
 from picker_dynamics.robot.tip_target import tip_target
+from picker_dynamics.robot.units import told
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .equipment import Equipment
@@ -132,7 +133,8 @@ def _jaws(known: Equipment, how: Handling) -> tuple[float, float]:
     closed = touches if how.closed is None else checked_number("closed", how.closed)
     for what, value in (("opened", opened), ("closed", closed)):
         if not (math.isfinite(value) and lower <= value <= upper):
-            text = f"{what} is {value:.4g}, {name} goes from {lower:.4g} to {upper:.4g} {arm.position_units[j]}"
+            low, high, asked = (told(one, arm.position_units[j]) for one in (lower, upper, value))
+            text = f"{what} is {asked}, {name} goes from {low} to {high}"
             raise LimitError(text, subject=name, value=value, limit=upper if value > upper else lower)
     return opened, closed
 

@@ -88,7 +88,7 @@ REFUSED = {
     "a negative mass": ({"mass": -0.1}, InputError, "mass"),
     "no way in": ({"approach": 0.0}, InputError, "a way in"),
     "a long way in": ({"approach": 5.0}, InputError, "approach is 5 m, at most 0.5 m"),
-    "jaws beyond their limit": ({"closed": -0.5}, LimitError, "closed is -0.5, scissor goes from 0 to 1.2 rad"),
+    "jaws beyond their limit": ({"closed": -0.5}, LimitError, "closed is -28.6 deg, scissor goes from 0.0 deg to 68.8 deg"),
     "a pitch that cannot be": ({"pitch": 1.5}, UnreachableError, "out of reach by"),
 }
 

@@ -77,7 +77,7 @@ def test_other_arms_go_straight_too(name):
             "after 0 of 109 mm.*not with the tool pointing along",
         ),
         ((0.03, -0.13, 0.3), {"pitch_rad": HELD}, (UnreachableError, LimitError), "straight line"),
-        ((-0.1, 0.1, 0.2), {}, LimitError, "base would go to 2.356 rad, limit 1.500, passed after 2.. of 316 mm"),
+        ((-0.1, 0.1, 0.2), {}, LimitError, "base would go to 135.0 deg, limit 85.9 deg, passed after 2.. of 316 mm"),
         ((float("nan"), 0.0, 0.1), {}, InputError, "not a finite number"),
         (tuple(BEGIN), {}, InputError, "from there already"),
         ((0.2, 0.1, 0.2), {"pitch_rad": 2.0}, InputError, "must be -90"),
