@@ -17,6 +17,8 @@ from picker_dynamics.scripting.view import live, server
 from picker_dynamics.scripting.view.asked import Step, ToJoints, ToTip
 from picker_dynamics.scripting.view.motions import Motions
 
+pytestmark = pytest.mark.realtime
+
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
