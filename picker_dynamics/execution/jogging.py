@@ -18,8 +18,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError, JointNamesError, PickerError
+from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
+from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.model import Array, as_vector
 
@@ -103,7 +104,7 @@ class Jogging:
             rate = (w[0] * d[1] - w[1] * d[0]) / max(float(np.hypot(d[0], d[1])), STEEP)
             self._take(now_s, number, driver)
         except PickerError as error:
-            return self._complain(error, now_s)
+            return self.refuse(error, now_s)
         self._twist, self._joints = np.append(v, rate), np.zeros(self._n)
         return None
 
@@ -112,14 +113,13 @@ class Jogging:
     ) -> None:
         """Have these joints move at ``velocities`` [rad/s or m/s]; the rest as for ``twist``."""
         try:
-            speeds = as_vector("velocities", velocities, len(names))
-            if unknown := [name for name in names if name not in self._names]:
-                raise JointNamesError(f"no joint {unknown[0]!r}; the arm has {', '.join(self._names)}", subject=unknown[0])
+            known = [name for name in self._names if name in names]
+            speeds = ordered(names, velocities, known if set(names) <= set(self._names) else self._names, "velocities")
             self._take(now_s, number, driver)
         except PickerError as error:
-            return self._complain(error, now_s)
+            return self.refuse(error, now_s)
         self._twist, self._joints = None, np.zeros(self._n)
-        self._joints[[self._names.index(name) for name in names]] = speeds
+        self._joints[[self._names.index(name) for name in known]] = speeds
         return None
 
     def tick(self, now_s: float) -> None:
@@ -149,6 +149,12 @@ class Jogging:
         if execution.stream(self._names, self._target, now_s, sender=self._name) is not None:
             self._target, self._refused = None, True
 
+    def refuse(self, error: PickerError, now_s: float) -> None:
+        """Say once in a while what is wrong with messages."""
+        if not 0.0 <= now_s - self._said_s < COMPLAINT_S:
+            self._said_s = now_s
+            self._execution.tell(EventKind.PROBLEM, f"jog refused: {error}", error=error)
+
     # -- how -----------------------------------------------------------------------------------------------
 
     def _reference(self, now_s: float) -> Array:
@@ -161,11 +167,6 @@ class Jogging:
         if fresh and not (counts_on and name == self._name):
             raise InputError("another sender jogs the arm: this one is refused until that ends", subject="sender")
         self._heard_s, self._number, self._name = now_s, number, name
-
-    def _complain(self, error: PickerError, now_s: float) -> None:
-        if not 0.0 <= now_s - self._said_s < COMPLAINT_S:
-            self._said_s = now_s
-            self._execution.tell(EventKind.PROBLEM, f"jog refused: {error}", error=error)
 
     def _velocity(self, q: Array) -> Array:
         """Of the joints, (n,) [rad/s, m/s]."""

@@ -6,6 +6,7 @@ import time
 
 from control_msgs.msg import JointJog, JointTrajectoryControllerState, SpeedScalingFactor
 
+from picker_dynamics.errors import InputError
 from picker_dynamics.execution.execution import Tick
 from picker_dynamics.execution.gripping import GripperSettings
 
@@ -39,10 +40,11 @@ class ControlInterfaces:
     def on_joint_jog(self, message: JointJog, info) -> None:
         """Velocities of joints, as MoveIt Servo takes them."""
         if len(message.displacements):
-            self.node.complain("jog refused: displacements are not taken, velocities are; for steps send goals")
-            return
+            error = InputError("displacements are not taken, velocities are; for steps send goals", subject="displacements")
+            return self.node.jogging.refuse(error, self.node.stamps.now_s())
         driver = self.node.driver_of(sender_in(message.header))
         self.node.jogging.joints(message.joint_names, message.velocities, self.node.stamps.now_s(), number_of(info), driver)
+        return None
 
     def on_speed(self, message: SpeedScalingFactor) -> None:
         self.node.want_speed(message.factor)
