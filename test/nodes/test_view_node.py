@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import signal
 import subprocess
-import threading
 import types
 
 import numpy as np
@@ -15,7 +13,7 @@ import pytest
 from arm_fixtures import rigid_body
 from patient import patiently
 from scenarios.bench import HOME, at_home, until
-from view_pages import Page
+from view_pages import Page, Told
 from waiting import PATIENCE_S
 from waiting import until as wait_until
 
@@ -58,22 +56,6 @@ def page(client, board):
 def driver(client) -> str:
     lease = client.controller.get("lease", "")
     return lease.removeprefix("driver ") if lease.startswith("driver ") else ""
-
-
-class Told:
-    """The newest of each kind that the stream tells."""
-
-    def __init__(self, page: Page):
-        self.newest, self._stream = {}, page.stream()
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        kind = ""
-        while line := self._stream.readline().decode():
-            if line.startswith("event: "):
-                kind = line[7:].strip()
-            elif line.startswith("data: "):
-                self.newest[kind] = json.loads(line[6:])
 
 
 def test_the_arm_its_reference_and_the_true_one_are_told_and_a_motion_is_made(client, board, page):

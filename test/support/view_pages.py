@@ -5,6 +5,9 @@ from __future__ import annotations
 import http.client
 import json
 import shutil
+import threading
+
+from waiting import PATIENCE_S
 
 from picker_dynamics.scripting.view.server import PAGE
 
@@ -56,6 +59,29 @@ class Page:
 
     def stream(self):
         """The stream of events, as lines of bytes; to be closed."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.door.port, timeout=10.0)
+        connection = http.client.HTTPConnection("127.0.0.1", self.door.port, timeout=PATIENCE_S)
         connection.request("GET", "/api/stream", headers=self.lines)
         return connection.getresponse()
+
+
+class Told:
+    """What the stream tells, read in a thread.
+
+    Attributes:
+        newest: of each kind.
+        said: texts of the events, in order.
+    """
+
+    def __init__(self, page: Page):
+        self.newest, self.said, self._stream = {}, [], page.stream()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        kind = ""
+        while line := self._stream.readline().decode():
+            if line.startswith("event: "):
+                kind = line[7:].strip()
+            elif line.startswith("data: "):
+                self.newest[kind] = json.loads(line[6:])
+                if kind == "said":
+                    self.said.append(self.newest[kind]["text"])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 
 import numpy as np
 import pytest
-from view_pages import Page
+from view_pages import Page, Told
 from waiting import until
 
 from picker_dynamics import Arm
@@ -41,25 +40,6 @@ def page(shown):
     yield page
     page.ask("/api/do", {"do": "reset"})
     page.ask("/api/do", {"do": "leave"})
-
-
-class Told:
-    """What the stream tells, in a thread."""
-
-    def __init__(self, page: Page):
-        self.newest, self.said, self._stream = {}, [], page.stream()
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        kind = ""
-        while line := self._stream.readline().decode():
-            if line.startswith("event: "):
-                kind = line[7:].strip()
-            elif line.startswith("data: "):
-                value = json.loads(line[6:])
-                self.newest[kind] = value
-                if kind == "said":
-                    self.said.append(value["text"])
 
 
 @pytest.fixture
