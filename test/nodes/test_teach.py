@@ -38,7 +38,10 @@ def test_what_was_taught_by_keys_is_made_again(client, board, tmp_path):
     path = tmp_path / "tour.yaml"
 
     def typed(terminal, keys: str, steps: int) -> None:
-        press_until(client, terminal, keys, lambda: path.exists() and len(taught.read(path, picker_arm()).steps) == steps)
+        def kept() -> bool:  # a file that was just opened is still empty
+            return path.exists() and path.stat().st_size > 0 and len(taught.read(path, picker_arm()).steps) == steps
+
+        press_until(client, terminal, keys, kept)
 
     with Terminal(patiently("picker", "teach", str(path))) as terminal:
         until(client, lambda: "m keeps a pose" in terminal.shown and "holding" in terminal.shown, "a terminal that teaches")
