@@ -65,7 +65,10 @@ REMARK_S = 2.0
 """Why an epoch began is said for so long, and then no more where commands are followed [s]."""
 
 STALL_S = 0.05
-"""More than this between two ticks is no silence of who commands: this process stood still [s]."""
+"""More than this between two ticks is no silence of who commands, or of the board: this process stood still [s]."""
+
+UNHEARD_S = 0.25
+"""After so long without telemetry nobody knows what became of the set-points: none is sent, and goals end [s]."""
 
 
 class HardwareSession(Session):
@@ -95,6 +98,8 @@ class HardwareSession(Session):
         self.counts: CommandCounts = self._sender.counts
         self._refused_since_s: float | None = None
         self._moved, self._silent_s, self._epoch_s, self._why = False, 0.0, 0.0, ""
+        self._heard: Telemetry | None = None
+        self._unheard_s, self._unconfirmed = 0.0, False
         self._enabling: Enabling | None = None
         self._last_step_s: float | None = None
 
@@ -287,6 +292,9 @@ class HardwareSession(Session):
         if self.state is not State.ACTIVE:
             sender.counts.not_active += 1
             return False
+        if self._unconfirmed:
+            sender.counts.unconfirmed += 1
+            return False
         pause_s = sender.pause_s(time_s, q_cmd, now_s)
         if pause_s > PAUSE_S:
             paused = f"paused for {pause_s:.2f} s"
@@ -302,11 +310,15 @@ class HardwareSession(Session):
 
     def _start_anew_if_due(self, telemetry: Telemetry, now_s: float) -> None:
         """Where commands were refused or missing for a while, and the arm stands: all restart from where it is held."""
-        if self.state is State.ACTIVE and self._sender.last_s is not None and self._epoch_s > REMARK_S:
-            self.problem = ""
-        if self.state is not State.ACTIVE or self.moving:
+        if self.state is not State.ACTIVE or not self.confirmed:
             return
-        if self._refused_since_s is not None:
+        if self._sender.last_s is not None and self._epoch_s > REMARK_S:
+            self.problem = ""
+        if self.moving:
+            return
+        if self._unconfirmed:
+            self._begin_epoch(telemetry, f"the board said nothing for {UNHEARD_S} s: restarting from where the arm is held")
+        elif self._refused_since_s is not None:
             if now_s - self._refused_since_s > REJOIN_S:
                 said = f"commands {self._why}: restarting from where the arm is held ({self._sender.said})"
                 self._begin_epoch(telemetry, said)
@@ -324,6 +336,7 @@ class HardwareSession(Session):
             self._break_off(State.OFFLINE, f"{self.lost or 'the link is lost'}; the board holds")
             return
         telemetry = self.telemetry()
+        self._advance_silence(telemetry, now_s)
         self._notice_faults(telemetry)
         if self.state is State.ENABLING:
             self._enable_next(telemetry, now_s)
@@ -333,6 +346,14 @@ class HardwareSession(Session):
             self.link.send(Stop())
         self._advance_model(telemetry, now_s)
         self._start_anew_if_due(telemetry, now_s)
+
+    def _advance_silence(self, telemetry: Telemetry, now_s: float) -> None:
+        """How long the board has said nothing, as far as this process ran and could have heard it."""
+        dt = 0.0 if self._last_step_s is None else now_s - self._last_step_s
+        self._unheard_s = 0.0 if telemetry is not self._heard else self._unheard_s + min(dt, STALL_S)
+        self._heard = telemetry
+        if self.state is State.ACTIVE and not self.confirmed:
+            self._unconfirmed, self.problem = True, f"the board has said nothing for {UNHEARD_S} s: no set-point is sent"
 
     def _notice_faults(self, telemetry: Telemetry) -> None:
         if telemetry.boot_id != self._boot_id:
@@ -377,6 +398,7 @@ class HardwareSession(Session):
         self.begin_epoch(held, remark)
         self._sender.restart(self.setpoint)
         self._moved, self._refused_since_s, self._silent_s, self._epoch_s = False, None, 0.0, 0.0
+        self._unconfirmed = False
 
     def _on_loss(self, error: LinkError) -> None:
         self.lost = str(error)
@@ -433,6 +455,10 @@ class HardwareSession(Session):
     @property
     def commanded(self) -> bool:
         return self._sender.last_s is not None
+
+    @property
+    def confirmed(self) -> bool:
+        return self._unheard_s <= UNHEARD_S
 
     @property
     def outputs(self) -> str:

@@ -55,6 +55,11 @@ class Session:
         return False
 
     @property
+    def confirmed(self) -> bool:
+        """Whether who drives the outputs still says what became of commands."""
+        return True
+
+    @property
     def outputs(self) -> str:
         """Whether they are ``running``, ``partly``, or ``off``; else ``unknown``."""
         return "unknown"

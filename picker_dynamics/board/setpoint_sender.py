@@ -28,6 +28,7 @@ class CommandCounts:
 
     sent: int = 0
     not_active: int = 0
+    unconfirmed: int = 0
     away: int = 0
     stale: int = 0
     ahead: int = 0

@@ -43,6 +43,10 @@ FOR_SERVOS = ("servo", "servos", "servo_overlay", "compensation", "on_shutdown")
 
 NAMESPACE = re.compile(r"/?([A-Za-z_]\w*(/[A-Za-z_]\w*)*)?", re.ASCII)
 
+SIMULATED_HOST_TIMEOUT_S = 2.0
+"""Silence of the host after which a simulated board latches HOST_LOST [s]: a real one has 0.25 s, but no computer to share with
+its host.  Either comes to rest as soon as it runs out of set-points."""
+
 LOCAL_ONLY = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
 """Discovery stays on this machine unless the user's environment says otherwise."""
 
@@ -436,7 +440,9 @@ def _board_arguments(options: Options, port: str, control: str, overlay: str) ->
     ):
         if value:
             arguments += [flag, value]
-    if options.board != "virtual":
+    if options.board == "virtual":
+        arguments += ["--host-timeout", str(SIMULATED_HOST_TIMEOUT_S)]
+    else:  # its firmware has its own
         arguments += ["--board", options.board]
     if options.plant_error:
         arguments += ["--plant-error", repr(options.plant_error), "--seed", str(options.seed)]

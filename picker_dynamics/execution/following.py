@@ -28,6 +28,7 @@ SLOW_STATES = 2.5
 
 NO_COMMANDS = "references become no joint_commands: does the dynamics node run?"
 NOT_HEARD = "joint_commands do not reach the hardware node: have the two found each other?"
+NOT_CONFIRMED = "the board does not say what becomes of set-points: is its cable in?"
 NO_STATES = "no joint_states come: does the hardware node run?"
 
 
@@ -48,6 +49,7 @@ class Following:
         self._ticks_s = self._command_s = 0.0
         self._state_s: float | None = None
         self._unheard_s: float | None = None
+        self._confirmed = True
         self._ear_patience_s = FIRST_S
         self._command_patience_s = self._state_patience_s = FIRST_S
         self.followed_s = -math.inf
@@ -70,8 +72,14 @@ class Following:
                 return True
         return False
 
-    def heard(self, commanded: bool | None) -> None:
-        """The hardware says whether it has heard commands since it began to hold; None: it takes none."""
+    def heard(self, commanded: bool | None, confirmed: bool = True) -> None:
+        """What the hardware says of commands.
+
+        Args:
+            commanded: whether it has heard any since it began to hold; None: it takes none.
+            confirmed: whether it hears of its board what becomes of them.
+        """
+        self._confirmed = confirmed
         if commanded:
             self._ear_patience_s = HEARD_S
         if commanded is not False:
@@ -92,4 +100,6 @@ class Following:
             return NO_COMMANDS
         if self._unheard_s is not None and self._ticks_s - self._unheard_s > self._ear_patience_s:
             return NOT_HEARD
+        if not self._confirmed:
+            return NOT_CONFIRMED
         return NO_STATES if self._ticks_s - (self._state_s or 0.0) > self._state_patience_s else ""

@@ -284,7 +284,8 @@ class Hardware(SessionNode, GuardedLifecycleNode):
         if lifecycle == "inactive" and state is State.IDLE and self.autostart:
             self.autostart = False
             self.trigger_activate()
-        if lifecycle == "inactive" and state is State.OFFLINE and not self.gave_up and not self.connecting.is_alive():
+        looks = self.gave_up or self.connecting.is_alive()
+        if lifecycle == "inactive" and not looks and self.session.state is State.OFFLINE:  # one that has just ended has found it
             self.start_connecting()
 
     def publish_source(self) -> None:

@@ -160,9 +160,9 @@ class SessionNode(Claimant, ABC):
             self.gate.refuse_waiting()
         epoch = session.epoch if session.state is State.ACTIVE else None
         facts = (session.state, session.problem, session.epoch, session.stop_latched, session.fault_latched)
-        facts += (session.outputs, session.commanded, self.gate.settling)
+        facts += (session.outputs, session.commanded, session.confirmed, self.gate.settling)
         if facts != self.status_facts:
-            if facts[:-3] != (self.status_facts or ())[:-3]:
+            if facts[:-4] != (self.status_facts or ())[:-4]:
                 log, message = self.get_logger(), session.problem or session.state.value
                 log.info(message) if self.level() == OK or message.startswith(self.routine) else log.warning(message)
             self.status_facts = facts
@@ -188,6 +188,7 @@ class SessionNode(Claimant, ABC):
             reset_needed=session.stop_latched or bool(session.fault_latched),
             outputs=session.outputs,
             commanded=session.commanded,
+            confirmed=session.confirmed,
             settling=self.gate.settling,
             provenance=self.provenance,
         )

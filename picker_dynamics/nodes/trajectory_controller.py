@@ -235,7 +235,10 @@ class TrajectoryController(Claimant, Node):
         before, self.hardware_says, values = self.hardware_says, message.message, values_of(message)
         self.provenance = values.get("provenance", "")
         active = values.get("state") == State.ACTIVE.value
-        self.following.heard(values.get("commanded", "true") == "true" if active else None)
+        told = {name: values.get(name, "true") == "true" for name in ("commanded", "confirmed")}
+        self.following.heard(told["commanded"] if active else None, told["confirmed"] or not active)
+        if active:
+            self.block()
         if not self.execution.active and values.get("state", "") != State.ACTIVE.value and message.message != before:
             self.execution.tell(EventKind.NOTICE, f"the hardware is not active: {message.message}")
 

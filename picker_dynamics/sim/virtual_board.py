@@ -1,8 +1,9 @@
 """``VirtualBoard``: an Uno, its servos and its arm in real time; ``board`` runs one as a process of its own.
 
 It joins four parts: a ``PtyPort`` (the cable), a ``VirtualFirmware`` or ``AvrFirmware`` (the board), a ``Plant`` (servos and
-arm) and a ``ControlServer`` (the side door).  It is paced to absolute times; when the machine stalls it catches up, and beyond
-``CATCH_UP_S`` the arm's time is left out while the board's clock goes on: ``skipped_s`` tells.
+arm) and a ``ControlServer`` (the side door).  It is paced to absolute times.  Time in which this process did not run is lived
+through afterwards, board and arm together, with the host's bytes when they are due (``arrivals``): no board stands still with the
+computer.  Of what is missing beyond ``CATCH_UP_S`` the arm's time is left out, once the outputs stand: ``skipped_s`` tells.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from pathlib import Path
 import numpy as np
 
 from picker_dynamics.board.firmware.config import ADC_COUNTS, ADC_REFERENCE_MV, FirmwareConfig, board_limits
-from picker_dynamics.board.protocol import TIME_MODULUS, Fault
+from picker_dynamics.board.protocol import TIME_MODULUS, BoardState, Fault, ahead_us
 from picker_dynamics.board.protocol.codes import faults_in
 from picker_dynamics.errors import InputError, LinkError, PickerError
 from picker_dynamics.robot.servo_map import ServoMap
 
+from .arrivals import arrivals
 from .control_socket import ControlServer
 from .firmware_core import VirtualFirmware
 from .ledger import Ledger
@@ -30,8 +32,11 @@ BAUD = 500_000
 TICK_S = 1e-3
 """How often the board looks at its wire and at its clock [s]."""
 
-CATCH_UP_S = 0.1
+CATCH_UP_S = 1.0
 """How far behind real time the simulation may fall and still make it up [s]."""
+
+WAITING_MAX = 1 << 16
+"""So many bytes are taken from the wire at once, at the most."""
 
 BOOT_SILENCE_S = 1.0
 """How long an Uno's boot loader eats bytes after a reset [s]."""
@@ -245,11 +250,12 @@ class VirtualBoard:
         if self._line_speed is not None:
             self._line_speed(self.port.client_speed)
         late_s = now_s - self._wake_s
+        self.behind_max_s = max(self.behind_max_s, late_s)
         if late_s > LATE_S:
-            self._receive(self._wake_s)
             self._excuse(late_s)
+            self._make_up(now_s)
         self._simulate(now_s)
-        self._receive(now_s)
+        self._receive(self.port.read(), now_s)
         self._collect()
         self.port.write(self._outbox)
         self._outbox = b""
@@ -260,14 +266,39 @@ class VirtualBoard:
         if excuse is not None:
             excuse(round(late_s * self._clock[2] * 1e6))
 
+    def _make_up(self, now_s: float) -> None:
+        """Live through the time that was missed, as a board that runs; see the module."""
+        data = b""
+        while len(data) < WAITING_MAX and (more := self.port.read()):
+            data += more
+        since_s, until_s = self._sim_s, min(now_s, self._sim_s + CATCH_UP_S)
+        waiting = arrivals(data, since_s, now_s, lambda time_us: since_s + self._until_s(time_us, since_s))
+        for at_s, piece in waiting:
+            if at_s <= until_s:
+                self._simulate(at_s)
+                self._receive(piece, at_s)
+        self._simulate(until_s)
+        while until_s < now_s and self.firmware.state in (BoardState.MOVE, BoardState.BRAKE):
+            until_s = min(now_s, until_s + REST_TICK_S)
+            self._simulate(until_s)
+        if until_s < now_s:
+            self.skipped_s += now_s - self._sim_s
+            self._sim_s = now_s
+        for at_s, piece in waiting:
+            if at_s > since_s + CATCH_UP_S:
+                self._receive(piece, now_s)
+
+    def _until_s(self, time_us: int, at_s: float) -> float:
+        """How long after ``at_s`` the board's time is ``time_us`` [s]."""
+        return 1e-6 * ahead_us(time_us, self.firmware.board_time_us(self._board_us(at_s))) / self._clock[2]
+
     def _collect(self) -> None:
         data = self.firmware.transmit()
         self._outbox += data
         if self.ledger is not None:
             self.ledger.answered(data)
 
-    def _receive(self, at_s: float) -> None:
-        data = self.port.read()
+    def _receive(self, data: bytes, at_s: float) -> None:
         if not data:
             return
         now_us = self._board_us(at_s)
@@ -286,11 +317,6 @@ class VirtualBoard:
             (self.ledger.disturbed if disturbed else self.ledger.quiet)()
 
     def _simulate(self, now_s: float) -> None:
-        behind = now_s - self._sim_s
-        self.behind_max_s = max(self.behind_max_s, now_s - self._wake_s)
-        if behind > CATCH_UP_S:
-            self.skipped_s += behind - CATCH_UP_S
-            self._sim_s = now_s - CATCH_UP_S
         firmware, plant, dt = self.firmware, self.plant, self.plant.dt
         self._measure(now_s)
         while self._sim_s + dt <= now_s:

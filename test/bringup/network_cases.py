@@ -113,6 +113,7 @@ def test_every_goal_is_answered_once_where_packets_are_lost(machines, client, bo
             until(client, lambda name=name: outcome(client, name) != "accepted", "the end of a goal")
             np.testing.assert_allclose(client.reference(), moved(base=amount), atol=1e-6)
             sent.append(name)
+        until(client, lambda: all(len(said.get(name, ())) > 1 for name in sent), "the answers, for whoever listens")
         client.spin(1.0)
     assert [said[name] for name in sent] == [["accepted", "done"]] * len(sent)
     assert watch.tip_speed() < TIP_SPEED
@@ -131,6 +132,7 @@ def test_a_motion_is_finished_while_the_cable_is_cut_and_answered_afterwards(mac
             there = board.truth().q
         until(client, lambda: outcome(client, name) != "accepted", "the answer")
         is_where_it_was(client, board, there)
+        until(client, lambda: len(said.get(name, ())) > 1, "the answer, for whoever listens")
         client.spin(1.0)
     assert said[name] == ["accepted", "done"]
     assert watch.tip_speed() < TIP_SPEED

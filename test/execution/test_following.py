@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from picker_dynamics.execution.following import FIRST_S, HEARD_S, LOST_S, NO_COMMANDS, NO_STATES, NOT_HEARD, Following
+from picker_dynamics.execution.following import FIRST_S, HEARD_S, LOST_S, NO_COMMANDS, NO_STATES, NOT_CONFIRMED, NOT_HEARD, Following
 
 RATE_HZ, LOOK_EVERY, LEAD_S = 100.0, 5, 0.06
 BEGIN_S = 1000.0
@@ -111,3 +111,12 @@ def test_a_controller_that_stood_still_misses_nobody():
     assert watched.run(LOST_S - 0.05) is None
     watched.commands = watched.states = True
     assert watched.run(1.0) is None
+
+
+def test_a_board_that_does_not_confirm_commands_is_missed_at_once_while_it_takes_any():
+    watched = Watched()
+    watched.run(3.0)
+    watched.following.heard(True, confirmed=False)
+    assert watched.following.problem == NOT_CONFIRMED
+    watched.following.heard(True, confirmed=True)
+    assert watched.following.problem == ""

@@ -94,10 +94,11 @@ def test_a_fault_deactivates_and_only_who_is_told_activates_again(board):
         spun.until(lambda: node.session.state is State.OFFLINE and node.lifecycle_state == "inactive", "notice")
         assert node.level() == STALE
         board.plug_in()
-        spun.until(lambda: node.session.state is State.IDLE, "the way back")
+        back = "the board is back and holds; reset, then enable, to go on"
+        spun.until(lambda: node.session.state is State.IDLE and back in node.session.problem, "the way back")
         spun.spin(0.3)
         assert node.lifecycle_state == "inactive" and node.session.state is State.IDLE, "autostart is for the start"
-        assert "the board is back and holds; reset, then enable, to go on" in node.session.problem
+        assert back in node.session.problem
         assert not ask(node, SetBool, "enable", SetBool.Request(data=True)).success
         assert ask(node, Trigger, "reset", Trigger.Request()).success
         assert ask(node, SetBool, "enable", SetBool.Request(data=True)).success

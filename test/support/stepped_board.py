@@ -47,7 +47,7 @@ class Bench:
     """
 
     def __init__(self, servos, found):
-        self.servos, self.now_s, self.plugged = servos, 50.0, True
+        self.servos, self.now_s, self.plugged, self.muted = servos, 50.0, True, False
         pulses = None if found is None else [round(8.0 * pulse) / 8.0 for pulse in servos.to_pulse_us(found).tolist()]
         self.config = FirmwareConfig(board_limits(servos))
         self.firmware = VirtualFirmware(self.config, now_us=self._board_us(), boot_id=7, found_us=pulses)
@@ -84,7 +84,7 @@ class Bench:
             self.plant.advance(self.firmware.pulses_us, STEP_S)
             data = self.firmware.transmit()
             for link in self.links:
-                link.work(data if self.plugged else b"")
+                link.work(data if self.plugged and not self.muted else b"")
 
     def _note(self) -> None:
         made = self.firmware.pulses, self.firmware.live, self.firmware.boot_id
