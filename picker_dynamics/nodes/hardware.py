@@ -284,9 +284,9 @@ class Hardware(SessionNode, GuardedLifecycleNode):
         if lifecycle == "inactive" and state is State.IDLE and self.autostart:
             self.autostart = False
             self.trigger_activate()
-        looks = self.gave_up or self.connecting.is_alive()
-        if lifecycle == "inactive" and not looks and self.session.state is State.OFFLINE:  # one that has just ended has found it
-            self.start_connecting()
+        if lifecycle == "inactive" and state is State.OFFLINE and not self.gave_up and not self.connecting.is_alive():
+            if self.session.state is State.OFFLINE:  # the thread that has just ended has not found it
+                self.start_connecting()
 
     def publish_source(self) -> None:
         """Say what the servos' supply gives without load, where that is measured and has changed."""

@@ -1,8 +1,8 @@
 """Arrivals: when what waited on the wire while a simulated board's process stood still would have reached a board that runs.
 
-    a set-point                      EARLY_S before it is to be played, at most; in the order of the wire
-    anything before a set-point      with it
-    what follows the last one        spread evenly over the time that is left
+a set-point                      EARLY_S before it is to be played, at most; in the order of the wire
+anything before a set-point      with it
+what follows the last one        spread evenly over the time that is left
 """
 
 from __future__ import annotations

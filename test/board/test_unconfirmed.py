@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from arm_fixtures import rigid_body, servos
-from stepped_board import STEP_S, Bench, SteppedLink, angles
+from stepped_board import Bench, SteppedLink, angles
 
 from picker_dynamics.board.hardware_session import UNHEARD_S, HardwareSession, State
 from picker_dynamics.control.state_model import ArmStateModel

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from picker_dynamics.execution.following import FIRST_S, HEARD_S, LOST_S, NO_COMMANDS, NO_STATES, NOT_CONFIRMED, NOT_HEARD, Following
+from picker_dynamics.execution.following import (
+    FIRST_S,
+    HEARD_S,
+    LOST_S,
+    NO_COMMANDS,
+    NO_STATES,
+    NOT_CONFIRMED,
+    NOT_HEARD,
+    Following,
+)
 
 RATE_HZ, LOOK_EVERY, LEAD_S = 100.0, 5, 0.06
 BEGIN_S = 1000.0

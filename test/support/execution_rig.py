@@ -139,8 +139,10 @@ class Rig:
 
     # -- what is asked ---------------------------------------------------------------------------------------
 
-    def send(self, goal: Goal | Exception, name: str = "", tolerances: Tolerances | None = None) -> GoalRequest:
-        """A goal that is looked at in the next tick; with ``tolerances`` it is judged."""
+    def send(
+        self, goal: Goal | Exception, name: str = "", tolerances: Tolerances | None = None, *, long: bool = False
+    ) -> GoalRequest:
+        """A goal that is looked at in the next tick, or beside it where it is long; with ``tolerances`` it is judged."""
         arm, answers, feedback = self.execution.description, [], []
         self.answers[name], self.feedback[name] = answers, feedback
 
@@ -160,6 +162,7 @@ class Rig:
             tracker,
             answers.append,
             lambda _error, progress_s, _approaches: feedback.append(progress_s),
+            long=long,
         )
         self.execution.submit(self.requests[name])
         return self.requests[name]
