@@ -11,6 +11,8 @@ back and forth.  Every run starts everything anew.  What is looked at is the wir
   the wire give e.  Its median is added to the latencies; median and worst are reported.
 * Periods are differences between the times at which consecutive set-points hold (that is when the controller's timer
   fired), and between their arrivals.  Jitter is |period - nominal|; a period above 1.5 nominal ones counts as missed.
+* ``long_goal``: by how much the longest period between two references exceeds the nominal one while the topic brings a goal
+  of so many points: the most that there may be, checked and then refused for its last point, and far too many.
 * CPU is user and system time of each process, from /proc, in per cent of one core.
 * ``beside`` is what else the machine did, and how late it let the board run, which does nothing but sleep and answer: no
   figure here can be better than that.
@@ -30,6 +32,7 @@ import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
+from rclpy.serialization import serialize_message
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
@@ -41,6 +44,7 @@ from benchmarks.stamping_board import StampingBoard, Wire
 from picker_dynamics.board.protocol import SetPoint, Telemetry
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
+from picker_dynamics.execution.goal import MAX_POINTS
 from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, seconds, to_stamp
 from picker_dynamics.resources import resource
@@ -54,6 +58,8 @@ BROKEN_AT_MOST = 3
 WARM_UP_S = 1.0
 CLOCK_CHECK_S = 1.5
 MOVE_S = 2.0
+MANY = {"most": MAX_POINTS, "too_many": 100_000}
+"""Points of goals that are refused."""
 SWING = (0.5, -0.15, 0.2, 0.3, -0.6)
 """From the home pose to the other one [rad]; the tip's speed limit makes the way there last longer than MOVE_S."""
 
@@ -68,6 +74,7 @@ class Operator(Node):
         self.goals_done = 0
         self.phase = self.hardware = ""
         self.trouble = ""
+        self.expected = self.refused = 0
         self._goals = self.create_publisher(JointTrajectory, "arm_controller/joint_trajectory", 10)
         self.create_subscription(DiagnosticStatus, "arm_controller/status", self._on_controller, OUTCOMES)
         self.create_subscription(DiagnosticStatus, "hardware/status", self._on_hardware, LATCHED)
@@ -79,6 +86,8 @@ class Operator(Node):
         if values["outcome"] == "done":
             self.goals_done += 1
             self._send()
+        elif values["outcome"] == "refused" and self.refused < self.expected:
+            self.refused += 1
         elif values["outcome"] not in ("", "accepted"):
             self.trouble = f"trajectory_controller: {message.message}"
 
@@ -91,6 +100,21 @@ class Operator(Node):
         to_stamp(point.time_from_start, MOVE_S)
         self._next = 1 - self._next
         self._goals.publish(JointTrajectory(joint_names=self._joint_names, points=[point]))
+
+    def long_goal(self, points: int) -> bytes:
+        """A goal within 500 s that stands, and whose last point is far beyond the first joint's limit."""
+        made = [JointTrajectoryPoint(positions=list(self._poses[0])) for _ in range(points)]
+        made[-1].positions[0] = 9.0
+        for k, point in enumerate(made):
+            to_stamp(point.time_from_start, 500.0 * (k + 1) / points)
+        return serialize_message(JointTrajectory(joint_names=self._joint_names, points=made))
+
+    def send_long(self, data: bytes) -> None:
+        """Send such a goal, and wait until it was refused."""
+        self.expected += 1
+        self._goals.publish(data)
+        self._wait(lambda: self.refused == self.expected, lambda: None, "a long goal is not refused")
+        self.spin(0.5)
 
     def start(self, dead) -> None:
         """Enable, send the first goal, and return once the arm has gone to the first pose; ``dead()`` names what ended."""
@@ -196,6 +220,11 @@ def _interval(operator: Operator, board: StampingBoard, nodes: dict[str, int], i
     check = SetPoints.of(board.wire(), board.start_s)
     error = clock_error(check.hold, references[:, 0], rate_hz)
     points = SetPoints.of(wire, board.start_s)
+    late_ms = {}
+    for name, data in {name: operator.long_goal(count) for name, count in MANY.items()}.items():
+        board.wire()
+        operator.send_long(data)
+        late_ms[name] = regularity(SetPoints.of(board.wire(), board.start_s).hold, rate_hz)["longest_ms"] - 1e3 / rate_hz
     return {
         "latency_ms": _spread(1e3 * (points.arrival - points.hold + LEAD_S + np.median(error))),
         "clock_error_ms": {
@@ -208,6 +237,7 @@ def _interval(operator: Operator, board: StampingBoard, nodes: dict[str, int], i
             "command": _spread(1e3 * (commands[:, 1] - commands[:, 0] + LEAD_S)),
         },
         "period": {"reference": regularity(points.hold, rate_hz), "arrival": regularity(points.arrival, rate_hz)},
+        "long_goal": {"late_ms": late_ms},
         "cpu_percent": {name: shares[name] for name in nodes} | {"nodes": sum(shares[name] for name in nodes)},
         "memory_mb": memory,
         "memory_of_files_mb": files,

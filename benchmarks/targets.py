@@ -49,6 +49,8 @@ TARGETS: tuple[tuple[str, str, float], ...] = (
     ("loop.200_hz.median_of_runs.latency_ms.p99", "at most", 2.5),
     ("loop.200_hz.median_of_runs.period.reference.jitter_p99_ms", "at most", 0.5),
     ("loop.200_hz.median_of_runs.cpu_percent.nodes", "at most", 40.0),
+    ("loop.200_hz.median_of_runs.long_goal.late_ms.most", "at most", 20.0),
+    ("loop.200_hz.median_of_runs.long_goal.late_ms.too_many", "at most", 20.0),
     ("loop.200_hz.median_of_runs.memory_mb.trajectory_controller", "at most", 150.0),
     ("loop.200_hz.median_of_runs.memory_mb.dynamics", "at most", 150.0),
     ("loop.200_hz.median_of_runs.memory_mb.hardware", "at most", 150.0),

@@ -91,7 +91,7 @@ class Stepped:
         self.sequence = self.sequence + 1 & 0xFFFF
 
 
-@pytest.mark.parametrize("stall_s", [0.05, 0.2, 0.4, 0.9])
+@pytest.mark.parametrize("stall_s", [0.05, 0.2, 0.45])
 def test_a_board_that_stood_still_in_motion_moves_its_arm_as_one_that_did_not(tmp_path, monkeypatch, stall_s):
     plain, stalled = Stepped(tmp_path, monkeypatch), Stepped(tmp_path, monkeypatch, (2.5, stall_s), (4.0, stall_s))
     assert 0.8 * TIP_SPEED < plain.speeds.max() < TIP_SPEED + TOLERANCE, "or the arm did not move"
@@ -101,11 +101,11 @@ def test_a_board_that_stood_still_in_motion_moves_its_arm_as_one_that_did_not(tm
     assert stalled.board.firmware.faults == 0
 
 
-@pytest.mark.parametrize("stall_s", [1.5, 10.0])
+@pytest.mark.parametrize("stall_s", [0.9, 10.0])
 def test_after_a_long_stall_the_arm_has_stopped_and_is_not_faster_than_before(tmp_path, monkeypatch, stall_s):
     """What was to be played meanwhile is not made up; a host that is as blind as this one is refused until its time comes."""
     stalled = Stepped(tmp_path, monkeypatch, (2.5, stall_s), silent_s=2.5 + stall_s - 0.3)
-    assert stalled.board.skipped_s > stall_s - CATCH_UP_S - 0.6
+    assert max(0.1, stall_s - CATCH_UP_S - 0.4) < stalled.board.skipped_s <= stall_s - CATCH_UP_S
     assert stalled.speeds.max() < TIP_SPEED + TOLERANCE
     assert 0.1 < stalled.board.plant.q[0] < GOAL[0] - 0.1
 
