@@ -113,8 +113,7 @@ def listen(options, client, arm, known: Equipment) -> int:
     from picker_dynamics.robot.sighting import read_cameras
 
     cameras = read_cameras(options.cameras, known.description) if options.cameras else {}
-    if known.gripper is None:
-        raise InputError(f"{known.description.name} has no gripper: nothing can be picked or placed", subject="gripper")
+    known.require_gripper()
     topics = PickTopics(client, known.description, cameras, options.max_age)
     print("ready: geometry_msgs/PoseStamped on pick and place, what became of it on pick/status; Ctrl-C ends", flush=True)
     try:

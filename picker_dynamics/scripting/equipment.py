@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from picker_dynamics.errors import InputError
 from picker_dynamics.robot import arms as registry
 from picker_dynamics.robot import description, servo_arm
 from picker_dynamics.robot.arms import Arm as TorqueArm
@@ -78,6 +79,21 @@ class Equipment:
         gripping = [j for j, servo in enumerate(servos) if servo.grip is not None]
         moves_tool = {joint.name for joint in arm.path_to(arm.tool)}
         return next(iter([*gripping, *(j for j, name in enumerate(arm.joint_names) if name not in moves_tool)]), None)
+
+    def require_gripper(self) -> int:
+        """The ``gripper``.
+
+        Raises:
+            InputError: there is none; says what would make the last joint one.
+        """
+        if self.gripper is not None:
+            return self.gripper
+        arm = self.description
+        raise InputError(
+            f"{arm.name} has no gripper: each of its joints moves the tool ({arm.tool}); if {arm.joint_names[-1]} is one, give "
+            "the URDF a link without mass at the fingertips, fixed to the link before that joint, or its servo a `grip`",
+            subject="gripper",
+        )
 
     @cached_property
     def limits(self) -> TorqueLimits:
