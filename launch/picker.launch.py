@@ -38,13 +38,16 @@ ARGUMENTS = (
     ("params_file", "", "ROS parameter file; empty: config/picker.yaml"),
     ("scene", "", "what stands about the arm, as config/scene.yaml: no motion may hit it, or the arm itself"),
     ("collision", "false", "true: the same without a scene: the arm itself and its floor"),
+    ("srdf", "", "SRDF with pairs of links that may touch; empty: that beside the URDF, if there is one"),
+    ("pick", "false", "true: also pick as a camera node says, on the topics pick and place"),
+    ("cameras", "", "for pick: file with hand-eye transforms, as config/cameras.yaml"),
     ("log_level", "info", "of the nodes: debug, info, warn, error"),
     ("one_process", "false", "true: all nodes of the arm in one process, for many arms on one machine"),
     ("view_web", "false", "true: also show the arm in the browser, on a page of this machine"),
     ("rviz", "false", "true: start RViz too, and the node that publishes markers for it"),
 )
 
-SWITCHES = ("rviz", "one_process", "collision", "view_web")
+SWITCHES = ("rviz", "one_process", "collision", "view_web", "pick")
 
 
 def processes(context):
@@ -57,9 +60,10 @@ def processes(context):
     for problem in bringup.misspelt(context.launch_configurations, [name for name, _, _ in ARGUMENTS]):
         logging.get_logger("picker").warning(f"{problem} It is ignored.")
     chosen = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS if name not in SWITCHES}
-    rviz, one_process, collision, view = (IfCondition(LaunchConfiguration(name)).evaluate(context) for name in SWITCHES)
+    rviz, one_process, collision, view, pick = (IfCondition(LaunchConfiguration(name)).evaluate(context) for name in SWITCHES)
     mass = _number("payload_mass", chosen.pop("payload_mass"))
-    options = bringup.Options(payload_mass=mass, markers=rviz, one_process=one_process, collision=collision, view=view, **chosen)
+    switched = {"markers": rviz, "one_process": one_process, "collision": collision, "view": view, "pick": pick}
+    options = bringup.Options(payload_mass=mass, **switched, **chosen)
     _require("robot_state_publisher", *(["rviz2"] if rviz else []), context=context)
     graph = bringup.graph(options)  # last, because it makes a folder
     actions = [SetEnvironmentVariable(name, value) for name, value in graph.environment.items()]
@@ -80,8 +84,8 @@ def _node(spec):
         "on_exit": _ended if spec.required else None,
         "additional_env": lifeline.children(),
     }
-    if isinstance(spec, bringup.ViewSpec):
-        return _view(spec)
+    if isinstance(spec, bringup.CommandSpec):
+        return _command(spec)
     if isinstance(spec, bringup.TogetherSpec):
         return Node(package=spec.package, executable=spec.executable, arguments=spec.arguments(), **how)
     return Node(
@@ -95,7 +99,7 @@ def _node(spec):
     )
 
 
-def _view(spec):
+def _command(spec):
     return ExecuteProcess(
         cmd=[sys.executable, "-m", spec.module, *spec.arguments()],
         name=spec.name,

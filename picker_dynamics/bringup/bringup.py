@@ -21,8 +21,10 @@ from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.scene import read_scene
 from picker_dynamics.robot.servo_map import SERVO_RATE_HZ, ServoMap
+from picker_dynamics.robot.sighting import read_cameras
+from picker_dynamics.robot.srdf import read_srdf
 
-from .processes import BoardSpec, NodeSpec, TogetherSpec, ViewSpec
+from .processes import BoardSpec, CommandSpec, NodeSpec, TogetherSpec
 
 HARDWARE = ("sim", "serial")
 BOARDS = ("virtual", "avr")
@@ -38,7 +40,7 @@ RANGES = {
 }
 """What numbers may be, and their unit; the nodes refuse the same."""
 
-FILES = ("scene", "urdf", "arms", "servos", "servo_overlay", "params_file", "plant_urdf", "plant_overlay")
+FILES = ("scene", "srdf", "cameras", "urdf", "arms", "servos", "servo_overlay", "params_file", "plant_urdf", "plant_overlay")
 FOR_SERVOS = ("servo", "servos", "servo_overlay", "compensation", "on_shutdown")
 
 NAMESPACE = re.compile(r"/?([A-Za-z_]\w*(/[A-Za-z_]\w*)*)?", re.ASCII)
@@ -142,9 +144,12 @@ class Options:
         log_level: of the nodes.
         scene: file like config/scene.yaml: what stands about the arm; enables collision.
         collision: hold motions clear of the arm itself and of the scene.
+        srdf: SRDF with pairs of links that may touch; by default that beside the URDF.
         markers: also what RViz shows beside the model.
         one_process: all required nodes in one process, for many arms on one machine.
         view: also the page in the browser.
+        pick: also what picks as a camera node says.
+        cameras: hand-eye transforms for that, a file like config/cameras.yaml.
     """
 
     hardware: str = "sim"
@@ -171,9 +176,12 @@ class Options:
     log_level: str = "info"
     scene: str = ""
     collision: bool = False
+    srdf: str = ""
     markers: bool = False
     one_process: bool = False
     view: bool = False
+    pick: bool = False
+    cameras: str = ""
 
     def __post_init__(self):
         choices = {
@@ -218,6 +226,8 @@ class Options:
                 self.entry and not torque,
                 f"{self.arms} has {self.arm or self.urdf} with servos: leave it out, give a urdf",
             ),
+            ("srdf", not (self.scene or self.collision), f"srdf {self.srdf} is given, but neither a scene nor collision"),
+            ("cameras", not self.pick, f"cameras {self.cameras} is given, but nothing is to be picked: add pick"),
             ("urdf", self.arm, f"give either the arm {self.arm} or a urdf, not both"),
             ("hardware", torque, f"{joints}: there is no driver for such hardware, it can only be simulated"),
             ("board", torque, f"board is {self.board}, but {joints}, no board"),
@@ -263,16 +273,15 @@ class Graph:
     environment: dict[str, str] = field(default_factory=dict)
     one_process: bool = False
     notes: tuple[str, ...] = ()
-    view: ViewSpec | None = None
+    commands: tuple[CommandSpec, ...] = ()
 
     @property
-    def processes(self) -> tuple[NodeSpec | TogetherSpec | ViewSpec, ...]:
-        """The nodes as they are started, and the page."""
-        page = () if self.view is None else (self.view,)
+    def processes(self) -> tuple[NodeSpec | TogetherSpec | CommandSpec, ...]:
+        """The nodes as they are started, and the commands beside them."""
         if not self.one_process:
-            return (*self.nodes, *page)
+            return (*self.nodes, *self.commands)
         required = tuple(spec for spec in self.nodes if spec.required)
-        return (TogetherSpec(required), *(spec for spec in self.nodes if not spec.required), *page)
+        return (TogetherSpec(required), *(spec for spec in self.nodes if not spec.required), *self.commands)
 
 
 def graph(options: Options) -> Graph:
@@ -283,7 +292,10 @@ def graph(options: Options) -> Graph:
         MissingDependencyError, BuildError: board ``avr``, whose firmware is compiled here where that is due.
     """
     made = _torque_graph(options) if options.torque_controlled else _servo_graph(options)
-    return replace(made, view=ViewSpec(options.namespace)) if options.view else made
+    view = (CommandSpec("view", options.namespace),) if options.view else ()
+    cameras = ("--cameras", options.cameras) if options.cameras else ()
+    pick = (CommandSpec("pick", options.namespace, ("--listen", *cameras)),) if options.pick else ()
+    return replace(made, commands=(*view, *pick))
 
 
 def _servo_graph(options: Options) -> Graph:
@@ -299,7 +311,7 @@ def _servo_graph(options: Options) -> Graph:
             subject="servos",
         )
     arm, servos = servo_arm.load(options.urdf_path, options.servos, overlay)
-    collision = _collision(options, arm.root)
+    collision = _collision(options, arm)
     if assumed:
         notes = (*notes, _assumption(arm, servos))
     if options.board == "avr":  # compiled now, so that what is missing is said before anything starts; the board finds it done
@@ -316,10 +328,7 @@ def _servo_graph(options: Options) -> Graph:
     nodes = (
         NodeSpec(
             "trajectory_controller",
-            shared
-            | _given(rate_hz=options.rate_hz, tip_speed_limit=options.tip_speed_limit)
-            | collision
-            | _given(**{"collision.compensation": options.compensation}),
+            shared | _given(rate_hz=options.rate_hz, tip_speed_limit=options.tip_speed_limit) | collision,
             **common,
         ),
         NodeSpec(
@@ -367,7 +376,7 @@ def _torque_graph(options: Options) -> Graph:
             "trajectory_controller",
             {"control": "torque", **which, "tip_speed_limit": speed}
             | _given(rate_hz=options.rate_hz)
-            | _collision(options, arm.description.root),
+            | _collision(options, arm.description),
             **common,
         ),
         NodeSpec("torque_control", which | _given(**{"payload.mass": options.payload_mass}), **common, node_name="dynamics"),
@@ -379,11 +388,17 @@ def _torque_graph(options: Options) -> Graph:
     return Graph(nodes, None, "", "", local_only(os.environ), options.one_process, arm.description.notes)
 
 
-def _collision(options: Options, root: str) -> dict[str, object]:
-    """What the controller is told of collisions; the scene is looked at here too, so that what is wrong with it is said once."""
+def _collision(options: Options, arm: ArmDescription) -> dict[str, object]:
+    """What the controller is told of collisions; files are looked at here too, so that what is wrong with them is said once."""
     if options.scene:
-        read_scene(options.scene, root)
-    return _given(**{"collision.scene": options.scene}) | ({"collision.enabled": True} if options.collision else {})
+        read_scene(options.scene, arm.root)
+    if options.srdf:
+        read_srdf(options.srdf, arm)
+    if options.cameras:
+        read_cameras(options.cameras, arm)
+    return _given(**{"collision.scene": options.scene, "collision.srdf": options.srdf}) | (
+        {"collision.enabled": True} if options.collision else {}
+    )
 
 
 def _named(options: Options) -> dict[str, object]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from picker_dynamics.resources import PACKAGE
 
-VIEW_WAITS_S = 60.0
-"""How long a graph may take to come up until the page gives up [s]."""
+COMMAND_WAITS_S = 60.0
+"""How long a graph may take to come up until a command beside it gives up [s]."""
 
 
 @dataclass(frozen=True)
@@ -80,18 +80,20 @@ class TogetherSpec:
 
 
 @dataclass(frozen=True)
-class ViewSpec:
-    """The page in the browser: a process of its own; the arm goes on without it."""
+class CommandSpec:
+    """A ``picker`` command beside the nodes: a process of its own; the arm goes on without it."""
 
+    name: str
     namespace: str = ""
-    name: str = "view"
+    words: tuple[str, ...] = ()
     module: str = PACKAGE
     required: bool = False
     drives: bool = False
 
     def arguments(self) -> list[str]:
-        """Of ``picker view``, which waits until the graph is there."""
-        return ["view", "--wait", f"{VIEW_WAITS_S:g}", *(["--namespace", self.namespace] if self.namespace else [])]
+        """Of the command, which waits until the graph is there."""
+        named = ("--namespace", self.namespace) if self.namespace else ()
+        return [self.name, *self.words, "--wait", f"{COMMAND_WAITS_S:g}", *named]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from picker_dynamics import lifeline
 from picker_dynamics.errors import PickerError
 
-from .bringup import BoardSpec, Graph, NodeSpec, TogetherSpec, ViewSpec, remove_leftovers
+from .bringup import BoardSpec, CommandSpec, Graph, NodeSpec, TogetherSpec, remove_leftovers
 
 POLL_S, END_POLL_S = 0.1, 0.01
 GRACE_S = 1.2
@@ -146,11 +146,11 @@ def _how(code: int) -> str:
     return f"was ended by signal {-code}" if code < 0 else f"ended by itself with exit code {code}"
 
 
-def _label(spec: NodeSpec | TogetherSpec | ViewSpec | BoardSpec) -> str:
+def _label(spec: NodeSpec | TogetherSpec | CommandSpec | BoardSpec) -> str:
     return "virtual_board" if isinstance(spec, BoardSpec) else "/".join(filter(None, (spec.namespace, spec.name)))
 
 
-def _arguments(spec: NodeSpec | TogetherSpec | ViewSpec | BoardSpec) -> list[str]:
+def _arguments(spec: NodeSpec | TogetherSpec | CommandSpec | BoardSpec) -> list[str]:
     if isinstance(spec, BoardSpec):
         return list(spec.arguments)
     return spec.ros_arguments() if isinstance(spec, NodeSpec) else spec.arguments()

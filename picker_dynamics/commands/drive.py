@@ -96,7 +96,7 @@ class Seat:
     def __init__(self, client, arm: Equipment, lines=keys.LINES):
         self.client, self.arm, self.description = client, arm, arm.description
         self.panel = keys.Panel(arm.description.n, lines)
-        self.tips, self.gripper = TipSteps(arm.description), arm.gripper
+        self.tips = TipSteps(arm.description)
         self.kinematics = arm.model().forward_kinematics
         self.dropped, self.said = 0, ["h: which keys there are"]
         self.payload_kg: float | None = None
@@ -205,9 +205,7 @@ class Seat:
             if action.axis == 3:
                 return self.tips.target(held, pitch_rad=math.radians(action.sign * self.panel.step))
             return self.tips.target(held, 1e-3 * action.sign * self.panel.step * np.eye(3)[action.axis])
-        joint = self.gripper if action.joint is None else action.joint
-        if joint is None:
-            raise InputError("this arm has no gripper", subject="gripper")
+        joint = self.arm.require_gripper() if action.joint is None else action.joint
         slides = self.description.position_units[joint] == "m"
         target = held.copy()
         target[joint] += action.sign * self.panel.step * (1e-3 if slides else math.pi / 180.0)

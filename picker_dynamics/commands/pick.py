@@ -6,6 +6,7 @@ import math
 
 from picker_dynamics.bringup.bringup import require_namespace
 from picker_dynamics.errors import GoalAbortedError, InputError, PickerError
+from picker_dynamics.lifeline import end_with_parent
 from picker_dynamics.robot.tip_target import TIP_M
 from picker_dynamics.scripting.equipment import Equipment
 
@@ -13,6 +14,7 @@ from . import options as shared
 from .arm_commands import running
 from .teach import Shown
 from .terminal import INTERRUPTED, interruptible
+from .view import waited_for
 
 GRAMS, LONGEST_MM, LISTEN_S = 5000.0, 500.0, 0.05
 
@@ -48,6 +50,13 @@ def add_parser(commands) -> None:
             command.add_argument(
                 "--max-age", type=shared.number(0.0, 60.0), default=2.0, metavar="S", help="of a target that is heard (default 2)"
             )
+            command.add_argument(
+                "--wait",
+                type=shared.number(0.0, 600.0),
+                default=0.0,
+                metavar="S",
+                help="with --listen, for a graph that is coming up",
+            )
         command.add_argument("--check", action="store_true", help="only look whether it may be made from here, and at what cost")
         shared.add(command, "--namespace", "--arm", "--urdf", "--servos")
         command.set_defaults(run=run, kind=kind)
@@ -63,17 +72,20 @@ def run(options) -> int:
     if len(options.tip) != (0 if listens else 3):
         raise InputError("give X Y Z in metres, or --listen", subject="tip")
     require_namespace(options.namespace)
+    end_with_parent()
     client = ArmClient((), options.namespace)
-    with interruptible(), Arm(known := running(options, client), ConnectedBody(client)) as arm:
-        if listens:
-            return listen(options, client, arm, known)
-        client.wait_holding()
-        tell = Shown()
-        try:
-            pitch = None if options.pitch_deg is None else math.radians(options.pitch_deg)
-            found = make(arm, known, options, options.kind, options.tip, pitch, check=options.check, progress=tell)
-        except KeyboardInterrupt:
-            return INTERRUPTED
+    with interruptible():
+        known = waited_for(lambda: running(options, client), options.wait if listens else 0.0, [])
+        with Arm(known, ConnectedBody(client)) as arm:
+            if listens:
+                return listen(options, client, arm, known)
+            client.wait_holding()
+            tell = Shown()
+            try:
+                pitch = None if options.pitch_deg is None else math.radians(options.pitch_deg)
+                found = make(arm, known, options, options.kind, options.tip, pitch, check=options.check, progress=tell)
+            except KeyboardInterrupt:
+                return INTERRUPTED
     print(found if options.check else f"{'picked' if options.kind == 'pick' else 'placed'} in {found.duration:.1f} s")
     return 0
 
@@ -101,8 +113,7 @@ def listen(options, client, arm, known: Equipment) -> int:
     from picker_dynamics.robot.sighting import read_cameras
 
     cameras = read_cameras(options.cameras, known.description) if options.cameras else {}
-    if known.gripper is None:
-        raise InputError(f"{known.description.name} has no gripper: nothing can be picked or placed", subject="gripper")
+    known.require_gripper()
     topics = PickTopics(client, known.description, cameras, options.max_age)
     print("ready: geometry_msgs/PoseStamped on pick and place, what became of it on pick/status; Ctrl-C ends", flush=True)
     try:

@@ -105,10 +105,9 @@ class TeachSeat(Seat):
         """
         if why := "a step has not ended" if self.client.under_way else self.hindrance():
             raise PickerError(f"no pose is held: {why}")
-        if word == "grip" and self.gripper is None:
-            raise InputError("this arm has no gripper", subject="gripper")
+        joints = (self.arm.require_gripper(),) if word == "grip" else None
         held = np.clip(self.client.desired, self.description.lower, self.description.upper)
-        self.file.add_pose(name, held, (self.gripper,) if word == "grip" and self.gripper is not None else None)
+        self.file.add_pose(name, held, joints)
 
 
 # -- replay ------------------------------------------------------------------------------------------------------------------

@@ -50,10 +50,15 @@ def add_parser(commands) -> None:
         "--scene", default="", help="what stands about the arm, as config/scene.yaml: no motion may hit it, or the arm"
     )
     up.add_argument("--collision", action="store_true", help="the same without a scene: the arm itself and its floor")
+    up.add_argument(
+        "--srdf", default="", help="pairs of links that may touch (default: the SRDF beside the URDF, if there is one)"
+    )
     shared.add(up, "--plant-error", help="simulate an arm that differs from its URDF")
     shared.add(up, "--seed", "--servo")
     up.add_argument("--markers", action="store_true", help="also publish what RViz and Foxglove show beside the model")
     up.add_argument("--view", action="store_true", help="also show the arm in the browser: picker view")
+    up.add_argument("--pick", action="store_true", help="also pick as a camera node says: picker pick --listen")
+    up.add_argument("--cameras", default="", metavar="FILE", help="for --pick: hand-eye transforms, as config/cameras.yaml")
     up.add_argument("--one-process", action="store_true", help="all nodes in one process, for many arms on one machine")
     up.add_argument("--log-level", default="info", choices=("debug", "info", "warn", "error"))
     up.set_defaults(run=run)

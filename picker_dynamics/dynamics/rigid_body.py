@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import DescriptionError, InputError, JointNamesError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import GRAVITY, Array, DynamicsModel, batch_of_states, payload_values
+from picker_dynamics.robot.model import GRAVITY, Array, DynamicsModel, batch_of_states, payload_values, read_only
 
 
 class RigidBody(DynamicsModel):
@@ -83,7 +83,7 @@ class RigidBody(DynamicsModel):
         model = self._bare.copy()
         model.appendBodyToJoint(frame.parentJoint, pin.Inertia(mass, com, inertia), frame.placement)
         carrying = copy.copy(self)
-        carrying.payload_mass = mass
+        carrying.payload_mass, carrying.payload_com = mass, read_only(com)
         carrying._use(model)  # noqa: SLF001 (a copy of its own)
         return carrying
 

@@ -19,9 +19,10 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import Array, checked_number
+from picker_dynamics.robot.model import Array, DynamicsModel, checked_number
 from picker_dynamics.robot.scene import PAYLOAD, Scene, payload_radius
 from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.robot.srdf import Allowed
 
 from .checks import BLOCK, SampledMotion, Usage
 from .floor import SHARE_PER_M, STATE_TOLERANCE_M, TOLERANCE_M
@@ -63,7 +64,8 @@ class CollisionCheck:
     servos: ServoMap | None = None
     droops: bool = False
     deceleration: float = 4.0
-    _known: list[tuple[Array, Array]] = field(default_factory=list, repr=False)
+    _known: list[tuple[CollisionModel, Array, Array]] = field(default_factory=list, repr=False)
+    _carried: list[CollisionModel] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
         checked_number("collision.margin", self.margin_m, "m", least=0.0)
@@ -77,20 +79,20 @@ class CollisionCheck:
 
     def worst(self, motion: SampledMotion) -> Usage:
         """Where a pair lacks most of the distance that it has to keep, at least that with which the motion begins."""
-        model, one_state = self.collision, motion.trajectory is None
+        model, one_state = self._carrying(motion.model), motion.trajectory is None
         q, times = (motion.stopping(self.deceleration), np.zeros(3)) if one_state else (motion.q, motion.times)
         keep = self.kept(motion, one_state)
         clear = Usage(1.0, "tip", self.margin_m, self.margin_m, 0.0, "clear of everything")
-        if not len(keep) or self._is_far(q, keep):
+        if not len(keep) or self._is_far(model, q, keep):
             return clear
         if not one_state:
             q, times = _refined(q, times, model.lipschitz)
-        begins = self._distances(q[0])
+        begins = self._distances(model, q[0])
         need = np.minimum(keep + 0.5 * _steps(q, model.lipschitz).max(axis=0, initial=0.0), model.near)
         need = need - STATE_TOLERANCE_M if one_state else np.minimum(need, begins) - TOLERANCE_M
         found: list[_Lack] = []
         for k in range(0, len(q), BLOCK):
-            self._look(q[k : k + BLOCK], k, begins, q[0], need, found)
+            self._look(model, q[k : k + BLOCK], k, begins, q[0], need, found)
         if not found:
             return clear
         worst = found[-1]
@@ -102,7 +104,8 @@ class CollisionCheck:
 
     def kept(self, motion: SampledMotion, one_state: bool) -> Array:
         """(p,) distance that each pair has to keep [m]; a single state, which no motion may come near, the bare margin."""
-        collision, model = self.collision, motion.model
+        model = motion.model
+        collision = self._carrying(model)
         kept = np.full(len(collision.pairs), self.margin_m)
         if self.servos is not None and not one_state:
             q = motion.q[:: max(1, len(motion.q) // UNCERTAIN_AT)]
@@ -117,29 +120,45 @@ class CollisionCheck:
 
     # -- how -------------------------------------------------------------------------------------------------
 
-    def _is_far(self, q: Array, keep: Array) -> bool:
+    def _carrying(self, model: DynamicsModel) -> CollisionModel:
+        """The pairs with what ``model`` carries where it carries it."""
+        last = self._carried[0] if self._carried else self.collision
+        made = last.carrying(model.payload_com) if model.payload_mass else last
+        if made is not last:
+            self._carried[:] = [made]
+        return made
+
+    def _known_of(self, model: CollisionModel) -> tuple[Array, Array] | None:
+        """The pose (n,) that was looked at last, and the distances (p,) there."""
+        known = self._known[0] if self._known else None  # other threads check too
+        return None if known is None or known[0] is not model else known[1:]
+
+    def _is_far(self, model: CollisionModel, q: Array, keep: Array) -> bool:
         """Whether the distances that are known answer for all of the way (s, n)."""
-        model = self.collision
-        if not self._known:
+        known = self._known_of(model)
+        if known is None:
             return False
-        pose, distances = self._known[0]
+        pose, distances = known
         low = (distances - np.abs(q - pose) @ model.lipschitz.T).min(axis=0)
         need = keep + 0.5 * _steps(q, model.lipschitz).max(axis=0, initial=0.0)
         return bool((low >= need).all())
 
-    def _distances(self, q: Array) -> Array:
+    def _distances(self, model: CollisionModel, q: Array) -> Array:
         """(p,) of all pairs at the pose ``q`` (n,), of those far apart a bound below [m]; they are the known ones from now on."""
-        known = self._known[0] if self._known else None  # other threads check too
+        known = self._known_of(model)
         if known is None or not np.array_equal(known[0], q):
-            self._known[:] = [known := (q.copy(), self.collision.distances(q))]
+            known = q.copy(), model.distances(q)
+            self._known[:] = [(model, *known)]
         return known[1]
 
-    def _look(self, q: Array, offset: int, begins: Array, begin: Array, need: Array, found: list[_Lack]) -> None:
+    def _look(
+        self, model: CollisionModel, q: Array, offset: int, begins: Array, begin: Array, need: Array, found: list[_Lack]
+    ) -> None:
         """Look for pairs that come too near along ``q`` (s, n): where one first does, and each that lacks more than those before.
 
         A distance answers for as much of the way as it is larger than needed; once one was found, than that one.
         """
-        model, most = self.collision, max((lack.by_m for lack in found), default=0.0)
+        most = max((lack.by_m for lack in found), default=0.0)
         unsure = begins - np.abs(q - begin) @ model.lipschitz.T < need
         rows = np.flatnonzero(unsure.any(axis=1))
         if not len(rows):
@@ -162,12 +181,20 @@ class CollisionCheck:
 
 
 def collision_check(
-    description: ArmDescription, scene: Scene, floor_z: float, poses: ArrayLike, *, margin_m: float = MARGIN_M, **options: Any
+    description: ArmDescription,
+    scene: Scene,
+    floor_z: float,
+    poses: ArrayLike,
+    *,
+    margin_m: float = MARGIN_M,
+    allowed: Allowed = frozenset(),
+    **options: Any,
 ) -> CollisionCheck:
     """The check of an arm about which ``scene`` stands; from the first one on, coal is in memory.
 
     Args:
         floor_z, poses: as of ``CollisionModel``.
+        allowed: pairs of links, as of ``CollisionModel``.
         options: as of ``CollisionCheck``.
 
     Raises:
@@ -176,7 +203,7 @@ def collision_check(
     """
     from picker_dynamics.robot.collision import CollisionModel
 
-    return CollisionCheck(CollisionModel(description, scene, floor_z, poses), margin_m, **options)
+    return CollisionCheck(CollisionModel(description, scene, floor_z, poses, allowed), margin_m, **options)
 
 
 class _Lack(NamedTuple):

@@ -114,7 +114,8 @@ class Execution:
         timing: when references are sent.
         max_deceleration: [rad/s²] with which a cancelled motion comes to rest, and which a change of speed may add.
         clock: for the time that checks take [s].
-        send: called with each reference at once, before goals are looked at, which may take a while.
+        send: called with each reference at once; goals are looked at before where the arm stands, else after, which may take a
+            while.
         beside: has work done beside the ticks, as ``Executor.submit`` does: long goals are parsed and checked there.
 
     Attributes:
@@ -186,9 +187,29 @@ class Execution:
 
     # -- what is asked ---------------------------------------------------------------------------------------
 
-    def submit(self, request: GoalRequest) -> None:
-        """Take a goal; it is looked at in a tick, unless a newer one comes first, and answered once."""
+    def submit(self, request: GoalRequest, now_s: float | None = None) -> None:
+        """Take a goal; it is looked at in a tick, unless a newer one comes first, and answered once.
+
+        Where the arm stands and ``now_s`` is told, it is looked at here: then no tick has to wait for that.
+        """
+        if now_s is None or not self._stands:
+            self._goals.submit(request)
+            return
+        self._end_lapsed(now_s)
         self._goals.submit(request)
+        self._consider(now_s)
+
+    @property
+    def _stands(self) -> bool:
+        """Whether the reference stands, and was sent."""
+        return self.phase is Phase.HOLDING and self._guard.last is not None
+
+    def _consider(self, now_s: float) -> None:
+        """Look at the next goal.  Of an arm that stands the motion begins with the last reference, so the next one moves."""
+        time_s = now_s + self.timing.lead_s
+        if self._stands:
+            time_s = max(self._generator.sent_s, time_s - 1.0 / self.timing.rate_hz)
+        self._goals.consider(now_s, time_s)
 
     def stream(
         self,
@@ -344,28 +365,34 @@ class Execution:
             look: where the arm is; called where somebody has to know.
             watched: whether the owner wants to know the error too.
         """
-        time_s, error, reference = now_s + self.timing.lead_s, None, None
+        time_s, error, reference, stands = now_s + self.timing.lead_s, None, None, self._stands
         if self.active:
             if self._wanted_speed is not None:
                 self._generator.set_speed(self._wanted_speed, time_s)
                 self._wanted_speed = None
             if self._stream.advance(now_s, time_s):
                 self.tell(EventKind.REMARK, "the stream ended: holding")
-            for lost in self.lease.lapsed(now_s):
-                if lost.kind is Kind.DRIVER:
-                    self.cancel(now_s)
-                    self.tell(EventKind.NOTICE, f"{lost} has said nothing for too long: stopped")
+            self._end_lapsed(now_s)
             self._look_ahead(time_s)
             if self._goals.pending:
                 self._goals.join(now_s, time_s)
+            if stands and self._goals.pending:
+                self._consider(now_s)
             reference = self._send_next(time_s)
             error = self._monitor(now_s, time_s, look, watched)
-        if self._goals.pending:
-            self._goals.consider(now_s, time_s)
+        if not stands and self._goals.pending:
+            self._consider(now_s)
         if error is None:
             return Tick(reference, self.take_events())
         progress_s, speed = max(self._generator.progress_at(now_s), 0.0), self._generator.speed_at(now_s)
         return Tick(reference, self.take_events(), error, progress_s, speed)
+
+    def _end_lapsed(self, now_s: float) -> None:
+        """Who was silent for too long has lost the arm; it comes to rest where that is a driver."""
+        for lost in self.lease.lapsed(now_s):
+            if lost.kind is Kind.DRIVER:
+                self.cancel(now_s)
+                self.tell(EventKind.NOTICE, f"{lost} has said nothing for too long: stopped")
 
     def _send_next(self, time_s: float) -> Reference | None:
         """Send the reference for ``time_s``, if the guard lets it pass; else the next point of a stop from the last one."""

@@ -110,11 +110,9 @@ class PendingGoals:
         return [pending.drop() for pending in gone.values()]
 
     def next(self, now_s: float) -> Pending | None:
-        """What may be looked at now, which leaves; the first that came goes first."""
-        if now_s < self._rested_s:
-            return None
+        """What may be looked at now, which leaves; the first that came goes first.  One that is checked beside needs no rest."""
         for track, pending in self._waiting.items():
-            if now_s >= pending.due_s:
+            if now_s >= pending.due_s and (now_s >= self._rested_s or pending.work is not None):
                 return self._waiting.pop(track)
         return None
 

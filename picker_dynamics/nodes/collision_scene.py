@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from std_msgs.msg import String
+
 from picker_dynamics.control.compensation import MODES, NONE
-from picker_dynamics.errors import ConfigurationError, PickerError
+from picker_dynamics.errors import ConfigurationError, PickerError, shown
 from picker_dynamics.execution.checks import Check
 from picker_dynamics.execution.collision import CollisionCheck, collision_check
-from picker_dynamics.robot.description import Geometry
+from picker_dynamics.robot.description import ArmDescription, Geometry
 from picker_dynamics.robot.scene import Scene, read_scene, require_few, require_frame, scene_shape
+from picker_dynamics.robot.srdf import Allowed, read_srdf, srdf_beside
 
 from .arm_setup import ControlledArm
 from .client import ANSWER_S, ArmClient
+from .duplicate_publishers import OnePublisher
 from .marker_shapes.shapes import quaternion_of, rotation_of
 from .runtime import LATCHED, declare
 
 if TYPE_CHECKING:  # loaded where collisions are looked at
     from visualization_msgs.msg import Marker, MarkerArray
 
-TOPIC, SHOWN_TOPIC = "collision_scene", "collision_scene/shapes"
+TOPIC, SHOWN_TOPIC, MODE_TOPIC = "collision_scene", "collision_scene/shapes", "compensation"
 GREY = 0.55, 0.55, 0.60, 0.6
 WAITING = 10
 """Depth of the topic: of messages that each add something none is left out."""
@@ -61,21 +67,17 @@ class CollisionScene:
             "file like config/scene.yaml: what stands about the arm; enables collision",
             read_only=True,
         )
-        mode = declare(
+        srdf = declare(
             node,
-            "collision.compensation",
-            "full",
-            "that of dynamics: none, gravity or full; with none the tip is uncertain by what the servos give way, too",
+            "collision.srdf",
+            srdf_beside(self.arm),
+            "SRDF with pairs of links that may touch; by default that beside the URDF, of its name",
             read_only=True,
         )
-        if mode not in MODES:
-            raise ConfigurationError(
-                f"collision.compensation is {mode!r}, must be one of {', '.join(MODES)}",
-                subject="collision.compensation",
-                value=mode,
-            )
         self.enabled = asked or bool(path)
-        self._options = {"servos": controlled.limits.servo_map, "droops": mode == NONE}
+        self._allowed: Allowed = read_srdf(srdf, self.arm) if srdf and self.enabled else frozenset()
+        self._servos = controlled.limits.servo_map
+        self._droops = self._servos is not None  # until the mode of the compensation is known
         self._poses = [controlled.rest, controlled.home]
         self._of_file: Scene = read_scene(path, self.arm.root) if path else {}
         self._of_topic: dict[str, Geometry] = {}
@@ -88,6 +90,8 @@ class CollisionScene:
         namespace = node.get_namespace().strip("/")
         self._prefix = f"{namespace}/" if namespace else ""
         node.create_subscription(MarkerArray, TOPIC, self.on_markers, WAITING)
+        if self._servos is not None:
+            self._modes = OnePublisher(node, String, MODE_TOPIC, self.on_mode)
         self._out = node.create_publisher(MarkerArray, SHOWN_TOPIC, LATCHED)
 
     def check(self, floor_z: float, margin_m: float, deceleration: float) -> Check:
@@ -98,7 +102,15 @@ class CollisionScene:
         """
         if self._check is None or self._made_for != (floor_z, margin_m):
             self._check = collision_check(
-                self.arm, self.scene, floor_z, self._poses, margin_m=margin_m, deceleration=deceleration, **self._options
+                self.arm,
+                self.scene,
+                floor_z,
+                self._poses,
+                margin_m=margin_m,
+                allowed=self._allowed,
+                deceleration=deceleration,
+                servos=self._servos,
+                droops=self._droops,
             )
             self._made_for = floor_z, margin_m
             self._out.publish(self._shown())
@@ -122,6 +134,23 @@ class CollisionScene:
             self.complain(f"{TOPIC} refused: {error}", error)
             return
         self._of_topic, self._check = shapes, None
+        self.changed()
+
+    def on_mode(self, message: String) -> None:
+        """The compensation has another mode: with none the arm hangs lower, by what its servos give way."""
+        if message.data not in MODES:
+            error = ConfigurationError(
+                f"compensation is {shown(repr(message.data), 40)}, must be one of {', '.join(MODES)}",
+                subject="compensation",
+                value=shown(message.data, 40),
+            )
+            self.complain(f"{MODE_TOPIC} refused: {error}", error)
+            return
+        before, self._droops = self._droops, message.data == NONE
+        if before == self._droops:
+            return
+        if self._check is not None:
+            self._check = replace(self._check, droops=self._droops)
         self.changed()
 
     # -- how -----------------------------------------------------------------------------------------------
@@ -187,14 +216,14 @@ def _shape(name: str, marker: Marker, root: str, prefix: str) -> Geometry:
     return scene_shape(name, kind, size, [place.x, place.y, place.z], rotation, where)
 
 
-def surroundings(client: ArmClient, root: str) -> dict[str, Any]:
+def surroundings(client: ArmClient, arm: ArmDescription) -> dict[str, Any]:
     """What the motions of a running graph are kept clear of, as fields of a script's equipment.
 
     Raises:
         LinkError: nobody tells.
     """
-    names = ["collision.enabled", "collision.scene", "collision.compensation", "collision.margin", "floor_z"]
-    enabled, path, mode, margin, floor = client.get_parameters("trajectory_controller", names)
+    names = ["collision.enabled", "collision.scene", "collision.srdf", "collision.margin", "floor_z"]
+    enabled, path, srdf, margin, floor = client.get_parameters("trajectory_controller", names)
     held: dict[str, Any] = {"floor_z": floor.double_value, "margin_m": margin.double_value, "scene": None}
     if enabled.bool_value or path.string_value:
         from visualization_msgs.msg import MarkerArray
@@ -202,6 +231,9 @@ def surroundings(client: ArmClient, root: str) -> dict[str, Any]:
         with client.hearing(MarkerArray, SHOWN_TOPIC, LATCHED) as heard:
             client.wait(lambda: heard, ANSWER_S, "no collision_scene/shapes come")
         namespace = client.get_namespace().strip("/")
-        held["scene"] = shapes_after({}, heard[-1].markers, root, f"{namespace}/" if namespace else "")
-        held["droops"] = mode.string_value == NONE
+        held["scene"] = shapes_after({}, heard[-1].markers, arm.root, f"{namespace}/" if namespace else "")
+        modes = client.get_parameters("dynamics", [MODE_TOPIC])  # none of a torque-controlled arm
+        held["droops"] = bool(modes) and modes[0].string_value == NONE
+        if os.path.isfile(srdf.string_value):  # on the graph's machine; elsewhere more pairs are looked at here than there
+            held["allowed"] = read_srdf(srdf.string_value, arm)
     return held

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64
+from std_msgs.msg import Float64, String
 from trajectory_msgs.msg import JointTrajectory
 
 from picker_dynamics.control.compensation import MODES, NONE, Compensator
@@ -24,7 +24,7 @@ from .arm_setup import load_arm
 from .control_node import ControlNode
 from .diagnostics import OK, WARN
 from .duplicate_publishers import OnePublisher
-from .runtime import LATEST, declare, run, seconds
+from .runtime import LATCHED, LATEST, declare, run, seconds
 
 LONGEST_STEP_S = 0.1
 """A gap between references counts as this much time at the most, so that no fade is skipped."""
@@ -66,7 +66,9 @@ class Dynamics(ControlNode):
         )
         self.states, self.last_s, self.waits_s, self.velocity = None, None, None, self.still
         self.sources = OnePublisher(self, Float64, "hardware/supply", self.on_source)
+        self.mode_out, self.told_mode = self.create_publisher(String, "compensation", LATCHED), ""
         self.start()
+        self.tell_mode()
 
     def on_held_pose(self, message: JointState) -> None:
         """At a new epoch, fade in from the set-point that is on the outputs: the servos' springs bear the efforts with it."""
@@ -101,6 +103,7 @@ class Dynamics(ControlNode):
             return
         step = 0.0 if self.last_s is None else min(max(time_s - self.last_s, 0.0), LONGEST_STEP_S)
         setpoint, tau = self.compensator.update(*reference, step)
+        self.tell_mode()
         self.last_s, self.pose, self.velocity = time_s, reference.q, reference.v
         self.publish_command(message, tau, setpoint)
 
@@ -141,6 +144,15 @@ class Dynamics(ControlNode):
             raise InputError(f"payload.follow: {why}", subject="payload.follow", value=True)
         super().change(parameters)
         self.compensator.set_mode(mode)
+        self.tell_mode()
+
+    def tell_mode(self) -> None:
+        """Where it is another: collisions go by it, so that an arm that hung from its springs does so until it has risen."""
+        mode = self.compensator.mode
+        if mode == self.told_mode or (self.told_mode == NONE and not self.compensator.settled):
+            return
+        self.told_mode = mode
+        self.mode_out.publish(String(data=mode))
 
     # -- following the payload: a servo whose angle is measured tells by its spring what it bears ---------------
 

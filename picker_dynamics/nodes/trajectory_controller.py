@@ -303,12 +303,14 @@ class TrajectoryController(Claimant, Node):
                     self.stamps.now_s,
                     identifier=identifier,
                     driver=driver,
-                )
+                ),
+                self.stamps.now_s(),
             )
             return
         start_s = start_in(message.header, self.stamps)
         self.execution.submit(
-            GoalRequest(lambda: goal_from(message, partial, start_s), identifier=identifier, tracker=self.tracker, driver=driver)
+            GoalRequest(lambda: goal_from(message, partial, start_s), identifier=identifier, tracker=self.tracker, driver=driver),
+            self.stamps.now_s(),
         )
 
     def on_driver(self, message: Header) -> None:

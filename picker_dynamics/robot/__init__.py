@@ -30,6 +30,7 @@ __all__ = [
     "servo_map",
     "servo_types",
     "sighting",
+    "srdf",
     "tip_step",
     "tip_target",
     "units",

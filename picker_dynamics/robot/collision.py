@@ -6,11 +6,13 @@ a distance can change is known for each pair: a joint between both moves no poin
     |d(q') - d(q)| <= sum_j L_j |q'_j - q_j|,        L_j [m/rad], 1 for a joint that slides.
 
 What that leaves open is computed, and nothing else.  Two shapes of one rigid body, or of bodies with one joint between them, are
-no pair; neither are shapes that overlap at a pose which the arm's owner calls its own (home, rest).
+no pair; neither are links that an SRDF calls allowed, and shapes that overlap at a pose which the arm's owner calls its own
+(home, rest).
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ from .description import FRAME_KG, ArmDescription
 from .kinematic_tree import link_poses, rigid_groups
 from .model import Array, read_only
 from .scene import PAYLOAD, Scene
+from .srdf import Allowed
 from .urdf_elements import Geometry, Link
 
 try:
@@ -114,6 +117,7 @@ class CollisionModel:
         scene: what stands about it, in the root's frame.
         floor_z: height of the plane that no link may pass [m]; -inf: none.
         poses: (k, n) where the arm is meant to be [rad, m]: shapes of links that overlap there are no pair.
+        allowed: pairs of links that may touch, as of ``read_srdf``.
 
     Attributes:
         pairs: (p,) that may meet.
@@ -125,16 +129,18 @@ class CollisionModel:
         DescriptionError: a mesh that cannot be read.
     """
 
-    def __init__(self, description: ArmDescription, scene: Scene, floor_z: float, poses: ArrayLike):
+    def __init__(
+        self, description: ArmDescription, scene: Scene, floor_z: float, poses: ArrayLike, allowed: Allowed = frozenset()
+    ):
         self.description, root = description, description.root
         notes: list[str] = []
         links = [body for link in description.links.values() for body in _bodies(link, description, notes)]
         still = [_body(name, root, geometry, description) for name, geometry in scene.items()]
         if floor_z > -math.inf:
             still.append(Body(FLOOR, root, coal.Halfspace(np.array([0.0, 0.0, 1.0]), floor_z), np.eye(3), np.zeros(3), math.inf))
-        load = Body(PAYLOAD, description.tool, coal.Sphere(POINT_M), np.eye(3), np.zeros(3), POINT_M)
+        load = _load(description, np.zeros(3))
         self.bodies = [*links, *still, load]
-        found = [(pair, L) for pair in self._candidates(links, still, load) if (L := self._levers(pair)).any()]
+        found = [(pair, L) for pair in self._candidates(links, still, load, allowed) if (L := self._levers(pair)).any()]
         poses = np.atleast_2d(np.asarray(poses, dtype=float))
         placed, kept, touching = self.placed(poses), [], dict[tuple[str, str], None]()
         for pair, L in found:
@@ -152,6 +158,17 @@ class CollisionModel:
         self.of_payload = np.array([pair.a is load for pair in self.pairs], dtype=bool)
         self.notes = tuple(notes)
 
+    def carrying(self, com: ArrayLike) -> CollisionModel:
+        """The same with what the tool holds between the tool and ``com`` (3,) [m], tool frame."""
+        if np.array_equal(self.bodies[-1].position, 0.5 * np.asarray(com, dtype=float)):
+            return self
+        load, made = _load(self.description, np.array(com, dtype=float)), copy.copy(self)
+        made.bodies = [*self.bodies[:-1], load]
+        made.pairs = tuple(Pair(load, pair.b) if held else pair for pair, held in zip(self.pairs, self.of_payload.tolist()))
+        levers = [self._levers(pair) if pair.a is load else L for pair, L in zip(made.pairs, self.lipschitz)]
+        made.lipschitz = read_only(np.array(levers).reshape(self.lipschitz.shape))
+        return made
+
     def placed(self, q: Array) -> Placed:
         """The bodies along poses (s, n) [rad, m]."""
         return Placed(self.bodies, self.description, q)
@@ -166,7 +183,7 @@ class CollisionModel:
 
     # -- what makes a pair -----------------------------------------------------------------------------------
 
-    def _candidates(self, links: list[Body], still: list[Body], load: Body) -> Iterator[Pair]:
+    def _candidates(self, links: list[Body], still: list[Body], load: Body, allowed: Allowed) -> Iterator[Pair]:
         """Links against each other and what stands, the payload against both; farther out first."""
         description = self.description
         groups = {link: leader for leader, members in rigid_groups(description).items() for link in members}
@@ -176,7 +193,7 @@ class CollisionModel:
             others = [one for one in links if groups[one.link] == groups[description.root]]
             for other in (*others, *moving[:i]):
                 pair = frozenset((groups[body.link], groups[other.link]))
-                if len(pair) > 1 and pair not in adjacent:
+                if len(pair) > 1 and pair not in adjacent and (body is load or frozenset((body.link, other.link)) not in allowed):
                     yield Pair(body, other)
             yield from (Pair(body, other) for other in still)
 
@@ -224,6 +241,13 @@ def _bodies(link: Link, description: ArmDescription, notes: list[str]) -> Iterat
         length = float(np.linalg.norm(end))
         shape = coal.Capsule(UNDRAWN_M, length)
         yield Body(link.name, link.name, shape, _z_along(end), 0.5 * end, UNDRAWN_M + 0.5 * length)
+
+
+def _load(description: ArmDescription, com: Array) -> Body:
+    """What the tool holds, without its thickness: a point, or, where its centre is away from the tool, the line to there."""
+    length = float(np.linalg.norm(com))
+    shape = coal.Capsule(POINT_M, length) if length else coal.Sphere(POINT_M)
+    return Body(PAYLOAD, description.tool, shape, _z_along(com), 0.5 * com, POINT_M + 0.5 * length)
 
 
 def _body(name: str, link: str, geometry: Geometry, description: ArmDescription) -> Body:

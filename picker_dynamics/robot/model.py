@@ -186,9 +186,11 @@ class DynamicsModel(ABC):
         viscous: (n,) viscous friction [N·m·s/rad].
         coulomb: (n,) Coulomb friction [N·m].
         payload_mass: mass carried at the tool [kg].
+        payload_com: (3,) its centre [m], tool frame.
     """
 
     payload_mass = 0.0
+    payload_com: Array = read_only(np.zeros(3))
 
     def __init__(
         self,

@@ -367,9 +367,7 @@ class Arm:
 
     def grip(self, at: float, *, wait: bool = True) -> Move:
         """Move the gripper's joint to ``at`` [rad or m], or until what it grips stops it; errors as ``move``."""
-        body, joint = self._standing(), self._known.gripper
-        if joint is None:
-            raise InputError(f"{self.description.name} has no gripper", subject="gripper")
+        body, joint = self._standing(), self._known.require_gripper()
         return self._begun(body.grip(joint, checked_number("at", at)), wait)
 
     def home(self, *, wait: bool = True) -> Move:

@@ -141,7 +141,7 @@ class ConnectedBody:
         return self.client.tip_speed()
 
     def surrounded(self, known: Equipment) -> Equipment:
-        return replace(known, **surroundings(self.client, known.description.root))
+        return replace(known, **surroundings(self.client, known.description))
 
     def _begun(self, message: Any) -> ConnectedGoal:
         self.client.require_free()

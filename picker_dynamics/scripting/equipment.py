@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from picker_dynamics.errors import InputError
 from picker_dynamics.robot import arms as registry
 from picker_dynamics.robot import description, servo_arm
 from picker_dynamics.robot.arms import Arm as TorqueArm
@@ -16,6 +17,7 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, DynamicsModel, read_only
 from picker_dynamics.robot.scene import Scene, read_scene
 from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.robot.srdf import Allowed, read_srdf, srdf_beside
 
 if TYPE_CHECKING:  # what takes a while to load is loaded by who asks for it
     from picker_dynamics.dynamics.rigid_body import RigidBody
@@ -38,6 +40,7 @@ class Equipment:
         servos: the servo map; None: the joints take efforts.
         torque: the entry of config/arms.yaml where they do.
         scene: what stands about it; None: collisions are not looked at, the floor alone.
+        allowed: pairs of its links that may touch.
         droops: nothing makes up for the servos' springs.
         floor_z: height of the floor [m]; None: that on which the arm stands.
         margin_m: that motions keep [m]; None: the default.
@@ -47,6 +50,7 @@ class Equipment:
     servos: ServoMap | None = None
     torque: TorqueArm | None = None
     scene: Scene | None = None
+    allowed: Allowed = frozenset()
     droops: bool = False
     floor_z: float | None = None
     margin_m: float | None = None
@@ -75,6 +79,21 @@ class Equipment:
         gripping = [j for j, servo in enumerate(servos) if servo.grip is not None]
         moves_tool = {joint.name for joint in arm.path_to(arm.tool)}
         return next(iter([*gripping, *(j for j, name in enumerate(arm.joint_names) if name not in moves_tool)]), None)
+
+    def require_gripper(self) -> int:
+        """The ``gripper``.
+
+        Raises:
+            InputError: there is none; says what would make the last joint one.
+        """
+        if self.gripper is not None:
+            return self.gripper
+        arm = self.description
+        raise InputError(
+            f"{arm.name} has no gripper: each of its joints moves the tool ({arm.tool}); if {arm.joint_names[-1]} is one, give "
+            "the URDF a link without mass at the fingertips, fixed to the link before that joint, or its servo a `grip`",
+            subject="gripper",
+        )
 
     @cached_property
     def limits(self) -> TorqueLimits:
@@ -129,7 +148,7 @@ class Equipment:
         floor_z = standing_floor(self.description, self.rest)[0] if self.floor_z is None else self.floor_z
         if self.scene is None:
             return FloorCheck(self.description, floor_z)
-        how: dict[str, Any] = {"servos": self.servos, "droops": self.droops} | (
+        how: dict[str, Any] = {"servos": self.servos, "droops": self.droops, "allowed": self.allowed} | (
             {} if self.margin_m is None else {"margin_m": self.margin_m}
         )
         return collision_check(self.description, self.scene, floor_z, [self.home, self.rest], **how)
@@ -156,7 +175,8 @@ def equipment(
         arm: path of a URDF, or a name.
         servos, overlay: servo map and differences from it.
         arms: a file like config/arms.yaml, of one's own, that has the arm.
-        scene: a file like config/scene.yaml, or empty: collisions are looked at; None: they are not.
+        scene: a file like config/scene.yaml, or empty: collisions are looked at, but for the pairs of an SRDF beside the URDF;
+            None: they are not.
         droops: nothing makes up for the servos' springs.
 
     Raises:
@@ -165,7 +185,10 @@ def equipment(
     known = _known(arm, servos, overlay, arms)
     if scene is None:
         return known
-    return replace(known, scene=read_scene(scene, known.description.root) if scene else {}, droops=droops)
+    arm_itself, standing = known.description, read_scene(scene, known.description.root) if scene else {}
+    srdf = srdf_beside(arm_itself)
+    allowed = read_srdf(srdf, arm_itself) if srdf else frozenset()
+    return replace(known, scene=standing, allowed=allowed, droops=droops)
 
 
 def _known(arm: str | Path, servos: str | Path, overlay: str | Path, arms: str | Path) -> Equipment:

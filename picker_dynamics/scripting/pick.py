@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.errors import InfeasibleError, InputError, LimitError, SingularityError, UnreachableError, refuse_if
+from picker_dynamics.errors import InfeasibleError, LimitError, SingularityError, UnreachableError, refuse_if
 from picker_dynamics.execution.waypoints import Waypoint, motion_through
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.model import Array, as_vector, checked_number
@@ -123,9 +123,7 @@ def place(known: Equipment, how: Handling, held: Array, payload: float, tip_spee
 
 def _jaws(known: Equipment, how: Handling) -> tuple[float, float]:
     """Where the gripper's joint is open, and closed."""
-    j, arm = known.gripper, known.description
-    if j is None:
-        raise InputError(f"{arm.name} has no gripper: nothing can be picked or placed", subject="gripper")
+    j, arm = known.require_gripper(), known.description
     name, lower, upper = arm.joint_names[j], float(arm.lower[j]), float(arm.upper[j])
     grip = None if known.servos is None else known.servos.servos[j].grip
     opened = upper if how.opened is None else checked_number("opened", how.opened)

@@ -24,6 +24,7 @@ from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import private_folder, resource
 from picker_dynamics.robot import servo_arm
 
+SCENE, CAMERAS = (str(resource(f"config/{name}.yaml")) for name in ("scene", "cameras"))
 SERIAL = {"hardware": "serial", "port": "/dev/ttyACM0"}
 
 
@@ -61,9 +62,9 @@ def test_the_simulated_board_has_a_folder_of_its_own_that_nobody_else_enters_and
 
 def test_what_is_refused_leaves_no_folder_behind(temporary, tmp_path):
     (tmp_path / "broken.yaml").write_text("servos: no")
-    for what in ("servos", "scene"):
-        with pytest.raises(ConfigurationError):
-            graph(Options(**{what: str(tmp_path / "broken.yaml")}))
+    for what in ("servos", "scene", "srdf", "cameras"):
+        with pytest.raises(ConfigurationError, match="broken.yaml"):
+            graph(Options(**{what: str(tmp_path / "broken.yaml")}, pick=True, collision=True))
     assert not list(temporary.iterdir())
 
 
@@ -99,22 +100,34 @@ def test_on_a_real_port_nothing_is_simulated_and_nobody_claims_the_rest_pose():
     assert all("servo_overlay" not in spec.parameters for spec in made.nodes)
 
 
-def test_choices_reach_the_node_they_concern_and_defaults_stay_with_the_file():
+def test_choices_reach_the_node_they_concern_and_defaults_stay_with_the_file(tmp_path):
     made = graph(Options(compensation="none", payload_mass=0.025, rate_hz=200.0, namespace="left", on_shutdown="park"))
     assert parameters(made, "dynamics")["compensation"] == "none"
     assert parameters(made, "dynamics")["payload.mass"] == 0.025
     assert parameters(made, "trajectory_controller")["rate_hz"] == 200.0
     assert parameters(made, "hardware")["on_shutdown"] == "park"
     assert not {"compensation", "payload.mass"} & set(parameters(graph(Options()), "dynamics"))
-    scene = str(resource("config/scene.yaml"))
-    for options in ({"scene": scene, "compensation": "none"}, {"arm": "rrp", "scene": scene}, {"collision": True}):
+    srdf = tmp_path / "arm.srdf"
+    srdf.write_text("<robot/>")
+    for options in ({"scene": SCENE, "srdf": str(srdf)}, {"arm": "rrp", "scene": SCENE}, {"collision": True}):
         told = {k: v for k, v in parameters(graph(Options(**options)), "trajectory_controller").items() if "collision" in k}
-        names = {"scene": "collision.scene", "compensation": "collision.compensation", "collision": "collision.enabled"}
+        names = {"scene": "collision.scene", "srdf": "collision.srdf", "collision": "collision.enabled"}
         assert told == {names[key]: value for key, value in options.items() if key in names}
     arguments = made.nodes[1].ros_arguments()
     assert "__ns:=/left" in arguments
     passed = [arguments[i + 1] for i, word in enumerate(arguments) if word == "-p"]
     assert json.loads(dict(word.split(":=") for word in passed)["payload.mass"]) == 0.025
+
+
+def test_commands_run_beside_the_nodes_and_the_arm_goes_on_without_them():
+    made = graph(Options(view=True, pick=True, cameras=CAMERAS, namespace="left", one_process=True))
+    nodes, *commands = made.processes
+    assert nodes.required and not any(one.required or one.drives for one in commands)
+    assert [one.arguments() for one in commands] == [
+        ["view", "--wait", "60", "--namespace", "left"],
+        ["pick", "--listen", "--cameras", CAMERAS, "--wait", "60", "--namespace", "left"],
+    ]
+    assert graph(Options(pick=True)).processes[-1].arguments() == ["pick", "--listen", "--wait", "60"]
 
 
 @pytest.mark.parametrize(("namespace", "logger"), [("", "dynamics"), ("left", "left.dynamics"), ("/a/left", "a.left.dynamics")])
@@ -145,6 +158,8 @@ def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(monkeypa
         ({"urdf": "/nowhere/arm.urdf"}, "urdf"),
         ({"params_file": "/nowhere/p.yaml"}, "params_file"),
         ({"scene": "/nowhere/scene.yaml"}, "scene: no such file"),
+        ({"srdf": CAMERAS}, "srdf .* is given, but neither a scene nor collision"),
+        ({"cameras": CAMERAS}, "cameras .* is given, but nothing is to be picked: add pick"),
         ({"compensation": "gravty"}, "compensation is 'gravty', must be one of none, gravity, full; did you mean gravity?"),
         ({"payload_mass": -0.1}, "payload_mass is -0.1, must be 0 to 5 kg"),
         ({"payload_mass": float("nan")}, "payload_mass is nan, must be 0 to 5 kg"),

@@ -95,7 +95,7 @@ def arguments_of(file: str) -> dict[str, tuple[str, str]]:
 @pytest.mark.parametrize(
     ("file", "switches"),
     [
-        (PICKER, {"rviz": "false", "one_process": "false", "collision": "false", "view_web": "false"}),
+        (PICKER, {"rviz": "false", "one_process": "false", "collision": "false", "view_web": "false", "pick": "false"}),
         (VIEW, {"rviz": "true", "sliders": "true"}),
     ],
 )

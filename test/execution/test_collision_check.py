@@ -11,6 +11,7 @@ from execution_rig import HOME, NAMES, ZERO, Rig, goal, limits
 from pytest import approx, mark, raises
 
 from benchmarks.mujoco_shapes import MujocoShapes
+from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError, LimitError
 from picker_dynamics.execution.checks import SampledMotion
 from picker_dynamics.execution.collision import MAX_STEP_M, CollisionCheck
@@ -18,7 +19,7 @@ from picker_dynamics.execution.floor import STATE_TOLERANCE_M, TOLERANCE_M
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.tip_uncertainty import tip_uncertainty
 from picker_dynamics.robot.collision import CollisionModel
-from picker_dynamics.robot.kinematic_tree import sample_poses
+from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
 from picker_dynamics.robot.kinematics import PickerKinematics
 from picker_dynamics.robot.scene import payload_radius, scene_shape
 from picker_dynamics.trajectory.trajectory import from_points
@@ -158,6 +159,23 @@ def test_what_the_tool_holds_hits_things_too():
     usage = check().worst(motion(begin, over, 0.05))
     assert usage.broken and usage.subject == "payload" and "of crate" in usage.text
     assert usage.value == approx(0.11 - 0.06 - payload_radius(0.05), abs=1e-3)
+
+
+def test_what_the_tool_holds_reaches_to_its_centre():
+    """As far as the tool is from there; and where it hangs somewhere else, the distances that are known do not count."""
+    begin, over, asked = at(0.2, 0.2, -1.5), at(0.2, 0.14, -1.5), check()
+    pose = link_poses(picker(), over)[picker().tool]
+
+    def distance(com) -> float:
+        return float(pose.apply(com)[2]) - 0.06 - payload_radius(0.02)
+
+    for com in ((0.05, 0.0, 0.0), (0.0, 0.0, 0.0), (0.05, 0.0, 0.0), (-0.05, 0.0, 0.0)):
+        carrying = RigidBody(picker(), servos().armature).with_payload(0.02, com)
+        made = from_points([2.0], [over], start=(begin, ZERO, ZERO), joint_names=NAMES)
+        usage = asked.worst(SampledMotion.along(made, carrying, PERIOD_S))
+        assert usage.broken == (com[0] > 0.0), com
+        if usage.broken:
+            assert usage.subject == "payload" and usage.value == approx(distance(com), abs=1e-3)
 
 
 @mark.parametrize("margin", [-0.001, 0.3, math.nan])

@@ -10,6 +10,7 @@ from picker_dynamics.execution.checks import TipSpeed
 from picker_dynamics.execution.events import EventKind, Severity
 from picker_dynamics.execution.goal_tracking import STATELESS_S, Outcome
 from picker_dynamics.execution.motion import Phase
+from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.execution.tolerances import Tolerances
 
 
@@ -22,6 +23,43 @@ def test_a_goal_is_executed_and_then_held():
     assert_allclose(rig.newest.q, target, atol=1e-9)
     assert rig.phase is Phase.HOLDING and not rig.newest.v.any()
     rig.require_smooth(60.0)
+
+
+@mark.parametrize("told", [False, True], ids=["in a tick", "as it comes"])
+def test_an_arm_that_stands_moves_with_the_next_reference(told):
+    """As if the goal had come with the last one: the sooner a person sees what a key did, the better."""
+    rig = Rig(lead_s=0.06)
+    rig.run(0.1)
+    before = rig.newest
+    if told:
+        rig.execution.submit(GoalRequest(lambda: goal(moved(base=0.3)), identifier="g"), rig.now_s + 0.004)
+        assert rig.execution.phase is Phase.EXECUTING
+    else:
+        rig.send(goal(moved(base=0.3)), "g")
+    rig.tick()
+    motion = next(event.motion for event in rig.events if event.kind is EventKind.ACCEPTED)
+    assert motion.start_s == before.time_s and rig.newest.v[0] > 0.0
+    rig.run(3.0)
+    assert rig.ended[-1:] == [("g", False)]
+    rig.require_smooth(60.0)
+
+
+def test_after_a_pause_of_the_ticks_a_motion_does_not_begin_in_the_past():
+    rig = Rig()
+    rig.run(0.1)
+    rig.send(goal(moved(base=0.3)), "g")
+    rig.at(rig.time_s + 0.5)
+    assert rig.events[-1].motion.start_s == approx(rig.time_s - rig.period_s)
+
+
+def test_a_driver_that_was_silent_has_lost_the_arm_before_a_goal_is_looked_at():
+    rig = Rig()
+    rig.run(0.1)
+    rig.execution.lead("driver", rig.now_s, 0.1)
+    rig.time_s += 0.3
+    rig.execution.submit(GoalRequest(lambda: goal(moved(base=0.3)), identifier="g"), rig.now_s)
+    rig.run(3.0)
+    assert rig.ended == [("g", False)]
 
 
 def test_joints_may_come_in_any_order():

@@ -1,5 +1,7 @@
 """Goals that wait: the newest counts, none is lost silently, and looking leaves time for the reference."""
 
+from concurrent.futures import Future
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +28,18 @@ def test_what_cannot_be_looked_at_yet_waits_for_its_time_without_holding_others_
     pending.put(now)
     assert pending.next(1.0).request is now and pending.next(4.9) is None
     assert pending.next(5.0).request is later
+
+
+def test_one_that_is_checked_beside_needs_no_rest():
+    pending, slow, other = PendingGoals(), request(), request(track="gripper")
+    for one in (other, slow):
+        pending.put(one)
+    first, second = pending.next(0.0), pending.next(0.0)
+    second.work = Future()
+    pending.put_back(first, 0.0)
+    pending.put_back(second, 0.0)
+    pending.looked(0.0, 1.0)
+    assert pending.next(1.5).request is slow and pending.next(1.5) is None and pending.next(2.0).request is other
 
 
 def test_a_newer_one_keeps_its_place():

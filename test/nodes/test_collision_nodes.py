@@ -87,6 +87,22 @@ def test_a_box_put_into_the_way_stops_the_motion(client, board, scene):
     assert stands(client, board)[0] > SWING[0] + 0.3
 
 
+def test_what_is_kept_follows_the_mode_of_the_compensation(client, board, scene):
+    """Without any the arm hangs lower than it is told to, by what its servos give way."""
+    at_home(client, board)
+
+    def kept_mm() -> int:
+        return int(re.search(r"and (\d+) mm that the tip is uncertain by", refusal(client, goal(moved(shoulder=-0.9))))[1])
+
+    before = kept_mm()
+    client.set_parameters("dynamics", compensation="none")
+    try:
+        until(client, lambda: kept_mm() > before + 5, "a wider margin")
+    finally:
+        client.set_parameters("dynamics", compensation="full")
+    until(client, lambda: kept_mm() == before, "the margin of before")
+
+
 ROUND, MESH, TURNED = (box((0.05, 0.04, 0.2), IN_THE_WAY) for _ in range(3))
 ROUND.type, MESH.type, TURNED.pose.orientation.w = Marker.CYLINDER, Marker.MESH_RESOURCE, 0.0
 

@@ -100,6 +100,23 @@ def test_the_compensation_is_switched_off_or_on_at_rest_only(node):
     assert "from none to full at rest only" in changed("full") and node.compensator.mode == "none"
 
 
+def test_an_arm_that_hung_from_its_springs_is_said_to_do_so_until_it_has_risen(node):
+    heard, settled = [], node.compensator.settled
+    node.mode_out.publish = lambda message: heard.append(message.data)
+    for mode in ("gravity", "full", "none"):
+        assert node.set_parameters([Parameter("compensation", value=mode)])[0].successful
+    assert heard == ["gravity", "full", "none"] and not settled
+    hardware_says(node, "modelled")
+    assert node.set_parameters([Parameter("compensation", value="full")])[0].successful
+    point = JointTrajectoryPoint(positions=node.servos.home.tolist(), velocities=[0.0] * 5, accelerations=[0.0] * 5)
+    message, begin_s = JointTrajectory(joint_names=list(node.arm.joint_names), points=[point]), node.stamps.now_s()
+    for k in range(200):
+        assert heard[3:] == ([] if not node.compensator.settled else ["full"])
+        to_stamp(message.header.stamp, node.stamps.to_stamp(begin_s + 0.01 * k))
+        node.on_reference(message)
+    assert heard[3:] == ["full"]
+
+
 def hardware_says(node, provenance: str) -> None:
     names, q = list(node.arm.joint_names), node.servos.home.tolist()
     node.on_hardware(status(DiagnosticStatus.OK, "hardware", "active", state="active", epoch=1, provenance=provenance))

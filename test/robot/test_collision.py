@@ -68,7 +68,7 @@ def test_every_pair_of_bodies_that_mujoco_lets_touch_is_a_pair(model):
 @mark.parametrize("name", ["picker", "rrp", "cylindrical", "three_link"])
 def test_no_distance_changes_by_more_than_its_levers_allow(name):
     arm = picker() if name == "picker" else arms.load(name).description
-    model = CollisionModel(arm, SCENE, -0.5, sample_poses(arm, 1))
+    model = CollisionModel(arm, SCENE, -0.5, sample_poses(arm, 1)).carrying((0.05, 0.02, -0.03))
     begins, rng = sample_poses(arm, 60, seed=5), np.random.default_rng(7)
     ends = begins + rng.uniform(-0.3, 0.3, begins.shape) * rng.integers(0, 2, begins.shape)
     largest = 0.0

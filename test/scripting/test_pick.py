@@ -108,6 +108,22 @@ def test_an_arm_without_a_gripper_picks_nothing():
         arm.grip(0.1)
 
 
+def test_a_last_joint_is_a_gripper_where_the_tool_is_beside_it(tmp_path):
+    """An SO-100's URDF ends with the jaw: what would make that a gripper is said, and does."""
+    path = any_arms.urdf("so100")
+    with raises(
+        InputError, match="each of its joints moves the tool .jaw.; if gripper is one, give the URDF a link without mass"
+    ):
+        Arm.offline(path).pick((0.0, -0.2, 0.15))
+    frame = '<link name="tips"/><joint name="tips" type="fixed"><parent link="gripper"/><child link="tips"/>{}</joint></robot>'
+    text = path.read_text(encoding="utf-8").replace("</robot>", frame.format('<origin xyz="0 -0.1 0"/>'))
+    (tmp_path / "so100.urdf").write_text(text, encoding="utf-8")
+    arm = Arm.offline(tmp_path / "so100.urdf")
+    assert arm.description.tool == "tips"
+    found = arm.pick(ChainKinematics(arm.description).forward(arm.q), mass=0.01)
+    assert {leg.name for leg in found.legs} >= {"approach", "in", "out"}
+
+
 @mark.parametrize("name", ["four_joint", "so101", "panda"])
 def test_an_arm_of_any_shape_that_has_a_gripper_picks_what_its_tip_reaches(name):
     arm = Arm.offline(any_arms.urdf(name))

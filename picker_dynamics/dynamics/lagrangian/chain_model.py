@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.robot.model import Array, as_states, batch_of_states, payload_values, times
+from picker_dynamics.robot.model import Array, as_states, batch_of_states, payload_values, read_only, times
 
 from . import chain_equations, chain_torque
 from .bodies import Body
@@ -66,6 +66,7 @@ class ChainModel(AnalyticModel):
         masses[i], coms[i], inertias[i] = loaded.mass, loaded.com, loaded.inertia
         carrying = copy.copy(self)
         carrying._use(replace(k, masses=masses, coms=coms, inertias=inertias), mass)  # noqa: SLF001 (a copy of its own)
+        carrying.payload_com = read_only(com)
         return carrying
 
     # --- matrices -------------------------------------------------------------------------------

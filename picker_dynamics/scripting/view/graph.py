@@ -60,8 +60,8 @@ class GraphView(View):
     """
 
     def __init__(self, client: ViewClient, known: Equipment, urdf: str = ""):
-        root = known.description.root
-        super().__init__(known, replace(known, **surroundings(client, root)), Path(urdf).resolve().parent if urdf else "")
+        around = surroundings(client, known.description)
+        super().__init__(known, replace(known, **around), Path(urdf).resolve().parent if urdf else "")
         self.client, self.truth, self._keeper = client, Truth(client), JogKeeper(known.description)
         self._limits: dict[str, float] = {}
         self._asked: tuple[Any, float] | None = None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.robot.model import GRAVITY, payload_values
+from picker_dynamics.robot.model import GRAVITY, payload_values, read_only
 
 from ..closed_form import ClosedForm, Equations
 from . import picker
@@ -182,4 +182,6 @@ class PickerModel(ClosedForm):
             payload_inertias=tuple(moments.tolist()),
             payload_distance=self.parameters.lengths[2] + float(com[0]),
         )
-        return PickerModel(loaded, self.joint_names, armature=self.armature, viscous=self.viscous, coulomb=self.coulomb)
+        carrying = PickerModel(loaded, self.joint_names, armature=self.armature, viscous=self.viscous, coulomb=self.coulomb)
+        carrying.payload_com = read_only(com)
+        return carrying

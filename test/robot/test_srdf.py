@@ -1,0 +1,65 @@
+"""SRDF: pairs of links that may touch are not looked at; all else is left alone, and a file of another arm is refused."""
+
+from __future__ import annotations
+
+import any_arms
+from arm_fixtures import picker, servos
+from pytest import mark, raises
+
+from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description
+from picker_dynamics.robot.collision import CollisionModel
+from picker_dynamics.robot.serial_arm import serial_arm
+from picker_dynamics.robot.srdf import read_srdf, srdf_beside
+from picker_dynamics.scripting.equipment import equipment
+
+SRDF = """<robot name="picker">
+  <group name="arm"><chain base_link="base_link" tip_link="hand"/></group>
+  <disable_collisions link1="{}" link2="turret" reason="Never"/>
+</robot>"""
+
+
+def pairs(model: CollisionModel) -> set[frozenset[str]]:
+    return {frozenset(pair.names) for pair in model.pairs}
+
+
+def test_allowed_pairs_are_not_looked_at_and_all_others_are(tmp_path):
+    (tmp_path / "arm.srdf").write_text(SRDF.format("hand"))
+    allowed, poses = read_srdf(tmp_path / "arm.srdf", picker()), [servos().home, servos().rest]
+    assert allowed == {frozenset(("hand", "turret"))}
+    before, after = (pairs(CollisionModel(picker(), {}, 0.0, poses, *more)) for more in ((), (allowed,)))
+    assert before - after == allowed and after < before
+
+
+def test_the_one_beside_the_urdf_counts_without_being_named(tmp_path):
+    urdf = tmp_path / "arm.urdf"
+    urdf.write_text(resource("urdf/picker.urdf").read_text(encoding="utf-8"))
+    assert srdf_beside(description.load(urdf)) == "" and not equipment(urdf, scene="").allowed
+    urdf.with_suffix(".srdf").write_text(SRDF.format("scissor"))
+    assert equipment(urdf, scene="").allowed == {frozenset(("scissor", "turret"))} and not equipment(urdf).allowed
+    assert srdf_beside(description.parse(urdf.read_text())) == ""
+
+
+def test_one_of_another_maker_is_read():
+    path = any_arms.urdf("panda")
+    arm = serial_arm(description.load(path))
+    assert frozenset(("panda_hand", "panda_link4")) in read_srdf(path.parents[1] / "srdf/panda.srdf", arm)
+
+
+@mark.parametrize(
+    "text, said",
+    [
+        (SRDF.format("claw"), "disable_collisions of 'claw', no link of picker"),
+        (SRDF.format("hand").replace("robot", "rebot"), "root element is <rebot>"),
+        ("collision: off", "not XML"),
+        ("<robot>" * 60, "more than 50 elements within each other"),
+        (" " * 2_000_001, "too large"),
+        ("<!DOCTYPE robot []><robot/>", "DOCTYPE"),
+    ],
+    ids=["link", "root", "text", "deep", "large", "type"],
+)
+def test_what_is_no_srdf_of_the_arm_is_refused(tmp_path, text, said):
+    (tmp_path / "arm.srdf").write_text(text)
+    with raises(ConfigurationError, match=f"SRDF.*arm.srdf.*{said}"):
+        read_srdf(tmp_path / "arm.srdf", picker())
