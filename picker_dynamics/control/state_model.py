@@ -54,12 +54,7 @@ class ArmStateModel:
     """
 
     def __init__(
-        self,
-        model: DynamicsModel,
-        servo_model: ServoModel,
-        q0: ArrayLike,
-        max_step_s: float = 0.0025,
-        units: Sequence[str] = (),
+        self, model: DynamicsModel, servo_model: ServoModel, q0: ArrayLike, max_step_s: float = 0.0025, units: Sequence[str] = ()
     ):
         if servo_model.n != model.n:
             raise InputError(f"{servo_model.n} servos for {model.n} joints", value=servo_model.n, limit=model.n)
