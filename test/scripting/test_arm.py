@@ -16,6 +16,7 @@ from picker_dynamics.errors import (
     ConfigurationError,
     GoalAbortedError,
     GoalRefusedError,
+    InfeasibleError,
     InputError,
     JointNamesError,
     PickerError,
@@ -218,6 +219,12 @@ def test_a_payload_is_carried_held_and_counted_in_what_is_refused(arm):
         np.testing.assert_allclose(arm.gravity_torque(HOME), rigid_body(0.02).gravity(HOME), atol=1e-9)
         with pytest.raises(InputError, match="payload"):
             arm.payload = -1.0
+        with pytest.raises(InputError, match=r"payload is 25 kg, at most 5: are these grams\?"):
+            arm.payload = 25.0
+        with pytest.raises(InfeasibleError, match="shoulder needs .* to hold its pose"):
+            arm.payload = 0.5
+        arm.wait(0.2)
+        assert arm.payload == 0.02 and np.linalg.norm(arm.tip - TIP) < THERE_M
     finally:
         arm.home()
         arm.payload = 0.0
