@@ -1,4 +1,5 @@
-"""Time of ``picker up --sim`` from its start to an arm that is enabled, and of commands beside it, beyond their motion."""
+"""Time to import the package, of ``picker up --sim`` from its start to an arm that is enabled, and of commands beside it, beyond
+their motion."""
 
 from __future__ import annotations
 
@@ -24,6 +25,10 @@ MOTION = re.compile(r"there after ([\d.]+) s")
 
 PICKER = (sys.executable, "-m", "picker_dynamics")
 
+IMPORTS = 10
+IMPORT = "import time; begin_s = time.perf_counter(); from picker_dynamics import Arm, load; print(time.perf_counter() - begin_s)"
+"""What a script begins with, in a fresh process."""
+
 
 def run(runs: int = 5) -> dict:
     """Bring the arm up ``runs`` times, one after another; ready for JSON.
@@ -38,6 +43,7 @@ def run(runs: int = 5) -> dict:
         "runs": runs,
         "enabled_s": {"median": round(statistics.median(taken), 2), "max": round(max(taken), 2)},
         "each_s": [round(one, 2) for one in taken],
+        "import_s": _figures([_imported() for _ in range(IMPORTS)]),
         "beyond_motion_s": {words: _figures([one for one, _ in each]) for words, each in asked.items()},
         "cpu_s": {words: _figures([cpu for _, cpu in each]) for words, each in asked.items()},
     }
@@ -45,6 +51,11 @@ def run(runs: int = 5) -> dict:
 
 def _figures(each: list[float]) -> dict[str, float]:
     return {"median": round(statistics.median(each), 2), "p95": round(sorted(each)[int(0.95 * len(each))], 2)}
+
+
+def _imported() -> float:
+    """Seconds that a fresh interpreter takes to import what scripts use."""
+    return float(subprocess.run([sys.executable, "-c", IMPORT], check=True, timeout=READY_S, capture_output=True).stdout)
 
 
 def _given(words: str, environment: dict[str, str]) -> tuple[float, float]:

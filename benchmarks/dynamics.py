@@ -5,7 +5,8 @@ What is compared, the closed form on urdf/picker.urdf:
 * a batch of states: compiled, and in NumPy, against a Python loop that calls ``pin.rnea`` for each state;
 * one state: the compiled call and ``RigidBody``'s against a bare call of ``pin.rnea``;
 
-and the same for the N-joint chain, on serial arms of 6 and 7 joints.
+and the same for the N-joint chain, on serial arms of 6 and 7 joints.  Besides: what a script's ``Arm``
+adds to a question to its model.
 
 Every round measures all of them one after the other, so that a busy machine slows all alike; figures are
 medians over the rounds, ratios medians of the ratios within a round.
@@ -21,7 +22,7 @@ from statistics import median
 import numpy as np
 import pinocchio as pin
 
-from picker_dynamics import resources
+from picker_dynamics import Arm, resources
 from picker_dynamics.dynamics import cross_check, lagrangian
 from picker_dynamics.dynamics.lagrangian import AnalyticModel
 from picker_dynamics.dynamics.rigid_body import RigidBody
@@ -69,9 +70,20 @@ def run(rounds: int = 9) -> dict:
     """Measure; returns microseconds per call or nanoseconds per state, and the ratios, ready for JSON."""
     picker = description.load(resources.resource("urdf/picker.urdf"))
     chains = {joints: description.parse(serial_arm(joints)) for joints in CHAIN_JOINTS}
-    return _measured(picker, lagrangian.from_description(picker), rounds) | {
-        f"chain_{joints}_joints": _measured(arm, lagrangian.chain_of(arm), rounds) for joints, arm in chains.items()
-    }
+    return (
+        _measured(picker, lagrangian.from_description(picker), rounds)
+        | {f"chain_{joints}_joints": _measured(arm, lagrangian.chain_of(arm), rounds) for joints, arm in chains.items()}
+        | {"arm_beyond_model_us": _beyond_model_us(rounds)}
+    )
+
+
+def _beyond_model_us(rounds: int) -> float:
+    """Microseconds that a call of ``Arm.gravity_torque`` takes longer than one of its model."""
+    with Arm.offline() as arm:
+        q = arm.q
+        asks = [_repeat(arm.gravity_torque, q), _repeat(arm.model.gravity, q)]
+        took = [[_seconds(ask) for ask in asks] for _ in range(rounds)]
+    return round(median(asked - model for asked, model in took) / CALLS * 1e6, 2)
 
 
 def _measured(arm: ArmDescription, analytic_model: AnalyticModel, rounds: int) -> dict:

@@ -31,21 +31,22 @@ OTHERS = (
 FOUND_M = 1e-4
 
 
-def arms() -> dict[str, ArmDescription]:
-    """All arms, by the names of their files."""
+def urdfs() -> dict[str, Path]:
+    """The URDFs of all arms, by the names of their files."""
     paths = [*sorted((ROOT / "urdf").glob("*.urdf")), *sorted((ROOT / "test/data").glob("*.urdf"))]
     try:
         robots = distribution("example-robot-data").locate_file("cmeel.prefix/share/example-robot-data/robots")
         paths += [Path(str(robots)) / f"{name}.urdf" for name in OTHERS]
     except PackageNotFoundError:
         pass
-    return {path.stem: description.load(path) for path in paths}
+    return {path.stem: path for path in paths}
 
 
 def run(targets: int = 1000) -> dict:
     """Share found within 0.1 mm, and time for each target [ms], of each arm and the worst of all."""
     measured = {
-        name: {what: _measured(arm, what, targets) for what in ("position", "pitch", "direction")} for name, arm in arms().items()
+        name: {what: _measured(description.load(path), what, targets) for what in ("position", "pitch", "direction")}
+        for name, path in urdfs().items()
     }
     rows = [row for arm in measured.values() for row in arm.values()]
     return {

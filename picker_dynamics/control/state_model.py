@@ -17,6 +17,7 @@ It is a *modelled* state, and whoever publishes it says so.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +27,7 @@ from picker_dynamics.robot.dry_friction import dry_friction
 from picker_dynamics.robot.model import COULOMB_SPEED, Array, DynamicsModel, as_vector, checked_number
 from picker_dynamics.robot.resting import settled
 from picker_dynamics.robot.servo import ServoModel
+from picker_dynamics.robot.units import told
 
 GAMMA = 1.0 - 1.0 / math.sqrt(2.0)
 
@@ -45,16 +47,19 @@ class ArmStateModel:
         servo_model: of the same joints.
         q0: (n,) position at the begin [rad], at rest.
         max_step_s: longest integration step [s]; a longer ``dt`` is divided.
+        units: (n,) of the positions, ``rad`` or ``m``, for what is said of them; default all turn.
 
     Raises:
         InputError: sizes that differ, values that are not finite.
     """
 
-    def __init__(self, model: DynamicsModel, servo_model: ServoModel, q0: ArrayLike, max_step_s: float = 0.0025):
+    def __init__(
+        self, model: DynamicsModel, servo_model: ServoModel, q0: ArrayLike, max_step_s: float = 0.0025, units: Sequence[str] = ()
+    ):
         if servo_model.n != model.n:
             raise InputError(f"{servo_model.n} servos for {model.n} joints", value=servo_model.n, limit=model.n)
         self.model, self.servo, self.max_step_s = model, servo_model, checked_number("max_step_s", max_step_s, above=0.0)
-        self.source = 1.0
+        self.source, self.units = 1.0, tuple(units) or ("rad",) * model.n
         self._supply: Array = np.ones(())
         self.reset(q0)
 
@@ -116,10 +121,10 @@ class ArmStateModel:
             self._supply = self.servo.supply_at(setpoint, q, self.source)
             return self.q
         j = int(np.abs(residual).argmax())
-        joint, stall = self.model.joint_names[j], float(self.servo.stall_torque[j])
+        joint, stall, unit = self.model.joint_names[j], float(self.servo.stall_torque[j]), self.units[j]
         raise InfeasibleError(
-            f"{joint} finds no rest at set-point {setpoint[j]:.3f} rad: "
-            f"{abs(residual[j]):.2f} N·m are not borne, stall is {stall:.2f}",
+            f"{joint} finds no rest at set-point {told(setpoint[j], unit)}: "
+            f"{abs(residual[j]):.2f} {'N' if unit == 'm' else 'N·m'} are not borne, stall is {stall:.2f}",
             subject=joint,
             value=float(abs(residual[j])),
             limit=stall,

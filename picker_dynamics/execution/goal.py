@@ -75,6 +75,7 @@ class ParsedGoal:
         joint_names: (m,) of the joints that it moves.
         joints: (m,) their indices among the arm's.
         times_s: (k,); the others (k, m), or None.
+        units: (m,) of the positions, ``rad`` or ``m``; empty: all turn.
     """
 
     joint_names: tuple[str, ...]
@@ -85,6 +86,7 @@ class ParsedGoal:
     accelerations: Array | None
     start_s: float | None
     track: str
+    units: tuple[str, ...]
 
     @property
     def light(self) -> bool:
@@ -133,12 +135,12 @@ class ParsedGoal:
             (q, None if v is None else v[i] / factor, None if a is None else a[i] / factor**2)
             for i, q in enumerate(self.positions)
         ]
-        path = through(self.times_s * factor, points, joint_names=self.joint_names, start=start)
+        path = through(self.times_s * factor, points, joint_names=self.joint_names, start=start, units=self.units)
         return blend(start, path if v is not None else rounded(path, ROUND_S * factor))
 
 
-def parse(goal: Goal, joint_names: Sequence[str]) -> ParsedGoal:
-    """The goal in the order of ``joint_names``.
+def parse(goal: Goal, joint_names: Sequence[str], position_units: Sequence[str] = ()) -> ParsedGoal:
+    """The goal in the order of ``joint_names``, of joints with these ``position_units``, ``rad`` or ``m``; default all turn.
 
     Raises:
         JointNamesError: a joint that is missing (unless the goal is partial), unknown or listed twice.
@@ -156,13 +158,14 @@ def parse(goal: Goal, joint_names: Sequence[str]) -> ParsedGoal:
     if longest > MAX_GOAL_S:
         raise TrajectoryError(f"the goal lasts {longest:.0f} s, at most {MAX_GOAL_S:.0f} s", value=longest, limit=MAX_GOAL_S)
     names = tuple(joint_names[joint] for joint in joints)
+    units = tuple(position_units[joint] for joint in joints) if position_units else ()
     count = len(goal.times_s)
     q = _field("positions", goal.positions, count, order, names)
     v = None if goal.velocities is None else _field("velocities", goal.velocities, count, order, names)
     a = None if goal.accelerations is None else _field("accelerations", goal.accelerations, count, order, names)
     times, points = checked_points(goal.times_s, q, v, a, names)
-    require_rest(points[-1], names)
-    return ParsedGoal(names, joints, np.array(times), q, v, a, goal.start_s, goal.track)
+    require_rest(points[-1], names, units)
+    return ParsedGoal(names, joints, np.array(times), q, v, a, goal.start_s, goal.track, units)
 
 
 def along(trajectory: Trajectory) -> Goal:

@@ -150,7 +150,7 @@ class GoalManager:
             request, arm = pending.request, self.generator.description
 
             def parsed() -> ParsedGoal:
-                return parse(request.make(), arm.joint_names).within(arm.lower, arm.upper)
+                return parse(request.make(), arm.joint_names, arm.position_units).within(arm.lower, arm.upper)
 
             if not request.long:
                 pending.goal = parsed()

@@ -79,7 +79,11 @@ class Hardware(SessionNode, GuardedLifecycleNode):
         for name in CHOICES:
             self.require_known(name, self.get_parameter(name).value)
         model = ArmStateModel(
-            lagrangian.analytic_model(self.arm, self.servos.armature), self.servos.model, self.servos.rest, MODEL_STEP_S
+            lagrangian.analytic_model(self.arm, self.servos.armature),
+            self.servos.model,
+            self.servos.rest,
+            MODEL_STEP_S,
+            self.arm.position_units,
         )
         self.session = HardwareSession(
             Link(self.port, baud=self.baud, joint_names=self.arm.joint_names),

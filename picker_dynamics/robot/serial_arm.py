@@ -21,7 +21,7 @@ def serial_arm(description: ArmDescription) -> ArmDescription:
     """The same arm with at most one moving finger; ``notes`` say what was locked.  One that is serial already is returned as is.
 
     Raises:
-        DescriptionError: no joint moves, two arms, or a mimic joint that is no finger; says which.
+        DescriptionError: no joint moves, or one has no range, two arms, or a mimic joint that is no finger; says which.
     """
     if not description.n:
         raise DescriptionError(f"{description.source}: no joint of {description.name} moves", subject=description.name)
@@ -30,6 +30,7 @@ def serial_arm(description: ArmDescription) -> ArmDescription:
     chain, fingers = _chain(description, own)
     _require_fingers(description, mimics, [*chain[-1:], *fingers])
     locked = [*fingers[1:], *mimics]
+    _require_ranges([*chain, *fingers[:1]])
     if not locked:
         return description
     drives = fingers[0].name if fingers else chain[-1].name
@@ -81,6 +82,18 @@ def _require_fingers(description: ArmDescription, mimics: Sequence[Joint], gripp
             subject=joint.name,
             value=joint.mimic,
         )
+
+
+def _require_ranges(joints: Sequence[Joint]) -> None:
+    for joint in joints:
+        if joint.lower == joint.upper:
+            raise DescriptionError(
+                f"joint {joint.name} has no range: lower and upper are both {joint.lower:g}, as where they are left out; write "
+                "them, or make it fixed",
+                subject=joint.name,
+                value=joint.lower,
+                limit=joint.upper,
+            )
 
 
 def _with_locked(description: ArmDescription, locked: Sequence[Joint]) -> str:

@@ -19,7 +19,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import GoalRefusedError, InfeasibleError, InputError, JointNamesError, LimitError, PickerError
+from picker_dynamics.errors import (
+    GoalRefusedError,
+    InfeasibleError,
+    InputError,
+    JointNamesError,
+    LimitError,
+    PickerError,
+    refuse_if,
+)
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.execution.waypoints import Waypoint
 from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
@@ -194,13 +202,22 @@ class Arm:
 
     @property
     def payload(self) -> float:
-        """What the tool is believed to carry [kg]; set it when a load is taken or put down (a simulated tool then carries it)."""
+        """What the tool is believed to carry [kg]; set it when a load is taken or put down (a simulated tool then carries it).
+
+        Raises:
+            InputError, InfeasibleError: a load that can be none, or that the arm cannot hold where it is.
+        """
         self._open()
         return 0.0 if self._body is None else self._body.payload
 
     @payload.setter
     def payload(self, mass: float) -> None:
-        self._moving().carry(checked_number("payload", mass, "kg", least=0.0))
+        from picker_dynamics.bringup.bringup import RANGES
+
+        body, most = self._moving(), RANGES["payload_mass"][1]
+        mass = checked_number("payload", mass, "kg", least=0.0)
+        refuse_if(mass > most, f"payload is {mass:g} kg, at most {most:g}: are these grams?", "payload", mass, most)
+        body.carry(mass)
 
     def gravity_torque(self, q: ArrayLike | None = None) -> Array:
         """(..., n) what holds the arm against gravity [N·m or N], payload included, at ``q`` (..., n), by default here."""

@@ -66,7 +66,11 @@ class Body(Protocol):
         """What the tool is believed to carry [kg]."""
 
     def carry(self, mass: float) -> None:
-        """Tell that the tool carries ``mass`` [kg]; a simulated one does from then on."""
+        """Tell that the tool carries ``mass`` [kg]; a simulated one does from then on.
+
+        Raises:
+            PickerError: more than the arm can hold where it is.
+        """
 
     def begin(self, target: Array, duration_s: float) -> Goal:
         """Start a motion to rest at ``target`` (n,) [rad or m].

@@ -16,6 +16,7 @@ from picker_dynamics.execution.execution import Execution, Timing
 from picker_dynamics.execution.goal_tracking import ArmState, Outcome, Verdict
 from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, gripper_request
 from picker_dynamics.execution.motion import Phase
+from picker_dynamics.execution.payload_hold import require_holdable
 from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.trajectory import Trajectory
@@ -97,7 +98,10 @@ class SimulatedBody:
         return np.array(sent.q)
 
     def carry(self, mass: float) -> None:
-        self.execution.change_some(model=self.arm.model(mass))
+        model = self.arm.model(mass)
+        if mass:
+            require_holdable(model, self.execution.limits.torque, [self.q])
+        self.execution.change_some(model=model)
         self.machine.carry(mass)
         self.payload = mass
 

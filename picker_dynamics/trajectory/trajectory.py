@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from picker_dynamics.errors import InputError, TrajectoryError
 from picker_dynamics.robot.model import Array, as_states, checked_number
+from picker_dynamics.robot.units import told
 
 from . import splines
 from .points import Point, Rows, checked_points
@@ -27,7 +28,7 @@ END_VELOCITY = float(np.finfo(np.float32).eps)
 """Speed [rad/s] that counts as standing at the last point; the threshold of joint_trajectory_controller."""
 
 START_TOLERANCE = 0.05
-"""How far [rad] a first point at time 0 may be from where the arm is."""
+"""How far [rad or m] a first point at time 0 may be from where the arm is."""
 
 LIMIT_TOLERANCE = 1e-6
 """Rounding [rad, rad/s] by which a limit may be exceeded: of float32, and of poses that were printed."""
@@ -210,6 +211,7 @@ def from_points(
     joint_names: Sequence[str],
     start: State | None = None,
     allow_nonzero_end_velocity: bool = False,
+    units: Sequence[str] = (),
 ) -> Trajectory:
     """A trajectory through points, by the rules of joint_trajectory_controller.
 
@@ -221,6 +223,7 @@ def from_points(
         start: (q, v, a) at time 0, where the arm comes from; v and a may be None.  It is the point before a
             first point later than 0; one at 0 must be within ``START_TOLERANCE`` of it (then ``blend``).
         allow_nonzero_end_velocity: accept a last point that moves.
+        units: (n,) of the positions, ``rad`` or ``m``, for what is said of them; default all turn.
 
     Raises:
         TrajectoryError: points missing, out of order, not finite, of the wrong size, or the last one moving;
@@ -229,21 +232,33 @@ def from_points(
     names = tuple(joint_names)
     times, points = checked_points(times_s, positions, velocities, accelerations, names)
     if not allow_nonzero_end_velocity:
-        require_rest(points[-1], names)
-    return through(times, points, joint_names=names, start=start)
+        require_rest(points[-1], names, units)
+    return through(times, points, joint_names=names, start=start, units=units)
 
 
-def require_rest(last: Point, joint_names: Sequence[str]) -> None:
+def require_rest(last: Point, joint_names: Sequence[str], units: Sequence[str] = ()) -> None:
     """Raise a TrajectoryError where a joint still moves at the last point."""
-    for joint, value in zip(joint_names, () if last[1] is None else last[1]):
+    for j, value in enumerate(() if last[1] is None else last[1]):
         if abs(value) > END_VELOCITY:
             raise TrajectoryError(
-                f"last point: {joint} still moves at {value:.4g} rad/s, must be 0", subject=joint, value=float(value), limit=0.0
+                f"last point: {joint_names[j]} still moves at {told(value, _unit(units, j), 0.0)}/s, must be 0",
+                subject=joint_names[j],
+                value=float(value),
+                limit=0.0,
             )
 
 
+def _unit(units: Sequence[str], joint: int) -> str:
+    return units[joint] if units else "rad"
+
+
 def through(
-    times: Iterable[float], points: Iterable[Point], *, joint_names: Sequence[str], start: State | None = None
+    times: Iterable[float],
+    points: Iterable[Point],
+    *,
+    joint_names: Sequence[str],
+    start: State | None = None,
+    units: Sequence[str] = (),
 ) -> Trajectory:
     """A trajectory through points that were checked before (``checked_points``); arguments as for ``from_points``."""
     names, times, points = tuple(joint_names), list(times), list(points)
@@ -254,7 +269,7 @@ def through(
         _, before = checked_points([0.0], [q], [v], [a], names)
         times, points = [0.0, *times], [*before, *points]
     elif start is not None:
-        _require_near(names, points[0][0], start[0])
+        _require_near(names, points[0][0], start[0], units)
     if len(times) < 2:
         raise TrajectoryError("the only point is at 0 s: give it time to get there", value=0.0, limit=0.0)
     return Trajectory(names, times, [_segment(t1 - t0, a, b) for t0, t1, a, b in zip(times, times[1:], points, points[1:])])
@@ -269,14 +284,16 @@ def _segment(h: float, before: Point, after: Point) -> Array:
     return splines.quintic(h, p0, v0, a0, p1, v1, a1)
 
 
-def _require_near(names: Sequence[str], first: Array, start: ArrayLike) -> None:
+def _require_near(names: Sequence[str], first: Array, start: ArrayLike, units: Sequence[str]) -> None:
     distance = np.abs(np.subtract(first, as_states("start", start, len(names))))
     j = int(distance.argmax())
     if distance[j] > START_TOLERANCE:
+        away, unit = float(distance[j]), _unit(units, j)
+        limit = told(START_TOLERANCE, unit, away)
         raise TrajectoryError(
-            f"point 0 is at 0 s, but {names[j]} would jump by {distance[j]:.4f} rad, limit {START_TOLERANCE}",
+            f"point 0 is at 0 s, but {names[j]} would jump by {told(away, unit, START_TOLERANCE)}, limit {limit}",
             subject=names[j],
-            value=float(distance[j]),
+            value=away,
             limit=START_TOLERANCE,
         )
 

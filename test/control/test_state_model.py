@@ -131,8 +131,12 @@ def test_a_load_above_stall_falls_until_the_spring_bears_it_or_is_refused(model,
         def gravity(self, q):
             return np.array([0.0, 2.0, 0.0, 0.0, 0.0])
 
-    with pytest.raises(InfeasibleError, match=r"shoulder finds no rest .* 0\.92 N·m are not borne, stall is 1\.08"):
+    with pytest.raises(
+        InfeasibleError, match=r"shoulder finds no rest at set-point 17\.2 deg: 0\.92 N·m are not borne, stall is 1\.08"
+    ):
         ArmStateModel(Unbearable(ARM), servos.model, goal).settle(goal)
+    with pytest.raises(InfeasibleError, match=r"shoulder finds no rest at set-point 300\.0 mm: 0\.92 N are not borne"):
+        ArmStateModel(Unbearable(ARM), servos.model, goal, units=("rad", "m", "rad", "rad", "rad")).settle(goal)
 
 
 def test_a_payload_sags_the_modelled_arm(model, servos):

@@ -41,6 +41,14 @@ def test_without_leave_a_goal_names_all_joints():
         parse(Goal(NAMES[:-1], [1.0], [HOME[:-1]]), NAMES)
 
 
+def test_of_a_sliding_joint_it_is_told_in_millimetres():
+    units, fields = ("rad", "m"), {"joint_names": ["slide", "turn"], "times_s": [0.0, 1.0], "positions": [[0.06, 0.0]] * 2}
+    with pytest.raises(TrajectoryError, match=r"slide still moves at 100\.0 mm/s"):
+        parse(Goal(**fields, velocities=[[0.1, 0.0]] * 2), ("turn", "slide"), units)
+    with pytest.raises(TrajectoryError, match=r"slide would jump by 60\.0 mm"):
+        parse(Goal(**fields), ("turn", "slide"), units).trajectory((np.zeros(2),) * 3)
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("field", ["positions", "velocities", "accelerations"])
 @pytest.mark.parametrize("value", [1e308, -1e300, 2e9])

@@ -89,6 +89,10 @@ def test_what_is_no_serial_arm_is_refused_by_name(text, message):
         (('name="lift" type="revolute"', 'name="lift" type="floating"'), "joint lift: is 'floating'; supported are revolute"),
         (('name="lift" type="revolute"', 'name="lift" type="planar"'), "joint lift: is 'planar'; supported are revolute"),
         (('<limit lower="-1" upper="2" velocity="5" effort="3"/>', ""), "joint lift: is revolute and has no <limit>"),
+        (
+            ('lower="-1" upper="2" velocity="5" effort="3"', 'velocity="5" effort="3"'),
+            "joint lift has no range: lower and upper are both 0",
+        ),
     ],
 )
 def test_joints_that_no_servo_drives_are_refused_by_name(change, message):

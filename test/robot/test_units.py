@@ -11,8 +11,7 @@ import picker_dynamics
 from picker_dynamics.robot.units import told
 
 ROOT = Path(picker_dynamics.__file__).parent
-ONES = "robot/kinematics.py", "robot/servo_map.py", "trajectory/straight_line.py"
-TO_PEOPLE = "board", "execution", "nodes", "scripting", *ONES
+TO_PEOPLE = "board", "control", "execution", "nodes", "scripting", "trajectory", "robot/kinematics.py", "robot/servo_map.py"
 """Rooms and files whose messages come to who typed a command."""
 
 

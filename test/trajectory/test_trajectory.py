@@ -77,9 +77,11 @@ def test_a_later_first_point_starts_from_the_given_state(points):
 def test_a_first_point_at_0_must_be_where_the_arm_is(points):
     q = points[0]
     from_points(TIMES, q, joint_names=NAMES, start=(q[0] + 0.04, None, None))
-    with raises(TrajectoryError, match=r"elbow would jump by 0\.0600 rad, limit 0\.05") as caught:
+    with raises(TrajectoryError, match=r"elbow would jump by 3\.4 deg, limit 2\.9 deg") as caught:
         from_points(TIMES, q, joint_names=NAMES, start=(q[0] + [0.0, 0.0, 0.06], None, None))
     assert caught.value.subject == "elbow"
+    with raises(TrajectoryError, match=r"elbow would jump by 60\.0 mm, limit 50\.0 mm"):
+        from_points(TIMES, q, joint_names=NAMES, start=(q[0] + [0.0, 0.0, 0.06], None, None), units=("rad", "rad", "m"))
 
 
 @mark.parametrize(
@@ -90,7 +92,12 @@ def test_a_first_point_at_0_must_be_where_the_arm_is(points):
         (
             dict(times_s=[0, 1], positions=[[1, 2, 3]] * 2, velocities=[[0, 0, 0], [0, 0.1, 0]]),
             None,
-            r"last point: shoulder still moves at 0\.1 rad/s",
+            r"last point: shoulder still moves at 5\.7 deg/s",
+        ),
+        (
+            dict(times_s=[1.0], positions=[[1, 2, 3]], velocities=[[0, 0, 2e-6]], units=("rad", "rad", "m")),
+            ([1, 2, 3], None, None),
+            r"last point: elbow still moves at 0\.002\d* mm/s",
         ),
         (dict(times_s=[1.0], positions=[[1, 2, 3]]), ([1, np.nan, 3], None, None), "position of shoulder is nan"),
     ],

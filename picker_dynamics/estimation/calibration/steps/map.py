@@ -54,8 +54,9 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     if context.quick:  # the droop tells of the others
         idle = [name for name in names if name not in estimate.loaded]
         for name in idle:
-            estimate, first = _first_two(context, estimate, name)
-            estimate = _across(context, estimate, name, first, ((2, 1.0),))
+            estimate, points = _first_two(context, estimate, name)
+            farther = 1.0 if points[1].angle > points[0].angle else 0.0  # the nudge goes inwards
+            estimate = _across(context, estimate, name, points, ((2, farther),))
         return estimate
     wanted = [name for name in names if context.choose(f"{name}.how", f"Joint {name}:", HOW, about=(name,)) == ""]
     found: dict[str, list[MapPoint]] = {}
@@ -138,8 +139,10 @@ def _across(
     angles = dict(estimate.angles)
     if name not in estimate.loaded:
         told = [float(servo.to_angle(point.pulse_us)) for point in points]
-        gap = servo.deadband + 0.5 * servo.play
-        sd = max(off, math.hypot(ANGLE_SD, gap / math.sqrt(3.0)))  # it may rest anywhere within deadband and play
+        within = servo.deadband + 0.5 * servo.play + servo.coulomb / ((1.0 - servo.load_friction) * servo.stiffness)
+        if not context.quick:  # whose few places are come to from one side: each is short by all of it
+            within /= math.sqrt(3.0)
+        sd = max(off, math.hypot(ANGLE_SD, within))  # it may rest anywhere within deadband, play and friction
         angles[name] = angle_figures(servo, told, [point.angle for point in points], f"{len(points)} angles read", sd)
     return replace(_with(estimate, column, servo), remarks=remarks, angles=angles)
 
