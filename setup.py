@@ -56,7 +56,7 @@ setup(
         "fast": ["numba"],  # benchmarks/compiled.py
         "peer": ["urchin"],
         # What `picker demo` and `picker study` show their results with, and what integrates in a study.
-        "demo": ["matplotlib", "rich", "scipy"],
+        "demo": ["matplotlib", "pillow", "rich", "scipy"],
         # `picker record` and `picker plot`.
         "record": ["lz4", "matplotlib", "mcap", "rosbags", "zstandard"],
         # colcon runs no test at all unless an extra of this name asks for pytest.

@@ -72,6 +72,7 @@ SHARED = {
     "--servo-overlay": {"default": "", "help": "file with differences from the servo map, for example a calibration"},
     "--servos": {"default": "", "help": "servo map (default: config/servos.yaml; of a running graph: its own)"},
     "--tip-speed": {"type": ANY, "default": None, "metavar": "M_S"},
+    "--view": {"action": "store_true", "help": "also show the arm in the browser: picker view"},
     "--urdf": {"default": "", "help": "URDF of the arm (default: the picker's; of a running graph: its own)"},
 }
 

@@ -56,7 +56,7 @@ def add_parser(commands) -> None:
     shared.add(up, "--plant-error", help="simulate an arm that differs from its URDF")
     shared.add(up, "--seed", "--servo")
     up.add_argument("--markers", action="store_true", help="also publish what RViz and Foxglove show beside the model")
-    up.add_argument("--view", action="store_true", help="also show the arm in the browser: picker view")
+    shared.add(up, "--view")
     up.add_argument("--pick", action="store_true", help="also pick as a camera node says: picker pick --listen")
     up.add_argument("--cameras", default="", metavar="FILE", help="for --pick: hand-eye transforms, as config/cameras.yaml")
     up.add_argument("--one-process", action="store_true", help="all nodes in one process, for many arms on one machine")

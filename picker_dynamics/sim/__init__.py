@@ -16,6 +16,7 @@ __all__ = [
     "plant_error",
     "pty_port",
     "setpoint_queue",
+    "stage",
     "torque_plant",
     "virtual_board",
 ]

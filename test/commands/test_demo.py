@@ -10,11 +10,12 @@ import yaml
 from arm_fixtures import picker, servos, validator
 from numpy.testing import assert_allclose
 from patient import patience, patient_clients
+from PIL import Image
 from pytest import approx, fixture, mark, raises
 from ros_graph import own_domain
 
 from picker_dynamics.bringup import bringup
-from picker_dynamics.commands.demo import measure, picking, report, tour
+from picker_dynamics.commands.demo import animation, measure, picking, report, tour
 from picker_dynamics.commands.demo.beliefs import sides
 from picker_dynamics.commands.demo.scene import load_scene
 from picker_dynamics.errors import ConfigurationError, PickerError
@@ -168,6 +169,49 @@ def test_the_summary_says_whether_a_calibration_reached_what_it_should(floor_mm,
     assert found["hold_error_mm"]["shipped"] == {"median": shipped_mm, "max": shipped_mm}
 
 
+# -- the moving picture --------------------------------------------------------------------------------
+
+
+LEGS = [measure.Began(0, 100, 300, 0.0), measure.Began(300, 400, 600, 0.025), measure.Began(600, 700, 900, 0.0)]
+
+
+def run_off_by(scene, off_m: float) -> measure.ModeResult:
+    """One berry: to it, away with it, and without it; the arm at home, its tip off by so much."""
+    rows = 900
+    poses, told = np.tile(scene.home, (rows, 1)), np.linspace([0.26, 0.08, 0.17], [0.10, -0.20, 0.11], rows)
+    run = Recording(0.01 * np.arange(rows), poses, poses, poses, poses, poses, told, told - [0.0, 0.0, off_m])
+    return measure.ModeResult(np.array([off_m]), off_m, run, legs=LEGS)
+
+
+@mark.parametrize("off_m, got", [(0.0012, 1), (0.0062, 0)])
+def test_a_berry_goes_with_the_tip_that_was_near_enough_and_hangs_where_it_was_missed(scene, off_m, got):
+    result = run_off_by(scene, off_m)
+    shots = animation.film(scene, picker(), result, result)
+    berries = [[prop for prop in shot.props if prop.kind == "sphere"] for shot in shots]
+    assert [len(one) for one in berries] == [1] * len(shots)
+    assert shots[0].got == 0 and shots[-1].got == got and all(shot.error_m == approx(off_m) for shot in shots)
+    below = [0.0, 0.0, animation.STEM_M + animation.BERRY_M]
+    hung = result.recording.tip_ref[299] - below
+    assert_allclose(berries[0][0].at, hung)
+    on_tray = [0.10, -0.20, 0.015 + animation.BERRY_M]
+    assert_allclose(berries[-1][0].at, on_tray if got else hung, atol=1e-9)
+    held = result.recording.tip[300] - below
+    assert any(np.allclose(one[0].at, held) for one in berries) is bool(got)
+
+
+def test_the_picture_is_as_long_as_the_motions_and_small(scene, tmp_path):
+    measured = {"none": run_off_by(scene, 0.02), "full": run_off_by(scene, 0.001)}
+    for path in animation.draw(scene, picker(), measured, tmp_path):
+        with Image.open(path) as film:
+            shown_s = 0.0
+            for frame in range(film.n_frames):
+                film.seek(frame)
+                shown_s += 1e-3 * film.info["duration"]
+        moved_s = sum(0.01 * (leg.rests - leg.row) + animation.REST_S for leg in LEGS) / animation.FASTER
+        assert shown_s == approx(moved_s + animation.LAST_S, abs=len(LEGS) * animation.PERIOD_S)
+        assert path.suffix == ".gif" and path.stat().st_size < 1e6
+
+
 # -- what is believed, and what is true ----------------------------------------------------------------
 
 
@@ -269,4 +313,4 @@ def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(monkey
     for figure in ("hold_error_mm", "tracking_rms_mm"):
         median = {mode: value["median"] if isinstance(value, dict) else value for mode, value in summary[figure].items()}
         assert median["full"] < median["none"] / 5.0
-    assert {path.suffix for path in (tmp_path / "demo").iterdir()} >= {".json", ".png", ".log"}
+    assert {path.suffix for path in (tmp_path / "demo").iterdir()} >= {".gif", ".json", ".log", ".png"}

@@ -17,10 +17,11 @@ ROOT = Path(__file__).resolve().parents[2]
 SHARED = ("urdf", "config", "launch", "rviz", "firmware")
 FEW = ("test/robot/test_joint_order.py", "test/trajectory/test_splines.py", "test/bringup/test_launch_testing.py")
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
-HEAVY = {"coal", "matplotlib", "mcap", "mujoco", "numba", "pinocchio", "rosbags", "scipy", "urchin"}
+HEAVY = {"PIL", "coal", "matplotlib", "mcap", "mujoco", "numba", "pinocchio", "rosbags", "scipy", "urchin"}
 
 # Imported name -> rosdep key, where they differ; None: not in rosdep, an extra of setup.py.
 ROSDEP_KEYS = {
+    "PIL": "python3-pil",
     "lz4": None,
     "matplotlib": "python3-matplotlib",
     "mcap": None,

@@ -26,7 +26,8 @@ def add_parser(commands) -> None:
     )
     shared.add(demo, "--board", "--urdf", "--servos")
     shared.add(demo, "--servo", default="", help="what the servos are like: typical (default), or ideal")
-    demo.add_argument("--out", default="out/demo", help="folder for figures and summary.json")
+    demo.add_argument("--out", default="out/demo", help="folder for figures, pick.gif and summary.json")
+    shared.add(demo, "--view")
     demo.set_defaults(run=run)
 
 

@@ -71,7 +71,13 @@ def sides(options, out: Path) -> Sides:
     if not 0.0 <= horn_error <= 2.0:
         raise ConfigurationError(f"--horn-error is {horn_error}, must be 0 to 2", value=horn_error, limit=2.0)
     graph = Options(
-        board=options.board, plant_error=options.plant_error, seed=options.seed, servo=servo, urdf=files[0], servos=files[1]
+        board=options.board,
+        plant_error=options.plant_error,
+        seed=options.seed,
+        servo=servo,
+        urdf=files[0],
+        servos=files[1],
+        view=getattr(options, "view", False),
     )
     true, believed = configured, (arm, configured)
     if horn_error:

@@ -27,7 +27,7 @@ MODES = ("none", "gravity", "full")
 class ModeResult:
     """One mode over the whole tour: hold errors (k,) [m], tracking error rms [m], the recording of it all, and its motions.
 
-    ``motions``: (k,) what each was for, its duration [s], and how it ended.
+    ``motions``: (k,) what each was for, its duration [s], and how it ended; ``legs``: (k,) when it was begun.
     """
 
     hold: np.ndarray
@@ -35,6 +35,17 @@ class ModeResult:
     recording: Recording
     names: tuple[str, ...] = ()
     motions: list[tuple[str, float, Approach | None]] = field(default_factory=list)
+    legs: list[Began] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Began:
+    """A motion: the rows of the recording with which it begins, rests, and is over, and what is on the tool [kg]."""
+
+    row: int
+    rests: int
+    over: int
+    payload_kg: float
 
 
 def measure(scene: Scene, sides: Sides, show) -> dict[str, ModeResult]:
@@ -64,14 +75,17 @@ def _drive(scene: Scene, plant: Plant, arm: ArmDescription, servos: ServoMap, mo
     model = RigidBody(arm, armature=servos.armature)
     loop, motions = ClosedLoop(plant, model, servos, mode, ends=endings(arm, model, servos)), list[tuple]()
     loop.start(scene.home)
-    recording, hold, tracking = loop.hold(SETTLE_S), [], []
+    recording, hold, tracking, legs = loop.hold(SETTLE_S), [], [], list[Began]()
     for leg, way in driven(loop, scene):
         motions.append((leg.name, loop.reference.duration, loop.approaches[-1]))
         rest = loop.hold(SETTLE_S)
         tracking.append(way.tip_error)
         hold.append(rest.tip_error[-1])
+        begin, rests = len(recording.t), len(recording.t) + len(way.t)
         recording = recording.joined(way).joined(rest)
-    return ModeResult(np.array(hold), float(np.sqrt(np.mean(np.concatenate(tracking) ** 2))), recording, arm.joint_names, motions)
+        legs.append(Began(begin, rests, len(recording.t), plant.payload))
+    tracked = float(np.sqrt(np.mean(np.concatenate(tracking) ** 2)))
+    return ModeResult(np.array(hold), tracked, recording, arm.joint_names, motions, legs)
 
 
 def driven(loop: ClosedLoop, scene: Scene) -> Iterator[tuple[Leg, Recording]]:

@@ -9,8 +9,9 @@ from pathlib import Path
 from picker_dynamics.errors import ConfigurationError, PickerError
 from picker_dynamics.resources import resource
 from picker_dynamics.scripting.equipment import Equipment
+from picker_dynamics.scripting.view.server import require_page
 
-from . import report
+from . import animation, report
 from .beliefs import sides
 from .measure import measure, measure_worth
 from .picking import pick_all
@@ -22,12 +23,15 @@ def run(options) -> int:
 
     Args:
         options: ``board`` (virtual or avr), ``plant_error`` (share), ``seed``, ``out`` (folder); and, not needed,
-            ``calibrated`` (folder of a rehearsed calibration whose numbers are believed), ``horn_error`` (share).
+            ``calibrated`` (folder of a rehearsed calibration whose numbers are believed), ``horn_error`` (share),
+            ``view`` (whether the page shows the arm meanwhile).
     """
     if not 0.0 <= options.plant_error <= 0.5:
         raise ConfigurationError(
             f"--plant-error is {options.plant_error}, must be 0 to 0.5", value=options.plant_error, limit=0.5
         )
+    if getattr(options, "view", False):
+        require_page()
     begin = time.monotonic()
     out = Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
@@ -49,12 +53,14 @@ def run(options) -> int:
     summary = report.summarise(live, measured, options.board, known.folder, worth)
     (out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
     report.draw(measured, servos, out)
+    show.step("drawing pick.gif")
+    animation.draw(scene, arm, measured, out)
     show.table(summary, scene.tolerance_m)
     if worth:
         show.worth(summary)
     passed = report.passed(live)
     show.say(
         f"{'everything went well' if passed else 'NOT everything went well'}; {time.monotonic() - begin:.0f} s; "
-        f"figures and numbers in {out}/"
+        f"figures, pick.gif and numbers in {out}/"
     )
     return 0 if passed else 1

@@ -1,0 +1,97 @@
+"""Pictures of an arm: what is drawn is where the arm is, with MuJoCo's renderer and without, and for arms that have no shapes."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from arm_fixtures import picker, servos
+from numpy.testing import assert_allclose
+
+from picker_dynamics.robot import description
+from picker_dynamics.robot.kinematics import PickerKinematics
+from picker_dynamics.sim.stage import FINER, MARGIN, Prop, Stage
+
+ARM, HOME = picker(), np.array(servos().home)
+REACHING = np.array([0.3, 0.8, -0.8, -0.2, 0.6])
+POSES = [HOME, REACHING]
+BERRY = Prop("sphere", (0.01,), (0.26, -0.08, 0.3), (0.9, 0.1, 0.1))
+
+
+@pytest.fixture(scope="module")
+def stage():
+    return Stage(ARM, POSES, [BERRY], render=False)
+
+
+def seen(image) -> np.ndarray:
+    """(rows, columns) that are not empty."""
+    return np.asarray(image.getchannel("A") if image.mode == "RGBA" else image) > 127
+
+
+def test_the_hand_is_drawn_where_kinematics_have_it_and_the_berry_where_it_hangs(stage):
+    for q in POSES:
+        column, row = stage.pixels(PickerKinematics(ARM).forward(q)).round().astype(int)
+        assert seen(stage.outline(q))[row, column]
+    column, row = stage.pixels(BERRY.at).round().astype(int)
+    red, green, blue, there = stage.picture(HOME, [BERRY]).getpixel((column, row))
+    assert there == 255 and red > 4 * max(green, blue)
+    assert not seen(stage.picture(HOME))[row, column]
+
+
+def test_a_capsule_is_as_long_as_it_says(stage):
+    stem = Prop("capsule", (0.004, 0.03), (0.26, -0.08, 0.3), (0.1, 0.9, 0.1))
+    drawn = seen(stage.picture(HOME, [stem]))
+    for up_m, there in ((-0.028, True), (0.028, True), (0.04, False), (-0.04, False)):
+        column, row = stage.pixels(np.array(stem.at) + [0.0, 0.0, up_m]).round().astype(int)
+        assert drawn[row, column] == there
+
+
+def test_everything_is_in_the_picture_and_fills_it(stage):
+    covered = np.any([seen(stage.picture(q, [BERRY])) for q in POSES], axis=0)
+    rows, columns = np.flatnonzero(covered.any(axis=1)), np.flatnonzero(covered.any(axis=0))
+    for used, whole in ((rows, covered.shape[0]), (columns, covered.shape[1])):
+        assert used[0] >= 0.9 * MARGIN * whole and used[-1] <= (1.0 - 0.9 * MARGIN) * whole
+    assert max(np.ptp(rows) / covered.shape[0], np.ptp(columns) / covered.shape[1]) > 0.8
+
+
+def test_a_millimetre_is_as_long_everywhere(stage):
+    """Upwards by the cosine of the elevation from which it is looked at."""
+    a, b, c = stage.pixels([[0.0, 0.0, 0.0], [0.3, 0.2, 0.0], [0.3, 0.2, 0.1]])
+    d = stage.pixels([0.0, 0.0, 0.1])
+    assert_allclose(d - a, c - b, atol=1e-9)
+    assert d[1] < a[1] and abs(d[0] - a[0]) < 1e-9
+
+
+def test_the_renderer_shows_what_is_drawn_without_it(stage):
+    rendered = Stage(ARM, POSES, [BERRY])
+    if not rendered.rendered:
+        pytest.skip("no OpenGL off screen here: the pictures are drawn")
+    ours, theirs = stage.picture(REACHING, [BERRY]), rendered.picture(REACHING, [BERRY])
+    both, either = seen(ours) & seen(theirs), seen(ours) | seen(theirs)
+    assert both.sum() > 0.97 * either.sum() > 1000
+    inside = [np.asarray(one.convert("RGB"), dtype=float)[both] for one in (ours, theirs)]
+    assert np.median(np.abs(inside[0] - inside[1])) < 12.0
+    assert np.abs(inside[0].mean(axis=0) - inside[1].mean(axis=0)).max() < 10.0
+
+
+def test_where_there_is_no_opengl_the_arm_is_drawn(monkeypatch):
+    import mujoco
+
+    monkeypatch.setenv("MUJOCO_GL", "none")
+    monkeypatch.setattr(mujoco, "GLContext", lambda *_: (_ for _ in ()).throw(RuntimeError("no display")), raising=False)
+    without = Stage(ARM, POSES)
+    assert not without.rendered and seen(without.picture(HOME)).sum() > 1000
+
+
+def test_an_arm_without_shapes_that_can_be_read_is_drawn_from_joint_to_joint():
+    robot = ElementTree.fromstring(ARM.urdf)
+    for link in robot.findall("link"):
+        for geometry in link.findall("visual/geometry"):
+            geometry.clear()
+            ElementTree.SubElement(geometry, "mesh", filename="package://somewhere/else.dae")
+    bare = description.parse(ElementTree.tostring(robot, encoding="unicode"))
+    stage = Stage(bare, POSES, render=False)
+    drawn, shoulder = seen(stage.outline(REACHING)), [0.0, 0.0, 0.09]
+    for point in (shoulder, PickerKinematics(ARM).forward(REACHING)):
+        column, row = stage.pixels(point).round().astype(int)
+        assert drawn[row - 2 * FINER : row + 2 * FINER, column - 2 * FINER : column + 2 * FINER].any()
+    assert 0.01 < drawn.mean() < 0.2
