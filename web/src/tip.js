@@ -42,6 +42,7 @@ export class TipPanel {
       event.preventDefault();
       go(this.asked());
     });
+    this.#mass.addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault()); // it would move the tip
     for (const what of ["pick", "place"]) byId(what, HTMLButtonElement).addEventListener("click", () => go(this.#handling(what)));
     this.look = look;
   }

@@ -60,16 +60,14 @@ class Tours:
         self.name, self.folder = "", Path.cwd()
 
     def begin(self, asked: ask.Tour | ask.Pick) -> dict[str, Any]:
-        """Check all of it, and have it made.
+        """Check all of it from where the arm comes to rest, and have it made.
 
         Raises:
-            PickerError: it may not be made, or the arm moves; nothing moves for it.
+            PickerError: it may not be made, or the arm goes on moving; nothing moves for it.
         """
         from ..arm import Arm
 
         view = self._view
-        if view.phase != "holding":
-            raise GoalRefusedError("refused: the arm moves: wait until it holds, or cancel the motion", subject="controller")
         body = self._body = ViewBody(view)
         arm, path = Arm(view.known, body), Path()
         if isinstance(asked, ask.Tour):
@@ -80,6 +78,7 @@ class Tours:
             self.name = f"{'place' if asked.place else 'pick'} at ({place}) mm"
         self._tell(0.0, "being checked")
         try:
+            body.wait_holding()
             if isinstance(asked, ask.Tour):
                 found = arm.replay(path, loop=asked.loop, check=True)
             elif asked.place:
@@ -146,7 +145,7 @@ class LegGoal:
 
     def __init__(self, body: ViewBody, name: str):
         self._body, self._name = body, name
-        body.until(lambda: name in body.outcomes, "the controller does not answer")
+        body.until(lambda: name in body.outcomes, LinkError("the controller does not answer"))
         said = body.outcomes[name]
         if said.outcome not in ("accepted", "done"):
             raise GoalRefusedError(said.text, subject=said.joint)
@@ -221,16 +220,21 @@ class ViewBody:
     def close(self) -> None:
         """The view goes on."""
 
-    def until(self, condition: Callable[[], bool], complaint: str) -> None:
-        """Wait for that; raises a LinkError with the complaint."""
+    def until(self, condition: Callable[[], bool], complaint: PickerError) -> None:
+        """Wait for that, a while."""
         ends_s = time.monotonic() + ANSWER_S
         while not condition():
             self.step()
             if time.monotonic() > ends_s:
-                raise LinkError(complaint)
+                raise complaint
+
+    def wait_holding(self) -> None:
+        """Wait until nothing moves the arm, as the commands do."""
+        moves = GoalRefusedError("refused: the arm moves: wait until it holds, or cancel the motion", subject="controller")
+        self.until(lambda: self.view.phase == "holding", moves)
 
     def _begun(self, wanted: Wanted) -> LegGoal:
-        self.until(lambda: self.view.phase == "holding", "the arm does not come to rest")
+        self.wait_holding()
         self.outcomes.clear()
         return LegGoal(self, self.view.begin(wanted))
 
@@ -250,7 +254,7 @@ def _told(path: Path, arm: ArmDescription) -> dict[str, Any]:
     try:
         return {"name": path.name, "steps": len(taught.read(path, arm).steps), "why": ""}
     except PickerError as error:
-        return {"name": path.name, "steps": None, "why": str(error)}
+        return {"name": path.name, "steps": None, "why": str(error).removeprefix(f"{path}: ")}
 
 
 def _is_taught(path: Path) -> bool:
@@ -260,7 +264,7 @@ def _is_taught(path: Path) -> bool:
             ask.NAME.fullmatch(path.name) is not None
             and path.is_file()
             and path.stat().st_size <= LARGEST_BYTES
-            and b"\nsteps:" in path.read_bytes()
+            and b"\nsteps:" in b"\n" + path.read_bytes()
         )
     except OSError:
         return False
