@@ -47,7 +47,7 @@ LEVELS = ("ok", "warn", "error", "warn")
 TOLD = ("stop_latched", "reset_needed", "outputs", "commanded", "settling")
 """Fields of hardware/status that a page wants to know."""
 
-LOOP = ("period_ms", "jitter_p99_ms", "ahead_ms", "late")
+LOOP = ("period_ms", "jitter_p99_ms", "ahead_ms")
 """Figures of the commands, as the hardware node tells them."""
 
 SETTINGS = {
