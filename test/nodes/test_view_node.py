@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from waiting import PATIENCE_S
 from waiting import until as wait_until
 
 from picker_dynamics.errors import GoalRefusedError
+from picker_dynamics.recording.reader import read
 from picker_dynamics.scripting.view import server
 
 pytestmark = pytest.mark.ros
@@ -25,11 +27,23 @@ pytestmark = pytest.mark.ros
 TOKEN = "a-token-of-this-test"
 
 
+TOUR = """arm: picker
+joints: {base: deg, shoulder: deg, elbow: deg, wrist: deg, scissor: deg}
+steps:
+- {pose: aside, at: {base: 20}}
+- {pose: grip, at: {scissor: 20}}
+- payload: 10
+- pause: 0.2
+- {pose: back, at: {base: 0}}
+- payload: 0
+"""
+
+
 @contextlib.contextmanager
-def viewing(*words: str):
+def viewing(*words: str, folder=None):
     """``picker view``, and a page of it."""
     command = patiently("picker", "view", "--no-browser", "--token", TOKEN, "--view-port", "0", *words)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder) as process:
         try:
             said = process.stdout.readline()
             port = int(re.search(r":(\d+)/", said)[1])
@@ -46,9 +60,10 @@ def built():
 
 
 @pytest.fixture
-def page(client, board):
+def page(client, board, tmp_path):
     at_home(client, board)
-    with viewing() as (_, page):
+    (tmp_path / "tour.yaml").write_text(TOUR)
+    with viewing(folder=tmp_path) as (_, page):
         yield page
     until(client, lambda: not driver(client), "the arm is free")
 
@@ -115,3 +130,65 @@ def test_settings_reach_the_nodes(client, page):
     page.ask("/api/do", {"do": "payload", "kg": 0.0})
     status, said, _ = page.ask("/api/do", {"do": "payload", "kg": 4.0})
     assert status == 409 and "dynamics:" in said["error"]
+
+
+def ending_well(page, told, **what) -> str:
+    """Ask for a tour or pick, again where a machine that stood still stopped the arm; what is said of its end."""
+
+    def ended() -> str:
+        return next((text for text in told.said[before:] if ": done" in text or ": ended in step" in text), "")
+
+    for _ in range(5):
+        before = len(told.said)
+        status, answer, _ = page.ask("/api/do", what)
+        if status == 200 and wait_until(ended, "its end").endswith(": done"):
+            break
+        wait_until(lambda: told.newest["status"]["controller"]["phase"] == "holding", "rest")
+    return ended() or str(answer)
+
+
+def test_a_tour_is_made_and_recorded_by_the_code_of_the_commands(client, page, tmp_path):
+    told = Told(page)
+    wait_until(lambda: "pose" in told.newest, "a stream")
+    path = Path(page.ask("/api/do", {"do": "record"})[1]["said"].rpartition(" ")[2])
+    wait_until(lambda: path.is_file() and path.stat().st_size, "the file")
+    assert path.parent == tmp_path and told.newest["status"]["writes"] == str(path)
+    assert [one["name"] for one in page.ask("/api/tours")[1]["tours"]] == ["tour.yaml", path.name]
+    assert ending_well(page, told, do="tour", name="tour.yaml") == "tour: done"
+    until(client, lambda: abs(client.reference()[0]) < 1e-3, "the end of the tour")
+    assert driver(client), "the page drives"
+    assert f"recorded: {path}: " in page.ask("/api/do", {"do": "record_end"})[1]["said"]
+    recorded = read(path)
+    assert recorded.arm == "picker" and recorded.reference.values[:, 0].max() == pytest.approx(np.radians(20.0), abs=1e-3)
+    assert len([event for event in recorded.events if event.outcome == "done"]) >= 3
+
+
+def test_a_berry_is_picked_from_the_page_and_a_heavy_one_is_refused_before_anything_moves(client, board, page):
+    told = Told(page)
+    wait_until(lambda: told.newest.get("status", {}).get("payload_kg") == 0.0, "a stream")
+    before = client.reference()
+    status, answer, _ = page.ask("/api/do", {"do": "pick", "at": [0.26, 0.08, 0.17], "kg": 0.09})
+    assert status == 409 and answer["error"].startswith("pick refused, nothing moves; ") and answer["subject"] == "shoulder"
+    np.testing.assert_allclose(
+        client.reference(), before, atol=0.02
+    )  # where the machine stood still the arm is held anew, nearby
+    assert ending_well(page, told, do="pick", at=[0.26, 0.08, 0.17], kg=0.01) == "pick at (260, 80, 170) mm: done"
+    wait_until(lambda: told.newest["status"]["payload_kg"] == 0.01, "the payload")
+    np.testing.assert_allclose(rigid_body().forward_kinematics(client.reference()), [0.26, 0.08, 0.20], atol=1e-3)
+    page.ask("/api/do", {"do": "payload", "kg": 0.0})
+
+
+def test_a_stop_ends_a_tour_and_rate_and_latency_of_the_loop_are_told(client, page):
+    told = Told(page)
+    wait_until(lambda: told.newest.get("status", {}).get("loop", {}).get("period_ms"), "the loop's figures")
+    status = told.newest["status"]
+    assert 5.0 < status["loop"]["period_ms"] < 40.0 and status["loop"]["ahead_ms"] > 0.0
+    assert status["latency_ms"] > 0.0 and len(status["celsius"]) == 5 and status["celsius_are"] == "estimated"
+    assert page.ask("/api/do", {"do": "tour", "name": "tour.yaml", "loop": 100})[0] == 200
+    wait_until(lambda: "step 1 of" in told.newest.get("tour", {}).get("what", ""), "the tour")
+    page.ask("/api/stop", {})
+    wait_until(lambda: any(text.startswith("tour: ended in step") for text in told.said), "its end")
+    assert page.ask("/api/do", {"do": "reset"})[0] == 200
+    page.ask("/api/do", {"do": "enable"})
+    until(client, lambda: client.hardware.get("state") == "active", "the arm")
+    page.ask("/api/do", {"do": "payload", "kg": 0.0})

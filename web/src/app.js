@@ -16,6 +16,7 @@ import { Settings } from "./settings.js";
 import { Stage } from "./stage.js";
 import { installStop } from "./stop.js";
 import { TipPanel, verdict } from "./tip.js";
+import { Tours } from "./tours.js";
 import { Words } from "./words.js";
 
 const RED_MS = 6000;
@@ -69,6 +70,8 @@ function show(picture) {
   const joints = new Joints(picture.moving, (to) => (to ? look({ do: "joints", to }) : leave()), (to) => send({ do: "joints", to }));
   const tip = new TipPanel(look, send, leave);
   if (stage) tip.target = new Target(stage, (place) => tip.drag(place));
+  byId("picking", HTMLElement).hidden = !picture.gripper;
+  const tours = new Tours(connection, send, ask);
   jog = new Jog(ask, picture.moving);
   installGamepad(jog, stop, (text) => words.tell(text, "ok"));
   installLegend((what, on) => {
@@ -115,6 +118,7 @@ function show(picture) {
     looking = true;
     leave();
     if (!ok) refuse(value.error, value.subject);
+    return ok;
   }
   /** @param {string | undefined} name */
   function mark(name) {
@@ -124,7 +128,7 @@ function show(picture) {
   }
   /** @param {string} why @param {string} subject */
   function refuse(why, subject) {
-    verdict({ possible: false, q: null, why });
+    verdict({ possible: false, q: null, why, sent: true });
     mark(names.includes(subject) ? subject : "");
     clearTimeout(red);
     red = window.setTimeout(leave, RED_MS);
@@ -160,6 +164,7 @@ function show(picture) {
   connection.on("status", (status) => {
     readout.provenance = status.provenance ?? "";
     settings.take(status);
+    tours.take(status);
     joints.warm(status);
     if (figures?.surroundings.show(status.scene ?? [])) stage?.draw();
     if (status.payload_kg !== payload && figures?.wanted.region) showRegion();

@@ -9,7 +9,7 @@ import { linkFrames } from "./frames.js";
  * @typedef {{ kind: string, size: number[], pose: number[], colour: number[], mesh?: number, suffix?: string }} Shape
  * @typedef {{ name: string, unit: import("./units.js").Unit, lower: number | null, upper: number | null, velocity: number | null,
  *   effort_unit: string, stall: number, peak: number, hold: number, home: number, rest: number }} Moving
- * @typedef {{ name: string, root: string, tool: string, picker: boolean, links: Record<string, Shape[]>,
+ * @typedef {{ name: string, root: string, tool: string, picker: boolean, gripper: boolean, links: Record<string, Shape[]>,
  *   joints: import("./frames.js").Joint[], moving: Moving[] }} Picture
  * @typedef {"solid" | "ghost" | "outline"} Style
  * @typedef {(shape: Shape) => Promise<import("three").BufferGeometry | null>} MeshLoader
@@ -63,14 +63,15 @@ export class ArmFigure extends Group {
     }
   }
 
-  /** Let the link behind a joint shine; none: no link. @param {string} joint @param {string} colour */
+  /** Give the link behind a joint that colour; none: no link. @param {string} joint @param {string} colour */
   highlight(joint, colour) {
     const child = this.picture.joints.find((one) => one.name === joint)?.child;
     for (const [name, link] of this.links) {
       link.traverse((part) => {
         if (part instanceof Mesh && part.material instanceof MeshLambertMaterial) {
+          part.material.color.set(name === child ? colour : part.userData.colour);
           part.material.emissive.set(name === child ? colour : "#000");
-          part.material.emissiveIntensity = name === child ? 0.75 : 0;
+          part.material.emissiveIntensity = 0.35;
         }
       });
     }
@@ -94,7 +95,9 @@ export class ArmFigure extends Group {
       const [r, g, b, a] = shape.colour;
       const material = new MeshLambertMaterial({ transparent: a < 1, opacity: a });
       material.color.setRGB(r, g, b, "srgb");
-      link.add(new Mesh(geometry, material));
+      const mesh = new Mesh(geometry, material);
+      mesh.userData.colour = material.color.clone();
+      link.add(mesh);
     }
     changed();
   }

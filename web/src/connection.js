@@ -10,6 +10,8 @@ const LOOK_MS = 100;
 export class Connection {
   /** @type {Map<string, ((value: any) => void)[]>} */
   #heard = new Map();
+  /** Of what is told when it changes alone: for who asks to hear it later. @type {Map<string, any>} */
+  #newest = new Map();
   #last = -Infinity;
   #alive = false;
   #browser = hex(8);
@@ -36,6 +38,7 @@ export class Connection {
   /** @param {string} kind @param {(value: any) => void} act */
   on(kind, act) {
     this.#heard.set(kind, [...(this.#heard.get(kind) ?? []), act]);
+    if (this.#newest.has(kind)) act(this.#newest.get(kind));
   }
 
   open() {
@@ -103,6 +106,7 @@ export class Connection {
     if (kind === "hello" && this.#server && this.#server !== value.server) this.#tell("restarted", value);
     if (kind === "hello") this.#server = value.server;
     if (!this.#alive) this.#look();
+    if (kind === "status" || kind === "tour") this.#newest.set(kind, value);
     this.#tell(kind, value);
   }
 

@@ -1,5 +1,6 @@
 // The first line: how the arm is, who drives it, what it carries; and what to do where it is not enabled.
 import { byId, write } from "./page.js";
+import { loop } from "./units.js";
 
 /** @typedef {any} Status  as scripting/view/graph.py tells it */
 
@@ -91,6 +92,8 @@ function facts(status) {
   if (status.supply_v) said.push(`supply ${status.supply_v.toFixed(1)} V`);
   if (status.supply_a !== null) said.push(`${status.supply_a.toFixed(1)} A (estimated)`);
   if (status.limits?.tip_speed_limit) said.push(`tip at most ${(1e3 * status.limits.tip_speed_limit).toFixed(0)} mm/s`);
-  if (status.latency_ms) said.push(`link ${status.latency_ms.toFixed(1)} ms`);
-  return [...said, ...status.faults.map((/** @type {string} */ fault) => `⚠ ${fault}`)];
+  said.push(...loop(status.loop ?? {}));
+  if (status.latency_ms) said.push(`board answers within ${status.latency_ms.toFixed(1)} ms`);
+  said.push(...status.faults.map((/** @type {string} */ fault) => `⚠ ${fault}`));
+  return status.faults.length && status.next ? [...said, `next: ${status.next}`] : said;
 }

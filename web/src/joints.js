@@ -7,6 +7,7 @@ import { fromPerson, load, position, symbol, toPerson } from "./units.js";
 /** @typedef {{ row: HTMLElement, value: HTMLElement, warm: HTMLElement, slider: HTMLInputElement, bar: HTMLElement, fill: HTMLElement, figure: HTMLElement }} Row */
 
 const STEPS = 400;
+const NOTE = "Bars end at stall torque; the dark line is what may be held for long, the pale one what a motion may use. Arrow keys choose, Enter sends.";
 
 export class Joints {
   /** @type {Row[]} */
@@ -29,7 +30,8 @@ export class Joints {
       });
       const [value, warm, fill, figure] = [make("span", { class: "value" }), make("span", { class: "warm" }), make("i"), make("span")];
       const marks = [make("u", { class: "hold" }), make("u", { class: "peak" })];
-      const bar = make("div", { class: "bar", role: "meter", "aria-label": `${joint.name}, torque`, "aria-valuemin": "0", "aria-valuemax": "100" }, fill, ...marks);
+      const limits = `hold ${joint.hold.toFixed(2)}, peak ${joint.peak.toFixed(2)}, stall ${joint.stall.toFixed(2)} ${joint.effort_unit}`;
+      const bar = make("div", { class: "bar", role: "meter", title: limits, "aria-label": `${joint.name}, torque; ${limits}`, "aria-valuemin": "0", "aria-valuemax": "100" }, fill, ...marks);
       const { hold, peak } = load(0, joint);
       marks[0].style.left = `${100 * hold}%`;
       marks[1].style.left = `${100 * peak}%`;
@@ -61,7 +63,7 @@ export class Joints {
         }
       });
     });
-    write(byId("bars-note", HTMLElement), "Bars end at stall torque; the dark line is what may be held for long, the pale one what a motion may use. Arrow keys choose, Enter sends.");
+    write(byId("bars-note", HTMLElement), NOTE);
   }
 
   /** @param {import("./figures.js").Pose} pose */
@@ -84,7 +86,8 @@ export class Joints {
   }
 
   /** @param {any} status */
-  warm({ celsius, celsius_limit }) {
+  warm({ celsius, celsius_limit, celsius_are }) {
+    if (celsius_are) write(byId("bars-note", HTMLElement), `${NOTE} Temperatures are ${celsius_are}, at most ${celsius_limit} °C.`);
     this.#rows.forEach(({ warm }, k) => {
       const value = celsius?.[k];
       write(warm, value === null || value === undefined ? "" : `${value.toFixed(0)} °C`);

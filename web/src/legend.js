@@ -3,7 +3,7 @@ import { byId, make, write } from "./page.js";
 import { apart, fixed, place } from "./units.js";
 
 const OLD_S = 0.5;
-const NARROW_PX = 640;
+const NARROW = "(max-width: 640px)";
 
 /** @type {[string, string, boolean][]} */
 const SHOWN = [["reference", "reference: where it was told to be", true], ["truth", "true arm (simulation)", true], ["trail", "way of the tip", true], ["region", "tip cannot be held here", false]];
@@ -16,7 +16,10 @@ export function installLegend(want, picker) {
     return make("label", { "data-what": what }, tick, make("span", { class: `swatch ${what}`, "aria-hidden": "true" }), text);
   });
   byId("legend", HTMLElement).replaceChildren(...rows);
-  byId("shown", HTMLDetailsElement).open = innerWidth > NARROW_PX;
+  const narrow = matchMedia(NARROW);
+  const fold = () => (byId("shown", HTMLDetailsElement).open = !narrow.matches);
+  narrow.addEventListener("change", fold);
+  fold();
 }
 
 export class Readout {
@@ -32,7 +35,7 @@ export class Readout {
     write(this.#tip, there ? `tip ${place(there)}` : "tip: nobody says where the arm is");
     write(this.#source, there ? this.provenance : "");
     const errors = [];
-    if (there && tip.reference) errors.push(`${fixed(apart(there, tip.reference), 1)} mm off the reference`);
+    if (there && tip.reference) errors.push(`${fixed(apart(there, tip.reference), 1)} mm off the reference, ${place(tip.reference)}`);
     if (tip.truth && tip.reference) errors.push(`true arm ${fixed(apart(tip.truth, tip.reference), 1)} mm off`);
     write(this.#off, errors.join("; ") || "no reference: the arm is not driven");
     const oldest = age.state ?? Infinity;

@@ -2,17 +2,19 @@
 import { byId, write } from "./page.js";
 import { fixed, DEG } from "./units.js";
 
-/** @typedef {{ possible: boolean, q: number[] | null, duration_s?: number, slowed?: number, margins?: Record<string, number>, why?: string, subject?: string, way?: number[][] }} Check */
+/** @typedef {{ possible: boolean, q: number[] | null, duration_s?: number, slowed?: number, margins?: Record<string, number>, why?: string, subject?: string, way?: number[][],
+ *   sent?: boolean }} Check  sent: it was asked for, and is refused */
 
 export class TipPanel {
   #fields = ["x", "y", "z"].map((id) => byId(id, HTMLInputElement));
   #pitch = byId("pitch", HTMLInputElement);
   #straight = byId("straight", HTMLInputElement);
+  #mass = byId("mass", HTMLInputElement);
   #edited = false;
 
   /**
    * @param {(what: object) => void} look ahead
-   * @param {(what: object) => void} send
+   * @param {(what: object) => Promise<boolean>} send
    * @param {() => void} leave
    */
   constructor(look, send, leave) {
@@ -21,6 +23,7 @@ export class TipPanel {
     this.target = null;
     const form = byId("tip-form", HTMLFormElement);
     form.addEventListener("input", (event) => {
+      if (event.target === this.#mass) return;
       if (event.target === this.gizmo) {
         this.target?.show_(this.gizmo.checked);
         if (!this.gizmo.checked) return this.rest(leave);
@@ -32,22 +35,39 @@ export class TipPanel {
         look(asked);
       }
     });
+    const go = async (/** @type {object | null} */ asked) => {
+      if (asked && (await send(asked))) this.#edited = false; // what was refused stays, to be amended
+    };
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      const asked = this.asked();
-      if (asked) send(asked);
-      this.#edited = false;
+      go(this.asked());
     });
+    this.#mass.addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault()); // it would move the tip
+    for (const what of ["pick", "place"]) byId(what, HTMLButtonElement).addEventListener("click", () => go(this.#handling(what)));
     this.look = look;
   }
 
-  /** What the fields say; null where one is no number. */
+  /**
+   * What the fields say; null where one is no number.
+   * @returns {{ do: string, at: number[], straight: boolean, pitch?: number } | null}
+   */
   asked() {
     const at = this.#fields.map((field) => number(field.value));
     const pitch = this.#pitch.value.trim() ? number(this.#pitch.value) : null;
     [...this.#fields, this.#pitch].forEach((field, k) => field.setAttribute("aria-invalid", String(Number.isNaN([...at, pitch ?? 0][k]))));
     if (at.some(Number.isNaN) || Number.isNaN(pitch)) return null;
     return { do: "tip", at: at.map((x) => x / 1e3), straight: this.#straight.checked, ...(pitch === null ? {} : { pitch: pitch / DEG }) };
+  }
+
+  /** A pick or place at what the fields say; null where one is no number. @param {string} what */
+  #handling(what) {
+    const mass = number(this.#mass.value);
+    const asked = this.asked();
+    const bad = what === "pick" && Number.isNaN(mass);
+    this.#mass.setAttribute("aria-invalid", String(bad));
+    if (!asked || bad) return null;
+    const { at, pitch } = asked;
+    return { do: what, at, ...(pitch === undefined ? {} : { pitch }), ...(what === "pick" ? { kg: mass / 1e3 } : {}) };
   }
 
   /** Dragged to there. @param {number[]} tip */
@@ -90,6 +110,7 @@ export function verdict(check) {
   line.hidden = !check;
   if (!check) return;
   line.classList.toggle("refused", !check.possible);
+  if (check.sent) return write(line, check.why ?? "");
   const margins = Object.entries(check.margins ?? {}).sort(([, a], [, b]) => a - b);
   const weakest = margins.length ? `, ${margins[0][0]} has ${(100 * margins[0][1]).toFixed(0)} % left` : "";
   const slowed = (check.slowed ?? 1) > 1.005 ? `, slowed ${check.slowed?.toFixed(2)} times to fit` : "";

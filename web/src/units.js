@@ -41,3 +41,13 @@ export function load(torque, limits) {
   const level = size > limits.hold ? "over" : size > 0.8 * limits.hold ? "busy" : "calm";
   return { share: size / limits.stall, hold: limits.hold / limits.stall, peak: limits.peak / limits.stall, level };
 }
+
+/**
+ * Rate and latency of the commands, as the hardware node measured them; nothing of what it did not.
+ * @param {{ period_ms?: number | null, jitter_p99_ms?: number | null, ahead_ms?: number | null }} timing
+ */
+export function loop({ period_ms, jitter_p99_ms, ahead_ms }) {
+  if (!period_ms) return [];
+  const rate = `loop ${(1e3 / period_ms).toFixed(1)} Hz ± ${(jitter_p99_ms ?? 0).toFixed(1)} ms`;
+  return [rate, `commands ${(ahead_ms ?? 0).toFixed(0)} ms ahead`];
+}

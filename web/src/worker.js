@@ -4,7 +4,7 @@ import { readStream } from "./stream.js";
 /** @typedef {import("./stream.js").News} News */
 
 const name = hex(8);
-const KEPT = ["hello", "status", "pose", "play"];
+const KEPT = ["hello", "status", "pose", "play", "tour"];
 const SAID = 50;
 
 /** @type {Set<MessagePort>} */

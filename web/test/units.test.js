@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { apart, fixed, fromPerson, load, place, position, toPerson } from "../src/units.js";
+import { apart, fixed, fromPerson, load, loop, place, position, toPerson } from "../src/units.js";
 
 test("joints are told in degrees, sliding ones in millimetres, and back", () => {
   assert.equal(position(Math.PI / 6, "rad"), "30.0°");
@@ -22,4 +22,9 @@ test("a joint beyond what it may hold is over, whatever the sign of its torque",
   const limits = { hold: 0.6, peak: 0.8, stall: 1 };
   assert.deepEqual([0.3, -0.5, -0.61].map((torque) => load(torque, limits).level), ["calm", "busy", "over"]);
   assert.equal(load(-0.5, limits).share, 0.5);
+});
+
+test("rate and latency of the loop have units, and nothing is said of what nobody measured", () => {
+  assert.deepEqual(loop({ period_ms: 20.04, jitter_p99_ms: 0.61, ahead_ms: 41.7 }), ["loop 49.9 Hz ± 0.6 ms", "commands 42 ms ahead"]);
+  assert.deepEqual(loop({ period_ms: null }), []);
 });

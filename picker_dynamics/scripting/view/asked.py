@@ -1,7 +1,7 @@
 """What a page asks for: JSON made one of few requests, with every number within bounds; all else is refused by name.
 
     {"do": "home"}  {"do": "joints", "to": {"base": 0.3}}  {"do": "tip", "at": [0.26, 0.08, 0.17], "straight": true}
-    {"do": "jog", "linear": [0.05, 0, 0]}  {"do": "payload", "kg": 0.025}
+    {"do": "jog", "linear": [0.05, 0, 0]}  {"do": "payload", "kg": 0.025}  {"do": "pick", "at": [0.26, 0.08, 0.17]}
 
 SI units and radians.  Whether a motion may be made is not decided here.
 """
@@ -18,11 +18,16 @@ from picker_dynamics.errors import InputError, shown
 from picker_dynamics.files.formats import parse_json
 from picker_dynamics.robot.tip_target import TIP_M
 
+from ..pick import MASS_KG
+
 PLAIN = ("home", "park", "cancel", "reset", "enable", "drive", "leave", "record", "record_end")
 """Requests without numbers."""
 
 LARGEST = 1e3
 """Of a joint's position or velocity [rad, m, rad/s, m/s]: limits are the gate's."""
+
+LOAD_KG = 5.0
+"""Of a payload."""
 
 TWIST = 10.0
 """Of a velocity of the tip [m/s, rad/s]."""
@@ -105,6 +110,16 @@ class Tour:
 
 
 @dataclass(frozen=True)
+class Pick:
+    """Pick what is at ``at`` [m], base frame, which weighs ``kg``; ``place``: put down there what the arm carries."""
+
+    at: tuple[float, ...]
+    pitch: float | None = None
+    kg: float = MASS_KG
+    place: bool = False
+
+
+@dataclass(frozen=True)
 class Play:
     """Of a recording: whether it plays, how fast, and from where on its time line [s]; None: from where it is."""
 
@@ -113,7 +128,7 @@ class Play:
     rate: float = 1.0
 
 
-Asked = Play | Plain | ToJoints | ToTip | Step | Jog | Setting | Tour
+Asked = Play | Plain | ToJoints | ToTip | Step | Jog | Setting | Tour | Pick
 Motion = ToJoints | ToTip | Step
 
 
@@ -151,7 +166,7 @@ def _made(what: object, values: dict[str, Any]) -> Asked:
         linear, angular = (_vector(values, name, TWIST) if name in values else (0.0,) * 3 for name in ("linear", "angular"))
         return Jog(_joints(values, "joints"), linear, angular, _flag(values, "tool"))
     if what == "payload":
-        return Setting("payload", _number(values, "kg", 5.0, least=0.0) or 0.0)
+        return Setting("payload", _number(values, "kg", LOAD_KG, least=0.0) or 0.0)
     if what == "speed":
         return Setting("speed", _number(values, "share", 1.0, least=0.0) or 0.0)
     if what == "compensation":
@@ -164,6 +179,10 @@ def _made(what: object, values: dict[str, Any]) -> Asked:
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise InputError("tour: the name of a taught motion is needed", subject="tour")
         return Tour(name, int(_number(values, "loop", 1000.0, 1.0, least=1.0) or 1))
+    if what in ("pick", "place"):
+        at, pitch = _vector(values, "at", TIP_M), _number(values, "pitch", TWIST, None)
+        kg = MASS_KG if what == "place" else _number(values, "kg", LOAD_KG, MASS_KG, least=0.0) or 0.0
+        return Pick(at, pitch, kg, what == "place")
     if what == "play":
         rate = _number(values, "rate", 10.0, 1.0, least=0.05) or 1.0
         return Play(_flag(values, "on"), _number(values, "at_s", LONGEST_S, None, least=0.0), rate)

@@ -23,6 +23,7 @@ from .channel import Channel
 from .motions import Motions, Wanted
 from .picture import has_pickers_shape, mesh_file, picture
 from .told import Instant, pose
+from .tours import Tours, listed
 from .wheel import Wheel
 
 STATUS_S = 0.2
@@ -40,7 +41,7 @@ class View(ABC):
 
     def __init__(self, known: Equipment, checked: Equipment, folder: str | Path = ""):
         self.known, self.motions = known, Motions(checked)
-        self.channel, self.wheel = Channel(), Wheel()
+        self.channel, self.wheel, self.tours = Channel(), Wheel(), Tours(self)
         self._folder, self._status_s = folder, 0.0
         self._status: Mapping[str, Any] | None = None
         self._region: tuple[float, Mapping[str, Any]] | None = None
@@ -64,6 +65,21 @@ class View(ABC):
     @abstractmethod
     def ready(self) -> bool:
         """Whether the arm is enabled."""
+
+    @property
+    @abstractmethod
+    def phase(self) -> str:
+        """Of the controller: ``holding`` where nothing moves."""
+
+    @property
+    def now_s(self) -> float:
+        """The arm's own clock [s]."""
+        return time.monotonic()
+
+    @property
+    def writes(self) -> str:
+        """File to which the arm is recorded now; empty: none."""
+        return ""
 
     @abstractmethod
     def held(self) -> Array:
@@ -113,6 +129,10 @@ class View(ABC):
     def close(self) -> None:
         """Let go of the arm; nothing is told any more."""
 
+    def record(self, on: bool) -> str:
+        """Begin or end a recording; what came of it, with the file."""
+        raise InputError("nothing can be recorded here", subject="record")
+
     def play(self, asked: ask.Play) -> None:
         """Where on its time line a recording is shown."""
         raise InputError("this is no recording", subject="play")
@@ -128,7 +148,7 @@ class View(ABC):
         self.channel.tell("pose", pose(self.model, seen, time_s))
         if now_s - self._status_s >= STATUS_S:
             self._status_s = now_s
-            if (status := {**self.status(), "driver": self.wheel.driver}) != self._status:
+            if (status := {**self.status(), "driver": self.wheel.driver, "writes": self.writes}) != self._status:
                 self._status = status
                 self.channel.tell("status", status)
 
@@ -158,6 +178,8 @@ class View(ABC):
         """What takes long to make, or is seldom asked for."""
         if what == "region":
             return self._cannot_be_held()
+        if what == "tours":
+            return listed(self.tours.folder, self.known.description)
         raise InputError(f"there is no {what}", subject="request")
 
     def check(self, asked: ask.ToJoints | ask.ToTip) -> Mapping[str, Any]:
@@ -171,11 +193,15 @@ class View(ABC):
             PickerError: it is refused.
         """
         if asked == ask.Plain("leave"):
-            self.wheel.leave(page)
+            if self.wheel.leave(page):
+                self.tours.end()
             return {}
         if asked == ask.Plain("cancel"):
+            self.tours.end()
             self.cancel()
             return {"said": "decelerating to a hold"}
+        if isinstance(asked, ask.Plain) and asked.what in ("record", "record_end"):
+            return {"said": self._said_of_recording(asked.what == "record")}
         if isinstance(asked, ask.Play):
             self.play(asked)
             return {}
@@ -185,6 +211,7 @@ class View(ABC):
         try:
             over = isinstance(asked, ask.Plain) and asked.over
             if self.wheel.take(page, time.monotonic(), over=over):
+                self.tours.end()
                 self.jog(None)
             with self._asking:
                 return self._done(asked, page)
@@ -202,6 +229,8 @@ class View(ABC):
             return {}
         if isinstance(asked, ask.Plain) and asked.what == "drive" and not self.ready:
             return {}  # so that it can reset and enable
+        if self.tours.name and not (isinstance(asked, ask.Plain) and asked.what == "drive"):
+            raise PickerError(f"{self.tours.name} is under way: end it first", subject="tour")
         try:
             self.take_arm()
         except PickerError:
@@ -212,12 +241,24 @@ class View(ABC):
             return {}
         if isinstance(asked, ask.Plain) and asked.what == "drive":
             return {}
+        if isinstance(asked, (ask.Tour, ask.Pick)):
+            return self.tours.begin(asked)
         poses = {ask.Plain("home"): self.known.home, ask.Plain("park"): self.known.rest}
         if isinstance(asked, ask.Plain) and asked in poses:
             asked = ask.ToJoints(dict(zip(self.known.description.joint_names, poses[asked].tolist())))
         if not isinstance(asked, (ask.ToJoints, ask.ToTip, ask.Step)):
             raise InputError("that cannot be asked for here", subject="request")
         return {"goal": self.begin(self.motions.wanted(asked, self.held(), self.payload, self.tip_speed))}
+
+    def _said_of_recording(self, on: bool) -> str:
+        """Of any page: whoever watches may record, too."""
+        try:
+            said = self.record(on)
+        except PickerError as error:
+            self.say(str(error), "error")
+            raise
+        self.say(said)
+        return said
 
     def _cannot_be_held(self) -> Mapping[str, Any]:
         arm, payload = self.known.description, self.payload

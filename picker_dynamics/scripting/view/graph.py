@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
@@ -14,6 +15,7 @@ import numpy as np
 
 from picker_dynamics.errors import GoalRefusedError, InputError, LinkError, PickerError
 from picker_dynamics.nodes.collision_scene import surroundings
+from picker_dynamics.nodes.diagnostics import number_in
 from picker_dynamics.nodes.view_client import ViewClient
 from picker_dynamics.robot.model import Array
 from picker_dynamics.sim.control_socket import BoardControl
@@ -25,7 +27,9 @@ from . import asked as ask
 from .base import View
 from .jogging import JogKeeper
 from .motions import Wanted
+from .record import RecordProcess
 from .told import Instant
+from .tours import Outcome
 
 PARAMETERS_S, IDLE_LOOKS = 2.0, 6
 """How often the controller is asked for its limits [s]; without a reader one look in so many counts."""
@@ -42,6 +46,9 @@ LEVELS = ("ok", "warn", "error", "warn")
 
 TOLD = ("stop_latched", "reset_needed", "outputs", "commanded", "settling")
 """Fields of hardware/status that a page wants to know."""
+
+LOOP = ("period_ms", "jitter_p99_ms", "ahead_ms")
+"""Figures of the commands, as the hardware node tells them."""
 
 SETTINGS = {
     "payload": ("dynamics", "payload.mass"),
@@ -66,6 +73,7 @@ class GraphView(View):
         self._limits: dict[str, float] = {}
         self._asked: tuple[Any, float] | None = None
         self._looks, self._over = 0, threading.Event()
+        self._recorder = RecordProcess(client.get_namespace().strip("/"), self.say)
         client.on_look, client.on_words = self.look, self.hear
         client.on_beat = lambda: self._keeper.carry_on(client, time.monotonic())
 
@@ -78,8 +86,11 @@ class GraphView(View):
             while not (over() or self._over.is_set()):
                 self.client.look()
         finally:
+            self.tours.end()
             self.client.leave()
             self.truth.over = True
+            with contextlib.suppress(PickerError):
+                self._recorder.close()
 
     def close(self) -> None:
         self._over.set()
@@ -89,7 +100,8 @@ class GraphView(View):
     def look(self) -> None:
         """Tell what is new; called after each look at the graph."""
         now_s, there = time.monotonic(), self.channel.there
-        if not self.wheel.look(there, now_s) and not self.client.leaving:
+        if not self.wheel.look(there, now_s, bool(self.tours.name)) and not self.client.leaving:
+            self.tours.end()
             self._keeper.let_go()
             self.client.leave()
         self.truth.wanted, self._looks = bool(there), self._looks + 1
@@ -113,9 +125,11 @@ class GraphView(View):
             "measured": found["provenance"] == "measured",
             "celsius": celsius,
             "celsius_limit": told.number("hardware: temperature", "limit_celsius"),
+            "celsius_are": told.value("hardware: temperature", "provenance"),
             "simulated": self.truth.there,
             "limits": self._limits,
             "latency_ms": told.number("hardware: link", "round_trip_p99_ms"),
+            "loop": {name: told.number("hardware: timing", name) for name in LOOP},
             "scene": [shape._asdict() for shape in client.scene],
         }
 
@@ -124,6 +138,9 @@ class GraphView(View):
         values = {pair.key: pair.value for pair in message.values}
         level = LEVELS[min(int.from_bytes(message.level, "little"), 3)]
         about = {name: values.get(name, "") for name in ("outcome", "joint", "goal")}
+        if about["goal"]:
+            seconds = number_in(values.get("duration_s")) or 0.0
+            self.tours.hear(about["goal"], Outcome(about["outcome"], message.message, about["joint"], seconds))
         if message.message:
             self.say(message.message, level, **about)
 
@@ -141,6 +158,14 @@ class GraphView(View):
     def ready(self) -> bool:
         return self.client.hardware.get("state") == "active"
 
+    @property
+    def phase(self) -> str:
+        return str(self.client.controller.get("phase", ""))
+
+    @property
+    def writes(self) -> str:
+        return self._recorder.path
+
     def held(self) -> Array:
         held = self.client.seen.get("reference") or self.client.seen.get("state")
         if held is None:
@@ -156,6 +181,8 @@ class GraphView(View):
             raise GoalRefusedError(f"refused: hardware: {hardware.get('message', 'not heard')}", subject="hardware")
         if controller.get("phase") not in ("holding", "executing"):
             raise GoalRefusedError(f"refused: controller: {controller.get('message', 'not heard')}", subject="controller")
+        if wanted.gripper is not None:
+            return str(client.begin_motion(client.gripper_message(wanted.gripper, wanted.target[wanted.gripper])))
         if wanted.path is not None:
             return str(client.begin_motion(client.message_along(wanted.path)))
         return str(client.begin_motion(client.message([wanted.duration_s], [wanted.target])))
@@ -172,7 +199,11 @@ class GraphView(View):
         self._keeper.let_go()
         self.client.goals.publish(self.client.message([], []))
 
+    def record(self, on: bool) -> str:
+        return self._recorder.begin() if on else self._recorder.end()
+
     def stop(self) -> str:
+        self.tours.end()
         self._keeper.let_go()
         return str(self.client.answer_of(self.client.ask_to_stop()))
 

@@ -5,35 +5,43 @@ What pages ask is carried out between two steps of the simulation, by the script
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import queue
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from picker_dynamics.errors import GoalRefusedError, InputError, PickerError
+from picker_dynamics.errors import GoalRefusedError, InputError, PickerError, RecordingError
 from picker_dynamics.execution import goal as goals
 from picker_dynamics.execution.events import Event, EventKind, Severity
+from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, gripper_request
 from picker_dynamics.execution.jogging import Jogging
 from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.robot.model import Array
 
 from ..body import Sample
+from ..recorded import Recorded
 from ..simulated import SimulatedBody
 from . import asked as ask
 from .base import View
 from .jogging import HOLDS_S
 from .motions import Wanted
 from .told import Instant
+from .tours import Outcome
 
 LOOK_S = 1.0 / 30.0
 """How often pages are told where the arm is [s]."""
 
 PATIENCE_S = 2.0
 """How long the script has to let time pass before a page is told that it does not [s]."""
+
+RECORD_S = 600.0
+"""No recording is longer [s]."""
 
 LEVELS = {Severity.OK: "ok", Severity.WARN: "warn", Severity.ERROR: "error"}
 
@@ -52,18 +60,25 @@ class SimulatedView(View):
         self._numbers = itertools.count(1)
         self._jog: tuple[ask.Jog, float] | None = None
         self._stopped, self._told_s = False, 0.0
+        self._recorded: tuple[Recorded, Path, float] | None = None
         self._before, self._before_event = body.on_sample, body.on_event
         body.on_sample, body.on_event = self._after_step, self._hear
 
     def close(self) -> None:
         """The script's arm is as it was."""
+        self.tours.end()
         self.body.on_sample, self.body.on_event = self._before, self._before_event
+        if self._recorded is not None:
+            with contextlib.suppress(RecordingError):
+                self._end_recording()
 
     # -- in the script's thread ------------------------------------------------------------------------------
 
     def _after_step(self, sample: Sample) -> None:
         if self._before is not None:
             self._before(sample)
+        if (recorded := self._recorded) is not None and self.body.now_s < recorded[2]:
+            recorded[0].add(sample)
         with_jog, now_s = self._jog, time.monotonic()
         while not self._todo.empty():
             act, answer = self._todo.get()
@@ -78,7 +93,8 @@ class SimulatedView(View):
             return
         self._told_s = now_s
         there = self.channel.there
-        if not self.wheel.look(there, now_s):
+        if not self.wheel.look(there, now_s, bool(self.tours.name)):
+            self.tours.end()
             self._jog = None
         if there:
             truth, torque = (sample.q, 0.0), (sample.torque, 0.0)
@@ -88,6 +104,8 @@ class SimulatedView(View):
         if self._before_event is not None:
             self._before_event(event)
         subject = "" if event.error is None else event.error.subject or ""
+        duration_s = 0.0 if event.motion is None else event.motion.duration_s
+        self.tours.hear(event.identifier, Outcome(event.kind.outcome, event.text, subject, duration_s))
         self.say(event.text, LEVELS[event.kind.severity], outcome=event.kind.outcome, joint=subject)
 
     def _carry_on(self, asked: ask.Jog, until_s: float) -> None:
@@ -126,11 +144,23 @@ class SimulatedView(View):
     def ready(self) -> bool:
         return not self._stopped
 
+    @property
+    def phase(self) -> str:
+        return self.body.execution.phase.value
+
+    @property
+    def now_s(self) -> float:
+        return self.body.now_s
+
+    @property
+    def writes(self) -> str:
+        return "" if self._recorded is None else str(self._recorded[1])
+
     def held(self) -> Array:
         return self.body.held
 
     def status(self) -> Mapping[str, Any]:
-        phase = self.body.execution.phase.value
+        phase = self.phase
         state = "stopped: decelerating, then holding" if self._stopped else "active"
         return {
             "known": True,
@@ -162,12 +192,19 @@ class SimulatedView(View):
             raise GoalRefusedError("refused: stop is latched: reset, then go on", subject="stop")
 
     def begin(self, wanted: Wanted) -> str:
+        self.take_arm()
+
         def submit() -> str:
+            arm, execution = self.known.description, self.body.execution
             still, name = [0.0] * len(wanted.target), f"page/{next(self._numbers)}"
-            names = self.known.description.joint_names
-            plain = goals.Goal(names, [wanted.duration_s], [wanted.target.tolist()], [still], [still])
+            if wanted.gripper is not None:
+                command = GripperCommand((), (float(wanted.target[wanted.gripper]),))
+                settings = GripperSettings.of(arm, wanted.gripper)
+                execution.submit(gripper_request(command, settings, execution, lambda: self.body.now_s, identifier=name))
+                return name
+            plain = goals.Goal(arm.joint_names, [wanted.duration_s], [wanted.target.tolist()], [still], [still])
             asked = plain if wanted.path is None else goals.along(wanted.path)
-            self.body.execution.submit(GoalRequest(lambda: asked, identifier=name))
+            execution.submit(GoalRequest(lambda: asked, identifier=name))
             return name
 
         return str(self._between_steps(submit))
@@ -182,8 +219,25 @@ class SimulatedView(View):
         self.jog(None)
         self._between_steps(lambda: self.body.execution.cancel(self.body.now_s))
 
+    def record(self, on: bool) -> str:
+        if not on:
+            return self._end_recording()
+        if self._recorded is not None:
+            raise InputError(f"already recorded to {self.writes}", subject="record")
+        path = Path.cwd() / time.strftime("picker_%Y-%m-%d_%H-%M-%S.csv")
+        self._recorded = Recorded(self.known), path, self.body.now_s + RECORD_S
+        return f"recording, {RECORD_S:.0f} s at most, to {path}"
+
+    def _end_recording(self) -> str:
+        if self._recorded is None:
+            raise InputError("nothing is being recorded", subject="record")
+        (recorded, path, _), self._recorded = self._recorded, None
+        recorded.to_csv(path)
+        return f"recorded: {path}: {len(recorded)} samples"
+
     def stop(self) -> str:
         self._stopped = True
+        self.tours.end()
         self.cancel()
         self.body.execution.tell(EventKind.NOTICE, "stopped: nothing moves until reset")
         return "stopped: decelerating, then holding; latched until reset"

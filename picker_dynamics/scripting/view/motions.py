@@ -32,11 +32,13 @@ SAMPLES = 40
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """A motion from rest to rest: to ``target`` (n,) [rad or m] within ``duration_s``, or along ``path``."""
+    """A motion from rest to rest: to ``target`` (n,) [rad or m] within ``duration_s``, or along ``path``; or of the ``gripper``
+    alone, a joint's number, there or where what it grips stops it."""
 
     target: Array
     duration_s: float
     path: Trajectory | None = None
+    gripper: int | None = None
 
 
 class Motions:

@@ -35,6 +35,7 @@ def picture(known: Equipment) -> dict[str, Any]:
         "root": arm.root,
         "tool": arm.tool,
         "picker": has_pickers_shape(arm),
+        "gripper": known.gripper is not None,
         "links": {
             name: [_shape(one, colour, meshes) for one, colour in _shapes(arm, link, colours)] for name, link in arm.links.items()
         },

@@ -102,6 +102,10 @@ class RecordingView(View):
     def ready(self) -> bool:
         return False
 
+    @property
+    def phase(self) -> str:
+        return ""
+
     def held(self) -> Array:
         return self.known.home
 

@@ -48,13 +48,16 @@ class Wheel:
             had, self.driver = self.driver == page, "" if self.driver == page else self.driver
             return had
 
-    def look(self, there: set[str], now_s: float) -> bool:
+    def look(self, there: set[str], now_s: float, busy: bool = False) -> bool:
         """Whether somebody drives; who is gone, or asks for nothing, does not any more.
 
         Args:
             there: streams that are open: a page's name is its stream's, or begins with that and a dot.
+            busy: what it asked for is still under way.
         """
         with self._lock:
+            if busy:
+                self._asked_s = now_s
             if self.driver.partition(".")[0] in there:
                 self._seen_s = now_s
             if now_s - self._seen_s > GONE_S or now_s - self._asked_s > IDLE_S:

@@ -26,6 +26,9 @@ def test_each_kind_of_request():
     assert read(do="payload", kg=0.025) == asked.Setting("payload", 0.025)
     assert read(do="compensation", mode="none") == asked.Setting("compensation", "none")
     assert read(do="tour", name="two berries", loop=3) == asked.Tour("two berries", 3)
+    assert read(do="pick", at=[0.26, 0.08, 0.17]) == asked.Pick((0.26, 0.08, 0.17), None, 0.025)
+    assert read(do="pick", at=[0, 0, 1], pitch=-0.3, kg=0.0) == asked.Pick((0.0, 0.0, 1.0), -0.3, 0.0)
+    assert read(do="place", at=[0, 0, 1]) == asked.Pick((0.0, 0.0, 1.0), place=True)
 
 
 @pytest.mark.parametrize(
@@ -48,6 +51,9 @@ def test_each_kind_of_request():
         ({"do": "compensation", "mode": "most"}, "compensation is none, gravity or full"),
         ({"do": "tour", "name": "../etc/passwd"}, "tour: the name"),
         ({"do": "tour", "name": ".hidden"}, "tour: the name"),
+        ({"do": "pick", "at": [0, 1]}, "at must be three numbers"),
+        ({"do": "pick", "at": [0, 0, 1], "kg": 5.1}, "kg must be a number from 0 to 5"),
+        ({"do": "place", "at": [0, 0, 1], "kg": 0.1}, "'kg' means nothing"),
     ],
 )
 def test_all_else_is_refused_by_name(values, said):

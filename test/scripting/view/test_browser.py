@@ -6,6 +6,7 @@ Waits are long: without a graphics card, on a busy machine, a picture takes seco
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import pytest
 import view_pages
@@ -31,11 +32,30 @@ DRAWN = """() => {
 }"""
 """Colours in the picture of the arm."""
 
+RED = """() => {
+  const red = [];
+  picker.stage.scene.traverse((part) => part.material?.emissive?.getHex() && red.push(part.material.emissive.getHex()));
+  return new Set(red).size;
+}"""
+"""Colours in which links shine."""
+
+TOUR = """arm: picker
+joints: {base: deg, shoulder: deg, elbow: deg, wrist: deg, scissor: deg}
+steps:
+- {pose: aside, at: {base: 20}}
+- {pose: back, at: {base: 0}, seconds: 5}
+"""
+
 
 @pytest.fixture(scope="module")
-def shown():
-    """An arm and its view, time passing."""
-    with Arm.simulated() as arm, arm.view(browser=False) as view:
+def shown(tmp_path_factory):
+    """An arm and its view, time passing, in a folder with a taught motion."""
+    folder = tmp_path_factory.mktemp("tours")
+    (folder / "berries.yaml").write_text(TOUR)
+    (folder / "other.yaml").write_text(TOUR.replace("arm: picker", "arm: other"))
+    with pytest.MonkeyPatch.context() as patched, Arm.simulated() as arm:
+        patched.chdir(folder)
+        view = arm.view(browser=False)
         thread = threading.Thread(target=view.run, daemon=True)
         thread.start()
         yield arm, view
@@ -98,12 +118,14 @@ def test_home_a_refused_target_in_the_gates_words_and_the_joint_it_is_about(open
     page = with_arm(opened())
     page.click("#home")
     page.locator("#words li", has_text="done").first.wait_for()
-    page.fill("#x", "420")
-    page.fill("#z", "90")
-    page.locator("#verdict.refused", has_text="would be refused").wait_for()
-    page.fill("#x", "240")
-    page.fill("#z", "160")
+    for field, value in (("#x", "330"), ("#y", "-60"), ("#z", "110")):
+        page.fill(field, value)
+    page.locator("#verdict.refused", has_text="would be refused: shoulder needs").wait_for()
+    until(lambda: page.evaluate(RED) == 1, "the joint's link in red", step=lambda: page.wait_for_timeout(100))
+    for field, value in (("#x", "240"), ("#y", "0"), ("#z", "160")):
+        page.fill(field, value)
     page.locator("#verdict:not(.refused)", has_text="may be made").wait_for()
+    until(lambda: page.evaluate(RED) == 0, "no link in red", step=lambda: page.wait_for_timeout(100))
     page.click("#go")
     until(lambda: abs(shown[0].tip[0] - 0.24) < 0.003, "the tip there", step=lambda: page.wait_for_timeout(100))
 
@@ -149,6 +171,56 @@ def test_jogging_ends_with_the_button(opened, shown):
     assert abs(shown[0].tip[2] - rests) < 0.003
 
 
+def test_a_tour_is_run_watched_and_ended(opened, shown):
+    page = with_arm(opened())
+    assert page.get_by_role("button", name="Run other").is_disabled()
+    page.locator(".tour", has_text="taught for the arm other").wait_for()
+    page.get_by_role("button", name="Run berries").click()
+    page.locator("#tour-what", has_text="step 2 of 2: back").wait_for()
+    assert page.locator("#tour-bar").evaluate("one => one.value") >= 0.5
+    page.locator("#words li", has_text="berries: done").wait_for()
+    page.locator("#tour").wait_for(state="hidden")
+    assert shown[0].q[0] == pytest.approx(0.0, abs=0.02)
+    page.fill("#times", "50")
+    page.get_by_role("button", name="Run berries").click()
+    page.locator("#tour-what", has_text="of 100").wait_for()
+    page.get_by_role("button", name="End it").click()
+    page.locator("#words li.warn", has_text="berries: ended in step").wait_for()
+    page.locator("#tour").wait_for(state="hidden")
+
+
+def test_pick_here_is_refused_in_its_words_before_anything_moves_or_made(opened, shown):
+    page = with_arm(opened())
+    page.click("#home")
+    page.locator("#words li", has_text="done").first.wait_for()
+    before = shown[0].held
+    for field, value in (("#x", "260"), ("#y", "80"), ("#z", "170"), ("#mass", "90")):
+        page.fill(field, value)
+    page.click("#pick")
+    page.locator("#words li.error", has_text="pick refused, nothing moves; ").wait_for()
+    assert shown[0].held == pytest.approx(before, abs=1e-9)
+    assert page.locator("#x").input_value() == "260", "what was refused stays"
+    page.fill("#mass", "20")
+    page.click("#pick")
+    page.locator("#tour-name", has_text="pick at (260, 80, 170) mm").wait_for()
+    page.locator("#words li", has_text="pick at (260, 80, 170) mm: done").wait_for()
+    page.locator("#facts", has_text="payload 20 g").wait_for()
+    page.fill("#settings input >> nth=0", "0")
+    page.keyboard.press("Enter")
+    page.locator("#facts", has_text="payload 0 g").wait_for()
+
+
+def test_a_recording_is_begun_and_ended_and_the_file_is_named(opened):
+    page = with_arm(opened())
+    page.click("#record")
+    page.locator("#record", has_text="End recording").wait_for()
+    named = page.locator("#record-what").inner_text().removeprefix("recording to ")
+    page.click("#record")
+    page.locator("#words li", has_text=f"recorded: {named}").wait_for()
+    assert Path(named).read_text().startswith("t,q_base,")
+    page.locator("#record", has_text="Record").wait_for()
+
+
 def test_a_second_page_watches_and_takes_over(opened):
     first = with_arm(opened())
     first.click("#drive")
@@ -186,6 +258,9 @@ def test_a_lost_connection_is_said_and_found_again(opened, shown):
 def test_a_phone_has_it_all_within_its_width(opened):
     page = with_arm(opened(width=360, height=720))
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.locator("#shown").get_attribute("open") is None and page.locator("#shown").bounding_box()["height"] < 60
+    picture, words = page.locator("#canvas").bounding_box(), page.locator("#readout").bounding_box()
+    assert words["y"] >= picture["y"] + picture["height"] - 1 and picture["height"] > 200, "words are below the picture"
     stop = page.locator("#stop").bounding_box()
     assert stop["width"] > 250 and stop["y"] + stop["height"] <= 720
     page.locator("#jog-pad").scroll_into_view_if_needed()

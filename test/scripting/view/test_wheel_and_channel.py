@@ -34,6 +34,10 @@ def test_a_page_that_asks_for_nothing_lets_go():
     wheel.take("a.1", 0.0)
     assert wheel.look({"a"}, IDLE_S - 1.0)
     assert not wheel.look({"a"}, IDLE_S + 1.0)
+    wheel.take("a.1", 0.0)
+    assert wheel.look({"a"}, IDLE_S + 1.0, busy=True), "what it asked for goes on"
+    assert wheel.look({"a"}, 2.0 * IDLE_S)
+    assert not wheel.look({"a"}, 2.0 * IDLE_S + 2.0)
 
 
 def events(data: bytes) -> list[tuple[str, dict]]:
