@@ -58,7 +58,7 @@ ASIDE = ("/licences.txt", "/made_from")
 """Files that no page asks for."""
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-SOFTWARE = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--mute-audio"]
+SOFTWARE = ["--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--mute-audio"]
 SHOWN = """
   window.shown_ms = 0;
   const look = () => {
@@ -332,7 +332,9 @@ def in_chromium(operator: Operator, port: int, duration_s: float, loads: int = 3
             context.add_init_script(SHOWN)
             page = context.new_page()
             page.goto(f"http://127.0.0.1:{port}/#{TOKEN}")
-            page.wait_for_function("window.shown_ms > 0", timeout=60_000)
+            ends_s = time.monotonic() + READY_S
+            while not page.evaluate("window.shown_ms") and time.monotonic() < ends_s:
+                page.wait_for_timeout(50)
             shown_ms.append(page.evaluate("window.shown_ms"))
             if len(shown_ms) == loads:
                 mover = threading.Thread(target=operator.swing, args=(duration_s,))
