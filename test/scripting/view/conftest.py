@@ -10,7 +10,6 @@ from view_pages import Page
 
 from picker_dynamics import Arm
 
-
 TOUR = """arm: picker
 joints: {base: deg, shoulder: deg, elbow: deg, wrist: deg, scissor: deg}
 steps:
