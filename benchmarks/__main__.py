@@ -30,6 +30,7 @@ BENCHMARKS = {  # name: arguments of run() in the quick form
     "loop": {"seconds": 4.0, "runs": 1, "others_hz": ()},
     "bringup": {"runs": 2},
     "drive": {"presses": 20},
+    "view": {"interval_s": 3.0, "pairs": 1, "presses": 10, "stops": 3, "frames_s": 2.0},
     "study": {"rounds": 1},
     "identification": {"seeds": (1,), "coverage_seeds": 5, "bettered": 200},
     "calibration": {"arms": 8, "moved": 1, "others": 2},

@@ -24,9 +24,11 @@ import yaml
 from arm_fixtures import servos
 from patient import picker
 from ros_graph import control_socket, own_domain
+from stalls import processes_below
 from waiting import PATIENCE_S, until
 
 from picker_dynamics.bringup.bringup import Options, graph
+from picker_dynamics.bringup.processes import ViewSpec
 from picker_dynamics.errors import LinkError
 from picker_dynamics.resources import resource
 from picker_dynamics.sim.control_socket import BoardControl
@@ -330,6 +332,29 @@ def test_nodes_together_in_one_process(prefix):
     made = graph(Options(one_process=True, namespace="left", directory=str(prefix))).processes[0].arguments()
     port = next(word for word in words if word.startswith("port:="))
     assert [word for word in words[: len(made)] if word != port] == [word for word in made if not word.startswith("port:=")]
+
+
+def test_the_page_comes_on_request_for_the_namespace_and_ends_with_the_launch_but_does_not_end_it(prefix):
+    def pages(process: subprocess.Popen) -> list[int]:
+        wanted = [sys.executable, "-m", "picker_dynamics", *ViewSpec("left").arguments()]
+        commands = {pid: Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1] for pid in processes_below(process.pid)}
+        return [pid for pid, words in commands.items() if words == wanted]
+
+    with launched(stand_ins(prefix), "namespace:=left") as process:
+        wait_for(prefix, STARTED)
+        assert pages(process) == []
+        interrupted(process)
+    with launched(stand_ins(prefix), "view_web:=true", "namespace:=left") as process:
+        wait_for(prefix, STARTED)
+        (page,) = until(lambda: pages(process), "a page")
+        os.kill(page, signal.SIGKILL)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1.5)
+    with launched(stand_ins(prefix), "view_web:=true", "namespace:=left") as process:
+        (page,) = until(lambda: pages(process), "a page")
+        wait_for(prefix, STARTED)
+        interrupted(process)
+        until(lambda: not Path(f"/proc/{page}").exists(), "its end")
 
 
 @pytest.mark.parametrize("package", ["robot_state_publisher", "rviz2"])

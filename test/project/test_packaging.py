@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from catkin_pkg.package import parse_package
 from packaging.requirements import Requirement
 
 import picker_dynamics
+from picker_dynamics.scripting.view.server import PAGE
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ("urdf", "config", "launch", "rviz", "firmware")
@@ -154,6 +156,23 @@ def test_colcon_installs_data_files_and_executables(tmp_path, setup_data):
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "picker_dynamics").rglob("*.py")}
     site = next((installed / "lib").glob("python3*")) / "site-packages"
     assert modules == {str(path.relative_to(site)) for path in (site / "picker_dynamics").rglob("*.py")}
+    carried = site / PAGE.relative_to(ROOT)
+    assert {path.name: path.read_bytes() for path in PAGE.glob("*")} == {
+        path.name: path.read_bytes() for path in carried.glob("*")
+    }
+
+
+@pytest.mark.skipif(not (PAGE / "index.html").is_file(), reason="the page of picker view is not built: make setup")
+def test_the_wheel_carries_the_page_and_the_licences_of_what_is_in_it(tmp_path):
+    places = ("egg_info", "--egg-base", tmp_path, "build", "--build-base", tmp_path / "build")
+    wheel = ("bdist_wheel", "--bdist-dir", tmp_path / "bdist", "--dist-dir", tmp_path)
+    run(sys.executable, "setup.py", "-q", *map(str, (*places, *wheel)))
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as made:
+        names, folder = set(made.namelist()), PAGE.relative_to(ROOT).as_posix()
+        licences = made.read(f"{folder}/licences.txt").decode()
+    assert {f"{folder}/{path.name}" for path in PAGE.iterdir()} <= names
+    bundled = json.loads((ROOT / "web" / "package.json").read_text())["dependencies"]
+    assert all(f"{name} {version}" in licences for name, version in bundled.items()) and "Copyright" in licences
 
 
 @pytest.fixture(scope="module")

@@ -1,17 +1,34 @@
-"""Pages for tests of the view: one that asks over HTTP without a browser, and whether a browser and the built page are here."""
+"""Pages for tests of the view: one that asks over HTTP without a browser, and those in a headless Chromium, where it is here.
+
+Waits in the browser are long: without a graphics card, on a busy machine, a picture takes seconds.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import shutil
 import threading
+from collections.abc import Iterator
 
 from waiting import PATIENCE_S
 
 from picker_dynamics.scripting.view.server import PAGE
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+WAIT_MS = 120_000
+OPTIONS = ["--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--mute-audio"]
+DRAWN = """() => {
+  const canvas = document.createElement("canvas"), page = document.getElementById("canvas");
+  canvas.width = 64; canvas.height = 48;
+  picker.stage.renderer.render(picker.stage.scene, picker.stage.camera);
+  const pen = canvas.getContext("2d");
+  pen.drawImage(page, 0, 0, 64, 48);
+  return new Set(new Uint32Array(pen.getImageData(0, 0, 64, 48).data.buffer)).size;
+}"""
+"""Colours in the picture of the arm."""
 
 
 def missing() -> str:
@@ -25,6 +42,54 @@ def missing() -> str:
     except ImportError:
         return "no Playwright: make setup"
     return ""
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator:
+    """A headless Chromium that draws by software."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=BROWSER, args=OPTIONS, timeout=WAIT_MS)
+        yield browser
+        browser.close()
+
+
+class Tabs:
+    """Opens pages of one address, each in a context of its own or in a given one; a context manager that closes them.
+
+    A page notes which addresses it ``asked``, and what ``failed`` in it.
+    """
+
+    def __init__(self, browser, address: str):
+        self.browser, self.address, self._contexts = browser, address, []
+
+    def context(self, width: int = 1100, height: int = 800, **more):
+        made = self.browser.new_context(viewport={"width": width, "height": height}, **more)
+        self._contexts.append(made)
+        return made
+
+    def __call__(self, width: int = 1100, height: int = 800, address: str = "", context=None):
+        page = (context or self.context(width, height)).new_page()
+        page.set_default_timeout(WAIT_MS)
+        page.asked, page.failed = [], []
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.on("pageerror", lambda error: page.failed.append(str(error)))
+        page.goto(address or self.address)
+        return page
+
+    def __enter__(self) -> Tabs:
+        return self
+
+    def __exit__(self, *_exception) -> None:
+        for context in self._contexts:
+            context.close()
+
+
+def with_arm(page):
+    """The page, once it knows where the arm is."""
+    page.locator("#tip", has_text="mm").wait_for()
+    return page
 
 
 class Page:

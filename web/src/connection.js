@@ -45,7 +45,10 @@ export class Connection {
     if ("SharedWorker" in self) {
       const worker = new SharedWorker(`/worker.js?${fingerprint(this.token)}`, { type: "module", name: "picker view" });
       this.#port = worker.port;
-      this.#port.addEventListener("message", ({ data }) => this.#take(data));
+      this.#port.addEventListener("message", ({ data }) => {
+        this.#port?.postMessage({ kind: "taken" });
+        for (const news of data) this.#take(news);
+      });
       this.#port.start();
       this.#port.postMessage({ kind: "here", token: this.token });
     } else {
@@ -103,9 +106,10 @@ export class Connection {
     }
     this.#last = performance.now();
     this.why = "";
-    if (kind === "hello" && this.#server && this.#server !== value.server) this.#tell("restarted", value);
+    const restarted = kind === "hello" && this.#server && this.#server !== value.server;
     if (kind === "hello") this.#server = value.server;
     if (!this.#alive) this.#look();
+    if (restarted) this.#tell("restarted", value);
     if (kind === "status" || kind === "tour") this.#newest.set(kind, value);
     this.#tell(kind, value);
   }

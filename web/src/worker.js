@@ -1,22 +1,27 @@
 // One stream for all tabs of a browser: it allows six connections to a server, and a stop must not wait for a seventh.
+import { Outlet, SAID } from "./outlet.js";
 import { readStream } from "./stream.js";
 
 /** @typedef {import("./stream.js").News} News */
 
 const name = hex(8);
 const KEPT = ["hello", "status", "pose", "play", "tour"];
-const SAID = 50;
 
-/** @type {Set<MessagePort>} */
-const tabs = new Set();
+/** @type {Map<MessagePort, Outlet>} */
+const tabs = new Map();
 /** @type {Map<string, News>} */
 const newest = new Map();
 /** @type {News[]} */
 const said = [];
 let token = "";
+let server = "";
 
 /** @param {News} news */
 function tell(news) {
+  if (news.kind === "hello" && news.value.server !== server) {
+    server = news.value.server;
+    said.length = 0; // it numbers its words anew
+  }
   if (KEPT.includes(news.kind)) newest.set(news.kind, news);
   if (news.kind === "said") {
     if (said.some((one) => one.value.id === news.value.id)) return;
@@ -24,7 +29,7 @@ function tell(news) {
     said.splice(0, said.length - SAID);
   }
   if (news.kind === "lost") newest.clear();
-  for (const tab of tabs) tab.postMessage(news);
+  for (const tab of tabs.values()) tab.tell(news);
 }
 
 /** @param {number} bytes */
@@ -39,9 +44,13 @@ self.addEventListener("connect", (event) => {
       tabs.delete(port);
       return;
     }
-    tabs.add(port);
-    port.postMessage({ kind: "name", value: name });
-    for (const news of [...newest.values(), ...said]) port.postMessage(news);
+    if (data.kind === "taken") {
+      tabs.get(port)?.taken();
+      return;
+    }
+    const tab = new Outlet((news) => port.postMessage(news));
+    tabs.set(port, tab);
+    for (const news of [{ kind: "name", value: name }, ...newest.values(), ...said]) tab.tell(news);
     if (!token) {
       token = data.token;
       readStream(token, name, tell);

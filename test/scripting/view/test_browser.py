@@ -5,15 +5,12 @@ Waits are long: without a graphics card, on a busy machine, a picture takes seco
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import pytest
 import view_pages
-from view_pages import Page
+from view_pages import DRAWN, with_arm
 from waiting import until
-
-from picker_dynamics import Arm
 
 pytestmark = [
     pytest.mark.slow,
@@ -21,86 +18,12 @@ pytestmark = [
     pytest.mark.skipif(bool(view_pages.missing()), reason=view_pages.missing()),
 ]
 
-WAIT_MS = 120_000
-DRAWN = """() => {
-  const canvas = document.createElement("canvas"), page = document.getElementById("canvas");
-  canvas.width = 64; canvas.height = 48;
-  picker.stage.renderer.render(picker.stage.scene, picker.stage.camera);
-  const pen = canvas.getContext("2d");
-  pen.drawImage(page, 0, 0, 64, 48);
-  return new Set(new Uint32Array(pen.getImageData(0, 0, 64, 48).data.buffer)).size;
-}"""
-"""Colours in the picture of the arm."""
-
 RED = """() => {
   const red = [];
   picker.stage.scene.traverse((part) => part.material?.emissive?.getHex() && red.push(part.material.emissive.getHex()));
   return new Set(red).size;
 }"""
 """Colours in which links shine."""
-
-TOUR = """arm: picker
-joints: {base: deg, shoulder: deg, elbow: deg, wrist: deg, scissor: deg}
-steps:
-- {pose: aside, at: {base: 20}}
-- {pose: back, at: {base: 0}, seconds: 5}
-"""
-
-
-@pytest.fixture(scope="module")
-def shown(tmp_path_factory):
-    """An arm and its view, time passing, in a folder with a taught motion."""
-    folder = tmp_path_factory.mktemp("tours")
-    (folder / "berries.yaml").write_text(TOUR)
-    (folder / "other.yaml").write_text(TOUR.replace("arm: picker", "arm: other"))
-    with pytest.MonkeyPatch.context() as patched, Arm.simulated() as arm:
-        patched.chdir(folder)
-        view = arm.view(browser=False)
-        thread = threading.Thread(target=view.run, daemon=True)
-        thread.start()
-        yield arm, view
-        view.close()
-        thread.join()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    options = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--mute-audio"]
-    with sync_playwright() as play:
-        started = play.chromium.launch(executable_path=view_pages.BROWSER, args=options, timeout=WAIT_MS)
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def opened(browser, shown):
-    """Opens pages; each notes the addresses that it asked, and what went wrong in it."""
-    contexts = []
-
-    def open_(width=1100, height=800, address=shown[1].address, context=None):
-        context = context or browser.new_context(viewport={"width": width, "height": height})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(WAIT_MS)
-        page.asked, page.failed = [], []
-        page.on("request", lambda request: page.asked.append(request.url))
-        page.on("pageerror", lambda error: page.failed.append(str(error)))
-        page.goto(address)
-        return page
-
-    yield open_
-    for context in contexts:
-        context.close()
-    Page(shown[1]._server).ask("/api/do", {"do": "drive", "over": True})  # noqa: SLF001
-    Page(shown[1]._server).ask("/api/do", {"do": "reset"})  # noqa: SLF001
-    Page(shown[1]._server).ask("/api/do", {"do": "leave"})  # noqa: SLF001
-
-
-def with_arm(page):
-    page.locator("#tip", has_text="mm").wait_for()
-    return page
 
 
 def test_the_arm_is_drawn_where_it_is_and_nothing_else_is_asked(opened, shown):

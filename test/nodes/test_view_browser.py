@@ -1,0 +1,220 @@
+"""``picker up --sim --view`` in a headless Chromium: what is seen there is the graph's, what is pressed there moves its arm."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import view_pages
+from patient import patiently
+from ros_graph import Up, arm_of, control_socket, folder_of, process_tree
+from scenarios.bench import HOME, at_home, until, wait_until_up
+from view_pages import DRAWN, with_arm
+from waiting import PATIENCE_S
+from waiting import until as wait_until
+
+from picker_dynamics.errors import GoalRefusedError
+
+pytestmark = [pytest.mark.ros, pytest.mark.slow, pytest.mark.skipif(bool(view_pages.missing()), reason=view_pages.missing())]
+
+HANDLE = """axis => {
+  const target = picker.stage.scene.children.find((one) => one.gizmo), { camera, canvas } = picker.stage;
+  const place = target.position.clone(), far = place.distanceTo(camera.position);
+  const size = far * Math.min(1.9 * Math.tan((Math.PI * camera.fov) / 360), 7) * target.gizmo.size / 4;
+  const { left, top, width, height } = canvas.getBoundingClientRect();
+  const seen = (k) => {
+    const at = place.clone();
+    at[axis] += k * size;
+    at.project(camera);
+    return [left + (width * (1 + at.x)) / 2, top + (height * (1 - at.y)) / 2];
+  };
+  return [seen(0.4), seen(0.7)];
+}"""
+"""Where the arrow of an axis is on the screen, and a little farther along it."""
+
+LOST = """() => {
+  const alarm = document.getElementById("alarm");
+  picker.connection.on("pose", () => { if (alarm.hidden) window.told_ms = performance.now(); });
+  new MutationObserver(() => { if (!alarm.hidden) window.lost_ms ??= performance.now(); }).observe(alarm, { attributes: true });
+}"""
+"""Notes when the last news came, and when the page said that it has no connection."""
+
+
+@pytest.fixture(scope="module")
+def up(domain, tmp_path_factory):
+    """`picker up --sim --view` as a person starts it, but that nothing opens a browser."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("BROWSER", "true")
+        with Up(tmp_path_factory.mktemp("up"), "--sim", "--view") as started:
+            control = control_socket(started.directory, folder_of(), alive=lambda: started.process.poll() is None)
+            with arm_of(control) as running:
+                wait_until_up(running.client)
+                found = wait_until(lambda: re.search(r"view: (http://127\.0\.0\.1:(\d+)/#(\S+))", started.said()), "the page")
+                port, token = int(found[2]), found[3]
+                door = SimpleNamespace(port=port, token=token)
+                view = process_tree(started.process.pid)["picker_dynamics"]
+                yield SimpleNamespace(
+                    client=running.client, board=running.board, address=found[1], server=SimpleNamespace(door=door), view=view
+                )
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with view_pages.chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def client(up):
+    at_home(up.client, up.board)
+    return up.client
+
+
+@pytest.fixture
+def pages(up, browser):
+    """Opens pages."""
+    with view_pages.Tabs(browser, up.address) as tabs:
+        yield tabs
+
+
+@pytest.fixture
+def tabs(up, pages):
+    """The same; afterwards nobody drives."""
+    yield pages
+    view_pages.Page(up.server).ask("/api/do", {"do": "drive", "over": True})
+    view_pages.Page(up.server).ask("/api/do", {"do": "leave"})
+
+
+def meanwhile(client, page):
+    """A moment for both."""
+
+    def step() -> None:
+        page.wait_for_timeout(50)
+        client.spin(0.02)
+
+    return step
+
+
+def angles(page) -> np.ndarray:
+    """As they are written on the page [rad]."""
+    return np.radians([float(text.rstrip("°")) for text in page.locator(".joint .value").all_inner_texts()])
+
+
+def test_the_arm_is_drawn_and_its_angles_are_those_of_joint_states(up, client, tabs):
+    page = with_arm(tabs())
+    wait_until(lambda: page.evaluate(DRAWN) > 30, "a picture", step=meanwhile(client, page))
+    client.move_through([1.5], [HOME + [0.4, 0.0, 0.1, 0.0, -0.3]], timeout_s=PATIENCE_S)
+    wait_until(
+        lambda: client.state is not None and np.abs(angles(page) - client.state).max() < np.radians(0.06),
+        lambda: f"{angles(page)} as {client.state}",
+        step=meanwhile(client, page),
+    )
+    assert page.locator("#source").inner_text() and page.locator(".swatch.truth").count() == 1
+    assert all(url.startswith(up.address.partition("/#")[0]) for url in page.asked) and page.failed == []
+
+
+def test_a_button_that_is_held_jogs_and_a_target_is_dragged_refused_in_the_gates_words_or_reached(client, tabs):
+    page = with_arm(tabs())
+    left = page.get_by_role("button", name="Tip to the left")
+    left.scroll_into_view_if_needed()
+    box, before = left.bounding_box(), client.reference()
+    page.mouse.move(box["x"] + 9, box["y"] + 9)
+    page.mouse.down()
+    wait_until(lambda: client.reference()[0] > before[0] + 0.03, "jogging", step=meanwhile(client, page))
+    page.mouse.up()
+    until(client, lambda: client.controller["phase"] == "holding", "its end")
+
+    page.fill("#x", "420")
+    page.fill("#z", "90")
+    said = page.locator("#verdict.refused").inner_text().removeprefix("would be refused: ")
+    page.click("#go")
+    page.locator("#words li.error", has_text=said).first.wait_for()
+    with pytest.raises(GoalRefusedError, match="driver"):
+        client.move_through([1.0], [HOME])
+
+    page.click("#home")
+    page.locator("#words li", has_text="done").first.wait_for()
+    page.check("#gizmo")
+    page.locator("#scene").scroll_into_view_if_needed()
+    page.wait_for_timeout(300)
+    (x, y), (to_x, to_y) = page.evaluate(HANDLE, "z")
+    height = float(page.input_value("#z"))
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(to_x, to_y, steps=5)
+    page.mouse.up()
+    wanted = float(page.input_value("#z"))
+    assert abs(wanted - height) > 5.0
+    page.locator("#verdict", has_text="may be made").wait_for()
+    page.click("#go")
+    shown = page.locator("#tip")
+    wait_until(lambda: abs(float(shown.inner_text().split()[3]) - wanted) < 6.0, "the tip there", step=meanwhile(client, page))
+
+
+def test_stop_reset_and_enable_and_a_second_page(client, tabs):
+    page, second = with_arm(tabs()), with_arm(tabs(600, 500))
+    page.click("#drive")
+    page.locator("#drive", has_text="You drive").wait_for()
+    second.click("#home")
+    second.locator("#words li.error", has_text="another page drives").first.wait_for()
+    second.keyboard.press("Escape")  # everybody may
+    until(client, lambda: client.hardware.get("stop_latched") == "true", "the stop")
+    page.locator("#again-title", has_text="Stopped").wait_for()
+    assert page.locator("#enable").is_disabled()
+    page.click("#reset")
+    wait_until(lambda: page.locator("#enable").is_enabled(), "a reset", step=meanwhile(client, page))
+    page.click("#enable")
+    until(client, lambda: client.hardware.get("state") == "active", "the arm")
+    page.locator("#again").wait_for(state="hidden")
+
+
+def test_by_the_keyboard_alone_on_a_narrow_screen(client, tabs):
+    page = with_arm(tabs(360, 720))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("Boolean(document.activeElement.closest('.joint'))"):
+            break
+    before = client.reference()
+    for _ in range(15):
+        page.keyboard.press("ArrowRight")
+    page.locator("#verdict", has_text="may be made").wait_for()
+    page.keyboard.press("Enter")
+    wait_until(lambda: client.reference()[0] > before[0] + 0.05, "the motion", step=meanwhile(client, page))
+    page.keyboard.press(" ")
+    until(client, lambda: client.hardware.get("stop_latched") == "true", "the stop")
+
+
+def test_a_server_that_hangs_or_is_killed_is_said_within_a_second_and_one_that_comes_back_is_found(up, pages):
+    page = with_arm(pages())
+    page.evaluate(LOST)
+    page.wait_for_timeout(500)
+    os.kill(up.view, signal.SIGSTOP)
+    try:
+        page.locator("#alarm", has_text="this stop button is dead").wait_for()
+    finally:
+        os.kill(up.view, signal.SIGCONT)
+    assert page.evaluate("lost_ms - told_ms") < 1000.0
+    page.locator("#alarm").wait_for(state="hidden")
+    os.kill(up.view, signal.SIGKILL)
+    killed_s = time.monotonic()
+    page.locator("#stop strong", has_text="DEAD").wait_for()
+    assert time.monotonic() - killed_s < 1.0
+    door = up.server.door
+    words = ("view", "--no-browser", "--view-port", str(door.port), "--token", door.token)
+    with subprocess.Popen(patiently("picker", *words), stdout=subprocess.PIPE, text=True) as again:
+        try:
+            assert up.address in again.stdout.readline()
+            page.locator("#alarm", has_text="started anew").wait_for()
+            page.reload()
+            with_arm(page).locator("#alarm").wait_for(state="hidden")
+            assert page.locator("#stop strong").inner_text() == "STOP"
+        finally:
+            again.send_signal(signal.SIGTERM)
+            again.wait(PATIENCE_S)

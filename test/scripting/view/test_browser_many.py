@@ -1,0 +1,162 @@
+"""Many pages of one browser, one that sleeps, one on a machine without a network, and a gamepad."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import view_pages
+from view_pages import Page, with_arm
+from waiting import until
+
+from picker_dynamics.scripting.view.server import STREAMS, ViewServer
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.realtime,
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(bool(view_pages.missing()), reason=view_pages.missing()),
+]
+
+TABS = 20
+
+UNDRAWN = """
+  const get = HTMLCanvasElement.prototype.getContext;
+  HTMLCanvasElement.prototype.getContext = function (kind, ...more) {
+    return kind.startsWith("webgl") ? null : get.call(this, kind, ...more);
+  };
+"""
+"""As a browser without WebGL: twenty pictures drawn by software are more than a machine has to spare."""
+
+PAD = """
+  window.pads = [];
+  navigator.getGamepads = () => pads;
+  const tell = (kind, gamepad) => dispatchEvent(Object.assign(new Event(kind), { gamepad }));
+  window.press = (axes, ...down) => {
+    const buttons = Array.from({ length: 12 }, (_, k) => ({ pressed: down.includes(k) }));
+    const pad = { id: "pad of a test", connected: true, axes, buttons };
+    const came = !pads.length;
+    window.pads = [pad];
+    if (came) tell("gamepadconnected", pad);
+  };
+  window.unplug = () => {
+    const [pad] = pads;
+    window.pads = [];
+    tell("gamepaddisconnected", pad);
+  };
+"""
+SHOULDER, STOP_BUTTON = 4, 1
+
+
+@pytest.fixture
+def plain(opened):
+    """A context for small pages without a picture; all else works."""
+    made = opened.context(480, 360)
+    made.add_init_script(UNDRAWN)
+    return made
+
+
+@pytest.fixture
+def server(shown) -> ViewServer:
+    return shown[1]._server  # noqa: SLF001
+
+
+def test_a_stop_in_the_twentieth_tab_of_a_browser(opened, plain, server):
+    tabs = [opened(context=plain) for _ in range(TABS)]
+    last = with_arm(tabs[-1])
+    assert len(server.viewed.channel.readers) == 1 < STREAMS < TABS
+    last.click("#home")
+    last.locator("#words li", has_text="done").first.wait_for()
+    last.keyboard.press("Escape")
+    for tab in (last, tabs[0]):
+        tab.locator("#hardware", has_text="STOPPED").wait_for()
+    with_arm(tabs[0]).click("#reset")
+    tabs[0].locator("#words li.error", has_text="another page drives").first.wait_for()
+    last.click("#reset")
+    tabs[0].locator("#again").wait_for(state="hidden")
+
+
+def test_a_tab_that_slept_wakes_to_the_present_and_its_stop_works(opened, plain):
+    asleep, awake = with_arm(opened(context=plain)), with_arm(opened(context=plain))
+    for page in (asleep, awake):
+        page.evaluate("picker.connection.on('pose', () => (window.poses = (window.poses ?? 0) + 1))")
+    asleep.locator("#hardware", has_text="active").wait_for()
+    sleep = plain.new_cdp_session(asleep)
+    sleep.send("Page.setWebLifecycleState", {"state": "frozen"})
+    awake.wait_for_timeout(200)
+    before, seen = asleep.evaluate("poses"), awake.evaluate("poses")
+    until(lambda: awake.evaluate("poses") > seen + 60, "news", step=lambda: awake.wait_for_timeout(100))
+    assert asleep.evaluate("poses") == before
+    sleep.send("Page.setWebLifecycleState", {"state": "active"})
+    asleep.evaluate("new Promise((resolve) => setTimeout(resolve))")
+    assert before <= asleep.evaluate("poses") < before + 30, "what it slept through came one by one"
+    asleep.locator("#stop strong", has_text="STOP").wait_for()
+    asleep.click("#stop")
+    awake.locator("#hardware", has_text="STOPPED").wait_for()
+
+
+def test_an_hour_for_readers_that_do_not_read_takes_no_memory(server):
+    """Poses of an hour, as fast as they can be told; the readers are left after a while, as one that has lost its browser."""
+    channel, newest = server.viewed.channel, {"t": 0.0, "q": {"state": [0.1] * 5}, "tip": {}, "age": {}}
+    streams = [Page(server, f"{number:016x}").stream() for number in range(3)]
+    sizes = []
+    for number in range(108_000):
+        channel.tell("pose", newest | {"t": number / 30.0})
+        if number % 30 == 0:
+            channel.say({"text": f"word {number}", "level": "ok", "time": 0.0})
+        if number in (20_000, 107_999):
+            sizes.append(resident_mb())
+    assert sizes[1] - sizes[0] < 2.0
+    assert Page(server).ask("/api/stop", {})[0] == 200
+    Page(server).ask("/api/do", {"do": "reset"})
+    for stream in streams:
+        stream.close()
+    until(lambda: not channel.readers, "their end")
+
+
+def resident_mb() -> float:
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS:"))
+    return int(line.split()[1]) * 1024 / 1e6
+
+
+def test_the_page_needs_no_network_and_asks_nobody_else():
+    """In a network namespace in which there is nothing but this machine itself."""
+    lonely = [shutil.which("unshare") or "", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
+    tried = subprocess.run([*lonely, "true"], capture_output=True, text=True, check=False) if lonely[0] else None
+    if tried is None or tried.returncode:
+        pytest.skip(f"a network namespace needs root, unshare and ip: {tried and tried.stderr.strip()}")
+    script = Path(view_pages.__file__).with_name("view_alone.py")
+    done = subprocess.run([*lonely, sys.executable, str(script)], capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["interfaces"] == ["lo"] and found["failed"] == []
+    assert found["asked"] >= 5 and found["elsewhere"] == []
+    assert found["without_route_by_the_server"] == 0
+
+
+def test_a_gamepad_moves_while_it_is_held_here_and_not_beyond(opened, plain, shown):
+    arm, _ = shown
+    plain.add_init_script(PAD)
+    page = with_arm(opened(context=plain))
+    page.click("#home")
+    page.locator("#words li", has_text="done").first.wait_for()
+    lets_go = {
+        "the shoulder button is let go": "press([0, 0, 0, -1])",
+        "it is unplugged": "unplug()",
+        "the page is blurred": "document.hasFocus = () => false, dispatchEvent(new Event('blur'))",
+    }
+    for why, act in lets_go.items():
+        page.evaluate(f"delete document.hasFocus, press([0, 0, 0, -1], {SHOULDER})")
+        height = arm.tip[2]
+        until(lambda height=height: arm.tip[2] > height + 0.004, "jogging", step=lambda: page.wait_for_timeout(50))
+        page.evaluate(act)
+        page.locator("#phase", has_text="holding").wait_for()
+        rests = arm.tip[2]
+        page.wait_for_timeout(400)
+        assert abs(arm.tip[2] - rests) < 0.003, why
+    page.evaluate(f"delete document.hasFocus, press([0, 0, 0, 0], {STOP_BUTTON})")
+    page.locator("#hardware", has_text="STOPPED").wait_for()
