@@ -33,7 +33,7 @@ class GraphRunner:
 
     Args:
         graph: what to run.
-        log_path: file for the output of all processes but the view, which tells its address; default: this terminal.
+        log_path: file for the output of all processes but the commands, which tell a person something; default: this terminal.
         grace_s: how long each process has to end by itself; the hardware node has at least PARK_S.
     """
 
@@ -63,7 +63,7 @@ class GraphRunner:
             self._log = open(self.log_path, "ab")
         environment = os.environ | self.graph.environment | lifeline.children()
         for spec in filter(None, (self.graph.board, *self.graph.processes)):
-            output = None if isinstance(spec, ViewSpec) else self._log
+            output = None if isinstance(spec, CommandSpec) else self._log
             self.processes[_label(spec)] = subprocess.Popen(
                 [sys.executable, "-m", spec.module, *_arguments(spec)],
                 env=environment,

@@ -21,7 +21,7 @@ from waiting import PATIENCE_S, until
 
 from picker_dynamics import lifeline
 from picker_dynamics.bringup import runner as runners
-from picker_dynamics.bringup.bringup import BoardSpec, Graph, NodeSpec, ViewSpec
+from picker_dynamics.bringup.bringup import BoardSpec, CommandSpec, Graph, NodeSpec
 from picker_dynamics.bringup.runner import GraphRunner, ProcessEndedError
 from picker_dynamics.sim.board import spawn_board
 
@@ -256,7 +256,7 @@ def test_who_was_started_by_hand_has_no_parent(monkeypatch):
 
 def test_output_goes_to_a_file_if_asked_but_for_the_address_of_the_page(graph, record, tmp_path, capfd):
     log = tmp_path / "log"
-    made = dataclasses.replace(graph(), view=ViewSpec(module="stand_in"))
+    made = dataclasses.replace(graph(), commands=(CommandSpec("view", module="stand_in"),))
     broken = dataclasses.replace(made, nodes=(dataclasses.replace(made.nodes[0], behaviour="unknown"), *made.nodes[1:]))
     with GraphRunner(broken, log_path=log, grace_s=PATIENCE_S) as runner:
         until(lambda: runner.processes["view"].poll() is not None, "its end")
