@@ -4,6 +4,7 @@ __all__ = [
     "claims",
     "client",
     "collision_scene",
+    "diagnostics",
     "driver",
     "loop_meter",
     "marker_shapes",
