@@ -10,6 +10,7 @@ All methods return at once, except ``connect`` (call it off the executor) and th
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from typing import cast
@@ -67,9 +68,6 @@ REMARK_S = 2.0
 STALL_S = 0.05
 """More than this between two ticks is no silence of who commands, or of the board: this process stood still [s]."""
 
-UNHEARD_S = 0.25
-"""After so long without telemetry nobody knows what became of the set-points: none is sent, and goals end [s]."""
-
 
 class HardwareSession(Session):
     """One board and the arm on it.
@@ -100,6 +98,7 @@ class HardwareSession(Session):
         self._moved, self._silent_s, self._epoch_s, self._why = False, 0.0, 0.0, ""
         self._heard: Telemetry | None = None
         self._unheard_s, self._unconfirmed = 0.0, False
+        self.silence_s = math.inf
         self._enabling: Enabling | None = None
         self._last_step_s: float | None = None
 
@@ -124,6 +123,7 @@ class HardwareSession(Session):
                 value=info.joints,
                 limit=self.servos.n,
             )
+        self.silence_s = 1e-3 * info.host_timeout_ms  # what the board allows its host is what it is allowed
         telemetry = self.telemetry()
         self.limits_differ = info.limits_crc != limits_checksum(board_limits(self.servos))
         before, self._boot_id = self._boot_id, telemetry.boot_id
@@ -317,7 +317,9 @@ class HardwareSession(Session):
         if self.moving:
             return
         if self._unconfirmed:
-            self._begin_epoch(telemetry, f"the board said nothing for {UNHEARD_S} s: restarting from where the arm is held")
+            self._begin_epoch(
+                telemetry, f"the board said nothing for {self.silence_s:g} s: restarting from where the arm is held"
+            )
         elif self._refused_since_s is not None:
             if now_s - self._refused_since_s > REJOIN_S:
                 said = f"commands {self._why}: restarting from where the arm is held ({self._sender.said})"
@@ -353,7 +355,7 @@ class HardwareSession(Session):
         self._unheard_s = 0.0 if telemetry is not self._heard else self._unheard_s + min(dt, STALL_S)
         self._heard = telemetry
         if self.state is State.ACTIVE and not self.confirmed:
-            self._unconfirmed, self.problem = True, f"the board has said nothing for {UNHEARD_S} s: no set-point is sent"
+            self._unconfirmed, self.problem = True, f"the board has said nothing for {self.silence_s:g} s: no set-point is sent"
 
     def _notice_faults(self, telemetry: Telemetry) -> None:
         if telemetry.boot_id != self._boot_id:
@@ -458,7 +460,8 @@ class HardwareSession(Session):
 
     @property
     def confirmed(self) -> bool:
-        return self._unheard_s <= UNHEARD_S
+        """Whether the board says what becomes of set-points: silent for no longer than it allows its host."""
+        return self._unheard_s <= self.silence_s
 
     @property
     def outputs(self) -> str:

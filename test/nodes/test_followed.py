@@ -13,13 +13,13 @@ import time
 
 import numpy as np
 import pytest
-from ros_graph import BOARD, OVERLAY, running_graph, running_nodes
+from ros_graph import OVERLAY, running_graph, running_nodes
 from scenarios import motions
-from scenarios.bench import NAMES, at_home, goal, is_where_it_was, moved, outcome, ready, stands, start, start_swinging, until
+from scenarios.bench import NAMES, at_home, goal, is_where_it_was, moved, outcome, stands, start, start_swinging, until
 from waiting import PATIENCE_S
 
 from picker_dynamics.bringup import bringup
-from picker_dynamics.execution.following import NO_COMMANDS, NO_STATES, NOT_CONFIRMED, NOT_HEARD
+from picker_dynamics.execution.following import NO_COMMANDS, NO_STATES, NOT_HEARD
 
 pytestmark = pytest.mark.ros
 
@@ -92,19 +92,6 @@ def test_a_dynamics_node_that_stands_still_ends_the_goal_and_the_next_one_moves_
     finally:
         arm.runner.signal("dynamics", signal.SIGCONT)
     client.wait_ready(PATIENCE_S)
-    arrives(client, board, moved(base=0.2))
-
-
-def test_a_board_that_falls_silent_ends_the_goal_and_the_next_one_moves_the_arm_when_it_is_back(arm, client, board):
-    name = start_swinging(client, board)
-    arm.runner.signal(BOARD, signal.SIGSTOP)
-    try:
-        ends_soon(client, name, NOT_CONFIRMED)
-        assert client.hardware["state"] == "active" and client.hardware["confirmed"] == "false"
-    finally:
-        arm.runner.signal(BOARD, signal.SIGCONT)
-    ready(client)
-    assert stands(client, board)[0] < 0.8
     arrives(client, board, moved(base=0.2))
 
 

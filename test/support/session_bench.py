@@ -154,11 +154,6 @@ def accounted(counts: CommandCounts) -> int:
     return sum(vars(counts).values())
 
 
-def forgive_silence(monkeypatch) -> None:
-    """A machine that stood still is no silent board."""
-    monkeypatch.setattr(hardware_session, "UNHEARD_S", UNHURRIED_MS * 1e-3)
-
-
 @pytest.fixture
 def board():
     with make_board() as board:
@@ -166,17 +161,15 @@ def board():
 
 
 @pytest.fixture
-def rig(board, monkeypatch):
-    forgive_silence(monkeypatch)
+def rig(board):
     rig = Rig(board)
     yield rig
     rig.session.disconnect()
 
 
 @pytest.fixture
-def rigs(monkeypatch):
+def rigs():
     """Sessions on other boards, by the arguments of ``make_board``."""
-    forgive_silence(monkeypatch)
     made = []
 
     def make(**options) -> Rig:
@@ -198,6 +191,5 @@ def quick_enabling(monkeypatch):
 @pytest.fixture
 def unhurried(monkeypatch):
     """A session that no stall of this machine takes for a controller that pauses, or for a board that is gone."""
-    forgive_silence(monkeypatch)
     for name in ("hardware_session.PAUSE_S", "hardware_session.REQUEST_TIMEOUT_S", "link.connection.SILENCE_S"):
         monkeypatch.setattr(f"picker_dynamics.board.{name}", UNHURRIED_MS * 1e-3)
