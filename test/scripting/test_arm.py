@@ -257,7 +257,7 @@ def test_what_it_did_is_recorded_as_arrays_csv_and_figures(arm, tmp_path):
     arm.wait(0.1)
     assert len(recorded) == length
     arrays = recorded.arrays
-    assert arrays["t"][0] == 0.0 and (np.diff(arrays["t"]) > 0.0).all() and arrays["t"][-1] > 1.0
+    assert arrays["t"][0] == 0.0 and (np.diff(arrays["t"]) > 0.0).all() and arrays["t"][-1] > 0.98
     assert arrays["q_ref"][-1, 0] == pytest.approx(0.3, abs=0.01) and np.abs(arrays["q"] - arrays["q_ref"]).max() < 0.1
     np.testing.assert_allclose(arrays["tip"], rigid_body().forward_kinematics(arrays["q"]), atol=1e-9)
     table = np.genfromtxt(recorded.to_csv(tmp_path / "arm.csv"), delimiter=",", names=True)
