@@ -56,7 +56,7 @@ SHOULDER, STOP_BUTTON = 4, 1
 @pytest.fixture
 def plain(opened):
     """A context for small pages without a picture; all else works."""
-    made = opened.context(480, 360)
+    made = opened.context(700, 700)
     made.add_init_script(UNDRAWN)
     return made
 
