@@ -39,7 +39,7 @@ from benchmarks.domain import own_domain
 from benchmarks.loop import SetPoints, regularity
 from benchmarks.machine import CpuMeter, load
 from benchmarks.stamping_board import StampingBoard
-from picker_dynamics.board.protocol import Stop
+from picker_dynamics.board.protocol import SetPoint, Stop
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
 from picker_dynamics.nodes.client import ArmClient
@@ -49,7 +49,8 @@ from picker_dynamics.robot import servo_arm
 from picker_dynamics.scripting.view.server import page_files
 
 TOKEN = "a-token-of-the-benchmark"
-RATE_HZ, READY_S, ANSWER_S, MOVE_S, WARM_UP_S = 100.0, 60.0, 3.0, 2.0, 2.0
+RATE_HZ, READY_S, ANSWER_S, MOVE_S, WARM_UP_S = 100.0, 20.0, 3.0, 2.0, 2.0
+BROKEN_AT_MOST = 2
 SWING = (0.5, -0.15, 0.2, 0.3, -0.6)
 """From the home pose to the other one [rad]."""
 
@@ -194,8 +195,20 @@ def viewing() -> Iterator[tuple[int, int]]:
             view.send_signal(signal.SIGTERM)
 
 
-def run(interval_s: float = 10.0, pairs: int = 2, presses: int = 100, stops: int = 30, frames_s: float = 6.0) -> dict:
-    """Measure; ready for JSON."""
+def run(**sizes) -> dict:
+    """Measure, again where the machine stalled for so long that the board gave the arm up; ready for JSON."""
+    broken: list[str] = []
+    while True:
+        try:
+            return measured(**sizes) | {"broken_off": broken}
+        except RuntimeError as error:
+            broken.append(str(error))
+            if len(broken) > BROKEN_AT_MOST:
+                raise
+
+
+def measured(interval_s: float = 10.0, pairs: int = 2, presses: int = 100, stops: int = 30, frames_s: float = 6.0) -> dict:
+    """Start everything, measure, end everything."""
     overlay = resource("config/servos.sim.yaml")
     arm, servos = servo_arm.load(overlay=overlay)
     with (
@@ -236,6 +249,14 @@ def run(interval_s: float = 10.0, pairs: int = 2, presses: int = 100, stops: int
     }
 
 
+def set_points(board: StampingBoard) -> SetPoints:
+    """Those since the wire was asked last."""
+    wire = board.wire()
+    if not any(isinstance(frame.message, SetPoint) for _, frame in wire.received):
+        raise RuntimeError("no set-point has reached the board")
+    return SetPoints.of(wire, board.start_s)
+
+
 def interval(operator: Operator, board: StampingBoard, nodes: dict[str, int], duration_s: float) -> dict:
     """What the nodes do while the arm moves."""
     meter = CpuMeter(nodes)
@@ -243,7 +264,7 @@ def interval(operator: Operator, board: StampingBoard, nodes: dict[str, int], du
     operator.swing(duration_s)
     if not operator.hardware.get("state") == "active":
         raise RuntimeError(f"the arm was lost: {operator.hardware['message']}")
-    points, shares = SetPoints.of(board.wire(), board.start_s), meter.shares()
+    shares, points = meter.shares(), set_points(board)
     view = {"processor_percent": shares.pop("view")} if "view" in shares else {}
     arrival, reference = regularity(points.arrival, RATE_HZ), regularity(points.hold, RATE_HZ)
     return view | {
@@ -281,9 +302,9 @@ def pressed(operator: Operator, board: StampingBoard, port: int, count: int, run
         board.wire()
         asked_s = page.ask_meanwhile("/api/do", {"do": "step", "joint": "base", "by": STEP_RAD * (-1.0) ** number})
         operator.wait_at_most(ANSWER_S, lambda: operator.moved_stamp_s is not None)
-        operator.spin(0.02)
-        points = SetPoints.of(board.wire(), board.start_s)
-        if operator.moved_stamp_s is not None:
+        operator.spin(0.1)
+        if operator.moved_stamp_s is not None and operator.hardware.get("state") == "active":
+            points = set_points(board)
             first = int(np.abs(points.hold - operator.moved_stamp_s).argmin())
             times.append(points.arrival[first] - asked_s)
     return spread(times, count)
