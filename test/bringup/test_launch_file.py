@@ -28,7 +28,7 @@ from stalls import processes_below
 from waiting import PATIENCE_S, until
 
 from picker_dynamics.bringup.bringup import Options, graph
-from picker_dynamics.bringup.processes import ViewSpec
+from picker_dynamics.bringup.processes import CommandSpec
 from picker_dynamics.errors import LinkError
 from picker_dynamics.resources import resource
 from picker_dynamics.sim.control_socket import BoardControl
@@ -336,7 +336,7 @@ def test_nodes_together_in_one_process(prefix):
 
 def test_the_page_comes_on_request_for_the_namespace_and_ends_with_the_launch_but_does_not_end_it(prefix):
     def pages(process: subprocess.Popen) -> list[int]:
-        wanted = [sys.executable, "-m", "picker_dynamics", *ViewSpec("left").arguments()]
+        wanted = [sys.executable, "-m", "picker_dynamics", *CommandSpec("view", "left").arguments()]
         commands = {pid: Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1] for pid in processes_below(process.pid)}
         return [pid for pid, words in commands.items() if words == wanted]
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import view_pages
+from arm_fixtures import servos
 from view_pages import DRAWN, with_arm
 from waiting import until
 
@@ -26,6 +28,13 @@ RED = """() => {
 """Colours in which links shine."""
 
 
+def go_home(page, arm) -> None:
+    """And stand there: words of an earlier motion may still be on the page."""
+    page.click("#home")
+    until(lambda: np.allclose(arm.held, servos().home, atol=1e-6), "the arm at home", step=lambda: page.wait_for_timeout(50))
+    page.wait_for_timeout(300)
+
+
 def test_the_arm_is_drawn_where_it_is_and_nothing_else_is_asked(opened, shown):
     arm, view = shown
     page = with_arm(opened())
@@ -39,8 +48,7 @@ def test_the_arm_is_drawn_where_it_is_and_nothing_else_is_asked(opened, shown):
 
 def test_home_a_refused_target_in_the_gates_words_and_the_joint_it_is_about(opened, shown):
     page = with_arm(opened())
-    page.click("#home")
-    page.locator("#words li", has_text="done").first.wait_for()
+    go_home(page, shown[0])
     for field, value in (("#x", "330"), ("#y", "-60"), ("#z", "110")):
         page.fill(field, value)
     page.locator("#verdict.refused", has_text="would be refused: shoulder needs").wait_for()
@@ -79,8 +87,7 @@ def test_a_slider_by_keys_shows_first_and_sends_with_enter(opened, shown):
 
 def test_jogging_ends_with_the_button(opened, shown):
     page = with_arm(opened())
-    page.click("#home")
-    page.locator("#words li", has_text="done").first.wait_for()
+    go_home(page, shown[0])
     up = page.get_by_role("button", name="Tip up")
     up.scroll_into_view_if_needed()
     box, before = up.bounding_box(), shown[0].tip[2]
@@ -114,8 +121,7 @@ def test_a_tour_is_run_watched_and_ended(opened, shown):
 
 def test_pick_here_is_refused_in_its_words_before_anything_moves_or_made(opened, shown):
     page = with_arm(opened())
-    page.click("#home")
-    page.locator("#words li", has_text="done").first.wait_for()
+    go_home(page, shown[0])
     before = shown[0].held
     for field, value in (("#x", "260"), ("#y", "80"), ("#z", "170"), ("#mass", "90")):
         page.fill(field, value)
