@@ -139,7 +139,7 @@ def judged(results: dict) -> list[dict]:
         if keys[0] in results and "not_run" not in results[keys[0]]:
             value = results
             for key in keys:
-                value = value[key]
+                value = None if value is None else value[key]
             if value is None:  # nothing of the kind happened in so short a run, or there is no such recording
                 continue
             met = value >= bound if side == "at least" else value <= bound

@@ -325,6 +325,7 @@ def stopped(operator: Operator, board: StampingBoard, port: int, count: int, run
         page.ask("/api/do", {"do": "reset"})
         page.ask("/api/do", {"do": "enable"})
         operator.until(operator.standing, runner)
+        operator.spin(0.3)  # until the page's server has heard it too
     return spread(times, count)
 
 
