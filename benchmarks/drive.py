@@ -34,7 +34,7 @@ MOVES = 0.02
 
 KEYS = ("+", "-", "\x1b[A", "\x1b[B")
 READY_S, STEP_S = 60.0, 6.0
-LATE_S = 0.02
+LATE_S, LOOK_S = 0.02, 0.002
 
 
 class Sleeper(threading.Thread):
@@ -86,8 +86,8 @@ def run(presses: int = 200, seed: int = 0) -> dict:
                     watcher.moved_s, sleeper.worst_s = None, 0.0
                     pressed_s, moves_s = terminal.press(KEYS[number % len(KEYS)]), None
                     while (watcher.moved_s is None or moves_s is None) and time.monotonic() - pressed_s < STEP_S:
-                        watcher.spin(0.001)
-                        if moves_s is None:
+                        watcher.spin_once(LOOK_S)
+                        if watcher.moved_s is not None and moves_s is None:  # not before: each look takes time of the board's
                             truth = board.truth()
                             moves_s = truth.monotonic_s if np.abs(truth.v).max() > MOVES else None
                     _until(watcher, watcher.standing, runner)

@@ -23,10 +23,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 import time
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 import rclpy
@@ -38,17 +36,12 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from benchmarks.domain import own_domain
 from benchmarks.machine import CpuMeter, load, resident_mb
-from benchmarks.stamping_board import StampingBoard, Wire
+from benchmarks.stamping_board import StampingBoard, Wire, bench
 from picker_dynamics.board.protocol import SetPoint, Telemetry
-from picker_dynamics.bringup import bringup
-from picker_dynamics.bringup.runner import GraphRunner
 from picker_dynamics.execution.goal import MAX_POINTS
 from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, seconds, to_stamp
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import servo_arm
 
 LEAD_S = 0.06
 """Default of the controller's ``lead_s``."""
@@ -187,25 +180,12 @@ class SetPoints:
 
 def measure(interval_s: float, rate_hz: float) -> dict:
     """Start everything, measure one interval, end everything."""
-    overlay = resource("config/servos.sim.yaml")
-    arm, servos = servo_arm.load(overlay=overlay)
-    with (
-        own_domain() as environment,
-        tempfile.TemporaryDirectory(prefix="picker_bench_") as folder,
-        StampingBoard(servos) as board,
-    ):
-        options = bringup.Options(hardware="serial", port=board.port, rate_hz=float(rate_hz), servo_overlay=str(overlay))
-        graph = replace(bringup.graph(options), environment=environment)
-        log = Path(folder) / "nodes.log"
+    with bench(rate_hz) as here:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         try:
-            with GraphRunner(graph, log_path=log) as runner:
-                operator = Operator(arm.joint_names, (servos.home, servos.home + SWING))
-                operator.start(runner.dead)
-                return _interval(operator, board, {name: one.pid for name, one in runner.processes.items()}, interval_s, rate_hz)
-        except Exception:
-            print(log.read_text()[-4000:], file=sys.stderr)
-            raise
+            operator = Operator(here.arm.joint_names, (here.servos.home, here.servos.home + SWING))
+            operator.start(here.runner.dead)
+            return _interval(operator, here.board, here.nodes, interval_s, rate_hz)
         finally:
             rclpy.try_shutdown()
 

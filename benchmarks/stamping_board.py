@@ -10,12 +10,23 @@ from __future__ import annotations
 import multiprocessing
 import os
 import select
+import sys
+import tempfile
 import time
 import tty
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+from benchmarks.domain import own_domain
 from picker_dynamics.board.protocol import FrameDecoder
 from picker_dynamics.board.protocol.messages import Frame
+from picker_dynamics.bringup import bringup
+from picker_dynamics.bringup.runner import GraphRunner
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import servo_arm
+from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.virtual_board import firmware_config
@@ -112,3 +123,38 @@ def _serve(pipe, config) -> None:
             except (EOFError, OSError):  # the parent closed its end
                 return
             received, sent = [], []
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Nodes that run against a board without an arm."""
+
+    arm: ArmDescription
+    servos: ServoMap
+    board: StampingBoard
+    runner: GraphRunner
+
+    @property
+    def nodes(self) -> dict[str, int]:
+        """Process of each."""
+        return {name: one.pid for name, one in self.runner.processes.items()}
+
+
+@contextmanager
+def bench(rate_hz: float) -> Iterator[Bench]:
+    """The picker's graph in a domain of its own; where what is done meanwhile fails, the nodes' last words are printed."""
+    overlay = resource("config/servos.sim.yaml")
+    arm, servos = servo_arm.load(overlay=overlay)
+    with (
+        own_domain() as environment,
+        tempfile.TemporaryDirectory(prefix="picker_bench_") as folder,
+        StampingBoard(servos) as board,
+    ):
+        options = bringup.Options(hardware="serial", port=board.port, rate_hz=float(rate_hz), servo_overlay=str(overlay))
+        graph, log = replace(bringup.graph(options), environment=environment), Path(folder) / "nodes.log"
+        with GraphRunner(graph, log_path=log) as runner:
+            try:
+                yield Bench(arm, servos, board, runner)
+            except Exception:
+                print(log.read_text()[-4000:], file=sys.stderr)
+                raise

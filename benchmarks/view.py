@@ -23,29 +23,23 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
-from benchmarks.domain import own_domain
 from benchmarks.loop import SetPoints, regularity
 from benchmarks.machine import CpuMeter, load
-from benchmarks.stamping_board import StampingBoard
+from benchmarks.stamping_board import StampingBoard, bench
 from picker_dynamics.board.protocol import SetPoint, Stop
-from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
 from picker_dynamics.nodes.client import ArmClient
 from picker_dynamics.nodes.runtime import LATEST, seconds
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import servo_arm
 from picker_dynamics.scripting.view.server import page_files
 
 TOKEN = "a-token-of-the-benchmark"
@@ -209,35 +203,23 @@ def run(**sizes) -> dict:
 
 def measured(interval_s: float = 10.0, pairs: int = 2, presses: int = 100, stops: int = 30, frames_s: float = 6.0) -> dict:
     """Start everything, measure, end everything."""
-    overlay = resource("config/servos.sim.yaml")
-    arm, servos = servo_arm.load(overlay=overlay)
-    with (
-        own_domain() as environment,
-        tempfile.TemporaryDirectory(prefix="picker_bench_") as folder,
-        StampingBoard(servos) as board,
-    ):
-        options = bringup.Options(hardware="serial", port=board.port, rate_hz=RATE_HZ, servo_overlay=str(overlay))
-        graph, log = replace(bringup.graph(options), environment=environment), Path(folder) / "nodes.log"
-        with (
-            GraphRunner(graph, log_path=log) as runner,
-            Operator(arm.joint_names, (servos.home, servos.home + SWING)) as operator,
-        ):
-            operator.enable(runner)
-            nodes = {name: one.pid for name, one in runner.processes.items()}
-            operator.swing(WARM_UP_S)
-            without, beside = [], []
-            for _ in range(pairs):
-                without.append(interval(operator, board, nodes, interval_s))
-                with viewing() as (pid, port):
-                    beside.append(watched(operator, board, nodes | {"view": pid}, port, interval_s))
-            with viewing() as (_, port):
-                Reader(port).start()
-                operator.until(operator.standing, runner)
-                found = {"button_to_wire_ms": pressed(operator, board, port, presses, runner)}
-                found["stop_to_wire_ms"] = stopped(operator, board, port, stops, runner)
-                found["fetched_mb"] = fetched_mb(port)
-                Page(port).ask("/api/do", {"do": "leave"})
-                found |= in_chromium(operator, port, frames_s)
+    with bench(RATE_HZ) as here, Operator(here.arm.joint_names, (here.servos.home, here.servos.home + SWING)) as operator:
+        board, runner, nodes = here.board, here.runner, here.nodes
+        operator.enable(runner)
+        operator.swing(WARM_UP_S)
+        without, beside = [], []
+        for _ in range(pairs):
+            without.append(interval(operator, board, nodes, interval_s))
+            with viewing() as (pid, port):
+                beside.append(watched(operator, board, nodes | {"view": pid}, port, interval_s))
+        with viewing() as (_, port):
+            Reader(port).start()
+            operator.until(operator.standing, runner)
+            found = {"button_to_wire_ms": pressed(operator, board, port, presses, runner)}
+            found["stop_to_wire_ms"] = stopped(operator, board, port, stops, runner)
+            found["fetched_mb"] = fetched_mb(port)
+            Page(port).ask("/api/do", {"do": "leave"})
+            found |= in_chromium(operator, port, frames_s)
     costs, alone = means(beside), means(without)
     return {
         "server": {name: costs.pop(name) for name in ("processor_percent", "own_mb", "poses_hz", "stream_kb_s")},

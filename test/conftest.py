@@ -102,9 +102,11 @@ def ahead_of_others() -> Iterator[None]:
 def favour(process: int | str = "self", nice: int = -AHEAD) -> None:
     """The same for the session of a process: where Linux shares processors among sessions, nobody is nicer than one's own.
 
-    Each node is in a session of its own.
+    Each node is in a session of its own.  A process that was put behind (``view_pages.behind_the_arm``) stays there.
     """
     with contextlib.suppress(OSError):  # no such sessions; not root; gone meanwhile
+        if process != "self":
+            nice = max(nice, os.getpriority(os.PRIO_PROCESS, int(process)))
         Path(f"/proc/{process}/autogroup").write_text(str(nice))
 
 

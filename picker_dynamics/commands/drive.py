@@ -26,10 +26,10 @@ from . import options as shared
 from .arm_commands import running
 from .keyboard import Keyboard
 
-LOOK_S = 0.005
-"""How long messages are waited for before it is looked for keys again [s]."""
+LOOK_S, MESSAGES = 0.01, 6
+"""How long a key is waited for, which is answered at once, before so many messages at the most are taken in [s]."""
 
-SHORTEST_S, SPEED_M_S = 0.2, 0.1
+SHORTEST_S, SPEED_M_S = 0.15, 0.1
 """A step takes so long, or its tip goes at this mean speed."""
 
 DRAWN_S, STALE_S = 0.1, 0.5
@@ -109,13 +109,14 @@ class Seat:
         """Until the person quits."""
         with self.client.telling() as told:
             while True:
-                for key in keyboard.keys(0.0):
+                for key in keyboard.keys(LOOK_S):
                     if isinstance(self.take(key), keys.Quit):
                         return
                 if keyboard.resumed:
                     keyboard.resumed, self._lines = False, 0
                     self.say("back from suspension: the arm was left meanwhile")
-                self.client.take_in(LOOK_S)
+                for _ in range(MESSAGES):
+                    self.client.spin_once(0.0)
                 self.payload_kg = told.payload_kg
                 self.look()
                 if time.monotonic() - self._drawn_s >= DRAWN_S:

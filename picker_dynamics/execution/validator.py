@@ -37,6 +37,10 @@ from .torque_limits import TorqueLimits
 MAX_STRETCH = 10.0
 """Slowest that a motion is made, as a factor on its duration."""
 
+LEAST_SPEED = 0.02
+"""Slowest that one goes on whose limits became tighter on its way, as a share of its speed: where it is stopped instead, the arm
+may not be able to stay, and goes on too fast to where it is."""
+
 RESOLUTION = 1.05
 """The factor found is at most this much larger than needed."""
 
@@ -236,7 +240,7 @@ class MotionValidator:
     # -- changes of a motion that was let pass ---------------------------------------------------------------
 
     def largest_speed(self, motion: SampledMotion) -> tuple[float, PickerError | None]:
-        """Share of its speed, 1 / ``MAX_STRETCH`` to 1, at which a motion that may move at its ends passes, and why no more.
+        """Share of its speed, ``LEAST_SPEED`` to 1, at which a motion that may move at its ends passes, and why no more.
 
         Raises:
             LimitError, InfeasibleError: a check that it breaks at any speed, with the numbers of the motion as it is.
@@ -245,10 +249,10 @@ class MotionValidator:
         broken = [usage for usage in usages if usage.broken]
         if not broken:
             return 1.0, None
-        for usage, slowest in zip(usages, self.usages(motion.slowed(1.0 / MAX_STRETCH))):
+        for usage, slowest in zip(usages, self.usages(motion.slowed(LEAST_SPEED))):
             if slowest.broken:
                 raise (usage if usage.broken else slowest).refusal()
-        low, high = 1.0 / MAX_STRETCH, 1.0 / max((usage.share for usage in broken if usage.by_speed), default=1.0)
+        low, high = LEAST_SPEED, 1.0 / max((usage.share for usage in broken if usage.by_speed), default=1.0)
         trial = high / RESOLUTION**0.5
         while high / low > RESOLUTION:
             if any(usage.broken for usage in self.usages(motion.slowed(trial))):

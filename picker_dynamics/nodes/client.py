@@ -64,6 +64,9 @@ MAKES = {
 }
 """(Service, what was asked) -> field of hardware/status, and its values once that was carried out."""
 
+OUTCOMES_KEPT = 500
+"""Of so many goals the last word is remembered: a page that stays open for a season hears of more."""
+
 MOVING = "executing", "streaming"
 """Phases of the controller in which somebody moves the arm."""
 
@@ -111,7 +114,10 @@ class ArmClient(Node):
         self.arm_name = message.hardware_id
         goal = self.controller.get("goal")
         if goal:
+            self.outcomes.pop(goal, None)
             self.outcomes[goal] = message
+            while len(self.outcomes) > OUTCOMES_KEPT:
+                del self.outcomes[next(iter(self.outcomes))]
 
     def on_hardware(self, message: DiagnosticStatus) -> None:
         self.hardware = values_of(message) | {"message": message.message}

@@ -216,6 +216,12 @@ def _shape(name: str, marker: Marker, root: str, prefix: str) -> Geometry:
     return scene_shape(name, kind, size, [place.x, place.y, place.z], rotation, where)
 
 
+def scene_shown(client: ArmClient, arm: ArmDescription, markers: list[Marker]) -> Scene:
+    """What a running graph shows that motions are kept clear of; errors as ``shapes_after``."""
+    namespace = client.get_namespace().strip("/")
+    return shapes_after({}, markers, arm.root, f"{namespace}/" if namespace else "")
+
+
 def surroundings(client: ArmClient, arm: ArmDescription) -> dict[str, Any]:
     """What the motions of a running graph are kept clear of, as fields of a script's equipment.
 
@@ -230,8 +236,7 @@ def surroundings(client: ArmClient, arm: ArmDescription) -> dict[str, Any]:
 
         with client.hearing(MarkerArray, SHOWN_TOPIC, LATCHED) as heard:
             client.wait(lambda: heard, ANSWER_S, "no collision_scene/shapes come")
-        namespace = client.get_namespace().strip("/")
-        held["scene"] = shapes_after({}, heard[-1].markers, arm.root, f"{namespace}/" if namespace else "")
+        held["scene"] = scene_shown(client, arm, heard[-1].markers)
         modes = client.get_parameters("dynamics", [MODE_TOPIC])  # none of a torque-controlled arm
         held["droops"] = bool(modes) and modes[0].string_value == NONE
         if os.path.isfile(srdf.string_value):  # on the graph's machine; elsewhere more pairs are looked at here than there

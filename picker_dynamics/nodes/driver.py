@@ -95,10 +95,6 @@ class Driver(ArmClient):
         self.leaving = True
         self._beats.publish(self._stamped(0.0))
 
-    def take_in(self, longest_s: float) -> None:
-        """Take in the next that comes or is due, if it does so soon."""
-        self.spin_once(longest_s)
-
     # -- what is heard -------------------------------------------------------------------------------------
 
     def on_state(self, message) -> None:

@@ -72,6 +72,7 @@ class ViewClient(Driver):
         seen: newest ``state``, ``reference`` and ``torque``, those that have come.
         on_look: called after each look; on_beat: each time it is said that somebody drives.
         on_words: called with what the controller says, as it comes.
+        on_shapes: called with the markers of a scene, as it counts from now on.
         scene: what the controller holds the arm clear of.
     """
 
@@ -80,6 +81,7 @@ class ViewClient(Driver):
         self.on_look: Callable[[], None] = lambda: None
         self.on_beat: Callable[[], None] = lambda: None
         self.on_words: Callable[[object], None] = lambda _message: None
+        self.on_shapes: Callable[[list[Marker]], None] = lambda _markers: None
         self.told = Told(namespace.strip("/"))
         self.scene: tuple[Shape, ...] = ()
         super().__init__((), namespace)
@@ -153,6 +155,7 @@ class ViewClient(Driver):
             for marker in message.markers
             if marker.action == Marker.ADD and marker.type in SHAPES
         )
+        self.on_shapes(list(message.markers))
 
     # -- driving -------------------------------------------------------------------------------------------
 

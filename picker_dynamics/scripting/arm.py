@@ -326,7 +326,9 @@ class Arm:
 
         held = self._within(self._held())
         return self._made(
-            replay.checked(self._holds(), name, held, self.payload, loop=loop, speed=speed, first=first), check, progress
+            replay.checked(self._holds(), name, held, self.payload, self._tip_speed(), loop=loop, speed=speed, first=first),
+            check,
+            progress,
         )
 
     def pick(

@@ -94,12 +94,21 @@ class Replay:
 
 
 def checked(
-    known: Equipment, name: str | Path, held: Array, payload: float, *, loop: int = 1, speed: float = 1.0, first: int | str = 1
+    known: Equipment,
+    name: str | Path,
+    held: Array,
+    payload: float,
+    tip_speed: float | None = None,
+    *,
+    loop: int = 1,
+    speed: float = 1.0,
+    first: int | str = 1,
 ) -> Replay:
     """The whole of it, for an arm that is held at ``held`` (n,) [rad or m] and carries ``payload`` [kg].
 
     Args:
         name: of a taught motion, or path of a recording.
+        tip_speed: that its controller allows [m/s]; None: the default.
         loop: how many times.
         speed: times as fast as taught; limits are kept all the same.
         first: step to begin with, by its number or its name.
@@ -124,7 +133,7 @@ def checked(
     legs: list[Leg] = []
     for round_ in range(min(loop, 2)):  # from the second time on they are all alike
         for index in range(begin if round_ == 0 else 0, len(steps)):
-            leg, held, payload = _leg(known, index + 1, steps[index], held, payload, speed, paths.get(index))
+            leg, held, payload = _leg(known, index + 1, steps[index], held, payload, speed, paths.get(index), tip_speed)
             legs.append(leg)
     again = legs[-len(steps) :] if loop > 1 else []
     return Replay((*legs, *again * max(loop - 2, 0)))
@@ -180,14 +189,21 @@ def _index(steps: tuple[Step, ...], first: int | str) -> int:
 
 
 def _leg(
-    known: Equipment, number: int, step: Step, held: Array, payload: float, speed: float, path: Trajectory | None
+    known: Equipment,
+    number: int,
+    step: Step,
+    held: Array,
+    payload: float,
+    speed: float,
+    path: Trajectory | None,
+    tip_speed: float | None,
 ) -> tuple[Leg, Array, float]:
     """A step from there, and where the arm is and what it carries afterwards."""
     arm = known.description
     if isinstance(step, Payload):
         payload = step.mass
     try:
-        validator = known.validator(payload)
+        validator = known.validator(payload, tip_speed)
         target = step.target(arm, held) if isinstance(step, Pose) else held
 
         if path is not None:

@@ -340,19 +340,24 @@ def test_the_page_comes_on_request_for_the_namespace_and_ends_with_the_launch_bu
         commands = {pid: Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1] for pid in processes_below(process.pid)}
         return [pid for pid, words in commands.items() if words == wanted]
 
-    with launched(stand_ins(prefix), "namespace:=left") as process:
-        wait_for(prefix, STARTED)
+    @contextmanager
+    def started(*words: str):
+        for record in (prefix / "records").iterdir():
+            record.unlink()
+        with launched(stand_ins(prefix), "namespace:=left", *words) as process:
+            wait_for(prefix, STARTED)  # launch leaves behind what it begins while it is interrupted
+            yield process
+
+    with started() as process:
         assert pages(process) == []
         interrupted(process)
-    with launched(stand_ins(prefix), "view_web:=true", "namespace:=left") as process:
-        wait_for(prefix, STARTED)
+    with started("view_web:=true") as process:
         (page,) = until(lambda: pages(process), "a page")
         os.kill(page, signal.SIGKILL)
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(1.5)
-    with launched(stand_ins(prefix), "view_web:=true", "namespace:=left") as process:
+    with started("view_web:=true") as process:
         (page,) = until(lambda: pages(process), "a page")
-        wait_for(prefix, STARTED)
         interrupted(process)
         until(lambda: not Path(f"/proc/{page}").exists(), "its end")
 

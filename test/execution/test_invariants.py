@@ -161,6 +161,20 @@ SEEN = {
     ],
     "a payload in mid-motion": [Ask((3.0,), ((0.0, 1.1, -1.4, -0.4, 1.2),)), Wait(1.0), Payload(0.05), Wait(4.0)],
     "a lower tip speed in mid-motion": [Ask((3.0,), (at(base=0.9),)), Wait(1.0), TipLimit(0.05), Wait(8.0)],
+    "a tip speed lowered twelvefold on a way whose middle cannot be held": [
+        Speed(0.0),
+        Ask(
+            (0.05, 0.35),
+            ((-0.59, 2.205, -0.18, -1.14, 0.94), (-0.475, 1.39, -0.495, -0.43, 0.63)),
+            fields="through",
+            later_s=-0.05,
+        ),
+        Speed(1.0),
+        Payload(0.1),
+        Wait(1.03),
+        TipLimit(0.02),
+        Wait(4.0),
+    ],
     "a lower tip speed in the middle of a stream": [
         Stream(2.0, (0.03, 0.15, -0.15, -0.25, 0.19), 0.1, seed=92),
         Payload(0.05),

@@ -8,6 +8,7 @@ import uuid
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 from scenarios.bench import at_home, goal, moved, outcome, stands, start, until
+from view_pages import unbuilt, viewing
 from visualization_msgs.msg import Marker, MarkerArray
 
 from picker_dynamics.nodes.runtime import LATCHED, OUTCOMES
@@ -76,6 +77,27 @@ def test_what_comes_by_the_topic_is_not_hit_until_it_is_taken_away(client, board
     until(client, lambda: "box" not in scene.names(), "the box is gone")
     name = start(client, goal(SWING))
     until(client, lambda: outcome(client, name) == "done", "the end of the motion")
+
+
+@pytest.mark.skipif(bool(unbuilt()), reason=unbuilt())
+def test_a_page_is_told_of_the_new_box_before_anything_is_sent(client, board, scene, tmp_path):
+    at_home(client, board)
+    asked = {"do": "joints", "to": dict(zip(client.joint_names, SWING.tolist()))}
+    with viewing(folder=tmp_path) as (_, page):
+
+        def said() -> dict:
+            return page.ask("/api/check", asked)[1]
+
+        assert said()["possible"]
+        scene(box((0.05, 0.05, 0.2), IN_THE_WAY))
+        until(client, lambda: " box" in said().get("why", ""), "the refusal")
+        stranger = client.create_publisher(MarkerArray, "collision_scene/shapes", LATCHED)
+        stranger.publish(MarkerArray(markers=[box((0.05, 0.05, 0.2), IN_THE_WAY, frame="elsewhere")]))
+        client.spin(0.5)
+        assert " box" in said()["why"], "it goes on"
+        client.destroy_publisher(stranger)
+        scene(box((0.05, 0.05, 0.2), IN_THE_WAY, action=Marker.DELETE))
+        until(client, lambda: said()["possible"], "the way is free")
 
 
 def test_a_box_put_into_the_way_stops_the_motion(client, board, scene):

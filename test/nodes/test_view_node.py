@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import re
-import signal
-import subprocess
-import types
 from pathlib import Path
 
 import numpy as np
 import pytest
 from arm_fixtures import rigid_body
-from patient import patiently
 from scenarios.bench import HOME, at_home, until
-from view_pages import Page, Told
-from waiting import PATIENCE_S
+from view_pages import Told, unbuilt, viewing
 from waiting import until as wait_until
 
 from picker_dynamics.errors import GoalRefusedError
 from picker_dynamics.recording.reader import read
-from picker_dynamics.scripting.view import server
 
-pytestmark = pytest.mark.ros
-
-TOKEN = "a-token-of-this-test"
-
+pytestmark = [pytest.mark.ros, pytest.mark.skipif(bool(unbuilt()), reason=unbuilt())]
 
 TOUR = """arm: picker
 joints: {base: deg, shoulder: deg, elbow: deg, wrist: deg, scissor: deg}
@@ -37,26 +26,6 @@ steps:
 - {pose: back, at: {base: 0}}
 - payload: 0
 """
-
-
-@contextlib.contextmanager
-def viewing(*words: str, folder=None):
-    """``picker view``, and a page of it."""
-    command = patiently("picker", "view", "--no-browser", "--token", TOKEN, "--view-port", "0", *words)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder) as process:
-        try:
-            said = process.stdout.readline()
-            port = int(re.search(r":(\d+)/", said)[1])
-            yield process, Page(types.SimpleNamespace(door=types.SimpleNamespace(port=port, token=TOKEN)))
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(PATIENCE_S)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def built():
-    if not (server.PAGE / "index.html").is_file():
-        pytest.skip("the page of picker view is not built: make setup")
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import stalls
 
 pytest_plugins = ("pytester",)
 
@@ -55,3 +56,11 @@ def test_what_fails_on_a_machine_that_stalled_runs_again_and_that_is_said(pytest
     assert outcomes.get("passed", 0) == passed and outcomes.get("failed", 0) + outcomes.get("errors", 0) == 3 - passed
     said = [line for line in found.outlines if " ran again: " in line]
     assert len(said) == again and all("the machine stalled" in line for line in said)
+
+
+def test_a_processor_that_a_virtual_machine_does_not_have_is_a_stall(tmp_path):
+    (tmp_path / "stat").write_text(
+        "cpu  90 0 9 900 1 0 1 70 0 0\ncpu0 45 0 5 450 1 0 1 40 0 0\ncpu1 45 0 4 450 0 0 0 30 0 0\nintr 9\n"
+    )
+    assert stalls.taken_s(tmp_path / "stat") == {"cpu0": 40 * stalls.TICK_S, "cpu1": 30 * stalls.TICK_S}
+    assert stalls.taken_s()

@@ -171,6 +171,14 @@ def test_offline_it_is_only_checked_and_speed_and_loops_count(tour):
     assert "above" in str(once)
 
 
+def test_it_is_checked_with_the_tip_speed_that_the_controller_allows(tour, monkeypatch):
+    with Arm.simulated(real_time=False) as arm:
+        usual = arm.replay(tour(TOUR), check=True)
+        monkeypatch.setattr(type(arm._body), "tip_speed", lambda _body: 0.05)  # noqa: SLF001 (a controller's parameter)
+        slow = arm.replay(tour(TOUR), check=True)
+    assert slow.legs[5].plan.duration > 1.2 * usual.legs[5].plan.duration
+
+
 @mark.parametrize(("first", "numbers"), [(6, [6, 7]), ("6", [6, 7]), ("back", [6, 7]), ("above", [1, 2, 3, 4, 5, 6, 7])])
 def test_it_begins_where_one_says(tour, first, numbers):
     with Arm.offline() as arm:

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import importlib
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from unittest import mock
 
 from waiting import PATIENCE_S
 
+from picker_dynamics import lifeline
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
 
@@ -62,5 +64,6 @@ def picker(*words: str) -> subprocess.CompletedProcess:
 
 if __name__ == "__main__":
     sys.argv = sys.argv[1:]
+    lifeline.end_with_parent(signal.SIGINT)  # where who starts it wants that
     with patience(), patient_clients():
         sys.exit(importlib.import_module(COMMANDS[sys.argv[0]]).main())

@@ -17,6 +17,7 @@ from stalls import processes_below
 from waiting import PATIENCE_S, until
 
 from benchmarks.domain import own_domain
+from picker_dynamics import lifeline
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner, ProcessEndedError
 from picker_dynamics.errors import PickerError
@@ -163,7 +164,10 @@ class Started:
 
 
 class Up:
-    """`picker up` in a session of its own, as in a terminal; a context manager, nothing of it survives."""
+    """`picker up` in a session of its own, as in a terminal; a context manager: nothing of it survives that.
+
+    Nor the tests' process.
+    """
 
     def __init__(self, directory: Path, *options: str):
         self.directory, self.log = directory, directory / "log"
@@ -174,7 +178,7 @@ class Up:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=os.environ | {"TMPDIR": str(directory)},
+                env=os.environ | lifeline.children() | {"TMPDIR": str(directory)},
             )
 
     def said(self) -> str:

@@ -16,6 +16,16 @@ STALL_S = 0.05
 set-points are sent 60 ms ahead."""
 
 
+TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
+
+
+def taken_s(path: Path = Path("/proc/stat")) -> dict[str, float]:
+    """For how long a virtual machine's host has kept each processor from it [s]: what ran there neither ran nor waited."""
+    text = path.read_text() if path.exists() else ""
+    rows = (line.split() for line in text.splitlines() if line.startswith("cpu"))
+    return {name: TICK_S * int(values[7]) for name, *values in rows if name != "cpu" and len(values) > 7}
+
+
 def processes_below(pid: int) -> Iterator[int]:
     """All processes that a process has started, directly or not."""
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
@@ -51,9 +61,13 @@ class Stalls:
 
     def _watch(self) -> None:
         census_s = slept_s = time.monotonic()
+        taken = taken_s()
         while not self._over.wait(SLEEP_S):
             now_s = time.monotonic()
             self._note("a thread that slept was not woken", now_s - slept_s - SLEEP_S)
+            before, taken = taken, taken_s()
+            for name, now in taken.items():
+                self._note(f"{name} was with the host", now - before.get(name, now))
             if now_s > census_s:
                 census_s = now_s + CENSUS_S
                 self._count_threads()

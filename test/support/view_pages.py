@@ -8,16 +8,24 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import os
+import re
 import shutil
+import signal
+import subprocess
 import threading
 from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
 
+from patient import patiently
 from waiting import PATIENCE_S
 
 from picker_dynamics.scripting.view.server import PAGE
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
+TOKEN = "a-token-of-this-test"
 WAIT_MS = 120_000
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--mute-audio"]
 DRAWN = """() => {
@@ -31,10 +39,15 @@ DRAWN = """() => {
 """Colours in the picture of the arm."""
 
 
+def unbuilt() -> str:
+    """Why no page can be served; empty: one can."""
+    return "" if (PAGE / "index.html").is_file() else "the page of picker view is not built: make setup"
+
+
 def missing() -> str:
     """Why a browser test cannot run; empty: it can."""
-    if not (PAGE / "index.html").is_file():
-        return "the page of picker view is not built: make setup"
+    if why := unbuilt():
+        return why
     if BROWSER is None:
         return "no Chromium: apt install chromium, or make apt"
     try:
@@ -49,10 +62,30 @@ def chromium() -> Iterator:
     """A headless Chromium that draws by software."""
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=BROWSER, args=OPTIONS, timeout=WAIT_MS)
+    with contextlib.ExitStack() as stack:
+        with behind_the_arm():
+            browser = stack.enter_context(sync_playwright()).chromium.launch(
+                executable_path=BROWSER, args=OPTIONS, timeout=WAIT_MS
+            )
         yield browser
         browser.close()
+
+
+@contextlib.contextmanager
+def behind_the_arm() -> Iterator[None]:
+    """Where tests go before all others, what is started meanwhile does so less than an arm's nodes.
+
+    Without a graphics card a picture takes all processors that there are.
+    """
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    if before >= 0:
+        yield
+        return
+    os.setpriority(os.PRIO_PROCESS, 0, before // 2)
+    try:
+        yield
+    finally:
+        os.setpriority(os.PRIO_PROCESS, 0, before)
 
 
 class Tabs:
@@ -150,3 +183,16 @@ class Told:
                 self.newest[kind] = json.loads(line[6:])
                 if kind == "said":
                     self.said.append(self.newest[kind]["text"])
+
+
+@contextlib.contextmanager
+def viewing(*words: str, folder: Path | None = None) -> Iterator[tuple[subprocess.Popen, Page]]:
+    """``picker view`` of the graph that runs, and a page of it."""
+    command = patiently("picker", "view", "--no-browser", "--token", TOKEN, "--view-port", "0", *words)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder) as process:
+        try:
+            port = int(re.search(r":(\d+)/", process.stdout.readline())[1])
+            yield process, Page(SimpleNamespace(door=SimpleNamespace(port=port, token=TOKEN)))
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(PATIENCE_S)

@@ -26,7 +26,7 @@ from picker_dynamics.sim.control_socket import BoardControl
 
 from .scene import SURROUNDINGS, Scene, is_pickers
 
-BRINGUP_S = 25.0
+BRINGUP_S = 60.0
 TRIES, AGAIN_S = 3, 1.0
 
 BEYOND = 0.5

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from picker_dynamics.errors import GoalRefusedError, InputError, LinkError, PickerError
-from picker_dynamics.nodes.collision_scene import surroundings
+from picker_dynamics.nodes.collision_scene import scene_shown, surroundings
 from picker_dynamics.nodes.diagnostics import number_in
 from picker_dynamics.nodes.view_client import ViewClient
 from picker_dynamics.robot.model import Array
@@ -74,7 +74,7 @@ class GraphView(View):
         self._asked: tuple[Any, float] | None = None
         self._looks, self._over = 0, threading.Event()
         self._recorder = RecordProcess(client.get_namespace().strip("/"), self.say)
-        client.on_look, client.on_words = self.look, self.hear
+        client.on_look, client.on_words, client.on_shapes = self.look, self.hear, self.hold_clear
         client.on_beat = lambda: self._keeper.carry_on(client, time.monotonic())
 
     def run(self, over: Callable[[], bool]) -> None:
@@ -143,6 +143,16 @@ class GraphView(View):
             self.tours.hear(about["goal"], Outcome(about["outcome"], message.message, about["joint"], seconds))
         if message.message:
             self.say(message.message, level, **about)
+
+    def hold_clear(self, markers: list[Any]) -> None:
+        """Check motions against what the controller holds them clear of from now on, where it looks at collisions."""
+        before = self.motions.known
+        if before.scene is None:
+            return
+        try:
+            self.motions.hold_clear(replace(before, scene=scene_shown(self.client, self.known.description, markers)))
+        except PickerError as error:  # a stranger's shapes: the controller shows none that it does not take
+            self.say(str(error), "warn")
 
     # -- what is asked -----------------------------------------------------------------------------------------
 

@@ -37,6 +37,9 @@ from .tours import Outcome
 LOOK_S = 1.0 / 30.0
 """How often pages are told where the arm is [s]."""
 
+GIVES_WAY_S = 1e-4
+"""How long an arm whose time passes as fast as it can lets requests have the interpreter after each step [s]."""
+
 PATIENCE_S = 2.0
 """How long the script has to let time pass before a page is told that it does not [s]."""
 
@@ -75,6 +78,8 @@ class SimulatedView(View):
     # -- in the script's thread ------------------------------------------------------------------------------
 
     def _after_step(self, sample: Sample) -> None:
+        if not self.body.real_time:
+            time.sleep(GIVES_WAY_S)
         if self._before is not None:
             self._before(sample)
         if (recorded := self._recorded) is not None and self.body.now_s < recorded[2]:

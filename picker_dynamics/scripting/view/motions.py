@@ -49,9 +49,12 @@ class Motions:
     """
 
     def __init__(self, known: Equipment):
-        self.known, self._steps = known, TipSteps(known.description)
-        self._lock = threading.Lock()
-        self._validator = lru_cache(maxsize=2)(known.validator)
+        self._steps, self._lock = TipSteps(known.description), threading.Lock()
+        self.hold_clear(known)
+
+    def hold_clear(self, known: Equipment) -> None:
+        """The same arm, from now on held clear of other things."""
+        self.known, self._validator = known, lru_cache(maxsize=2)(known.validator)
 
     def wanted(self, asked: Motion, held: Array, payload: float, tip_speed: float | None = None) -> Wanted:
         """What is asked for, from the pose ``held`` (n,) [rad or m].

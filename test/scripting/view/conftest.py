@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 
 import pytest
@@ -9,6 +10,7 @@ import view_pages
 from view_pages import Page
 
 from picker_dynamics import Arm
+from picker_dynamics.scripting.view import live, server
 
 TOUR = """arm: picker
 joints: {base: deg, shoulder: deg, elbow: deg, wrist: deg, scissor: deg}
@@ -26,12 +28,36 @@ def shown(tmp_path_factory):
     (folder / "other.yaml").write_text(TOUR.replace("arm: picker", "arm: other"))
     with pytest.MonkeyPatch.context() as patched, Arm.simulated() as arm:
         patched.chdir(folder)
-        view = arm.view(browser=False)
+        with running(arm.view(browser=False)) as view:
+            yield arm, view
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where the view of ``unhurried`` finds taught motions and writes recordings."""
+    return tmp_path_factory.mktemp("tours")
+
+
+@pytest.fixture(scope="module")
+def unhurried(folder, tmp_path_factory):
+    """An arm whose time passes as fast as it can, and its view, behind a page that is empty."""
+    page = tmp_path_factory.mktemp("page")
+    (page / "index.html").write_text("<!doctype html>")
+    with pytest.MonkeyPatch.context() as patched, Arm.simulated(real_time=False) as arm:
+        patched.setattr(server, "PAGE", page)
+        patched.chdir(folder)
+        with running(live.view(arm._known, arm._body, browser=False)) as view:  # noqa: SLF001 (Arm.view opens the page of make setup)
+            yield arm, view
+
+
+@contextlib.contextmanager
+def running(view):
+    """A view, served by a thread."""
+    with view:
         thread = threading.Thread(target=view.run, daemon=True)
         thread.start()
-        yield arm, view
-        view.close()
-        thread.join()
+        yield view
+    thread.join()
 
 
 @pytest.fixture(scope="module")

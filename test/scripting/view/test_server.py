@@ -106,7 +106,8 @@ def test_streams_are_few_and_end_with_the_server(server, viewed):
     streams = [Page(server, f"{number:016x}").stream() for number in range(STREAMS)]
     assert {stream.status for stream in streams} == {200}
     assert b"".join(streams[0].readline() for _ in range(2)) == b'event: pose\ndata: {"t":1}\n'
-    until(lambda: Page(server).ask("/api/stream")[0] == 503, "the last stream")
+    until(lambda: len(viewed.channel.readers) == STREAMS, "the last stream")
+    assert Page(server).ask("/api/stream")[0] == 503
     streams.pop().close()
     until(lambda: len(viewed.channel.readers) < STREAMS, "one less")
     viewed.channel.close()

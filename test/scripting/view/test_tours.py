@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pytest
 from pytest import approx
 from view_pages import Page, Told
 from waiting import until
-
-from picker_dynamics import Arm
-from picker_dynamics.scripting.view import live, server
 
 pytestmark = pytest.mark.realtime
 
@@ -38,25 +33,9 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def shown(folder, tmp_path_factory):
-    """A simulated arm whose time passes as fast as it can, and its view."""
-    page = tmp_path_factory.mktemp("page")
-    (page / "index.html").write_text("<!doctype html>")
-    with pytest.MonkeyPatch.context() as patched, Arm.simulated(real_time=False) as arm:
-        patched.setattr(server, "PAGE", page)
-        patched.chdir(folder)
-        with live.view(arm._known, arm._body, browser=False) as view:  # noqa: SLF001 (Arm.view opens the page that make setup builds)
-            thread = threading.Thread(target=view.run, daemon=True)
-            thread.start()
-            yield arm, view
-            view.close()
-            thread.join()
-
-
 @pytest.fixture
-def page(shown):
-    page = Page(shown[1]._server)  # noqa: SLF001
+def page(unhurried):
+    page = Page(unhurried[1]._server)  # noqa: SLF001
     page.told = Told(page)
     until(lambda: "status" in page.told.newest, "a stream")
     yield page
@@ -99,10 +78,11 @@ def test_what_can_be_made_again_is_listed_and_of_other_files_nothing_is_told(pag
     assert next(one["why"] for one in found["tours"] if one["name"] == "other.yaml").startswith("taught for the arm rrp")
 
 
-def test_a_tour_is_made_and_how_far_it_is_is_told(page, shown):
+def test_a_tour_is_made_and_how_far_it_is_is_told(page, unhurried):
     seen: list[tuple[str, float]] = []
     status, answer = do(page, do="tour", name="two berries.yaml", loop=2)
     assert status == 200 and answer["said"].startswith("two berries: 10 steps, ")
+    until(lambda: "tour" in page.told.newest, "news of it")
     until(
         lambda: said(page, "two berries: done"),
         "the end of the tour",
@@ -112,16 +92,16 @@ def test_a_tour_is_made_and_how_far_it_is_is_told(page, shown):
     assert "step 1 of 10: left" in whats and "step 9 of 10: right" in whats
     shares = [share for what, share in seen if what.startswith("step")]
     assert shares == sorted(shares) and 0.0 <= shares[0] < shares[-1] < 1.0
-    assert np.degrees(shown[0].held[0]) == approx(-25.0, abs=0.1) and shown[0].payload == 0.0
+    assert np.degrees(unhurried[0].held[0]) == approx(-25.0, abs=0.1) and unhurried[0].payload == 0.0
     until(lambda: over(page), "the end in the picture")
 
 
-def test_a_tour_with_a_step_that_may_not_be_made_is_refused_before_anything_moves(page, shown):
-    before = shown[0].held
+def test_a_tour_with_a_step_that_may_not_be_made_is_refused_before_anything_moves(page, unhurried):
+    before = unhurried[0].held
     status, answer = do(page, do="tour", name="heavy.yaml")
     assert status == 409 and "step 2 (payload 900 g) cannot be made, so none is" in answer["error"]
     assert answer["subject"] == "shoulder"
-    assert shown[0].held == approx(before, abs=1e-9)
+    assert unhurried[0].held == approx(before, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["nothing", "settings.yaml", "tour.txt", "other.yaml", "picker_1.mcap"])
@@ -130,7 +110,7 @@ def test_other_files_are_no_tours(page, name):
     assert status == 409 and "secret" not in answer["error"]
 
 
-def test_a_tour_begins_where_the_motion_under_way_ends(page, shown):
+def test_a_tour_begins_where_the_motion_under_way_ends(page, unhurried):
     assert do(page, do="joints", to={"base": 0.9})[0] == 200
     assert do(page, do="tour", name="two berries.yaml")[0] == 200
     until(lambda: said(page, "two berries: done"), "its end")
@@ -139,47 +119,47 @@ def test_a_tour_begins_where_the_motion_under_way_ends(page, shown):
 
 
 @pytest.mark.parametrize("how", ["cancel", "leave", "stop"])
-def test_a_tour_ends_where_it_is_told_to_and_the_arm_holds(page, shown, how):
+def test_a_tour_ends_where_it_is_told_to_and_the_arm_holds(page, unhurried, how):
     assert do(page, do="joints", to={"base": 0.0})[0] == 200
-    until(lambda: abs(shown[0].held[0]) < 1e-3 and held(page), "the begin")
+    until(lambda: abs(unhurried[0].held[0]) < 1e-3 and held(page), "the begin")
     assert do(page, do="tour", name="long.yaml")[0] == 200
-    until(lambda: shown[0].held[0] > 0.02, "the motion")
+    until(lambda: unhurried[0].held[0] > 0.02, "the motion")
     status, answer = do(page, do="home")
     assert status == 409 and "long is under way: end it first" in answer["error"]
     page.ask(*(("/api/stop", {}) if how == "stop" else ("/api/do", {"do": how})))
     until(lambda: said(page, "long: ended in step 1 of 1: left") and over(page), "its end")
     until(lambda: held(page), "rest")
-    assert 0.02 < shown[0].held[0] < np.radians(39.0)
+    assert 0.02 < unhurried[0].held[0] < np.radians(39.0)
 
 
-def test_taking_over_ends_the_tour_of_the_page_before(page, shown):
+def test_taking_over_ends_the_tour_of_the_page_before(page, unhurried):
     assert do(page, do="tour", name="long.yaml")[0] == 200
-    second = Page(shown[1]._server, "0123456789abcdef.02")  # noqa: SLF001
+    second = Page(unhurried[1]._server, "0123456789abcdef.02")  # noqa: SLF001
     assert second.ask("/api/do", {"do": "drive", "over": True})[0] == 200
     until(lambda: said(page, "long: ended") and over(page) and held(page), "its end")
     assert second.ask("/api/do", {"do": "leave"})[0] == 200
 
 
-def test_a_berry_is_picked_and_placed_from_the_page(page, shown):
+def test_a_berry_is_picked_and_placed_from_the_page(page, unhurried):
     assert do(page, do="home")[0] == 200
     until(lambda: held(page) and said(page, "done"), "home")
     status, answer = do(page, do="pick", at=BERRY, kg=0.02)
     assert status == 200 and answer["said"].startswith("pick at (260, 80, 170) mm: 7 steps")
     until(lambda: said(page, "pick at (260, 80, 170) mm: done"), "the pick")
-    assert shown[0].payload == 0.02 and shown[0].tip == approx([0.26, 0.08, 0.20], abs=0.005)
+    assert unhurried[0].payload == 0.02 and unhurried[0].tip == approx([0.26, 0.08, 0.20], abs=0.005)
     assert do(page, do="place", at=[0.10, -0.20, 0.11])[0] == 200
     until(lambda: said(page, "place at (100, -200, 110) mm: done"), "the end")
-    assert shown[0].payload == 0.0
+    assert unhurried[0].payload == 0.0
 
 
-def test_what_cannot_be_lifted_out_again_is_refused_in_the_words_of_the_command(page, shown):
-    before = shown[0].held
+def test_what_cannot_be_lifted_out_again_is_refused_in_the_words_of_the_command(page, unhurried):
+    before = unhurried[0].held
     status, answer = do(page, do="pick", at=BERRY, kg=0.09)
     assert status == 409 and answer["error"].startswith("pick refused, nothing moves; ") and answer["subject"] == "shoulder"
     status, answer = do(page, do="pick", at=[0.9, 0.0, 0.2])
     assert status == 409 and "reach" in answer["error"]
     until(lambda: over(page), "nothing under way")
-    assert shown[0].held == approx(before, abs=1e-9)
+    assert unhurried[0].held == approx(before, abs=1e-9)
 
 
 def test_a_recording_is_written_where_it_is_said(page, folder):

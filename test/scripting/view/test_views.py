@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 
 import numpy as np
@@ -12,31 +11,15 @@ from waiting import until
 
 from picker_dynamics import Arm
 from picker_dynamics.scripting.equipment import equipment
-from picker_dynamics.scripting.view import live, server
 from picker_dynamics.scripting.view.asked import Step, ToJoints, ToTip
 from picker_dynamics.scripting.view.motions import Motions
 
 pytestmark = pytest.mark.realtime
 
 
-@pytest.fixture(scope="module")
-def shown(tmp_path_factory):
-    """A simulated arm whose time passes as fast as it can, and its view."""
-    folder = tmp_path_factory.mktemp("page")
-    (folder / "index.html").write_text("<!doctype html>")
-    with pytest.MonkeyPatch.context() as patched, Arm.simulated(real_time=False) as arm:
-        patched.setattr(server, "PAGE", folder)
-        with live.view(arm._known, arm._body, browser=False) as view:  # noqa: SLF001 (Arm.view opens the page that make setup builds)
-            thread = threading.Thread(target=view.run, daemon=True)
-            thread.start()
-            yield arm, view
-            view.close()
-            thread.join()
-
-
 @pytest.fixture
-def page(shown):
-    page = Page(shown[1]._server)  # noqa: SLF001
+def page(unhurried):
+    page = Page(unhurried[1]._server)  # noqa: SLF001
     yield page
     page.ask("/api/do", {"do": "reset"})
     page.ask("/api/do", {"do": "leave"})
@@ -44,12 +27,13 @@ def page(shown):
 
 @pytest.fixture
 def told(page):
-    return Told(page)
+    told = Told(page)
+    until(lambda: {"hello", "pose", "status"} <= told.newest.keys(), "news")
+    return told
 
 
-def test_the_page_is_told_where_the_arm_is_and_that_this_is_the_truth(shown, told):
-    arm, _ = shown
-    until(lambda: {"hello", "pose", "status"} <= set(told.newest), "news")
+def test_the_page_is_told_where_the_arm_is_and_that_this_is_the_truth(unhurried, told):
+    arm, _ = unhurried
     pose = told.newest["pose"]
     assert pose["q"].keys() == {"state", "reference"} and len(pose["torque"]) == arm.description.n
     assert np.allclose(pose["tip"]["state"], arm.tip_at(pose["q"]["state"]), atol=1e-4)
@@ -88,8 +72,8 @@ def test_a_stop_latches_until_reset(page, told):
     assert page.ask("/api/do", {"do": "home"})[0] == 200
 
 
-def test_a_second_page_watches_until_it_takes_over(page, shown, told):
-    second = Page(shown[1]._server, "fedcba9876543210.02")  # noqa: SLF001
+def test_a_second_page_watches_until_it_takes_over(page, unhurried, told):
+    second = Page(unhurried[1]._server, "fedcba9876543210.02")  # noqa: SLF001
     assert page.ask("/api/do", {"do": "drive"})[0] == 200
     status, said, _ = second.ask("/api/do", {"do": "home"})
     assert status == 409 and "another page drives" in said["error"]
@@ -101,7 +85,7 @@ def test_a_second_page_watches_until_it_takes_over(page, shown, told):
 
 
 def test_a_jog_moves_while_it_is_held_and_ends_when_it_is_not_said_again(page, told):
-    until(lambda: "pose" in told.newest and told.newest["status"]["controller"]["phase"] == "holding", "rest")
+    until(lambda: told.newest["status"]["controller"]["phase"] == "holding", "rest")
     before = told.newest["pose"]["tip"]["state"][1]
 
     def again() -> None:
@@ -112,8 +96,8 @@ def test_a_jog_moves_while_it_is_held_and_ends_when_it_is_not_said_again(page, t
     until(lambda: told.newest["status"]["controller"]["phase"] == "holding", "its end")
 
 
-def test_payload_is_told_and_what_there_is_not_is_refused(page, shown):
-    arm, _ = shown
+def test_payload_is_told_and_what_there_is_not_is_refused(page, unhurried):
+    arm, _ = unhurried
     page.ask("/api/do", {"do": "payload", "kg": 0.025})
     assert arm.payload == 0.025
     page.ask("/api/do", {"do": "payload", "kg": 0.0})

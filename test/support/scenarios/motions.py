@@ -129,15 +129,21 @@ def changes_compensation_without_a_jump(client, board) -> None:
     """Without compensation the arm sags, with it it does not once it has moved; an unknown mode changes nothing."""
     at_home(client, board)
     wanted = rigid_body().forward_kinematics(HOME)
-    for mode, near in (("none", False), ("gravity", None), ("none", False), ("full", True)):
-        with Commands(client) as commands:
-            client.set_parameters("dynamics", compensation=mode)
-            commands.more(80)
-        assert commands.largest_step() < 0.008
-        for target in (moved(shoulder=0.1, elbow=-0.1), HOME) if near else ():
-            client.move_through([1.0], [target], timeout_s=PATIENCE_S)
-        if near is not None:
-            until(client, lambda near=near: bool(np.linalg.norm(board.truth().tip - wanted) < 4e-3) is near, f"effect of {mode}")
+    try:
+        for mode, near in (("none", False), ("gravity", None), ("none", False), ("full", True)):
+            with Commands(client) as commands:
+                client.set_parameters("dynamics", compensation=mode)
+                commands.more(80)
+            assert commands.largest_step() < 0.008
+            for target in (moved(shoulder=0.1, elbow=-0.1), HOME) if near else ():
+                client.move_through([1.0], [target], timeout_s=PATIENCE_S)
+            if near is not None:
+                until(
+                    client, lambda near=near: bool(np.linalg.norm(board.truth().tip - wanted) < 4e-3) is near, f"effect of {mode}"
+                )
+    finally:  # what comes next is held to what the arm reaches with it
+        client.wait_holding(PATIENCE_S)
+        client.set_parameters("dynamics", compensation="full")
     with Commands(client) as commands:
         before = commands.steady()
         with pytest.raises(PickerError, match="none, gravity, full"):
