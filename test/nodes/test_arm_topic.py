@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 import rclpy
 from arm_fixtures import picker, servos
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from std_msgs.msg import String
 from waiting import until
 
 from picker_dynamics.errors import PickerError
 from picker_dynamics.nodes.arm_topic import ARM, DESCRIPTION, LOOKS, ArmTopic
-from picker_dynamics.nodes.client import ArmClient
+from picker_dynamics.nodes.client import OUTCOMES_KEPT, ArmClient
 from picker_dynamics.nodes.runtime import LATCHED
 from picker_dynamics.robot.arm_text import Known
 
@@ -80,3 +80,15 @@ def test_what_every_node_told_last_is_heard_by_who_asks_later(client, node):
         node.create_publisher(DiagnosticArray, "/diagnostics", LATCHED).publish(DiagnosticArray(status=[entry]))
     with client.telling() as told:
         until(lambda: set(told.entries) >= set(parts), "what was told", step=lambda: client.spin(0.02), patience_s=10.0)
+
+
+def test_a_client_remembers_the_last_word_of_the_newest_goals(client):
+    def word(goal: int, text: str) -> DiagnosticStatus:
+        return DiagnosticStatus(message=text, values=[KeyValue(key="goal", value=str(goal))])
+
+    for goal in range(OUTCOMES_KEPT):
+        client.on_controller(word(goal, "executing"))
+    client.on_controller(word(0, "done"))
+    client.on_controller(word(OUTCOMES_KEPT, "executing"))
+    assert len(client.outcomes) == OUTCOMES_KEPT and "1" not in client.outcomes
+    assert client.outcomes["0"].message == "done" and client.outcomes[str(OUTCOMES_KEPT)].message == "executing"
