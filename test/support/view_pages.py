@@ -21,6 +21,7 @@ from types import SimpleNamespace
 from patient import patiently
 from waiting import PATIENCE_S
 
+from picker_dynamics.scripting.view.live import LiveView
 from picker_dynamics.scripting.view.server import PAGE
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -183,6 +184,16 @@ class Told:
                 self.newest[kind] = json.loads(line[6:])
                 if kind == "said":
                     self.said.append(self.newest[kind]["text"])
+
+
+@contextlib.contextmanager
+def served(view: LiveView) -> Iterator[LiveView]:
+    """A view whose time a thread lets pass."""
+    with view:
+        thread = threading.Thread(target=view.run, daemon=True)
+        thread.start()
+        yield view
+    thread.join()
 
 
 @contextlib.contextmanager

@@ -78,7 +78,10 @@ function show(picture) {
     figures?.want(what, on);
     if (what === "region" && on) showRegion();
   }, picture.picker);
+  let complete = false;
   let fitted = false;
+  figures?.state.complete.then(() => (complete = true));
+  stage?.controls.addEventListener("start", () => (fitted = true));
   let payload = -1;
   let red = 0;
 
@@ -152,7 +155,7 @@ function show(picture) {
     if (document.hidden) return;
     if (jog) jog.pose = pose;
     figures?.take(pose);
-    if (!fitted && pose.q.state) {
+    if (!fitted && complete && pose.q.state) {
       fitted = true;
       fit();
     }

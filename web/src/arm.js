@@ -35,13 +35,16 @@ export class ArmFigure extends Group {
     this.colour = new Color();
     this.ghost = new MeshBasicMaterial({ transparent: true, opacity: 0.28, depthWrite: false });
     this.line = new LineBasicMaterial({ transparent: true, opacity: 0.95 });
+    const parts = [];
     for (const [name, shapes] of Object.entries(picture.links)) {
       const link = new Group();
       link.matrixAutoUpdate = false;
       this.links.set(name, link);
       this.add(link);
-      for (const shape of shapes) this.#put(link, shape, load, changed);
+      for (const shape of shapes) parts.push(this.#put(link, shape, load, changed));
     }
+    /** Once all is there that will come. */
+    this.complete = Promise.all(parts);
     this.pose(picture.moving.map((joint) => joint.home));
   }
 

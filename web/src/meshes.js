@@ -58,10 +58,11 @@ async function readObj(answer) {
   return new OBJLoader().parse(await answer.text());
 }
 
-/** @param {Response} answer */
+/** As ROS's tools read it: its unit counts, which axis it calls up does not. @param {Response} answer */
 async function readDae(answer) {
   const { ColladaLoader } = await import("three/addons/loaders/ColladaLoader.js");
   const collada = new ColladaLoader().parse(await answer.text(), "");
   if (!collada) throw new Error("no COLLADA");
+  collada.scene.rotation.set(0, 0, 0);
   return collada.scene;
 }

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
-
 import pytest
 import view_pages
 from view_pages import Page
@@ -28,7 +25,7 @@ def shown(tmp_path_factory):
     (folder / "other.yaml").write_text(TOUR.replace("arm: picker", "arm: other"))
     with pytest.MonkeyPatch.context() as patched, Arm.simulated() as arm:
         patched.chdir(folder)
-        with running(arm.view(browser=False)) as view:
+        with view_pages.served(arm.view(browser=False)) as view:
             yield arm, view
 
 
@@ -46,18 +43,8 @@ def unhurried(folder, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patched, Arm.simulated(real_time=False) as arm:
         patched.setattr(server, "PAGE", page)
         patched.chdir(folder)
-        with running(live.view(arm._known, arm._body, browser=False)) as view:  # noqa: SLF001 (Arm.view opens the page of make setup)
+        with view_pages.served(live.view(arm._known, arm._body, browser=False)) as view:  # noqa: SLF001 (Arm.view opens the page of make setup)
             yield arm, view
-
-
-@contextlib.contextmanager
-def running(view):
-    """A view, served by a thread."""
-    with view:
-        thread = threading.Thread(target=view.run, daemon=True)
-        thread.start()
-        yield view
-    thread.join()
 
 
 @pytest.fixture(scope="module")

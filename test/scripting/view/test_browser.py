@@ -14,6 +14,8 @@ from arm_fixtures import servos
 from view_pages import DRAWN, with_arm
 from waiting import until
 
+from picker_dynamics import Arm
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(900),
@@ -26,6 +28,44 @@ RED = """() => {
   return new Set(red).size;
 }"""
 """Colours in which links shine."""
+
+CORNERS = """() => {
+  const found = [];
+  picker.stage.scene.traverse((part) => {
+    if (!part.isMesh || !part.userData.colour) return;
+    part.geometry.computeBoundingBox();
+    const { min, max } = part.geometry.boundingBox;
+    for (const corner of [min, max]) {
+      const there = corner.clone().applyMatrix4(part.matrixWorld);
+      found.push([...there.toArray(), ...there.project(picker.stage.camera).toArray()]);
+    }
+  });
+  return found;
+}"""
+"""Two opposite corners of each link, in the root frame, and in the picture from -1 to 1."""
+
+SPIKE = ((0.0, 0.0, 0.0), (0.02, 0.0, 0.0), (0.0, 0.02, 0.0), (0.0, 0.0, 0.3))
+FACES = ((0, 2, 1), (0, 1, 3), (1, 2, 3), (2, 0, 3))
+MESHED = """<robot name="meshed">
+<link name="base"><visual><geometry><mesh filename="spike.stl"/></geometry></visual></link>
+<link name="arm"><visual><geometry><mesh filename="spike.dae"/></geometry></visual>
+<inertial><origin xyz="0 0 0.1"/><mass value="0.1"/>
+<inertia ixx="3e-4" ixy="0" ixz="0" iyy="3e-4" iyz="0" izz="1e-5"/></inertial></link>
+<joint name="turn" type="revolute"><parent link="base"/><child link="arm"/><origin xyz="0 0 0.3"/><axis xyz="0 0 1"/>
+<limit lower="-1" upper="1" effort="1" velocity="2"/></joint></robot>"""
+DAE = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><unit meter="1"/><up_axis>Z_UP</up_axis></asset>
+<library_geometries><geometry id="g"><mesh>
+<source id="s"><float_array id="a" count="12">{numbers}</float_array><technique_common>
+<accessor source="#a" count="4" stride="3">
+<param name="X" type="float"/><param name="Y" type="float"/><param name="Z" type="float"/>
+</accessor></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#s"/></vertices>
+<triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/><p>{faces}</p></triangles>
+</mesh></geometry></library_geometries>
+<library_visual_scenes><visual_scene id="w"><node id="n"><instance_geometry url="#g"/></node></visual_scene>
+</library_visual_scenes>
+<scene><instance_visual_scene url="#w"/></scene></COLLADA>"""
 
 
 def go_home(page, arm) -> None:
@@ -206,3 +246,31 @@ def test_every_control_has_a_name_and_the_keyboard_reaches_it(opened):
         """() => [...document.querySelectorAll("button, input, select, #canvas")].filter((one) => one.tabIndex < 0).length"""
     )
     assert nameless == [] and unreachable == 0
+
+
+@pytest.fixture
+def meshed(tmp_path):
+    """A URDF of two links, one on the other, that point up: an STL, and a COLLADA file whose own up is z."""
+    records = np.zeros(len(FACES), np.dtype([("numbers", "<f4", (4, 3)), ("attribute", "<u2")]))
+    records["numbers"][:, 1:] = np.array(SPIKE)[list(FACES)]
+    (tmp_path / "spike.stl").write_bytes(bytes(80) + np.uint32(len(FACES)).tobytes() + records.tobytes())
+    numbers, faces = " ".join(map(str, np.ravel(SPIKE))), " ".join(map(str, np.ravel(FACES)))
+    (tmp_path / "spike.dae").write_text(DAE.format(numbers=numbers, faces=faces))
+    (tmp_path / "meshed.urdf").write_text(MESHED)
+    return tmp_path / "meshed.urdf"
+
+
+def test_an_arm_of_meshes_stands_as_ros_draws_it_and_all_of_it_is_in_the_picture(browser, meshed):
+    with (
+        Arm.simulated(meshed) as arm,
+        view_pages.served(arm.view(browser=False)) as view,
+        view_pages.Tabs(browser, view.address) as tabs,
+    ):
+        page = with_arm(tabs())
+        until(lambda: len(page.evaluate(CORNERS)) == 4, "two meshes", step=lambda: page.wait_for_timeout(100))
+        page.wait_for_timeout(500)
+        corners = np.array(page.evaluate(CORNERS))
+    assert np.ptp(corners[:2, 2]) == pytest.approx(0.3, abs=1e-6) and np.ptp(corners[2:, 2]) == pytest.approx(0.3, abs=1e-6)
+    assert corners[:, 2].min() == pytest.approx(0.0, abs=1e-6) and corners[:, 2].max() == pytest.approx(0.6, abs=1e-6)
+    assert np.abs(corners[:, 3:5]).max() < 1.0
+    assert page.failed == []
