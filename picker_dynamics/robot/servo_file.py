@@ -258,7 +258,7 @@ def _pulse_map(joint: str, value: Any) -> tuple[tuple[float, float], ...]:
     low, high = PULSE_RANGE_US
     points = tuple(
         (
-            _number("pulse_map horn_deg", angle, (-360.0, True, 360.0), joint),
+            _number("pulse_map horn_deg", angle, (-720.0, True, 720.0), joint),
             _number("pulse_map pulse_us", pulse, (low, True, high), joint),
         )
         for angle, pulse in value

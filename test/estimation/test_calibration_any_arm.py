@@ -13,6 +13,7 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
 from picker_dynamics.estimation.calibration import guided, procedure, rehearsal
 from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
+from picker_dynamics.estimation.calibration.droop_fit import bounds_of
 from picker_dynamics.estimation.calibration.droop_model import DroopModel
 from picker_dynamics.estimation.calibration.instruments import sensor_on
 from picker_dynamics.estimation.calibration.joint_map import levelled
@@ -67,7 +68,8 @@ def test_an_inclinometer_on_the_links_tells_the_angles_of_their_joints(name):
         for joint in DROOP[name]:
             how = levelled(arm, joint, q)
             read = {link: float(sensor_on(arm, link).of(poses)) for link in how.links}
-            off = how.angle(read) - q[arm.joint_names.index(joint)]
+            angle = q[arm.joint_names.index(joint)]
+            off = np.array([how.angle(read) - angle, how.expected(angle, read) - read[how.child]])
             assert np.remainder(off + np.pi, 2.0 * np.pi) - np.pi == approx(0.0, abs=1e-3)
     for joint in set(arm.joint_names) - set(DROOP[name]):
         assert joint in ("grasp", "gripper", "wrist_roll") or levelled(arm, joint, np.zeros(arm.n)) is None
@@ -88,6 +90,34 @@ def test_a_quick_map_of_a_joint_whose_home_is_far_from_its_middle_is_as_sure_as_
         middle = 0.5 * sum(servo.pulses_us)
         assert servo.to_angle(middle) == approx(true.to_angle(middle), abs=2.0 * figures.zero.sd)
         assert servo.to_angle(servo.pulses_us[-1]) == approx(true.to_angle(servo.pulses_us[-1]), abs=np.radians(2.0))
+
+
+def test_a_joint_that_stands_beyond_half_a_turn_is_mapped_there(tmp_path):
+    """kinova's are at home at 180 degrees: an inclinometer cannot tell 185 from -175."""
+    urdf, names = str(any_arms.urdf("kinova")), ("j2s6s200_joint_2", "j2s6s200_joint_3")
+    settings = {"plant_error": 0.15, "horn_error": 1.0, "seed": 0}
+    said = []
+    rehearsed = rehearsal.Rehearsal(urdf, "", "", settings, lambda text, _style: said.append(text))
+    session = Session.open(tmp_path, {}, {})
+    arm, _ = known("kinova")
+    for joint in arm.movable:
+        session.record("map", f"{joint.name}.how", "" if joint.name in names else "keep")
+    context = StepContext(session, rehearsed.person, rehearsed.mover, tmp_path, settle_s=1.5)
+    estimate = guided.run_steps(context, ArmEstimate(*known("kinova")), ("map",))
+    assert not [text for text in said if "the other way" in text or "Read again" in text]
+    for name in names:
+        column = estimate.servos.joint_names.index(name)
+        servo, true = (one.servos[column] for one in (estimate.servos, rehearsed.bench.plant.servo_map))
+        pulses = np.linspace(*servo.pulses_us[:: len(servo.pulses_us) - 1], 5)
+        assert servo.to_angle(pulses) == approx(true.to_angle(pulses), abs=np.radians(3.0))
+
+
+@mark.parametrize("name", [*DROOP, "kinova", "panda"])
+def test_what_is_assumed_of_servos_however_strong_lies_within_the_bounds_of_the_fit(name):
+    arm, servos = known(name)
+    model = DroopModel(arm, servos, procedure.gravity_joints(arm), {})
+    lower, upper = bounds_of(model)
+    assert (lower < model.prior()[0]).all() and (model.prior()[0] < upper).all()
 
 
 def test_a_sliding_joint_is_jogged_by_millimetres_as_slowly_as_its_servo_turns():

@@ -50,6 +50,9 @@ their standard deviations, and the sum of squares by less than one of it."""
 BOUNDS = {"compliance": (0.005, np.inf), "gap": (0.0, np.inf), "load_friction": (0.0, 0.85), "coulomb": (0.0, np.inf)}
 """Compliance stays above that of K = 200 N·m/rad; gears of more than x = 0.85 let nothing drive them back."""
 
+STIFFEST = 1.0 / 16.0
+"""Of the compliance that is assumed: the bound of servos so strong that theirs may be below the one above."""
+
 TOLD = 0.8
 """A figure whose standard deviation is above this share of what it was before is mostly assumed."""
 
@@ -135,9 +138,7 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
     value, visits = (np.array(column) for column in zip(*((one.value, one.visit) for one in readings)))
     sd = reading_errors(readings)
     guess = FRICTION_SD * model.strength
-    unknowns, friction, bounds = mean, guess, np.full((2, len(mean)), [[-np.inf], [np.inf]])
-    for figure, ends in BOUNDS.items():
-        bounds[:, FIGURES.index(figure) : len(model.joints) * len(FIGURES) : len(FIGURES)] = np.reshape(ends, (2, 1))
+    unknowns, friction, bounds = mean, guess, bounds_of(model)
     linearised = lru_cache(2)(lambda x: model.linearised(np.frombuffer(x), readings))
     for _ in range(ROUNDS):
         before, (expected, jacobian, chance) = unknowns, linearised(unknowns.tobytes())
@@ -166,6 +167,18 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
     worst = tuple(int(i) for i in np.flatnonzero(np.abs(residuals) > MISREAD * max(1.0, usual)))
     covariance = found.covariance * max(1.0, misfit) ** 2
     return DroopFit(model, tuple(readings), unknowns, covariance, residuals, misfit, worst, friction)
+
+
+def bounds_of(model: DroopModel) -> np.ndarray:
+    """(2, u) between which the unknowns are sought."""
+    mean, _ = model.prior()
+    bounds = np.full((2, len(mean)), [[-np.inf], [np.inf]])
+    for figure, ends in BOUNDS.items():
+        columns = slice(FIGURES.index(figure), len(model.joints) * len(FIGURES), len(FIGURES))
+        bounds[:, columns] = np.reshape(ends, (2, 1))
+        if figure == "compliance":
+            bounds[0, columns] = np.minimum(bounds[0, columns], STIFFEST * mean[columns])
+    return bounds
 
 
 # -- friction ----------------------------------------------------------------------------------------------------------

@@ -69,6 +69,11 @@ class Levelled:
         parent = 0.0 if self.parent is None else elevations[self.parent]
         return math.remainder(self.sign * (elevations[self.child] - self.parent_sign * parent - self.offset), 2.0 * math.pi)
 
+    def expected(self, angle: float, elevations: Mapping[str, float]) -> float:
+        """The elevation of ``child`` [rad] at an angle of the joint, from that of ``parent``."""
+        parent = 0.0 if self.parent is None else elevations[self.parent]
+        return self.sign * angle + self.parent_sign * parent + self.offset
+
 
 def levelled(description: ArmDescription, name: str, pose) -> Levelled | None:
     """How an inclinometer tells a joint's angle; None for one whose axis is not level in every pose.

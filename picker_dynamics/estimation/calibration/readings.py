@@ -164,7 +164,7 @@ def near(what: str, value: float, expected: float, tolerance: float) -> str:
     off = math.remainder(value - expected, 2.0 * math.pi)
     if abs(off) <= tolerance:
         return ""
-    said, wanted = math.degrees(value), math.degrees(expected)
+    said, wanted = math.degrees(value), math.degrees(value - off)
     hints = (
         (-value, "the sign?"),
         (math.degrees(value), "is it in rad? then type the unit too"),

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import Servo, ServoMap
@@ -17,7 +17,7 @@ from .. import readings
 from ..arm_estimate import ArmEstimate
 from ..joint_map import Levelled, MapPoint, anchored, levelled, mapped, moved_as_told, resting_at, setpoint_of, turned_round
 from ..lay import lay
-from ..poses import HEIGHT_MIN, passes
+from ..poses import HEIGHT_MIN, passes, way
 from ..procedure import ANGLE_SD, angle_figures
 from ..step_context import LeaveError, StepContext
 
@@ -78,10 +78,10 @@ def _first_two(context: StepContext, estimate: ArmEstimate, name: str) -> tuple[
         middle = 0.0 if described.type == "continuous" else 0.5 * (described.lower + described.upper)
         inwards = math.copysign(1.0, middle - first.angle)
         second = _point(context, estimate, name, 1, inwards * NUDGE)
-        way = moved_as_told(estimate.servos.servos[column], first, second)
-        if way == 1:
+        told = moved_as_told(estimate.servos.servos[column], first, second)
+        if told == 1:
             return _with(estimate, column, anchored(estimate.servos.servos[column], second)), [first, second]
-        if way == -1:
+        if told == -1:
             servo = turned_round(estimate.servos.servos[column], second)
             context.tell(
                 f"{name} turns the other way than the servo map says: its direction is {servo.direction:+d} now.", "warning"
@@ -158,7 +158,7 @@ def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, 
             if number < 2:
                 goal[column] += place
             else:
-                goal = _place(validator, estimate, column, place)
+                goal = _place(validator, estimate, column, place, mover.setpoint(validator))
             context.tell(f"{name} goes to {math.degrees(goal[column]):+.0f} deg.", "hint")
             _go(mover, validator, goal, number)
         mover.outputs.wait(context.settle_s)
@@ -185,6 +185,7 @@ def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, 
         what = f"{name}, place {number + 1} of {PLACES}"
         angle = _levelled_angle(context, estimate.description, key, what, how, expected)
     context.require_sound()
+    angle = expected + math.remainder(angle - expected, 2.0 * math.pi)  # a joint may stand beyond half a turn
     return MapPoint(float(pulses[column]), setpoint_of(validator, setpoints, column, angle))
 
 
@@ -197,8 +198,7 @@ def _levelled_angle(
         def doubt(value: float, link=link) -> str:
             if link != how.child:
                 return ""
-            parent = 0.0 if how.parent is None else read[how.parent]
-            return readings.near(f"{link}", value, how.sign * expected + how.offset + parent, TOLERANCE)
+            return readings.near(f"{link}", value, how.expected(expected, read), TOLERANCE)
 
         read[link] = context.read(
             f"{key}.{link}",
@@ -218,11 +218,14 @@ def _go(mover, validator: MotionValidator, goal, number: int) -> None:
         mover.travel(validator, goal)
 
 
-def _place(validator: MotionValidator, estimate: ArmEstimate, column: int, share: float) -> np.ndarray:
+def _place(validator: MotionValidator, estimate: ArmEstimate, column: int, share: float, start) -> np.ndarray:
     """Set-points (n,) [rad] with a joint at a share of what it can hold, the others at home, or at rest.
+
+    The nearest to it to which there is a way from ``start`` (n,) [rad].
 
     Raises:
         InputError: it can hold nothing there.
+        PickerError: there is no way to any of it.
     """
     servos = validator.limits.servo_map
     low = max(estimate.description.lower[column], servos.setpoint_lower[column])
@@ -242,7 +245,15 @@ def _place(validator: MotionValidator, estimate: ArmEstimate, column: int, share
             f"{name}: its servo cannot surely hold it anywhere, the others at home or at rest: are home_rad and rest_rad right?",
             subject=name,
         )
-    return servos.to_angle(servos.quantise_us(servos.to_pulse_us(held[round(share * (len(held) - 1))])))
+    wanted, why = round(share * (len(held) - 1)), None
+    for number in sorted(range(len(held)), key=lambda one: abs(one - wanted)):
+        goal = servos.to_angle(servos.quantise_us(servos.to_pulse_us(held[number])))
+        try:
+            way(validator, start, goal)
+            return goal
+        except PickerError as error:
+            why = why or error
+    raise why
 
 
 def _with(estimate: ArmEstimate, column: int, servo: Servo) -> ArmEstimate:
