@@ -84,16 +84,19 @@ def test_a_second_page_watches_until_it_takes_over(page, unhurried, told):
     second.ask("/api/do", {"do": "leave"})
 
 
-def test_a_jog_moves_while_it_is_held_and_ends_when_it_is_not_said_again(page, told):
+def test_a_jog_moves_while_it_is_held_and_ends_when_it_is_not_said_again(page, told, unhurried):
+    arm, _ = unhurried
+    assert page.ask("/api/do", {"do": "home"})[0] == 200  # a stop left it anywhere
+    until(lambda: np.allclose(arm.q, equipment().home, atol=0.01), "the arm at home")
     until(lambda: told.newest["status"]["controller"]["phase"] == "holding", "rest")
-    before = told.newest["pose"]["tip"]["state"][1]
+    before = arm.tip[1]
 
     def again() -> None:
         assert page.ask("/api/do", {"do": "jog", "linear": [0.0, 0.05, 0.0]})[0] == 200
         time.sleep(0.03)  # fewer than a page may ask
 
-    until(lambda: told.newest["pose"]["tip"]["state"][1] > before + 0.002, "jogging", step=again)
-    until(lambda: told.newest["status"]["controller"]["phase"] == "holding", "its end")
+    until(lambda: arm.tip[1] > before + 0.002, lambda: f"jogging: {told.said[-3:]}, {arm.tip}", step=again)
+    until(lambda: told.newest["status"]["controller"]["phase"] == "holding", lambda: f"its end: {told.newest['status']}")
 
 
 def test_payload_is_told_and_what_there_is_not_is_refused(page, unhurried):
