@@ -43,10 +43,13 @@ demo: setup
 	@$(if $(filter avr,$(BOARD)),$(PACKAGES) sim)
 	@$(VENV)/picker demo $(if $(BOARD),--board $(BOARD)) $(ARGS)
 
+# What becomes of files on several workers; where one of them dies, xdist would wait for its last tests for ever.
+SHARED = --dist=loadfile --no-loadscope-reorder --max-worker-restart=0
+
 # Without the packages tests of the firmware are left out, and the last line says which.
 test: setup
 	@$(PACKAGES) || true
-	@$(VENV)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(VENV)/python -m pytest -n $(WORKERS) $(SHARED) $(ARGS)
 
 bench: setup
 	@$(VENV)/python -m benchmarks $(ARGS)
@@ -82,7 +85,7 @@ colcon: setup
 	@mkdir -p $(SCRATCH)
 	@$(COLCON) build $(SPACES) --install-base $(SCRATCH)/install
 	@$(COLCON) test $(SPACES) --install-base $(SCRATCH)/install --event-handlers console_direct+ \
-		--pytest-args " -n" $(WORKERS) " --dist" loadfile " --no-loadscope-reorder"
+		--pytest-args " -n" $(WORKERS) $(foreach word,$(SHARED)," $(word)")
 	@$(COLCON) test-result --test-result-base $(SCRATCH)/build --verbose
 
 clean:

@@ -1,6 +1,6 @@
-"""What the gate and the guard on the reference cost: ``python -m benchmarks.guard``.
+"""What the validator and the guard on the reference cost: ``python -m benchmarks.guard``.
 
-The gate looks at a whole motion before it is begun: of 2 s, of an arm of 7 joints (panda) with a gripper, where
+The validator looks at a whole motion before it is begun: of 2 s, of an arm of 7 joints (panda) with a gripper, where
 example-robot-data is installed.  The guard looks at each sample of a motion of the picker, with the model that the controller
 has, before it is sent.
 """
@@ -15,15 +15,15 @@ import numpy as np
 SECONDS, ROUNDS = 4.0, 7
 
 GATED_S, MOTIONS, FAR = 2.0, 20, 0.15
-"""Motions that the gate looks at: duration [s], how many, and how far their joints go [rad or m]."""
+"""Motions that the validator looks at: duration [s], how many, and how far their joints go [rad or m]."""
 
 
 def run(rounds: int = ROUNDS) -> dict:
-    """Time for each sample, of the guard, and for each motion, of the gate [ms]."""
-    return {"ms": _guard_ms(rounds), "gate_of_7_joints_ms": _gate_ms(rounds)}
+    """Time for each sample, of the guard, and for each motion, of the validator [ms]."""
+    return {"ms": _guard_ms(rounds), "gate_of_7_joints_ms": _validator_ms(rounds)}
 
 
-def _gate_ms(rounds: int) -> dict:
+def _validator_ms(rounds: int) -> dict:
     """Over seeded motions that may be made as they are asked for; median: None without the arm."""
     from benchmarks.inverse_kinematics import urdfs
     from picker_dynamics.scripting.equipment import equipment

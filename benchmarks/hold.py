@@ -140,7 +140,7 @@ class Study:
             loop.run(path)
             way(loop, rng)
             errors.append(loop.hold(SETTLE_S).tip_error[-1])
-            loop.carry(0.0)
+            loop.set_payload(0.0)
             for back in paths_between([loop.reference.end, path.end], self.validator):
                 loop.run(back)
         return {"hold_mm": _spread(np.array(errors))}
@@ -170,7 +170,7 @@ class Study:
     def berry(self, loop, _rng) -> None:
         """A berry is put on while the arm stands."""
         loop.hold(0.5)
-        loop.carry(BERRY_KG)
+        loop.set_payload(BERRY_KG)
 
     def first_motions(self, paths) -> dict:
         """Each path is the first motion after the arm was enabled where it stood."""

@@ -17,6 +17,7 @@ from launch_ros.substitutions import ExecutableInPackage, FindPackagePrefix
 
 from picker_dynamics import lifeline
 from picker_dynamics.bringup import bringup, rviz_config
+from picker_dynamics.bringup.options import Options, misspelt, require_no_simulated_time
 from picker_dynamics.bringup.runner import PARK_S
 from picker_dynamics.errors import ConfigurationError, MissingDependencyError, PickerError
 from picker_dynamics.robot import description
@@ -56,14 +57,14 @@ def processes(context):
     Whatever may be wrong has to be found here: an action that fails when others of this list have been started already
     ends the launch and leaves them running, a hardware node among them.
     """
-    bringup.require_no_simulated_time(context.launch_configurations)
-    for problem in bringup.misspelt(context.launch_configurations, [name for name, _, _ in ARGUMENTS]):
+    require_no_simulated_time(context.launch_configurations)
+    for problem in misspelt(context.launch_configurations, [name for name, _, _ in ARGUMENTS]):
         logging.get_logger("picker").warning(f"{problem} It is ignored.")
     chosen = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS if name not in SWITCHES}
     rviz, one_process, collision, view, pick = (IfCondition(LaunchConfiguration(name)).evaluate(context) for name in SWITCHES)
     mass = _number("payload_mass", chosen.pop("payload_mass"))
     switched = {"markers": rviz, "one_process": one_process, "collision": collision, "view": view, "pick": pick}
-    options = bringup.Options(payload_mass=mass, **switched, **chosen)
+    options = Options(payload_mass=mass, **switched, **chosen)
     _require("robot_state_publisher", *(["rviz2"] if rviz else []), context=context)
     graph = bringup.graph(options)  # last, because it makes a folder
     actions = [SetEnvironmentVariable(name, value) for name, value in graph.environment.items()]

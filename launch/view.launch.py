@@ -15,6 +15,7 @@ from launch_ros.substitutions import FindPackagePrefix
 
 from picker_dynamics import lifeline
 from picker_dynamics.bringup import bringup, rviz_config
+from picker_dynamics.bringup.options import Options, misspelt
 from picker_dynamics.errors import MissingDependencyError
 from picker_dynamics.robot import description
 
@@ -35,11 +36,11 @@ SWITCHES = ("sliders", "rviz")
 
 def processes(context):
     """What is to run, as launch actions; whatever may be wrong is found before anything starts."""
-    for problem in bringup.misspelt(context.launch_configurations, [name for name, _, _ in ARGUMENTS]):
+    for problem in misspelt(context.launch_configurations, [name for name, _, _ in ARGUMENTS]):
         logging.get_logger("picker").warning(f"{problem} It is ignored.")
     chosen = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS if name not in SWITCHES}
     sliders, rviz = (IfCondition(LaunchConfiguration(name)).evaluate(context) for name in SWITCHES)
-    options = bringup.Options(markers=True, **chosen)
+    options = Options(markers=True, **chosen)
     wanted = (("robot_state_publisher", True), ("joint_state_publisher_gui", sliders), ("rviz2", rviz))
     for package in (package for package, needed in wanted if needed):
         try:

@@ -116,6 +116,10 @@ class GoalAbortedError(GoalRefusedError):
     """A goal was begun and did not come to its end."""
 
 
+class ClosedError(PickerError):
+    """An ``Arm`` that was closed: it moves and answers no more."""
+
+
 class BlockedError(PickerError):
     """Nobody may move the arm now: a node is not heard, or another one takes its place."""
 
@@ -140,6 +144,10 @@ class LinkError(PickerError):
     """The serial link cannot be used: no such port, busy, silent, or pulled."""
 
     exit_code = 9
+
+
+class NoPortError(LinkError):
+    """There is no such serial port."""
 
 
 class BoardFaultError(PickerError):

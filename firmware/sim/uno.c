@@ -349,8 +349,3 @@ static uint8_t *eeprom(const uno_t *u) {
 uint8_t uno_eeprom(const uno_t *u, uint16_t address) {
     return address <= u->avr->e2end ? eeprom(u)[address] : 0xFF;
 }
-
-void uno_set_eeprom(uno_t *u, uint16_t address, uint8_t value) {
-    if (address <= u->avr->e2end)
-        eeprom(u)[address] = value;
-}

@@ -110,7 +110,6 @@ int32_t uno_symbol(const uno_t *uno, const char *name); /* RAM address of a symb
 uint8_t uno_peek(const uno_t *uno, uint16_t address);
 void uno_poke(uno_t *uno, uint16_t address, uint8_t value);
 uint8_t uno_eeprom(const uno_t *uno, uint16_t address);
-void uno_set_eeprom(uno_t *uno, uint16_t address, uint8_t value);
 
 #ifdef __cplusplus
 }

@@ -10,7 +10,6 @@ All methods return at once, except ``connect`` (call it off the executor) and th
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from typing import cast
@@ -20,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.control.supply_follow import SupplyFollower
-from picker_dynamics.errors import BoardFaultError, LinkError, PickerError
+from picker_dynamics.errors import BoardFaultError, LinkError, NoPortError, PickerError
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_budget import ServoBudget
 from picker_dynamics.robot.servo_map import ServoMap
@@ -43,7 +42,8 @@ from .protocol import (
     describe_faults,
     limits_checksum,
 )
-from .session import Session, State
+from .rejoining import PAUSE_S, Rejoining
+from .session import Routine, Session, State
 from .setpoint_guard import Refusal
 from .setpoint_sender import CommandCounts, SetpointSender
 
@@ -53,20 +53,11 @@ REQUEST_TIMEOUT_S = 0.5
 ENABLE_PERIOD_S = 0.3
 """Between two joints, at the first enabling."""
 
-REJOIN_S = 0.2
-"""After commands have been refused for this long, everyone restarts from the held pose [s]."""
-
-PAUSE_S = 0.25
-"""After so long without a command everyone restarts from the held pose [s]."""
+SEEN_S = 0.1
+"""So long after telemetry the modelled state is one that was seen [s]; then it holds for no later time until more has come."""
 
 LONGEST_STEP_S = 0.2
 """Of the modelled state: after a pause it goes on from where it was."""
-
-REMARK_S = 2.0
-"""Why an epoch began is said for so long, and then no more where commands are followed [s]."""
-
-STALL_S = 0.05
-"""More than this between two ticks is no silence of who commands, or of the board: this process stood still [s]."""
 
 
 class HardwareSession(Session):
@@ -77,28 +68,27 @@ class HardwareSession(Session):
         servos: joint <-> pulse.
         state_model: the modelled joint state.
         budget: estimates of current and temperature, fed from it.
+
+    Attributes:
+        port_comes: whether it is no warning that there is no port yet.
     """
 
     def __init__(self, link: Link, servos: ServoMap, state_model: ArmStateModel, budget: ServoBudget | None = None):
-        super().__init__(servos.joint_names, State.OFFLINE, "not connected")
+        super().__init__(servos.joint_names, State.OFFLINE, Routine("not connected"))
         self.link, self.servos, self.model = link, servos, state_model
         self.budget = budget or ServoBudget(servos)
         self.supply = SupplyFollower(servos)
         self.relax_latched = False
         self.cancelled = threading.Event()
         self.limits_differ = False
-        self.lost = ""
+        self.lost, self.port_comes = "", False
         link.on_loss = self._on_loss
         self._mask = (1 << servos.n) - 1
         self._all_live, self._no_torque = np.ones(servos.n, dtype=bool), np.zeros(servos.n)
         self._boot_id: int | None = None
         self._sender = SetpointSender(link, servos)
         self.counts: CommandCounts = self._sender.counts
-        self._refused_since_s: float | None = None
-        self._moved, self._silent_s, self._epoch_s, self._why = False, 0.0, 0.0, ""
-        self._heard: Telemetry | None = None
-        self._unheard_s, self._unconfirmed = 0.0, False
-        self.silence_s = math.inf
+        self._rejoining, self._moved = Rejoining(), False
         self._enabling: Enabling | None = None
         self._last_step_s: float | None = None
 
@@ -123,7 +113,7 @@ class HardwareSession(Session):
                 value=info.joints,
                 limit=self.servos.n,
             )
-        self.silence_s = 1e-3 * info.host_timeout_ms  # what the board allows its host is what it is allowed
+        self._rejoining.silence_s = 1e-3 * info.host_timeout_ms  # what the board allows its host is what it is allowed
         telemetry = self.telemetry()
         self.limits_differ = info.limits_crc != limits_checksum(board_limits(self.servos))
         before, self._boot_id = self._boot_id, telemetry.boot_id
@@ -144,7 +134,7 @@ class HardwareSession(Session):
         """Close the port; the board holds what it has."""
         self.cancelled.set()
         self.link.close()
-        self._leave(State.OFFLINE, "not connected")
+        self._leave(State.OFFLINE, Routine("not connected"))
 
     def telemetry(self) -> Telemetry:
         """The newest telemetry.
@@ -255,7 +245,7 @@ class HardwareSession(Session):
         """
         self._begin_epoch(self.telemetry(), "")
 
-    def carry(self, model: DynamicsModel) -> None:
+    def set_model(self, model: DynamicsModel) -> None:
         """Model the arm with another payload; where nobody has commanded yet, commands start anew from where it rests with it.
 
         Raises:
@@ -292,7 +282,7 @@ class HardwareSession(Session):
         if self.state is not State.ACTIVE:
             sender.counts.not_active += 1
             return False
-        if self._unconfirmed:
+        if self._rejoining.unconfirmed:
             sender.counts.unconfirmed += 1
             return False
         pause_s = sender.pause_s(time_s, q_cmd, now_s)
@@ -301,10 +291,9 @@ class HardwareSession(Session):
             sender.restart(self._setpoint_of(self.telemetry()))
         refusal = sender.send(time_s, q_cmd, now_s)
         if refusal is None or refusal is Refusal.THINNED:
-            self._refused_since_s, self._silent_s = None, 0.0
+            self._rejoining.followed()
         elif refusal is Refusal.AWAY:
-            if self._refused_since_s is None:
-                self._refused_since_s, self._why = now_s, paused or sender.why
+            self._rejoining.refused(paused or sender.why, now_s)
             self._start_anew_if_due(self.telemetry(), now_s)
         return refusal is None
 
@@ -312,20 +301,10 @@ class HardwareSession(Session):
         """Where commands were refused or missing for a while, and the arm stands: all restart from where it is held."""
         if self.state is not State.ACTIVE or not self.confirmed:
             return
-        if self._sender.last_s is not None and self._epoch_s > REMARK_S:
+        if self.commanded and self._rejoining.old:
             self.problem = ""
-        if self.moving:
-            return
-        if self._unconfirmed:
-            self._begin_epoch(
-                telemetry, f"the board said nothing for {self.silence_s:g} s: restarting from where the arm is held"
-            )
-        elif self._refused_since_s is not None:
-            if now_s - self._refused_since_s > REJOIN_S:
-                said = f"commands {self._why}: restarting from where the arm is held ({self._sender.said})"
-                self._begin_epoch(telemetry, said)
-        elif self._sender.last_s is not None and self._silent_s > PAUSE_S:
-            self._begin_epoch(telemetry, f"no commands for {PAUSE_S} s: holding")
+        if not self.moving and (why := self._rejoining.due(self.commanded, self._moved, self._sender.said, now_s)):
+            self._begin_epoch(telemetry, why)
 
     # -- time ----------------------------------------------------------------------------------------------
 
@@ -337,8 +316,11 @@ class HardwareSession(Session):
         if not self.link.connected:
             self._break_off(State.OFFLINE, f"{self.lost or 'the link is lost'}; the board holds")
             return
-        telemetry = self.telemetry()
-        self._advance_silence(telemetry, now_s)
+        telemetry, dt = self.telemetry(), self._since_last_step(now_s)
+        self._rejoining.advance(telemetry, dt)
+        if self.state is State.ACTIVE and not self.confirmed:
+            self._rejoining.unconfirmed = True
+            self.problem = f"the board has said nothing for {self._rejoining.silence_s:g} s: no set-point is sent"
         self._notice_faults(telemetry)
         if self.state is State.ENABLING:
             self._enable_next(telemetry, now_s)
@@ -346,16 +328,8 @@ class HardwareSession(Session):
             self.link.send(Relax())
         elif self.stop_latched and telemetry.live and not telemetry.faults & Fault.STOPPED.bit:
             self.link.send(Stop())
-        self._advance_model(telemetry, now_s)
+        self._advance_model(telemetry, dt)
         self._start_anew_if_due(telemetry, now_s)
-
-    def _advance_silence(self, telemetry: Telemetry, now_s: float) -> None:
-        """How long the board has said nothing, as far as this process ran and could have heard it."""
-        dt = 0.0 if self._last_step_s is None else now_s - self._last_step_s
-        self._unheard_s = 0.0 if telemetry is not self._heard else self._unheard_s + min(dt, STALL_S)
-        self._heard = telemetry
-        if self.state is State.ACTIVE and not self.confirmed:
-            self._unconfirmed, self.problem = True, f"the board has said nothing for {self.silence_s:g} s: no set-point is sent"
 
     def _notice_faults(self, telemetry: Telemetry) -> None:
         if telemetry.boot_id != self._boot_id:
@@ -399,14 +373,15 @@ class HardwareSession(Session):
         self.held_effort = self.model.spring_torque(self.setpoint)
         self.begin_epoch(held, remark)
         self._sender.restart(self.setpoint)
-        self._moved, self._refused_since_s, self._silent_s, self._epoch_s = False, None, 0.0, 0.0
-        self._unconfirmed = False
+        self._rejoining.begin()
+        self._moved = False
 
     def _on_loss(self, error: LinkError) -> None:
         self.lost = str(error)
 
     def _on_failure(self, error: LinkError) -> None:
-        self.problem = f"{error}; trying again"
+        text = f"{error}; trying again"
+        self.problem = Routine(text) if self.port_comes and isinstance(error, NoPortError) else text
 
     def _break_off(self, state: State, problem: str) -> None:
         """Leave because something went wrong; where outputs were commanded, nobody goes on before ``reset``."""
@@ -415,18 +390,14 @@ class HardwareSession(Session):
         self._leave(state, problem)
 
     def _leave(self, state: State, problem: str) -> None:
-        self.state, self.problem = state, problem
-        self._enabling = self._refused_since_s = None
+        self.state, self.problem, self._enabling = state, problem, None
 
     def _since_last_step(self, now_s: float) -> float:
         dt = 0.0 if self._last_step_s is None else now_s - self._last_step_s
         self._last_step_s = now_s
         return dt
 
-    def _advance_model(self, telemetry: Telemetry, now_s: float) -> None:
-        dt = self._since_last_step(now_s)
-        self._silent_s += min(dt, STALL_S)
-        self._epoch_s += dt
+    def _advance_model(self, telemetry: Telemetry, dt: float) -> None:
         torque = self._no_torque
         if telemetry.live != self._mask:
             self.held = None  # the arm falls, or is being switched on: nobody knows where it is
@@ -449,7 +420,7 @@ class HardwareSession(Session):
         return np.array([bool(live >> joint & 1) for joint in range(self.servos.n)])
 
     def _setpoint_of(self, telemetry: Telemetry) -> np.ndarray:
-        return self.servos.to_angle(np.array([pulse for pulse in telemetry.pulses_us], dtype=float))
+        return self.servos.to_angle(np.array(telemetry.pulses_us, dtype=float))
 
     def _rest_text(self) -> str:
         return ", ".join(f"{one.joint} {told(one.rest, one.position_unit)}" for one in self.servos.servos)
@@ -460,8 +431,11 @@ class HardwareSession(Session):
 
     @property
     def confirmed(self) -> bool:
-        """Whether the board says what becomes of set-points: silent for no longer than it allows its host."""
-        return self._unheard_s <= self.silence_s
+        return self._rejoining.confirmed
+
+    @property
+    def unseen_s(self) -> float:
+        return max(time.monotonic() - self.link.telemetry_s - SEEN_S, 0.0)
 
     @property
     def outputs(self) -> str:

@@ -17,6 +17,10 @@ class State(Enum):
     ACTIVE = "active"
 
 
+class Routine(str):
+    """What is said on the way up and down, and is no warning."""
+
+
 class Session:
     """Base of the sessions: state, latched stop, and epochs, each of which begins at a pose that is held.
 
@@ -58,6 +62,11 @@ class Session:
     def confirmed(self) -> bool:
         """Whether who drives the outputs still says what became of commands."""
         return True
+
+    @property
+    def unseen_s(self) -> float:
+        """How long nobody has seen any more what the outputs do [s]; 0: who drives them says so."""
+        return 0.0
 
     @property
     def outputs(self) -> str:

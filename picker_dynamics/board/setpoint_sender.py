@@ -38,7 +38,7 @@ class CommandCounts:
     foreign: int = 0
 
     def note(self, refusal: Refusal) -> None:
-        """One more was not sent for that reason."""
+        """Count a set-point that was not sent, by the reason."""
         setattr(self, refusal.value, getattr(self, refusal.value) + 1)
 
 

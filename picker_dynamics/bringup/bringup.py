@@ -3,47 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 
 from picker_dynamics import lifeline
 from picker_dynamics.errors import ConfigurationError
-from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import arms, servo_arm
-from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
+from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.scene import read_scene
-from picker_dynamics.robot.servo_map import SERVO_RATE_HZ, ServoMap
+from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.robot.sighting import read_cameras
 from picker_dynamics.robot.srdf import read_srdf
 
+from .options import Options
 from .processes import BoardSpec, CommandSpec, NodeSpec, TogetherSpec
-
-HARDWARE = ("sim", "serial")
-BOARDS = ("virtual", "avr")
-
-COMPENSATION = ("none", "gravity", "full")
-ON_SHUTDOWN = ("hold", "park", "relax")
-LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
-RANGES = {
-    "payload_mass": (0.0, 5.0, "kg"),
-    "rate_hz": (10.0, 500.0, "Hz"),
-    "tip_speed_limit": (0.01, 2.0, "m/s"),
-    "plant_error": (0.0, 0.5, ""),
-}
-"""What numbers may be, and their unit; the nodes refuse the same."""
-
-FILES = ("scene", "srdf", "cameras", "urdf", "arms", "servos", "servo_overlay", "params_file", "plant_urdf", "plant_overlay")
-FOR_SERVOS = ("servo", "servos", "servo_overlay", "compensation", "on_shutdown")
-
-NAMESPACE = re.compile(r"/?([A-Za-z_]\w*(/[A-Za-z_]\w*)*)?", re.ASCII)
 
 SIMULATED_HOST_TIMEOUT_S = 2.0
 """Silence of the host after which a simulated board latches HOST_LOST [s]: a real one has 0.25 s, but no computer to share with
@@ -69,197 +47,6 @@ REACH = (
 def local_only(environment: Mapping[str, str]) -> dict[str, str]:
     """What is to be added to that environment so that ROS stays on this machine: nothing where its user has chosen."""
     return {} if any(environment.get(name) for name in REACH) else dict(LOCAL_ONLY)
-
-
-NAMESPACE_MAX = 150
-"""Longest namespace: with the names of actions behind it a topic's has 255 characters at the most."""
-
-
-def require_namespace(namespace: str) -> None:
-    """Raise a ConfigurationError where ROS would not take this as a namespace."""
-    if len(namespace) > NAMESPACE_MAX:
-        raise ConfigurationError(
-            f"namespace has {len(namespace)} characters, at most {NAMESPACE_MAX} are taken",
-            subject="namespace",
-            value=len(namespace),
-            limit=NAMESPACE_MAX,
-        )
-    if not NAMESPACE.fullmatch(namespace):
-        raise ConfigurationError(
-            f"namespace is {namespace!r}, must be names of letters, digits and _, separated by /",
-            subject="namespace",
-            value=namespace,
-        )
-
-
-def require_choice(name: str, value: str, allowed: Iterable[str]) -> None:
-    """Raise a ConfigurationError that says what there is, and what may be meant, where ``value`` is none of it."""
-    if value not in allowed:
-        meant = difflib.get_close_matches(value, list(filter(None, allowed)), 1)
-        hint = f"; did you mean {meant[0]}?" if meant else ""
-        raise ConfigurationError(
-            f"{name} is {value!r}, must be one of {', '.join(filter(None, allowed))}{hint}", subject=name, value=value
-        )
-
-
-def misspelt(given: Iterable[str], known: Iterable[str]) -> list[str]:
-    """What is to be said of launch arguments that do not exist, and look like some that do: launch ignores them."""
-    known = list(known)
-    found = ((name, difflib.get_close_matches(name, known, 1, 0.8)) for name in sorted(set(given) - set(known)))
-    return [f"there is no argument {name}, did you mean {meant[0]}?" for name, meant in found if meant]
-
-
-def require_no_simulated_time(given: Mapping[str, str]) -> None:
-    """Raise a ConfigurationError where launch arguments ask for the time of /clock, which every node would refuse."""
-    if given.get("use_sim_time", "").strip().lower() in ("true", "1", "yes", "on"):
-        raise ConfigurationError(
-            "use_sim_time is true: the arm is driven by this machine's steady clock, not by /clock; leave it out",
-            subject="use_sim_time",
-            value=given["use_sim_time"],
-        )
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a person may choose at bring-up; None or empty: the default of the nodes.
-
-    Args:
-        hardware: ``sim`` (virtual board and arm) or ``serial``.
-        board: with ``sim``, ``virtual`` (the firmware's model) or ``avr`` (the real firmware on a simulated Uno).
-        arm: a name in config/arms.yaml; instead of ``urdf``.
-        port: serial port of the board; only with ``serial``.
-        namespace: ROS namespace; two arms side by side need two.
-        arms: a file like config/arms.yaml that has the arm; its URDF is ``urdf``, or ARM.urdf beside that file.
-        urdf, servos, servo_overlay, params_file: files.
-        compensation: ``none``, ``gravity`` or ``full``.
-        payload_mass: [kg].
-        rate_hz: of the reference [Hz].
-        tip_speed_limit: [m/s].
-        on_shutdown: what the arm does at Ctrl-C.
-        plant_error, seed: how far the simulated arm differs from its URDF.
-        servo: the simulated servos: ``typical``, with friction and play, or ``ideal``.
-        plant_urdf, plant_overlay: URDF and servo-map overlay of the simulated arm, where the nodes are to believe other ones.
-        directory: that exists, for the virtual board's port and control socket; by default ``graph`` makes one that only
-            this user can enter.  Who runs the graph removes it.
-        log_level: of the nodes.
-        scene: file like config/scene.yaml: what stands about the arm; enables collision.
-        collision: hold motions clear of the arm itself and of the scene.
-        srdf: SRDF with pairs of links that may touch; by default that beside the URDF.
-        markers: also what RViz shows beside the model.
-        one_process: all required nodes in one process, for many arms on one machine.
-        view: also the page in the browser.
-        pick: also what picks as a camera node says.
-        cameras: hand-eye transforms for that, a file like config/cameras.yaml.
-    """
-
-    hardware: str = "sim"
-    board: str = "virtual"
-    arm: str = ""
-    port: str = ""
-    namespace: str = ""
-    urdf: str = ""
-    arms: str = ""
-    servos: str = ""
-    servo_overlay: str = ""
-    params_file: str = ""
-    compensation: str = ""
-    payload_mass: float | None = None
-    rate_hz: float | None = None
-    tip_speed_limit: float | None = None
-    on_shutdown: str = ""
-    plant_error: float = 0.0
-    seed: int = 0
-    servo: str = "typical"
-    plant_urdf: str = ""
-    plant_overlay: str = ""
-    directory: str = ""
-    log_level: str = "info"
-    scene: str = ""
-    collision: bool = False
-    srdf: str = ""
-    markers: bool = False
-    one_process: bool = False
-    view: bool = False
-    pick: bool = False
-    cameras: str = ""
-
-    def __post_init__(self):
-        choices = {
-            "hardware": HARDWARE,
-            "board": BOARDS,
-            "servo": SIMULATED_SERVOS,
-            "compensation": ("", *COMPENSATION),
-            "on_shutdown": ("", *ON_SHUTDOWN),
-            "log_level": LOG_LEVELS,
-        }
-        for name, allowed in choices.items():
-            require_choice(name, getattr(self, name), allowed)
-        require_namespace(self.namespace)
-        for name, path in ((name, getattr(self, name)) for name in FILES):
-            if path and not Path(path).is_file():
-                raise ConfigurationError(f"{name}: no such file: {path}", subject=name, value=path)
-        if self.params_file:  # ROS parses it without bounds, in each node
-            read_yaml(self.params_file, "params_file", ConfigurationError)
-        torque, sim = self.torque_controlled, self.hardware == "sim"
-        for name, (low, high, unit) in RANGES.items():
-            if name == "rate_hz" and not torque:
-                high, unit = SERVO_RATE_HZ, f"Hz for servos on a board (torque-controlled arms: to {high:g} Hz)"
-            value = getattr(self, name)
-            if value is not None and not low <= value <= high:  # NaN is not
-                raise ConfigurationError(
-                    f"{name} is {value:g}, must be {low:g} to {high:g} {unit}".rstrip(),
-                    subject=name,
-                    value=value,
-                    limit=low if value < low else high,
-                )
-        error = f"plant_error is {self.plant_error or 0:g}"
-        joints = f"arm {self.arm or Path(self.urdf).stem} has torque-controlled joints"
-        for name, wrong, message in (
-            ("plant_error", not sim, f"{error}, but hardware is {self.hardware}: only a simulated arm has errors to choose"),
-            ("servo", not sim, f"servo is {self.servo}, but hardware is {self.hardware}: only simulated ones can be chosen"),
-            ("servo", self.servo_overlay, f"servo is {self.servo}, but a servo_overlay is given: it says what they are like"),
-            ("port", sim, f"port {self.port} is given, but hardware is sim"),
-            ("board", not sim, f"board is {self.board}, but hardware is {self.hardware}: a real board is what it is"),
-            ("arms", not (self.arm or self.urdf), f"arms is {self.arms}: give a urdf or an arm of that file, too"),
-            (
-                "arms",
-                self.entry and not torque,
-                f"{self.arms} has {self.arm or self.urdf} with servos: leave it out, give a urdf",
-            ),
-            ("srdf", not (self.scene or self.collision), f"srdf {self.srdf} is given, but neither a scene nor collision"),
-            ("cameras", not self.pick, f"cameras {self.cameras} is given, but nothing is to be picked: add pick"),
-            ("urdf", self.arm, f"give either the arm {self.arm} or a urdf, not both"),
-            ("hardware", torque, f"{joints}: there is no driver for such hardware, it can only be simulated"),
-            ("board", torque, f"board is {self.board}, but {joints}, no board"),
-            *((name, torque, f"{name} is given, but {joints}, no servos") for name in FOR_SERVOS),
-        ):
-            value = getattr(self, name)
-            if wrong and value != getattr(Options, name):
-                raise ConfigurationError(message, subject=name, value=value)
-        if not sim and not self.port:
-            raise ConfigurationError("hardware is serial, but no port is given (for example /dev/ttyACM0)", subject="port")
-
-    @property
-    def torque_controlled(self) -> bool:
-        """Whether the joints take efforts: no servos, no board."""
-        return self.entry is not None and self.entry.control == "torque"
-
-    @cached_property
-    def entry(self) -> arms.Arm | None:
-        """The arm, where a file of named arms has it."""
-        named = self.arm or (self.arms and self.urdf)
-        return arms.load(self.arm, self.arms or None, "" if self.arm else self.urdf) if named else None
-
-    @property
-    def urdf_path(self) -> str:
-        """The URDF of the arm, whatever names it."""
-        return self.urdf or str(arms.urdf_of(self.arm or arms.DEFAULT, self.arms))
-
-    @property
-    def frame_prefix(self) -> str:
-        """What stands before the names of this arm's frames."""
-        namespace = self.namespace.strip("/")
-        return f"{namespace}/" if namespace else ""
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ class CommandSpec:
     drives: bool = False
 
     def arguments(self) -> list[str]:
-        """Of the command, which waits until the graph is there."""
+        """Arguments of the command, which waits until the graph is there."""
         named = ("--namespace", self.namespace) if self.namespace else ()
         return [self.name, *self.words, "--wait", f"{COMMAND_WAITS_S:g}", *named]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from picker_dynamics.bringup.bringup import RANGES, require_namespace
+from picker_dynamics.bringup.options import RANGES, require_namespace
 from picker_dynamics.errors import InputError, JointNamesError, refuse_if
 from picker_dynamics.execution.goal import HAIR, MAX_GOAL_S
 from picker_dynamics.robot.description import ArmDescription
@@ -29,7 +29,7 @@ LATEST_S = 0.3
 
 
 def add_parser(commands) -> None:
-    """Register all of them."""
+    """Register all commands to a running graph."""
 
     def add(name: str, text: str, act, *, needs_arm: bool = False) -> ArgumentParser:
         command = commands.add_parser(name, help=text)
@@ -262,7 +262,7 @@ def _jog(at: Bench) -> str:
 
 
 def _enable(at: Bench) -> str:
-    at.client.wait(lambda: at.client.hardware, LATEST_S * 10.0, "no hardware node answers")
+    at.client.wait(lambda: at.client.hardware, "no hardware node answers", LATEST_S * 10.0)
     if at.client.hardware.get("outputs") == "running":  # nothing is switched on, so nothing jumps, and nobody is asked
         return at.client.trigger("adopt")
     if not at.options.yes and at.known.servos is not None:

@@ -15,7 +15,7 @@ from textwrap import wrap
 
 import numpy as np
 
-from picker_dynamics.bringup.bringup import require_namespace
+from picker_dynamics.bringup.options import require_namespace
 from picker_dynamics.errors import GoalRefusedError, InputError, PickerError
 from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.tip_step import TipSteps
@@ -67,7 +67,7 @@ def drive(options, make_seat: Callable[[object, Equipment], Seat]) -> int:
 
     with Driver((), options.namespace) as client:
         arm = running(options, client)
-        client.wait(lambda: client.drives or client.refusal, BEGIN_S, "the controller does not say who has the arm: is it older?")
+        client.wait(lambda: client.drives or client.refusal, "the controller does not say who has the arm: is it older?", BEGIN_S)
         if client.refusal:
             raise GoalRefusedError(client.refusal, subject="driver")
         seat = make_seat(client, arm)
@@ -106,7 +106,7 @@ class Seat:
     # -- time ------------------------------------------------------------------------------------------------
 
     def drive(self, keyboard: Keyboard) -> None:
-        """Until the person quits."""
+        """Take keys and make steps, until the person quits."""
         with self.client.telling() as told:
             while True:
                 for key in keyboard.keys(LOOK_S):
@@ -135,7 +135,7 @@ class Seat:
         return action
 
     def look(self) -> None:
-        """What has come of what was asked."""
+        """See what has come of the steps and commands that were asked for."""
         ended = self.client.ended()
         if ended is not None:
             self.dropped = 0
@@ -149,7 +149,7 @@ class Seat:
     # -- what keys mean ----------------------------------------------------------------------------------------
 
     def act(self, action: keys.Action | None) -> None:
-        """Raises a PickerError where that cannot be."""
+        """Do what a key asks for; raises a PickerError where that cannot be."""
         if isinstance(action, keys.Stop):
             self.say("stop")
             self._requests.append(self.client.ask_to_stop())
@@ -161,7 +161,7 @@ class Seat:
             self.step(action)
 
     def word(self, word: str, *values: str) -> None:
-        """Do what a line says."""
+        """Carry out a line that was typed."""
         if word == "payload" and len(values) == 1:
             self._requests.append(self.client.ask_to_carry(1e-3 * number("payload", values[0], "g")))
         elif word in ("reset", "enable") and not values:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from picker_dynamics.bringup.bringup import require_namespace
+from picker_dynamics.bringup.options import require_namespace
 from picker_dynamics.errors import InputError, JointNamesError
 from picker_dynamics.estimation.calibration.measured import NORMAL_95
 from picker_dynamics.estimation.calibration.write_back import write

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from picker_dynamics.bringup.bringup import BOARDS, SIMULATED_SERVOS
+from picker_dynamics.bringup.options import BOARDS
 from picker_dynamics.errors import shown
+from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
 
 
 def number(low: float, high: float, beyond: str = "") -> Callable[[str], float]:
@@ -27,7 +28,7 @@ def number(low: float, high: float, beyond: str = "") -> Callable[[str], float]:
 
 
 def whole(low: int, high: int) -> Callable[[str], int]:
-    """The same for a whole number."""
+    """Type of an option: a whole number; the rest as for ``number``."""
 
     def read(text: str) -> int:
         try:

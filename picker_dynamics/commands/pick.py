@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from picker_dynamics.bringup.bringup import require_namespace
+from picker_dynamics.bringup.options import require_namespace
 from picker_dynamics.errors import GoalAbortedError, InputError, PickerError
 from picker_dynamics.lifeline import end_with_parent
 from picker_dynamics.robot.tip_target import TIP_M
@@ -20,7 +20,7 @@ GRAMS, LONGEST_MM, LISTEN_S = 5000.0, 500.0, 0.05
 
 
 def add_parser(commands) -> None:
-    """Register both."""
+    """Register ``pick`` and ``place``."""
     for kind, text in (
         ("pick", "pick what is at a point: straight in, close, straight out; all of it is checked before anything moves"),
         ("place", "put down what the arm carries: straight down, open, straight up"),
@@ -127,24 +127,34 @@ def listen(options, client, arm, known: Equipment) -> int:
 
 def serve(options, topics, arm, known: Equipment, target) -> None:
     """One target, from what was heard to what became of it."""
+    from picker_dynamics.nodes.pick_topic import Outcome
+
     begun: list = []
 
     def tell(leg, share: float) -> None:
         if not begun or begun[-1] is not leg:
             begun.append(leg)
-            topics.say(target, "under way", f"{target.kind}: {leg.name}", leg=leg.number)
+            topics.say(target, Outcome.UNDER_WAY, f"{target.kind}: {leg.name}", leg=leg.number)
+
+    def ended(outcome: Outcome, text: str, error: PickerError) -> None:
+        topics.say(target, outcome, text, error)
+        print(text, flush=True)
 
     try:
         tip, pitch = topics.in_base(target)
-        if options.pitch_deg is not None:
-            pitch = math.radians(options.pitch_deg)
+    except PickerError as error:
+        return ended(Outcome.REFUSED, f"{target.kind} refused: {error}", error)
+    if options.pitch_deg is not None:
+        pitch = math.radians(options.pitch_deg)
+    try:
         found = make(arm, known, options, target.kind, tip, pitch, progress=tell, check=options.check)
     except PickerError as error:
-        outcome = "aborted" if begun or isinstance(error, GoalAbortedError) else "refused"
-        text = str(error) if begun or "refused" in str(error) else f"{target.kind} refused: {error}"
-        topics.say(target, outcome, text, error)
-        print(text, flush=True)
-        return
+        aborted = begun or isinstance(error, GoalAbortedError)
+        return ended(Outcome.ABORTED if aborted else Outcome.REFUSED, str(error), error)
+    except (KeyboardInterrupt, RuntimeError):  # rclpy makes one of the other where a message is being converted
+        outcome = Outcome.ABORTED if begun else Outcome.REFUSED
+        topics.say(target, outcome, f"{target.kind} {outcome.value}: picker pick --listen was interrupted, the arm holds")
+        raise
     place = ", ".join(f"{1e3 * x:.0f}" for x in tip)
-    topics.say(target, "done", f"{target.kind} at ({place}) mm: done", duration_s=found.duration)
+    topics.say(target, Outcome.DONE, f"{target.kind} at ({place}) mm: done", duration_s=found.duration)
     print(f"{target.kind} at ({place}) mm: done in {found.duration:.1f} s", flush=True)

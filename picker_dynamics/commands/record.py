@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from picker_dynamics.bringup.bringup import require_namespace
+from picker_dynamics.bringup.options import require_namespace
 from picker_dynamics.errors import InputError, LinkError
 from picker_dynamics.recording.writer import Recording, checked_path
 

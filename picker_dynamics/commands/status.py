@@ -7,7 +7,7 @@ import math
 import sys
 from typing import Any
 
-from picker_dynamics.bringup.bringup import require_namespace
+from picker_dynamics.bringup.options import require_namespace
 from picker_dynamics.scripting.facts import facts
 
 from . import options as shared
@@ -31,12 +31,12 @@ def add_parser(commands) -> None:
 
 def run(options) -> int:
     """Tell, once or again and again; returns the exit code."""
-    from picker_dynamics.nodes.client import ANSWER_S, NOBODY, ArmClient
+    from picker_dynamics.nodes.client import NOBODY, ArmClient
 
     require_namespace(options.namespace)
     with ArmClient((), options.namespace) as client:
         arm = running(options, client)
-        client.wait(lambda: client.controller and client.hardware, ANSWER_S, NOBODY)
+        client.wait(lambda: client.controller and client.hardware, NOBODY)
         with client.telling() as told:
             client.wait_at_most(TOLD_S, lambda: told.complete and client.state is not None)
             while True:
@@ -49,14 +49,15 @@ def run(options) -> int:
 
 
 def lines(found: dict[str, Any]) -> list[str]:
-    """The same for a person: degrees, millimetres, grams, per cent."""
+    """State of the arm for a person: degrees, millimetres, grams, per cent."""
     said = [": ".join((part, *found[part].values())) for part in ("hardware", "controller")]
     if found["moved_by"]:
         said.append(f"moved by: {found['moved_by']}")
     if "joints" in found:
-        tip = ", ".join(f"{1e3 * x:.0f}" for x in found["tip_m"])
+        tip = ", ".join(f"{_seen(1e3 * x, 0):.0f}" for x in found["tip_m"])
         said.append(f"tip at {tip} mm ({found['provenance'] or 'not known how'})")
-        said += [_joint(name, joint) for name, joint in found["joints"].items()]
+        width = max(12, 1 + max(map(len, found["joints"])))
+        said += [_joint(f"{name:<{width}}", joint) for name, joint in found["joints"].items()]
     carried = [] if found["payload_kg"] is None else [f"payload {1e3 * found['payload_kg']:.0f} g"]
     carried += [f"compensation {found['compensation']}"] if found["compensation"] else []
     carried += [f"supply {found['supply_v']:.1f} V"] if found["supply_v"] else []
@@ -66,7 +67,12 @@ def lines(found: dict[str, Any]) -> list[str]:
 
 def _joint(name: str, joint: dict[str, Any]) -> str:
     slides = joint["unit"] == "m"
-    place = f"{1e3 * joint['position']:8.1f} mm " if slides else f"{math.degrees(joint['position']):8.1f} deg"
-    torque = f"{joint['torque']:7.2f} {'N  ' if slides else 'N·m'}"
+    place = f"{_seen(1e3 * joint['position'], 1):8.1f} mm " if slides else f"{_seen(math.degrees(joint['position']), 1):8.1f} deg"
+    torque = f"{_seen(joint['torque'], 2):7.2f} {'N  ' if slides else 'N·m'}"
     warm = f", {joint['celsius']:.0f} °C" if joint["celsius"] is not None else ""
-    return f"  {name:<12}{place}{torque}, {joint['of_stall']:4.0%} of the most, {joint['margin']:4.0%} left to hold{warm}"
+    return f"  {name}{place}{torque}, {joint['of_stall']:4.0%} of the most, {joint['margin']:4.0%} left to hold{warm}"
+
+
+def _seen(value: float, digits: int) -> float:
+    """As it will be told: no zero has a sign."""
+    return round(value, digits) + 0.0

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from picker_dynamics.bringup.bringup import require_namespace
+from picker_dynamics.bringup.options import require_namespace
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.scripting import taught
 from picker_dynamics.scripting.taught import SPEEDS, Pause, Payload, TaughtFile
@@ -24,7 +24,7 @@ SHOWN_S = 5.0
 
 
 def add_parser(commands) -> None:
-    """Register both."""
+    """Register ``teach`` and ``replay``."""
     teach = commands.add_parser("teach", help="drive the arm and keep poses, grips, pauses and payloads as NAME.yaml")
     teach.add_argument("name", metavar="NAME", help="of the motion; one that there is goes on")
     teach.add_argument("--here", default="", metavar="POSE", help="add the pose that is held now, under that name, and end")

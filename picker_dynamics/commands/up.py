@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import fields
 
 from picker_dynamics.bringup import bringup
+from picker_dynamics.bringup.options import COMPENSATION, ON_SHUTDOWN, Options
 from picker_dynamics.scripting.facts import first_command
 
 from . import options as shared
@@ -18,7 +19,7 @@ LOOK_S = 0.02
 
 
 def add_parser(commands) -> None:
-    """Register ``up``; what its options are called here is a field of ``bringup.Options``."""
+    """Register ``up``; what its options are called here is a field of ``Options``."""
     up = commands.add_parser("up", help="start the board (or its simulation) and the three nodes; Ctrl-C ends them")
     where = up.add_mutually_exclusive_group()
     where.add_argument("--sim", action="store_true", help="virtual board and arm (the default)")
@@ -26,9 +27,7 @@ def add_parser(commands) -> None:
     shared.add(up, "--board", "--arm", "--urdf", "--arms", "--servos", "--servo-overlay")
     up.add_argument("--params-file", default="", help="ROS parameter file (default: config/picker.yaml)")
     shared.add(up, "--namespace", help="ROS namespace; two arms side by side need two")
-    up.add_argument(
-        "--compensation", default="", choices=("", *bringup.COMPENSATION), metavar="MODE", help="none, gravity or full"
-    )
+    up.add_argument("--compensation", default="", choices=("", *COMPENSATION), metavar="MODE", help="none, gravity or full")
     up.add_argument("--payload-mass", type=shared.ANY, default=None, metavar="KG")
     up.add_argument(
         "--rate",
@@ -42,7 +41,7 @@ def add_parser(commands) -> None:
     up.add_argument(
         "--on-shutdown",
         default="",
-        choices=("", *bringup.ON_SHUTDOWN),
+        choices=("", *ON_SHUTDOWN),
         metavar="WHAT",
         help="what the arm does at Ctrl-C: hold, park or relax",
     )
@@ -82,14 +81,14 @@ def run(options) -> int:
         ends.append(signal.SIGHUP)
     for number in ends:
         signal.signal(number, hear)
-    known = {one.name for one in fields(bringup.Options)}
+    known = {one.name for one in fields(Options)}
     chosen = {name: value for name, value in vars(options).items() if name in known}
     claims.require_free(options.namespace)
     if options.view:
         from picker_dynamics.scripting.view.server import require_page
 
         require_page()
-    graph = bringup.graph(bringup.Options(hardware="serial" if options.port else "sim", **chosen))
+    graph = bringup.graph(Options(hardware="serial" if options.port else "sim", **chosen))
     board = "virtual board" if options.board == "virtual" else "simulated Uno"
     what = (
         f"{board if graph.board else 'board'} at {graph.port}" if graph.port else f"simulated arm {options.arm or options.urdf}"

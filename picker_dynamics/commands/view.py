@@ -6,7 +6,7 @@ import signal
 import time
 import webbrowser
 
-from picker_dynamics.bringup.bringup import require_namespace
+from picker_dynamics.bringup.options import require_namespace
 from picker_dynamics.errors import ConfigurationError, LinkError
 from picker_dynamics.lifeline import end_with_parent
 

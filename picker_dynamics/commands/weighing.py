@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from picker_dynamics.bringup.bringup import require_namespace
+from picker_dynamics.bringup.options import require_namespace
 from picker_dynamics.errors import GoalAbortedError, InputError, LinkError, refuse_if
 from picker_dynamics.robot import arms, servo_arm
 

@@ -216,7 +216,7 @@ class ClosedLoop:
         tau_ref = self.compensator.model.required_torque(q_ref, v_ref, a_ref)
         return Recording(t, q_ref, q, setpoint, tau_ref, tau, self.model.forward_kinematics(q_ref), tip)
 
-    def carry(self, mass: float, com=(0.0, 0.0, 0.0)) -> None:
+    def set_payload(self, mass: float, com=(0.0, 0.0, 0.0)) -> None:
         """Put a berry on the true tool and tell the controller."""
         self.plant.attach(mass, com)
         before = self.compensator.model

@@ -7,20 +7,28 @@ import re
 import numpy as np
 
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_TAG = re.compile(r"<(/?)([\w:.-]+)([^<>]*?)(/?)>")
 _MOMENTS = (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2))
 
 
 def element(text: str, tag: str, name: str) -> tuple[str, int, int] | None:
-    """The text with its comments blanked, and where the inside of an element begins and ends; None where there is none.
+    """The text with its comments blanked, and where the inside of an element of the robot begins and ends; None: there is none.
 
-    The end is before the begin for an element that closes itself.
+    Not one of that name further in, as ``<ros2_control>`` and ``<transmission>`` have them.  The end is before the begin for an
+    element that closes itself.
     """
     blank = _COMMENT.sub(lambda match: " " * len(match.group()), text)
-    opening = re.search(rf"""<{tag}\b[^>]*?\bname\s*=\s*["']{re.escape(name)}["'][^>]*?>""", blank)
-    if opening is None:
-        return None
-    begin = opening.end()
-    return blank, begin, begin - 2 if opening.group().endswith("/>") else blank.index(f"</{tag}>", begin)
+    named, depth, begin = re.compile(rf"""\bname\s*=\s*["']{re.escape(name)}["']"""), 0, None
+    for match in _TAG.finditer(blank):
+        closing, kind, attributes, alone = match.groups()
+        if depth == 1 and begin is None and not closing and kind == tag and named.search(attributes):
+            begin = match.end()
+            if alone:
+                return blank, begin, begin - 2
+        depth += -1 if closing else 0 if alone else 1
+        if closing and depth == 1 and begin is not None:
+            return blank, begin, match.start()
+    return None
 
 
 def find(text: str, tag: str, name: str, inner: re.Pattern) -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.errors import PickerError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.model import DynamicsModel
@@ -81,10 +81,8 @@ class Limits:
     approach: bool = False
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.speed <= 1.0:
-            raise InputError(
-                f"speed_scaling is {self.speed}, must be 0 to 1", subject="speed_scaling", value=self.speed, limit=1.0
-            )
+        wrong = not 0.0 <= self.speed <= 1.0
+        refuse_if(wrong, f"speed_scaling is {self.speed}, must be 0 to 1", "speed_scaling", self.speed, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +180,7 @@ class Execution:
         return self._stream.statistics
 
     def position(self, joint: int, now_s: float) -> float:
-        """Of a joint's reference, as the next one will be sent [rad]; 0 where there is none."""
+        """Position of a joint's reference, as the next one will be sent [rad]; 0 where there is none."""
         return float(self._generator.state_at(now_s + self.timing.lead_s)[0][joint]) if self.active else 0.0
 
     # -- what is asked ---------------------------------------------------------------------------------------
@@ -271,7 +269,7 @@ class Execution:
 
     def leave(self, driver: str) -> None:
         """The driver does not need the arm any more; what moves for it goes on to its end."""
-        self.lease.end(Holder(Kind.DRIVER, driver))
+        self.lease.leave(Holder(Kind.DRIVER, driver))
 
     def cancel(self, now_s: float, request: GoalRequest | None = None) -> bool:
         """Decelerate to rest: one goal, or whatever moves the arm; returns whether anything moved.  The answers follow."""
@@ -315,11 +313,26 @@ class Execution:
     def start(self, pose: ArrayLike, effort: ArrayLike | None = None) -> None:
         """Become active, holding ``pose`` (n,) [rad] with motors that give ``effort`` (n,) [N·m]; goals under way are aborted."""
         self.deactivate("it is held elsewhere")
+        self._started = np.array(pose, dtype=float), effort
+        self._hold_start()
+        self.tell(EventKind.REMARK, "holding")
+
+    def return_to_start(self) -> None:
+        """Hold the pose of ``start`` again, where nobody followed a reference since then, so that nothing has moved.
+
+        Whoever makes commands of references begins at that pose or not at all.
+        """
+        newest = self.sent.newest
+        if self.active and newest is not None and (newest.q != self._started[0]).any():
+            self.sent.clear()
+            self._hold_start()
+
+    def _hold_start(self) -> None:
+        pose, effort = self._started
         self._generator.start(pose)
         self._generator.sides.start(pose, effort, self._generator.validator)
         self._guard.begin(pose)
         self._guard_says = None
-        self.tell(EventKind.REMARK, "holding")
 
     def deactivate(self, why: str) -> None:
         """Stop sending references: the hardware is not active any more; goals are aborted."""
@@ -391,7 +404,9 @@ class Execution:
         """Who was silent for too long has lost the arm; it comes to rest where that is a driver."""
         for lost in self.lease.lapsed(now_s):
             if lost.kind is Kind.DRIVER:
-                self.cancel(now_s)
+                self._stream.reset()
+                self.lease.end_all()
+                self._goals.cancel(now_s + self.timing.lead_s)
                 self.tell(EventKind.NOTICE, f"{lost} has said nothing for too long: stopped")
 
     def _send_next(self, time_s: float) -> Reference | None:

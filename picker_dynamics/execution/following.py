@@ -52,7 +52,11 @@ class Following:
         self._confirmed = True
         self._ear_patience_s = FIRST_S
         self._command_patience_s = self._state_patience_s = FIRST_S
-        self.followed_s = -math.inf
+        self.followed_s = self._begun_s = -math.inf
+
+    def begins(self, time_s: float) -> None:
+        """An epoch begins: its references are for ``time_s`` and later."""
+        self._begun_s = time_s
 
     def sent(self, stamp_s: float, time_s: float) -> None:
         """A reference for ``time_s`` was sent, with this stamp."""
@@ -92,6 +96,11 @@ class Following:
         if self._state_s is not None:
             self._state_patience_s = max(LOST_S, SLOW_STATES * (self._ticks_s - self._state_s))
         self._state_s = self._ticks_s
+
+    @property
+    def unfollowed(self) -> bool:
+        """Whether commands are missing, and none of this epoch's references ever became one."""
+        return self.problem == NO_COMMANDS and self.followed_s < self._begun_s
 
     @property
     def problem(self) -> str:

@@ -27,6 +27,9 @@ PEAK_VELOCITY = 1.875
 
 SHORTEST_S = 0.1
 
+SLIDING_TOLERANCE_M = 0.001
+"""Within which jaws that slide have reached their goal, where nobody says another [m]."""
+
 
 @dataclass(frozen=True)
 class GripperSettings:
@@ -34,9 +37,9 @@ class GripperSettings:
 
     Attributes:
         joint: of the gripper.
-        max_velocity: where a command names none [rad/s].
-        goal_tolerance: [rad].
-        stall_velocity_threshold, stall_timeout: slower than this for so long, away from its goal: stalled [rad/s, s].
+        max_velocity: where a command names none [rad/s or m/s].
+        goal_tolerance: [rad or m].
+        stall_velocity_threshold, stall_timeout: slower than this for so long, away from its goal: stalled [rad/s or m/s, s].
         allow_stalling: then it has gripped something, which is a success.
         torque: with which it presses at the most, None where nobody limits that [N·m].
     """
@@ -51,8 +54,9 @@ class GripperSettings:
 
     @classmethod
     def of(cls, arm: ArmDescription, joint: int) -> GripperSettings:
-        """Those of a joint of whoever grips something of unknown size: where it stalls, it has."""
-        return cls(arm.joint_names[joint], min(cls.max_velocity, float(arm.velocity[joint])), allow_stalling=True)
+        """Settings for a joint of whoever grips something of unknown size: where it stalls, it has."""
+        tolerance = SLIDING_TOLERANCE_M if arm.position_units[joint] == "m" else cls.goal_tolerance
+        return cls(arm.joint_names[joint], min(cls.max_velocity, float(arm.velocity[joint])), tolerance, allow_stalling=True)
 
 
 @dataclass(frozen=True)
@@ -193,7 +197,7 @@ def gripper_request(
     joint = arm.joint_names.index(settings.joint)
 
     def tracker(motion: Motion) -> GripperTracker:
-        return GripperTracker(settings, joint, float(command.position[0]), motion.start_s)
+        return GripperTracker(settings, joint, float(command.position[0]), motion.start_s, arm.position_units[joint])
 
     def make() -> Goal:
         return goal_of(command, settings, arm, execution.position(joint, now()))

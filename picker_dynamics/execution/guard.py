@@ -80,7 +80,7 @@ class ReferenceGuard:
         return self.last is not None and abs(time_s - self.last.time_s) < SAME_TIME_S
 
     def sent(self, reference: Reference) -> None:
-        """It was let pass, and sent."""
+        """Remember a reference that was let pass, and sent."""
         looked, self._looked = self._looked, None
         own = looked if looked is not None and looked[0] is reference else (reference, None, 0.0)
         _, self._tip, self._allowed_speed = own  # between two references the earlier limit counts too

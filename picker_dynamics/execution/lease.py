@@ -101,7 +101,7 @@ class Lease:
     def __init__(self) -> None:
         self.blocked = ""
         self._grants: dict[Holder, _Grant] = {}
-        self._paused_s = -float("inf")
+        self._streamed_s = self._paused_s = -float("inf")
 
     def __str__(self) -> str:
         """Who has it, as last looked at; empty: nobody."""
@@ -153,6 +153,8 @@ class Lease:
         Returns:
             Whether it did not have them before.
         """
+        if holder.kind is not Kind.GOAL:
+            self._streamed_s = max(self._streamed_s, until_s)
         new = holder not in self._grants
         self._grants[holder] = _Grant(frozenset(joints), until_s, number)
         return new
@@ -160,6 +162,11 @@ class Lease:
     def end(self, holder: Holder) -> None:
         """It does not move the arm any more."""
         self._grants.pop(holder, None)
+
+    def leave(self, holder: Holder) -> None:
+        """It gives the arm back of its own accord: a stop after that does not keep it out."""
+        self.end(holder)
+        self._streamed_s = -float("inf")
 
     def end_kind(self, kind: Kind) -> None:
         """None of them moves the arm any more."""
@@ -171,8 +178,12 @@ class Lease:
         self._grants.clear()
 
     def stop(self, now_s: float) -> None:
-        """Take the arm from everybody: it was stopped."""
-        if any(holder.kind is not Kind.GOAL for holder in self._grants):
+        """Take the arm from everybody: it was stopped.
+
+        Who streamed or drove a moment ago, and lost it by a gap, does not have it back at once either.
+        """
+        self.lapsed(now_s)
+        if now_s < self._streamed_s + PAUSE_S:
             self._paused_s = now_s + PAUSE_S
         self.end_all()
 
@@ -181,6 +192,7 @@ class Lease:
         gone = [holder for holder, grant in self._grants.items() if _lapsed(holder, grant, now_s)]
         for holder in gone:
             self.end(holder)
+            self._streamed_s = now_s
         return gone
 
 

@@ -4,6 +4,10 @@ A payload that is believed moves the arm, whether it is there or not: the set-po
 So one that is set must be one that can be held where the arm is.  Where driving begins, it must be borne with no more torque than
 a motion may need: a stop on the way may leave the arm where no motion would have ended.
 
+Whether it is borne is asked in two nodes, as neither can wait for the other: the payload's owner sends no command from the first
+reference of an epoch on, by the payload that it controls with; the controller, which may hear of the payload later, takes no goal
+and says why.
+
     m g |c| <= max_j hold_j       a payload of mass m, its centre c from the tool, however the tool is turned
 """
 

@@ -78,7 +78,7 @@ class Pending:
     slow: bool = False
 
     def drop(self) -> GoalRequest:
-        """Nobody wants it any more."""
+        """Give up a goal that nobody wants any more."""
         if self.work is not None:
             self.work.cancel()
         return self.request
@@ -125,7 +125,7 @@ class PendingGoals:
         return None
 
     def put_back(self, pending: Pending, due_s: float) -> None:
-        """It cannot be looked at before ``due_s``; a newer one that came meanwhile keeps its place."""
+        """Let a goal wait that cannot be looked at before ``due_s``; a newer one that came meanwhile keeps its place."""
         pending.due_s = due_s
         self._waiting.setdefault(pending.request.track, pending)
 

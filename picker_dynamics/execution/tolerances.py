@@ -80,7 +80,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Tolerances:
-    """Of one goal, or the defaults.
+    """Tolerances of one goal, or the defaults.
 
     Attributes:
         path: while it moves.
@@ -94,7 +94,7 @@ class Tolerances:
 
     @classmethod
     def of(cls, path: Sequence[float], goal: Sequence[float], stopped_velocity: float, goal_time: float) -> Tolerances:
-        """From joint_trajectory_controller's parameters: ``constraints.*`` per joint, and two for all."""
+        """Tolerances from joint_trajectory_controller's parameters: ``constraints.*`` per joint, and two for all."""
         n = len(path)
         return cls(
             Bound(np.array(path, dtype=float), np.zeros(n)),
@@ -104,17 +104,17 @@ class Tolerances:
 
     @classmethod
     def of_servos(cls, servos: ServoMap) -> Tolerances:
-        """Those of servos: a multiple of what their steps and deadbands leave at rest; on their way nothing is measured."""
+        """Tolerances of servos: a multiple of what their steps and deadbands leave at rest; on their way nothing is measured."""
         return cls.of([0.0] * servos.n, np.maximum(SERVO_SHARE * joint_uncertainty(servos), LEAST_SERVO).tolist(), 0.0, 0.0)
 
     @classmethod
     def of_arm(cls, arm: Arm) -> Tolerances:
-        """Those of an arm whose joints are measured: its entry's."""
+        """Tolerances of an arm whose joints are measured: those of its entry in config/arms.yaml."""
         path, goal = ([float(value or 0.0)] * arm.description.n for value in (arm.path_tolerance, arm.goal_tolerance))
         return cls.of(path, goal, 0.0, 0.0)
 
     def only(self, joints: Iterable[int]) -> Tolerances:
-        """Of some joints, given by their indices; the others are not looked at."""
+        """Tolerances of some joints, given by their indices; the others are not looked at."""
         mine = np.zeros(len(self.path.position), dtype=bool)
         mine[list(joints)] = True
         path, goal = (

@@ -40,13 +40,13 @@ class TorqueLimits:
 
     @classmethod
     def of_servos(cls, servos: ServoMap) -> TorqueLimits:
-        """Those of position servos."""
+        """Torque limits of position servos."""
         units, coulomb = tuple("N" if unit == "m" else "N·m" for unit in servos.position_units), servos.model.coulomb
         return cls(servos.joint_names, servos.stall_torque, servos.peak_share, servos.hold_share, units, servos, coulomb)
 
     @classmethod
     def of_arm(cls, arm: Arm) -> TorqueLimits:
-        """Those of an arm whose joints take efforts."""
+        """Torque limits of an arm whose joints take efforts."""
         described = arm.description
         peak, hold = (np.full(described.n, share) for share in (arm.peak_share, arm.hold_share))
         return cls(described.joint_names, described.effort, peak, hold, described.effort_units)

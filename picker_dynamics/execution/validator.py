@@ -93,7 +93,7 @@ class MotionValidator:
         further: those of them that ways to rest have to pass too, beside torque and range.
         scales_time: slow a motion that is too fast instead of refusing it.
         period_s: largest distance of the samples [s].
-        quick: raise ``TakesLong`` rather than try more than twice, or more than ``QUICK_S`` of motion.
+        quick: raise ``TakesLong`` rather than try more than twice, more than ``QUICK_S`` of motion, or more than one approach.
     """
 
     model: DynamicsModel

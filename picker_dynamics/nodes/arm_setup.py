@@ -65,7 +65,8 @@ class ControlledArm:
         description: the arm.
         armature: (n,) rotor inertias [kg·m²], None for none.
         limits: torques of its joints.
-        grips: joints that grip, and with which torque they press at the most [N·m].
+        gripper: index of the joint that grips; None: none.
+        grips: with which torque joints press at the most [N·m], where the servo map says so.
         rest: (n,) where it rests: the servo map's pose, or home [rad or m].
         home: (n,) where work starts [rad or m].
         tolerances: of motions, where nobody says others.
@@ -75,6 +76,7 @@ class ControlledArm:
     description: ArmDescription
     armature: np.ndarray | None
     limits: TorqueLimits
+    gripper: int | None
     grips: dict[str, float]
     rest: np.ndarray
     home: np.ndarray
@@ -91,13 +93,11 @@ def load_controlled_arm(node) -> ControlledArm:
         )
     if control == "torque":
         arm = load_torque_arm(node)
-        known = Known(arm.description, torque=arm)
-        return ControlledArm(
-            arm.description, None, TorqueLimits.of_arm(arm), {}, arm.home, arm.home, Tolerances.of_arm(arm), known
-        )
+        known, gripper = Known(arm.description, torque=arm), servo_arm.gripper_of(arm.description, None)
+        limits, tolerances = TorqueLimits.of_arm(arm), Tolerances.of_arm(arm)
+        return ControlledArm(arm.description, None, limits, gripper, {}, arm.home, arm.home, tolerances, known)
     described, servos = load_arm(node)
     grips = {servo.joint: servo.grip.torque for servo in servos.servos if servo.grip is not None}
     limits, tolerances = TorqueLimits.of_servos(servos), Tolerances.of_servos(servos)
-    return ControlledArm(
-        described, servos.armature, limits, grips, servos.rest, servos.home, tolerances, Known(described, servos)
-    )
+    known, gripper = Known(described, servos), servo_arm.gripper_of(described, servos)
+    return ControlledArm(described, servos.armature, limits, gripper, grips, servos.rest, servos.home, tolerances, known)

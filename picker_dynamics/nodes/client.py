@@ -1,61 +1,44 @@
-"""Client node of a running graph: sends goals, calls services, and waits for what becomes of them, as a person at a bench."""
+"""Client of an arm on a running graph: sends goals, stops, and waits for what becomes of it, as a person at a bench."""
 
 from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from geometry_msgs.msg import InertiaStamped
-from rcl_interfaces.msg import Parameter as ParameterMessage
-from rcl_interfaces.msg import ParameterValue
-from rcl_interfaces.srv import GetParameters, SetParameters
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
-from rclpy.parameter import Parameter
-from rclpy.task import Future
+from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
-from picker_dynamics.errors import BlockedError, GoalAbortedError, GoalRefusedError, LinkError, PickerError
+from picker_dynamics.errors import BlockedError, GoalAbortedError, GoalRefusedError, PickerError
 from picker_dynamics.robot.joint_order import ordered
 
+from . import graph_client
 from .arm_topic import ARM
 from .diagnostics import number_in, values_of
-from .runtime import LATCHED, LATEST, OUTCOMES, made
+from .runtime import LATCHED, LATEST, OUTCOMES
 from .told import TOLD, Told
-from .transport import joined_ros, leave_ros
 
 if TYPE_CHECKING:  # a command that moves nothing does not wait until these are loaded
     from picker_dynamics.robot.arm_text import Known
     from picker_dynamics.trajectory.trajectory import Trajectory
-
-ANSWER_S = 5.0
-"""How long a running graph has to answer [s]."""
 
 HEARD_S = 3.0
 """How long an arm that was just enabled, or a graph that was just started, has until its commands arrive [s]."""
 
 NOBODY = "no controller and hardware node answer (is 'picker up' running, in this namespace and ROS_DOMAIN_ID?)"
 
-PLAIN = {"start_parameter_services": False, "enable_rosout": False}
-"""Nobody asks a client for parameters: what it does not offer need not be discovered."""
-
 MEANWHILE = 50
 """More messages than wait for a client that did not listen for a while."""
 
 TOLD_S = 0.3
 """What was told of goals before a client came has arrived by then [s]: several messages, the present one last."""
-
-SILENCE_S = 1.0
-"""So long a service may be silent before one looks whether it was carried out all the same [s]."""
 
 MAKES = {
     ("reset", True): ("reset_needed", ("false",)),
@@ -71,7 +54,7 @@ MOVING = "executing", "streaming"
 """Phases of the controller in which somebody moves the arm."""
 
 
-class ArmClient(Node):
+class ArmClient(graph_client.GraphClient):
     """Talks to one running graph; use as a context manager.
 
     Args:
@@ -80,9 +63,7 @@ class ArmClient(Node):
     """
 
     def __init__(self, joint_names, namespace: str = ""):
-        with joined_ros():
-            made(lambda: super(ArmClient, self).__init__(f"picker_client_{uuid.uuid4().hex[:8]}", namespace=namespace, **PLAIN))
-        self._spinner = SingleThreadedExecutor()  # its own: rclpy's is one for all threads
+        super().__init__(namespace)
         self.joint_names = tuple(joint_names)
         self.controller: dict[str, str] = {}
         self.arm_name = ""
@@ -100,14 +81,6 @@ class ArmClient(Node):
         """Have states and references taken in as they come."""
         self.create_subscription(JointState, "joint_states", self.on_state, 10)
         self.create_subscription(JointTrajectory, "arm_controller/reference", self.on_reference, LATEST)
-
-    def __enter__(self) -> ArmClient:
-        return self
-
-    def __exit__(self, *_exception) -> None:
-        self._spinner.shutdown()
-        self.destroy_node()
-        leave_ros()
 
     def on_controller(self, message: DiagnosticStatus) -> None:
         self.controller = values_of(message) | {"message": message.message}
@@ -138,7 +111,7 @@ class ArmClient(Node):
     def reference(self) -> np.ndarray:
         """The pose that the arm is told to hold now, (n,) [rad]."""
         self.desired = None
-        self.wait(lambda: self.desired is not None, ANSWER_S, "no reference arrives")
+        self.wait(lambda: self.desired is not None, "no reference arrives")
         return self.desired
 
     def next_command(self, joint_names) -> JointState:
@@ -148,7 +121,7 @@ class ArmClient(Node):
             LinkError: none comes: the arm is not active.
         """
         with self.hearing(JointState, "joint_commands", LATEST) as heard:
-            self.wait(lambda: heard, ANSWER_S, "no joint_commands arrive")
+            self.wait(lambda: heard, "no joint_commands arrive")
         command = heard[0]
         command.position = ordered(command.name, command.position, tuple(joint_names), "joint_commands").tolist()
         return command
@@ -156,7 +129,7 @@ class ArmClient(Node):
     def payload(self) -> float:
         """What the graph believes the tool to carry [kg]."""
         with self.telling() as told:
-            self.wait(lambda: told.payload_kg is not None, ANSWER_S, "no payload is told: is the dynamics node running?")
+            self.wait(lambda: told.payload_kg is not None, "no payload is told: is the dynamics node running?")
         return told.payload_kg
 
     def tip_speed(self) -> float:
@@ -171,46 +144,13 @@ class ArmClient(Node):
         """
         with self.hearing(JointState, "joint_states") as heard:
             self.spin(duration_s)
-            self.wait(lambda: heard, ANSWER_S, "no joint_states arrive")
+            self.wait(lambda: heard, "no joint_states arrive")
         positions = np.array([self.vector(one, "position") for one in heard])
         if not all(len(one.effort) for one in heard):
             return positions, None
         return positions, np.array([self.vector(one, "effort") for one in heard])
 
-    @contextmanager
-    def hearing(self, kind, name: str, qos=10) -> Iterator[list]:
-        """The messages of a topic that come meanwhile."""
-        heard: list = []
-        subscription = self.create_subscription(kind, name, heard.append, qos)
-        try:
-            yield heard
-        finally:
-            self.destroy_subscription(subscription)
-
     # -- waiting -------------------------------------------------------------------------------------------
-
-    def wait(self, condition, timeout_s: float, complaint: str | Callable[[], str]) -> None:
-        """Spin until ``condition()``, or ``complaint``.
-
-        Raises:
-            LinkError: it did not come true in time.
-        """
-        deadline = time.monotonic() + timeout_s
-        while not condition():
-            if time.monotonic() > deadline:
-                raise LinkError(complaint if isinstance(complaint, str) else complaint())
-            self.spin_once(0.05)
-
-    def spin_once(self, longest_s: float) -> None:
-        """Let the next message come in, if one does so soon."""
-        self._spinner.add_node(self)
-        self._spinner.spin_once(longest_s)
-
-    def spin(self, duration_s: float) -> None:
-        """Let messages come in for a while."""
-        deadline = time.monotonic() + duration_s
-        while time.monotonic() < deadline:
-            self.spin_once(min(0.05, max(0.0, deadline - time.monotonic())))
 
     def running_arm(self) -> Known:
         """The arm of the graph, as the graph tells it; a client without joints has its joints from now on.
@@ -222,26 +162,25 @@ class ArmClient(Node):
         with self.hearing(String, ARM, LATCHED) as heard:
             from picker_dynamics.robot import arm_text  # while the graph is being found
 
-            self.wait(lambda: heard, ANSWER_S, NOBODY)
+            self.wait(lambda: heard, NOBODY)
         known = arm_text.read(heard[-1].data)
         self.joint_names = self.joint_names or known.description.joint_names
         return known
 
     def wait_holding(self, timeout_s: float | None = None) -> None:
         """Wait until the arm is enabled and stands still, ready for a goal; ANSWER_S by default."""
-        timeout_s = ANSWER_S if timeout_s is None else timeout_s
-        self.wait(lambda: self.controller and self.hardware, timeout_s, NOBODY)
+        self.wait(lambda: self.controller and self.hardware, NOBODY, timeout_s)
         self.wait(
             lambda: self.controller.get("phase") == "holding" and self.hardware.get("state") == "active",
-            timeout_s,
             self.not_ready,
+            timeout_s,
         )
-        self.wait(lambda: self.state is not None and self.goals.get_subscription_count() > 0, timeout_s, "no joint_states arrive")
+        self.wait(lambda: self.state is not None and self.goals.get_subscription_count() > 0, "no joint_states arrive", timeout_s)
         self.wait_at_most(HEARD_S, lambda: self.hardware.get("commanded", "true") == "true")  # else a goal's answer says why
 
     def require_free(self) -> None:
         """Raise a GoalRefusedError where somebody else moves the arm: a goal would take it from another one's."""
-        self.wait(lambda: self.controller, ANSWER_S, NOBODY)
+        self.wait(lambda: self.controller, NOBODY)
         for _ in range(MEANWHILE):  # a script does not listen all the time
             self.spin_once(0.0)
         self.wait_at_most(TOLD_S, lambda: not self.controller.get("lease"))
@@ -268,13 +207,7 @@ class ArmClient(Node):
                 return False
             return True
 
-        self.wait(executed, timeout_s, lambda: f"no goal is taken: {self.controller['message']}")
-
-    def wait_at_most(self, seconds: float, condition) -> None:
-        """Spin until ``condition()``, or for so long."""
-        deadline = time.monotonic() + seconds
-        while not condition() and time.monotonic() < deadline:
-            self.spin_once(0.02)
+        self.wait(executed, lambda: f"no goal is taken: {self.controller['message']}", timeout_s)
 
     # -- doing ---------------------------------------------------------------------------------------------
 
@@ -288,11 +221,9 @@ class ArmClient(Node):
 
     def message(self, times_s, positions) -> JointTrajectory:
         """A goal through positions (k, n) [rad or m] at ``times_s`` (k,) [s], at rest at the end."""
-        from .goal_messages import point
-
         zero = np.zeros(len(self.joint_names))
         rest = (zero, zero) if len(times_s) == 1 else ()
-        return self._goal([point(time_s, position, *rest) for time_s, position in zip(times_s, positions)])
+        return self._goal((time_s, position, *rest) for time_s, position in zip(times_s, positions))
 
     def follow(self, trajectory: Trajectory, timeout_s: float | None = None) -> float:
         """Execute a trajectory that starts where the arm is; returns the duration it really took [s]."""
@@ -302,19 +233,18 @@ class ArmClient(Node):
         """A goal along a trajectory that starts where the arm is."""
         from picker_dynamics.execution.goal import along
 
-        from .goal_messages import point
-
         goal = along(trajectory)
-        return self._goal([point(*row) for row in zip(goal.times_s, goal.positions, goal.velocities, goal.accelerations)])
+        return self._goal(zip(goal.times_s, goal.positions, goal.velocities, goal.accelerations))
 
     def gripper_message(self, joint: int, at: float) -> JointTrajectory:
         """A goal for the gripper's joint alone, done at ``at`` [rad or m] or where what it grips stops it."""
+        return self._goal([(0.0, [at])], [self.joint_names[joint]])
+
+    def _goal(self, rows: Iterable[tuple], joint_names: Sequence[str] = ()) -> JointTrajectory:
+        """Through (time, position, velocity, acceleration); of all joints, unless some are named."""
         from .goal_messages import point
 
-        return JointTrajectory(joint_names=[self.joint_names[joint]], points=[point(0.0, [at])])
-
-    def _goal(self, points: list[JointTrajectoryPoint]) -> JointTrajectory:
-        return JointTrajectory(joint_names=list(self.joint_names), points=points)
+        return JointTrajectory(joint_names=list(joint_names or self.joint_names), points=[point(*row) for row in rows])
 
     def send(self, message: JointTrajectory, timeout_s: float | None = None) -> float:
         """Send a goal and wait until it is done; Ctrl-C meanwhile cancels it.
@@ -327,7 +257,9 @@ class ArmClient(Node):
         with self.cancelling():
             goal, duration = self.begin(message)
             self.wait(
-                lambda: self.ended(goal), timeout_s or duration + ANSWER_S, f"the motion of {duration:.1f} s did not end in time"
+                lambda: self.ended(goal),
+                f"the motion of {duration:.1f} s did not end in time",
+                timeout_s or duration + graph_client.ANSWER_S,
             )
         return duration
 
@@ -348,7 +280,7 @@ class ArmClient(Node):
         """Send a goal; its name, and the fields of what the controller says to it."""
         goal = message.header.frame_id = uuid.uuid4().hex
         self.goals.publish(message)
-        self.wait(lambda: goal in self.outcomes, ANSWER_S, "the controller does not answer")
+        self.wait(lambda: goal in self.outcomes, "the controller does not answer")
         return goal, values_of(self.outcomes[goal])
 
     def _more_was_said_than_of(self, goal: str) -> bool:
@@ -370,9 +302,9 @@ class ArmClient(Node):
 
     def cancel(self) -> None:
         """Let the motion under way decelerate to a hold, whoever moves the arm."""
-        self.wait(lambda: self.controller and self.goals.get_subscription_count() > 0, ANSWER_S, NOBODY)
+        self.wait(lambda: self.controller and self.goals.get_subscription_count() > 0, NOBODY)
         self.goals.publish(JointTrajectory(joint_names=list(self.joint_names)))
-        self.wait(lambda: self.controller["phase"] not in MOVING, ANSWER_S, "the controller does not answer")
+        self.wait(lambda: self.controller["phase"] not in MOVING, "the controller does not answer")
 
     def _require(self, goal: str, *outcomes: str) -> None:
         answer = self.outcomes[goal]
@@ -384,36 +316,6 @@ class ArmClient(Node):
                 value=number_in(values.get("value")),
                 limit=number_in(values.get("limit")),
             )
-
-    def call(self, kind, name: str, request, seen: Callable[[], bool] = lambda: False, repeat: bool = False):
-        """Call a service and return its response, or None where ``seen()``, after a silence, that it was carried out.
-
-        Over a network that loses packets an answer is lost for good where the server has not found the caller yet.
-
-        Args:
-            repeat: ask again after each silence; for what may be done twice, whatever somebody else did in between.
-
-        Raises:
-            LinkError: nobody offers it, or no answer comes.
-        """
-        client = self.create_client(kind, name)
-        asked: list[Future] = []
-        try:
-            self.wait(client.service_is_ready, ANSWER_S, f"service {name} is not there (is 'picker up' running?)")
-            deadline = time.monotonic() + ANSWER_S
-            while not any(future.done() for future in asked):
-                if time.monotonic() > deadline:
-                    raise LinkError(f"service {name} does not answer")
-                if asked and seen():
-                    return None
-                if repeat or not asked:
-                    asked.append(client.call_async(request))
-                self.wait_at_most(SILENCE_S, lambda: any(future.done() for future in asked))
-            if len(asked) > 1:  # what is on its way still is carried out: a stop, after what this client does next
-                self.wait_at_most(SILENCE_S, lambda: all(future.done() for future in asked))
-            return next(future for future in asked if future.done()).result()
-        finally:
-            self.destroy_client(client)
 
     def trigger(self, name: str) -> str:
         """Call a std_srvs/Trigger; its message, or an error with it."""
@@ -442,45 +344,17 @@ class ArmClient(Node):
 
         return seen
 
-    def set_parameters(self, node: str, **values) -> None:
-        """Set parameters of a node; dots in names are written as two underscores."""
-        self._set(node, [Parameter(_dotted(name), value=value).to_parameter_msg() for name, value in values.items()])
-
-    def _set(self, node: str, parameters: list[ParameterMessage]) -> None:
-        request = SetParameters.Request(parameters=parameters)
-        for result in self.call(SetParameters, f"{node}/set_parameters", request, repeat=True).results:
-            if not result.successful:
-                raise PickerError(f"{node}: {result.reason}")
-
-    def get_parameters(self, node: str, names: list[str]) -> list[ParameterValue]:
-        """Values of a node's parameters."""
-        return self.call(GetParameters, f"{node}/get_parameters", GetParameters.Request(names=names), repeat=True).values
-
-    @contextmanager
-    def meanwhile(self, node: str, **values) -> Iterator[None]:
-        """Parameters of a node have other values until this ends; names as for ``set_parameters``."""
-        names = [_dotted(name) for name in values]
-        before = self.get_parameters(node, names)
-        self.set_parameters(node, **values)
-        try:
-            yield
-        finally:
-            self._set(node, [ParameterMessage(name=name, value=value) for name, value in zip(names, before)])
-
     def diagnostic(self, node: str, key: str) -> float:
         """A number that a node of this graph reports in ``/diagnostics`` from now on."""
         with self.telling(latched=False) as told:
-            self.wait(lambda: told.value(node, key), ANSWER_S, f"{told.name_of(node)} reports no {key}")
+            self.wait(lambda: told.value(node, key), f"{told.name_of(node)} reports no {key}")
             return float(told.value(node, key))
 
     @contextmanager
     def telling(self, latched: bool = True) -> Iterator[Told]:
         """What this graph tells of itself meanwhile; ``latched``: what it told last, too."""
         told = Told(self.get_namespace().strip("/"))
-        of_graph = [
-            self.create_subscription(DiagnosticArray, "/diagnostics", told.on_diagnostics, TOLD if latched else 10),
-            self.create_subscription(InertiaStamped, "payload", told.on_payload, LATCHED),
-        ]
+        of_graph = told.hear(self, TOLD if latched else 10)
         try:
             yield told
         finally:
@@ -494,7 +368,3 @@ class ArmClient(Node):
         if not response.success:
             raise PickerError(response.message)
         return response.message
-
-
-def _dotted(name: str) -> str:
-    return name.replace("__", ".")

@@ -18,7 +18,7 @@ from picker_dynamics.robot.scene import Scene, read_scene, require_few, require_
 from picker_dynamics.robot.srdf import Allowed, read_srdf, srdf_beside
 
 from .arm_setup import ControlledArm
-from .client import ANSWER_S, ArmClient
+from .client import ArmClient
 from .duplicate_publishers import OnePublisher
 from .marker_shapes.shapes import quaternion_of, rotation_of
 from .runtime import LATCHED, declare
@@ -235,7 +235,7 @@ def surroundings(client: ArmClient, arm: ArmDescription) -> dict[str, Any]:
         from visualization_msgs.msg import MarkerArray
 
         with client.hearing(MarkerArray, SHOWN_TOPIC, LATCHED) as heard:
-            client.wait(lambda: heard, ANSWER_S, "no collision_scene/shapes come")
+            client.wait(lambda: heard, "no collision_scene/shapes come")
         held["scene"] = scene_shown(client, arm, heard[-1].markers)
         modes = client.get_parameters("dynamics", [MODE_TOPIC])  # none of a torque-controlled arm
         held["droops"] = bool(modes) and modes[0].string_value == NONE

@@ -124,27 +124,29 @@ def _problem(name: str, value: object) -> str:
     return ""
 
 
-def declare_gripper(node: Node, arm: ArmDescription, grips: dict[str, float]) -> GripperSettings | None:
+def declare_gripper(node: Node, arm: ArmDescription, gripper: int | None, grips: dict[str, float]) -> GripperSettings | None:
     """The gripper's settings as parameters; None for an arm without one.
 
     Args:
-        grips: joints that grip, and with which torque they press at the most [N·m].
+        gripper: index of the joint that grips, unless the parameter names another; None: none.
+        grips: with which torque joints press at the most [N·m], where the servo map says so.
 
     Raises:
         ConfigurationError: settings that do not fit the arm.
     """
-    plain = GripperSettings(
-        declare(node, "gripper.joint", next(iter(grips), ""), "joint that grips; empty: none", read_only=True)
-    )
+    name = "" if gripper is None else arm.joint_names[gripper]
+    joint = declare(node, "gripper.joint", name, "joint that grips; empty: none", read_only=True)
+    fits = GripperSettings.of(arm, arm.joint_names.index(joint)) if joint in arm.joint_names else GripperSettings(joint)
+    plain = replace(fits, allow_stalling=False)
 
     def add(name: str, description: str, low: float | None = None, high: float | None = None):
         return declare(node, f"gripper.{name}", getattr(plain, name), description, low=low, high=high, read_only=True)
 
     settings = replace(
         plain,
-        max_velocity=add("max_velocity", "where a command names none [rad/s]", 0.01, 50.0),
-        goal_tolerance=add("goal_tolerance", "within which it has reached its goal [rad]", 0.0, 1.0),
-        stall_velocity_threshold=add("stall_velocity_threshold", "slower than this it stands [rad/s]", 0.0, 10.0),
+        max_velocity=add("max_velocity", "where a command names none [rad/s or m/s]", 0.001, 50.0),
+        goal_tolerance=add("goal_tolerance", "within which it has reached its goal [rad or m]", 0.0, 1.0),
+        stall_velocity_threshold=add("stall_velocity_threshold", "slower than this it stands [rad/s or m/s]", 0.0, 10.0),
         stall_timeout=add("stall_timeout", "standing so long away from its goal it has stalled [s]", 0.0, 60.0),
         allow_stalling=add("allow_stalling", "stalled, it has gripped something: a success"),
         torque=grips.get(plain.joint),

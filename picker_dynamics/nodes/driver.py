@@ -18,8 +18,9 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Header
 from std_srvs.srv import SetBool, Trigger
 
-from .client import ANSWER_S, SILENCE_S, ArmClient
+from .client import ArmClient
 from .diagnostics import values_of
+from .graph_client import ANSWER_S, SILENCE_S
 from .runtime import steady_timer, to_stamp
 
 BEAT_S = 0.02

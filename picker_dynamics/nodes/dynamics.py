@@ -147,7 +147,10 @@ class Dynamics(ControlNode):
         self.tell_mode()
 
     def tell_mode(self) -> None:
-        """Where it is another: collisions go by it, so that an arm that hung from its springs does so until it has risen."""
+        """Tell the mode of the compensation where it is another.
+
+        Collisions go by it, so that an arm that hung from its springs does so until it has risen.
+        """
         mode = self.compensator.mode
         if mode == self.told_mode or (self.told_mode == NONE and not self.compensator.settled):
             return

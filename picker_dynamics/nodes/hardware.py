@@ -12,7 +12,7 @@ from std_msgs.msg import Float64, String
 
 from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.link import BAUD, Link
-from picker_dynamics.board.session import State
+from picker_dynamics.board.session import Routine, State
 from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.dynamics import lagrangian
@@ -28,7 +28,7 @@ from .hardware_report import PROVENANCE, HardwareReport
 from .lifecycle_guard import GuardedLifecycleNode, transition
 from .park import park
 from .runtime import LATCHED, declare, payload_in, run, seconds, stamp_clock, steady_timer
-from .session_node import ROUTINE, SessionNode
+from .session_node import SessionNode
 
 PATIENCE = 1.6
 """Periods of the joint states after which the timer takes over from commands that come no more."""
@@ -68,8 +68,6 @@ class Hardware(SessionNode, GuardedLifecycleNode):
             "the arm stands at its rest pose: outputs that are off may be switched on without asking (simulation only)",
             read_only=True,
         )
-        if self.at_rest_pose:  # a simulated board makes its port while this node starts
-            self.routine = (*ROUTINE, f"no serial port {self.port}")
         declare(self, "state_source", PROVENANCE, "where joint_states come from: modelled (servos tell nothing)", read_only=True)
         ambient = declare(self, "ambient_c", 25.0, "temperature around the servos [deg C]", low=-20.0, high=60.0, read_only=True)
         limit = declare(
@@ -91,6 +89,7 @@ class Hardware(SessionNode, GuardedLifecycleNode):
             model,
             ServoBudget(self.servos, ambient_c=ambient, limit_c=limit),
         )
+        self.session.port_comes = self.at_rest_pose  # a simulated board makes its port while this node starts
         self.report = HardwareReport(name_of(self), self.port, self.arm.name, self.session)
         self.session.link.on_refused = self.on_refused
         self.refusals: list[str] = []
@@ -127,7 +126,7 @@ class Hardware(SessionNode, GuardedLifecycleNode):
 
     @transition
     def on_configure(self, _state) -> None:
-        self.session.problem, self.gave_up = f"connecting to {self.port}", False
+        self.session.problem, self.gave_up = Routine(f"connecting to {self.port}"), False
         self.session.cancelled.clear()
         self.start_connecting()
 
@@ -206,7 +205,7 @@ class Hardware(SessionNode, GuardedLifecycleNode):
             self.get_logger().error(f"payload ignored: {error}")
             return
         try:
-            self.session.carry(model)
+            self.session.set_model(model)
         except PickerError as error:
             self.session.problem = f"with a payload of {message.inertia.m:g} kg {error}; set a smaller one, then enable"
 

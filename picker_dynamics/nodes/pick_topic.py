@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,15 @@ KEPT_S, NEAR_S = 5.0, 0.1
 
 TF_S = 0.5
 """How long tf2 has for a transform that is not there yet [s]."""
+
+
+class Outcome(Enum):
+    """What became of a target, as ``pick/status`` says it."""
+
+    UNDER_WAY = "under way"
+    DONE = "done"
+    REFUSED = "refused"
+    ABORTED = "aborted"
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +76,9 @@ class PickTopics:
         namespace = client.get_namespace().strip("/")
         self._prefix = f"{namespace}/" if namespace else ""
         self._target: Target | None = None
-        self._busy = False
+        self._served: Target | None = None
         self._poses: deque[tuple[float, np.ndarray]] = deque()
-        self._tf: Any = None
+        self._tf = _transforms(client)
         self._out = client.create_publisher(DiagnosticStatus, "pick/status", OUTCOMES)
         for kind in KINDS:
             client.create_subscription(PoseStamped, kind, lambda message, kind=kind: self.on_target(kind, message), 10)
@@ -92,16 +102,16 @@ class PickTopics:
         seen = Sighting(frame, seconds(message.header.stamp), np.array([place.x, place.y, place.z]), FIXED)
         target = Target(kind, seen)
         if rotation is None:
-            self.say(target, "refused", f"{kind} refused: its orientation is no unit quaternion")
-        elif self._busy or self._target is not None:
-            self.say(target, "refused", f"{kind} refused: the arm is busy with another target")
+            self.say(target, Outcome.REFUSED, f"{kind} refused: its orientation is no unit quaternion")
+        elif self._served is not None or self._target is not None:
+            self.say(target, Outcome.REFUSED, f"{kind} refused: the arm is busy with another target")
         else:
             self._target = Target(kind, Sighting(frame, seen.stamp_s, seen.place, rotation))
 
     def take(self) -> Target | None:
         """The next target; from then on the arm is busy, until ``say`` tells how it ended."""
         target, self._target = self._target, None
-        self._busy = target is not None
+        self._served = target or self._served
         return target
 
     def in_base(self, target: Target) -> tuple[np.ndarray, float | None]:
@@ -109,14 +119,15 @@ class PickTopics:
         now_s = time.time()
         return target.seen.in_base(self.arm, self.cameras, now_s, self._pose_at, self._look_up, self.max_age_s)
 
-    def say(self, target: Target, outcome: str, text: str, error: PickerError | None = None, **facts: object) -> None:
-        """Tell what became of a target: accepted, picking, done, refused or aborted."""
-        if outcome not in ("accepted", "under way") and not text.endswith("another target"):
-            self._busy = False
+    def say(self, target: Target, outcome: Outcome, text: str, error: PickerError | None = None, **facts: object) -> None:
+        """Tell what became of a target; once it has ended, the arm is free for the next."""
+        if target is self._served and outcome is not Outcome.UNDER_WAY:
+            self._served = None
         about = {} if error is None else {"error": type(error).__name__, "joint": error.subject or "", "value": error.value}
         about |= {} if error is None else {"limit": error.limit}
-        level = ERROR if outcome in ("refused", "aborted") else OK
-        facts = {"kind": target.kind, "outcome": outcome, "stamp": target.stamp_s, "frame": target.seen.frame, **facts, **about}
+        level = ERROR if outcome in (Outcome.REFUSED, Outcome.ABORTED) else OK
+        seen = target.seen
+        facts = {"kind": target.kind, "outcome": outcome.value, "stamp": seen.stamp_s, "frame": seen.frame, **facts, **about}
         self._out.publish(status(level, f"{name_of(self.client)}", text, self.arm.name, **facts))
 
     def _pose_at(self, time_s: float) -> np.ndarray | None:
@@ -134,18 +145,15 @@ class PickTopics:
         Raises:
             InputError: tf2 is not installed, or does not know it.
         """
-        try:
-            from tf2_ros import Buffer, TransformException, TransformListener
-        except ImportError as missing:
+        if self._tf is None:
             raise InputError(
                 f"nobody knows the frame {frame!r}: tf2_ros is not installed here; give the target in {self.arm.root} or a link, "
                 "or name the camera in --cameras FILE",
                 subject="frame",
                 value=frame,
-            ) from missing
-        if self._tf is None:
-            self._tf = Buffer()
-            TransformListener(self._tf, self.client)
+            )
+        from tf2_ros import TransformException
+
         root, at = self._prefix + self.arm.root, Time(nanoseconds=round(1e9 * time_s))
         names = [name for name in dict.fromkeys((frame, self._prefix + frame))]
         self.client.wait_at_most(TF_S, lambda: any(self._tf.can_transform(root, name, at) for name in names))
@@ -158,3 +166,14 @@ class PickTopics:
         if rotation is None:
             raise InputError(f"tf2's transform of {frame!r} is no rotation", subject="frame", value=frame)
         return Pose(rotation, np.array([found.translation.x, found.translation.y, found.translation.z]))
+
+
+def _transforms(client: ArmClient) -> Any:
+    """What tf2 says, heard from now on, as pictures are older than questions about them; None: it is not installed."""
+    try:
+        from tf2_ros import Buffer, TransformListener
+    except ImportError:
+        return None
+    buffer = Buffer()
+    TransformListener(buffer, client)
+    return buffer

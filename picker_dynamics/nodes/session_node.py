@@ -9,11 +9,12 @@ from functools import partial
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 from picker_dynamics.board.request_gate import RequestGate
-from picker_dynamics.board.session import Session, State
+from picker_dynamics.board.session import Routine, Session, State
 from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.description import ArmDescription
 
@@ -29,9 +30,6 @@ SETTLE_PERIOD_S = 0.02
 
 NOTHING = np.zeros(0)
 
-ROUTINE = ("not connected", "connecting to ", State.IDLE.value, State.ENABLING.value)
-"""What is said on the way up and down, and is no warning."""
-
 PRESENT_S, PRESENT = 0.1, 1e-3
 """How often the held pose is said again on the way at the most [s], and from what change on [rad or m]."""
 
@@ -43,14 +41,12 @@ class SessionNode(Claimant, ABC):
         session: whose state it is.
         hardware_id: of its status.
         provenance: where ``joint_states`` come from.
-        routine: how what is said on the way up and down begins, and is no warning.
     """
 
     arm: ArmDescription
     session: Session
     hardware_id: str
     provenance: str
-    routine = ROUTINE
 
     def offer(self, stopped: str, before_service: Callable[[], None] = lambda: None) -> None:
         """Publishers, services and timers; ``stopped`` is what is said of a stop."""
@@ -147,8 +143,9 @@ class SessionNode(Claimant, ABC):
         return WARN if session.state is not State.ACTIVE or session.problem else OK
 
     def publish_state(self, q: np.ndarray, v: np.ndarray, effort: np.ndarray = NOTHING) -> None:
-        """``joint_states``, as of now."""
-        self.state.header.stamp = self.get_clock().now().to_msg()
+        """``joint_states``, as of now, or of when it was last seen what the outputs do."""
+        seen = self.get_clock().now() - Duration(seconds=self.session.unseen_s)
+        self.state.header.stamp = seen.to_msg()
         self.state.position, self.state.velocity, self.state.effort = q.tolist(), v.tolist(), effort.tolist()
         self.state_out.publish(self.state)
 
@@ -163,8 +160,8 @@ class SessionNode(Claimant, ABC):
         facts += (session.outputs, session.commanded, session.confirmed, self.gate.settling)
         if facts != self.status_facts:
             if facts[:-4] != (self.status_facts or ())[:-4]:
-                log, message = self.get_logger(), session.problem or session.state.value
-                log.info(message) if self.level() == OK or message.startswith(self.routine) else log.warning(message)
+                log, message = self.get_logger(), session.problem or Routine(session.state.value)
+                log.info(message) if self.level() == OK or isinstance(message, Routine) else log.warning(message)
             self.status_facts = facts
             self.status_out.publish(self.status_message())
         if epoch != self.held_epoch:

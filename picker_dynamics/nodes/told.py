@@ -21,8 +21,15 @@ class Told:
         self.entries: dict[str, DiagnosticStatus] = {}
 
     def name_of(self, part: str) -> str:
-        """As the entries are named: ``hardware: supply``."""
+        """Name of a diagnostic entry: ``hardware: supply``."""
         return "/".join(filter(None, (self.namespace, part)))
+
+    def hear(self, node, qos=TOLD) -> list:
+        """Listen to it with a node; its subscriptions.  ``qos``: of ``/diagnostics``."""
+        return [
+            node.create_subscription(DiagnosticArray, "/diagnostics", self.on_diagnostics, qos),
+            node.create_subscription(InertiaStamped, "payload", self.on_payload, LATCHED),
+        ]
 
     def on_diagnostics(self, message: DiagnosticArray) -> None:
         self.entries |= {entry.name: entry for entry in message.status}
@@ -46,10 +53,10 @@ class Told:
         return [f"{name}: {entry.message}" for name, entry in self._mine().items() if entry.level != OK]
 
     def value(self, part: str, key: str) -> str | None:
-        """As text."""
+        """A fact of a diagnostic entry, as text."""
         entry = self.entries.get(self.name_of(part))
         return None if entry is None else values_of(entry).get(key)
 
     def number(self, part: str, key: str) -> float | None:
-        """As a number; None where it is none."""
+        """A fact of a diagnostic entry as a number; None where it is none."""
         return number_in(self.value(part, key))

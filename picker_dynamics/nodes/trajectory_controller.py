@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped, TwistStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -21,11 +21,10 @@ from picker_dynamics.control.supply_follow import checked_source
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import NAME_MAX, ConfigurationError, InputError, PickerError, TrajectoryError, shown
 from picker_dynamics.execution.driving import Drivers
-from picker_dynamics.execution.events import Event, EventKind, Severity
+from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.execution import Execution, Limits, Timing
 from picker_dynamics.execution.floor import OFF, FloorCheck, standing_floor
 from picker_dynamics.execution.following import NO_STATES, Following
-from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_tracking import GoalTracker
 from picker_dynamics.execution.gripping import GripperCommand, gripper_request
 from picker_dynamics.execution.jogging import Jogging
@@ -42,12 +41,13 @@ from .arm_topic import ArmTopic
 from .claims import EXCLUSIVE, Claimant
 from .collision_scene import CollisionScene
 from .controller_parameters import AUTO, ControllerParameters, declare_gripper
-from .diagnostics import ERROR, OK, WARN, Flood, array, sender_in, status, values_of
+from .controller_report import ControllerReport
+from .diagnostics import name_of, sender_in, values_of
 from .duplicate_publishers import DuplicatePublisherMonitor, OnePublisher, number_of, sources
 from .executor import Polled
 from .goal_messages import ArmStates, goal_from, is_gripper_command, start_in
 from .long_goals import SHORT_BYTES, Beside, header_in, message_in, most_bytes, short_message
-from .runtime import LATCHED, LATEST, OUTCOMES, Epochs, declare, payload_in, run, seconds, stamp_clock, steady_timer, to_stamp
+from .runtime import LATCHED, LATEST, Epochs, declare, payload_in, run, seconds, stamp_clock, steady_timer, to_stamp
 
 DIAGNOSTIC_PERIOD_S = 1.0
 
@@ -67,11 +67,6 @@ MODELLED = "modelled"
 """Provenance of joint states that no sensor has seen, in ``hardware/status``."""
 
 ANEW = "commands start anew from where the arm is held"
-
-STATUS_HZ, LOG_HZ = 20.0, 5.0
-"""How often what is no goal's answer is published, and problems are logged, however fast they come [1/s]."""
-
-LEVELS = {Severity.OK: OK, Severity.WARN: WARN, Severity.ERROR: ERROR}
 
 
 class TrajectoryController(Claimant, Node):
@@ -120,7 +115,7 @@ class TrajectoryController(Claimant, Node):
         self.stream_stamps = StampReader(self.stamps)
         self.following = Following(1.0 / rate_hz, echoes=controlled.limits.servo_map is not None)
         self.look_every, self.until_look = max(1, round(FOLLOWING_PERIOD_S * rate_hz)), 1
-        self.gripper = declare_gripper(self, self.arm, controlled.grips)
+        self.gripper = declare_gripper(self, self.arm, controlled.gripper, controlled.grips)
         timing = Timing(rate_hz, lead_s, max(1, round(rate_hz / monitor_hz)))
         self.beside = Beside()
         self.execution = Execution(self.arm, Limits(controlled.limits), timing, deceleration, send=self.send, beside=self.beside)
@@ -136,23 +131,18 @@ class TrajectoryController(Claimant, Node):
         self.provenance, self.rival = "", ""
         self.begun, self.unbearable, self.payload_kg = None, "", 0.0
         self.interfaces = None
-        self.withheld: Event | None = None
-        self.said, self.logged = Flood(STATUS_HZ), Flood(LOG_HZ)
         self.hardware_says, self.epochs = "", Epochs()
-        self.last_message, self.last_level = "waiting for the hardware", WARN
         self.reference = JointTrajectory(joint_names=list(self.arm.joint_names), points=[JointTrajectoryPoint()])
-        self.reference.header.frame_id = self.name()
+        self.reference.header.frame_id = name_of(self)
 
         self.reference_out = self.create_publisher(JointTrajectory, "arm_controller/reference", LATEST)
-        self.status_out = self.create_publisher(DiagnosticStatus, "arm_controller/status", OUTCOMES)
-        self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", LATCHED)
         self.create_subscription(JointTrajectory, "arm_controller/joint_trajectory", self.on_goal, GOALS_WAITING, raw=True)
         self.create_subscription(JointState, "arm_controller/joint_reference", self.on_stream, LATEST)
         self.create_subscription(Header, "arm_controller/driver", self.on_driver, DRIVERS)
         self.create_subscription(TwistStamped, "arm_controller/delta_twist_cmds", self.on_twist, DRIVERS)
         self.create_subscription(DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)
-        self.held_poses = OnePublisher(self, JointState, "hardware/held_pose", self.on_held_pose, self.look_for_rivals)
-        self.payloads = OnePublisher(self, InertiaStamped, "payload", self.on_payload, self.look_for_rivals)
+        self.held_poses = OnePublisher(self, JointState, "hardware/held_pose", self.on_held_pose, lambda _problem: self.block())
+        self.payloads = OnePublisher(self, InertiaStamped, "payload", self.on_payload, lambda _problem: self.block())
         self.source, self.supplies = 1.0, None
         if controlled.limits.servo_map is not None:
             self.supplies = OnePublisher(self, Float64, "hardware/supply", self.on_source)
@@ -161,7 +151,7 @@ class TrajectoryController(Claimant, Node):
         self.arm_topic = ArmTopic(self, controlled.known)
         self.ticks = steady_timer(self, 1.0 / rate_hz, self.on_tick)
         steady_timer(self, DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
-        self.report(WARN, "waiting for the hardware")
+        self.report = ControllerReport(self, self.execution, self.stamps)
 
     def offer_interfaces(self, gripper) -> None:
         """Actions and ``controller_state``, where their types are installed; said once."""
@@ -196,7 +186,7 @@ class TrajectoryController(Claimant, Node):
         )
 
     def want_speed(self, share: float) -> None:
-        """From a topic: the parameter is set, so that there is one truth."""
+        """Take the speed from a topic: the parameter is set, so that there is one truth."""
         answer = self.set_parameters([Parameter("speed_scaling", value=float(share))])[0]
         if not answer.successful:
             self.complain(f"speed_scaling_input refused: {answer.reason}")
@@ -256,6 +246,7 @@ class TrajectoryController(Claimant, Node):
                     for values in (message.position, message.effort)
                 )
                 self.execution.start(pose, effort)
+                self.following.begins(self.stamps.now_s() + self.execution.timing.lead_s)
                 self.begun = pose
             except PickerError as error:
                 self.complain(f"no held pose: {error}", error)
@@ -275,17 +266,10 @@ class TrajectoryController(Claimant, Node):
             error = InputError(f"the goal's message has {len(data)} bytes, at most {most} are taken", value=len(data), limit=most)
             self.execution.refuse(error, sender_in(header))
             return
-        start_s, identifier = start_in(header, self.stamps), sender_in(header)
-
-        def make() -> Goal:
-            return goal_from(message_in(data), partial, start_s)
-
-        self.execution.submit(
-            GoalRequest(make, identifier=identifier, tracker=self.tracker, driver=self.driver_of(identifier), long=True)
-        )
+        self.submit(lambda: message_in(data), header, partial)
 
     def on_short_goal(self, message: JointTrajectory, partial: bool) -> None:
-        """One without points cancels, as in joint_trajectory_controller."""
+        """Take a goal from the topic; one without points cancels, as in joint_trajectory_controller."""
         identifier = sender_in(message.header)
         if not message.points:
             cancelled = self.execution.cancel(self.stamps.now_s())
@@ -293,7 +277,6 @@ class TrajectoryController(Claimant, Node):
             self.get_logger().info(said)
             self.execution.tell(EventKind.CANCELLED, said, identifier=identifier)
             return
-        driver = self.driver_of(identifier)
         if self.gripper is not None and is_gripper_command(message, self.gripper.joint):
             self.execution.submit(
                 gripper_request(
@@ -302,15 +285,25 @@ class TrajectoryController(Claimant, Node):
                     self.execution,
                     self.stamps.now_s,
                     identifier=identifier,
-                    driver=driver,
+                    driver=self.driver_of(identifier),
                 ),
                 self.stamps.now_s(),
             )
             return
-        start_s = start_in(message.header, self.stamps)
+        self.submit(lambda: message, message.header, partial, self.stamps.now_s())
+
+    def submit(self, read: Callable[[], JointTrajectory], header, partial: bool, now_s: float | None = None) -> None:
+        """Ask for the goal in a message; one that takes long to ``read``, beside the ticks, is not looked at at once."""
+        start_s, identifier = start_in(header, self.stamps), sender_in(header)
         self.execution.submit(
-            GoalRequest(lambda: goal_from(message, partial, start_s), identifier=identifier, tracker=self.tracker, driver=driver),
-            self.stamps.now_s(),
+            GoalRequest(
+                lambda: goal_from(read(), partial, start_s),
+                identifier=identifier,
+                tracker=self.tracker,
+                driver=self.driver_of(identifier),
+                long=now_s is None,
+            ),
+            now_s,
         )
 
     def on_driver(self, message: Header) -> None:
@@ -327,7 +320,7 @@ class TrajectoryController(Claimant, Node):
         return self.drivers.of_goal(identifier, self.stamps.now_s())
 
     def tracker(self, motion: Motion, tolerances: Tolerances | None = None) -> GoalTracker:
-        """Of any goal: it is done where the arm is there, as far as anybody knows.
+        """Judge of any goal: it is done where the arm is there, as far as anybody knows.
 
         Args:
             tolerances: that it asks for; by default the parameters'.
@@ -362,7 +355,7 @@ class TrajectoryController(Claimant, Node):
     def on_tick(self) -> None:
         self.jogging.tick(self.stamps.now_s())
         tick = self.execution.tick(self.stamps.now_s(), self.arm_state, self.watched)
-        self.publish_events(tick.events)
+        self.report.tell(tick.events)
         if tick.error is not None:
             self.interfaces.publish_state(tick, self.execution.sent.newest)
         self.look_whether_followed()
@@ -379,6 +372,8 @@ class TrajectoryController(Claimant, Node):
                 break
         self.arm_state()
         self.block()
+        if self.following.unfollowed:
+            self.execution.return_to_start()
 
     def block(self) -> None:
         """Let nobody move the arm while somebody is missing, or there is a rival."""
@@ -407,58 +402,9 @@ class TrajectoryController(Claimant, Node):
 
     # -- what is said --------------------------------------------------------------------------------------
 
-    def publish_events(self, events: Iterable[Event]) -> None:
-        """Each goal that has a name gets its answers; of what is nobody's, and in the log, a flood is cut short.
-
-        The last that was withheld is published with the diagnostics: it may be what holds now.
-        """
-        for event in events:
-            if event.identifier or self.said.lets_pass():
-                self.withheld = None
-                self.report(LEVELS[event.kind.severity], event.text, event)
-            else:
-                self.withheld = event
-
     def complain(self, message: str, error: PickerError | None = None) -> None:
         """Say so in a tick, behind what happened before."""
         self.execution.tell(EventKind.PROBLEM, message, error=error)
-
-    def report(self, level, message: str, event: Event | None = None) -> None:
-        """Publish what happened to whom, and log what was refused."""
-        event = event or Event(EventKind.REMARK, message, self.execution.phase)
-        self.last_level, self.last_message = level, message
-        if level == ERROR and self.logged.lets_pass():
-            self.get_logger().error(shown(message) + self.logged.withheld())
-        error = event.error
-        facts = {
-            "phase": event.phase.value,
-            "goal": event.identifier,
-            "outcome": event.kind.outcome,
-            "accepted": event.accepted,
-            "refused": event.refused,
-            "lease": event.lease,
-            "stamp": self.stamps.to_stamp(self.stamps.now_s()),
-            "joints": ", ".join(self.arm.joint_names),
-            "withheld": self.said.missed,
-        }
-        if event.motion is not None:
-            facts["duration_s"] = event.motion.duration_s
-            if event.motion.approach is not None:
-                approach = event.motion.approach
-                facts["approach_s"], facts["approach"] = (
-                    approach.duration_s,
-                    ", ".join(self.arm.joint_names[j] for j in approach.joints),
-                )
-                facts["side_off_mm"] = 1e3 * approach.off_m
-        if error is not None:
-            facts |= {"error": type(error).__name__, "joint": error.subject or "", "value": error.value, "limit": error.limit}
-        self.status_out.publish(status(level, self.name(), message, self.arm.name, **facts))
-
-    def name(self) -> str:
-        return self.get_fully_qualified_name().lstrip("/")
-
-    def look_for_rivals(self, _problem: str) -> None:
-        self.block()
 
     def look_for_duplicates(self) -> None:
         self.rival = self.duplicates.look()
@@ -477,33 +423,13 @@ class TrajectoryController(Claimant, Node):
         self.look_for_duplicates()
         self.look_for_other_states()
         self.arm_topic.look()
-        self.publish_events(self.execution.take_events())
-        if self.withheld is not None:
-            self.report(LEVELS[self.withheld.kind.severity], self.withheld.text, self.withheld)
-            self.withheld = None
-        execution, streamed = self.execution, self.execution.stream_counts
-        entry = status(
-            self.last_level,
-            self.name(),
-            self.last_message,
-            self.arm.name,
-            phase=execution.phase.value,
-            **{f"goals_{what}": count for what, count in execution.counts.items()},
-            guard_stopped=execution.guard_stopped,
-            speed_scaling=execution.speed,
-            stream_accepted=streamed.accepted,
-            stream_ignored=streamed.ignored,
-            stream_refused=streamed.refused,
-            joint_states_problem=self.states_problem,
-            lease=str(execution.lease),
-        )
-        self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), entry))
+        self.report.diagnose(self.states_problem)
 
     def close(self, _hurried) -> None:
         """The last word to whoever waits for a goal."""
         self.ticks.cancel()
         self.beside.close()
-        self.publish_events(self.execution.close())
+        self.report.tell(self.execution.close())
         if self.interfaces is not None:
             self.interfaces.close()
 

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import InertiaStamped, TwistStamped
+from geometry_msgs.msg import TwistStamped
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.parameter import Parameter
@@ -26,11 +25,11 @@ from visualization_msgs.msg import Marker, MarkerArray
 from picker_dynamics.errors import LinkError, PickerError
 from picker_dynamics.robot.joint_order import ordered
 
-from .client import ANSWER_S
 from .driver import BEAT_S, Driver, Request
 from .executor import PacedExecutor, Polled
+from .graph_client import ANSWER_S
 from .runtime import LATCHED, LATEST
-from .told import TOLD, Told
+from .told import Told
 
 LOOK_S = 1.0 / 30.0
 """How often it is looked at the graph [s]."""
@@ -87,8 +86,7 @@ class ViewClient(Driver):
         super().__init__((), namespace)
         self.leaving, self._looked_s = True, 0.0
         self.destroy_timer(self._timer)
-        self.create_subscription(DiagnosticArray, "/diagnostics", self.told.on_diagnostics, TOLD)
-        self.create_subscription(InertiaStamped, "payload", self.told.on_payload, LATCHED)
+        self.told.hear(self)
         self.create_subscription(MarkerArray, "collision_scene/shapes", self.on_scene, LATCHED)
         self._twists = self.create_publisher(TwistStamped, "arm_controller/delta_twist_cmds", UNRELIABLE)
         self._samples = self.create_publisher(JointState, "arm_controller/joint_reference", LATEST)
@@ -101,7 +99,7 @@ class ViewClient(Driver):
     # -- in ------------------------------------------------------------------------------------------------
 
     def hear_motion(self) -> None:
-        """Of what comes a hundred times a second only the newest is looked at."""
+        """Listen to states and references, which come a hundred times a second; only the newest is looked at."""
         self._fast = {
             "state": Polled(self, JointState, "joint_states", LATEST),
             "reference": Polled(self, JointTrajectory, "arm_controller/reference", LATEST),

@@ -61,19 +61,11 @@ class Arm:
     path_tolerance: float | None = None
 
     @property
-    def peak_limit(self) -> Array:
-        """(n,) effort allowed along a motion [N·m or N]."""
-        return self._effort(self.peak_share)
-
-    @property
     def hold_limit(self) -> Array:
         """(n,) effort allowed where a motion ends [N·m or N]."""
-        return self._effort(self.hold_share)
-
-    def _effort(self, share: float | None) -> Array:
-        if share is None:
+        if self.hold_share is None:
             raise ConfigurationError(f"arm {self.name} has servos, not efforts: config/servos.yaml says what they may give")
-        return share * self.description.effort
+        return self.hold_share * self.description.effort
 
 
 def names(path: str | Path | None = None) -> tuple[str, ...]:

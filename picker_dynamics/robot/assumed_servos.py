@@ -1,7 +1,8 @@
 """Servos that fit an arm of which nobody says what drives it, for its simulation: strong enough, as fast as its URDF says.
 
-    stall torque   twice the largest gravity torque over the joint's range, and at least what lets the joint swing at SWING, or a
-                   share of the strongest of its kind: a joint that bears nothing is still shaken by the others
+    stall torque   twice the largest gravity torque over the joint's range and the URDF's friction and damping at its speed; at
+                   least what lets the joint swing at SWING, or a share of the strongest of its kind: a joint that bears
+                   nothing is still shaken by the others
     spring         gives that at 0.1 rad (a sliding joint: 5 mm, on a pinion of 50 mm)
     speed          half as much again as the URDF's, without load; less where the motor would then hardly damp the joint's swing
 
@@ -84,7 +85,8 @@ def assumed_servos(arm: ArmDescription, kind: str = "typical") -> ServoMap:
     inertia = _inertia(arm, q)
     lever = np.array([PINION_M if joint.type == "prismatic" else 1.0 for joint in arm.movable])
     give = GIVE_RAD * lever
-    stall = np.maximum(STRONGER * gravity.max(axis=0), inertia.max(axis=0) * SWING**2 * give)
+    drag = arm.friction + arm.damping * arm.velocity
+    stall = np.maximum(STRONGER * (gravity.max(axis=0) + drag), inertia.max(axis=0) * SWING**2 * give)
     strongest = np.array([stall[lever == one].max() for one in lever])
     stall = np.maximum(stall, np.maximum(LEAST_STALL / lever, LEAST_SHARE * strongest))
     home, rest = _home_and_rest(arm, q, (gravity / stall).max(axis=1))

@@ -101,7 +101,7 @@ class Placed:
         return away
 
     def distance(self, pair: Pair, k: int) -> float:
-        """Of the shapes at pose ``k`` [m]; below 0: how deep one is in the other."""
+        """Distance of a pair of shapes at pose ``k`` [m]; below 0: how deep one is in the other."""
         a, b = self._number[pair.a], self._number[pair.b]
         at_a = coal.Transform3s(self._rotations[a][k], self._positions[k, a])
         at_b = coal.Transform3s(self._rotations[b][k], self._positions[k, b])
@@ -159,7 +159,7 @@ class CollisionModel:
         self.notes = tuple(notes)
 
     def carrying(self, com: ArrayLike) -> CollisionModel:
-        """The same with what the tool holds between the tool and ``com`` (3,) [m], tool frame."""
+        """The model with what the tool holds between the tool and ``com`` (3,) [m], tool frame."""
         if np.array_equal(self.bodies[-1].position, 0.5 * np.asarray(com, dtype=float)):
             return self
         load, made = _load(self.description, np.array(com, dtype=float)), copy.copy(self)

@@ -25,6 +25,7 @@ from picker_dynamics.errors import InputError, UnreachableError
 
 from .description import ArmDescription
 from .model import Array, as_states, as_vector, checked_number, read_only
+from .units import told
 
 POSITION_M, ANGLE_RAD = 1e-5, 1e-4
 """How near the target a pose is that counts as found."""
@@ -224,13 +225,6 @@ class ChainKinematics:
             found.append(pose.copy())
         return np.array(found).reshape(-1, self.n)
 
-    def nearest_point(self, position_m: ArrayLike, *, near: ArrayLike | None = None) -> Array:
-        """The point (3,) [m] nearest to ``position_m`` that the tool reaches, as far as the search can tell."""
-        task, pose = self._checked(position_m, None, None, near)
-        start = pose[list(self.columns)]
-        q, error = self._search(task, np.concatenate([start[None], self._starts(start, 0)]), ROUNDS)
-        return self.forward(self._answer(pose, self._closest(task, q, error)))
-
     # --- pieces: what is asked --------------------------------------------------------------------
 
     def _checked(
@@ -399,12 +393,12 @@ class ChainKinematics:
             reached = self._answer(pose.copy(), q[int(np.argmin(turned))])
         points = self.direction(reached)
         if task.pitch is not None:
-            wish, found = math.degrees(task.pitch), math.degrees(float(_elevation(points)))
+            wish, found = task.pitch, float(_elevation(points))
             return UnreachableError(
-                f"the tip reaches {_mm(wanted)}, but not with a pitch of {wish:.1f} deg; the nearest pitch found there is "
-                f"{found:.1f} deg",
-                value=task.pitch,
-                limit=math.radians(found),
+                f"the tip reaches {_mm(wanted)}, but not with a pitch of {told(wish, 'rad', found)}; the nearest pitch found "
+                f"there is {told(found, 'rad', wish)}",
+                value=wish,
+                limit=found,
             )
         return UnreachableError(
             f"the tip reaches {_mm(wanted)}, but not with the tool pointing along {_text(task.direction)}; the nearest "

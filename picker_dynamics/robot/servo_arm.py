@@ -57,6 +57,13 @@ def assumes(arm: ArmDescription, servos: str | Path = "") -> bool:
     return not servos and not _is_shipped(arm)
 
 
+def gripper_of(arm: ArmDescription, servos: ServoMap | None) -> int | None:
+    """Index of the joint that grips, and opens upwards: the servo map names it, or it does not move the tool; None: none."""
+    gripping = [] if servos is None else [j for j, servo in enumerate(servos.servos) if servo.grip is not None]
+    moves_tool = {joint.name for joint in arm.path_to(arm.tool)}
+    return next(iter([*gripping, *(j for j, name in enumerate(arm.joint_names) if name not in moves_tool)]), None)
+
+
 def overlay_of(arm: ArmDescription, servos: str | Path, kind: str) -> str:
     """What :func:`load` takes as overlay for simulated servos of that kind: the shipped file for the shipped map's joints."""
     return kind if servos or not _is_shipped(arm) else str(resource(SIMULATED_SERVOS[kind]))

@@ -18,4 +18,4 @@ def told(value: float, unit: str, beside: float | None = None) -> str:
     factor, name = (1e3, "mm") if unit == "m" else (math.degrees(1.0), "deg")
     apart = math.inf if beside is None else factor * abs(value - beside)
     digits = 1 + math.ceil(-math.log10(apart)) if 0.0 < apart < VISIBLE else 1
-    return f"{factor * value:.{digits}f} {name}"
+    return f"{round(factor * value, digits) + 0.0:.{digits}f} {name}"

@@ -6,45 +6,29 @@
         print(arm.plan(shoulder=0, elbow=0))
 
 SI units: radians (degrees where ``unit="deg"`` is said), metres, newton metres, kilograms, seconds.
+What can be asked of an arm stands in ``scripted_arm.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import (
-    GoalRefusedError,
-    InfeasibleError,
-    InputError,
-    JointNamesError,
-    LimitError,
-    PickerError,
-    refuse_if,
-)
-from picker_dynamics.execution.validator import MotionValidator
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.execution.waypoints import Waypoint
 from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
-from picker_dynamics.robot.model import Array, DynamicsModel, as_vector, checked_number
-from picker_dynamics.trajectory.trajectory import Trajectory
+from picker_dynamics.robot.model import checked_number
 
-from .body import Body, Goal, Sample
-from .equipment import Equipment, equipment, rigid_body
-from .move import Move
-from .pick import APPROACH_M, LIFT_M, MASS_KG, SETTLE_S
-from .plan import Plan, planned, rest_to_rest
-from .recorded import Recorded
-from .target import Asked, duration_s
+from .equipment import equipment, rigid_body
+from .scripted_arm import ScriptedArm
 
 if TYPE_CHECKING:
-    from .replay import Leg, Replay
     from .view.live import LiveView
+
+__all__ = ["Arm", "Waypoint", "load"]
 
 
 def load(arm: str | Path = "") -> RigidBody:
@@ -60,20 +44,8 @@ def load(arm: str | Path = "") -> RigidBody:
     return rigid_body(arm)
 
 
-class Arm:
-    """An arm: questions about it, and motions.  Made by ``simulated``, ``connect`` or ``offline``; a context manager.
-
-    Attributes:
-        description: what its URDF says: joint names, limits, ``n``.
-    """
-
-    def __init__(self, known: Equipment, body: Body | None = None, pose: ArrayLike | None = None):
-        self._known, self._body, self._closed = known, body, False
-        self._pose = known.home if pose is None else as_vector("q", pose, known.description.n)
-        self._move: Move | None = None
-        self.description = known.description
-
-    # -- where it comes from -------------------------------------------------------------------------------
+class Arm(ScriptedArm):
+    """An arm: questions about it, and motions.  Made by ``simulated``, ``connect`` or ``offline``; a context manager."""
 
     @classmethod
     def simulated(
@@ -106,8 +78,9 @@ class Arm:
             DescriptionError, ConfigurationError, InputError: what it is made of cannot be used.
             MissingDependencyError: MuJoCo is not installed.
         """
-        if servo not in SIMULATED_SERVOS:
-            raise InputError(f"servo is {servo!r}, must be one of {', '.join(SIMULATED_SERVOS)}", subject="servo", value=servo)
+        refuse_if(
+            servo not in SIMULATED_SERVOS, f"servo is {servo!r}, must be one of {', '.join(SIMULATED_SERVOS)}", "servo", servo
+        )
         known = equipment(arm, servos, servo, arms, scene, compensation == "none")
         from .machines import Machine, ServoMachine, TorqueMachine
         from .simulated import SimulatedBody
@@ -132,7 +105,7 @@ class Arm:
             LinkError: no graph answers.
             ConfigurationError: the graph has another arm.
         """
-        from picker_dynamics.bringup.bringup import require_namespace
+        from picker_dynamics.bringup.options import require_namespace
         from picker_dynamics.nodes.client import ArmClient
 
         from .connected import ConnectedBody, arm_that_runs
@@ -160,326 +133,8 @@ class Arm:
     def __exit__(self, *_exception: object) -> None:
         self.close()
 
-    def close(self) -> None:
-        """Leave the arm as it stands; nothing can be asked of it any more."""
-        if not self._closed and self._body is not None:
-            self._body.close()
-        self._closed = True
-
-    # -- questions -----------------------------------------------------------------------------------------
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """Order of every array."""
-        return self.description.joint_names
-
-    @property
-    def model(self) -> DynamicsModel:
-        """The dynamics with the present payload."""
-        self._open()
-        return self._known.model(self.payload)
-
-    @property
-    def q(self) -> Array:
-        """(n,) joint positions [rad or m]: the truth in simulation, else as measured, or as modelled where nothing measures."""
-        self._open()
-        return np.array(self._pose if self._body is None else self._body.q)
-
-    @property
-    def held(self) -> Array:
-        """(n,) where the joints should be now [rad or m]: the reference."""
-        return self._held()
-
-    @property
-    def tip(self) -> Array:
-        """(3,) where the tool is at ``q`` [m], base frame."""
-        return self.tip_at(self.q)
-
-    def tip_at(self, q: ArrayLike) -> Array:
-        """Tool position (..., 3) [m], base frame, at ``q`` (..., n) [rad or m]."""
-        self._open()
-        return self._known.model().forward_kinematics(q)
-
-    @property
-    def payload(self) -> float:
-        """What the tool is believed to carry [kg]; set it when a load is taken or put down (a simulated tool then carries it).
-
-        Raises:
-            InputError, InfeasibleError: a load that can be none, or that the arm cannot hold where it is.
-        """
-        self._open()
-        return 0.0 if self._body is None else self._body.payload
-
-    @payload.setter
-    def payload(self, mass: float) -> None:
-        from picker_dynamics.bringup.bringup import RANGES
-
-        body, most = self._moving(), RANGES["payload_mass"][1]
-        mass = checked_number("payload", mass, "kg", least=0.0)
-        refuse_if(mass > most, f"payload is {mass:g} kg, at most {most:g}: are these grams?", "payload", mass, most)
-        body.carry(mass)
-
-    def gravity_torque(self, q: ArrayLike | None = None) -> Array:
-        """(..., n) what holds the arm against gravity [N·m or N], payload included, at ``q`` (..., n), by default here."""
-        return self.model.gravity(self.q if q is None else q)
-
-    def plan(
-        self,
-        *,
-        q: ArrayLike | None = None,
-        tip: Sequence[float] | None = None,
-        pitch: float | None = None,
-        unit: str = "rad",
-        duration: float | None = None,
-        straight: bool = False,
-        via: Sequence[Waypoint] = (),
-        **joints: float,
-    ) -> Plan:
-        """Whether the arm may move there from the pose that it holds, and at what cost; arguments as ``move``, nothing moves."""
-        held, arm = self._held(), self.description
-        asked = Asked(q, tip, pitch, unit, duration, straight, tuple(via), joints)
-        validator = self._validator()
-        if asked.dense:
-            return planned(validator, asked.through(arm, self._within(held), validator))
-        target = asked.target(arm, held)
-        return rest_to_rest(validator, self._within(held), target, asked.seconds(arm, held, target))
-
-    # -- motions -------------------------------------------------------------------------------------------
-
-    def move(
-        self,
-        *,
-        q: ArrayLike | None = None,
-        tip: Sequence[float] | None = None,
-        pitch: float | None = None,
-        unit: str = "rad",
-        duration: float | None = None,
-        straight: bool = False,
-        via: Sequence[Waypoint] = (),
-        wait: bool = True,
-        **joints: float,
-    ) -> Move:
-        """Move and wait until the arm is there; what is not named holds.
-
-        Args:
-            q: (n,) all joints [rad or m]; or
-            tip: (3,) where the tool shall be [m], base frame, with the hand at ``pitch`` [rad], nearest to level by default; or
-            joints: by name, ``shoulder=0.5``; in ``unit`` (``rad`` or ``deg``) where they turn, in metres where they slide.
-            duration: at least this long [s], by default 0.8 s or 1 s for each metre of the tip's way; it is slowed to what tip
-                speed and torque allow.
-            straight: the tool goes to ``tip`` on a straight line, its hand at the pitch that it has unless another is given; or
-                any where the line cannot be followed with that one.
-            via: on the way, ``Waypoint(tip=(x, y, z), blend=0.02)`` or ``Waypoint(q=...)``; without ``blend`` it stops there.
-            wait: False returns at once; look at ``done()`` or ``wait()`` of what is returned.
-
-        Raises:
-            GoalRefusedError: it may not be made, with the reason, or somebody else moves the arm; nothing of this one moves.
-            GoalAbortedError: it did not come to its end; the arm holds.
-            InputError: no target, or one that can be none; UnreachableError: no pose has the tip there.
-            PickerError: offline, closed, or the arm still moves for the move before.
-        """
-        body, arm = self._standing(), self.description
-        held, asked = body.held, Asked(q, tip, pitch, unit, duration, straight, tuple(via), joints)
-        if asked.dense:
-            try:
-                motion = asked.through(arm, self._within(held), self._validator())
-            except (LimitError, InfeasibleError) as why:
-                raise GoalRefusedError(f"refused: {why}", subject=why.subject, value=why.value, limit=why.limit) from why
-            return self._begun(body.follow(motion), wait)
-        target = asked.target(arm, held)
-        return self._begun(body.begin(target, asked.seconds(arm, held, target)), wait)
-
-    def follow(self, trajectory: Trajectory, *, wait: bool = True) -> Move:
-        """Follow a trajectory of all joints that begins at rest where the arm is held, and ends at rest; errors as ``move``."""
-        if trajectory.joint_names != self.joint_names:
-            raise JointNamesError(f"a trajectory of {', '.join(trajectory.joint_names)} for {', '.join(self.joint_names)}")
-        return self._begun(self._standing().follow(trajectory), wait)
-
-    def replay(
-        self,
-        name: str | Path,
-        *,
-        loop: int = 1,
-        speed: float = 1.0,
-        first: int | str = 1,
-        check: bool = False,
-        progress: Callable[[Leg, float], None] = lambda _leg, _share: None,
-    ) -> Replay:
-        """Make a taught motion (``picker teach``), or that of a recording, again; offline it is only checked.
-
-        All of it is checked before anything moves, from the pose that is held.
-
-        Args:
-            name: NAME.yaml of a taught motion, with or without the ending, or FILE.mcap.
-            loop: how many times.
-            speed: times as fast as taught; limits are kept all the same.
-            first: step to begin with, by its number or its name.
-            check: only look whether it may be made from here, and at what cost.
-            progress: called with each leg, again and again, and the share of it that is over.
-
-        Raises:
-            GoalRefusedError: a step may not be made: which, and why; nothing moves.
-            GoalAbortedError: a step came to no end; the arm holds.
-            InputError, RecordingError: a file of another arm, or that cannot be used.
-        """
-        from . import replay
-
-        held = self._within(self._held())
-        return self._made(
-            replay.checked(self._holds(), name, held, self.payload, self._tip_speed(), loop=loop, speed=speed, first=first),
-            check,
-            progress,
-        )
-
-    def pick(
-        self,
-        tip: Sequence[float],
-        *,
-        pitch: float | None = None,
-        mass: float = MASS_KG,
-        approach: float = APPROACH_M,
-        lift: float = LIFT_M,
-        opened: float | None = None,
-        closed: float | None = None,
-        settle: float = SETTLE_S,
-        check: bool = False,
-        progress: Callable[[Leg, float], None] = lambda _leg, _share: None,
-    ) -> Replay:
-        """Pick what is at ``tip`` (3,) [m], base frame: from a clear pose straight in, close, straight out with the payload.
-
-        All of it is checked before anything moves, so that what cannot be lifted out again is not touched; offline it is only
-        checked.
-
-        Args:
-            pitch, mass, approach, lift, opened, closed, settle: as of ``scripting.pick.Handling``.
-            check: only look whether it may be made from here, and at what cost.
-            progress: called with each leg, again and again, and the share of it that is over.
-
-        Raises:
-            GoalRefusedError: a leg may not be made: which, and why; nothing moves.  UnreachableError: the arm does not get there.
-            GoalAbortedError: a leg came to no end; the arm holds.
-            InputError: an arm without a gripper, or numbers that can be none.
-        """
-        from . import pick
-
-        how = pick.Handling(tip, pitch, mass, approach, lift, opened, closed, settle)
-        held = self._within(self._held())
-        return self._made(pick.pick(self._holds(), how, held, self.payload, self._tip_speed()), check, progress)
-
-    def place(
-        self,
-        tip: Sequence[float],
-        *,
-        pitch: float | None = None,
-        lift: float = LIFT_M,
-        opened: float | None = None,
-        settle: float = SETTLE_S,
-        check: bool = False,
-        progress: Callable[[Leg, float], None] = lambda _leg, _share: None,
-    ) -> Replay:
-        """Put down at ``tip`` what the arm carries: from above straight down, open, straight up without payload; as ``pick``."""
-        from . import pick
-
-        how = pick.Handling(tip, pitch, lift=lift, opened=opened, settle=settle)
-        held = self._within(self._held())
-        return self._made(pick.place(self._holds(), how, held, self.payload, self._tip_speed()), check, progress)
-
-    def grip(self, at: float, *, wait: bool = True) -> Move:
-        """Move the gripper's joint to ``at`` [rad or m], or until what it grips stops it; errors as ``move``."""
-        body, joint = self._standing(), self._known.require_gripper()
-        return self._begun(body.grip(joint, checked_number("at", at)), wait)
-
-    def home(self, *, wait: bool = True) -> Move:
-        """Move to the home pose, of the servo map or of config/arms.yaml."""
-        return self.move(q=self._known.home, wait=wait)
-
-    def park(self, *, wait: bool = True) -> Move:
-        """Move to the rest pose, where the arm may be switched off; home, where joints are measured."""
-        return self.move(q=self._known.rest, wait=wait)
-
-    def wait(self, seconds: float) -> None:
-        """Let time pass: simulated time passes in here, in ``move`` and in ``Move.wait``, and nowhere else."""
-        body, ends_s = self._moving(), self._moving().now_s + duration_s(seconds)
-        while body.now_s < ends_s - 1e-9:
-            body.step()
-
-    @contextmanager
-    def record(self) -> Iterator[Recorded]:
-        """Record what the arm does within: ``with arm.record() as recorded: arm.move(...)``."""
-        body, recorded = self._moving(), Recorded(self._known)
-        before = body.on_sample
-
-        def both(sample: Sample) -> None:
-            recorded.add(sample)
-            if before is not None:
-                before(sample)
-
-        body.on_sample = both
-        try:
-            yield recorded
-        finally:
-            body.on_sample = before
-
     def view(self, *, port: int = 0, browser: bool = True) -> LiveView:
         """Show the arm in the browser, and have it driven from there; see ``LiveView``."""
         from .view import live
 
         return live.view(self._known, self._moving(), port, browser)
-
-    # -- how -----------------------------------------------------------------------------------------------
-
-    def _open(self) -> None:
-        if self._closed:
-            raise PickerError("this arm was closed: make another one")
-
-    def _moving(self) -> Body:
-        self._open()
-        if self._body is None:
-            raise PickerError(
-                "this arm is offline: it answers questions, and does not move; use Arm.simulated() or Arm.connect()"
-            )
-        return self._body
-
-    def _standing(self) -> Body:
-        body = self._moving()
-        if self._move is not None and not self._over(self._move):
-            raise PickerError("the arm still moves: wait() for the move before, or cancel() it")
-        return body
-
-    def _begun(self, goal: Goal, wait: bool) -> Move:
-        self._move = Move(goal, lambda: self._moving().step())
-        if wait:
-            self._move.wait()
-        return self._move
-
-    def _within(self, q: Array) -> Array:
-        """What is a hair beyond a limit, a modelled pose for one, counts as at it."""
-        return np.clip(q, self.description.lower, self.description.upper)
-
-    def _held(self) -> Array:
-        self._open()
-        return np.array(self._pose if self._body is None else self._body.held)
-
-    def _tip_speed(self) -> float | None:
-        return None if self._body is None else self._body.tip_speed()
-
-    def _holds(self) -> Equipment:
-        """The arm with what the graph that it belongs to keeps clear of."""
-        return self._known if self._body is None else self._body.surrounded(self._known)
-
-    def _validator(self) -> MotionValidator:
-        return self._holds().validator(self.payload, self._tip_speed())
-
-    def _made(self, found: Replay, check: bool, progress: Callable[[Leg, float], None]) -> Replay:
-        from . import replay
-
-        if self._body is not None and not check:
-            replay.play(self, found, progress)
-        return found
-
-    @staticmethod
-    def _over(move: Move) -> bool:
-        try:
-            return move.done()
-        except PickerError:
-            return True  # whoever waited for it was told

@@ -65,7 +65,7 @@ class Body(Protocol):
     def payload(self) -> float:
         """What the tool is believed to carry [kg]."""
 
-    def carry(self, mass: float) -> None:
+    def set_payload(self, mass: float) -> None:
         """Tell that the tool carries ``mass`` [kg]; a simulated one does from then on.
 
         Raises:

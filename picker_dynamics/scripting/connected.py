@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from picker_dynamics.errors import ConfigurationError, GoalRefusedError
-from picker_dynamics.nodes.client import ANSWER_S, ArmClient
+from picker_dynamics.nodes.client import ArmClient
 from picker_dynamics.nodes.collision_scene import surroundings
 from picker_dynamics.robot import servo_arm, servo_map
 from picker_dynamics.robot.model import Array
@@ -89,7 +89,7 @@ class ConnectedGoal:
 
     def cancel(self) -> None:
         self.client.cancel()
-        self.client.wait(self._answered, ANSWER_S, "the cancelled motion does not end")
+        self.client.wait(self._answered, "the cancelled motion does not end")
 
     def _answered(self) -> bool:
         try:
@@ -114,7 +114,7 @@ class ConnectedBody:
     def q(self) -> Array:
         """The next that is heard."""
         self.client.state = None
-        self.client.wait(lambda: self.client.state is not None, ANSWER_S, "no joint_states arrive")
+        self.client.wait(lambda: self.client.state is not None, "no joint_states arrive")
         return np.array(self.client.state)
 
     @property
@@ -125,7 +125,7 @@ class ConnectedBody:
     def payload(self) -> float:
         return self.client.payload()
 
-    def carry(self, mass: float) -> None:
+    def set_payload(self, mass: float) -> None:
         self.client.set_parameters("dynamics", payload__mass=mass)
 
     def begin(self, target: Array, duration_s: float) -> ConnectedGoal:

@@ -74,11 +74,8 @@ class Equipment:
 
     @cached_property
     def gripper(self) -> int | None:
-        """Index of the joint that grips, and opens upwards: the servo map names it, or it does not move the tool; None: none."""
-        arm, servos = self.description, () if self.servos is None else self.servos.servos
-        gripping = [j for j, servo in enumerate(servos) if servo.grip is not None]
-        moves_tool = {joint.name for joint in arm.path_to(arm.tool)}
-        return next(iter([*gripping, *(j for j, name in enumerate(arm.joint_names) if name not in moves_tool)]), None)
+        """Index of the joint that grips (``servo_arm.gripper_of``); None: none."""
+        return servo_arm.gripper_of(self.description, self.servos)
 
     def require_gripper(self) -> int:
         """The ``gripper``.

@@ -38,7 +38,7 @@ class Machine(Protocol):
     def advance(self) -> None:
         """Let one control period pass."""
 
-    def carry(self, mass: float) -> None:
+    def set_payload(self, mass: float) -> None:
         """Put a load on the true tool, and tell the controller."""
 
 
@@ -50,7 +50,7 @@ class ServoMachine:
         self.plant = Plant(arm.description, arm.servos, **plant)
         model = RigidBody(arm.description, arm.armature)
         self.loop = ClosedLoop(self.plant, model, arm.servos, compensation)
-        self.lead_s, self.carry = self.loop.lead_s, self.loop.carry
+        self.lead_s, self.set_payload = self.loop.lead_s, self.loop.set_payload
         self.advance = self.loop.advance
         self.loop.start(q)
 
@@ -76,6 +76,6 @@ class TorqueMachine:
         for _ in range(max(1, round(PERIOD_S / plant.dt))):
             plant.step(self.loop.effort(plant.q, plant.v, plant.time))
 
-    def carry(self, mass: float) -> None:
+    def set_payload(self, mass: float) -> None:
         self.plant.attach(mass)
         self.loop.set_payload(mass, np.zeros(3), self.plant.time)

@@ -33,7 +33,7 @@ class Move:
         return self._goal.ended()
 
     def wait(self, meanwhile: Callable[[], None] = lambda: None) -> float:
-        """Until it is done; returns its duration [s].  Ctrl-C cancels it: the arm decelerates and holds, nothing is latched.
+        """Wait for the end; returns the duration [s].  Ctrl-C cancels it: the arm decelerates and holds, nothing is latched.
 
         ``meanwhile`` is called again and again.
         """

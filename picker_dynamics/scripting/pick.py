@@ -148,10 +148,15 @@ def _found(
 ) -> Replay:
     """The legs at the first pitch of the hand with which all may be made."""
     arm, chain, why, furthest = known.description, ChainKinematics(known.description), None, -1
-    target = tip_target(arm, how.tip, near=held, pitch_rad=how.pitch)
+    try:
+        target = tip_target(arm, how.tip, near=held, pitch_rad=how.pitch)
+    except (LimitError, UnreachableError, SingularityError) as error:
+        raise refused(f"{what} refused, nothing moves; the target", error) from error
     chooses = len(chain.columns) >= TASK
     own = float(chain.pitch(target)) if how.pitch is None else how.pitch
     for turn in PITCHES if chooses and how.pitch is None else (0.0,):
+        if turn and abs(own + turn) > 0.5 * math.pi:  # beyond straight up or down
+            continue
         way = Way(known, held, payload, tip_speed)
         try:
             if turn:

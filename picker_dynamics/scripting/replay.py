@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,9 +22,6 @@ from .equipment import Equipment
 from .plan import Plan, planned, rest_to_rest
 from .target import asked_duration
 from .taught import SPEEDS, Pause, Payload, Pose, Step
-
-if TYPE_CHECKING:
-    from .arm import Arm
 
 KNOT_S = 0.05
 """Spacing of the points in which a recording is followed [s]."""
@@ -72,6 +68,14 @@ class Leg:
         return isinstance(self.step, (Pose, Grip))
 
 
+Progress = Callable[[Leg, float], None]
+"""Told each leg that is made, again and again, and the share of it that is over."""
+
+
+def unheard(_leg: Leg, _share: float) -> None:
+    """Progress that nobody wants to know."""
+
+
 @dataclass(frozen=True, eq=False)
 class Replay:
     """What was checked: its legs, those that are repeated too, and how long the motions and pauses take."""
@@ -80,7 +84,7 @@ class Replay:
 
     @property
     def duration(self) -> float:
-        """Of all of it [s]."""
+        """Duration of the whole [s]."""
         return sum(
             leg.plan.duration if leg.moves else leg.step.seconds if isinstance(leg.step, Pause) else 0.0 for leg in self.legs
         )
@@ -137,41 +141,6 @@ def checked(
             legs.append(leg)
     again = legs[-len(steps) :] if loop > 1 else []
     return Replay((*legs, *again * max(loop - 2, 0)))
-
-
-def play(arm: Arm, replay: Replay, progress: Callable[[Leg, float], None] = lambda _leg, _share: None) -> None:
-    """Carry it out; ``progress`` is told each leg, and what share of it is over.  Ctrl-C lets the arm decelerate and hold.
-
-    Raises:
-        GoalRefusedError, GoalAbortedError: a leg came to no end: which, and why; the arm holds.
-    """
-    for leg in replay.legs:
-        progress(leg, 0.0)
-        try:
-            _play_one(arm, leg, progress)
-        except GoalRefusedError as error:
-            text = f"step {leg.number} ({leg.name}): {error}"
-            raise type(error)(text, subject=error.subject, value=error.value, limit=error.limit) from error
-
-
-def _play_one(arm: Arm, leg: Leg, progress: Callable[[Leg, float], None]) -> None:
-    if isinstance(leg.step, Pause):
-        if leg.step.seconds:
-            arm.wait(leg.step.seconds)
-    elif isinstance(leg.step, Payload):
-        arm.payload = leg.step.mass
-    else:
-        if isinstance(leg.step, Grip):
-            move = arm.grip(leg.step.at, wait=False)
-        elif leg.path is None:
-            move = arm.move(q=leg.plan.target, duration=leg.plan.duration, wait=False)
-        else:
-            if (
-                np.abs(arm.held - leg.path.start).max() > STILL
-            ):  # commands paused meanwhile, and began anew where the arm was held
-                arm.move(q=leg.path.start)
-            move = arm.follow(leg.path, wait=False)
-        move.wait(lambda: progress(leg, move.progress))
 
 
 # -- legs --------------------------------------------------------------------------------------------------------------------

@@ -97,12 +97,12 @@ class SimulatedBody:
         assert sent is not None
         return np.array(sent.q)
 
-    def carry(self, mass: float) -> None:
+    def set_payload(self, mass: float) -> None:
         model = self.arm.model(mass)
         if mass:
             require_holdable(model, self.execution.limits.torque, [self.q])
         self.execution.change_some(model=model)
-        self.machine.carry(mass)
+        self.machine.set_payload(mass)
         self.payload = mass
 
     def begin(self, target: Array, duration_s: float) -> SimulatedGoal:

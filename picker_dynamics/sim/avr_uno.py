@@ -54,7 +54,6 @@ _SIGNATURES = {
     "uno_peek": (c_uint8, c_void_p, c_uint16),
     "uno_poke": (None, c_void_p, c_uint16, c_uint8),
     "uno_eeprom": (c_uint8, c_void_p, c_uint16),
-    "uno_set_eeprom": (None, c_void_p, c_uint16, c_uint8),
 }
 
 
@@ -246,7 +245,7 @@ class Uno:
         return self._take(self._c.uno_fetch)
 
     def fetch_bytes(self) -> tuple[bytes, list[int]]:
-        """The same as bytes, and their cycles beside them: up to ``CHUNK`` of them, the rest with the next call."""
+        """What the Uno sent, as bytes, and their cycles beside them: up to ``CHUNK`` of them, the rest with the next call."""
         count = self._c.uno_fetch(self._handle, self._values, self._cycles, CHUNK)
         return bytes(self._values[:count]), self._cycles[:count]
 
@@ -335,11 +334,6 @@ class Uno:
     def eeprom(self, address: int, count: int = 1) -> bytes:
         """Bytes of EEPROM."""
         return bytes(self._c.uno_eeprom(self._handle, address + i) for i in range(count))
-
-    def set_eeprom(self, address: int, data: bytes) -> None:
-        """Change bytes of EEPROM."""
-        for offset, value in enumerate(data):
-            self._c.uno_set_eeprom(self._handle, address + offset, value)
 
     def _take(self, function) -> list[Stamped]:
         taken: list[Stamped] = []

@@ -6,6 +6,7 @@ and, where that is false, ``error``.  ``BoardControl`` is the client; it needs n
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -164,9 +165,12 @@ class BoardControl:
     """
 
     def __init__(self, path: str | Path, timeout_s: float = 5.0):
-        self.path = str(path)
+        self.path, self._timeout_s = str(path), timeout_s
+        self._connect()
+
+    def _connect(self) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.settimeout(timeout_s)
+        self._socket.settimeout(self._timeout_s)
         try:
             self._socket.connect(self.path)
         except OSError as error:
@@ -186,6 +190,11 @@ class BoardControl:
             line = self._lines.readline()
         except OSError as error:
             raise LinkError(f"the virtual board at {self.path} does not answer: {error}", value=self.path) from error
+        except BaseException:  # interrupted: the reply that is on its way would be taken for that to the next request
+            self.close()
+            with contextlib.suppress(LinkError):  # the next request says that the board is gone
+                self._connect()
+            raise
         if not line:
             raise LinkError(f"the virtual board at {self.path} is gone", value=self.path)
         reply = json.loads(line)

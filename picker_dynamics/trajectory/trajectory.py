@@ -173,7 +173,7 @@ class Trajectory:
         return q, v, a
 
     def stretched(self, factor: float) -> Trajectory:
-        """The same path, ``factor`` times as slow: q'(t) = q(t / factor)."""
+        """The trajectory on the same path, ``factor`` times as slow: q'(t) = q(t / factor)."""
         powers = checked_number("stretch factor", factor, above=0.0, subject="factor") ** np.arange(splines.DEGREE + 1)
         return Trajectory(self.joint_names, self.breaks * factor, self.coefficients / powers[:, None])
 

@@ -12,8 +12,9 @@ from board_on_pty import ALL
 from session_bench import ADOPTED, HOME, LEAD_S, PERIOD_S, SERVOS, accounted, moved, units
 from waiting import until
 
-from picker_dynamics.board.hardware_session import REJOIN_S, CommandCounts, State
+from picker_dynamics.board.hardware_session import CommandCounts, State
 from picker_dynamics.board.protocol import Fault
+from picker_dynamics.board.rejoining import REJOIN_S
 from picker_dynamics.board.setpoint_guard import NEAR, PAST_S
 from picker_dynamics.errors import InputError, LimitError, PickerError
 
@@ -126,17 +127,17 @@ def test_another_payload_before_the_first_command_is_held_from_where_the_arm_res
     session = rig.connected()
     session.activate(at_rest_pose=False)
     begun, held, pulses = session.epoch, session.held, rig.pulses()
-    session.carry(rigid_body().with_payload(0.1))
+    session.set_model(rigid_body().with_payload(0.1))
     assert session.epoch == begun + 1 and (session.held[1:3] < held[1:3]).any()
     with pytest.raises(PickerError, match="no rest"):
-        session.carry(rigid_body().with_payload(10.0))
+        session.set_model(rigid_body().with_payload(10.0))
     assert session.state is State.IDLE and "no rest" in session.problem
-    session.carry(rigid_body())
+    session.set_model(rigid_body())
     session.activate(at_rest_pose=False)
     assert session.state is State.ACTIVE
     assert rig.send(HOME)
     commanded = session.epoch
-    session.carry(rigid_body().with_payload(0.1))
+    session.set_model(rigid_body().with_payload(0.1))
     assert session.epoch == commanded, "who commands makes up for it"
     rig.news()
     assert rig.pulses() == pulses

@@ -17,6 +17,7 @@ from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.hardware_session import State
 from picker_dynamics.board.protocol import BoardState, Disable, Fault
 from picker_dynamics.board.protocol.framing import build
+from picker_dynamics.board.session import Routine
 from picker_dynamics.errors import BoardFaultError, LinkError, VersionError
 
 board, rig, rigs, quick_enabling = session_bench.board, session_bench.rig, session_bench.rigs, session_bench.quick_enabling
@@ -286,8 +287,10 @@ def test_another_protocol_version_is_refused_at_once():
         assert rig.session.state is State.OFFLINE
 
 
-def test_a_port_that_does_not_exist_is_named_while_looking_for_it_and_looking_can_end(tmp_path):
+@pytest.mark.parametrize("comes", [False, True], ids=["no board", "a board that comes up"])
+def test_a_port_that_does_not_exist_is_named_while_looking_for_it_and_looking_can_end(tmp_path, comes):
     rig = Rig(None, str(tmp_path / "tty"))
+    rig.session.port_comes = comes
     failed = []
 
     def connect():
@@ -302,6 +305,7 @@ def test_a_port_that_does_not_exist_is_named_while_looking_for_it_and_looking_ca
     rig.session.cancelled.set()
     looking.join(PATIENCE_S)
     assert len(failed) == 1 and rig.session.state is State.OFFLINE
+    assert isinstance(rig.session.problem, Routine) is comes, "whether that is a warning"
 
 
 def test_disconnecting_does_not_wait_for_a_board_that_is_silent():

@@ -10,8 +10,8 @@ import pytest
 import session_bench
 from session_bench import HOME, LEAD_S, PERIOD_S, SERVOS, moved, units
 
-from picker_dynamics.board import hardware_session
 from picker_dynamics.board.hardware_session import CommandCounts, State
+from picker_dynamics.board.rejoining import PAUSE_S, REJOIN_S
 from picker_dynamics.board.setpoint_guard import AHEAD_S, NEAR, PAST_S, Refusal, SetpointGuard
 from picker_dynamics.errors import InputError
 
@@ -129,7 +129,7 @@ def test_a_second_sender_at_an_old_pose_moves_nothing_and_restarts_nobody(rig):
     session = rig.active()
     rig.stream(moved(base=0.2))
     sent, epoch = session.counts.sent, session.epoch
-    for _ in range(round(3.0 * hardware_session.REJOIN_S / PERIOD_S)):
+    for _ in range(round(3.0 * REJOIN_S / PERIOD_S)):
         rig.send(moved(base=0.2))
         time.sleep(0.5 * PERIOD_S)
         rig.send(moved(base=0.1))
@@ -148,8 +148,7 @@ def test_commands_that_jump_are_not_sent_and_after_a_while_all_start_anew_where_
 
     def played() -> bool:
         stands = len({pulses for _, pulses, _ in rig.history[-5:]}) == 1
-        at = session.servos.to_angle(np.array(session.telemetry().pulses_us))
-        return stands and np.abs(at - moved(base=0.2)).max() < 1e-3
+        return stands and rig.pulses() == units(moved(base=0.2))
 
     rig.stream_until(moved(base=0.2), played, "all that was sent to be played")
     before = rig.pulses()
@@ -170,9 +169,9 @@ def test_without_commands_the_held_pose_becomes_the_present_one(rig):
     assert session.epoch == 1
     np.testing.assert_allclose(session.held[0], old[0] + 0.3, atol=0.04, err_msg="the present one, in motion too")
     rig.tick_until(lambda: session.epoch == 2, "a new epoch")
-    assert session.problem == f"no commands for {hardware_session.PAUSE_S} s: holding"
+    assert session.problem == f"no commands for {PAUSE_S} s: holding"
     np.testing.assert_allclose(session.held - old, moved(base=0.3) - HOME, atol=0.015, err_msg="beside what holds the base back")
-    rig.tick_for(2.0 * hardware_session.PAUSE_S)
+    rig.tick_for(2.0 * PAUSE_S)
     assert session.epoch == 2 and session.problem, "nothing has moved since"
     rig.stream_until(session.setpoint, lambda: not session.problem, "an end of the remark")
 
@@ -198,3 +197,16 @@ def test_a_tick_that_comes_late_is_no_silence_of_who_commands(rig):
     for late in (0.4, 0.8, 1.2):
         session.tick(now + late)
     assert session.epoch == 1
+
+
+def test_outputs_that_move_on_before_commands_come_begin_another_epoch(rig):
+    """By a late set-point of before: who heard of the held pose before it would begin at another one than who did after."""
+    session = rig.active()
+    epoch, at_s = session.epoch, time.monotonic() + LEAD_S
+    session.link.send_setpoint(session.link.board_time_us(at_s), units(moved(base=0.03)))
+    rig.tick_until(lambda: session.epoch == epoch + 1, "another epoch")
+    assert session.problem == "the outputs moved on before commands came: restarting from where the arm is held"
+    np.testing.assert_allclose(session.setpoint, moved(base=0.03), atol=0.01)
+    rig.tick_for(0.3)
+    assert session.epoch == epoch + 1, "they stand"
+    assert rig.stream(moved(base=0.1)) and session.counts.sent, "and commands are followed"

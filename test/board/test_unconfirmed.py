@@ -7,7 +7,7 @@ import pytest
 from arm_fixtures import rigid_body, servos
 from stepped_board import Bench, SteppedLink, angles
 
-from picker_dynamics.board.hardware_session import HardwareSession, State
+from picker_dynamics.board.hardware_session import SEEN_S, HardwareSession, State
 from picker_dynamics.control.state_model import ArmStateModel
 
 SERVOS = servos()
@@ -91,6 +91,18 @@ def test_a_process_that_stood_still_itself_has_not_missed_its_board():
         ride.bench.now_s += 3.0 * SILENCE_S
         ride.session.tick(ride.bench.now_s)
         assert ride.session.confirmed
+
+
+def test_a_state_holds_for_no_later_than_the_board_was_heard():
+    with Ride() as ride:
+        ride.run(1.0)
+        assert ride.session.unseen_s == 0.0
+        ride.bench.muted = True
+        ride.run(0.2)
+        assert ride.session.unseen_s == pytest.approx(0.2 - SEEN_S, abs=0.03)
+        ride.bench.muted = False
+        ride.run(0.1)
+        assert ride.session.unseen_s == 0.0
 
 
 @pytest.mark.parametrize("muted_s", [0.3, 1.0])

@@ -10,19 +10,12 @@ import pytest
 import yaml
 
 from picker_dynamics import lifeline
-from picker_dynamics.bringup.bringup import (
-    RANGES,
-    SIMULATED_SERVOS,
-    Options,
-    graph,
-    misspelt,
-    remove_leftovers,
-    tool_prefix,
-    view_graph,
-)
+from picker_dynamics.bringup.bringup import graph, remove_leftovers, tool_prefix, view_graph
+from picker_dynamics.bringup.options import RANGES, Options, misspelt
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import private_folder, resource
 from picker_dynamics.robot import servo_arm
+from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
 
 SCENE, CAMERAS = (str(resource(f"config/{name}.yaml")) for name in ("scene", "cameras"))
 SERIAL = {"hardware": "serial", "port": "/dev/ttyACM0"}

@@ -54,6 +54,9 @@ def test_an_arm_moves_from_its_urdf_alone(name, tmp_path, run_picker):
         moved(run_picker, "move", "--tip", *map(str, target))
         running.client.spin(1.0)
         assert np.linalg.norm(running.board.truth().tip - target) < OFF_M * max(1.0, chain.length / 0.425)
+        if servo_arm.gripper_of(arm, own) is not None:
+            at = "--mass-g", "0", "--approach-mm", "10", "--lift-mm", "0"
+            assert moved(run_picker, "pick", *map(str, target), *at).rstrip().splitlines()[-1].startswith("picked in")
         code, _, complaints = run_picker("move", "--tip", "9", "9", "9")
         assert code == 5 and re.search(r"out of reach by \d+\.\d mm; the nearest point .* mm$", complaints.strip())
         unit = "3" if arm.position_units[0] == "m" else "720"

@@ -223,9 +223,9 @@ def test_a_number_that_a_node_refuses_ends_picker_up_with_its_complaint(tmp_path
 
 @mark.ros
 def test_where_nothing_runs_a_command_says_so(picker_command, monkeypatch):
-    from picker_dynamics.nodes import client
+    from picker_dynamics.nodes import graph_client
 
-    monkeypatch.setattr(client, "ANSWER_S", 0.3)
+    monkeypatch.setattr(graph_client, "ANSWER_S", 0.3)
     with own_domain():
         code, said, complaints = picker_command("move", "--joints", "base=20")
     assert code == 9 and said == ""

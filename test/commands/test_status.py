@@ -44,6 +44,21 @@ def test_the_first_command_is_said_when_it_can_be_given(hardware, phase, wanted)
     assert first_command(hardware, {"phase": phase}) == wanted
 
 
+def test_long_names_of_joints_stand_in_one_column():
+    joint = {"position": 0.5, "unit": "rad", "torque": 0.25, "of_stall": 0.25, "margin": 0.5, "celsius": None}
+    found = dict.fromkeys(("payload_kg", "compensation", "supply_v", "supply_a", "next")) | {
+        "hardware": {},
+        "controller": {},
+        "moved_by": "",
+        "provenance": "modelled",
+        "faults": [],
+        "tip_m": [0.2, 0.0, 0.1],
+        "joints": {"a": joint, "panda_finger_joint1": joint},
+    }
+    first, second = (line for line in lines(found) if "N·m" in line)
+    assert first.index("28.6 deg") == second.index("28.6 deg") and second.startswith("  panda_finger_joint1 ")
+
+
 def test_a_person_reads_degrees_millimetres_and_grams():
     joint = {"position": 0.5, "unit": "rad", "torque": 0.25, "of_stall": 0.25, "margin": 0.5, "celsius": 41.0}
     found = {
@@ -58,7 +73,11 @@ def test_a_person_reads_degrees_millimetres_and_grams():
         "faults": ["hardware: supply: too little"],
         "next": "picker home",
         "tip_m": [0.2, -0.05, 0.1],
-        "joints": {"elbow": joint, "slide": joint | {"unit": "m", "celsius": None}},
+        "joints": {
+            "elbow": joint,
+            "slide": joint | {"unit": "m", "celsius": None},
+            "turn": joint | {"position": -1e-5, "torque": -0.001, "of_stall": 0.0, "margin": 1.0},
+        },
     }
     assert lines(found) == [
         "hardware: active: active",
@@ -67,6 +86,7 @@ def test_a_person_reads_degrees_millimetres_and_grams():
         "tip at 200, -50, 100 mm (modelled)",
         "  elbow           28.6 deg   0.25 N·m,  25% of the most,  50% left to hold, 41 °C",
         "  slide          500.0 mm    0.25 N  ,  25% of the most,  50% left to hold",
+        "  turn             0.0 deg   0.00 N·m,   0% of the most, 100% left to hold, 41 °C",
         "payload 25 g, compensation full, supply 7.0 V, 1.2 A (estimated)",
         "! hardware: supply: too little",
         "next: picker home",

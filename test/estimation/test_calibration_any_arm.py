@@ -10,7 +10,7 @@ from pytest import approx, mark, raises
 from picker_dynamics.commands import calibrate as command
 from picker_dynamics.commands import weighing
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, LimitError
 from picker_dynamics.estimation.calibration import guided, procedure, rehearsal
 from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
 from picker_dynamics.estimation.calibration.droop_fit import bounds_of
@@ -25,6 +25,7 @@ from picker_dynamics.estimation.calibration.simulated import SimulatedBench
 from picker_dynamics.estimation.calibration.statics import random_poses
 from picker_dynamics.estimation.calibration.step_context import StepContext
 from picker_dynamics.estimation.calibration.steps import limits
+from picker_dynamics.estimation.calibration.steps import map as map_step
 from picker_dynamics.estimation.calibration.write_back import rewritten
 from picker_dynamics.estimation.payload.droop import DroopScale
 from picker_dynamics.robot import servo_arm
@@ -110,6 +111,45 @@ def test_a_joint_that_stands_beyond_half_a_turn_is_mapped_there(tmp_path):
         servo, true = (one.servos[column] for one in (estimate.servos, rehearsed.bench.plant.servo_map))
         pulses = np.linspace(*servo.pulses_us[:: len(servo.pulses_us) - 1], 5)
         assert servo.to_angle(pulses) == approx(true.to_angle(pulses), abs=np.radians(3.0))
+
+
+def validated(name):
+    arm, servos = known(name)
+    return ArmEstimate(arm, servos), cautious_validator(RigidBody(arm, servos.armature), servos)
+
+
+def test_each_joint_of_an_arm_that_home_asks_much_of_is_mapped_across_its_range():
+    """xarm7's elbow bears home only just, which must not shut joints into the few angles that make it lighter."""
+    estimate, validator = validated("xarm7")
+    start = np.array(estimate.servos.rest)
+    for column in range(estimate.description.n):
+        lower, upper = estimate.description.lower[column], estimate.description.upper[column]
+        angles = []
+        for share in (0.0, 1.0):
+            start = map_step.held_place(validator, estimate, column, share, start)
+            validator.require_holdable(start)
+            angles.append(start[column])
+        assert angles[1] - angles[0] > 0.3 * (upper - lower)
+
+
+def test_a_place_of_the_map_without_a_bearable_way_gives_way_to_the_nearest_that_has_one(monkeypatch):
+    estimate, validator = validated("four_joint")
+    start, column = np.array(estimate.servos.home), 0
+    free = map_step.held_place(validator, estimate, column, 1.0, start)
+    wall = 0.5 * (start[column] + free[column])
+
+    def walled(_validator, _start, end):
+        if end[column] > wall:
+            raise LimitError("wall")
+        return [end]
+
+    monkeypatch.setattr(map_step, "way", walled)
+    found = map_step.held_place(validator, estimate, column, 1.0, start)[column]
+    room = estimate.description.upper[column] - estimate.description.lower[column]
+    assert wall - room / 32.0 < found <= wall
+    monkeypatch.setattr(map_step, "way", lambda *_: walled(None, None, np.full(9, np.inf)))
+    with raises(LimitError, match="wall"):
+        map_step.held_place(validator, estimate, column, 1.0, start)
 
 
 @mark.parametrize("name", [*DROOP, "kinova", "panda"])

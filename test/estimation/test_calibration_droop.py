@@ -239,6 +239,8 @@ def test_a_way_that_cannot_be_borne_goes_by_home_or_is_refused():
     assert_array_equal(way(VALIDATOR, home, lean_back)[-1], lean_back)
     with raises(InfeasibleError, match="shoulder"):
         way(VALIDATOR, home, np.array([0.0, 0.0, 0.0, 0.0, 1.2]))
+    with raises(InfeasibleError, match="shoulder"):  # home could be borne, and from there the end, but not the way to home
+        way(VALIDATOR, np.array([0.0, 0.0, 0.0, 0.0, 1.2]), lean_back)
 
 
 def test_the_arm_comes_to_stations_from_both_sides_and_is_read_at_rest():

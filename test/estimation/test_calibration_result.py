@@ -132,6 +132,17 @@ def test_every_number_of_the_urdf_says_where_it_comes_from():
     assert "by the URDF's share of what was read with upper_arm -->" in parts
 
 
+def test_a_joint_that_others_name_before_it_gets_its_own_limits():
+    """ros2_control and transmissions name joints too, and may stand first."""
+    named = '<ros2_control name="x"><joint name="shoulder"><limit lower="0" upper="1"/></joint></ros2_control>\n  '
+    first = ARM.urdf.index("<link")
+    text = urdf_text(
+        replace(ARM, urdf=ARM.urdf[:first] + named + ARM.urdf[first:]), {}, "today", limits={"shoulder": (-0.2, 2.5)}
+    )
+    assert named in text
+    assert (descriptions.parse(text).joint("shoulder").lower, descriptions.parse(text).joint("shoulder").upper) == (-0.2, 2.5)
+
+
 def test_a_link_without_inertial_never_gets_anothers():
     text = ARM.urdf
     start = text.index('<link name="upper_arm">')

@@ -128,7 +128,7 @@ def test_a_berry_that_is_announced_is_held_and_one_that_is_not_sags(paths):
     without = loop.hold(2.5)
     loop.plant.attach(0.025)
     unannounced = loop.hold(2.5)
-    loop.carry(0.025)
+    loop.set_payload(0.025)
     announced = loop.hold(2.5)
     droop = 1e3 * (without.tip[-1, 2] - unannounced.tip[-1, 2])
     J = MODEL.jacobian(paths[0].end)

@@ -66,6 +66,20 @@ def test_who_stops_is_missed_within_a_quarter_of_a_second_until_it_is_back(who, 
     assert watched.following.problem == ""
 
 
+def test_an_epoch_that_nobody_follows_is_told_from_one_that_was_followed():
+    watched = Watched()
+    watched.run(3.0)
+    watched.following.begins(watched.stamp(watched.tick + 1) + LEAD_S)
+    watched.commands = False
+    watched.run(1.0)
+    assert watched.following.unfollowed
+    watched.commands = True
+    assert watched.run(1.0) is None and not watched.following.unfollowed
+    watched.commands = False
+    watched.run(1.0)
+    assert watched.following.problem == NO_COMMANDS and not watched.following.unfollowed
+
+
 @pytest.mark.parametrize("who", ["commands", "states"])
 def test_at_the_start_they_have_more_time_to_find_each_other(who):
     watched = Watched()

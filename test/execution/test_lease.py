@@ -147,6 +147,28 @@ def test_a_goal_has_the_arm_until_it_is_answered(rig):
     assert str(rig.execution.lease) == "" and sample(rig, rig.newest.q) is None
 
 
+def test_a_stop_in_a_gap_of_a_stream_stops_it_too(rig):
+    """Whoever stops the arm as a stream has just lost it, by a jitter of either, has stopped the stream."""
+    for k in range(20):
+        assert sample(rig, turned(k), "pad") is None
+    rig.run(0.3)
+    rig.cancel()
+    rig.to_rest()
+    assert "the arm was stopped" in str(sample(rig, rig.newest.q, "pad"))
+    assert rig.submit(goal(moved(base=-0.2)), "g") is not None
+    rig.to_rest()
+    rig.run(PAUSE_S)
+    assert sample(rig, rig.newest.q, "pad") is None
+
+
+def test_who_has_left_the_arm_may_have_it_again_right_behind_a_stop(rig):
+    rig.execution.lead("browser", rig.now_s, 1.0)
+    rig.execution.leave("browser")
+    rig.cancel()
+    rig.execution.lead("browser", rig.now_s, 1.0)
+    assert str(rig.execution.lease) == "driver browser"
+
+
 @mark.parametrize("how", ["cancel", "deactivate", "block"])
 def test_whoever_stops_it_the_arm_is_free_again(rig, how):
     for mover in ("goal", "driver"):

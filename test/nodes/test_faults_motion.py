@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
 
@@ -94,15 +95,17 @@ class Bench(Rig):
         return self.board.firmware.pulses
 
     def rush(self) -> None:
-        """Turn the base to and fro, and return while it is fast."""
-        start, begin, way = self.session.setpoint.copy(), time.monotonic(), 1.0
+        """Turn the base to and fro, and return while it is fast, with most of a second in which it stays so."""
+        start, begin, way = self.session.setpoint.copy(), time.monotonic(), -1.4
 
         def fast() -> bool:
             nonlocal start, begin, way
-            if time.monotonic() - begin > 1.0:  # it went by unseen
-                start, begin, way = self.target, time.monotonic(), -way
-            self.target = start + way * min(5.0 * (time.monotonic() - begin) ** 2, 1.4) * np.eye(5)[0]
-            return self.base_steps()[-1:] >= [3 * LIMITS[0].brake]
+            passed_s = time.monotonic() - begin
+            if passed_s > 1.5:  # at its end; or it went by unseen
+                start, begin, way, passed_s = self.target, time.monotonic(), math.copysign(2.8, -way), 0.0
+            gone = 5.0 * min(passed_s, 0.275) ** 2 + 2.75 * max(passed_s - 0.275, 0.0)
+            self.target = start + math.copysign(min(gone, abs(way)), way) * np.eye(5)[0]
+            return abs(way) > 2.0 and self.base_steps()[-1:] >= [3 * LIMITS[0].brake]
 
         self.until(fast, "speed")
 

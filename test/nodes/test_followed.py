@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 import pytest
-from ros_graph import OVERLAY, running_graph, running_nodes
+from ros_graph import BOARD, OVERLAY, running_graph, running_nodes
 from scenarios import motions
 from scenarios.bench import NAMES, at_home, goal, is_where_it_was, moved, outcome, stands, start, start_swinging, until
 from waiting import PATIENCE_S
@@ -95,6 +95,28 @@ def test_a_dynamics_node_that_stands_still_ends_the_goal_and_the_next_one_moves_
     arrives(client, board, moved(base=0.2))
 
 
+def test_a_reference_that_nobody_followed_returns_to_the_held_pose_so_that_commands_can_begin(arm, client, board):
+    """They begin at that pose or not at all; the goal came right behind the epoch, before anybody was missed."""
+    before = at_home(client, board)
+    client.stop()
+    client.trigger("reset")
+    arm.runner.signal("dynamics", signal.SIGSTOP)
+    try:
+        client.trigger("adopt")
+        until(client, lambda: client.controller["phase"] == "holding", "the epoch")
+        held, away = client.reference(), goal(moved(base=0.9), times=[1.5])
+        while abs(client.desired[0] - held[0]) < 0.01:
+            client.goals.publish(away)
+            client.spin(0.02)
+            assert client.controller["message"] != f"refused: {NO_COMMANDS}", "the goal came too late"
+        until(client, lambda: (client.desired == held).all(), "return")
+        is_where_it_was(client, board, before)
+    finally:
+        arm.runner.signal("dynamics", signal.SIGCONT)
+    client.wait_ready(PATIENCE_S)
+    arrives(client, board, moved(base=0.2))
+
+
 def test_a_hardware_node_that_stands_still_for_a_moment_costs_a_client_no_goal(arm, client, board):
     """It is refused meanwhile, and sent again."""
     at_home(client, board)
@@ -109,6 +131,22 @@ def test_a_hardware_node_that_stands_still_for_a_moment_costs_a_client_no_goal(a
         again.join() if again.ident else arm.runner.signal("hardware", signal.SIGCONT)
     assert refused == f"refused: {NO_STATES}"
     np.testing.assert_allclose(client.reference(), moved(base=0.2), atol=1e-6)
+
+
+def test_a_goal_that_ends_where_it_began_is_not_done_while_the_board_stands_still(arm, client, board):
+    """The modelled state would be there all the time, and the arm goes there and back when the board runs again."""
+    at_home(client, board)
+    name = start(client, goal(moved(base=0.15), moved(), times=[0.4, 0.8]))
+    arm.runner.signal(BOARD, signal.SIGSTOP)
+    try:
+        client.spin(1.3)  # beyond the end of the goal, and not so long that the link is lost
+        seen = outcome(client, name)
+    finally:
+        arm.runner.signal(BOARD, signal.SIGCONT)
+    assert seen in ("accepted", "aborted"), client.outcomes[name].message
+    until(client, lambda: outcome(client, name) != "accepted", "the end of the goal")
+    if outcome(client, name) == "done":
+        np.testing.assert_allclose(board.truth().q, moved(), atol=0.05)
 
 
 def test_a_dynamics_node_that_is_replaced_by_another_one(tmp_path, domain):

@@ -17,6 +17,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from waiting import until
 
 from picker_dynamics.board.session import State
+from picker_dynamics.execution.following import Following
 from picker_dynamics.nodes.runtime import Epochs, seconds, to_stamp
 from picker_dynamics.nodes.trajectory_controller import TrajectoryController
 from picker_dynamics.resources import resource
@@ -166,6 +167,8 @@ def test_who_is_interrupted_by_a_new_epoch_is_told_why(hardware_says, why):
         execution=rig.execution,
         hardware_says=hardware_says,
         arm=rig.execution.description,
+        following=Following(0.01),
+        stamps=types.SimpleNamespace(now_s=lambda: rig.now_s),
         look_whether_bearable=lambda: None,
     )
     pose = JointState(name=list(controller.arm.joint_names), position=HOME.tolist())

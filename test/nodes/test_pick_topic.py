@@ -14,10 +14,14 @@ from geometry_msgs.msg import PoseStamped, Quaternion, Transform, Vector3
 from numpy.testing import assert_allclose
 from sensor_msgs.msg import JointState
 
+from picker_dynamics.commands.cli import parser
+from picker_dynamics.commands.pick import serve
 from picker_dynamics.errors import InputError
 from picker_dynamics.nodes.diagnostics import values_of
-from picker_dynamics.nodes.pick_topic import PickTopics
+from picker_dynamics.nodes.pick_topic import Outcome, PickTopics
 from picker_dynamics.nodes.runtime import to_stamp
+from picker_dynamics.scripting.arm import Arm
+from picker_dynamics.scripting.equipment import equipment
 
 ARM = picker()
 
@@ -44,11 +48,12 @@ class Client:
         condition()
 
 
-def target(frame: str, *place: float, age_s: float = 0.0) -> PoseStamped:
+def target(frame: str, *place: float, age_s: float = 0.0, w: float = 1.0) -> PoseStamped:
     message = PoseStamped()
     message.header.frame_id = frame
     to_stamp(message.header.stamp, time.time() - age_s)
     message.pose.position.x, message.pose.position.y, message.pose.position.z = place
+    message.pose.orientation.w = w
     return message
 
 
@@ -72,8 +77,10 @@ class Buffer:
 @pytest.fixture
 def tf2(monkeypatch):
     module = types.ModuleType("tf2_ros")
-    module.Buffer, module.TransformException, module.TransformListener = Buffer, TransformException, lambda _buffer, _node: None
+    module.Buffer, module.TransformException, module.heard_by = Buffer, TransformException, []
+    module.TransformListener = lambda _buffer, node: module.heard_by.append(node)
     monkeypatch.setitem(sys.modules, "tf2_ros", module)
+    return module
 
 
 def test_frames_that_tf2_knows_serve_where_it_is_installed(tf2):
@@ -87,6 +94,12 @@ def test_frames_that_tf2_knows_serve_where_it_is_installed(tf2):
     topics.on_target("pick", target("moon", 0.1, 0.0, 0.0))
     with pytest.raises(InputError, match="tf2 has no transform from 'moon' to left/base_link: .*does not exist"):
         topics.in_base(topics.take())
+
+
+def test_tf2_is_heard_before_the_first_target_comes_whose_picture_is_older(tf2):
+    client = Client()
+    PickTopics(client, ARM)
+    assert tf2.heard_by == [client]
 
 
 def test_without_tf2_it_is_said_what_to_do(monkeypatch):
@@ -119,9 +132,33 @@ def test_one_target_at_a_time_until_it_is_said_how_it_ended():
     topics.on_target("pick", target("base_link", 0.2, 0.1, 0.1))
     assert values_of(client.said[-1])["outcome"] == "refused" and "busy" in client.said[-1].message
     first = topics.take()
-    topics.say(first, "under way", "pick: approach")
+    topics.say(first, Outcome.UNDER_WAY, "pick: approach")
     topics.on_target("place", target("base_link", 0.2, 0.1, 0.1))
     assert "busy" in client.said[-1].message and topics.take() is None
-    topics.say(first, "done", "done")
+    topics.on_target("pick", target("base_link", 0.2, 0.1, 0.1, w=0.3))
+    assert "no unit quaternion" in client.said[-1].message
+    topics.on_target("pick", target("base_link", 0.2, 0.1, 0.1))
+    assert "busy" in client.said[-1].message and topics.take() is None
+    topics.say(first, Outcome.DONE, "done")
     topics.on_target("place", target("base_link", 0.2, 0.1, 0.1))
     assert topics.take().kind == "place"
+
+
+def test_of_a_target_whose_pick_a_person_ends_it_is_said_too():
+    """Ctrl-C comes as the second leg is told."""
+
+    class Interrupted(Client):
+        def create_publisher(self, *_how):
+            def publish(message):
+                self.said.append(message)
+                if len(self.said) == 2:
+                    raise KeyboardInterrupt
+
+            return SimpleNamespace(publish=publish)
+
+    client, known = Interrupted(), equipment()
+    topics = PickTopics(client, ARM)
+    topics.on_target("pick", target("base_link", 0.26, 0.08, 0.17))
+    with Arm.simulated(real_time=False) as arm, pytest.raises(KeyboardInterrupt):
+        serve(parser("pick").parse_args(["pick", "--listen"]), topics, arm, known, topics.take())
+    assert values_of(client.said[-1])["outcome"] == "aborted" and "interrupted" in client.said[-1].message

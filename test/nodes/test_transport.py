@@ -59,6 +59,20 @@ def test_there_is_no_shared_memory_and_no_socket_beyond_the_loopback(who, withou
     assert addresses and set(addresses) <= {"0100007F"}  # 127.0.0.1
 
 
+def test_a_client_loads_no_generator_of_messages_and_offers_no_service():
+    """Each would cost 2 MB and 0.04 s a process, or discovery by every node; the generator is there for who asks for it."""
+    script = """
+import importlib, sys
+from picker_dynamics.nodes.client import ArmClient
+with ArmClient(()) as client:
+    print(*(name for name in sys.modules if name.partition(".")[0] in ("lark", "em")), *(one.srv_name for one in client.services))
+importlib.import_module("rosidl_generator_py.generate_py_impl").generate_py
+"""
+    with own_domain():
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
 def test_without_it_localhost_means_shared_memory():
     """Were this to change in Fast DDS or its rmw, the module under test could go."""
     assert "dds.shm" in looked("leave")[0]

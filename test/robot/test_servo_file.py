@@ -176,3 +176,16 @@ def test_what_the_board_measures(tmp_path):
     overlay["board"]["supply"]["adc"] = 2
     with pytest.raises(ConfigurationError, match="elbow: feedback_adc 2 already measures the supply"):
         load(tmp_path, content, overlay)
+
+
+@pytest.mark.parametrize("turned", [500, 720])
+def test_a_horn_may_turn_two_turns(tmp_path, turned):
+    """Joints of +-360 degrees and a little more are as common as those of half a turn."""
+    loaded = load(tmp_path, changed("defaults.pulse_map", [[-turned, 500], [turned, 2500]]))
+    assert float(loaded.servos[0].to_angle(2500.0)) == pytest.approx(turned * 3.141592653589793 / 180.0)
+
+
+@pytest.mark.parametrize("ends", [(-721, 0), (0, 721)])
+def test_a_horn_that_turns_further_is_refused_with_the_limit(tmp_path, ends):
+    points = [[ends[0], 500], [ends[1], 2500]]
+    refused(tmp_path, changed("defaults.pulse_map", points), "shoulder", r"horn_deg is -?721, must be [<>]= -?720")

@@ -13,6 +13,7 @@ from picker_dynamics import Arm, Waypoint, load
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.dynamics.lagrangian import analytic_model
 from picker_dynamics.errors import (
+    ClosedError,
     ConfigurationError,
     GoalAbortedError,
     GoalRefusedError,
@@ -82,7 +83,7 @@ def test_questions_are_answered_without_an_arm():
             with pytest.raises(PickerError, match="offline"):
                 act()
     for ask in (lambda: arm.q, lambda: arm.tip, lambda: arm.plan(base=0.1), arm.home):
-        with pytest.raises(PickerError, match="closed"):
+        with pytest.raises(ClosedError, match="closed"):
             ask()
 
 
@@ -176,7 +177,7 @@ def test_without_waiting_a_motion_can_be_watched_cancelled_and_waited_for(arm):
     slow = arm.move(base=0.8, duration=4.0, wait=False)
     arm.wait(1.0)
     assert 0.1 < slow.progress < 0.5 and not slow.done()
-    with pytest.raises(PickerError, match="still moves"):
+    with pytest.raises(GoalRefusedError, match="still moves"):
         arm.move(base=0.0)
     slow.cancel()
     with pytest.raises(GoalAbortedError, match="cancelled"):

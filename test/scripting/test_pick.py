@@ -139,6 +139,11 @@ def test_an_arm_of_any_shape_that_has_a_gripper_picks_what_its_tip_reaches(name)
         assert np.linalg.norm(into) == approx(0.04, abs=1e-4) and into @ chain.direction(moves["in"]) > 0.98 * 0.04
 
 
+def test_a_hand_that_points_nearly_up_is_never_asked_to_point_beyond():
+    with raises(UnreachableError, match="^pick refused, nothing moves; out: the straight line cannot be followed"):
+        Arm.offline(any_arms.urdf("four_joint")).pick((0.05, 0.0, 0.41), mass=0.001)
+
+
 def with_scene(**shapes):
     made = {name: scene_shape(name, "box", *one, np.eye(3), "scene") for name, one in shapes.items()}
     return ScriptArm(replace(equipment(), scene=made))

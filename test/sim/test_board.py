@@ -7,12 +7,14 @@ import stat
 import subprocess
 import sys
 import termios
+import threading
 import time
+from select import select
 
 import numpy as np
 import pytest
 from arm_fixtures import picker, servos
-from waiting import until
+from waiting import PATIENCE_S, until
 
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
@@ -20,7 +22,7 @@ from picker_dynamics.board.protocol import Adopt, BoardState, Enable, Fault, Rel
 from picker_dynamics.errors import InputError, LinkError
 from picker_dynamics.resources import resource
 from picker_dynamics.sim.board import VirtualBoard, spawn_board
-from picker_dynamics.sim.control_socket import BoardControl
+from picker_dynamics.sim.control_socket import BoardControl, ControlServer
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.pty_port import Wire
 from picker_dynamics.sim.virtual_board import CATCH_UP_S, HOST_TIMEOUT_S
@@ -401,6 +403,34 @@ def test_it_ends_cleanly_or_the_next_one_cleans_up(tmp_path, number, code):
     os.close(master)
     os.close(slave)
     assert os.listdir(tmp_path) == []
+
+
+def test_a_reply_that_was_not_waited_for_is_not_taken_for_the_next(tmp_path):
+    """Ctrl-C while a client waits: what it asks afterwards gets its own answer."""
+    server = ControlServer(tmp_path / "control", lambda request: {"ok": True, "to": request["command"]})
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with BoardControl(tmp_path / "control", timeout_s=PATIENCE_S) as control:
+            with pytest.raises(KeyboardInterrupt):  # nobody serves
+                signal.setitimer(signal.ITIMER_REAL, 0.1)
+                control.command("ledger")
+            over = threading.Event()
+            serving = threading.Thread(
+                target=lambda: [server.serve(select(server.readers, [], [], 0.01)[0]) for _ in iter(over.is_set, True)]
+            )
+            serving.start()
+            try:
+                assert control.command("truth") == {"to": "truth"}
+            finally:
+                over.set()
+                serving.join()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        server.close()
 
 
 def test_the_client_needs_no_mujoco_and_says_when_nobody_is_there(tmp_path):

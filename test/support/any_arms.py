@@ -20,8 +20,8 @@ FOREIGN = {
     "panda": "panda_description/urdf/panda.urdf",
 }
 NAMES = (*OWN, *FOREIGN)
-STRONG = {"kinova": "kinova_description/robots/kinova.urdf"}
-"""Its joints are at home at half a turn, and need servos of 60 N·m; not among those that go through everything."""
+STRONG = {"kinova": "kinova_description/robots/kinova.urdf", "xarm7": "xarm_description/urdf/xarm7.urdf"}
+"""Joints at home at half a turn, servos of 60 N·m and more, friction in the URDF; not among those that go through everything."""
 
 
 @cache

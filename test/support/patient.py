@@ -25,7 +25,8 @@ BOOT_SILENCE_S = 0.3
 HOST_TIMEOUT_S = 10.0
 """Of the simulated board, which is 0.25 s by default: a busy machine is no lost host."""
 
-COMMANDS = {"picker": "picker_dynamics.commands.cli", "ros2": "ros2cli.cli"}
+COMMANDS = {"picker": "picker_dynamics.__main__", "ros2": "ros2cli.cli"}
+"""Where a process of each begins."""
 
 
 def with_patience(made: bringup.Graph) -> bringup.Graph:
@@ -49,7 +50,7 @@ def patience() -> Iterator[None]:
 
 def patient_clients() -> contextlib.AbstractContextManager:
     """Meanwhile clients of running graphs wait longer than a person would."""
-    return mock.patch("picker_dynamics.nodes.client.ANSWER_S", PATIENCE_S)
+    return mock.patch("picker_dynamics.nodes.graph_client.ANSWER_S", PATIENCE_S)
 
 
 def patiently(*words: str) -> list[str]:

@@ -191,5 +191,6 @@ def quick_enabling(monkeypatch):
 @pytest.fixture
 def unhurried(monkeypatch):
     """A session that no stall of this machine takes for a controller that pauses, or for a board that is gone."""
-    for name in ("hardware_session.PAUSE_S", "hardware_session.REQUEST_TIMEOUT_S", "link.connection.SILENCE_S"):
+    session = "hardware_session"
+    for name in (f"{session}.PAUSE_S", "rejoining.PAUSE_S", f"{session}.REQUEST_TIMEOUT_S", "link.connection.SILENCE_S"):
         monkeypatch.setattr(f"picker_dynamics.board.{name}", UNHURRIED_MS * 1e-3)

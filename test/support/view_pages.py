@@ -143,16 +143,16 @@ class Page:
             "Content-Type": "application/json",
         }
 
-    def ask(self, path: str, what: object = None, **lines: str):
+    def ask(self, path: str, what: object = None, method: str = "", **lines: str):
         """Status and answer of a POST, of a GET where nothing is asked; ``lines`` with _ for -."""
         connection = http.client.HTTPConnection("127.0.0.1", self.door.port, timeout=10.0)
         headers = self.lines | {name.replace("_", "-"): value for name, value in lines.items()}
         body = None if what is None else json.dumps(what)
         try:
-            connection.request("GET" if what is None else "POST", path, body, headers)
+            connection.request(method or ("GET" if what is None else "POST"), path, body, headers)
             answer = connection.getresponse()
             data = answer.read()
-            return answer.status, json.loads(data) if "json" in answer.getheader("Content-Type", "") else data, answer
+            return answer.status, json.loads(data) if data and "json" in answer.getheader("Content-Type", "") else data, answer
         finally:
             connection.close()
 

@@ -34,7 +34,7 @@ const stage = makeStage();
 /** Ask, and say what is refused. @param {object} what */
 async function ask(what) {
   const answer = await connection.ask(what);
-  if (!answer.ok && !answer.value.kind) words.tell(answer.value.error);
+  if (!answer.ok && (!answer.value.kind || answer.value.subject === "page")) words.tell(answer.value.error); // all others are told to all pages
   return answer;
 }
 

@@ -6,7 +6,7 @@ import {
 import { linkFrames } from "./frames.js";
 
 /**
- * @typedef {{ kind: string, size: number[], pose: number[], colour: number[], mesh?: number, suffix?: string }} Shape
+ * @typedef {{ kind: string, size: number[], pose: number[], colour: number[], mesh?: number, file?: string, suffix?: string }} Shape
  * @typedef {{ name: string, unit: import("./units.js").Unit, lower: number | null, upper: number | null, velocity: number | null,
  *   effort_unit: string, stall: number, peak: number, hold: number, home: number, rest: number }} Moving
  * @typedef {{ name: string, root: string, tool: string, picker: boolean, gripper: boolean, links: Record<string, Shape[]>,
@@ -15,8 +15,8 @@ import { linkFrames } from "./frames.js";
  * @typedef {(shape: Shape) => Promise<import("three").BufferGeometry | null>} MeshLoader
  */
 
-/** A ghost is a little smaller: where it coincides with the arm, it is hidden in it. */
-const SKIN_M = -0.0004;
+/** A ghost stands a little behind itself: where it coincides with the arm, it is hidden by it. */
+const BEHIND = { polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 4 };
 const EDGE_DEG = 25;
 
 export class ArmFigure extends Group {
@@ -33,7 +33,7 @@ export class ArmFigure extends Group {
     /** @type {Map<string, Group>} */
     this.links = new Map();
     this.colour = new Color();
-    this.ghost = new MeshBasicMaterial({ transparent: true, opacity: 0.28, depthWrite: false });
+    this.ghost = new MeshBasicMaterial({ transparent: true, opacity: 0.28, depthWrite: false, ...BEHIND });
     this.line = new LineBasicMaterial({ transparent: true, opacity: 0.95 });
     const parts = [];
     for (const [name, shapes] of Object.entries(picture.links)) {
@@ -44,7 +44,7 @@ export class ArmFigure extends Group {
       for (const shape of shapes) parts.push(this.#put(link, shape, load, changed));
     }
     /** Once all is there that will come. */
-    this.complete = Promise.all(parts);
+    this.complete = Promise.allSettled(parts);
     this.pose(picture.moving.map((joint) => joint.home));
   }
 
@@ -82,7 +82,7 @@ export class ArmFigure extends Group {
 
   /** @param {Group} link @param {Shape} shape @param {MeshLoader} load @param {() => void} changed */
   async #put(link, shape, load, changed) {
-    const geometry = shape.kind === "mesh" ? await load(shape) : solid(shape, this.style === "ghost" ? SKIN_M : 0);
+    const geometry = shape.kind === "mesh" ? await load(shape) : solid(shape);
     if (!geometry) return;
     const pose = new Matrix4().set(.../** @type {FixedFrame} */ (shape.pose));
     if (shape.kind === "mesh") pose.multiply(new Matrix4().makeScale(shape.size[0], shape.size[1], shape.size[2]));
@@ -108,9 +108,9 @@ export class ArmFigure extends Group {
 
 /** @typedef {[number, number, number, number, number, number, number, number, number, number, number, number, number, number, number, number]} FixedFrame */
 
-/** @param {Shape} shape @param {number} skin [m] */
-export function solid({ kind, size }, skin = 0) {
-  if (kind === "box") return new BoxGeometry(size[0] + 2 * skin, size[1] + 2 * skin, size[2] + 2 * skin);
-  if (kind === "cylinder") return new CylinderGeometry(size[0] + skin, size[0] + skin, size[1] + 2 * skin, 40);
-  return new SphereGeometry(size[0] + skin, 32, 20);
+/** @param {Shape} shape */
+export function solid({ kind, size }) {
+  if (kind === "box") return new BoxGeometry(...size);
+  if (kind === "cylinder") return new CylinderGeometry(size[0], size[0], size[1], 40);
+  return new SphereGeometry(size[0], 32, 20);
 }

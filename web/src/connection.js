@@ -85,9 +85,9 @@ export class Connection {
     }
   }
 
-  /** @param {string} path */
-  async get(path) {
-    const answer = await fetch(path, { headers: { Authorization: `Bearer ${this.token}`, "X-Page": this.page } });
+  /** @param {string} path @param {AbortSignal} [signal] */
+  async get(path, signal) {
+    const answer = await fetch(path, { signal, headers: { Authorization: `Bearer ${this.token}`, "X-Page": this.page } });
     if (!answer.ok) throw new Error((await answer.json()).error);
     return answer;
   }

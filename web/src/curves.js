@@ -1,7 +1,7 @@
 // Curves of the last minute: how far off the tip is, what the joints give, and set-point against joint.
 import uPlot from "uplot";
 import { byId, colour, make } from "./page.js";
-import { apart, toPerson } from "./units.js";
+import { apart, named, symbol, toPerson } from "./units.js";
 
 const SPAN_S = 60;
 const EVERY_S = 0.1;
@@ -20,11 +20,11 @@ export class Curves {
   constructor(moving) {
     this.moving = moving;
     const names = moving.map((joint) => joint.name);
-    const unit = moving.every((joint) => joint.unit === "rad") ? "°" : "mm";
+    const [unit, effort] = [named(moving.map((joint) => symbol(joint.unit))), named(moving.map((joint) => joint.effort_unit))];
     const box = byId("curves", HTMLElement);
     box.replaceChildren();
     /** @type {[string, string[]][]} */
-    const kinds = [["tip off by, mm", ["off"]], [`torque, ${moving[0].effort_unit}`, names], [`joint off, ${unit}`, names]];
+    const kinds = [["tip off by, mm", ["off"]], [`torque, ${effort}`, names], [`joint off, ${unit}`, names]];
     this.#data = kinds.map(([, series]) => [[], ...series.map(() => [])]);
     kinds.forEach(([label, series], k) => {
       const frame = make("div", { class: "curve", role: "img", "aria-label": `${label}, of the last minute` });

@@ -34,8 +34,7 @@ export class Header {
       this.#chip("hardware", "no controller and hardware node answer", "bad");
       return;
     }
-    const stopped = status.stop_latched === "true";
-    this.#chip("hardware", stopped ? "STOPPED" : status.hardware.message, stopped ? "bad" : STATES[/** @type {"idle"} */ (status.hardware.state)] ?? "");
+    this.#chip("hardware", ...condition(status));
     this.#chip("phase", status.controller.phase, "quiet");
     this.#chip("mover", status.moved_by ? `moved by ${mover(status.moved_by)}` : "", "quiet");
     write(byId("facts", HTMLElement), facts(status).join(" · "));
@@ -79,6 +78,17 @@ export class Header {
     write(chip, text);
     chip.className = `chip ${kind}`;
   }
+}
+
+/**
+ * How the hardware is, in words and as a kind of chip; an arm that is active and has something to say is not simply well.
+ * @param {Status} status
+ * @returns {[string, string]}
+ */
+export function condition({ stop_latched, hardware: { state, message } }) {
+  if (stop_latched === "true") return ["STOPPED", "bad"];
+  if (state === "active" && message !== state) return [message, "warn"];
+  return [message, STATES[/** @type {"idle"} */ (state)] ?? ""];
 }
 
 /** Who moves the arm, without numbers that mean nothing to a person. @param {string} lease */

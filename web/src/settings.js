@@ -29,9 +29,16 @@ export class Settings {
   take({ payload_kg, compensation, limits }) {
     show(this.payload, payload_kg === null ? "" : String(Math.round(1e4 * payload_kg) / 10));
     show(this.mode, compensation ?? "");
-    this.mode.disabled = !compensation;
     if (limits?.speed_scaling !== undefined) show(this.speed, String(Math.round(100 * limits.speed_scaling)));
+    offer(this.mode, compensation !== null);
+    offer(this.speed, limits !== null);
   }
+}
+
+/** With its label; a script's simulated arm has not all of them. @param {HTMLElement} field @param {boolean} there */
+function offer(field, there) {
+  const label = field.closest("label");
+  if (label) label.hidden = !there;
 }
 
 /** Unless somebody writes into it. @param {HTMLInputElement | HTMLSelectElement} field @param {string} value */

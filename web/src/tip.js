@@ -1,4 +1,4 @@
-// Where the tip shall go: by numbers or by dragging; the gate's answer is shown before anything is sent.
+// Where the tip shall go: by numbers or by dragging; the validator's answer is shown before anything is sent.
 import { byId, write } from "./page.js";
 import { fixed, DEG } from "./units.js";
 
@@ -104,7 +104,7 @@ export class TipPanel {
 /** @param {string} text */
 const number = (text) => (text.trim() ? Number(text.trim().replace(",", ".")) : NaN);
 
-/** What the gate says of a motion, for a person; null: nothing. @param {Check | null} check */
+/** What the validator says of a motion, for a person; null: nothing. @param {Check | null} check */
 export function verdict(check) {
   const line = byId("verdict", HTMLElement);
   line.hidden = !check;

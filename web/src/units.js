@@ -13,6 +13,9 @@ export const fromPerson = (value, unit) => (unit === "m" ? 1e-3 * value : value 
 /** @param {Unit} unit */
 export const symbol = (unit) => (unit === "m" ? "mm" : "°");
 
+/** Units of one curve, each once: an arm can turn and slide. @param {string[]} units */
+export const named = (units) => [...new Set(units)].join(" or ");
+
 /** A joint's position. @param {number} value @param {Unit} unit */
 export function position(value, unit) {
   return unit === "m" ? `${fixed(1e3 * value, 1)} mm` : `${fixed(DEG * value, 1)}°`;

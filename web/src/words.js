@@ -1,4 +1,4 @@
-// What happened, the newest first: words of the controller, the gate and the hardware, as they come.
+// What happened, the newest first: words of the controller, the validator and the hardware, as they come.
 import { byId, make } from "./page.js";
 
 const MOST = 60;

@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { apart, fixed, fromPerson, load, loop, place, position, toPerson } from "../src/units.js";
+import { apart, fixed, fromPerson, load, loop, named, place, position, symbol, toPerson } from "../src/units.js";
 
 test("joints are told in degrees, sliding ones in millimetres, and back", () => {
   assert.equal(position(Math.PI / 6, "rad"), "30.0°");
   assert.equal(position(0.0421, "m"), "42.1 mm");
   for (const unit of /** @type {const} */ (["rad", "m"])) assert.ok(Math.abs(fromPerson(toPerson(0.37, unit), unit) - 0.37) < 1e-12);
+});
+
+test("an arm that turns and slides has both units, each once", () => {
+  assert.equal(named((/** @type {const} */ (["rad", "rad"])).map(symbol)), "°");
+  assert.equal(named((/** @type {const} */ (["rad", "m", "rad", "m"])).map(symbol)), "° or mm");
 });
 
 test("there is no minus zero", () => {

@@ -212,6 +212,11 @@ class Link:
         return self._telemetry
 
     @property
+    def telemetry_s(self) -> float:
+        """Host time of its arrival [s, monotonic]."""
+        return self._telemetry_s
+
+    @property
     def statistics(self) -> LinkStatistics:
         """A frozen snapshot of the counters."""
         age_ms = 1e3 * (time.monotonic() - self._telemetry_s) if self._telemetry else None
@@ -291,7 +296,6 @@ class Link:
             raise LinkError(f"{self.port} is not open")
         self._port.send(wire)
         self._counters.frames_sent += 1
-        self._counters.bytes_sent += len(wire)
 
     def _require_connection(self) -> None:
         if not self.connected:
@@ -325,7 +329,6 @@ class Link:
 
     def _take_bytes(self, data: bytes) -> None:
         arrived_s = time.monotonic()
-        self._counters.bytes_received += len(data)
         self._bytes_seen += len(data)
         damaged = self._decoder.counters.broken
         for sequence, message in self._decoder.feed(data):
@@ -336,7 +339,6 @@ class Link:
 
     def _take(self, sequence: int, message: Message | Unknown, arrived_s: float) -> None:
         if isinstance(message, Unknown):
-            self._counters.frames_not_understood += 1
             if message.reason is Reason.OTHER_VERSION:
                 self._other_version = message.version
             return

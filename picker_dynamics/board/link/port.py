@@ -14,7 +14,7 @@ import time
 import serial
 from serial.tools import list_ports
 
-from picker_dynamics.errors import LinkError
+from picker_dynamics.errors import LinkError, NoPortError
 
 BACKLOG_MAX = 1024
 """Bytes that wait for the operating system to take them; beyond it sending fails."""
@@ -40,7 +40,7 @@ class Port:
         try:
             self._serial = serial.Serial(name, baud, exclusive=True)
         except (OSError, ValueError) as error:  # SerialException is an OSError
-            raise LinkError(_why_not(name, error)) from error
+            raise _refusal(name, error) from error
         self._keep_line_up()
         if sys.platform.startswith("linux"):
             try:
@@ -122,15 +122,15 @@ def wait_for_port(name: str, pause_s: float, cancelled: threading.Event) -> bool
     return False
 
 
-def _why_not(port: str, error: Exception) -> str:
+def _refusal(port: str, error: Exception) -> LinkError:
     number = getattr(error, "errno", None)
     if number in (errno.ENOENT, errno.ENODEV, errno.ENXIO):
-        return f"no serial port {port}: is the board plugged in?"
+        return NoPortError(f"no serial port {port}: is the board plugged in?")
     if number in (errno.EACCES, errno.EPERM):
-        return f"no permission to open {port}: add yourself to its group (often 'dialout') and log in again"
+        return LinkError(f"no permission to open {port}: add yourself to its group (often 'dialout') and log in again")
     if number in (errno.EBUSY, errno.EAGAIN):
-        return f"{port} is busy: another program has it open"
-    return f"{port} cannot be used as a serial port: {error}"
+        return LinkError(f"{port} is busy: another program has it open")
+    return LinkError(f"{port} cannot be used as a serial port: {error}")
 
 
 def no_word(port: str, baud: int, bytes_seen: int, timeout_s: float) -> str:

@@ -19,10 +19,8 @@ class LinkStatistics:
 
     Args:
         connected: True while the board is heard.
-        bytes_sent, bytes_received: On the wire.
         frames_sent, frames_received: Good frames.
         frames_damaged: Frames from the board with wrong stuffing, length or checksum.
-        frames_not_understood: Frames of another protocol version, or of an unknown type.
         frames_missed: Gaps in the board's sequence numbers.
         telemetry_received: Telemetry frames.
         setpoints_sent: Set-points handed to the operating system.
@@ -31,19 +29,16 @@ class LinkStatistics:
         retransmissions: Requests sent again.
         losses, connections: Times that the link was lost, and made.
         board_restarts: Boot id changes seen.
-        round_trip_median_ms, round_trip_p99_ms, round_trip_max_ms: Ping to Ack; None before the first.
+        round_trip_median_ms, round_trip_p99_ms: Ping to Ack; None before the first.
         latency_ms: Least one-way delay of telemetry.
         drift_ppm: How much faster the board's clock runs than the host's.
         telemetry_age_ms: Time since the last telemetry; None before the first.
     """
 
     connected: bool
-    bytes_sent: int
-    bytes_received: int
     frames_sent: int
     frames_received: int
     frames_damaged: int
-    frames_not_understood: int
     frames_missed: int
     telemetry_received: int
     setpoints_sent: int
@@ -55,7 +50,6 @@ class LinkStatistics:
     board_restarts: int
     round_trip_median_ms: float | None
     round_trip_p99_ms: float | None
-    round_trip_max_ms: float | None
     latency_ms: float
     drift_ppm: float
     telemetry_age_ms: float | None
@@ -65,12 +59,9 @@ class LinkStatistics:
 class LinkCounters:
     """The counters behind the snapshot; the names are those of :class:`LinkStatistics`."""
 
-    bytes_sent: int = 0
-    bytes_received: int = 0
     frames_sent: int = 0
     frames_received: int = 0
     frames_damaged: int = 0
-    frames_not_understood: int = 0
     frames_missed: int = 0
     telemetry_received: int = 0
     setpoints_sent: int = 0
@@ -86,13 +77,7 @@ class LinkCounters:
         counters = {name: value for name, value in vars(self).items() if name != "round_trips_s"}
         counters["setpoints_refused"] = MappingProxyType(dict(self.setpoints_refused))
         trips = sorted(1e3 * trip for trip in tuple(self.round_trips_s))
-        return LinkStatistics(
-            **counters,
-            **rest,
-            round_trip_median_ms=_share(trips, 0.5),
-            round_trip_p99_ms=_share(trips, 0.99),
-            round_trip_max_ms=_share(trips, 1.0),
-        )
+        return LinkStatistics(**counters, **rest, round_trip_median_ms=_share(trips, 0.5), round_trip_p99_ms=_share(trips, 0.99))
 
 
 def _share(rising: list[float], share: float) -> float | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from picker_dynamics.bringup.bringup import Options
+from picker_dynamics.bringup.options import Options
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.estimation.calibration.compare import load
 from picker_dynamics.estimation.calibration.simulated import hidden_servos

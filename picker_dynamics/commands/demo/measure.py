@@ -92,6 +92,6 @@ def driven(loop: ClosedLoop, scene: Scene) -> Iterator[tuple[Leg, Recording]]:
     """Make the tour's motions, what is picked on the tool; each leg that moves, after it was made."""
     for leg in (leg for legs in scene.picks for leg in legs):
         if isinstance(leg.step, Payload):
-            loop.carry(leg.step.mass)
+            loop.set_payload(leg.step.mass)
         if leg.moves:
             yield leg, loop.run(leg.plan.motion.trajectory, stands=leg.path is not None)

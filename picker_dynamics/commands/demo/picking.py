@@ -16,7 +16,6 @@ from picker_dynamics.nodes import claims
 from picker_dynamics.nodes.client import ArmClient
 from picker_dynamics.nodes.loop_meter import LoopMeter
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.scripting import replay
 from picker_dynamics.scripting.arm import Arm
 from picker_dynamics.scripting.connected import ConnectedBody
 from picker_dynamics.scripting.equipment import Equipment
@@ -104,7 +103,7 @@ class _Errand:
     def run(self) -> Pick:
         """Pick and place, each again where the machine stood still; errors as of ``Arm.pick``."""
         if not self.asked:
-            _again(lambda: replay.play(self.arm, Replay(self.legs), self.tell), self.client, self.show)
+            _again(lambda: self.arm.play(Replay(self.legs), self.tell), self.client, self.show)
         for motion, how in zip((self.arm.pick, self.arm.place), self.asked):
             carries = motion == self.arm.place
             given = {

@@ -61,7 +61,7 @@ class Levelled:
 
     @property
     def links(self) -> tuple[str, ...]:
-        """What has to be read."""
+        """Links whose elevation has to be read."""
         return (self.child,) if self.parent is None else (self.parent, self.child)
 
     def angle(self, elevations: Mapping[str, float]) -> float:
@@ -135,7 +135,7 @@ def anchored(servo: Servo, point: MapPoint) -> Servo:
 
 
 def turned_round(servo: Servo, point: MapPoint) -> Servo:
-    """The same with the other direction."""
+    """A servo that turns the other way, through the same point."""
     return anchored(replace(servo, direction=-servo.direction), point)
 
 

@@ -370,6 +370,7 @@ def way(validator: MotionValidator, start, end) -> list[np.ndarray]:
         _require_bearable(validator, start, end)
         return [np.asarray(end)]
     except PickerError:
+        _require_bearable(validator, start, home)
         _require_bearable(validator, home, end)
         return [home, np.asarray(end)]
 

@@ -99,7 +99,7 @@ class Door:
 
     @property
     def address(self) -> str:
-        """Of the page, for a person: with the token."""
+        """Address of the page, for a person: with the token."""
         host = "127.0.0.1" if self.host in ("", "0.0.0.0", "::") else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/#{self.token}"
 
@@ -115,7 +115,7 @@ class Door:
         origin, site = headers.get("Origin"), headers.get("Sec-Fetch-Site", "none")
         if origin is not None and origin != f"http://{host}":
             raise RefusedAccess(HTTPStatus.FORBIDDEN, "another page asks: refused")
-        if site not in ("same-origin", "none") and not (method == "GET" and path == "/"):
+        if site not in ("same-origin", "none") and not (method in ("GET", "HEAD") and path == "/"):
             raise RefusedAccess(HTTPStatus.FORBIDDEN, "another page asks: refused")
         if not path.startswith("/api/"):
             return

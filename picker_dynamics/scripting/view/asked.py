@@ -24,7 +24,7 @@ PLAIN = ("home", "park", "cancel", "reset", "enable", "drive", "leave", "record"
 """Requests without numbers."""
 
 LARGEST = 1e3
-"""Of a joint's position or velocity [rad, m, rad/s, m/s]: limits are the gate's."""
+"""Of a joint's position or velocity [rad, m, rad/s, m/s]: limits are the validator's."""
 
 LOAD_KG = 5.0
 """Of a payload."""
@@ -121,7 +121,7 @@ class Pick:
 
 @dataclass(frozen=True)
 class Play:
-    """Of a recording: whether it plays, how fast, and from where on its time line [s]; None: from where it is."""
+    """How a recording is shown: whether it plays, how fast, and from where on its time line [s]; None: from where it is."""
 
     on: bool
     at_s: float | None = None

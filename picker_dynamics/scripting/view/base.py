@@ -69,7 +69,7 @@ class View(ABC):
     @property
     @abstractmethod
     def phase(self) -> str:
-        """Of the controller: ``holding`` where nothing moves."""
+        """Phase of the controller: ``holding`` where nothing moves."""
 
     @property
     def now_s(self) -> float:
@@ -208,9 +208,10 @@ class View(ABC):
         if isinstance(asked, ask.Jog) and not asked.moves:
             self.jog(None)
             return {}
+        over = isinstance(asked, ask.Plain) and asked.over
+        new = self.wheel.take(page, time.monotonic(), over=over)  # a refusal is that page's alone: no other is told
         try:
-            over = isinstance(asked, ask.Plain) and asked.over
-            if self.wheel.take(page, time.monotonic(), over=over):
+            if new:
                 self.tours.end()
                 self.jog(None)
             with self._asking:

@@ -187,7 +187,7 @@ class SimulatedView(View):
             "celsius": [],
             "celsius_limit": None,
             "simulated": True,
-            "limits": {},
+            "limits": None,
             "latency_ms": None,
             "scene": [],
         }
@@ -253,7 +253,7 @@ class SimulatedView(View):
 
     def set(self, asked: ask.Setting) -> None:
         if asked.name == "payload":
-            self._between_steps(lambda: self.body.carry(float(asked.value)))
+            self._between_steps(lambda: self.body.set_payload(float(asked.value)))
         elif asked.name == "speed":
             raise InputError("speed: a simulated arm of a script has none to set", subject="speed")
         else:

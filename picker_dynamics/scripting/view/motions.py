@@ -53,7 +53,7 @@ class Motions:
         self.hold_clear(known)
 
     def hold_clear(self, known: Equipment) -> None:
-        """The same arm, from now on held clear of other things."""
+        """Hold the arm clear of other things from now on."""
         self.known, self._validator = known, lru_cache(maxsize=2)(known.validator)
 
     def wanted(self, asked: Motion, held: Array, payload: float, tip_speed: float | None = None) -> Wanted:
@@ -121,10 +121,10 @@ class Motions:
 
 
 def refusal(error: PickerError) -> dict[str, Any]:
-    """Why something is refused, in the gate's words, and which joint it is about."""
+    """Why something is refused, in the validator's words, and which joint it is about."""
     return {"why": str(error), "subject": error.subject, "time_s": getattr(error, "time_s", None)}
 
 
 def rounded(values: Array) -> list[float]:
-    """As a page needs it: tenths of a milliradian, and of a millimetre, ten times finer."""
+    """Numbers as a page needs them: tenths of a milliradian, and of a millimetre, ten times finer."""
     return [round(float(value), 5) for value in values]

@@ -148,6 +148,7 @@ def _shape(one: Geometry, colour: tuple[float, ...], meshes: tuple[str, ...]) ->
     }
     if one.kind == "mesh":
         made |= {"mesh": meshes.index(str(one.filename)), "suffix": Path(str(one.filename)).suffix.lower()}
+        made["file"] = Path(str(one.filename)).name
     return made
 
 

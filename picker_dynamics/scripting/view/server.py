@@ -10,7 +10,6 @@ import contextlib
 import gzip
 import json
 import math
-import mimetypes
 import socket
 import threading
 from collections.abc import Mapping
@@ -39,6 +38,15 @@ SEND_BYTES = 65_536
 """That wait for a slow reader: some ten pictures [bytes]."""
 
 MESH_BYTES = 20_000_000
+
+KINDS = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+"""Of the page's files, whatever this machine's own list says of them."""
 
 
 class Viewed(Protocol):
@@ -73,8 +81,7 @@ class File:
     """A file of the page, in memory, compressed once."""
 
     def __init__(self, path: Path):
-        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        self.kind = f"{kind}; charset=utf-8" if kind.startswith("text/") else kind
+        self.kind = KINDS.get(path.suffix, "application/octet-stream")
         self.body = gzip.compress(path.read_bytes(), 9, mtime=0)
 
 
@@ -169,6 +176,10 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._answer(self._get)
 
+    def do_HEAD(self) -> None:
+        """Answer HEAD: as GET, without a body."""
+        self._answer(self._get)
+
     def do_POST(self) -> None:
         self._answer(self._post)
 
@@ -228,6 +239,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
         self.connection.settimeout(WRITE_S)
         self._head(HTTPStatus.OK, {"Content-Type": "text/event-stream", "Cache-Control": "no-store", "Connection": "close"})
+        if self.command == "HEAD":
+            return
         with contextlib.suppress(OSError):  # the page is gone, or does not read
             for data in channel.read(page):
                 self.wfile.write(data)
@@ -251,7 +264,8 @@ class _Handler(BaseHTTPRequestHandler):
             lines["Connection"] = "close"
         with contextlib.suppress(OSError):
             self._head(status, lines)
-            self.wfile.write(body)
+            if self.command != "HEAD":
+                self.wfile.write(body)
 
     def _head(self, status: HTTPStatus, lines: Mapping[str, str]) -> None:
         self.send_response(status)

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from picker_dynamics.errors import GoalAbortedError, GoalRefusedError, InputError, LinkError, PickerError
 from picker_dynamics.robot.description import ArmDescription
@@ -20,12 +20,10 @@ from picker_dynamics.trajectory.trajectory import Trajectory
 from .. import replay, taught
 from ..body import Sample
 from ..equipment import Equipment
+from ..scripted_arm import ScriptedArm
 from . import asked as ask
-from .motions import Wanted
-
-if TYPE_CHECKING:
-    from ..arm import Arm
-    from .base import View
+from .channel import Channel
+from .motions import Motions, Wanted
 
 STEP_S, ANSWER_S, TELL_S = 0.02, 5.0, 0.2
 """How often it is looked whether a leg is over, how long the controller has to answer, how often pages are told [s]."""
@@ -47,6 +45,28 @@ class EndedError(PickerError):
     """Somebody has ended the tour."""
 
 
+class Toured(Protocol):
+    """Arm on which tours are made, as a ``View`` shows it."""
+
+    known: Equipment
+    motions: Motions
+    channel: Channel
+
+    @property
+    def payload(self) -> float: ...
+    @property
+    def tip_speed(self) -> float | None: ...
+    @property
+    def phase(self) -> str: ...
+    @property
+    def now_s(self) -> float: ...
+    def held(self) -> Array: ...
+    def begin(self, wanted: Wanted) -> str: ...
+    def cancel(self) -> None: ...
+    def set(self, asked: ask.Setting) -> None: ...
+    def say(self, text: str, level: str = "ok", **about: Any) -> None: ...
+
+
 class Tours:
     """Makes one tour or pick at a time, for a view.
 
@@ -55,7 +75,7 @@ class Tours:
         folder: in which taught motions are looked for.
     """
 
-    def __init__(self, view: View):
+    def __init__(self, view: Toured):
         self._view, self._body = view, ViewBody(view)
         self.name, self.folder = "", Path.cwd()
 
@@ -65,11 +85,9 @@ class Tours:
         Raises:
             PickerError: it may not be made, or the arm goes on moving; nothing moves for it.
         """
-        from ..arm import Arm
-
         view = self._view
         body = self._body = ViewBody(view)
-        arm, path = Arm(view.known, body), Path()
+        arm, path = ScriptedArm(view.known, body), Path()
         if isinstance(asked, ask.Tour):
             path = _file(self.folder, asked.name)
             self.name = path.name.removesuffix(".yaml")
@@ -102,10 +120,10 @@ class Tours:
         if self.name:
             self._body.outcomes[goal] = outcome
 
-    def _make(self, arm: Arm, body: ViewBody, found: replay.Replay) -> None:
+    def _make(self, arm: ScriptedArm, body: ViewBody, found: replay.Replay) -> None:
         view, name, progress = self._view, self.name, _Progress(found, self._tell)
         try:
-            replay.play(arm, found, progress)
+            arm.play(found, progress)
             view.say(f"{name}: done")
         except EndedError:
             with contextlib.suppress(PickerError):
@@ -173,7 +191,7 @@ class ViewBody:
 
     on_sample: Callable[[Sample], None] | None = None
 
-    def __init__(self, view: View):
+    def __init__(self, view: Toured):
         self.view, self.over = view, threading.Event()
         self.outcomes: dict[str, Outcome] = {}
 
@@ -193,7 +211,7 @@ class ViewBody:
     def payload(self) -> float:
         return self.view.payload
 
-    def carry(self, mass: float) -> None:
+    def set_payload(self, mass: float) -> None:
         self.view.set(ask.Setting("payload", mass))
 
     def begin(self, target: Array, duration_s: float) -> LegGoal:

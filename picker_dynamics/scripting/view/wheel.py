@@ -37,7 +37,7 @@ class Wheel:
         """
         with self._lock:
             if self.driver not in ("", page) and not over:
-                raise PickerError("another page drives the arm: this one watches until it takes over", subject="driver")
+                raise PickerError("another page drives the arm: this one watches until it takes over", subject="page")
             new, self.driver = self.driver != page, page
             self._seen_s = self._asked_s = now_s
             return new

@@ -44,6 +44,20 @@ CORNERS = """() => {
 }"""
 """Two opposite corners of each link, in the root frame, and in the picture from -1 to 1."""
 
+PIXELS = """reference => {
+  const tick = document.querySelector("[data-what=reference] input");
+  if (tick.checked !== reference) tick.click();
+  return new Promise(resolve => requestAnimationFrame(() => setTimeout(() => {
+    const { renderer, scene, camera } = picker.stage, canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [160, 120];
+    renderer.render(scene, camera);
+    const pen = canvas.getContext("2d");
+    pen.drawImage(renderer.domElement, 0, 0, 160, 120);
+    resolve([...new Uint32Array(pen.getImageData(0, 0, 160, 120).data.buffer)]);
+  }, 500)));
+}"""
+"""Of the picture, with or without the reference."""
+
 SPIKE = ((0.0, 0.0, 0.0), (0.02, 0.0, 0.0), (0.0, 0.02, 0.0), (0.0, 0.0, 0.3))
 FACES = ((0, 2, 1), (0, 1, 3), (1, 2, 3), (2, 0, 3))
 MESHED = """<robot name="meshed">
@@ -179,6 +193,12 @@ def test_pick_here_is_refused_in_its_words_before_anything_moves_or_made(opened,
     page.locator("#facts", has_text="payload 0 g").wait_for()
 
 
+def test_what_this_arm_has_not_cannot_be_set(opened):
+    page = with_arm(opened())
+    page.locator("#settings select").wait_for(state="hidden")
+    assert [label.strip() for label in page.locator("#settings label:visible").all_inner_texts()] == ["payload g"]
+
+
 def test_a_recording_is_begun_and_ended_and_the_file_is_named(opened):
     page = with_arm(opened())
     page.click("#record")
@@ -198,6 +218,7 @@ def test_a_second_page_watches_and_takes_over(opened):
     second.locator("#drive", has_text="take over").wait_for()
     second.click("#home")
     second.locator("#words li.error", has_text="another page drives").first.wait_for()
+    assert "another page" not in first.locator("#words").inner_text() + first.locator("#verdict").inner_text(), "it is the one"
     second.click("#drive")
     second.locator("#drive", has_text="You drive").wait_for()
     first.locator("#drive", has_text="take over").wait_for()
@@ -270,6 +291,8 @@ def test_an_arm_of_meshes_stands_as_ros_draws_it_and_all_of_it_is_in_the_picture
         until(lambda: len(page.evaluate(CORNERS)) == 4, "two meshes", step=lambda: page.wait_for_timeout(100))
         page.wait_for_timeout(500)
         corners = np.array(page.evaluate(CORNERS))
+        alone, tinted = (np.array(page.evaluate(PIXELS, reference)) for reference in (False, True))
+    assert len(set(alone.tolist())) > 30 and np.mean(alone != tinted) < 0.002, "a ghost where the arm is"
     assert np.ptp(corners[:2, 2]) == pytest.approx(0.3, abs=1e-6) and np.ptp(corners[2:, 2]) == pytest.approx(0.3, abs=1e-6)
     assert corners[:, 2].min() == pytest.approx(0.0, abs=1e-6) and corners[:, 2].max() == pytest.approx(0.6, abs=1e-6)
     assert np.abs(corners[:, 3:5]).max() < 1.0

@@ -63,7 +63,24 @@ def test_the_page_and_its_headers(server):
     policy = answer.getheader("Content-Security-Policy")
     assert "default-src 'none'" in policy and "script-src 'self'" in policy and "unsafe" not in policy
     assert answer.getheader("Access-Control-Allow-Origin") is None and answer.getheader("X-Content-Type-Options") == "nosniff"
-    assert Page(server).ask("/app.js")[0] == 200
+    assert answer.getheader("Content-Type") == "text/html; charset=utf-8"
+    status, _, answer = Page(server).ask("/app.js")
+    assert (status, answer.getheader("Content-Type")) == (200, "text/javascript; charset=utf-8")
+
+
+def test_head_is_answered_as_get_is_without_a_body(server):
+    page = Page(server)
+    for path in ("/", "/app.js", "/api/arm", "/api/stream", "/nothing.js"):
+        answers = [answer for _, data, answer in [page.ask(path, method="HEAD")] if data == b""]
+        assert len(answers) == 1, path
+        if path != "/api/stream":
+            got = page.ask(path)[2]
+            assert (answers[0].status, answers[0].getheader("Content-Length")) == (got.status, got.getheader("Content-Length"))
+    assert page.ask("/api/stream", method="HEAD")[0] == 200
+    assert page.ask("/", method="HEAD", Host="evil.example")[0] == 421
+    assert page.ask("/app.js", method="HEAD", Sec_Fetch_Site="cross-site")[0] == 403
+    assert page.ask("/", method="HEAD", Sec_Fetch_Site="cross-site")[0] == 200
+    assert page.ask("/api/arm", method="HEAD", Authorization="Bearer no")[0] == 401
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,10 @@ def test_a_second_page_watches_until_it_takes_over(page, unhurried, told):
     second = Page(unhurried[1]._server, "fedcba9876543210.02")  # noqa: SLF001
     assert page.ask("/api/do", {"do": "drive"})[0] == 200
     status, said, _ = second.ask("/api/do", {"do": "home"})
-    assert status == 409 and "another page drives" in said["error"]
+    assert status == 409 and "another page drives" in said["error"] and said["subject"] == "page"
+    page.ask("/api/do", {"do": "payload", "kg": 0.0})
+    until(lambda: "payload: 0.0 kg" in told.said[-1:], "what is told to all")
+    assert not any("another page" in text for text in told.said), "that page is the one"
     assert second.ask("/api/stop", {})[0] == 200  # everybody's
     second.ask("/api/do", {"do": "drive", "over": True})
     assert page.ask("/api/do", {"do": "reset"})[0] == 409

@@ -88,7 +88,7 @@ def wait_until_up(client) -> None:
 
 def ready(client) -> None:
     """Enabled and holding, whatever happened before."""
-    client.wait(lambda: client.hardware and client.controller, PATIENCE_S, "nobody answers")
+    client.wait(lambda: client.hardware and client.controller, "nobody answers", PATIENCE_S)
     if client.hardware["state"] not in ("active", "enabling"):
         until(client, lambda: client.hardware["state"] == "idle", "a board")
         client.trigger("reset")

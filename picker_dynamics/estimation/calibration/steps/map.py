@@ -158,7 +158,7 @@ def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, 
             if number < 2:
                 goal[column] += place
             else:
-                goal = _place(validator, estimate, column, place, mover.setpoint(validator))
+                goal = held_place(validator, estimate, column, place, mover.setpoint(validator))
             context.tell(f"{name} goes to {math.degrees(goal[column]):+.0f} deg.", "hint")
             _go(mover, validator, goal, number)
         mover.outputs.wait(context.settle_s)
@@ -218,7 +218,7 @@ def _go(mover, validator: MotionValidator, goal, number: int) -> None:
         mover.travel(validator, goal)
 
 
-def _place(validator: MotionValidator, estimate: ArmEstimate, column: int, share: float, start) -> np.ndarray:
+def held_place(validator: MotionValidator, estimate: ArmEstimate, column: int, share: float, start) -> np.ndarray:
     """Set-points (n,) [rad] with a joint at a share of what it can hold, the others at home, or at rest.
 
     The nearest to it to which there is a way from ``start`` (n,) [rad].

@@ -1,4 +1,4 @@
-"""The gate and the supply: motions at its very limit do not make the true arm fall, whatever their current takes of it."""
+"""The validator and the supply: motions at its very limit do not make the true arm fall, whatever their current takes of it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def weak(share: float, ohm: float):
 
 
 def at_the_limit(believed, seed):
-    """A random motion, and the heaviest berry with which the gate of servos as they are believed lets it pass."""
+    """A random motion, and the heaviest berry with which the validator of servos as they are believed lets it pass."""
     rng = np.random.default_rng(seed)
 
     def passed(mass, ends):

@@ -26,7 +26,7 @@ LEAD_S = 0.06
 
 
 @contextlib.contextmanager
-def rival(client, kind, topic: str, make, rate_hz: float = 200.0, qos=LATEST):
+def other_sender(client, kind, topic: str, make, rate_hz: float = 200.0, qos=LATEST):
     """Somebody who publishes on ``topic`` what ``make()`` returns, stamped a lead ahead, until the end."""
     others = client.count_publishers(topic)
     publisher = client.create_publisher(kind, topic, qos)
@@ -43,13 +43,13 @@ def rival(client, kind, topic: str, make, rate_hz: float = 200.0, qos=LATEST):
     finally:
         client.destroy_timer(timer)
         client.destroy_publisher(publisher)
-        until(client, lambda: client.count_publishers(topic) == others, "the end of the rival")
+        until(client, lambda: client.count_publishers(topic) == others, "the end of the other sender")
 
 
 def test_commands_of_somebody_else_are_not_followed_and_the_next_goal_is_done(arm, client, board):
     before = at_home(client, board)
     there = moved(base=0.02).tolist()  # near enough to be let pass, were it the sender's turn
-    with rival(client, JointState, "joint_commands", lambda: JointState(name=list(NAMES), position=there)), Watch(board):
+    with other_sender(client, JointState, "joint_commands", lambda: JointState(name=list(NAMES), position=there)), Watch(board):
         until(client, lambda: "joint_commands come from two senders" in arm.log.read_text(), "a word")
         is_where_it_was(client, board, before)
         client.move_through([1.0], [moved(base=0.2)], timeout_s=PATIENCE_S)
@@ -60,7 +60,7 @@ def test_references_of_somebody_else_are_never_followed_not_even_the_first(arm, 
     before = at_home(client, board)
     message = goal(moved(base=0.02))
     message.points[0].velocities = message.points[0].accelerations = [0.0] * len(NAMES)
-    with rival(client, JointTrajectory, "arm_controller/reference", lambda: message), Watch(board) as watch:
+    with other_sender(client, JointTrajectory, "arm_controller/reference", lambda: message), Watch(board) as watch:
         until(client, lambda: "reference ignored: references come from two senders" in arm.log.read_text(), "a word")
         until(client, lambda: "two controllers on one arm" in client.controller["message"], "the controller's word")
         is_where_it_was(client, board, before)
@@ -86,7 +86,7 @@ def test_who_speaks_while_the_arm_is_stopped_does_not_have_it_afterwards(client,
 
     client.switch("emergency_stop", True)
     until(client, lambda: client.hardware["state"] == "idle", "a stop")
-    with rival(client, JointTrajectory if "reference" in topic else JointState, topic, message), Watch(board) as watch:
+    with other_sender(client, JointTrajectory if "reference" in topic else JointState, topic, message), Watch(board) as watch:
         client.spin(1.0)
         client.trigger("reset")
         client.switch("enable", True)
@@ -108,7 +108,7 @@ def test_states_of_two_arms_judge_no_goal(client, board):
     try:
         name = start(client, goal(moved(base=0.4), times=[20.0]))
         elsewhere = JointState(name=list(NAMES), position=moved(base=-1.0).tolist(), velocity=[0.0] * len(NAMES))
-        with rival(client, JointState, "joint_states", lambda: elsewhere, 50.0):
+        with other_sender(client, JointState, "joint_states", lambda: elsewhere, 50.0):
             until(client, lambda: outcome(client, name) == "aborted", "an end")
             assert "joint_states" in client.outcomes[name].message and "path tolerance" not in client.outcomes[name].message
             until(client, lambda: any("one arm, one sender" in m.message or "two senders" in m.message for m in said), "a word")
@@ -153,7 +153,7 @@ def test_a_second_publisher_of_what_is_latched_moves_nothing_and_is_said_once(ar
     heard = arm.log.read_text().count("one arm, one sender")
     words = f"{topic} is published by "
     try:
-        with rival(client, kind, topic, make(), 50.0, LATCHED), Watch(board) as watch:
+        with other_sender(client, kind, topic, make(), 50.0, LATCHED), Watch(board) as watch:
             until(client, lambda: any(words in one.message for one in said), "a word")
             with pytest.raises(GoalRefusedError, match="holding until one is gone"):
                 client.move_through([1.0], [moved(base=0.2)], timeout_s=PATIENCE_S)
