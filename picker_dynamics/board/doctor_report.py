@@ -18,7 +18,7 @@ from typing import Any
 from picker_dynamics.errors import InputError
 
 from .conformance import Outcome, Session, Status
-from .protocol import PROTOCOL_VERSION, PULSE_UNITS_PER_US, BoardState, JointLimits, Telemetry, describe_faults, limits_checksum
+from .protocol import PROTOCOL_VERSION, PULSE_UNITS_PER_US, JointLimits, Telemetry, describe_faults, limits_checksum
 from .protocol.codes import FAULT_TEXT, faults_in
 
 READINGS_MIN = 10
@@ -93,9 +93,7 @@ def estimate(
     readings = [
         (one.pulses[index], raw)
         for one in telemetry
-        if one.live >> index & 1
-        and (raw := one.feedback[index]) is not None
-        and one.state not in (BoardState.MOVE, BoardState.BRAKE)
+        if one.live >> index & 1 and (raw := one.feedback[index]) is not None and not one.state.moves
     ]
     standing = [raw for pulse, raw in readings if pulse == readings[-1][0]]
     if len(standing) < READINGS_MIN:

@@ -29,7 +29,7 @@ class Enabling:
         self._due_s, self._joint = 0.0, 0
         self._answer: Future[Ack | Info] | None = None
 
-    def advance(self, telemetry: Telemetry, moving: bool, now_s: float) -> bool:
+    def advance(self, telemetry: Telemetry, now_s: float) -> bool:
         """Do what is due; whether all outputs run.
 
         Raises:
@@ -37,7 +37,7 @@ class Enabling:
         """
         if self._answer is not None:
             self._take_answer(self._answer, now_s)
-        if self._answer is not None or now_s < self._due_s or moving:
+        if self._answer is not None or now_s < self._due_s or telemetry.state.moves:
             return False
         while self._joint < self._servos.n and telemetry.live >> self._joint & 1:
             self._joint += 1

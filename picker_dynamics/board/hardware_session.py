@@ -28,20 +28,7 @@ from picker_dynamics.robot.units import told
 from .enabling import Enabling
 from .firmware.config import board_limits
 from .link import Link
-from .protocol import (
-    Ack,
-    Adopt,
-    BoardState,
-    Disable,
-    Fault,
-    Relax,
-    Reset,
-    Stop,
-    Telemetry,
-    ahead_us,
-    describe_faults,
-    limits_checksum,
-)
+from .protocol import Ack, Adopt, Disable, Fault, Relax, Reset, Stop, Telemetry, ahead_us, describe_faults, limits_checksum
 from .rejoining import PAUSE_S, Rejoining
 from .session import Routine, Session, State
 from .setpoint_guard import Refusal
@@ -168,7 +155,7 @@ class HardwareSession(Session):
             self._clear_faults()
         if telemetry.live and telemetry.live & ~telemetry.owned:
             self.link.request(Adopt(telemetry.live & ~telemetry.owned), REQUEST_TIMEOUT_S)
-        if telemetry.live == self._mask and not self.moving:
+        if telemetry.live == self._mask and not telemetry.state.moves:
             self._become_active(telemetry)
             return "outputs were running: adopted"
         if telemetry.live != self._mask and not at_rest_pose:
@@ -303,13 +290,13 @@ class HardwareSession(Session):
             return
         if self.commanded and self._rejoining.old:
             self.problem = ""
-        if not self.moving and (why := self._rejoining.due(self.commanded, self._moved, self._sender.said, now_s)):
+        if not telemetry.state.moves and (why := self._rejoining.due(self.commanded, self._moved, self._sender.said, now_s)):
             self._begin_epoch(telemetry, why)
 
     # -- time ----------------------------------------------------------------------------------------------
 
     def tick(self, now_s: float) -> None:
-        """Look at the newest telemetry and do what is due."""
+        """Look at the newest telemetry, all of it at the same one, and do what is due."""
         if self.state is State.OFFLINE:
             self.budget.advance(self._since_last_step(now_s))  # it holds, and goes on warming up
             return
@@ -348,7 +335,7 @@ class HardwareSession(Session):
 
     def _enable_next(self, telemetry: Telemetry, now_s: float) -> None:
         try:
-            if self._enabling is not None and self._enabling.advance(telemetry, self.moving, now_s):
+            if self._enabling is not None and self._enabling.advance(telemetry, now_s):
                 self._become_active(telemetry)
         except PickerError as error:
             self._leave(State.IDLE, str(error))
@@ -443,9 +430,3 @@ class HardwareSession(Session):
         if telemetry is None or not self.link.connected:
             return "unknown"
         return "running" if telemetry.live == self._mask else "partly" if telemetry.live else "off"
-
-    @property
-    def moving(self) -> bool:
-        """Whether the board is following set-points or decelerating."""
-        telemetry = self.link.telemetry
-        return telemetry is not None and telemetry.state in (BoardState.MOVE, BoardState.BRAKE)

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from picker_dynamics.board.firmware.config import ADC_COUNTS, ADC_REFERENCE_MV, FirmwareConfig, board_limits
-from picker_dynamics.board.protocol import TIME_MODULUS, BoardState, Fault, ahead_us
+from picker_dynamics.board.protocol import TIME_MODULUS, Fault, ahead_us
 from picker_dynamics.board.protocol.codes import faults_in
 from picker_dynamics.errors import InputError, LinkError, PickerError
 from picker_dynamics.robot.servo_map import ServoMap
@@ -282,7 +282,7 @@ class VirtualBoard:
                 self._live_until(at_s)
                 self._receive(piece, at_s)
         self._live_until(until_s)
-        while until_s < now_s and self.firmware.state in (BoardState.MOVE, BoardState.BRAKE):
+        while until_s < now_s and self.firmware.state.moves:
             until_s = min(now_s, until_s + REST_TICK_S)
             self._live_until(until_s)
         if until_s < now_s:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import session_bench
 from session_bench import HOME, LEAD_S, PERIOD_S, SERVOS, moved, units
+from waiting import until
 
 from picker_dynamics.board.hardware_session import CommandCounts, State
 from picker_dynamics.board.rejoining import PAUSE_S, REJOIN_S
@@ -210,3 +211,23 @@ def test_outputs_that_move_on_before_commands_come_begin_another_epoch(rig):
     rig.tick_for(0.3)
     assert session.epoch == epoch + 1, "they stand"
     assert rig.stream(moved(base=0.1)) and session.counts.sent, "and commands are followed"
+
+
+def test_what_is_held_is_of_one_telemetry(rig, monkeypatch):
+    """That of motion, read before the board stood, would pass for where it is held: newer comes while it is looked at."""
+    session = rig.active()
+    link, step, at_s = session.link, session.model.step, time.monotonic() + LEAD_S
+    link.send_setpoint(link.board_time_us(at_s), units(moved(base=0.5)))
+    rig.tick_until(rig.moving, "motion")
+
+    def slow(*args):
+        until(lambda: not link.telemetry.state.moves, "the board to stand")
+        return step(*args)
+
+    epoch = session.epoch
+    monkeypatch.setattr(session.model, "step", slow)
+    session.tick(time.monotonic())
+    monkeypatch.undo()
+    assert session.epoch == epoch, "what was looked at moves"
+    rig.tick_until(lambda: session.epoch > epoch, "another epoch")
+    assert units(session.setpoint) == rig.pulses(), "where the outputs stand"

@@ -11,7 +11,6 @@ from ..protocol import (
     PROTOCOL_VERSION,
     Ack,
     Adopt,
-    BoardState,
     Disable,
     Enable,
     Hello,
@@ -181,7 +180,7 @@ class Session:
         """Wait until nothing moves."""
         host = self.host
         host.fresh()
-        host.until(lambda: host.telemetry[-1].state not in (BoardState.MOVE, BoardState.BRAKE), 4_000_000)
+        host.until(lambda: not host.telemetry[-1].state.moves, 4_000_000)
         return host.fresh()
 
     def go_back(self, telemetry: Telemetry) -> None:

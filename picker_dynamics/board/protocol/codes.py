@@ -48,6 +48,11 @@ class BoardState(IntEnum):
     MOVE = 2  # following the queue
     BRAKE = 3  # decelerating: stop, fault, or the queue ran out in motion
 
+    @property
+    def moves(self) -> bool:
+        """Whether the pulses are on their way to another place."""
+        return self in (BoardState.MOVE, BoardState.BRAKE)
+
 
 class Reason(IntEnum):
     """Why the board refused a message (Nack, and the telemetry's last_reason)."""
