@@ -34,7 +34,7 @@ def enabled():
     board = Answers()
     enabling, seen, now_s = Enabling(board, SERVOS, PERIOD_S, at_rest_pose=True), OFF, 0.0
     while len(board.asked) < SERVOS.n:
-        assert not enabling.advance(seen, False, now_s)
+        assert not enabling.advance(seen, now_s)
         now_s += 0.01
         if board.asked[-1].mask != 1 << (SERVOS.n - 1):
             seen = replace(seen, live=seen.live | board.asked[-1].mask)
@@ -45,13 +45,13 @@ def enabled():
 def test_it_has_ended_when_telemetry_says_that_the_last_output_runs(enabled):
     """Nobody knows its pulse before: a late telemetry, of a starved process, must not be taken for the present."""
     enabling, before, now_s = enabled
-    assert not enabling.advance(before, False, now_s) and not enabling.advance(before, False, now_s + PERIOD_S)
-    assert enabling.advance(replace(before, live=ALL), False, now_s + PERIOD_S)
+    assert not enabling.advance(before, now_s) and not enabling.advance(before, now_s + PERIOD_S)
+    assert enabling.advance(replace(before, live=ALL), now_s + PERIOD_S)
 
 
 def test_an_output_that_stays_off_although_it_was_switched_on_is_named(enabled):
     enabling, before, now_s = enabled
-    enabling.advance(before, False, now_s)
+    enabling.advance(before, now_s)
     with pytest.raises(PickerError, match="scissor was switched on and its output does not run") as caught:
-        enabling.advance(before, False, now_s + PERIOD_S + 2.0 * PATIENCE_S)
+        enabling.advance(before, now_s + PERIOD_S + 2.0 * PATIENCE_S)
     assert caught.value.subject == "scissor"
