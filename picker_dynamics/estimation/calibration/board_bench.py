@@ -210,7 +210,7 @@ class BoardOutputs:
         until_s = max(end_s, time.monotonic()) + PATIENCE_S
         while (
             time.monotonic() < end_s
-            or self._telemetry().state in (BoardState.MOVE, BoardState.BRAKE)
+            or self._telemetry().state.moves
             or ahead_us(self._telemetry().time_us, self.link.board_time_us(end_s)) < 0
         ):
             self._require_sound()
