@@ -37,7 +37,7 @@ COMMANDS = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns its exit code (errors.py lists them)."""
+    """Run the command; returns its exit code (README and errors.py list them)."""
     words = sys.argv[1:] if arguments is None else arguments
     options = parser(words[0] if words else "").parse_args(words)
     try:

@@ -27,7 +27,13 @@ def add_parser(commands) -> None:
     ):
         command = commands.add_parser(kind, help=text)
         tip = shared.number(-TIP_M, TIP_M, " metres: are these millimetres?")
-        command.add_argument("tip", type=tip, nargs="*" if kind == "pick" else 3, metavar="X Y Z", help="in base_link [m]")
+        command.add_argument(
+            "tip",
+            type=tip,
+            nargs="*" if kind == "pick" else 3,
+            metavar="X Y Z" if kind == "pick" else ("X", "Y", "Z"),
+            help="in base_link [m]",
+        )
         command.add_argument(
             "--pitch-deg",
             type=shared.number(-90.0, 90.0),

@@ -149,7 +149,8 @@ def _read_gripper(values: Any, top: Mapping[str, Any], before: list[Part]) -> Pa
 
 def _part(name: str, joint: Mapping[str, Any], top: Mapping[str, Any], before: list[Part], where: str) -> Part:
     slides = joint["type"] == "prismatic"
-    material, servo = joint["material"] or top["material"], servo_type(joint["servo"] or top["servo"], f"{where}: servo")
+    material = joint["material"] or top["material"]
+    servo = servo_type(joint["servo"] or top["servo"], f"{where}: servo", "take one like it, and give its figures in servos.yaml")
     if not isinstance(material, str) or material not in DENSITY:
         raise InputError(f"{where}: material is {material!r}, must be one of {', '.join(DENSITY)}; or give mass_g", subject=name)
     section = joint["section_mm"] if isinstance(joint["section_mm"], list) else [joint["section_mm"]]

@@ -16,6 +16,7 @@ from picker_dynamics.errors import (
     ClosedError,
     GoalRefusedError,
     InfeasibleError,
+    InputError,
     JointNamesError,
     LimitError,
     PickerError,
@@ -215,7 +216,7 @@ class ScriptedArm:
             progress: called with each leg, again and again, and the share of it that is over.
 
         Raises:
-            GoalRefusedError: a step may not be made: which, and why; nothing moves.
+            GoalRefusedError, UnreachableError, LimitError: a step may not be made: which, and why; nothing moves.
             GoalAbortedError: a step came to no end; the arm holds.
             InputError, RecordingError: a file of another arm, or that cannot be used.
         """
@@ -229,15 +230,14 @@ class ScriptedArm:
             progress: called with each leg, again and again, and the share of it that is over.
 
         Raises:
-            GoalRefusedError, GoalAbortedError: a leg came to no end: which, and why; the arm holds.
+            GoalRefusedError, GoalAbortedError, InputError: a leg came to no end: which, and why; the arm holds.
         """
         for leg in found.legs:
             progress(leg, 0.0)
             try:
                 self._play_one(leg, progress)
-            except GoalRefusedError as error:
-                text = f"step {leg.number} ({leg.name}): {error}"
-                raise type(error)(text, subject=error.subject, value=error.value, limit=error.limit) from error
+            except (GoalRefusedError, InfeasibleError, InputError) as error:
+                raise replay.refused(f"step {leg.number} ({leg.name})", error) from error
 
     def pick(
         self,

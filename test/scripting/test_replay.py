@@ -221,6 +221,16 @@ def test_numbers_that_make_no_sense(tour, how, said):
         arm.replay(tour(TOUR), **how)
 
 
+def test_a_step_that_fails_on_its_way_is_named(tour):
+    """The arm was moved since it was checked, to where it cannot hold what a step sets."""
+    with Arm.simulated(real_time=False, servo="ideal") as arm:
+        found = arm.replay(tour(HEAD + "- payload: 60\n"), check=True)
+        arm.move(shoulder=60, elbow=-60, unit="deg")
+        with raises(GoalRefusedError, match="step 1 .payload 60 g.: shoulder needs"):
+            arm.play(found)
+        assert arm.payload == 0.0
+
+
 def test_ctrl_c_lets_the_arm_hold_and_it_goes_on_from_that_step(tour):
     name = tour(HEAD + "- {pose: a, at: {base: 40}}\n- {pose: b, at: {base: -40}}\n")
     stopped = []
