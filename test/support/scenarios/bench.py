@@ -26,6 +26,8 @@ HOME, REST = np.array(SERVOS.home), np.array(SERVOS.rest)
 ALL = (1 << len(NAMES)) - 1
 QUANTUM = SERVOS.quantum_us * np.pi / 2000.0
 """One step of the simulated board's outputs [rad]."""
+HELD_S = 1.0
+"""Within which a controller that is said to hold sends a reference [s]."""
 STILL = 0.02
 """Speed of the true arm [rad/s] below which it stands,"""
 STANDS_S = 0.15
@@ -97,8 +99,17 @@ def ready(client) -> None:
 
 
 def at_home(client, board) -> np.ndarray:
-    """Holding at the home pose; where the true arm is then."""
-    ready(client)
+    """Holding at the home pose; where the true arm is then.
+
+    What was done before may be noticed only now, as a cable that was pulled.
+    """
+
+    def held() -> bool:
+        ready(client)
+        client.desired = None
+        return client.wait_at_most(HELD_S, lambda: client.desired is not None)
+
+    until(client, held, "an arm that is held")
     if np.abs(client.reference() - HOME).max() > 1e-6:
         client.move_through([1.0], [HOME], timeout_s=PATIENCE_S)
     return stands(client, board)
