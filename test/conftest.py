@@ -99,15 +99,17 @@ def ahead_of_others() -> Iterator[None]:
         os.setpriority(os.PRIO_PROCESS, 0, before)
 
 
-def favour(process: int | str = "self", nice: int = -AHEAD) -> None:
+def favour(process: int | str = "self", started: bool = True, nice: int = -AHEAD) -> None:
     """The same for the session of a process: where Linux shares processors among sessions, nobody is nicer than one's own.
 
-    Each node is in a session of its own.  A process that was put behind (``view_pages.behind_the_arm``) stays there.
+    Each node is in a session of its own.  What has not ``started`` comes behind those that move an arm: a graph that starts
+    would take all processors from them, as their equal.  A process that was put behind (``view_pages.behind_the_arm``) stays
+    there.
     """
     with contextlib.suppress(OSError):  # no such sessions; not root; gone meanwhile
         if process != "self":
             nice = max(nice, os.getpriority(os.PRIO_PROCESS, int(process)))
-        Path(f"/proc/{process}/autogroup").write_text(str(nice))
+        Path(f"/proc/{process}/autogroup").write_text(str(nice if started else nice // 2))
 
 
 # -- further attempts ----------------------------------------------------------------------------------

@@ -62,4 +62,4 @@ def test_its_commands_exist():
     for words in pickers:
         assert callable(cli.parser().parse_args(words).run)
     assert {words[1] for words in commands if words[0] == "make"} | {"demo", "test", "fuzz", "apt"} <= known
-    assert len(pickers) == 4
+    assert len(pickers) == 5

@@ -19,6 +19,20 @@ set-points are sent 60 ms ahead."""
 TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 
 
+START_S = 3.0
+"""So long a process is starting: it reads what it imports, as fast as it may."""
+
+
+def started(pid: int) -> bool:
+    """Whether a process is through with its start.
+
+    Raises:
+        OSError: it is gone.
+    """
+    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - TICK_S * int(words[19]) > START_S
+
+
 def taken_s(path: Path = Path("/proc/stat")) -> dict[str, float]:
     """For how long a virtual machine's host has kept each processor from it [s]: what ran there neither ran nor waited."""
     text = path.read_text() if path.exists() else ""
@@ -39,11 +53,11 @@ class Stalls:
     """Witness of stalls while a ``with`` block lasts: of this process, and of the processes that it has started.
 
     Args:
-        on_process: called with the id of each that it started, soon after.
+        on_process: called with the id of each that it started and whether it is through with its start; again when it is.
     """
 
-    def __init__(self, on_process: Callable[[int], None] = lambda _pid: None):
-        self._on_process, self._known = on_process, {os.getpid()}
+    def __init__(self, on_process: Callable[[int, bool], None] = lambda _pid, _started: None):
+        self._on_process, self._known = on_process, {os.getpid(): True}
         self.count, self.worst_s, self.worst = 0, 0.0, ""
         self._files: dict[str, int] = {}
         self._waited: dict[str, int] = {}
@@ -80,9 +94,10 @@ class Stalls:
     def _count_threads(self) -> None:
         """All of them: states and commands are carried by threads of the middleware."""
         for pid in (os.getpid(), *processes_below(os.getpid())):
-            if pid not in self._known:
-                self._known.add(pid)
-                self._on_process(pid)
+            with contextlib.suppress(OSError):  # gone meanwhile
+                if not self._known.get(pid) and (through := started(pid)) is not self._known.get(pid):
+                    self._known[pid] = through
+                    self._on_process(pid, through)
             for thread in glob.glob(f"/proc/{pid}/task/*"):
                 if thread not in self._files:
                     with contextlib.suppress(OSError):  # gone meanwhile
