@@ -147,6 +147,8 @@ class HardwareSession(Session):
             PickerError: stop or a fault latched, no connection, or outputs off and the pose not confirmed.
         """
         telemetry = self.telemetry()
+        if self.state is State.OFFLINE:
+            raise LinkError("the board is just being connected: enable again")  # whoever connects it says what it is then
         self.require_not_stopped()
         faults = telemetry.faults & ~Fault.HOST_LOST.bit
         if faults:
@@ -225,7 +227,7 @@ class HardwareSession(Session):
             time.sleep(0.002)
 
     def rejoin(self) -> None:
-        """Let commands start anew from where the outputs are now.
+        """Let commands start anew from where the outputs are now; they have to stand.
 
         Raises:
             LinkError: not connected.
@@ -239,7 +241,7 @@ class HardwareSession(Session):
             InfeasibleError: there is no such place; the session is idle then.
         """
         self.model.model = model
-        if self.state is State.ACTIVE and not self.commanded:
+        if self.state is State.ACTIVE and not self.commanded and not self.telemetry().state.moves:
             self.rejoin()
 
     # -- streaming -----------------------------------------------------------------------------------------

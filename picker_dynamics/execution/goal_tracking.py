@@ -119,7 +119,7 @@ class SentReferences:
     def at(self, time_s: float) -> Reference | None:
         """The reference that holds at ``time_s``, between two that were sent; the oldest or newest where there are none."""
         after = None
-        for sent in reversed(self._sent):
+        for sent in reversed(tuple(self._sent)):  # a view asks from another thread
             if sent.time_s <= time_s:
                 if after is None:
                     return sent

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 import time
 from collections.abc import Callable
 
@@ -75,26 +76,29 @@ class Driver(ArmClient):
         super().__init__(joint_names, namespace)
         best_effort = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
         self._beats = self.create_publisher(Header, "arm_controller/driver", best_effort)
-        self._message = Header(frame_id=self.driver)
+        self._saying = threading.Lock()
         self._kinds = {"emergency_stop": SetBool, "reset": Trigger, "enable": SetBool, "adopt": Trigger, PAYLOAD: SetParameters}
         self._offered = {name: self.create_client(kind, name) for name, kind in self._kinds.items()}
         self._timer = steady_timer(self, BEAT_S, self.beat)
 
     def beat(self) -> None:
         """Say that this driver is there."""
-        if not self.leaving:
-            self._beats.publish(self._stamped(time.time()))
+        with self._saying:  # nothing is said after the farewell
+            if not self.leaving:
+                self._beats.publish(self._stamped(time.time()))
 
     def _stamped(self, time_s: float) -> Header:
-        to_stamp(self._message.stamp, time_s)
-        return self._message
+        message = Header(frame_id=self.driver)
+        to_stamp(message.stamp, time_s)
+        return message
 
     def leave(self) -> None:
         """Give the arm back; what moves decelerates."""
         if self.under_way:
             self.goals.publish(self._goal([]))
-        self.leaving = True
-        self._beats.publish(self._stamped(0.0))
+        with self._saying:
+            self.leaving = True
+            self._beats.publish(self._stamped(0.0))
 
     # -- what is heard -------------------------------------------------------------------------------------
 

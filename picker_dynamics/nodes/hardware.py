@@ -24,6 +24,7 @@ from picker_dynamics.robot.servo_budget import ServoBudget
 from .arm_setup import load_arm
 from .diagnostics import array, name_of
 from .duplicate_publishers import OnePublisher
+from .executor import serve_waiting
 from .hardware_report import PROVENANCE, HardwareReport
 from .lifecycle_guard import GuardedLifecycleNode, transition
 from .park import park
@@ -324,11 +325,20 @@ class Hardware(SessionNode, GuardedLifecycleNode):
             if self.on_end == "relax" and self.session.state is not State.OFFLINE:
                 self.session.disable()
             elif self.on_end == "park" and self.session.state is State.ACTIVE:
-                park(self.session, self.arm, hurried)
+                park(self.session, self.arm, hurried, self.attend)
         except PickerError as error:
             self.get_logger().error(f"{self.on_end} at the end: {error}")
+        while self.gate.settling:
+            self.attend()
+            time.sleep(JOIN_S)
         self.disconnect()
         self.publish_status()
+
+    def attend(self) -> None:
+        """Serve who asks while the last word takes its time: a stop above all."""
+        serve_waiting(self)
+        if self.gate.settling:
+            self.settle()
 
 
 def main(args=None) -> int:

@@ -43,6 +43,7 @@ NODES = {
 MARK = "--node"
 
 SWITCH_S = 0.001
+LOOK_S = 0.1
 """How long a thread may compute while another one waits for Python [s]."""
 
 
@@ -115,7 +116,7 @@ def main(args=None) -> int:
     try:
         groups = split(sys.argv[1:] if args is None else args)
         sys.setswitchinterval(SWITCH_S)
-        listen(["--ros-args", *(word for _, words in groups for word in log_levels(words))], stop, news.set)
+        listen(["--ros-args", *(word for _, words in groups for word in log_levels(words))], stop)
         for name, words in groups:
             kind = getattr(import_module(f"picker_dynamics.nodes.{name}"), NODES[name])
             node = made(partial(kind, cli_args=words))
@@ -124,8 +125,8 @@ def main(args=None) -> int:
         tame_collector()
         for one in spun:
             one.start()
-        if not stop:
-            news.wait()
+        while not (stop or news.wait(LOOK_S)):  # a signal may come while this thread has the event's lock: it sets none
+            pass
     except Exception as error:
         if not isinstance(error, PickerError):
             end_soon()

@@ -19,18 +19,41 @@ LEAD_S = 0.06
 PERIOD_S = 0.01
 TIP_SPEED = 0.15
 """Largest speed of the tool while parking [m/s]."""
+STANDS_S = 3.0
+"""Within which what was commanded before comes to rest [s]."""
 SHORTEST_S, SHORTEST_S_M = 1.0, 1.5
 """Before it is slowed, and for each metre of the tip's way."""
 
 
-def park(session: HardwareSession, arm: ArmDescription, hurried: Callable[[], bool] = lambda: False) -> float:
-    """Move slowly from the held pose to the servo map's rest pose; returns how long that took [s].
+def park(
+    session: HardwareSession,
+    arm: ArmDescription,
+    hurried: Callable[[], bool] = lambda: False,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> float:
+    """Move slowly from where the arm comes to rest to the servo map's rest pose; returns how long that took [s].
 
-    Blocks until it is there, or ``hurried()``.
+    Blocks until it is there, or ``hurried()``; ``meanwhile()`` is called at each step, and may stop the arm.
 
     Raises:
         PickerError: the way to the rest pose cannot be taken, a fault or a stop on the way, or hurried; the arm holds then.
     """
+
+    def go_on() -> None:
+        session.tick(time.monotonic())
+        meanwhile()
+        if session.state is not State.ACTIVE:
+            raise BoardFaultError(f"not parked: {session.problem}")
+        if hurried():
+            session.stop()
+            raise BoardFaultError("not parked: told to end at once; holding")
+
+    until_s = time.monotonic() + STANDS_S
+    while session.telemetry().state.moves:
+        go_on()
+        if time.monotonic() > until_s:
+            raise BoardFaultError("not parked: the arm does not come to rest")
+        time.sleep(PERIOD_S)
     session.rejoin()
     servos, model = session.servos, session.model.model
     validator = motion_validator(arm, TorqueLimits.of_servos(servos), model, tip_speed=TIP_SPEED)
@@ -54,12 +77,9 @@ def park(session: HardwareSession, arm: ArmDescription, hurried: Callable[[], bo
         late = time.monotonic() - (t - LEAD_S)
         if late > PERIOD_S:  # this process stood still: go on from where the arm is by then, as slowly
             begin, t = begin + late, t + late
-        session.tick(time.monotonic())
-        if session.state is not State.ACTIVE or session.epoch != epoch:
+        go_on()
+        if session.epoch != epoch:
             raise BoardFaultError(f"not parked: {session.problem}")
-        if hurried():
-            session.stop()
-            raise BoardFaultError("not parked: told to end at once; holding")
         setpoint, _ = compensator.update(*trajectory.sample(step * PERIOD_S), PERIOD_S)
         session.command(t, setpoint, time.monotonic())
     return trajectory.duration

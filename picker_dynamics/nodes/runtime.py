@@ -172,8 +172,8 @@ def _packaged() -> set[str]:
     return {name for section in sections for name in section["ros__parameters"]}
 
 
-def listen(args, stop: list[int], notify: Callable[[], None] = lambda: None) -> None:
-    """Begin: ``stop`` gets the number of each signal of ``ENDS``, ``notify`` is called then; ROS is initialised.
+def listen(args, stop: list[int]) -> None:
+    """Begin: ``stop`` gets the number of each signal of ``ENDS``; ROS is initialised.
 
     rclpy's own signal handling loses the last message, so it is switched off and a flag takes its place.
 
@@ -183,7 +183,6 @@ def listen(args, stop: list[int], notify: Callable[[], None] = lambda: None) -> 
 
     def hear(received, _frame) -> None:
         stop.append(received)
-        notify()
 
     prepare_transport()
     for number in ENDS:

@@ -162,7 +162,7 @@ class VirtualBoard:
             self.port.close()
             raise
         self._measure_supply()
-        self._lock, self._stopped, self._leaving = threading.RLock(), threading.Event(), False
+        self._lock, self._stopped, self._leaving = threading.RLock(), False, False
         self._thread: threading.Thread | None = None
         self._clock = (0.0, 0.0, 1.0 + clock_drift_ppm * 1e-6)  # real time, board time [s], rate since then
         self._tick_s = tick_s
@@ -181,7 +181,7 @@ class VirtualBoard:
             "supply": self._feed,
             "cause": lambda fault, present: firmware.set_cause(Fault[fault], present),
             "ledger": self._books,
-            "quit": self._stopped.set,
+            "quit": self._end,
         }
 
     # --- running ----------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ class VirtualBoard:
         """Run in real time until ``stop`` is called, then remove port and socket."""
         self._epoch = time.monotonic()
         try:
-            while not (self._stopped.is_set() or (self._leaving and self.port.descriptor is None)):
+            while not (self._stopped or (self._leaving and self.port.descriptor is None)):
                 self._wake_s = self._next_look()
                 ready = self.wait(self._epoch + self._wake_s)
                 with self._lock:
@@ -209,9 +209,12 @@ class VirtualBoard:
 
     def stop(self) -> None:
         """End ``run``; may be called from a signal handler or another thread."""
-        self._stopped.set()
+        self._end()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
+
+    def _end(self) -> None:
+        self._stopped = True
 
     def stop_when_free(self) -> None:
         """End ``run`` as soon as nobody has the port open; may be called from a signal handler."""

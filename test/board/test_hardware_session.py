@@ -16,7 +16,7 @@ from picker_dynamics.board.hardware_session import CommandCounts, State
 from picker_dynamics.board.protocol import Fault
 from picker_dynamics.board.rejoining import REJOIN_S
 from picker_dynamics.board.setpoint_guard import NEAR, PAST_S
-from picker_dynamics.errors import InputError, LimitError, PickerError
+from picker_dynamics.errors import InputError, LimitError, LinkError, PickerError
 
 board, rig, rigs, quick_enabling = session_bench.board, session_bench.rig, session_bench.rigs, session_bench.quick_enabling
 pytestmark = pytest.mark.realtime
@@ -30,6 +30,15 @@ def test_connecting_moves_and_owns_nothing(rig):
     assert session.state is State.IDLE and session.problem == ""
     assert (rig.firmware.owned, rig.firmware.live) == (0, ALL)
     assert rig.pulses() == units(HOME)
+
+
+def test_who_enables_before_the_board_is_known_is_told_to_do_it_again(rig):
+    """Whoever connects it looks at it first, in another thread, and would undo that."""
+    rig.session.link.reconnect(cancelled=rig.session.cancelled)
+    with pytest.raises(LinkError, match="enable again"):
+        rig.session.activate(at_rest_pose=False)
+    rig.connected()
+    assert rig.session.activate(at_rest_pose=False) == ADOPTED and rig.session.state is State.ACTIVE
 
 
 def test_running_outputs_are_adopted_without_moving_them(rig):

@@ -174,3 +174,18 @@ def test_only_so_many_are_kept():
     assert sent.newest.time_s == 1.7e9 + 0.03 and sent.at(1.7e9).time_s == 1.7e9 + 0.01
     sent.clear()
     assert sent.newest is None
+
+
+def test_what_holds_now_may_be_asked_while_references_are_sent():
+    """As a view does, on another thread: one is sent between two that are looked at."""
+    sent, zero = SentReferences(10), np.zeros(2)
+
+    class Meanwhile(Reference):
+        def __getattribute__(self, name):
+            if name == "time_s":
+                sent.append(Reference(9.0, zero, zero, zero))
+            return super().__getattribute__(name)
+
+    for time_s in (1.0, 2.0, 3.0):
+        sent.append(Meanwhile(time_s, zero, zero, zero))
+    assert sent.at(0.5) is not None

@@ -58,6 +58,19 @@ def test_the_arm_ends_at_its_rest_pose_and_was_never_fast(parking):
     assert parking.session.counts.sent > 0 and parking.session.counts.away == 0
 
 
+def test_an_arm_in_motion_comes_to_rest_first(parking):
+    """It does not go back to where it was seen last: a Ctrl-C in mid-motion ends the hardware node before the others."""
+    parking.stream_until(START + [1.5, 0.0, 0.0, 0.0, 0.0], lambda: parking.setpoints()[1][-1][0] > START[0] + 0.3, "motion")
+    began = parking.setpoints()[0][-1]
+    with pytest.raises(BoardFaultError, match="told to end at once"):
+        park(parking.session, picker(), hurried=lambda: parking.setpoints()[0][-1] > began + 1.0)
+    times, setpoints = parking.setpoints()
+    soon = (times > began) & (times < began + 0.25)
+    speeds = np.diff(setpoints[soon, 0]) / np.diff(times[soon])
+    assert speeds.max() > 0.3, "it was in motion"
+    assert speeds.min() > -0.3, "and begins slowly to come back"
+
+
 def test_a_second_signal_ends_it_where_it_is(parking):
     with pytest.raises(BoardFaultError, match="told to end at once; holding"):
         park(parking.session, picker(), hurried=parking.moving)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 
 import hardware_bench
+import numpy as np
 import pytest
 import rclpy
-from hardware_bench import Spun, hardware, port_of
+from hardware_bench import SERVOS, Spun, hardware, port_of
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 from waiting import until
 
@@ -134,3 +137,17 @@ def test_a_stop_that_is_no_stop_is_answered_at_once(panel):
     (answer,) = panel.answers([asked])
     assert not answer.success and "only latches" in answer.message
     assert not panel.spun.nodes[0].gate.settling and rclpy.ok()
+
+
+def test_a_stop_is_served_while_the_arm_parks(panel):
+    """The last word of a node takes seconds: it is not deaf meanwhile."""
+    node = panel.spun.nodes[0]
+    node.set_parameters([Parameter("on_shutdown", value="park")])
+    park = threading.Thread(target=node.close, args=(lambda: False,))
+    park.start()
+    until(lambda: node.session.commanded, "parking")
+    stop = panel.clients["emergency_stop"].call_async(ON)
+    until(stop.done, "an answer", step=lambda: panel.executor.spin_once(0.01))
+    park.join(10.0)
+    assert stop.result().success and node.session.stop_latched and not park.is_alive()
+    assert np.abs(node.session.setpoint - SERVOS.rest).max() > 0.05, "it did not go on"

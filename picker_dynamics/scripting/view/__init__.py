@@ -3,6 +3,7 @@
     access.py      who may ask: token, Host, Origin, sizes, rates
     asked.py       what the page asks, parsed and bounded
     wheel.py       which page drives; the others watch
+    standing.py    what was asked before a cancel or a release is not carried out after it
     picture.py     the arm as the page draws it: links, shapes, limits
     told.py        what the page is told, at its rates
     channel.py     the newest of it for any number of readers

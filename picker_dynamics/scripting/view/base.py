@@ -6,7 +6,7 @@ import secrets
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from . import asked as ask
 from .channel import Channel
 from .motions import Motions, Wanted
 from .picture import has_pickers_shape, mesh_file, picture
+from .standing import LapsedError, Standing
 from .told import Instant, pose
 from .tours import Tours, listed
 from .wheel import Wheel
@@ -41,12 +42,12 @@ class View(ABC):
 
     def __init__(self, known: Equipment, checked: Equipment, folder: str | Path = ""):
         self.known, self.motions = known, Motions(checked)
-        self.channel, self.wheel, self.tours = Channel(), Wheel(), Tours(self)
+        self.channel, self.wheel, self.tours = Channel(), Wheel(self.released), Tours(self)
         self._folder, self._status_s = folder, 0.0
         self._status: Mapping[str, Any] | None = None
         self._region: tuple[float, Mapping[str, Any]] | None = None
         self._model: tuple[float, DynamicsModel] | None = None
-        self._asking = threading.Lock()
+        self._asking, self._motions_asked, self._jogs_asked = threading.Lock(), Standing(), Standing()
         self.channel.tell("hello", {"server": secrets.token_hex(6), "version": __version__, "arm": known.description.name})
 
     # -- what a kind of view has of its own ----------------------------------------------------------------
@@ -102,8 +103,15 @@ class View(ABC):
         """
 
     @abstractmethod
-    def begin(self, wanted: Wanted) -> str:
-        """Start a motion; its name.  Raises a PickerError where the arm is not ready."""
+    def begin(self, wanted: Wanted, stands: Callable[[], None] = lambda: None) -> str:
+        """Start a motion; its name.
+
+        Args:
+            stands: raises a PickerError where it was ended since it was asked for.
+
+        Raises:
+            PickerError: the arm is not ready.
+        """
 
     @abstractmethod
     def jog(self, asked: ask.Jog | None) -> None:
@@ -193,11 +201,10 @@ class View(ABC):
             PickerError: it is refused.
         """
         if asked == ask.Plain("leave"):
-            if self.wheel.leave(page):
-                self.tours.end()
+            self.wheel.leave(page)
             return {}
         if asked == ask.Plain("cancel"):
-            self.tours.end()
+            self.lapse()
             self.cancel()
             return {"said": "decelerating to a hold"}
         if isinstance(asked, ask.Plain) and asked.what in ("record", "record_end"):
@@ -206,21 +213,41 @@ class View(ABC):
             self.play(asked)
             return {}
         if isinstance(asked, ask.Jog) and not asked.moves:
+            self._jogs_asked.lapse()
             self.jog(None)
             return {}
+        standing = self._jogs_asked if isinstance(asked, ask.Jog) else self._motions_asked
+        stands = standing.asked()
         over = isinstance(asked, ask.Plain) and asked.over
         new = self.wheel.take(page, time.monotonic(), over=over)  # a refusal is that page's alone: no other is told
         try:
             if new:
-                self.tours.end()
+                self.lapse()
                 self.jog(None)
+                stands = standing.asked()
+            if self.wheel.driver != page:
+                raise LapsedError("another page has taken over", subject="page")
             with self._asking:
-                return self._done(asked, page)
+                return self._done(asked, page, stands)
+        except LapsedError:
+            if isinstance(asked, ask.Jog):
+                return {}
+            raise
         except PickerError as error:
             self.say(str(error), "error", joint=error.subject or "", outcome="refused")
             raise
 
-    def _done(self, asked: ask.Asked, page: str) -> Mapping[str, Any]:
+    def released(self) -> None:
+        """Nobody drives any more."""
+        self.lapse()
+
+    def lapse(self) -> None:
+        """Nothing that pages have asked for by now begins any more, and what is under way in steps takes no further one."""
+        self._motions_asked.lapse()
+        self._jogs_asked.lapse()
+        self.tours.end()
+
+    def _done(self, asked: ask.Asked, page: str, stands: Callable[[], None]) -> Mapping[str, Any]:
         if isinstance(asked, ask.Plain) and asked.what in ("reset", "enable"):
             self.say(said := self.serve(asked))
             return {"said": said}
@@ -237,19 +264,24 @@ class View(ABC):
         except PickerError:
             self.wheel.leave(page)
             raise
+        if self.wheel.driver != page:  # it has let go since
+            self.released()
+            raise LapsedError("let go before it began", subject="page")
         if isinstance(asked, ask.Jog):
-            self.jog(asked)
+            with self._jogs_asked.lock:
+                stands()
+                self.jog(asked)
             return {}
         if isinstance(asked, ask.Plain) and asked.what == "drive":
             return {}
         if isinstance(asked, (ask.Tour, ask.Pick)):
-            return self.tours.begin(asked)
+            return self.tours.begin(asked, stands)
         poses = {ask.Plain("home"): self.known.home, ask.Plain("park"): self.known.rest}
         if isinstance(asked, ask.Plain) and asked in poses:
             asked = ask.ToJoints(dict(zip(self.known.description.joint_names, poses[asked].tolist())))
         if not isinstance(asked, (ask.ToJoints, ask.ToTip, ask.Step)):
             raise InputError("that cannot be asked for here", subject="request")
-        return {"goal": self.begin(self.motions.wanted(asked, self.held(), self.payload, self.tip_speed))}
+        return {"goal": self.begin(self.motions.wanted(asked, self.held(), self.payload, self.tip_speed), stands)}
 
     def _said_of_recording(self, on: bool) -> str:
         """Of any page: whoever watches may record, too."""

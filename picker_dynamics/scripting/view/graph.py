@@ -100,16 +100,18 @@ class GraphView(View):
     def look(self) -> None:
         """Tell what is new; called after each look at the graph."""
         now_s, there = time.monotonic(), self.channel.there
-        if not self.wheel.look(there, now_s, bool(self.tours.name)) and not self.client.leaving:
-            self.tours.end()
-            self._keeper.let_go()
-            self.client.leave()
+        self.wheel.look(there, now_s, bool(self.tours.name))
         self.truth.wanted, self._looks = bool(there), self._looks + 1
         if not there and self._looks % IDLE_LOOKS:
             return
         self._ask_limits(now_s)
         seen = {name: (one.values, now_s - one.time_s) for name, one in self.client.seen.items()}
         self.tell(Instant(**seen, truth=self.truth.newest(now_s)), now_s, now_s)
+
+    def released(self) -> None:
+        super().released()
+        self._keeper.let_go()
+        self.client.leave()
 
     def status(self) -> Mapping[str, Any]:
         client, told = self.client, self.client.told
@@ -185,17 +187,21 @@ class GraphView(View):
     def take_arm(self) -> None:
         self.client.take_arm()
 
-    def begin(self, wanted: Wanted) -> str:
+    def begin(self, wanted: Wanted, stands: Callable[[], None] = lambda: None) -> str:
         hardware, controller, client = self.client.hardware, self.client.controller, self.client
         if hardware.get("state") != "active":
             raise GoalRefusedError(f"refused: hardware: {hardware.get('message', 'not heard')}", subject="hardware")
         if controller.get("phase") not in ("holding", "executing"):
             raise GoalRefusedError(f"refused: controller: {controller.get('message', 'not heard')}", subject="controller")
         if wanted.gripper is not None:
-            return str(client.begin_motion(client.gripper_message(wanted.gripper, wanted.target[wanted.gripper])))
-        if wanted.path is not None:
-            return str(client.begin_motion(client.message_along(wanted.path)))
-        return str(client.begin_motion(client.message([wanted.duration_s], [wanted.target])))
+            message = client.gripper_message(wanted.gripper, wanted.target[wanted.gripper])
+        elif wanted.path is not None:
+            message = client.message_along(wanted.path)
+        else:
+            message = client.message([wanted.duration_s], [wanted.target])
+        with self._motions_asked.lock:  # a cancel comes before this, and ends it, or behind it
+            stands()
+            return str(client.begin_motion(message))
 
     def jog(self, asked: ask.Jog | None) -> None:
         now_s = time.monotonic()
@@ -213,7 +219,7 @@ class GraphView(View):
         return self._recorder.begin() if on else self._recorder.end()
 
     def stop(self) -> str:
-        self.tours.end()
+        self.lapse()
         self._keeper.let_go()
         return str(self.client.answer_of(self.client.ask_to_stop()))
 
@@ -231,10 +237,11 @@ class GraphView(View):
 
     def _ask_limits(self, now_s: float) -> None:
         """Keep what the controller allows; asked for now and then."""
-        if self._asked is not None and self._asked[0].done():
-            values = self._asked[0].result().values
+        asked = self._asked  # ``set`` takes it away, in another thread
+        if asked is not None and asked[0].done():
+            values = asked[0].result().values
             self._limits = {name: round(value.double_value, 4) for name, value in zip(PARAMETERS, values)}
-        if self._asked is None or now_s - self._asked[1] > PARAMETERS_S:
+        if asked is None or now_s - asked[1] > PARAMETERS_S:
             self._asked = self.client.ask_parameters(list(PARAMETERS)), now_s
 
 

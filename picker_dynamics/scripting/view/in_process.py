@@ -11,6 +11,7 @@ import queue
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as LateError
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,8 @@ class SimulatedView(View):
         with_jog, now_s = self._jog, time.monotonic()
         while not self._todo.empty():
             act, answer = self._todo.get()
+            if not answer.set_running_or_notify_cancel():
+                continue
             try:
                 answer.set_result(act())
             except PickerError as error:
@@ -98,9 +101,7 @@ class SimulatedView(View):
             return
         self._told_s = now_s
         there = self.channel.there
-        if not self.wheel.look(there, now_s, bool(self.tours.name)):
-            self.tours.end()
-            self._jog = None
+        self.wheel.look(there, now_s, bool(self.tours.name))
         if there:
             truth, torque = (sample.q, 0.0), (sample.torque, 0.0)
             self.tell(Instant(state=truth, reference=(sample.q_ref, 0.0), torque=torque), self.body.now_s, now_s)
@@ -132,7 +133,9 @@ class SimulatedView(View):
         self._todo.put((act, answer))
         try:
             return answer.result(PATIENCE_S)
-        except TimeoutError:
+        except LateError:
+            if not answer.cancel():
+                return answer.result()  # it is just being done
             raise PickerError(
                 "time stands still: the script lets none pass (view.run(), arm.wait(), a motion)", subject="time"
             ) from None
@@ -192,14 +195,18 @@ class SimulatedView(View):
             "scene": [],
         }
 
+    def released(self) -> None:
+        super().released()
+        self.jog(None)
+
     def take_arm(self) -> None:
         if not self.ready:
             raise GoalRefusedError("refused: stop is latched: reset, then go on", subject="stop")
 
-    def begin(self, wanted: Wanted) -> str:
-        self.take_arm()
-
+    def begin(self, wanted: Wanted, stands: Callable[[], None] = lambda: None) -> str:
         def submit() -> str:
+            self.take_arm()
+            stands()
             arm, execution = self.known.description, self.body.execution
             still, name = [0.0] * len(wanted.target), f"page/{next(self._numbers)}"
             if wanted.gripper is not None:
@@ -242,7 +249,7 @@ class SimulatedView(View):
 
     def stop(self) -> str:
         self._stopped = True
-        self.tours.end()
+        self.lapse()
         self.cancel()
         self.body.execution.tell(EventKind.NOTICE, "stopped: nothing moves until reset")
         return "stopped: decelerating, then holding; latched until reset"

@@ -136,7 +136,7 @@ class RecordingView(View):
     def take_arm(self) -> None:
         self._refuse()
 
-    def begin(self, wanted: Wanted) -> str:
+    def begin(self, wanted: Wanted, stands: Callable[[], None] = lambda: None) -> str:
         self._refuse()
 
     def jog(self, asked: ask.Jog | None) -> None:

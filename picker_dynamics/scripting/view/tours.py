@@ -79,14 +79,15 @@ class Tours:
         self._view, self._body = view, ViewBody(view)
         self.name, self.folder = "", Path.cwd()
 
-    def begin(self, asked: ask.Tour | ask.Pick) -> dict[str, Any]:
-        """Check all of it from where the arm comes to rest, and have it made.
+    def begin(self, asked: ask.Tour | ask.Pick, stands: Callable[[], None]) -> dict[str, Any]:
+        """Check all of it from where the arm comes to rest, and have it made; ``stands`` raises where that was ended meanwhile.
 
         Raises:
             PickerError: it may not be made, or the arm goes on moving; nothing moves for it.
         """
         view = self._view
         body = self._body = ViewBody(view)
+        stands()
         arm, path = ScriptedArm(view.known, body), Path()
         if isinstance(asked, ask.Tour):
             path = _file(self.folder, asked.name)

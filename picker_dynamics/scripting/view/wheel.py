@@ -7,6 +7,7 @@ too.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from picker_dynamics.errors import PickerError
 
@@ -17,12 +18,16 @@ GONE_S, IDLE_S = 2.0, 300.0
 class Wheel:
     """Who drives; times are seconds on any one clock.
 
+    Args:
+        on_release: called when nobody drives any more, before somebody else may.
+
     Attributes:
         driver: the page that does; empty: nobody.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, on_release: Callable[[], object] = lambda: None) -> None:
         self.driver = ""
+        self._on_release = on_release
         self._seen_s = self._asked_s = 0.0
         self._lock = threading.Lock()
 
@@ -42,11 +47,15 @@ class Wheel:
             self._seen_s = self._asked_s = now_s
             return new
 
-    def leave(self, page: str) -> bool:
-        """A page lets go; returns whether it had it."""
+    def leave(self, page: str) -> None:
+        """A page lets go, where it had it."""
         with self._lock:
-            had, self.driver = self.driver == page, "" if self.driver == page else self.driver
-            return had
+            if self.driver == page:
+                self._release()
+
+    def _release(self) -> None:
+        self.driver = ""
+        self._on_release()
 
     def look(self, there: set[str], now_s: float, busy: bool = False) -> bool:
         """Whether somebody drives; who is gone, or asks for nothing, does not any more.
@@ -60,6 +69,6 @@ class Wheel:
                 self._asked_s = now_s
             if self.driver.partition(".")[0] in there:
                 self._seen_s = now_s
-            if now_s - self._seen_s > GONE_S or now_s - self._asked_s > IDLE_S:
-                self.driver = ""
+            if self.driver and (now_s - self._seen_s > GONE_S or now_s - self._asked_s > IDLE_S):
+                self._release()
             return bool(self.driver)

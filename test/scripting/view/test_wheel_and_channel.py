@@ -10,14 +10,17 @@ from picker_dynamics.scripting.view.wheel import GONE_S, IDLE_S, Wheel
 
 
 def test_one_page_drives_and_taking_over_has_to_be_said():
-    wheel = Wheel()
+    released: list[bool] = []
+    wheel = Wheel(lambda: released.append(True))
     assert wheel.take("a.1", 0.0) and not wheel.take("a.1", 1.0)
     with pytest.raises(PickerError, match="another page drives"):
         wheel.take("a.2", 1.0)
     assert wheel.driver == "a.1"
     assert wheel.take("a.2", 1.0, over=True) and wheel.driver == "a.2"
-    assert not wheel.leave("a.1") and wheel.driver == "a.2"
-    assert wheel.leave("a.2") and wheel.driver == ""
+    wheel.leave("a.1")
+    assert wheel.driver == "a.2" and not released
+    wheel.leave("a.2")
+    assert wheel.driver == "" and len(released) == 1
 
 
 def test_a_page_whose_stream_ends_lets_go_after_a_moment():

@@ -1,0 +1,125 @@
+"""What a page asked for before it let go, cancelled or was stopped does not move the arm afterwards, however the threads run."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from waiting import until
+
+from picker_dynamics import Arm
+from picker_dynamics.errors import GoalRefusedError, PickerError
+from picker_dynamics.scripting.view import in_process
+from picker_dynamics.scripting.view.asked import Jog, Plain, ToJoints
+from picker_dynamics.scripting.view.in_process import SimulatedView
+from picker_dynamics.scripting.view.standing import LapsedError
+
+pytestmark = pytest.mark.realtime
+A, B = "a.1", "b.1"
+ASIDE, AHEAD = ToJoints({"base": 0.5}), Jog({"base": 0.5})
+
+
+class Asked(threading.Thread):
+    """A request of a page, on its way."""
+
+    def __init__(self, view: SimulatedView, asked, page: str = A):
+        super().__init__(daemon=True)
+        self._do = lambda: view.do(asked, page)
+        self.error: PickerError | None = None
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self._do()
+        except PickerError as error:
+            self.error = error
+
+
+class Gate:
+    """Something that a view does, held back until ``open`` is set."""
+
+    def __init__(self, act):
+        self._act = act
+        self.reached, self.open = threading.Event(), threading.Event()
+
+    def __call__(self, *arguments):
+        done = self._act(*arguments)
+        self.reached.set()
+        assert self.open.wait(10.0)
+        return done
+
+
+@pytest.fixture
+def arm():
+    with Arm.simulated(real_time=False) as arm:
+        yield arm
+
+
+@pytest.fixture
+def view(arm):
+    view = SimulatedView(arm._body)  # noqa: SLF001 (Arm.view opens a page, too)
+    yield view
+    view.close()
+
+
+def passes(arm, requests=(), seconds: float = 1.0) -> None:
+    """Let time pass until these are answered, and ``seconds`` more."""
+    until(lambda: not any(one.is_alive() for one in requests), "answers", step=lambda: arm.wait(0.01))
+    arm.wait(seconds)
+
+
+ENDS = {"cancelled": (Plain("cancel"), A), "let go": (Plain("leave"), A), "taken over": (Plain("drive", over=True), B)}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_a_motion_that_was_ended_while_it_was_planned_does_not_begin(arm, view, monkeypatch, how):
+    planning = Gate(view.motions.wanted)
+    monkeypatch.setattr(view.motions, "wanted", planning)
+    motion, before = Asked(view, ASIDE), arm.q
+    assert planning.reached.wait(10.0)
+    ended = Asked(view, *ENDS[how])
+    until(lambda: how == "cancelled" or view.wheel.driver != A, "the end")
+    arm.wait(0.1)
+    planning.open.set()
+    passes(arm, (motion, ended))
+    assert isinstance(motion.error, LapsedError) and ended.error is None
+    np.testing.assert_allclose(arm.q, before, atol=0.01)
+    again = Asked(view, ASIDE, ENDS[how][1])
+    passes(arm, (again,), 3.0)
+    assert again.error is None and abs(arm.q[0] - 0.5) < 0.05, "what comes behind is carried out"
+
+
+def test_a_press_that_waits_for_the_arm_does_not_outlive_its_release(arm, view, monkeypatch):
+    taking = Gate(view.take_arm)
+    monkeypatch.setattr(view, "take_arm", taking)
+    press, before = Asked(view, AHEAD), arm.q
+    assert taking.reached.wait(10.0)
+    view.do(Jog({}), A)
+    taking.open.set()
+    passes(arm, (press,), 0.5)
+    assert press.error is None, "nothing went wrong"
+    np.testing.assert_allclose(arm.q, before, atol=0.01)
+
+
+def test_a_motion_that_was_on_its_way_when_the_arm_was_stopped_is_refused(arm, view, monkeypatch):
+    planning = Gate(view.motions.wanted)
+    monkeypatch.setattr(view.motions, "wanted", planning)
+    motion, before = Asked(view, ASIDE), arm.q
+    assert planning.reached.wait(10.0)
+    stop = threading.Thread(target=view.stop, daemon=True)
+    stop.start()
+    until(lambda: not view.ready, "the stop")
+    planning.open.set()
+    passes(arm, (motion, stop))
+    assert isinstance(motion.error, GoalRefusedError | LapsedError)
+    np.testing.assert_allclose(arm.q, before, atol=0.01)
+
+
+def test_what_was_refused_as_time_stands_still_is_not_done_when_it_passes(arm, view, monkeypatch):
+    monkeypatch.setattr(in_process, "PATIENCE_S", 0.1)
+    motion, before = Asked(view, ASIDE), arm.q
+    motion.join(10.0)
+    assert "time stands still" in str(motion.error)
+    arm.wait(2.0)
+    np.testing.assert_allclose(arm.q, before, atol=0.01)
