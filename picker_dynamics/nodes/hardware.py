@@ -12,6 +12,7 @@ from std_msgs.msg import Float64, String
 
 from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.link import BAUD, Link
+from picker_dynamics.board.request_gate import SETTLE_S
 from picker_dynamics.board.session import Routine, State
 from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.control.state_model import ArmStateModel
@@ -328,11 +329,13 @@ class Hardware(SessionNode, GuardedLifecycleNode):
                 park(self.session, self.arm, hurried, self.attend)
         except PickerError as error:
             self.get_logger().error(f"{self.on_end} at the end: {error}")
-        while self.gate.settling:
-            self.attend()
-            time.sleep(JOIN_S)
-        self.disconnect()
-        self.publish_status()
+        finally:
+            until_s = time.monotonic() + 2.0 * SETTLE_S  # whoever holds a stop button asks again and again
+            while self.gate.settling and time.monotonic() < until_s and not hurried():
+                self.attend()
+                time.sleep(JOIN_S)
+            self.disconnect()
+            self.publish_status()
 
     def attend(self) -> None:
         """Serve who asks while the last word takes its time: a stop above all."""

@@ -43,8 +43,10 @@ NODES = {
 MARK = "--node"
 
 SWITCH_S = 0.001
-LOOK_S = 0.1
 """How long a thread may compute while another one waits for Python [s]."""
+
+LOOK_S = 0.1
+"""How often it is looked whether a signal came [s]."""
 
 
 def split(words: list[str]) -> list[tuple[str, list[str]]]:

@@ -48,8 +48,8 @@ def park(
             session.stop()
             raise BoardFaultError("not parked: told to end at once; holding")
 
-    until_s = time.monotonic() + STANDS_S
-    while session.telemetry().state.moves:
+    seen, until_s = session.telemetry(), time.monotonic() + STANDS_S
+    while (telemetry := session.telemetry()) is seen or telemetry.state.moves:  # the last it heard may be of before a set-point
         go_on()
         if time.monotonic() > until_s:
             raise BoardFaultError("not parked: the arm does not come to rest")
@@ -74,12 +74,12 @@ def park(
         now = time.monotonic()
         t = begin + step * PERIOD_S
         time.sleep(max(0.0, t - LEAD_S - now))
-        late = time.monotonic() - (t - LEAD_S)
-        if late > PERIOD_S:  # this process stood still: go on from where the arm is by then, as slowly
-            begin, t = begin + late, t + late
         go_on()
         if session.epoch != epoch:
             raise BoardFaultError(f"not parked: {session.problem}")
+        late = time.monotonic() - (t - LEAD_S)
+        if late > PERIOD_S:  # this process stood still: go on from where the arm is by then, as slowly
+            begin, t = begin + late, t + late
         setpoint, _ = compensator.update(*trajectory.sample(step * PERIOD_S), PERIOD_S)
         session.command(t, setpoint, time.monotonic())
     return trajectory.duration

@@ -179,7 +179,11 @@ class ViewClient(Driver):
             return
         self.refusal, self.leaving = "", False
         self.beat()
-        self._until(lambda: self.drives or self.refusal, PATIENCE_S, "the controller does not say who has the arm")
+        try:
+            self._until(lambda: self.drives or self.refusal, PATIENCE_S, "the controller does not say who has the arm")
+        except LinkError:
+            self.leave()
+            raise
         if not self.drives:
             self.leave()
             raise PickerError(self.refusal, subject="driver")

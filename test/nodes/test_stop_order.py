@@ -151,3 +151,19 @@ def test_a_stop_is_served_while_the_arm_parks(panel):
     park.join(10.0)
     assert stop.result().success and node.session.stop_latched and not park.is_alive()
     assert np.abs(node.session.setpoint - SERVOS.rest).max() > 0.05, "it did not go on"
+
+
+def test_whoever_presses_stop_again_and_again_does_not_keep_a_node_from_ending(panel):
+    node = panel.spun.nodes[0]
+    pressed = [panel.clients["emergency_stop"].call_async(ON)]
+    panel.until(lambda: node.gate.settling, "a stop that is not answered yet")
+    end = threading.Thread(target=node.close, args=(lambda: False,))
+    end.start()
+
+    def press() -> None:
+        pressed.append(panel.clients["emergency_stop"].call_async(ON))
+        for _ in range(10):
+            panel.executor.spin_once(0.01)
+
+    until(lambda: not end.is_alive(), "its end", step=press, patience_s=5.0)
+    assert node.session.state is State.OFFLINE

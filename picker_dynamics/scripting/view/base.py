@@ -7,6 +7,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ class View(ABC):
 
     def __init__(self, known: Equipment, checked: Equipment, folder: str | Path = ""):
         self.known, self.motions = known, Motions(checked)
-        self.channel, self.wheel, self.tours = Channel(), Wheel(self.released), Tours(self)
+        self.channel, self.wheel, self.tours = Channel(), Wheel(self.changed_hands), Tours(self)
         self._folder, self._status_s = folder, 0.0
         self._status: Mapping[str, Any] | None = None
         self._region: tuple[float, Mapping[str, Any]] | None = None
@@ -217,18 +218,14 @@ class View(ABC):
             self.jog(None)
             return {}
         standing = self._jogs_asked if isinstance(asked, ask.Jog) else self._motions_asked
-        stands = standing.asked()
+        ended = standing.ended
         over = isinstance(asked, ask.Plain) and asked.over
-        new = self.wheel.take(page, time.monotonic(), over=over)  # a refusal is that page's alone: no other is told
+        ended += self.wheel.take(page, time.monotonic(), over=over)  # a refusal is that page's alone: no other is told
         try:
-            if new:
-                self.lapse()
-                self.jog(None)
-                stands = standing.asked()
-            if self.wheel.driver != page:
-                raise LapsedError("another page has taken over", subject="page")
             with self._asking:
-                return self._done(asked, page, stands)
+                if self.wheel.driver != page:
+                    raise LapsedError("this page has let go, or another one has taken over", subject="page")
+                return self._done(asked, page, partial(standing.require, ended))
         except LapsedError:
             if isinstance(asked, ask.Jog):
                 return {}
@@ -237,9 +234,10 @@ class View(ABC):
             self.say(str(error), "error", joint=error.subject or "", outcome="refused")
             raise
 
-    def released(self) -> None:
-        """Nobody drives any more."""
+    def changed_hands(self, driven: bool) -> None:
+        """Another page drives, or none (``driven``: whether one does)."""
         self.lapse()
+        self.jog(None)
 
     def lapse(self) -> None:
         """Nothing that pages have asked for by now begins any more, and what is under way in steps takes no further one."""
@@ -249,6 +247,7 @@ class View(ABC):
 
     def _done(self, asked: ask.Asked, page: str, stands: Callable[[], None]) -> Mapping[str, Any]:
         if isinstance(asked, ask.Plain) and asked.what in ("reset", "enable"):
+            stands()
             self.say(said := self.serve(asked))
             return {"said": said}
         if isinstance(asked, ask.Setting):
@@ -264,8 +263,8 @@ class View(ABC):
         except PickerError:
             self.wheel.leave(page)
             raise
-        if self.wheel.driver != page:  # it has let go since
-            self.released()
+        if self.wheel.driver != page:
+            self.wheel.give_back()
             raise LapsedError("let go before it began", subject="page")
         if isinstance(asked, ask.Jog):
             with self._jogs_asked.lock:

@@ -86,8 +86,8 @@ class GraphView(View):
             while not (over() or self._over.is_set()):
                 self.client.look()
         finally:
-            self.tours.end()
-            self.client.leave()
+            self._over.set()
+            self.changed_hands(False)
             self.truth.over = True
             with contextlib.suppress(PickerError):
                 self._recorder.close()
@@ -100,7 +100,8 @@ class GraphView(View):
     def look(self) -> None:
         """Tell what is new; called after each look at the graph."""
         now_s, there = time.monotonic(), self.channel.there
-        self.wheel.look(there, now_s, bool(self.tours.name))
+        if not self.wheel.look(there, now_s, bool(self.tours.name)) and not self.client.leaving:
+            self.wheel.give_back()
         self.truth.wanted, self._looks = bool(there), self._looks + 1
         if not there and self._looks % IDLE_LOOKS:
             return
@@ -108,10 +109,10 @@ class GraphView(View):
         seen = {name: (one.values, now_s - one.time_s) for name, one in self.client.seen.items()}
         self.tell(Instant(**seen, truth=self.truth.newest(now_s)), now_s, now_s)
 
-    def released(self) -> None:
-        super().released()
-        self._keeper.let_go()
-        self.client.leave()
+    def changed_hands(self, driven: bool) -> None:
+        super().changed_hands(driven)
+        if not driven:
+            self.client.leave()
 
     def status(self) -> Mapping[str, Any]:
         client, told = self.client, self.client.told
@@ -185,6 +186,8 @@ class GraphView(View):
         return np.array(held.values)
 
     def take_arm(self) -> None:
+        if self._over.is_set():
+            raise LinkError("this view has ended")
         self.client.take_arm()
 
     def begin(self, wanted: Wanted, stands: Callable[[], None] = lambda: None) -> str:

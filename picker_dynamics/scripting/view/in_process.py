@@ -10,7 +10,7 @@ import itertools
 import queue
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as LateError
 from pathlib import Path
 from typing import Any
@@ -92,8 +92,10 @@ class SimulatedView(View):
                 continue
             try:
                 answer.set_result(act())
-            except PickerError as error:
-                answer.set_exception(error)
+            except BaseException as error:  # whoever waits for it is told, whatever ends this step
+                answer.set_exception(error if isinstance(error, PickerError) else PickerError("the script broke off"))
+                if not isinstance(error, PickerError):
+                    raise
         if with_jog is not None:
             self._carry_on(*with_jog)
         self._jogging.tick(self.body.now_s)
@@ -128,9 +130,8 @@ class SimulatedView(View):
     # -- what is asked ---------------------------------------------------------------------------------------
 
     def _between_steps(self, act: Callable[[], Any]) -> Any:
-        """Have the script's thread do that, and wait for it."""
-        answer: Future[Any] = Future()
-        self._todo.put((act, answer))
+        """Have the script's thread do that, and wait for it; what it has not begun by then is not done later."""
+        answer = self._handed_over(act)
         try:
             return answer.result(PATIENCE_S)
         except LateError:
@@ -139,6 +140,11 @@ class SimulatedView(View):
             raise PickerError(
                 "time stands still: the script lets none pass (view.run(), arm.wait(), a motion)", subject="time"
             ) from None
+
+    def _handed_over(self, act: Callable[[], Any]) -> Future[Any]:
+        answer: Future[Any] = Future()
+        self._todo.put((act, answer))
+        return answer
 
     @property
     def payload(self) -> float:
@@ -195,10 +201,6 @@ class SimulatedView(View):
             "scene": [],
         }
 
-    def released(self) -> None:
-        super().released()
-        self.jog(None)
-
     def take_arm(self) -> None:
         if not self.ready:
             raise GoalRefusedError("refused: stop is latched: reset, then go on", subject="stop")
@@ -228,8 +230,9 @@ class SimulatedView(View):
             self._jog = self._jog[0], 0.0
 
     def cancel(self) -> None:
+        """Where time stands still the motion ends as soon as some passes."""
         self.jog(None)
-        self._between_steps(lambda: self.body.execution.cancel(self.body.now_s))
+        wait([self._handed_over(lambda: self.body.execution.cancel(self.body.now_s))], PATIENCE_S)
 
     def record(self, on: bool) -> str:
         if not on:
@@ -251,7 +254,7 @@ class SimulatedView(View):
         self._stopped = True
         self.lapse()
         self.cancel()
-        self.body.execution.tell(EventKind.NOTICE, "stopped: nothing moves until reset")
+        self._handed_over(lambda: self.body.execution.tell(EventKind.NOTICE, "stopped: nothing moves until reset"))
         return "stopped: decelerating, then holding; latched until reset"
 
     def serve(self, asked: ask.Plain) -> str:

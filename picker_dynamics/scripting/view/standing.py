@@ -6,7 +6,6 @@ A motion is planned before it begins, a jog may have to wait for the arm, and ea
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
 from picker_dynamics.errors import PickerError
 
@@ -31,12 +30,12 @@ class Standing:
         with self.lock:
             self._ended += 1
 
-    def asked(self) -> Callable[[], None]:
-        """Something is asked for now: raises a LapsedError once it is not to be carried out any more."""
-        before = self._ended
+    @property
+    def ended(self) -> int:
+        """How often something has ended them."""
+        return self._ended
 
-        def require() -> None:
-            if self._ended != before:
-                raise LapsedError("ended before it began", subject="page")
-
-        return require
+    def require(self, ended: int) -> None:
+        """Raise a LapsedError for what was asked for when they had been ended so often, and stands no more."""
+        if self._ended != ended:
+            raise LapsedError("ended before it began", subject="page")

@@ -19,15 +19,15 @@ class Wheel:
     """Who drives; times are seconds on any one clock.
 
     Args:
-        on_release: called when nobody drives any more, before somebody else may.
+        on_change: called when somebody drives (True) or nobody does any more (False), before that may change again.
 
     Attributes:
         driver: the page that does; empty: nobody.
     """
 
-    def __init__(self, on_release: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, on_change: Callable[[bool], object] = lambda _driven: None) -> None:
         self.driver = ""
-        self._on_release = on_release
+        self._on_change = on_change
         self._seen_s = self._asked_s = 0.0
         self._lock = threading.Lock()
 
@@ -45,6 +45,8 @@ class Wheel:
                 raise PickerError("another page drives the arm: this one watches until it takes over", subject="page")
             new, self.driver = self.driver != page, page
             self._seen_s = self._asked_s = now_s
+            if new:
+                self._on_change(True)
             return new
 
     def leave(self, page: str) -> None:
@@ -53,9 +55,15 @@ class Wheel:
             if self.driver == page:
                 self._release()
 
+    def give_back(self) -> None:
+        """What somebody took who drives no more is given back, where nobody drives now."""
+        with self._lock:
+            if not self.driver:
+                self._release()
+
     def _release(self) -> None:
         self.driver = ""
-        self._on_release()
+        self._on_change(False)
 
     def look(self, there: set[str], now_s: float, busy: bool = False) -> bool:
         """Whether somebody drives; who is gone, or asks for nothing, does not any more.

@@ -123,3 +123,41 @@ def test_what_was_refused_as_time_stands_still_is_not_done_when_it_passes(arm, v
     assert "time stands still" in str(motion.error)
     arm.wait(2.0)
     np.testing.assert_allclose(arm.q, before, atol=0.01)
+
+
+def test_a_stop_where_time_stands_still_holds_the_arm_once_it_passes(arm, view, monkeypatch):
+    monkeypatch.setattr(in_process, "PATIENCE_S", 0.1)
+    Asked(view, ToJoints({"base": 1.5}))
+    until(lambda: arm.q[0] > 0.2, "motion", step=lambda: arm.wait(0.01))
+    view.stop()
+    at = arm.q[0]
+    arm.wait(5.0)
+    assert not view.ready and at < arm.q[0] < at + 0.5, "it decelerated on its way"
+
+
+def test_a_reset_that_was_asked_for_before_a_stop_does_not_undo_it(arm, view, monkeypatch):
+    planning = Gate(view.motions.wanted)
+    monkeypatch.setattr(view.motions, "wanted", planning)
+    motion = Asked(view, ASIDE)
+    assert planning.reached.wait(10.0)
+    reset, stop = Asked(view, Plain("reset")), threading.Thread(target=view.stop, daemon=True)
+    until(lambda: view.wheel.driver == A, "the reset, behind the motion")
+    stop.start()
+    until(lambda: not view.ready, "the stop")
+    planning.open.set()
+    passes(arm, (motion, reset, stop))
+    assert not view.ready
+
+
+def test_who_takes_over_loses_nothing_by_what_the_other_page_had_asked(arm, view, monkeypatch):
+    taking, other = Gate(view.take_arm), ToJoints({"base": -0.5})
+    monkeypatch.setattr(view, "take_arm", taking)
+    old = Asked(view, ASIDE)
+    assert taking.reached.wait(10.0)
+    over = Asked(view, Plain("drive", over=True), B)
+    until(lambda: view.wheel.driver == B, "the takeover")
+    new = Asked(view, other, B)
+    taking.open.set()
+    passes(arm, (old, over, new), 3.0)
+    assert isinstance(old.error, LapsedError) and over.error is None and new.error is None
+    assert abs(arm.q[0] + 0.5) < 0.05

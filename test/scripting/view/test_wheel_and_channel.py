@@ -10,17 +10,19 @@ from picker_dynamics.scripting.view.wheel import GONE_S, IDLE_S, Wheel
 
 
 def test_one_page_drives_and_taking_over_has_to_be_said():
-    released: list[bool] = []
-    wheel = Wheel(lambda: released.append(True))
+    driven: list[bool] = []
+    wheel = Wheel(driven.append)
     assert wheel.take("a.1", 0.0) and not wheel.take("a.1", 1.0)
     with pytest.raises(PickerError, match="another page drives"):
         wheel.take("a.2", 1.0)
     assert wheel.driver == "a.1"
     assert wheel.take("a.2", 1.0, over=True) and wheel.driver == "a.2"
     wheel.leave("a.1")
-    assert wheel.driver == "a.2" and not released
+    assert wheel.driver == "a.2" and driven == [True, True]
+    wheel.give_back()
+    assert wheel.driver == "a.2" and driven == [True, True]
     wheel.leave("a.2")
-    assert wheel.driver == "" and len(released) == 1
+    assert wheel.driver == "" and driven == [True, True, False]
 
 
 def test_a_page_whose_stream_ends_lets_go_after_a_moment():
