@@ -5,7 +5,7 @@ import re
 import numpy as np
 from arm_fixtures import rigid_body, servos, validator
 from execution_rig import HOME, NAMES, REACH, Rig, executing, goal, limits, moved
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pytest import approx, mark, raises
 
@@ -242,6 +242,9 @@ CHANGES = st.one_of(
 
 @mark.parametrize("pose", [HOME, STRETCHED])
 @given(changes=st.lists(st.tuples(CHANGES, st.sampled_from([0.02, 0.2, 0.6])), min_size=2, max_size=12), seed=st.integers(0, 99))
+@example(
+    changes=[(("goal", 0.5), 0.02), (("tip_speed", 0.03), 0.24), (("goal", 0.5), 0.02), (("speed", 0.0), 0.02)], seed=3
+)  # paused while a motion that was slowed for another limit has just been taken over
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_changes_nothing_is_done_where_it_cannot_stay_and_the_guard_never_stops_anything(changes, seed, pose):
     rig, rng = Rig(pose=pose), np.random.default_rng(seed)
