@@ -5,11 +5,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import serial
 from board_on_pty import ALL, MIDDLE, PATIENCE_S, BoardOnPty, speaker
 from waiting import until
 
 from picker_dynamics.board.link import Link, connection
-from picker_dynamics.board.link.port import BACKLOG_MAX
+from picker_dynamics.board.link.port import BACKLOG_MAX, Port
 from picker_dynamics.board.protocol import Ack, BoardState, Enable, Ping, Reason, Stop
 from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.errors import LinkError, VersionError
@@ -132,3 +133,14 @@ def test_a_board_that_takes_no_data_fails_loudly_and_bounded(link, board):
     until(lambda: link.telemetry.rejected == sent & 0xFFFF, "what was taken to arrive")
     assert link.telemetry.bad_frames == 0
     assert sent * 22 > BACKLOG_MAX
+
+
+def test_a_port_that_is_closed_while_it_is_read_is_gone(board, monkeypatch):
+    """By another thread: pyserial has no descriptor for a moment, and does not say that it is closed yet."""
+    port = Port(board.port, 500_000)
+    monkeypatch.setattr(serial.Serial, "fileno", lambda _self: None)
+    for use in (lambda: port.read(0.0), lambda: port.send(b"x")):
+        with pytest.raises(LinkError):
+            use()
+    monkeypatch.undo()
+    port.close()

@@ -64,10 +64,10 @@ class Port:
             LinkError: the cable was pulled.
         """
         try:
-            readable, _, _ = select.select([self._serial.fileno()], [], [], timeout_s)
+            readable, _, _ = select.select([self._descriptor()], [], [], timeout_s)
             if not readable:
                 return b""
-            data = os.read(self._serial.fileno(), 4096)
+            data = os.read(self._descriptor(), 4096)
         except BlockingIOError:
             return b""
         except OSError as error:
@@ -101,9 +101,16 @@ class Port:
         """Close the port."""
         self._serial.close()
 
+    def _descriptor(self) -> int:
+        """Raises an OSError while the port is being closed, by another thread: pyserial's is None for a moment."""
+        descriptor: int | None = self._serial.fileno()
+        if descriptor is None:
+            raise OSError(errno.EBADF, "closed")
+        return descriptor
+
     def _put(self, data: bytes) -> int:
         try:
-            return os.write(self._serial.fileno(), data)
+            return os.write(self._descriptor(), data)
         except BlockingIOError:
             return 0
         except OSError as error:
