@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from picker_dynamics.errors import InfeasibleError, InputError
 from picker_dynamics.robot.dry_friction import dry_friction
-from picker_dynamics.robot.model import COULOMB_SPEED, Array, DynamicsModel, as_vector, checked_number
+from picker_dynamics.robot.model import COULOMB_SPEED, Array, DynamicsModel, as_vector, checked_number, read_only
 from picker_dynamics.robot.resting import settled
 from picker_dynamics.robot.servo import ServoModel
 from picker_dynamics.robot.units import told
@@ -59,6 +59,7 @@ class ArmStateModel:
         if servo_model.n != model.n:
             raise InputError(f"{servo_model.n} servos for {model.n} joints", value=servo_model.n, limit=model.n)
         self.model, self.servo, self.max_step_s = model, servo_model, checked_number("max_step_s", max_step_s, above=0.0)
+        self._still: Array = read_only(np.zeros(model.n))
         self.source, self.units = 1.0, tuple(units) or ("rad",) * model.n
         self._supply: Array = np.ones(())
         self.reset(q0)
@@ -139,41 +140,39 @@ class ArmStateModel:
         """tau_m + D v (n,) [N·m]: what the motors bear here, at ``setpoint`` (n,) [rad]."""
         return self.servo.spring_torque(setpoint, self._q, self._supply)
 
-    def _acceleration(self, setpoint: Array, q: Array, v: Array) -> Array:
-        motor = self.servo.motor_torque(setpoint, q, v, self._supply)
-        return self.model.forward_dynamics(q, v, motor + self._dry - self.model.friction(v))
-
     def _drag(self, v: Array) -> Array:
         """B = D + F(v) / v, whose limit at standstill is the slope of F."""
         speed = np.maximum(np.abs(v), 1e-9)
         return self.servo.damping + self.model.viscous + self.model.coulomb * np.tanh(speed / COULOMB_SPEED) / speed
 
     def _advance(self, setpoint: Array, h: float) -> None:
-        q, v = self._q, self._v
+        q, v, K = self._q, self._v, self.servo.stiffness
         self._supply = self.servo.supply_under(self.motor_torque(setpoint), self.source)
-        M, K = self.model.mass_matrix(q), self.servo.stiffness
-        held = None if self.servo.frictionless else self._look_for_friction(setpoint, M, h)
-        left = np.linalg.inv(M + np.diag(GAMMA * h * self._drag(v) + (GAMMA * h) ** 2 * K))
+        motor, M, drag = self.motor_torque(setpoint), self.model.mass_matrix(q), self._drag(v)
+        push = motor - self.model.required_torque(q, v, self._still)  # M dv/dt without the gears' friction
+        held = None if self.servo.frictionless else self._look_for_friction(motor, push, M, drag, h)
+        left = np.linalg.inv(M + np.diag(GAMMA * h * drag + (GAMMA * h) ** 2 * K))
 
-        def solve(r_q: Array, r_v: Array) -> tuple[Array, Array]:
-            k_v = left @ (M @ r_v - GAMMA * h * K * r_q)
+        def solve(r_q: Array, M_r_v: Array) -> tuple[Array, Array]:
+            k_v = left @ (M_r_v - GAMMA * h * K * r_q)
             return r_q + GAMMA * h * k_v, k_v
 
-        k1_q, k1_v = solve(h * v, h * self._acceleration(setpoint, q, v))
-        a = self._acceleration(setpoint, q + k1_q, v + k1_v)
-        k2_q, k2_v = solve(h * (v + k1_v) - 2.0 * k1_q, h * a - 2.0 * k1_v)
+        k1_q, k1_v = solve(h * v, h * (push + self._dry))
+        q2, v2 = q + k1_q, v + k1_v
+        motor = self.servo.motor_torque(setpoint, q2, v2, self._supply)
+        a = self.model.forward_dynamics(q2, v2, motor + self._dry - self.model.friction(v2))
+        k2_q, k2_v = solve(h * v2 - 2.0 * k1_q, M @ (h * a - 2.0 * k1_v))
         self._q = q + 1.5 * k1_q + 0.5 * k2_q
         self._v = v + 1.5 * k1_v + 0.5 * k2_v
         if held is not None:
             self._q[held], self._v[held] = q[held], 0.0
 
-    def _look_for_friction(self, setpoint: Array, M: Array, h: float) -> NDArray[np.bool_]:
+    def _look_for_friction(self, motor: Array, push: Array, M: Array, drag: Array, h: float) -> NDArray[np.bool_]:
         """The gears' friction during the next step; (n,) which joints it holds."""
-        q, v, K, dry = self._q, self._v, self.servo.stiffness, self._dry.tolist()
-        self._dry = np.zeros(self.model.n)
-        response = h * np.linalg.inv(M + np.diag(h * self._drag(v) + h**2 * K))
-        free = v + response @ (M @ self._acceleration(setpoint, q, v) - h * K * v)
-        bound = self.servo.friction(self.motor_torque(setpoint))
-        self._dry = np.array(dry_friction(free.tolist(), response.tolist(), bound.tolist(), dry))
+        v, K = self._v, self.servo.stiffness
+        response = h * np.linalg.inv(M + np.diag(h * drag + h**2 * K))
+        free = v + response @ (push - h * K * v)
+        bound = self.servo.friction(motor)
+        self._dry = np.array(dry_friction(free.tolist(), response.tolist(), bound.tolist(), self._dry.tolist()))
         held: NDArray[np.bool_] = np.abs(self._dry) < bound
         return held

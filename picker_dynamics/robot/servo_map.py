@@ -11,7 +11,7 @@ URDF's narrower limits, so that compensation has room.  Layout of the file: ``co
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -132,11 +132,17 @@ class Servo:
             lower = max(lower, self.grip.contact - self.deadband - 0.5 * self.play - motor / self.stiffness)
         return lower, upper
 
+    @cached_property
+    def pulse_map(self) -> tuple[Array, Array]:
+        """Horn angles [rad] and pulses [us] of its points, each (k,), rising."""
+        return read_only(self.horn_angles), read_only(self.pulses_us)
+
     def to_pulse_us(self, angle: ArrayLike) -> Array:
-        return np.interp(self.zero + self.direction * np.asarray(angle), self.horn_angles, self.pulses_us)
+        return np.interp(self.zero + self.direction * np.asarray(angle), *self.pulse_map)
 
     def to_angle(self, pulse_us: ArrayLike) -> Array:
-        angle: Array = self.direction * (np.interp(np.asarray(pulse_us), self.pulses_us, self.horn_angles) - self.zero)
+        horn_angles, pulses_us = self.pulse_map
+        angle: Array = self.direction * (np.interp(np.asarray(pulse_us), pulses_us, horn_angles) - self.zero)
         return angle
 
 
@@ -258,7 +264,7 @@ class ServoMap:
         """
         q_cmd = as_states("set-point", q_cmd, self.n)
         self._require("set-point", q_cmd, self.setpoint_lower, self.setpoint_upper, 1e-9)
-        return np.stack([servo.to_pulse_us(q_cmd[..., i]) for i, servo in enumerate(self.servos)], axis=-1)
+        return _by_joint([servo.to_pulse_us for servo in self.servos], q_cmd)
 
     def to_angle(self, pulse_us: ArrayLike) -> Array:
         """Set-points [rad] of pulses [us].
@@ -268,7 +274,7 @@ class ServoMap:
         """
         pulse_us = as_states("pulse", pulse_us, self.n)
         self._require("pulse", pulse_us, self.pulse_lower_us, self.pulse_upper_us, self.quantum_us + PULSE_TOLERANCE_US)
-        return np.stack([servo.to_angle(pulse_us[..., i]) for i, servo in enumerate(self.servos)], axis=-1)
+        return _by_joint([servo.to_angle for servo in self.servos], pulse_us)
 
     def quantise_us(self, pulse_us: ArrayLike) -> Array:
         """Pulses [us] as the board can make them: whole quanta."""
@@ -287,6 +293,13 @@ class ServoMap:
             raise LimitError(
                 f"{joint}: {what} {said[0]} is outside {said[1]} ... {said[2]}", subject=joint, value=found, limit=limit
             )
+
+
+def _by_joint(functions: Sequence[Callable[[ArrayLike], Array]], values: Array) -> Array:
+    """Each joint's function of its ``values`` (..., n), as (..., n)."""
+    if values.ndim == 1:
+        return np.array([function(value) for function, value in zip(functions, values.tolist())])
+    return np.stack([function(values[..., i]) for i, function in enumerate(functions)], axis=-1)
 
 
 def load(path: str | Path, joint_names: Iterable[str], overlay: str | Path | None = None) -> ServoMap:
