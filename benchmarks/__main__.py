@@ -62,8 +62,9 @@ def table(rows: list[dict]) -> str:
     lines = []
     for row in rows:
         side = "at_least" if "at_least" in row else "at_most"
-        verdict, bound = "met" if row["met"] else "NOT MET", f"{side.replace('_', ' ')} {row[side]:g}"
-        lines.append(f"{verdict:8}{row['figure']:62}{row['value']:>9g}  {bound}")
+        verdict = {True: "met", False: "NOT MET", None: "no value"}[row["met"]]
+        value = "-" if row["value"] is None else f"{row['value']:g}"
+        lines.append(f"{verdict:9}{row['figure']:62}{value:>9}  {side.replace('_', ' ')} {row[side]:g}")
     return "\n".join(lines)
 
 

@@ -132,7 +132,7 @@ TARGETS: tuple[tuple[str, str, float], ...] = (
 
 
 def judged(results: dict) -> list[dict]:
-    """Each target whose benchmark ran, and could: figure, bound, and whether it is met."""
+    """Each target whose benchmark ran, and could: figure, bound, and whether it is met; None: it came to no such figure."""
     rows = []
     for path, side, bound in TARGETS:
         keys = path.split(".")
@@ -140,8 +140,8 @@ def judged(results: dict) -> list[dict]:
             value = results
             for key in keys:
                 value = None if value is None else value[key]
-            if value is None:  # nothing of the kind happened in so short a run, or there is no such recording
-                continue
-            met = value >= bound if side == "at least" else value <= bound
+            met = None  # nothing of the kind happened in so short a run, or there is no such recording, or no toppra
+            if value is not None:
+                met = value >= bound if side == "at least" else value <= bound
             rows.append({"figure": path, "value": value, side.replace(" ", "_"): bound, "met": met})
     return rows

@@ -176,7 +176,7 @@ class HardwareSession(Session):
     def release(self) -> None:
         """Stop streaming and hold; the outputs stay on."""
         if self.engaged:
-            self._leave(State.IDLE, "released: holding")
+            self._leave(State.IDLE, Routine("released: holding"))
 
     def disable(self) -> None:
         """Switch all outputs off: the arm falls.
@@ -255,25 +255,29 @@ class HardwareSession(Session):
         Raises:
             InputError: a set-point that is not finite, or outside the pulse range; nothing is sent.
             LinkError: the cable was pulled.
+            InfeasibleError: it was refused, and the arm does not rest where everyone would restart.
         """
+        if self.state is not State.ACTIVE:
+            self.counts.not_active += 1
+            return False
+        if self._rejoining.unconfirmed:
+            self.counts.unconfirmed += 1
+            return False
         try:
-            return self._pass_on(time_s, np.array(q_cmd, dtype=float), now_s)
+            refusal = self._pass_on(time_s, np.array(q_cmd, dtype=float), now_s)
         except LinkError:
             self.counts.failed += 1
             raise
         except Exception:
             self.counts.invalid += 1
             raise
+        if refusal is Refusal.AWAY:  # and counted: whatever fails from here on is not the command
+            self._start_anew_if_due(self.telemetry(), now_s)
+        return refusal is None
 
-    def _pass_on(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> bool:
-        """Send a command if it may be sent, and count what became of it."""
+    def _pass_on(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> Refusal | None:
+        """Send a command that may be sent; returns why not, or None, which is counted."""
         sender, paused = self._sender, ""
-        if self.state is not State.ACTIVE:
-            sender.counts.not_active += 1
-            return False
-        if self._rejoining.unconfirmed:
-            sender.counts.unconfirmed += 1
-            return False
         pause_s = sender.pause_s(time_s, q_cmd, now_s)
         if pause_s > PAUSE_S:
             paused = f"paused for {pause_s:.2f} s"
@@ -283,8 +287,7 @@ class HardwareSession(Session):
             self._rejoining.followed()
         elif refusal is Refusal.AWAY:
             self._rejoining.refused(paused or sender.why, now_s)
-            self._start_anew_if_due(self.telemetry(), now_s)
-        return refusal is None
+        return refusal
 
     def _start_anew_if_due(self, telemetry: Telemetry, now_s: float) -> None:
         """Where commands were refused or missing for a while, and the arm stands: all restart from where it is held."""

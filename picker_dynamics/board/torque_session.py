@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from picker_dynamics.control.torque_loop import HoldLaw
 from picker_dynamics.robot.model import DynamicsModel
 
-from .session import Session, State
+from .session import Routine, Session, State
 
 FRESH_S = 0.025
 """Longest that a command acts, from the state that it answers [s]: a loop of 25 rad/s bears a delay of 22 ms."""
@@ -95,7 +95,7 @@ class TorqueSession(Session):
         """Clear the stop; moves and resumes nothing."""
         self.stop_latched = False
         if self.state is State.IDLE:
-            self.problem = "" if self.powered else "outputs off"
+            self.problem = "" if self.powered else Routine("outputs off")
 
     def _leave(self, problem: str) -> None:
         self.state, self.problem, self._command, self._too_fast = State.IDLE, problem, None, ""

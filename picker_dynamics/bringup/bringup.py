@@ -207,8 +207,18 @@ def _common(options: Options) -> dict[str, str]:
 
 
 def tool_prefix(tool: str, configurations: Mapping[str, str]) -> str:
-    """What stands before the command of a tool that launch starts, so that it ends with launch; then what a person asks for."""
-    asked = configurations.get("launch-prefix", "") if re.match(configurations.get("launch-prefix-filter", ""), tool) else ""
+    """What stands before the command of a tool that launch starts, so that it ends with launch; then what a person asks for.
+
+    Raises:
+        ConfigurationError: a filter that is no regular expression.
+    """
+    wanted = configurations.get("launch-prefix-filter", "")
+    try:
+        asked = configurations.get("launch-prefix", "") if re.match(wanted, tool) else ""
+    except re.error as error:
+        raise ConfigurationError(
+            f"launch-prefix-filter is {wanted!r}, no regular expression: {error}", subject="launch-prefix-filter", value=wanted
+        ) from error
     return f"{lifeline.command_prefix()} {asked}".strip()
 
 

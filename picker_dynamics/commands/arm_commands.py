@@ -182,8 +182,13 @@ def _metres(name: str, text: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    refuse_if(not abs(value) <= TIP_M, f"{name}: {text!r} is not a length in metres, at most {TIP_M:g}", name, text)
+    _require_metres(name, text, value)
     return value
+
+
+def _require_metres(name: str, text: str, value: float) -> None:
+    meant = ": are these millimetres?" if abs(value) > TIP_M else ""
+    refuse_if(not abs(value) <= TIP_M, f"{name}: {text!r} is not a length in metres, at most {TIP_M:g}{meant}", name, text, TIP_M)
 
 
 def _index(arm: ArmDescription, name: str) -> int:
@@ -203,13 +208,11 @@ def _amount(arm: ArmDescription, name: str, text) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    refuse_if(
-        not math.isfinite(value),
-        f"{name}: {str(text)!r} is not {'a length in metres' if slides else 'an angle in degrees'}",
-        name,
-        text,
-    )
-    return value if slides else math.radians(value)
+    if slides:
+        _require_metres(name, str(text), value)
+        return value
+    refuse_if(not math.isfinite(value), f"{name}: {str(text)!r} is not an angle in degrees", name, text)
+    return math.radians(value)
 
 
 def _pose(arm: ArmDescription, q) -> str:
@@ -274,4 +277,4 @@ def _enable(at: Bench) -> str:
 
 def _payload(at: Bench) -> str:
     at.client.set_parameters("dynamics", payload__mass=float(at.options.mass))
-    return f"payload {at.options.mass} kg"
+    return f"payload {1e3 * at.options.mass:g} g"

@@ -147,7 +147,8 @@ def run_replay(options) -> int:
             if tell.leg is not None:
                 last = tell.leg
                 first = last.number if last.path is None else 1
-                print(f"stopped in step {last.number} ({last.name}); picker replay {options.name} --from {first} goes on")
+                again = f" --speed {options.speed:g}" if options.speed != 1.0 else ""
+                print(f"stopped in step {last.number} ({last.name}); picker replay {options.name} --from {first}{again} goes on")
             if isinstance(error, PickerError):
                 raise
             return INTERRUPTED

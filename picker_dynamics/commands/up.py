@@ -83,12 +83,13 @@ def run(options) -> int:
         signal.signal(number, hear)
     known = {one.name for one in fields(Options)}
     chosen = {name: value for name, value in vars(options).items() if name in known}
-    claims.require_free(options.namespace)
+    wanted = Options(hardware="serial" if options.port else "sim", **chosen)
+    claims.require_free(wanted.namespace)
     if options.view:
         from picker_dynamics.scripting.view.server import require_page
 
         require_page()
-    graph = bringup.graph(Options(hardware="serial" if options.port else "sim", **chosen))
+    graph = bringup.graph(wanted)
     board = "virtual board" if options.board == "virtual" else "simulated Uno"
     what = (
         f"{board if graph.board else 'board'} at {graph.port}" if graph.port else f"simulated arm {options.arm or options.urdf}"

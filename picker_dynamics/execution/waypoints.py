@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError, PickerError, shown
+from picker_dynamics.errors import InputError, PickerError, refuse_if, shown
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.model import Array, as_vector, checked_number
-from picker_dynamics.robot.tip_target import tip_target
+from picker_dynamics.robot.tip_target import TIP_M, tip_target
 from picker_dynamics.trajectory import splines
 from picker_dynamics.trajectory.straight_line import HALVINGS, HELD, straight_line
 from picker_dynamics.trajectory.trajectory import Trajectory
@@ -74,6 +74,9 @@ def motion_through(
     if not 0 < len(waypoints) <= MOST:
         raise InputError(f"{len(waypoints)} waypoints, must be 1 to {MOST}", subject="via", value=len(waypoints), limit=MOST)
     radii = [checked_number("blend", one.blend, "m", least=0.0) for one in waypoints[:-1]]
+    widest = max(radii, default=0.0)
+    text = f"blend is {widest:g} m, must be within {TIP_M:g} m: are these millimetres?"
+    refuse_if(widest > TIP_M, text, "blend", widest, TIP_M)
     kinematics, q0 = ChainKinematics(description), as_vector("start", start, description.n)
     lines = any(one.straight and one.pitch is None and one.direction is None for one in waypoints)
     first: PickerError | None = None

@@ -1,5 +1,5 @@
 """Files that users name, read and parsed within bounds of size, depth, number and time: the one door for each kind.
-Imports nothing of this package but ``errors``.
+Imports no other room.
 """
 
 __all__ = ["formats", "reading"]

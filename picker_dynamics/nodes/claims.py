@@ -16,10 +16,15 @@ import struct
 import sys
 from collections.abc import Iterable
 
-from picker_dynamics.errors import PickerError
+from picker_dynamics.errors import ConfigurationError, PickerError, shown
 
 EXCLUSIVE = {"trajectory_controller": "arm_controller/reference", "dynamics": "joint_commands", "hardware": "hardware/held_pose"}
 """What only one node may publish, by the name under which that node runs."""
+
+DOMAIN = "ROS_DOMAIN_ID"
+
+DOMAIN_MAX = 232
+"""Of more there is no port for DDS."""
 
 LONGEST = 80
 """Bytes of a name that a socket's address has room for; of a longer one it has a digest."""
@@ -82,11 +87,29 @@ class Claimant:
         super().destroy_node()
 
 
+def chosen_domain() -> int:
+    """The ROS domain that the environment names; raises a ConfigurationError where there is none of that number."""
+    domain = os.environ.get(DOMAIN) or "0"
+    if not (domain.isascii() and domain.isdigit() and len(domain) < 10 and int(domain) <= DOMAIN_MAX):
+        raise ConfigurationError(
+            f"{DOMAIN} is {shown(domain, 100)!r}, must be a whole number from 0 to {DOMAIN_MAX}",
+            subject=DOMAIN,
+            value=domain,
+            limit=DOMAIN_MAX,
+        )
+    return int(domain)
+
+
 def require_free(namespace: str, topics: Iterable[str] = EXCLUSIVE.values()) -> None:
-    """Raise an OccupiedError where a graph runs in this namespace, in the ROS domain that the environment names."""
+    """Raise an OccupiedError where a graph runs in this namespace, in the ROS domain that the environment names.
+
+    Raises:
+        ConfigurationError: as ``chosen_domain``.
+    """
+    domain = chosen_domain()
     for topic in topics:
         name = "/".join(filter(None, (namespace.strip("/"), topic)))
-        Claim(int(os.environ.get("ROS_DOMAIN_ID") or 0), f"/{name}").close()
+        Claim(domain, f"/{name}").close()
 
 
 def _address(domain: int, topic: str) -> bytes:

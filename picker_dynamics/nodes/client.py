@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,12 +17,12 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from picker_dynamics.errors import BlockedError, GoalAbortedError, GoalRefusedError, PickerError
+from picker_dynamics.errors import BlockedError, GoalAbortedError, GoalRefusedError, LinkError, PickerError
 from picker_dynamics.robot.joint_order import ordered
 
-from . import graph_client
 from .arm_topic import ARM
 from .diagnostics import number_in, values_of
+from .graph_client import GraphClient
 from .runtime import LATCHED, LATEST, OUTCOMES
 from .told import TOLD, Told
 
@@ -47,6 +48,10 @@ MAKES = {
 }
 """(Service, what was asked) -> field of hardware/status, and its values once that was carried out."""
 
+SILENT_S = 15.0
+"""So long one listens and hears no reference before the graph is gone for who waits for its motion [s]: longer than a network is
+cut that no motion minds."""
+
 OUTCOMES_KEPT = 500
 """Of so many goals the last word is remembered: a page that stays open for a season hears of more."""
 
@@ -54,7 +59,7 @@ MOVING = "executing", "streaming"
 """Phases of the controller in which somebody moves the arm."""
 
 
-class ArmClient(graph_client.GraphClient):
+class ArmClient(GraphClient):
     """Talks to one running graph; use as a context manager.
 
     Args:
@@ -69,6 +74,7 @@ class ArmClient(graph_client.GraphClient):
         self.arm_name = ""
         self.hardware: dict[str, str] = {}
         self.outcomes: dict[str, DiagnosticStatus] = {}
+        self.silent_s = 0.0
         self.state: np.ndarray | None = None
         self.effort: np.ndarray | None = None
         self.desired: np.ndarray | None = None
@@ -81,6 +87,11 @@ class ArmClient(graph_client.GraphClient):
         """Have states and references taken in as they come."""
         self.create_subscription(JointState, "joint_states", self.on_state, 10)
         self.create_subscription(JointTrajectory, "arm_controller/reference", self.on_reference, LATEST)
+
+    def spin_once(self, longest_s: float) -> None:
+        began_s = time.monotonic()
+        super().spin_once(longest_s)
+        self.silent_s += min(time.monotonic() - began_s, longest_s)  # no longer than that did it listen, suspended or not
 
     def on_controller(self, message: DiagnosticStatus) -> None:
         self.controller = values_of(message) | {"message": message.message}
@@ -105,6 +116,7 @@ class ArmClient(graph_client.GraphClient):
         return ordered(message.name, getattr(message, field), self.joint_names, "joint_states")
 
     def on_reference(self, message: JointTrajectory) -> None:
+        self.silent_s = 0.0
         if self.joint_names and message.points:
             self.desired = ordered(message.joint_names, message.points[0].positions, self.joint_names, "reference")
 
@@ -247,20 +259,17 @@ class ArmClient(graph_client.GraphClient):
         return JointTrajectory(joint_names=list(joint_names or self.joint_names), points=[point(*row) for row in rows])
 
     def send(self, message: JointTrajectory, timeout_s: float | None = None) -> float:
-        """Send a goal and wait until it is done; Ctrl-C meanwhile cancels it.
+        """Send a goal and wait until it is done, which may be longer than was told where it is slowed; Ctrl-C cancels it.
 
         Raises:
             GoalRefusedError: somebody else moves the arm; or it is refused, or aborted, with the controller's reason.
+            LinkError: the graph is gone, or it takes longer than ``timeout_s``.
         """
         self.require_free()
         self.wait_holding()
         with self.cancelling():
             goal, duration = self.begin(message)
-            self.wait(
-                lambda: self.ended(goal),
-                f"the motion of {duration:.1f} s did not end in time",
-                timeout_s or duration + graph_client.ANSWER_S,
-            )
+            self.wait(lambda: self.ended(goal), f"the motion of {duration:.1f} s did not end in time", timeout_s or math.inf)
         return duration
 
     def begin(self, message: JointTrajectory) -> tuple[str, float]:
@@ -287,9 +296,19 @@ class ArmClient(graph_client.GraphClient):
         return self.controller.get("goal") != goal
 
     def ended(self, goal: str) -> bool:
-        """Whether a goal that was accepted is done; raises where it ended in another way."""
+        """Whether a goal that was accepted is done.
+
+        Raises:
+            GoalAbortedError: it ended in another way.
+            LinkError: nothing comes any more.
+        """
         self._require(goal, "accepted", "done")
-        return values_of(self.outcomes[goal])["outcome"] == "done"
+        if values_of(self.outcomes[goal])["outcome"] == "done":
+            return True
+        if self.silent_s > SILENT_S:
+            why = f"nothing came of the graph for {SILENT_S:g} s: what becomes of the motion is not known"
+            raise LinkError(why, value=self.silent_s, limit=SILENT_S)
+        return False
 
     @contextmanager
     def cancelling(self) -> Iterator[None]:
@@ -310,7 +329,7 @@ class ArmClient(graph_client.GraphClient):
         answer = self.outcomes[goal]
         values = values_of(answer)
         if values["outcome"] not in outcomes:
-            raise (GoalAbortedError if values["outcome"] == "aborted" else GoalRefusedError)(
+            raise (GoalAbortedError if values["outcome"] in ("aborted", "cancelled") else GoalRefusedError)(
                 answer.message,
                 subject=values.get("joint"),
                 value=number_in(values.get("value")),

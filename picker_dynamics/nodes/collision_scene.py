@@ -41,7 +41,7 @@ class CollisionScene:
     Args:
         node: on whose parameters and topics all this is.
         controlled: its arm.
-        changed: called when the scene has changed.
+        changed: called when the scene has changed; raises a PickerError where motions cannot be held clear of it.
         complain: called with what is wrong with a message; the scene stays as it was then.
 
     Attributes:
@@ -128,13 +128,13 @@ class CollisionScene:
     def on_markers(self, message: MarkerArray) -> None:
         """Take all of a message or nothing."""
         try:
-            shapes = shapes_after(self._of_topic, message.markers, self.arm.root, self._prefix)
-            require_few(len({**self._of_file, **shapes}), TOPIC)
+            named = _named_after(self._of_topic, message.markers)
+            require_few(len({**self._of_file, **named}), TOPIC)
+            shapes = _shapes_of(named, self.arm.root, self._prefix)
         except PickerError as error:
             self.complain(f"{TOPIC} refused: {error}", error)
             return
-        self._of_topic, self._check = shapes, None
-        self.changed()
+        self._go_by(TOPIC, shapes, self._droops, None)
 
     def on_mode(self, message: String) -> None:
         """The compensation has another mode: with none the arm hangs lower, by what its servos give way."""
@@ -146,14 +146,22 @@ class CollisionScene:
             )
             self.complain(f"{MODE_TOPIC} refused: {error}", error)
             return
-        before, self._droops = self._droops, message.data == NONE
-        if before == self._droops:
-            return
-        if self._check is not None:
-            self._check = replace(self._check, droops=self._droops)
-        self.changed()
+        droops = message.data == NONE
+        if droops != self._droops:
+            check = None if self._check is None else replace(self._check, droops=droops)
+            self._go_by(MODE_TOPIC, self._of_topic, droops, check)
 
     # -- how -----------------------------------------------------------------------------------------------
+
+    def _go_by(self, topic: str, shapes: dict[str, Geometry], droops: bool, check: CollisionCheck | None) -> None:
+        """Go by what a topic says; as before, and complain, where no check can be made of it: a mesh may be gone by now."""
+        before = self._of_topic, self._droops, self._check
+        self._of_topic, self._droops, self._check = shapes, droops, check
+        try:
+            self.changed()
+        except PickerError as error:
+            self._of_topic, self._droops, self._check = before
+            self.complain(f"{topic} refused: {error}", error)
 
     def _shown(self) -> MarkerArray:
         """The scene as markers, what was shown before taken away."""
@@ -182,16 +190,25 @@ def shapes_after(before: Scene, markers: list[Marker], root: str, prefix: str) -
     Raises:
         ConfigurationError: a marker that is no shape in the frame ``root``, perhaps with the namespace's ``prefix``.
     """
-    shapes = dict(before)
+    return _shapes_of(_named_after(before, markers), root, prefix)
+
+
+def _named_after(before: Scene, markers: list[Marker]) -> dict[str, Geometry | Marker]:
+    """What there is after a message of markers, by name; what is new not looked at yet."""
+    named: dict[str, Geometry | Marker] = dict(before)
     for marker in markers:
         name = marker.ns if marker.id == 0 and marker.ns else f"{marker.ns}/{marker.id}"
         if marker.action == marker.DELETEALL:
-            shapes.clear()
+            named.clear()
         elif marker.action == marker.DELETE:
-            shapes.pop(name, None)
+            named.pop(name, None)
         else:
-            shapes[name] = _shape(name, marker, root, prefix)
-    return shapes
+            named[name] = marker
+    return named
+
+
+def _shapes_of(named: dict[str, Geometry | Marker], root: str, prefix: str) -> dict[str, Geometry]:
+    return {name: one if isinstance(one, Geometry) else _shape(name, one, root, prefix) for name, one in named.items()}
 
 
 def _shape(name: str, marker: Marker, root: str, prefix: str) -> Geometry:

@@ -29,7 +29,7 @@ from .diagnostics import ERROR, OK, array, name_of, neighbour, status, values_of
 from .duplicate_publishers import Alone, OnePublisher, OneSender
 from .executor import Polled
 from .goal_messages import ArmStates
-from .runtime import LATCHED, LATEST, Epochs, declare, seconds, stamp_clock, steady_timer, take_parameters
+from .runtime import LATCHED, LATEST, Epochs, declare, hear_stream, seconds, stamp_clock, steady_timer, take_parameters
 
 DIAGNOSTIC_PERIOD_S = 1.0
 
@@ -106,7 +106,7 @@ class ControlNode(Claimant, Node, ABC):
         if self.following.payload.mass:
             self.require_holdable(self.following.payload)
         self.following.set_payload(*self.following.payload)
-        self.create_subscription(JointTrajectory, "arm_controller/reference", self.hear_reference, LATEST)
+        hear_stream(self, JointTrajectory, "arm_controller/reference", self.hear_reference, LATEST)
         self.hardware = Polled(self, DiagnosticStatus, "hardware/status", LATCHED)
         self.held_poses = OnePublisher(self, JointState, "hardware/held_pose", self.hear_held_pose)
         take_parameters(self, self.change)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 
-from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.errors import ConfigurationError, PickerError
 from picker_dynamics.execution.collision import LARGEST_MARGIN_M, MARGIN_M
 from picker_dynamics.execution.floor import OFF
 from picker_dynamics.execution.gripping import GripperSettings, settings_problem
@@ -30,7 +30,7 @@ class ControllerParameters:
     """Declares them, keeps their values, and refuses what does not fit; they apply from the next goal on.
 
     Args:
-        changed: called after a change, with the names.
+        changed: called after a change, with the names; raises a PickerError where it cannot be: the values are as before then.
         floor_z: height of the floor where nobody says another [m].
         shipped: tolerances where nobody says others.
     """
@@ -105,9 +105,14 @@ class ControllerParameters:
         for name, value in wanted.items():
             if problem := _problem(name, value):
                 return SetParametersResult(successful=False, reason=problem)
+        before = dict(self.values)
         self.values.update(wanted)
-        if wanted:
-            self.changed(set(wanted))
+        try:
+            if wanted:
+                self.changed(set(wanted))
+        except PickerError as error:
+            self.values = before
+            return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
 
 

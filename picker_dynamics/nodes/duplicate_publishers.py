@@ -10,7 +10,7 @@ from trajectory_msgs.msg import JointTrajectory
 from picker_dynamics.execution.lease import LEAP, HeldError, Holder, Kind, Lease
 
 from .diagnostics import sender_in
-from .runtime import LATCHED, LATEST, seconds, steady_timer
+from .runtime import LATCHED, LATEST, hear_stream, seconds, steady_timer
 
 HEARD_S = 2.0
 """So long after its last reference another publisher counts as one [s]."""
@@ -198,7 +198,7 @@ class DuplicatePublisherMonitor:
         """What is to be said of them; empty if there are none.  Call it about once a second."""
         others = self._others()
         if others and self._ear is None:
-            self._ear = self.node.create_subscription(JointTrajectory, self.publisher.topic_name, self._hear, LATEST)
+            self._ear = hear_stream(self.node, JointTrajectory, self.publisher.topic_name, self._hear, LATEST)
         elif not others and self._ear is not None:
             self.node.destroy_subscription(self._ear)
             self._ear = None
@@ -215,7 +215,7 @@ class DuplicatePublisherMonitor:
             names.remove(own)
         return [f"another {name}" if name == own else name for name in names]
 
-    def _hear(self, message: JointTrajectory) -> None:
+    def _hear(self, message: JointTrajectory, _info: dict) -> None:
         if self.sent(seconds(message.header.stamp)):
             return
         now, before = time.monotonic(), self._heard_s

@@ -24,7 +24,7 @@ from .arm_setup import load_arm
 from .control_node import ControlNode
 from .diagnostics import OK, WARN
 from .duplicate_publishers import OnePublisher
-from .runtime import LATCHED, LATEST, declare, run, seconds
+from .runtime import LATCHED, LATEST, declare, hear_stream, run, seconds
 
 LONGEST_STEP_S = 0.1
 """A gap between references counts as this much time at the most, so that no fade is skipped."""
@@ -173,11 +173,11 @@ class Dynamics(ControlNode):
         """Hear joint_states while the payload is followed, and not otherwise."""
         super().switch_following(on)
         if on:
-            self.states = self.create_subscription(JointState, "joint_states", self.on_state, LATEST)
+            self.states = hear_stream(self, JointState, "joint_states", self.on_state, LATEST)
         else:
             self.destroy_subscription(self.states)
 
-    def on_state(self, message: JointState) -> None:
+    def on_state(self, message: JointState, _info: object = None) -> None:
         if not self.following.on:
             return
         if why := held_by_gears(self.servos.model):  # wished from the start

@@ -15,11 +15,15 @@ for parameters and lifecycle, and one handler for each publisher and subscriptio
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable
 from operator import attrgetter
 
+from rcl_interfaces.msg import SetParametersResult
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.action import ActionServer
 from rclpy.callback_groups import CallbackGroup
 from rclpy.clock import Clock, ClockType
@@ -27,8 +31,13 @@ from rclpy.executors import ShutdownException, SingleThreadedExecutor, TimeoutEx
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
+from picker_dynamics.errors import shown
+
 HOUSEKEEPING = ("rcl_interfaces", "lifecycle_msgs", "type_description_interfaces")
-"""Packages whose services can wait."""
+"""Packages whose services are rclpy's own, and can wait."""
+
+OF_RCLPY = {"rclpy", *HOUSEKEEPING, *sys.stdlib_module_names}
+"""Packages whose code those services are made of."""
 
 LOOK_PERIOD_S = 0.1
 ACTION_PERIOD_S = 0.02
@@ -50,6 +59,7 @@ class FocusedExecutor(SingleThreadedExecutor):
 
     def __init__(self, node: Node):
         super().__init__()
+        refuse_what_cannot_be_served(node)
         self._view = _View(node)
         self.add_node(self._view)
         node.executor = self  # where an action server has its goals executed
@@ -112,7 +122,7 @@ class _View:
 
     def __init__(self, node: Node):
         self._node = node
-        self._own_services = [one for one in node.services if one.srv_type.__module__.split(".")[0] not in HOUSEKEEPING]
+        self._own_services = [one for one in node.services if not _is_housekeeping(one)]
         self.looks = LOOKS
         self.waits = 0
         self._actions_s, self._actions = 0.0, False
@@ -167,6 +177,7 @@ class PacedExecutor(SingleThreadedExecutor):
 
     def __init__(self, node):
         super().__init__(context=node.context)
+        refuse_what_cannot_be_served(node)
         self._node = node
         self._next_s = time.monotonic()
         self.add_node(node)
@@ -227,6 +238,42 @@ class Polled:
         if came:
             self.newest, self.info = came[-1]
         return bool(came)
+
+
+def _is_housekeeping(service) -> bool:
+    return service.srv_type.__module__.split(".")[0] in HOUSEKEEPING
+
+
+def refuse_what_cannot_be_served(node: Node) -> None:
+    """Have rclpy's own services refuse a request that they cannot deal with: a parameter of type 99 would end the node."""
+    for service in filter(_is_housekeeping, node.services):
+        service.callback = _refusing(service.callback, service.srv_name.split("/")[-1], node.get_logger())
+
+
+def _refusing(carry_out: Callable, name: str, log) -> Callable:
+    """Callback of a service that answers, unsuccessful or empty, and logs, where rclpy fails; what else fails goes on."""
+
+    def answer(request, response):
+        try:
+            return carry_out(request, response)
+        except Exception as error:
+            if not _is_of_rclpy(error):
+                raise
+            why = shown(f"{name}: no such request can be served: {type(error).__name__}: {error}")
+            log.error(why)
+            refused = SetParametersResult(successful=False, reason=why)
+            if isinstance(response, SetParameters.Response):  # some may have been set before
+                response.results += [refused] * (len(request.parameters) - len(response.results))
+                return response
+            return type(response)(result=refused) if isinstance(response, SetParametersAtomically.Response) else type(response)()
+
+    return answer
+
+
+def _is_of_rclpy(error: Exception) -> bool:
+    """Whether an exception came, behind the one who caught it, through code of rclpy alone, and through none of the node."""
+    behind = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    return all(frame.f_globals.get("__name__", "").split(".")[0] in OF_RCLPY for frame, _ in traceback.walk_tb(behind))
 
 
 def serve_waiting(node: Node) -> None:

@@ -14,7 +14,7 @@ from picker_dynamics.robot.joint_order import ordered
 
 from .duplicate_publishers import OneSender
 from .executor import Polled
-from .runtime import LATEST, seconds, to_stamp
+from .runtime import LATEST, seconds, stream_message, to_stamp
 
 
 def start_in(header, stamps: StampClock) -> float | None:
@@ -64,7 +64,7 @@ class ArmStates:
 
     def __init__(self, node, joint_names):
         self._names, self._stamps = tuple(joint_names), StampReader(node.stamps)
-        self._topic = Polled(node, JointState, "joint_states", LATEST)
+        self._topic = Polled(node, JointState, "joint_states", LATEST, raw=True)
         self._senders = OneSender("joint_states")
         self.state: ArmState | None = None
         self.problem = ""
@@ -73,8 +73,8 @@ class ArmStates:
         """Read what has come; whether ``state`` is new."""
         if not self._topic.look():
             return False
-        message = self._topic.newest
         try:
+            message = stream_message(JointState, "joint_states", self._topic.newest)
             self._senders.hear(message, self._topic.info)
             q = ordered(message.name, message.position, self._names, "joint_states")
             v = ordered(message.name, message.velocity, self._names, "joint_states") if len(message.velocity) else None

@@ -19,9 +19,10 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
 
 from picker_dynamics.board.stamp_clock import StampClock
-from picker_dynamics.errors import ConfigurationError, PickerError, shown
+from picker_dynamics.errors import ConfigurationError, InputError, PickerError, shown
 from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.lifeline import LIMIT_S, end_with_parent
 from picker_dynamics.resources import resource
@@ -38,6 +39,9 @@ LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability
 OUTCOMES = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """For what became of goals: two answers that follow each other closely must both arrive."""
 
+
+STREAM_BYTES = 16_384
+"""The longest message of states, references and commands [bytes]: of seven joints they have 400."""
 
 RCLError = rclpy_implementation.RCLError
 
@@ -113,6 +117,39 @@ def stamp_clock(node) -> StampClock:
         node.get_logger().warning(f"the wall clock jumped by {size_s:+.3f} s: stamps follow it, motions do not notice")
 
     return StampClock(say)
+
+
+def hear_stream(node, kind, topic: str, callback: Callable[[Any, dict], object], qos: QoSProfile):
+    """Subscribe to what comes many times a second; returns the subscription.
+
+    A message beyond ``STREAM_BYTES`` is dropped as bytes, and that is said: to convert 100 000 points would hold up all else for
+    most of a second.
+
+    Args:
+        callback: called with (message, info).
+    """
+
+    def take(data: bytes, info: dict) -> None:
+        try:
+            message = stream_message(kind, topic, data)
+        except InputError as error:
+            node.get_logger().error(str(error), throttle_duration_sec=1.0)
+            return
+        callback(message, info)
+
+    return node.create_subscription(kind, topic, take, qos, raw=True)
+
+
+def stream_message(kind, topic: str, data: bytes):
+    """The message of a topic in ``data``.
+
+    Raises:
+        InputError: it is longer than ``STREAM_BYTES``.
+    """
+    if len(data) > STREAM_BYTES:
+        text = f"{topic}: a message of {len(data)} bytes is ignored, at most {STREAM_BYTES} are taken"
+        raise InputError(text, subject=topic, value=len(data), limit=STREAM_BYTES)
+    return deserialize_message(data, kind)
 
 
 def steady_timer(node, period_s: float, callback: Callable[[], None]):

@@ -22,7 +22,7 @@ from .claims import EXCLUSIVE, Claimant
 from .diagnostics import ERROR, OK, STALE, WARN, name_of, neighbour, status
 from .duplicate_publishers import Alone, OneSender
 from .executor import serve_waiting
-from .runtime import LATCHED, LATEST, steady_timer, take_parameters
+from .runtime import LATCHED, LATEST, hear_stream, steady_timer, take_parameters
 
 DIAGNOSTIC_PERIOD_S = 1.0
 SETTLE_PERIOD_S = 0.02
@@ -60,7 +60,7 @@ class SessionNode(Claimant, ABC):
         self.status_out = self.create_publisher(DiagnosticStatus, "hardware/status", LATCHED)
         self.held_pose_out = self.create_publisher(JointState, "hardware/held_pose", LATCHED)
         self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", LATCHED)
-        self.create_subscription(JointState, "joint_commands", self.hear_command, LATEST)
+        hear_stream(self, JointState, "joint_commands", self.hear_command, LATEST)
 
         self.gate = RequestGate(partial(serve_waiting, self))
         self.settling = steady_timer(self, SETTLE_PERIOD_S, self.settle)
@@ -94,8 +94,13 @@ class SessionNode(Claimant, ABC):
             self.gate.require_open()
             return carry_out()
 
+        def disable() -> str:
+            self.session.disable()
+            self.session.problem = Routine(self.session.problem)  # asked for, and done
+            return "outputs off"
+
         def enable(request) -> str:
-            return undo(self.enable) if request.data else self.session.disable() or "outputs off"
+            return undo(self.enable) if request.data else disable()
 
         serve(SetBool, "emergency_stop", stop, stops=True)
         serve(Trigger, "relax", lambda _: self.session.relax() or "relaxed: all outputs off", stops=True)
@@ -138,7 +143,8 @@ class SessionNode(Claimant, ABC):
         session = self.session
         if session.state is State.OFFLINE:
             return STALE
-        if session.stop_latched or (session.problem and session.state is State.IDLE):
+        wrong = session.problem and not isinstance(session.problem, Routine)
+        if session.stop_latched or (wrong and session.state is State.IDLE):
             return ERROR
         return WARN if session.state is not State.ACTIVE or session.problem else OK
 

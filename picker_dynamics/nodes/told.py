@@ -14,11 +14,16 @@ TOLD = QoSProfile(depth=30, reliability=LATCHED.reliability, durability=LATCHED.
 
 
 class Told:
-    """What a graph tells of itself: the entries of ``/diagnostics`` below its namespace, and the payload [kg]; None: not yet."""
+    """What a graph tells of itself: the entries of ``/diagnostics`` below its namespace, and the payload [kg]; None: not yet.
+
+    Attributes:
+        count: of the messages of its diagnostics that have come.
+    """
 
     def __init__(self, namespace: str):
         self.namespace, self.payload_kg = namespace, None
         self.entries: dict[str, DiagnosticStatus] = {}
+        self.count = 0
 
     def name_of(self, part: str) -> str:
         """Name of a diagnostic entry: ``hardware: supply``."""
@@ -33,6 +38,7 @@ class Told:
 
     def on_diagnostics(self, message: DiagnosticArray) -> None:
         self.entries |= {entry.name: entry for entry in message.status}
+        self.count += any(self._is_mine(entry.name) for entry in message.status)
 
     def on_payload(self, message: InertiaStamped) -> None:
         self.payload_kg = payload_in(message)[0]
@@ -45,7 +51,10 @@ class Told:
 
     def _mine(self) -> dict[str, DiagnosticStatus]:
         """Those of this graph: ``/diagnostics`` is everybody's."""
-        return {name: entry for name, entry in self.entries.items() if name.rpartition("/")[0] == self.namespace}
+        return {name: entry for name, entry in self.entries.items() if self._is_mine(name)}
+
+    def _is_mine(self, name: str) -> bool:
+        return name.rpartition("/")[0] == self.namespace
 
     @property
     def troubles(self) -> list[str]:

@@ -17,7 +17,7 @@ from picker_dynamics.execution.torque_limits import TorqueLimits
 from .arm_setup import load_torque_arm
 from .control_node import ControlNode
 from .diagnostics import OK, WARN
-from .runtime import LATEST, declare, run, seconds
+from .runtime import LATEST, declare, hear_stream, run, seconds
 
 
 class TorqueControl(ControlNode):
@@ -42,7 +42,7 @@ class TorqueControl(ControlNode):
         self.set_up(arm.description, TorqueLimits.of_arm(arm), (arm.home,))
         self.loop = TorqueLoop(self.model, bandwidth, self.transition_s)
         self.start()
-        self.create_subscription(JointState, "joint_states", self.on_state, LATEST)
+        hear_stream(self, JointState, "joint_states", self.on_state, LATEST)
 
     def on_held_pose(self, message: JointState) -> None:
         """At a new epoch the reference starts anew, and when the arm is not active nobody follows the old one."""
@@ -56,7 +56,7 @@ class TorqueControl(ControlNode):
     def take(self, reference: Reference, time_s: float, _message: JointTrajectory) -> None:
         self.loop.references.push(time_s, reference)
 
-    def on_state(self, message: JointState) -> None:
+    def on_state(self, message: JointState, _info: object = None) -> None:
         try:
             q, v = self.vector(message, "position"), self.vector(message, "velocity")
             time_s = self.state_stamps.read(seconds(message.header.stamp))

@@ -47,7 +47,7 @@ from .duplicate_publishers import DuplicatePublisherMonitor, OnePublisher, numbe
 from .executor import Polled
 from .goal_messages import ArmStates, goal_from, is_gripper_command, start_in
 from .long_goals import SHORT_BYTES, Beside, header_in, message_in, most_bytes, short_message
-from .runtime import LATCHED, LATEST, Epochs, declare, payload_in, run, seconds, stamp_clock, steady_timer, to_stamp
+from .runtime import LATCHED, LATEST, Epochs, declare, hear_stream, payload_in, run, seconds, stamp_clock, steady_timer, to_stamp
 
 DIAGNOSTIC_PERIOD_S = 1.0
 
@@ -137,7 +137,7 @@ class TrajectoryController(Claimant, Node):
 
         self.reference_out = self.create_publisher(JointTrajectory, "arm_controller/reference", LATEST)
         self.create_subscription(JointTrajectory, "arm_controller/joint_trajectory", self.on_goal, GOALS_WAITING, raw=True)
-        self.create_subscription(JointState, "arm_controller/joint_reference", self.on_stream, LATEST)
+        hear_stream(self, JointState, "arm_controller/joint_reference", self.on_stream, LATEST)
         self.create_subscription(Header, "arm_controller/driver", self.on_driver, DRIVERS)
         self.create_subscription(TwistStamped, "arm_controller/delta_twist_cmds", self.on_twist, DRIVERS)
         self.create_subscription(DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)
@@ -280,7 +280,7 @@ class TrajectoryController(Claimant, Node):
         if self.gripper is not None and is_gripper_command(message, self.gripper.joint):
             self.execution.submit(
                 gripper_request(
-                    GripperCommand((), message.points[0].positions),
+                    GripperCommand((), message.points[0].positions, effort=message.points[0].effort),
                     replace(self.gripper, allow_stalling=True),
                     self.execution,
                     self.stamps.now_s,

@@ -26,12 +26,13 @@ from picker_dynamics.bringup.bringup import local_only
 from picker_dynamics.errors import ConfigurationError, shown
 from picker_dynamics.resources import private_folder, resource
 
-RANGE, PEERS = "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS"
-PROFILES, BUILTIN = "FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_BUILTIN_TRANSPORTS"
-DOMAIN, LOGS = "ROS_DOMAIN_ID", ("ROS_LOG_DIR", "ROS_HOME", "HOME")
+from .claims import chosen_domain
 
-DOMAIN_MAX = 232
-"""Of more there is no port for DDS."""
+RANGE, PEERS = "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS"
+PROFILES, BUILTIN = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"), "FASTDDS_BUILTIN_TRANSPORTS"
+"""The profiles' file is the first for Fast DDS 2, the second from 3 on."""
+
+LOGS = "ROS_LOG_DIR", "ROS_HOME", "HOME"
 
 GENERATOR = "rosidl_generator_py.generate_py_impl"
 """What makes Python of interface files: a parser of IDL, 0.04 s and 2 MB in each process."""
@@ -47,14 +48,7 @@ def start_ros(args=None) -> None:
     Raises:
         ConfigurationError: a domain that does not exist, no folder for logs, or arguments that ROS does not take.
     """
-    domain = os.environ.get(DOMAIN, "")
-    if domain and not (domain.isascii() and domain.isdigit() and len(domain) < 10 and int(domain) <= DOMAIN_MAX):
-        raise ConfigurationError(
-            f"{DOMAIN} is {shown(domain, 100)!r}, must be a whole number from 0 to {DOMAIN_MAX}",
-            subject=DOMAIN,
-            value=domain,
-            limit=DOMAIN_MAX,
-        )
+    chosen_domain()
     spare_generator()
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
@@ -93,7 +87,7 @@ def prepared_transport() -> Iterator[None]:
     try:
         yield
     finally:
-        for name in (RANGE, PROFILES, BUILTIN, LOGS[0]):
+        for name in (RANGE, *PROFILES, BUILTIN, LOGS[0]):
             os.environ.pop(name, None)
             os.environ.update({name: before[name]} if name in before else {})
 
@@ -137,9 +131,9 @@ def avoid_shared_memory(environment: MutableMapping[str, str] = os.environ) -> N
 
     LOCALHOST adds shared memory whatever Fast DDS is told, so a profile takes its place that means the same.
     """
-    if not get_rmw_implementation_identifier().startswith("rmw_fastrtps") or PROFILES in environment:
+    if not get_rmw_implementation_identifier().startswith("rmw_fastrtps") or any(name in environment for name in PROFILES):
         return
     if environment.get(RANGE) != "LOCALHOST":
         environment.setdefault(BUILTIN, "UDPv4")
     elif not environment.get(PEERS):
-        environment.update({RANGE: "SYSTEM_DEFAULT", PROFILES: str(resource("config/loopback.xml"))})
+        environment.update({RANGE: "SYSTEM_DEFAULT", **dict.fromkeys(PROFILES, str(resource("config/loopback.xml")))})

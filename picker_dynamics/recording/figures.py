@@ -10,6 +10,8 @@ import numpy as np
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
+from picker_dynamics.robot.units import told_in
+
 from .reader import ArmRecording, Series
 from .tracking import tracking_error, with_gaps
 
@@ -31,8 +33,9 @@ def draw(recorded: ArmRecording, limits, folder: Path, stem: str) -> list[Path]:
     return paths
 
 
-def _unit(limits, joint: int) -> str:
-    return limits.units[joint] if limits else "rad or m"
+def _told_in(limits, joint: int) -> tuple[float, str]:
+    """As ``units.told_in``; without limits nobody knows the joint's unit."""
+    return told_in(limits.units[joint]) if limits else (1.0, "rad or m")
 
 
 def _rows(recorded: ArmRecording, title: str):
@@ -45,11 +48,11 @@ def _rows(recorded: ArmRecording, title: str):
     return figure, axes[:, 0]
 
 
-def _line(axes, series: Series, joint: int, start: float, **style) -> None:
+def _line(axes, series: Series, joint: int, start: float, factor: float = 1.0, **style) -> None:
     if not len(series):
         return
     broken = with_gaps(series)
-    axes.plot(broken.t - start, broken.values[:, joint], **style)
+    axes.plot(broken.t - start, factor * broken.values[:, joint], **style)
 
 
 def _events(axes, recorded: ArmRecording, start: float) -> None:
@@ -68,10 +71,11 @@ def _position(recorded: ArmRecording, limits, start: float):
     figure, rows = _rows(recorded, "Where each joint was, should be, and was told to be")
     for joint, axes in enumerate(rows):
         _events(axes, recorded, start)
-        _line(axes, recorded.setpoint, joint, start, color=SETPOINT, lw=0.9, label="set-point sent to the servo")
-        _line(axes, recorded.reference, joint, start, color=REFERENCE, lw=1.2, ls="--", label="reference")
-        _line(axes, recorded.state, joint, start, color=STATE, lw=1.2, label="state")
-        axes.set_ylabel(f"{recorded.joint_names[joint]}\n[{_unit(limits, joint)}]")
+        factor, unit = _told_in(limits, joint)
+        _line(axes, recorded.setpoint, joint, start, factor, color=SETPOINT, lw=0.9, label="set-point sent to the servo")
+        _line(axes, recorded.reference, joint, start, factor, color=REFERENCE, lw=1.2, ls="--", label="reference")
+        _line(axes, recorded.state, joint, start, factor, color=STATE, lw=1.2, label="state")
+        axes.set_ylabel(f"{recorded.joint_names[joint]}\n[{unit}]")
     _legend(figure, rows[0])
     return figure
 
@@ -84,10 +88,10 @@ def error_figure(recorded: ArmRecording, limits, start: float):
     figure, rows = _rows(recorded, "Tracking error: state less reference, at the times of the states")
     for joint, axes in enumerate(rows):
         _events(axes, recorded, start)
-        unit = _unit(limits, joint)
-        _line(axes, Series(error.t, 1e3 * error.values), joint, start, color=STATE, lw=1.0, label="error")
+        factor, unit = _told_in(limits, joint)
+        _line(axes, error, joint, start, factor, color=STATE, lw=1.0, label="error")
         axes.axhline(0.0, color="0.5", lw=0.8)
-        axes.set_ylabel(f"{recorded.joint_names[joint]}\n[{ {'rad': 'mrad', 'm': 'mm'}.get(unit, 'mrad or mm') }]")
+        axes.set_ylabel(f"{recorded.joint_names[joint]}\n[{unit}]")
     _legend(figure, rows[0])
     return figure
 
@@ -105,6 +109,6 @@ def _torque(recorded: ArmRecording, limits, start: float):
             axes.set_ylim(-1.2 * limits.stall[joint], 1.2 * limits.stall[joint])
         _line(axes, recorded.state_torque, joint, start, color=STATE, lw=1.0, label="reported")
         _line(axes, recorded.torque, joint, start, color=SETPOINT, lw=1.0, label="asked for")
-        axes.set_ylabel(f"{recorded.joint_names[joint]}\n[{'N' if _unit(limits, joint) == 'm' else 'N·m'}]")
+        axes.set_ylabel(f"{recorded.joint_names[joint]}\n[{'N' if limits and limits.units[joint] == 'm' else 'N·m'}]")
     _legend(figure, rows[0])
     return figure

@@ -1,6 +1,6 @@
 """Description of the arm: its URDF, its joints and their order, its servos and what they can give, forward and inverse
-kinematics, and the interface that every dynamics model offers.  Imports nothing of this package but ``errors`` and
-``resources``.
+kinematics, and the interface that every dynamics model offers.  Imports ``files``, to read what users
+name, and no other room.
 """
 
 __all__ = [

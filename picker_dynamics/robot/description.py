@@ -19,6 +19,7 @@ from picker_dynamics.files.formats import parse_xml
 from picker_dynamics.files.reading import XML_BYTES, read_text
 
 from .model import vector_of
+from .units import told
 from .urdf_elements import (
     MOVABLE_TYPES,
     Geometry,
@@ -237,9 +238,10 @@ def require_agreement(urdf: str, arm: ArmDescription, what: str = "robot_descrip
             ("velocity limit", joint.velocity, ours.velocity, joint.velocity - ours.velocity),
         ):
             if beyond > LIMIT_TOLERANCE:
-                of = f"{unit}/s" if name.startswith("velocity") else unit
+                per = "/s" if name.startswith("velocity") else ""
+                value, limit = told(there, unit, here), told(here, unit, there)
                 raise DescriptionError(
-                    f"{what}: {name} of {ours.name} is {there:.4g} {of}, this arm's is {here:.4g} {of}",
+                    f"{what}: {name} of {ours.name} is {value}{per}, this arm's is {limit}{per}",
                     subject=ours.name,
                     value=there,
                     limit=here,

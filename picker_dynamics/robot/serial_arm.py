@@ -15,6 +15,7 @@ from picker_dynamics.errors import DescriptionError
 from picker_dynamics.files.formats import parse_xml
 
 from .description import ArmDescription, Joint, parse
+from .units import told
 
 
 def serial_arm(description: ArmDescription) -> ArmDescription:
@@ -87,9 +88,10 @@ def _require_fingers(description: ArmDescription, mimics: Sequence[Joint], gripp
 def _require_ranges(joints: Sequence[Joint]) -> None:
     for joint in joints:
         if joint.lower == joint.upper:
+            both = told(joint.lower, "m" if joint.type == "prismatic" else "rad")
             raise DescriptionError(
-                f"joint {joint.name} has no range: lower and upper are both {joint.lower:g}, as where they are left out; write "
-                "them, or make it fixed",
+                f"joint {joint.name} has no range: lower and upper are both {both}, as where they are left out; write them, or "
+                "make it fixed",
                 subject=joint.name,
                 value=joint.lower,
                 limit=joint.upper,

@@ -19,6 +19,14 @@ TIP_M = 10.0
 """No tip is farther away, on any axis [m]."""
 
 
+def checked_tip(tip_m: ArrayLike) -> Array:
+    """A place of the tip (3,) [m] that some arm may reach; an InputError for any other."""
+    tip = as_vector("tip", tip_m, 3)
+    far = float(np.abs(tip).max())
+    refuse_if(far > TIP_M, f"tip is {far:g} m away, must be within {TIP_M:g} m: are these millimetres?", "tip", far, TIP_M)
+    return tip
+
+
 def tip_target(
     arm: ArmDescription, tip_m: ArrayLike, *, near: ArrayLike, pitch_rad: float | None = None, direction: ArrayLike | None = None
 ) -> Array:
@@ -32,9 +40,7 @@ def tip_target(
         InputError: numbers that cannot be used.
         UnreachableError: out of reach; names the nearest point or pitch that is not.
     """
-    tip, pitch = as_vector("tip", tip_m, 3), None if pitch_rad is None else checked_number("pitch", pitch_rad)
-    far = float(np.abs(tip).max())
-    refuse_if(far > TIP_M, f"tip is {far:g} m away, must be within {TIP_M:g} m: are these millimetres?", "tip", far, TIP_M)
+    tip, pitch = checked_tip(tip_m), None if pitch_rad is None else checked_number("pitch", pitch_rad)
     if direction is None:
         with suppress(DescriptionError):  # of another shape
             kinematics = PickerKinematics(arm)

@@ -11,13 +11,14 @@ What can be asked of an arm stands in ``scripted_arm.py``.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import refuse_if
+from picker_dynamics.errors import PickerError, refuse_if
 from picker_dynamics.execution.waypoints import Waypoint
 from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
 from picker_dynamics.robot.model import checked_number
@@ -130,8 +131,14 @@ class Arm(ScriptedArm):
     def __enter__(self) -> Arm:
         return self
 
-    def __exit__(self, *_exception: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_exception: object) -> None:
+        """Close it; where an exception ends the block, Ctrl-C for one, a motion under way ends too."""
+        try:
+            if kind is not None:
+                with suppress(PickerError):  # what ended the block is told; an arm out of reach cannot be asked
+                    self.cancel()
+        finally:
+            self.close()
 
     def view(self, *, port: int = 0, browser: bool = True) -> LiveView:
         """Show the arm in the browser, and have it driven from there; see ``LiveView``."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from picker_dynamics.errors import ConfigurationError, GoalRefusedError
-from picker_dynamics.nodes.client import ArmClient
+from picker_dynamics.nodes.client import MEANWHILE, ArmClient
 from picker_dynamics.nodes.collision_scene import surroundings
 from picker_dynamics.robot import servo_arm, servo_map
 from picker_dynamics.robot.model import Array
@@ -88,6 +88,10 @@ class ConnectedGoal:
         return 1.0 if self._done else min(passed, 0.99)
 
     def cancel(self) -> None:
+        for _ in range(MEANWHILE):  # of what came meanwhile: it may have ended
+            self.client.spin_once(0.0)
+        if self._answered():
+            return
         self.client.cancel()
         self.client.wait(self._answered, "the cancelled motion does not end")
 

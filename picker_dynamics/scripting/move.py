@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from picker_dynamics.errors import GoalRefusedError
+
 from .body import Goal
 
 
@@ -32,6 +34,13 @@ class Move:
             self._step()
         return self._goal.ended()
 
+    def over(self) -> bool:
+        """Whether it has come to an end, whichever; a little time passes."""
+        try:
+            return self.done()
+        except GoalRefusedError:  # or aborted
+            return True
+
     def wait(self, meanwhile: Callable[[], None] = lambda: None) -> float:
         """Wait for the end; returns the duration [s].  Ctrl-C cancels it: the arm decelerates and holds, nothing is latched.
 
@@ -46,5 +55,6 @@ class Move:
         return self.duration
 
     def cancel(self) -> None:
-        """Let the arm decelerate, and wait until it holds."""
-        self._goal.cancel()
+        """Let the arm decelerate, and wait until it holds; nothing, where this motion has ended: another one may be under way."""
+        if not self.over():
+            self._goal.cancel()

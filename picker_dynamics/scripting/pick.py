@@ -70,9 +70,13 @@ class Handling:
 
     def __post_init__(self) -> None:
         as_vector("tip", self.tip, 3)
-        for name, most, unit in (("mass", MASS_MAX_KG, "kg"), ("approach", WAY_MAX_M, "m"), ("lift", WAY_MAX_M, "m")):
+        for name, most, unit, meant in (
+            ("mass", MASS_MAX_KG, "kg", "grams"),
+            ("approach", WAY_MAX_M, "m", "millimetres"),
+            ("lift", WAY_MAX_M, "m", "millimetres"),
+        ):
             value = checked_number(name, getattr(self, name), unit, least=0.0)
-            refuse_if(value > most, f"{name} is {value:g} {unit}, at most {most:g} {unit}", name, value, most)
+            refuse_if(value > most, f"{name} is {value:g} {unit}, at most {most:g} {unit}: are these {meant}?", name, value, most)
         checked_number("settle", self.settle, "s", least=0.0)
         refuse_if(not self.approach, "approach is 0 m: the hand needs a way in", "approach", 0.0)
 

@@ -20,7 +20,7 @@ from picker_dynamics.trajectory.trajectory import Trajectory, through
 from . import taught
 from .equipment import Equipment
 from .plan import Plan, planned, rest_to_rest
-from .target import asked_duration
+from .target import asked_duration, duration_s
 from .taught import SPEEDS, Pause, Payload, Pose, Step
 
 KNOT_S = 0.05
@@ -148,7 +148,7 @@ def checked(
 
 def _index(steps: tuple[Step, ...], first: int | str) -> int:
     names = [step.name for step in steps]
-    if isinstance(first, str) and not first.isdigit():
+    if isinstance(first, str) and not first.isdecimal():
         if names.count(first) != 1:
             raise InputError(f"{names.count(first)} steps are called {first!r}; give a number, 1 to {len(steps)}", subject="from")
         return names.index(first)
@@ -187,6 +187,8 @@ def _leg(
                 plan = rest_to_rest(validator, held, target, plan.duration / speed)
         else:
             plan = rest_to_rest(validator, held, target, STAY_S)
+        if plan.possible:
+            duration_s(plan.duration)
     except PickerError as error:
         raise refused(f"step {number} ({step.name}) cannot be made, so none is", error) from error
     if plan.refusal is not None:

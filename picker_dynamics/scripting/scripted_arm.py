@@ -63,6 +63,11 @@ class ScriptedArm:
             self._body.close()
         self._closed = True
 
+    def cancel(self) -> None:
+        """Let the arm decelerate to a hold, where it still makes a motion of this script."""
+        if self._move is not None and not self._closed:
+            self._move.cancel()
+
     # -- questions -----------------------------------------------------------------------------------------
 
     @property
@@ -127,6 +132,7 @@ class ScriptedArm:
         q: ArrayLike | None = None,
         tip: Sequence[float] | None = None,
         pitch: float | None = None,
+        direction: ArrayLike | None = None,
         unit: str = "rad",
         duration: float | None = None,
         straight: bool = False,
@@ -135,7 +141,7 @@ class ScriptedArm:
     ) -> Plan:
         """Whether the arm may move there from the pose that it holds, and at what cost; arguments as ``move``, nothing moves."""
         held, arm = self.held, self.description
-        asked = Asked(q, tip, pitch, unit, duration, straight, tuple(via), joints)
+        asked = Asked(q, tip, pitch, direction, unit, duration, straight, tuple(via), joints)
         validator = self._validator()
         if asked.dense:
             return planned(validator, asked.through(arm, self._within(held), validator))
@@ -150,6 +156,7 @@ class ScriptedArm:
         q: ArrayLike | None = None,
         tip: Sequence[float] | None = None,
         pitch: float | None = None,
+        direction: ArrayLike | None = None,
         unit: str = "rad",
         duration: float | None = None,
         straight: bool = False,
@@ -161,7 +168,8 @@ class ScriptedArm:
 
         Args:
             q: (n,) all joints [rad or m]; or
-            tip: (3,) where the tool shall be [m], base frame, with the hand at ``pitch`` [rad], nearest to level by default; or
+            tip: (3,) where the tool shall be [m], base frame, with the hand at ``pitch`` [rad], nearest to level by default, or
+                pointing in ``direction`` (3,), base frame; or
             joints: by name, ``shoulder=0.5``; in ``unit`` (``rad`` or ``deg``) where they turn, in metres where they slide.
             duration: at least this long [s], by default 0.8 s or 1 s for each metre of the tip's way; it is slowed to what tip
                 speed and torque allow.
@@ -177,7 +185,7 @@ class ScriptedArm:
             PickerError: offline; ClosedError: closed.
         """
         body, arm = self._standing(), self.description
-        held, asked = body.held, Asked(q, tip, pitch, unit, duration, straight, tuple(via), joints)
+        held, asked = body.held, Asked(q, tip, pitch, direction, unit, duration, straight, tuple(via), joints)
         if asked.dense:
             try:
                 motion = asked.through(arm, self._within(held), self._validator())
@@ -338,7 +346,7 @@ class ScriptedArm:
 
     def _standing(self) -> Body:
         body = self._moving()
-        if self._move is not None and not self._over(self._move):
+        if self._move is not None and not self._move.over():
             raise GoalRefusedError("refused: the arm still moves: wait() for the move before, or cancel() it")
         return body
 
@@ -388,10 +396,3 @@ class ScriptedArm:
                     self.move(q=leg.path.start)
                 move = self.follow(leg.path, wait=False)
             move.wait(lambda: progress(leg, move.progress))
-
-    @staticmethod
-    def _over(move: Move) -> bool:
-        try:
-            return move.done()
-        except PickerError:
-            return True  # whoever waited for it was told

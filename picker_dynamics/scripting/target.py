@@ -58,6 +58,7 @@ class Asked:
     q: ArrayLike | None
     tip: Sequence[float] | None
     pitch: float | None
+    direction: ArrayLike | None
     unit: str
     duration: float | None
     straight: bool
@@ -76,7 +77,7 @@ class Asked:
         if self.q is not None:
             return as_vector("q", self.q, arm.n)
         if self.tip is not None:
-            return tip_target(arm, self.tip, near=within, pitch_rad=self.pitch)
+            return tip_target(arm, self.tip, near=within, pitch_rad=self.pitch, direction=self.direction)
         return joint_target(arm, within, self.joints, self.unit)
 
     def seconds(self, arm: ArmDescription, held: Array, target: Array) -> float:
@@ -89,7 +90,7 @@ class Asked:
             last = Waypoint(q=self.target(arm, held))
         else:
             self._require_one()
-            last = Waypoint(self.tip, pitch=self.pitch, straight=self.straight)
+            last = Waypoint(self.tip, pitch=self.pitch, direction=self.direction, straight=self.straight)
         if self.straight and not any(one.straight for one in (*self.via, last)):
             raise InputError("straight belongs to a tip: tip=(x, y, z)", subject="straight")
         motion = motion_through(held, [*self.via, last], validator, arm)
@@ -101,6 +102,8 @@ class Asked:
         given = [name for name, is_given in ways.items() if is_given]
         if len(given) != 1:
             raise InputError(f"give q, tip or joints by name; given: {' and '.join(given) or 'none'}", subject="target")
+        if self.tip is None and not (self.pitch is None and self.direction is None):
+            raise InputError("pitch and direction belong to a tip: tip=(x, y, z)", subject="tip")
 
 
 def duration_s(value: float) -> float:

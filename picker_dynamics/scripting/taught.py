@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -228,7 +229,7 @@ class TaughtFile:
 
     def __init__(self, name: str | Path, arm: ArmDescription):
         self.path, self.arm = path_of(name), arm
-        self._sizes: list[int] = []  # of the file, before each step that was added here
+        self._sizes: list[tuple[int, int]] = []  # of the file, before and after each step that was added here
         self.count = len(read(self.path, arm).steps) if self.path.exists() else 0
 
     def add_pose(self, name: str, q: Array, joints: tuple[int, ...] | None = None) -> None:
@@ -242,28 +243,46 @@ class TaughtFile:
         self._add({"pause": step.seconds} if isinstance(step, Pause) else {"payload": round(1e3 * step.mass, 3)})
 
     def undo(self) -> bool:
-        """Take back the step that was added last; whether there was one."""
+        """Take back the step that was added last; whether there was one.
+
+        Raises:
+            InputError: somebody has written in the file since.
+        """
         if not self._sizes:
             return False
-        size = self._sizes.pop()
+        before, after = self._sizes[-1]
+        with self._written():
+            if self.path.stat().st_size != after:
+                raise InputError(f"{self.path} was changed since: take the step back there", subject="undo")
+            if before:
+                os.truncate(self.path, before)
+            else:
+                self.path.unlink()
+        self._sizes.pop()
         self.count -= 1
-        if size:
-            os.truncate(self.path, size)
-        else:
-            self.path.unlink()
         return True
+
+    @contextmanager
+    def _written(self) -> Iterator[None]:
+        """An InputError of what the system says of the file."""
+        try:
+            yield
+        except OSError as error:
+            raise InputError(f"{self.path} cannot be written: {error.strerror}", subject=str(self.path)) from error
 
     def _add(self, step: dict[str, Any]) -> None:
         """Append a step; the file is as before where that cannot be read again.
 
         Raises:
-            InputError: it cannot: what follows ``steps`` in the file is something else.
+            InputError: a step that makes no sense, a file that cannot be written, or in which something else follows ``steps``.
         """
-        size = self.path.stat().st_size if self.count else 0
-        head = "" if size else _text({"arm": self.arm.name, "joints": _units(self.arm), "speed": 1.0}) + "steps:\n"
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(("" if not size or self._ends_a_line() else "\n") + head + _text([step]))
-        self._sizes.append(size)
+        _step(f"step {self.count + 1}", step, self.arm)
+        with self._written():
+            size = self.path.stat().st_size if self.count else 0
+            head = "" if size else _text({"arm": self.arm.name, "joints": _units(self.arm), "speed": 1.0}) + "steps:\n"
+            with open(self.path, "a", encoding="utf-8") as file:
+                file.write(("" if not size or self._ends_a_line() else "\n") + head + _text([step]))
+            self._sizes.append((size, self.path.stat().st_size))
         self.count += 1
         try:
             found = len(read(self.path, self.arm).steps)

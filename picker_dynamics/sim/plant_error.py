@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, refuse_if
 
 COULOMB_SHARE = 0.2
 """Dry friction added at most, as a share of stall torque, at an error of 100 %: 0.03 of stall at 15 %."""
@@ -114,10 +114,12 @@ def draw(description, stall_torque, share: float = 0.0, seed: int = 0, *, geared
         fed: the servos have a supply, which is drawn too.
 
     Raises:
-        InputError: for a share outside [0, 1).
+        InputError: for a share outside [0, 1), or another seed.
     """
     if not 0.0 <= share < 1.0:
         raise InputError(f"plant error is {share}, must be at least 0 and below 1", subject="plant_error", value=share, limit=1.0)
+    whole = isinstance(seed, (int, np.integer)) and seed >= 0
+    refuse_if(not whole, f"seed is {seed!r}, must be a whole number, 0 or more", "seed", seed, 0)
     rng = np.random.default_rng(seed)
     links = [name for name, link in description.links.items() if link.mass > 0.0]
     n = description.n

@@ -17,6 +17,7 @@ from picker_dynamics.errors import InputError, LimitError, SingularityError, Unr
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.inverse_kinematics import STEEP, ChainKinematics
 from picker_dynamics.robot.model import Array, as_vector, checked_number
+from picker_dynamics.robot.tip_target import checked_tip
 from picker_dynamics.robot.units import told
 
 from . import splines
@@ -64,7 +65,7 @@ def straight_line(
         InputError: numbers that cannot be used, or a line without length.
         UnreachableError, SingularityError, LimitError: the tool cannot follow the line; names the place.
     """
-    q0, end = as_vector("start", start, arm.n), as_vector("tip", tip_m, 3)
+    q0, end = as_vector("start", start, arm.n), checked_tip(tip_m)
     begin = kinematics.forward(q0)
     length = float(np.linalg.norm(end - begin))
     if length < SHORTEST_M:

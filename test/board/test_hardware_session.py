@@ -209,6 +209,27 @@ def test_everyone_restarts_where_commands_stay_away(rig):
     assert rig.send(session.setpoint) is True
 
 
+def test_a_command_that_is_away_is_counted_once_where_nobody_can_restart(rig):
+    session = rig.active()
+    session.model.model = rigid_body().with_payload(10.0)
+    away = moved(base=0.5)
+    count = 0
+
+    def refused() -> bool:
+        nonlocal count
+        count += 1
+        try:
+            rig.send(away)
+        except PickerError as error:
+            assert "no rest" in str(error)
+            return True
+        time.sleep(PERIOD_S)
+        return False
+
+    until(refused, "an epoch that cannot begin")
+    assert session.counts == CommandCounts(away=count) and session.state is State.IDLE
+
+
 def test_a_single_stray_command_does_not_restart_anybody(rig):
     session = rig.active()
     for k in range(round(3.0 * REJOIN_S / PERIOD_S)):

@@ -48,6 +48,29 @@ def test_a_board_that_falls_silent_is_lost(board, monkeypatch):
     assert "is silent for 0.3 s" in str(losses[0])
 
 
+def test_a_link_whose_thread_fails_is_lost_and_can_be_connected_again(board, monkeypatch, caplog):
+    losses = []
+    link = Link(board.port, on_loss=losses.append)
+    link.open()
+    try:
+
+        def broken(_data):
+            raise ArithmeticError("broken")
+
+        monkeypatch.setattr(link._decoder, "feed", broken)  # noqa: SLF001 (no bytes are known on which it fails)
+        until(lambda: losses, "loss")
+        assert isinstance(losses[0], LinkError) and str(losses[0]) == f"the link to {board.port} failed: ArithmeticError: broken"
+        assert not link.connected
+        with pytest.raises(LinkError, match="failed: ArithmeticError: broken"):
+            link.send_setpoint(0, MIDDLE)
+        (record,) = [one for one in caplog.records if one.name == connection.__name__]
+        assert record.levelname == "ERROR" and record.exc_info
+        link.reconnect(give_up_s=PATIENCE_S)
+        assert link.connected and (link.statistics.losses, link.statistics.connections) == (1, 2)
+    finally:
+        link.close()
+
+
 def test_reconnecting_to_the_same_board(tmp_path, board):
     port = tmp_path / "port"
     port.symlink_to(board.port)

@@ -83,6 +83,8 @@ def test_tools_that_launch_starts_end_with_it_and_keep_the_prefix_that_was_asked
     assert tool_prefix("rviz2", {}) == "setpriv --pdeathsig TERM"
     assert tool_prefix("rviz2", {"launch-prefix": "gdb --args"}) == "setpriv --pdeathsig TERM gdb --args"
     assert tool_prefix("rviz2", {"launch-prefix": "gdb", "launch-prefix-filter": "hard"}) == "setpriv --pdeathsig TERM"
+    with pytest.raises(ConfigurationError, match=r"launch-prefix-filter is '\(hard', no regular expression: .*unterminated"):
+        tool_prefix("rviz2", {"launch-prefix": "gdb", "launch-prefix-filter": "(hard"})
 
 
 def test_on_a_real_port_nothing_is_simulated_and_nobody_claims_the_rest_pose():

@@ -11,6 +11,7 @@ from execution_rig import HOME
 
 from picker_dynamics.commands import arm_commands, cli
 from picker_dynamics.errors import InputError, JointNamesError
+from picker_dynamics.robot import arms
 
 
 @pytest.mark.parametrize("held", [0.0, 4.5e-5, -4.5e-5])
@@ -60,6 +61,16 @@ def test_via_points_are_places_of_the_tip_or_joints_in_degrees_each_with_its_ble
         (["--via", "0.2", "0.1", "x", "--tip", "0.2", "0", "0.2"], InputError, "'x' is not a length in metres"),
         (["--via", "0.2", "0.1", "nan", "--tip", "0.2", "0", "0.2"], InputError, "'nan' is not a length in metres"),
         (["--via", "0.2", "0.1", "0.2", "blend=wide", "--tip", "0.2", "0", "0.2"], InputError, "blend: 'wide' is not a length"),
+        (
+            ["--via", "260", "80", "170", "--tip", "0.2", "0", "0.2"],
+            InputError,
+            r"--via: '260' is not a length in metres, at most 10: are these millimetres\?",
+        ),
+        (
+            ["--via", "0.2", "0.1", "0.2", "blend=30", "--tip", "0.2", "0", "0.2"],
+            InputError,
+            r"blend: '30' is not a length in metres, at most 10: are these millimetres\?",
+        ),
         (["--via", "hip=3", "--tip", "0.2", "0", "0.2"], JointNamesError, "no joint 'hip'"),
         (["--via", "base=x", "--tip", "0.2", "0", "0.2"], InputError, "base: 'x' is not an angle in degrees"),
     ],
@@ -67,3 +78,20 @@ def test_via_points_are_places_of_the_tip_or_joints_in_degrees_each_with_its_ble
 def test_via_points_that_are_none_are_refused(words, error, said):
     with pytest.raises(error, match=said):
         asked(*words)
+
+
+def test_a_sliding_joint_is_told_in_metres():
+    arm = arms.load("rrp").description
+    held = np.zeros(arm.n)
+    at = SimpleNamespace(
+        arm=arm,
+        client=SimpleNamespace(require_free=lambda: None, wait_holding=lambda: None, reference=lambda: held),
+        options=cli.parser().parse_args(["jog", "d3", "20"]),
+    )
+    assert arm_commands.named(arm, held, [("d3", "0.4"), ("theta1", "90")]).tolist() == [np.pi / 2.0, 0.0, 0.4]
+    with pytest.raises(InputError, match=r"d3: '400' is not a length in metres, at most 10: are these millimetres\?"):
+        arm_commands.named(arm, held, [("d3", "400")])
+    with pytest.raises(InputError, match=r"d3: '20.0' is not a length in metres, at most 10: are these millimetres\?"):
+        at.options.act(at)
+    with pytest.raises(InputError, match="d3: 'x' is not a length in metres, at most 10$"):
+        arm_commands.named(arm, held, [("d3", "x")])

@@ -177,6 +177,20 @@ def test_up_refuses_where_a_graph_runs_before_anything_starts(picker_command, na
     assert len(complaints) == 1 and "an arm is moved by one graph; end that one" in complaints[0]
 
 
+@mark.parametrize("namespace", ["\udcff", "a b", "9", "a" * 151])
+def test_up_refuses_a_namespace_that_ros_would_not_take_before_it_looks_for_a_graph(picker_command, namespace):
+    code, said, complaints = picker_command("up", "--sim", "--namespace", namespace)
+    assert code == ConfigurationError.exit_code and said == ""
+    assert len(complaints) == 1 and complaints[0].startswith("error: namespace ")
+
+
+def test_up_refuses_a_domain_that_does_not_exist(picker_command, monkeypatch):
+    monkeypatch.setenv("ROS_DOMAIN_ID", "xx")
+    code, said, complaints = picker_command("up", "--sim")
+    assert code == ConfigurationError.exit_code and said == ""
+    assert complaints == ["error: ROS_DOMAIN_ID is 'xx', must be a whole number from 0 to 232"]
+
+
 def test_up_refuses_servos_that_do_not_belong_to_the_arm(picker_command, bad_urdf):
     code, _, complaints = picker_command(
         "up", "--sim", "--urdf", bad_urdf(TWO_LINKS), "--servos", str(resource("config/servos.yaml"))

@@ -12,6 +12,15 @@ from scenarios.bench import wait_until_up
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
 FIRST = next(block for block in re.findall(r"```bash\n(.*?)```", README, re.S) if "picker status" in block)
+PYTHON = re.search(r"```python\n(.*?)```", README, re.S)[1]
+
+
+@pytest.mark.slow
+def test_the_script_does_what_its_comments_say(capsys):
+    pytest.importorskip("mujoco", reason="the simulation is an extra")
+    exec(compile(PYTHON, "README.md", "exec"), {"__name__": "__main__"})
+    said = capsys.readouterr().out
+    assert re.search(r"refused: shoulder needs \d\.\d+ N·m", said), said
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from picker_dynamics.estimation.calibration.instruments import sensor_on
 from picker_dynamics.estimation.calibration.joint_map import levelled
 from picker_dynamics.estimation.calibration.lay import lay
 from picker_dynamics.estimation.calibration.mass_properties import properties
-from picker_dynamics.estimation.calibration.poses import bearable_weights, cautious_validator, turned
+from picker_dynamics.estimation.calibration.poses import Weight, bearable_weights, candidates, cautious_validator, sensors, turned
 from picker_dynamics.estimation.calibration.session import Session
 from picker_dynamics.estimation.calibration.simulated import SimulatedBench
 from picker_dynamics.estimation.calibration.statics import random_poses
@@ -130,6 +130,23 @@ def test_each_joint_of_an_arm_that_home_asks_much_of_is_mapped_across_its_range(
             validator.require_holdable(start)
             angles.append(start[column])
         assert angles[1] - angles[0] > 0.3 * (upper - lower)
+
+
+def test_an_arm_that_hangs_is_mapped_and_has_poses_below_its_root(tmp_path):
+    """Upside down under a ceiling: its tool is never above the plane that it hangs from."""
+    ceiling = """<link name="ceiling"/>
+  <joint name="mount" type="fixed"><parent link="ceiling"/><child link="stand"/><origin rpy="3.14159265 0 0"/></joint>
+  <link name="stand">"""
+    path = tmp_path / "hanging.urdf"
+    path.write_text(any_arms.urdf("four_joint").read_text().replace('<link name="stand">', ceiling))
+    arm, servos = servo_arm.load(path, any_arms.urdf("four_joint").with_suffix(".servos.yaml"))
+    estimate, validator = ArmEstimate(arm, servos), cautious_validator(RigidBody(arm, servos.armature), servos)
+    for column in range(arm.n):
+        place = map_step.held_place(validator, estimate, column, 0.5, servos.rest)
+        assert validator.model.forward_kinematics(place)[2] < 0.0
+    model = DroopModel(arm, servos, DROOP["four_joint"], {})
+    seen = sensors(arm, DROOP["four_joint"])
+    assert len(candidates(model, validator, (Weight(),), seen, count=20, seed=0)) == 20
 
 
 def test_a_place_of_the_map_without_a_bearable_way_gives_way_to_the_nearest_that_has_one(monkeypatch):

@@ -160,7 +160,7 @@ def test_the_reach_of_a_link_is_that_of_its_drawing():
 def test_a_balance_point_beyond_the_drawing_is_refused():
     hidden = Hidden(7)
     far = replace(hidden.link("forearm"), balances_m=(0.19, 0.19, 0.19))
-    with raises(InputError, match=r"forearm: balance point is 0\.19 m, .* or from the other end\?"):
+    with raises(InputError, match=r"forearm: balance point is 190 mm, .* or from the other end\?"):
         properties(picker(), {"forearm": far})
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from argparse import ArgumentParser
 from dataclasses import replace
 from functools import partial
@@ -265,6 +266,8 @@ def test_speed_and_stall_torque_come_from_timed_moves(tmp_path):
     assert found.no_load_speed == approx(speed, rel=0.1) and found.stall_torque == approx(stall, rel=0.25)
     said = person.said
     assert "must be 24 to 1000" in said and "are these grams" in said and "must be 0.02 to 5" in said
+    without_load = float(re.search(r"base: (\d+) ± \d+ deg/s without load, stall", said)[1])
+    assert without_load == approx(math.degrees(speed), rel=0.1)
 
 
 # -- all of it -------------------------------------------------------------------------------------------------------------

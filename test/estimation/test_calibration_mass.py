@@ -84,12 +84,12 @@ def test_intervals_contain_the_truth_as_often_as_they_say():
     [
         ({"masses_kg": [150.0]}, r"rod: mass is 150 kg, .* are these grams\?"),
         ({"masses_kg": [-0.1]}, r"rod: mass is -0\.1 kg, must be above 0"),
-        ({"balances_m": [100.0]}, r"balance point is 100 m, .* are these millimetres"),
-        ({"balances_m": [0.25]}, r"balance point is 0\.25 m, must be above 0 and at most 0\.2"),
+        ({"balances_m": [100.0]}, r"balance point is 100000 mm, .* millimetres given as metres"),
+        ({"balances_m": [0.25]}, "balance point is 250 mm, must be above 0 and at most 200"),
         ({"swings": 0}, "0 swings, must be at least 1"),
         ({"swings": 30}, r"30 swings in .* was another number of swings counted\?"),
-        ({"swings": 5}, "radius of gyration"),
-        ({"amplitude": 8.6}, r"amplitude is 8\.6 rad, must be from 0 to 1"),
+        ({"swings": 5}, r"radius of gyration of \d+\.\d mm, the link reaches 200\.0 mm"),
+        ({"amplitude": 8.6}, r"amplitude is 492\.7 deg, must be from 0 to 57\.3 deg"),
     ],
 )
 def test_readings_that_cannot_be(changes, message):

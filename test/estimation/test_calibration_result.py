@@ -11,6 +11,7 @@ from picker_dynamics.errors import ConfigurationError, DescriptionError
 from picker_dynamics.estimation.calibration import mass_properties, sweep
 from picker_dynamics.estimation.calibration.measured import Measured
 from picker_dynamics.estimation.calibration.servo_figures import ServoFigures, calibrated_servos, with_sweeps
+from picker_dynamics.estimation.calibration.steps import result
 from picker_dynamics.estimation.calibration.write_back import (
     check_result,
     overlay_text,
@@ -102,6 +103,12 @@ def test_what_was_set_beside_is_written_with_its_remark(tmp_path):
     assert again.servos[0].direction == -BELIEVED.servos[0].direction and again.servos[0].rest == 0.1
     assert "rest_rad: 0.1000  # jogged there" in text and "elbow:\n    load_friction: {value: 0.4000" in text
     np.testing.assert_allclose(again.servos[1].horn_angles, changed.servos[1].horn_angles, atol=1e-5)
+
+
+def test_a_speed_is_told_in_degrees():
+    speed = {"found": np.pi, "sd": 0.0}
+    (line,) = result.table({"joints": {"base": {"no_load_speed_rad_s": speed}}, "links": {}, "limits_rad": {}})
+    assert line.split() == ["base", "speed", "180", "±", "0", "deg/s"]
 
 
 def test_nothing_found_is_an_overlay_without_differences(tmp_path):

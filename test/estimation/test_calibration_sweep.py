@@ -146,10 +146,13 @@ GOOD = [TimedMove(0.5, 0.30), TimedMove(1.5, 0.45), TimedMove(2.5, 0.60)]
     "changes, message",
     [
         ({"time_s": -0.2}, "servo: timed move 2: time is -0.2 s, must be above 0"),
-        ({"time_s": 450.0}, r"servo: timed move 2: 1\.50 rad in 450 s is slower than any servo .* are these milliseconds\?"),
-        ({"time_s": 0.004, "sd": 0.005}, r"1\.50 rad in 0\.004 s is faster than any hobby servo"),
-        ({"distance": 90.0}, r"distance is 90 rad, .* are these degrees\?"),
-        ({"distance": -1.5}, r"distance is -1\.5 rad"),
+        (
+            {"time_s": 450.0},
+            r"servo: timed move 2: 85\.9 deg in 450 s is slower than any servo \(11\.5 deg/s\): are these milliseconds\?",
+        ),
+        ({"time_s": 0.004, "sd": 0.005}, r"85\.9 deg in 0\.004 s is faster than any hobby servo \(2291\.8 deg/s\)"),
+        ({"distance": 90.0}, r"distance is 5156\.6 deg, .* at most 360 deg: degrees given as radians\?"),
+        ({"distance": -1.5}, r"distance is -85\.9 deg, must be above 0"),
         ({"time_s": math.nan}, "not a finite number"),
         ({"loads": (11.0,)}, r"load is 11 N·m, must be at most 10: are these kilogram-centimetres\?"),
         ({"sd": 0.0}, "standard deviation must be above 0"),

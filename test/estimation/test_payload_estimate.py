@@ -140,7 +140,7 @@ def test_readings_that_cannot_be_are_refused_with_what_was_probably_meant(where)
         return [replace(one, value=value) if k == number else one for k, one in enumerate(looks)]
 
     for value, hint in (
-        (np.degrees(looks[number].value), "are these degrees"),
+        (np.degrees(looks[number].value), r"expected about -?\d+\.\d deg: degrees given as radians"),
         (looks[number].value + 1.0, "unit or link"),
         (np.nan, "not a finite number"),
     ):

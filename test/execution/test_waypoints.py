@@ -139,6 +139,12 @@ def test_of_joints_and_lines_in_turn_all_is_passed():
         ),
         ([Waypoint((0.24, 0.08, 0.17), blend=-0.01), Waypoint((0.2, -0.1, 0.2))], InputError, "blend is -0.01"),
         ([Waypoint((0.24, 0.08, 0.17), blend=float("nan")), Waypoint((0.2, -0.1, 0.2))], InputError, "blend is nan"),
+        (
+            [Waypoint((0.24, 0.08, 0.17), blend=30.0), Waypoint((0.2, -0.1, 0.2))],
+            InputError,
+            r"blend is 30 m, must be within 10 m: are these millimetres\?",
+        ),
+        ([straight((1e9, 0.0, 0.0))], InputError, r"^tip is 1e\+09 m away, must be within 10 m: are these millimetres\?$"),
         ([Waypoint((0.24, float("inf"), 0.17))], InputError, "not a finite number"),
         ([Waypoint(q=HOME)], InputError, "where the one before it is"),
         ([straight((0.6, 0.0, 0.17))], UnreachableError, "straight line cannot be followed after 222 of 404 mm"),

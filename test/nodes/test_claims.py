@@ -7,7 +7,8 @@ import sys
 import pytest
 from ros_graph import own_domain
 
-from picker_dynamics.nodes.claims import EXCLUSIVE, Claim, OccupiedError, require_free
+from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.nodes.claims import DOMAIN, EXCLUSIVE, Claim, OccupiedError, require_free
 
 HOLD = """
 import sys
@@ -72,3 +73,10 @@ def test_up_ends_before_it_starts_anything_where_a_graph_runs(domain, namespace,
     finally:
         claim.close()
     require_free(namespace)
+
+
+@pytest.mark.parametrize("value", ["xx", "-1", "233", "1.5", "\u0662", "9" * 5000])
+def test_a_domain_that_does_not_exist_is_named(monkeypatch, value):
+    monkeypatch.setenv(DOMAIN, value)
+    with pytest.raises(ConfigurationError, match="ROS_DOMAIN_ID is .*, must be a whole number from 0 to 232"):
+        require_free("")

@@ -185,6 +185,43 @@ def test_a_stream_that_is_played_back_moves_nothing(client, board):
     assert client.controller["phase"] == "holding"
 
 
+MANY = 200_000
+"""Joints in a message of a stranger: some megabytes, which rclpy converts in most of a second."""
+
+
+@pytest.mark.parametrize(
+    "kind, topic",
+    [
+        (JointState, "arm_controller/joint_reference"),
+        (JointTrajectory, "arm_controller/reference"),
+        (JointState, "joint_commands"),
+    ],
+)
+def test_an_endless_message_of_a_stranger_holds_nothing_up(arm, client, board, kind, topic):
+    """It is dropped as bytes, by each node that hears it, and said; the motion under way goes on to its end."""
+    at_home(client, board)
+    data = serialize_message(JointState(name=["x"] * MANY) if kind is JointState else JointTrajectory(joint_names=["x"] * MANY))
+    before, said = arm.log.read_text(), f"{topic}: a message of {len(data)} bytes is ignored, at most 16384 are taken"
+    stranger = client.create_publisher(kind, topic, LATEST)
+    try:
+        until(client, lambda: stranger.get_subscription_count() > 0, "a listener")
+        name = start(client, goal(moved(base=0.5), times=[3.0]))
+        until(client, lambda: board.truth().v[0] > 0.1, "motion")
+        stranger.publish(data)
+        until(client, lambda: said in arm.log.read_text().removeprefix(before), "what is said")
+        until(client, lambda: outcome(client, name) != "accepted", "the end of the motion")
+    finally:
+        client.destroy_publisher(stranger)
+    assert outcome(client, name) == "done", client.outcomes[name].message
+
+
+def test_a_gripper_command_of_the_topic_keeps_no_less_than_its_torque_and_says_so(client, board):
+    at_home(client, board)
+    name = send(client, JointTrajectory(joint_names=["scissor"], points=[JointTrajectoryPoint(positions=[0.5], effort=[0.01])]))
+    until(client, lambda: name in client.outcomes, "an answer")
+    assert outcome(client, name) == "refused" and "no more than 0.01 N·m cannot be kept" in client.outcomes[name].message
+
+
 def alone_at_home(client, board) -> None:
     """Whoever else was there is gone, and known to be."""
     until(client, lambda: "two controllers" not in client.controller["message"], "the end of another controller")

@@ -123,7 +123,7 @@ def test_a_robot_description_of_another_arm_is_told_and_nothing_is_enabled(board
         spun.until(lambda: node.report.description_problem, "the message")
         change(node, CONFIGURE)
         spun.until(lambda: node.session.state is State.IDLE, "connection")
-        said = "robot_description: upper limit of elbow is 2 rad, this arm's is 0.45 rad"
+        said = "robot_description: upper limit of elbow is 114.6 deg, this arm's is 25.8 deg"
         assert change(node, ACTIVATE) is False
         assert (entry(node, "robot description").level, entry(node, "robot description").message) == (ERROR, said)
         assert ask(node, SetBool, "enable", SetBool.Request(data=True)).message == said

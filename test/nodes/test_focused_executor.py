@@ -6,7 +6,8 @@ import time
 
 import pytest
 import rclpy
-from rcl_interfaces.srv import GetParameters
+from rcl_interfaces.msg import Parameter, ParameterValue
+from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
@@ -17,7 +18,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 from waiting import until
 
-from picker_dynamics.nodes.executor import FocusedExecutor
+from picker_dynamics.nodes.executor import FocusedExecutor, PacedExecutor, serve_waiting
 
 pytestmark = pytest.mark.ros
 
@@ -133,3 +134,72 @@ def test_what_a_callback_raises_comes_out(busy):
     with pytest.raises(ArithmeticError, match="broken"):
         for _ in range(1000):
             executor.spin_once()
+
+
+class Paced(Node):
+    """A node that looks a hundred times a second."""
+
+    period_s = 0.01
+
+    def __init__(self):
+        super().__init__("paced")
+
+    def every_period(self) -> None:
+        """Nothing is done."""
+
+
+STRANGE = [
+    Parameter(name="a", value=ParameterValue(type=2, integer_value=2)),
+    Parameter(name="x", value=ParameterValue(type=99)),
+    Parameter(name="a", value=ParameterValue(type=2, integer_value=3)),
+]
+"""What `ros2 service call` takes: of the second one rclpy makes no parameter."""
+
+
+@pytest.mark.parametrize("served", ["focused", "before its turn", "paced"])
+def test_a_parameter_of_no_type_is_refused_with_the_reason_and_the_node_goes_on(busy, capfd, served):
+    node, executor, other, plain = busy
+    if served == "paced":
+        node = Paced()
+        executor = PacedExecutor(node)
+    node.declare_parameter("a", 1)
+    answers = []
+    try:
+        for kind in (SetParameters, SetParametersAtomically):
+            client = other.create_client(
+                kind, f"{node.get_name()}/{'set_parameters' if kind is SetParameters else 'set_parameters_atomically'}"
+            )
+            spin_until(client.service_is_ready, executor, plain)
+            future = client.call_async(kind.Request(parameters=STRANGE))
+
+            def step():
+                serve_waiting(node) if served == "before its turn" else executor.spin_once()
+                plain.spin_once(timeout_sec=0.0)
+
+            until(future.done, "an answer", step=step)
+            answers.append(future.result())
+            assert node.get_parameter("a").value == 2, "the first was set, where that is not for all or none"
+    finally:
+        if served == "paced":
+            node.destroy_node()
+    one_by_one, atomic = answers
+    assert [one.successful for one in (*one_by_one.results, atomic.result)] == [True, False, False, False]
+    for one in (*one_by_one.results[1:], atomic.result):
+        assert "99 is not a valid" in one.reason
+    said = capfd.readouterr().err
+    assert said.count("no such request can be served: ValueError: 99 is not a valid") == 2 and "[ERROR]" in said
+
+
+def test_what_a_callback_of_the_node_raises_comes_out_of_a_service_of_rclpy_too(busy):
+    node, executor, other, plain = busy
+    node.declare_parameter("a", 1)
+
+    def broken(_parameters):
+        raise ArithmeticError("broken")
+
+    node.add_on_set_parameters_callback(broken)
+    client = other.create_client(SetParameters, "busy/set_parameters")
+    spin_until(client.service_is_ready, executor, plain)
+    client.call_async(SetParameters.Request(parameters=STRANGE[:1]))
+    with pytest.raises(ArithmeticError, match="broken"):
+        spin_until(lambda: False, executor, plain)

@@ -86,7 +86,7 @@ def test_a_person_at_a_bench_moves_jogs_parks_and_loads_the_arm(client, board, c
     code, said, _ = command("move", "--tip", "0.2", "0.05", "0.2", "--duration", "1.5")
     assert code == 0
     until(client, lambda: np.linalg.norm(board.truth().tip - [0.2, 0.05, 0.2]) < 5e-3, "the tip at its place")
-    assert command("payload", "0.02")[:2] == (0, "payload 0.02 kg\n")
+    assert command("payload", "0.02")[:2] == (0, "payload 20 g\n")
     assert client.diagnostic("dynamics", "payload_kg") == 0.02
     assert command("payload", "0")[0] == 0
     code, said, _ = command("status")

@@ -81,11 +81,11 @@ def test_without_it_localhost_means_shared_memory():
 @pytest.mark.parametrize(
     "given, chosen",
     [
-        ({RANGE: "LOCALHOST"}, {RANGE: "SYSTEM_DEFAULT", PROFILES: str(resource("config/loopback.xml"))}),
+        ({RANGE: "LOCALHOST"}, {RANGE: "SYSTEM_DEFAULT", **dict.fromkeys(PROFILES, str(resource("config/loopback.xml")))}),
         ({RANGE: "SUBNET"}, {RANGE: "SUBNET", BUILTIN: "UDPv4"}),
         ({}, {BUILTIN: "UDPv4"}),
         ({BUILTIN: "LARGE_DATA"}, {BUILTIN: "LARGE_DATA"}),
-        ({RANGE: "LOCALHOST", PROFILES: "mine.xml"}, {RANGE: "LOCALHOST", PROFILES: "mine.xml"}),
+        *(({RANGE: "LOCALHOST", name: "mine.xml"}, {RANGE: "LOCALHOST", name: "mine.xml"}) for name in PROFILES),
         ({RANGE: "LOCALHOST", PEERS: "10.0.0.2"}, {RANGE: "LOCALHOST", PEERS: "10.0.0.2"}),
     ],
 )

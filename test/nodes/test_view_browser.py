@@ -38,6 +38,9 @@ HANDLE = """axis => {
 }"""
 """Where the arrow of an axis is on the screen, and a little farther along it."""
 
+REFUSED_MS = 6000
+"""So long a refusal stays on the page."""
+
 LOST = """() => {
   const alarm = document.getElementById("alarm");
   picker.connection.on("pose", () => { if (alarm.hidden) window.told_ms = performance.now(); });
@@ -146,6 +149,11 @@ def test_a_button_that_is_held_jogs_and_a_target_is_dragged_refused_in_the_gates
     said = page.locator("#verdict.refused", has_text="shoulder needs").inner_text().removeprefix("would be refused: ")
     page.click("#go")
     page.locator("#words li.error", has_text=said).first.wait_for()
+    page.fill("#x", "200")
+    page.fill("#z", "170")
+    page.locator("#verdict", has_text="may be made").wait_for()
+    page.wait_for_timeout(REFUSED_MS + 500)
+    assert page.locator("#verdict").is_visible(), "the end of an older refusal hides it"
     with pytest.raises(GoalRefusedError, match="driver"):
         client.move_through([1.0], [HOME])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,17 @@ def test_a_room_says_what_it_is_for_and_has_few_doors_that_exist(room):
     assert len(said) > 80 and "\n\n" not in said
     assert 0 < len(doors(room)) <= 30
     assert all((folder / f"{door}.py").is_file() or (folder / door / "__init__.py").is_file() for door in doors(room))
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_imports_those_that_it_says(room):
+    """Some say that they import every room below: the contract on the floors sees to that."""
+    (told,) = re.findall(r"Imports (.*?)[.;]", ast.get_docstring(ROOMS[room]), re.DOTALL)
+    if re.search(r"(every room|all rooms) below", told):
+        return
+    text = "".join(path.read_text(encoding="utf-8") for path in (PACKAGE / room).rglob("*.py"))
+    used = {name for name in ROOMS if re.search(rf"^ *(from|import) picker_dynamics\.{name}\b", text, re.MULTILINE)}
+    assert set(re.findall(r"``(\w+)``", told)) == used - {room}
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -331,7 +331,8 @@ def test_what_is_drawn_are_the_series(tmp_path):
     found = read(written_by_us(tmp_path / "a.mcap"))
     axes = figures.error_figure(found, plot.limits_of(found), 100.0).axes
     lines = {line.get_label(): line for line in axes[1].lines}
-    assert_allclose(np.abs(lines["error"].get_ydata()[1:-1]), 10.0, atol=0.1)
+    assert_allclose(np.abs(lines["error"].get_ydata()[1:-1]), np.degrees(0.01), atol=0.006)
+    assert axes[1].get_ylabel().endswith("[deg]")
     assert figures.error_figure(dataclasses.replace(found, reference=Series(np.zeros(0), np.zeros((0, 5)))), None, 100.0) is None
 
 

@@ -295,9 +295,9 @@ def test_the_same_and_a_narrower_and_a_larger_robot_agree():
 @mark.parametrize(
     ("urdf", "joint", "said"),
     [
-        (limit_of("elbow", upper=2.0), "elbow", "upper limit of elbow is 2 rad, this arm's is 0.45 rad"),
-        (limit_of("shoulder", lower=-1.0), "shoulder", "lower limit of shoulder is -1 rad, this arm's is -0.35 rad"),
-        (limit_of("base", velocity=50.0), "base", "velocity limit of base is 50 rad/s"),
+        (limit_of("elbow", upper=2.0), "elbow", "upper limit of elbow is 114.6 deg, this arm's is 25.8 deg"),
+        (limit_of("shoulder", lower=-1.0), "shoulder", "lower limit of shoulder is -57.3 deg, this arm's is -20.1 deg"),
+        (limit_of("base", velocity=50.0), "base", "velocity limit of base is 2864.8 deg/s, this arm's is"),
         (PICKER.urdf.replace('name="wrist"', 'name="hand_pitch"'), "wrist", "has no joint wrist; this arm has base, shoulder"),
         (
             PICKER.urdf.replace('<joint name="base" type="revolute"', '<joint name="base" type="continuous"'),

@@ -91,7 +91,7 @@ def test_what_is_no_serial_arm_is_refused_by_name(text, message):
         (('<limit lower="-1" upper="2" velocity="5" effort="3"/>', ""), "joint lift: is revolute and has no <limit>"),
         (
             ('lower="-1" upper="2" velocity="5" effort="3"', 'velocity="5" effort="3"'),
-            "joint lift has no range: lower and upper are both 0",
+            "joint lift has no range: lower and upper are both 0.0 deg",
         ),
     ],
 )

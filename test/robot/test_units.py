@@ -11,7 +11,11 @@ import picker_dynamics
 from picker_dynamics.robot.units import told
 
 ROOT = Path(picker_dynamics.__file__).parent
-TO_PEOPLE = "board", "control", "execution", "nodes", "scripting", "trajectory", "robot/kinematics.py", "robot/servo_map.py"
+TO_PEOPLE = (
+    *("board", "commands", "control", "execution", "nodes", "recording", "scripting", "trajectory"),
+    *("estimation/calibration", "estimation/payload"),
+    *(f"robot/{name}.py" for name in ("description", "kinematics", "serial_arm", "servo_map")),
+)
 """Rooms and files whose messages come to who typed a command."""
 
 

@@ -25,6 +25,7 @@ from picker_dynamics.errors import (
     UnreachableError,
 )
 from picker_dynamics.resources import resource
+from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 
 HOME, NAMES = np.array(servos().home), picker().joint_names
 TIP = (0.26, 0.08, 0.17)
@@ -159,6 +160,9 @@ def test_what_cannot_be_held_is_refused_with_its_numbers_and_nothing_moves(arm):
         ({"tip": (260, 80, 170)}, InputError, "are these millimetres"),
         ({"tip": (np.nan, 0.0, 0.1)}, InputError, "tip"),
         ({"tip": (0.2, 0.1)}, InputError, "tip has shape"),
+        ({"tip": TIP, "pitch": 0.1, "direction": (1.0, 0.0, 0.0)}, InputError, "pitch or a direction"),
+        ({"base": 0.1, "pitch": 0.1}, InputError, "pitch and direction belong to a tip"),
+        ({"base": 0.1, "direction": (1.0, 0.0, 0.0)}, InputError, "pitch and direction belong to a tip"),
         ({"q": [0.0, 0.0]}, InputError, "q has shape"),
         ({"knee": 1.0}, JointNamesError, "no joint 'knee'"),
         ({"base": 1.0, "unit": "grad"}, InputError, "unit is 'grad'"),
@@ -171,6 +175,16 @@ def test_what_cannot_be_held_is_refused_with_its_numbers_and_nothing_moves(arm):
 def test_a_target_that_can_be_none_is_refused_by_name(arm, asked, error, text):
     with pytest.raises(error, match=text):
         arm.move(**asked)
+
+
+@pytest.mark.parametrize("straight", [False, True])
+def test_the_tool_points_where_it_is_told(arm, straight):
+    """A hand that lies in the plane of the yaw points along a direction of that plane."""
+    pitch, yaw = -0.6, np.arctan2(TIP[1], TIP[0])
+    wanted = np.array([np.cos(pitch) * np.cos(yaw), np.cos(pitch) * np.sin(yaw), np.sin(pitch)])
+    plan = arm.plan(tip=TIP, direction=2.0 * wanted, straight=straight)
+    np.testing.assert_allclose(arm.tip_at(plan.target), TIP, atol=1e-4)
+    np.testing.assert_allclose(ChainKinematics(arm.description).direction(plan.target), wanted, atol=2e-3)
 
 
 def test_without_waiting_a_motion_can_be_watched_cancelled_and_waited_for(arm):
@@ -205,6 +219,33 @@ def test_ctrl_c_in_a_script_stops_its_motion_and_latches_nothing(arm):
     arm.home()
     arm.wait(1.0)
     assert arm.q[0] == pytest.approx(HOME[0], abs=0.03)
+
+
+def test_an_exception_in_the_block_ends_the_motion_that_nobody_waits_for():
+    with pytest.raises(KeyboardInterrupt), Arm.simulated(real_time=False) as arm:
+        moving = arm.move(base=0.8, duration=4.0, wait=False)
+        arm.wait(1.0)
+        assert not moving.over()
+        raise KeyboardInterrupt
+    with pytest.raises(GoalAbortedError, match="cancelled"):
+        moving.done()
+
+
+def test_a_motion_that_has_ended_cancels_no_other(arm):
+    first = arm.move(base=0.2, wait=False)
+    first.wait()
+    second = arm.move(base=0.4, wait=False)
+    first.cancel()
+    assert second.wait() > 0.0
+    arm.home()
+
+
+def test_of_an_arm_that_was_closed_a_motion_answers_nothing():
+    with Arm.simulated(real_time=False) as arm:
+        moving = arm.move(base=0.8, duration=4.0, wait=False)
+    for ask in (moving.done, moving.wait, moving.cancel):
+        with pytest.raises(ClosedError, match="was closed"):
+            ask()
 
 
 def test_a_payload_is_carried_held_and_counted_in_what_is_refused(arm):
@@ -338,6 +379,8 @@ def test_via_points_are_passed_and_the_arm_ends_where_it_was_told(arm):
         ({"tip": (-0.2, 0.001, 0.16)}, PickerError, "straight line .* after"),
         ({"tip": (0.33, 0.0, 0.17)}, GoalRefusedError, "refused: shoulder needs"),
         ({"tip": (0.2, float("nan"), 0.1)}, InputError, "not a finite number"),
+        ({"tip": (260, 80, 170)}, InputError, r"are these millimetres\?$"),
+        ({"tip": TIP, "via": [Waypoint((240, 80, 170))]}, InputError, r"are these millimetres\?$"),
         ({"q": HOME}, InputError, "straight belongs to a tip"),
         ({"tip": TIP, "shoulder": 0.2}, InputError, "given: tip and joints by name"),
         ({"tip": TIP, "via": [Waypoint((0.24, 0.08, 0.17), blend=0.2)]}, InputError, "blend of 200 mm at via point 1 is longer"),

@@ -1,18 +1,22 @@
 """``Arm.connect``: the same script on the running graph, judged by the simulation's truth."""
 
+import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from arm_fixtures import servos
 from ros_graph import running_graph
 from scenarios import motions
-from scenarios.bench import at_home
+from scenarios.bench import at_home, until
+from waiting import PATIENCE_S
 
 from picker_dynamics import Arm, Waypoint
-from picker_dynamics.errors import ConfigurationError, GoalRefusedError, LinkError
+from picker_dynamics.errors import ClosedError, ConfigurationError, GoalAbortedError, GoalRefusedError, LinkError
+from picker_dynamics.nodes import client
 
 pytestmark = pytest.mark.ros
 
@@ -91,6 +95,56 @@ def test_a_second_script_is_refused_while_the_first_moves_the_arm_and_has_it_aft
         first.wait(0.5)
         assert first.q[0] == pytest.approx(0.4, abs=0.03)
         second.home()
+    at_home(running.client, running.board)
+
+
+def test_an_exception_in_a_script_ends_its_motion_and_one_that_has_ended_cancels_nothing(running):
+    with Arm.connect() as first:
+        first.home()
+        ended = first.move(base=0.1, wait=False)
+        running.client.spin(2.5)
+        with pytest.raises(ZeroDivisionError), Arm.connect() as second:
+            moving = second.move(base=0.6, duration=5.0, wait=False)
+            ended.cancel()
+            second.wait(1.0)
+            assert not moving.over(), "the first script's has ended, and cancels nothing"
+            1 / 0  # noqa: B018
+        with pytest.raises(GoalAbortedError, match="cancelled"):
+            moving.done()
+        assert 0.1 < first.q[0] < 0.5
+        with pytest.raises(ClosedError, match="was closed"):
+            second.move(base=0.1)
+    at_home(running.client, running.board)
+
+
+EXAMPLE = str(Path(__file__).resolve().parents[2] / "examples" / "same_script_on_ros.py")
+
+
+def test_the_example_stops_half_way_on_the_graph_and_so_it_does_by_ctrl_c(running):
+    at_home(running.client, running.board)
+    script = [sys.executable, EXAMPLE, "--ros"]
+    said = subprocess.run(script, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert said.returncode == 0 and 10.0 < float(said.stdout.split()[3]) < 35.0, said.stdout + said.stderr
+    with subprocess.Popen(script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        until(running.client, lambda: running.client.reference()[0] > 0.03, "motion")
+        process.send_signal(signal.SIGINT)
+        _, complaints = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode != 0 and "KeyboardInterrupt" in complaints
+    until(running.client, lambda: running.client.controller["phase"] == "holding", "its end")
+    assert 0.0 < running.client.reference()[0] < 0.3
+    at_home(running.client, running.board)
+
+
+def test_a_motion_of_a_graph_that_is_silent_ends_for_who_waits(running, monkeypatch):
+    monkeypatch.setattr(client, "SILENT_S", 0.4)
+    with Arm.connect() as arm:
+        moving = arm.move(base=0.3, duration=3.0, wait=False)
+        running.runner.signal("trajectory_controller", signal.SIGSTOP)
+        try:
+            with pytest.raises(LinkError, match="nothing came of the graph for 0.4 s"):
+                moving.wait()
+        finally:
+            running.runner.signal("trajectory_controller", signal.SIGCONT)
     at_home(running.client, running.board)
 
 

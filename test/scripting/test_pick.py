@@ -84,10 +84,11 @@ REFUSED = {
     "far away": ({"tip": (0.5, 0.0, 0.2)}, UnreachableError, "out of reach by"),
     "not finite": ({"tip": (0.2, float("nan"), 0.1)}, InputError, "nan, not a finite number"),
     "two numbers": ({"tip": (0.2, 0.1)}, InputError, "tip"),
-    "7 kg": ({"mass": 7.0}, InputError, "mass is 7 kg, at most 5 kg"),
+    "7 kg": ({"mass": 7.0}, InputError, r"mass is 7 kg, at most 5 kg: are these grams\?"),
     "a negative mass": ({"mass": -0.1}, InputError, "mass"),
     "no way in": ({"approach": 0.0}, InputError, "a way in"),
-    "a long way in": ({"approach": 5.0}, InputError, "approach is 5 m, at most 0.5 m"),
+    "a long way in": ({"approach": 5.0}, InputError, r"approach is 5 m, at most 0.5 m: are these millimetres\?"),
+    "a way out in millimetres": ({"lift": 30.0}, InputError, r"lift is 30 m, at most 0.5 m: are these millimetres\?"),
     "jaws beyond their limit": ({"closed": -0.5}, LimitError, "closed is -28.6 deg, scissor goes from 0.0 deg to 68.8 deg"),
     "a pitch that cannot be": ({"pitch": 1.5}, UnreachableError, "out of reach by"),
 }

@@ -98,6 +98,29 @@ def test_all_that_was_taught_and_taken_back_is_no_file(tmp_path):
     assert file.count == 1
 
 
+def test_what_cannot_be_a_step_or_be_written_is_said_and_nothing_is_added(tmp_path):
+    file = TaughtFile(tmp_path / "tour", picker())
+    for step, said in (
+        (Pause(700.0), "pause .s. is 700.0, must be a number from 0 to 600"),
+        (Payload(-1e-3), "payload .g. is -1"),
+    ):
+        with raises(InputError, match=f"step 1: {said}"):
+            file.add(step)
+    assert not file.path.exists()
+    with raises(InputError, match="tour.yaml cannot be written: No such file or directory"):
+        TaughtFile(tmp_path / "nowhere" / "tour", picker()).add(Pause(1.0))
+
+
+def test_nothing_is_taken_back_from_a_file_that_somebody_has_written_in_since(tmp_path):
+    file = TaughtFile(tmp_path / "tour", picker())
+    file.add(Pause(1.0))
+    file.add(Pause(2.0))
+    file.path.write_text(text := file.path.read_text() + "- {pause: 3}\n")
+    with raises(InputError, match="was changed since"):
+        file.undo()
+    assert file.path.read_text() == text
+
+
 DAMAGED = {
     "another arm": (TOUR.replace("arm: picker", "arm: rrp"), "taught for the arm rrp .*this is picker"),
     "other joints": (TOUR.replace("wrist: deg", "hand: deg"), "taught for the arm picker .*hand"),
@@ -214,6 +237,7 @@ def test_where_one_step_cannot_be_made_none_is(tour, what):
         ({"speed": 100.0}, "at most 4"),
         ({"first": 8}, "there is no step 8"),
         ({"first": "nobody"}, "0 steps are called 'nobody'"),
+        ({"first": "²"}, "0 steps are called '²'"),
     ],
 )
 def test_numbers_that_make_no_sense(tour, how, said):
@@ -229,6 +253,16 @@ def test_a_step_that_fails_on_its_way_is_named(tour):
         with raises(GoalRefusedError, match="step 1 .payload 60 g.: shoulder needs"):
             arm.play(found)
         assert arm.payload == 0.0
+
+
+def test_a_step_that_would_take_longer_than_a_goal_may_is_refused_before_anything_moves(tour):
+    name = tour(HEAD + "- {pose: a, at: {base: 20}}\n- {pose: b, at: {base: 40}, seconds: 400}\n")
+    with Arm.simulated(real_time=False, servo="ideal") as arm:
+        assert arm.replay(name, check=True)
+        before = arm.held
+        with raises(InputError, match="step 2 .b. cannot be made, so none is: 800 s, at most 600 s are taken"):
+            arm.replay(name, speed=0.5)
+        assert (arm.held == before).all()
 
 
 def test_ctrl_c_lets_the_arm_hold_and_it_goes_on_from_that_step(tour):

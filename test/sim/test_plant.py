@@ -264,6 +264,13 @@ def test_errors_are_reproducible_bounded_and_reported():
     assert set(exact["coulomb_nm"].values()) == {0.0}
 
 
+@pytest.mark.parametrize("seed", [-1, 1.5, "one", None])
+def test_a_seed_is_a_whole_number(seed):
+    with pytest.raises(InputError, match="^seed is .*, must be a whole number, 0 or more$") as caught:
+        plant_error.draw(ARM, SERVOS.stall_torque, 0.1, seed)
+    assert caught.value.subject == "seed"
+
+
 def test_of_typical_servos_the_friction_is_drawn_as_recordings_show_it():
     """x from 0.2 to 0.5 whatever the bound; tau_c, play, and the supply about what is typical; masses as of an ideal arm."""
     typical = servos()

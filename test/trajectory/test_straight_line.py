@@ -79,6 +79,8 @@ def test_other_arms_go_straight_too(name):
         ((0.03, -0.13, 0.3), {"pitch_rad": HELD}, (UnreachableError, LimitError), "straight line"),
         ((-0.1, 0.1, 0.2), {}, LimitError, "base would go to 135.0 deg, limit 85.9 deg, passed after 2.. of 316 mm"),
         ((float("nan"), 0.0, 0.1), {}, InputError, "not a finite number"),
+        ((260, 80, 170), {}, InputError, r"tip is 260 m away, must be within 10 m: are these millimetres\?"),
+        ((1e9, 0.0, 0.0), {}, InputError, "tip is 1e\\+09 m away, must be within 10 m"),
         (tuple(BEGIN), {}, InputError, "from there already"),
         ((0.2, 0.1, 0.2), {"pitch_rad": 2.0}, InputError, "must be -90"),
         ((0.2, 0.1, 0.2), {"direction": (0.0, 0.0, 0.0)}, InputError, "points nowhere"),

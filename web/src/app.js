@@ -92,6 +92,7 @@ function show(picture) {
   /** @param {object | null} what */
   async function look(what) {
     next = what;
+    if (what) clearTimeout(red);
     if (asking || !what) return;
     asking = true;
     while (next) {

@@ -326,6 +326,9 @@ class Link:
                     raise LinkError(f"the board on {self.port} is silent for {SILENCE_S} s", value=SILENCE_S)
         except LinkError as error:
             self._lose(error)
+        except Exception as error:  # nobody would hear of it, and the link would seem to be connected
+            _log.exception("the thread of the serial link failed")
+            self._lose(LinkError(f"the link to {self.port} failed: {type(error).__name__}: {error}"))
 
     def _take_bytes(self, data: bytes) -> None:
         arrived_s = time.monotonic()

@@ -34,6 +34,7 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import Pose, link_poses, subtree
 from picker_dynamics.robot.lint.shapes import corners
 from picker_dynamics.robot.model import GRAVITY
+from picker_dynamics.robot.units import told
 
 from .lay import Lay, lay
 from .measured import Measured, mean, propagate
@@ -110,7 +111,8 @@ def link_properties(name: str, readings: LinkReadings, *, length_m: float | None
         distance = mean(f"{name}: balance point", balances, RULER_SD)
     _require_within(name, "mass", readings.masses_kg, MASS_MAX, "kg", "are these grams?")
     longest = LENGTH_MAX if length_m is None else length_m
-    _require_within(name, "balance point", readings.balances_m, longest, "m", "are these millimetres, or from the other end?")
+    hint = "millimetres given as metres, or from the other end?"
+    _require_within(name, "balance point", readings.balances_m, longest, "mm", hint, factor=1e3)
     if not (len(readings.swing_times_s) and len(readings.balances_m)):
         return LinkProperties(mass, distance)
     refuse_if(readings.swings < 1, f"{name}: {readings.swings} swings, must be at least 1", name, readings.swings, 1)
@@ -135,7 +137,7 @@ def link_properties(name: str, readings: LinkReadings, *, length_m: float | None
     gyration = math.sqrt(centre.value / mass.value)
     refuse_if(
         gyration > longest,
-        f"{name}: the swings give a radius of gyration of {gyration:.3f} m, the link reaches {longest:.3f} m",
+        f"{name}: the swings give a radius of gyration of {told(gyration, 'm')}, the link reaches {told(longest, 'm')}",
         name,
         gyration,
         longest,
@@ -150,16 +152,18 @@ def weighings(mass: float) -> int:
 
 def swing_slowdown(amplitude: float) -> float:
     """Period of a pendulum over that of small swings, 1 + A²/16 + 11 A⁴/3072, for an amplitude A [rad] below 1."""
-    refuse_if(not 0.0 <= amplitude < 1.0, f"amplitude is {amplitude} rad, must be from 0 to 1", "amplitude", amplitude, 1.0)
+    text = f"amplitude is {told(amplitude, 'rad')}, must be from 0 to {told(1.0, 'rad')}"
+    refuse_if(not 0.0 <= amplitude < 1.0, text, "amplitude", amplitude, 1.0)
     return 1.0 + amplitude**2 / 16.0 + 11.0 * amplitude**4 / 3072.0
 
 
-def _require_within(name: str, what: str, readings, largest: float, unit: str, hint: str) -> None:
+def _require_within(name: str, what: str, readings, largest: float, unit: str, hint: str, factor: float = 1.0) -> None:
+    """Refuse readings that are not above 0 and at most ``largest``; they are told ``factor`` times as large, in ``unit``."""
     for reading in readings:
         if not 0.0 < reading <= largest:
             why = hint if reading > largest else "must be above 0"
             raise InputError(
-                f"{name}: {what} is {reading:g} {unit}, must be above 0 and at most {largest:g}: {why}",
+                f"{name}: {what} is {factor * reading:g} {unit}, must be above 0 and at most {factor * largest:g}: {why}",
                 subject=name,
                 value=float(reading),
                 limit=largest,

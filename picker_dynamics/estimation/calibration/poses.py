@@ -18,6 +18,7 @@ import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError, PickerError, refuse_if
+from picker_dynamics.execution.floor import standing_floor
 from picker_dynamics.execution.validator import MotionValidator, torque_validator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
@@ -65,7 +66,12 @@ TIPPING = 1.5
 INSTRUMENTS = ("inclinometer", "ruler", "both")
 
 HEIGHT_MIN = 0.03
-"""Of the tool above the mounting plane [m]."""
+"""Of the tool above the plane on which an arm stands [m]."""
+
+
+def least_height(description: ArmDescription, servos: ServoMap) -> float:
+    """Height from which on the tool is clear of what the arm stands on, in the root's frame [m]; -inf for one that hangs."""
+    return standing_floor(description, servos.rest)[0] + HEIGHT_MIN
 
 
 @dataclass(frozen=True)
@@ -217,7 +223,7 @@ def candidates(
     columns: list[int] = list(model.columns)
     found: list[Station] = []
     lower, upper = _room(description, servos)
-    tries = 100 * count // len(weights)
+    tries, least = 100 * count // len(weights), least_height(description, servos)
     for number, weight in enumerate(weights):
         loaded, wanted = with_weight(validator, weight), count * (number + 1) // len(weights)
         for _ in range(tries):
@@ -226,7 +232,7 @@ def candidates(
             q = np.array(servos.home)
             q[columns] = rng.uniform(lower[columns], upper[columns])
             pulses = servos.quantise_us(servos.to_pulse_us(q))
-            if validator.model.forward_kinematics(q)[2] > HEIGHT_MIN and passes(loaded, servos.to_angle(pulses)):
+            if validator.model.forward_kinematics(q)[2] > least and passes(loaded, servos.to_angle(pulses)):
                 found.append(Station(pulses, weight, seen))
         else:
             some = len(found) - count * number // len(weights)

@@ -29,6 +29,7 @@ import numpy as np
 
 from picker_dynamics.errors import InputError, refuse_if
 from picker_dynamics.robot.model import GRAVITY
+from picker_dynamics.robot.units import told
 
 from .mass_properties import STOPWATCH_SD
 from .measured import Measured
@@ -220,7 +221,8 @@ def _require_possible(name: str, number: int, move: TimedMove) -> None:
         raise refuse("a reading is not a finite number", move.time_s, 0.0)
     if not 0.0 < move.distance <= 2.0 * math.pi:
         raise refuse(
-            f"distance is {move.distance:g} rad, must be above 0 and at most 6.28: are these degrees?",
+            f"distance is {told(move.distance, 'rad')}, must be above 0 and at most 360 deg"
+            + (": degrees given as radians?" if move.distance > 0.0 else ""),
             move.distance,
             2.0 * math.pi,
         )
@@ -230,13 +232,14 @@ def _require_possible(name: str, number: int, move: TimedMove) -> None:
         raise refuse(f"time is {move.time_s:g} s, must be above 0", move.time_s, 0.0)
     if move.distance > FASTEST * (move.time_s + 2.0 * move.sd):
         raise refuse(
-            f"{move.distance:.2f} rad in {move.time_s:g} s is faster than any hobby servo ({FASTEST:g} rad/s)",
+            f"{told(move.distance, 'rad')} in {move.time_s:g} s is faster than any hobby servo ({told(FASTEST, 'rad')}/s)",
             move.time_s,
             move.distance / FASTEST,
         )
     if move.distance < SLOWEST * move.time_s:
         raise refuse(
-            f"{move.distance:.2f} rad in {move.time_s:g} s is slower than any servo ({SLOWEST:g} rad/s): are these milliseconds?",
+            f"{told(move.distance, 'rad')} in {move.time_s:g} s is slower than any servo ({told(SLOWEST, 'rad')}/s): "
+            "are these milliseconds?",
             move.time_s,
             move.distance / SLOWEST,
         )

@@ -25,6 +25,7 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.resting import resting_position, sag
 from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.robot.units import told
 
 from ..calibration.droop_fit import FRICTION_SD
 from ..calibration.instruments import SensorModel
@@ -290,7 +291,7 @@ class DroopScale:
             unknown and not self.servos.model.frictionless,
             f"{unknown} of {len(readings)} readings do not say from which side the arm came to the pose, and the gears hold back "
             f"up to {100.0 * self.servos.model.load_friction.max():.0f} % of what the motors give: come to it from one side, by "
-            "0.1 rad at least, and say which",
+            "6 deg at least, and say which",
             "side",
             unknown,
             0,
@@ -314,14 +315,13 @@ class DroopScale:
             if off(one.value) <= SLIP:
                 continue
             if abs(one.value) > np.radians(SLIP) and off(np.radians(one.value)) <= SLIP:
-                hint = "are these degrees?"
+                hint = "degrees given as radians?"
             elif off(np.degrees(one.value)) <= SLIP / 4.0:
                 hint = "converted from degrees twice?"
             else:
                 hint = "sign, unit or link mixed up?" if off(-one.value) > SLIP else "is its sign turned about?"
             raise InputError(
-                f"reading {number}, {_what(one)}, is {one.value:.4g} rad ({np.degrees(one.value):.1f}°), expected "
-                f"about {light:.3f} rad ({np.degrees(light):.1f}°): {hint}",
+                f"reading {number}, {_what(one)}, is {told(one.value, 'rad')}, expected about {told(light, 'rad')}: {hint}",
                 subject=one.sensor.link,
                 value=one.value,
                 limit=float(light),

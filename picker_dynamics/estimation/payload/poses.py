@@ -18,7 +18,7 @@ from picker_dynamics.execution.validator import MotionValidator
 
 from ..calibration.instruments import SensorModel
 from ..calibration.measured import NORMAL_95
-from ..calibration.poses import HEIGHT_MIN, SIDES, STAND_OFF, can_be_visited, passes
+from ..calibration.poses import SIDES, STAND_OFF, can_be_visited, least_height, passes
 from .droop import DroopScale, Measurement, Potentiometer
 
 GOLDEN = 0.618034
@@ -158,4 +158,4 @@ def plan(
 def _held(scale: DroopScale, validator: MotionValidator, there, near) -> bool:
     """Whether servos bear the pose ``there`` (n,) [rad], above the table, and the ways to it."""
     held = passes(validator, there) and can_be_visited(near, there, scale.columns, validator, validator)
-    return held and float(validator.model.forward_kinematics(there)[2]) > HEIGHT_MIN
+    return held and float(validator.model.forward_kinematics(there)[2]) > least_height(scale.description, scale.servos)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import logging
 import math
 import socket
+import sys
 import threading
 from collections.abc import Mapping
 from functools import partial
@@ -47,6 +49,8 @@ KINDS = {
     ".txt": "text/plain; charset=utf-8",
 }
 """Of the page's files, whatever this machine's own list says of them."""
+
+_log = logging.getLogger(__name__)
 
 
 class Viewed(Protocol):
@@ -160,7 +164,9 @@ class ViewServer(ThreadingHTTPServer):
                 self._count -= 1
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A connection that breaks is no news."""
+        """Log what failed, with where it comes from; a connection that breaks is no news."""
+        if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
+            _log.exception("a request of the page failed")
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -104,6 +104,25 @@ def test_requests_and_refusals(server, viewed):
     assert len(viewed.asked) == 1
 
 
+def test_what_fails_in_a_request_is_logged_and_a_page_that_goes_is_not(server, viewed, monkeypatch, caplog):
+    class Broken(ArithmeticError):
+        pass
+
+    def fail(_what, error: Exception):
+        raise error
+
+    page = Page(server)
+    monkeypatch.setattr(viewed, "look_up", lambda what: fail(what, ConnectionResetError("gone")))
+    with pytest.raises(ConnectionError):
+        page.ask("/api/anything")
+    monkeypatch.setattr(viewed, "look_up", lambda what: fail(what, Broken("broken")))
+    with pytest.raises(ConnectionError):
+        page.ask("/api/anything")
+    until(lambda: caplog.records, "what is logged")
+    (record,) = caplog.records
+    assert record.levelname == "ERROR" and record.exc_info[0] is Broken and record.name == server_module.__name__
+
+
 def test_a_stop_passes_while_all_else_is_refused_by_rate_and_by_number(server, viewed):
     page = Page(server)
     while page.ask("/api/do", {"do": "home"})[0] == 200:

@@ -17,7 +17,7 @@ from .. import readings
 from ..arm_estimate import ArmEstimate
 from ..joint_map import Levelled, MapPoint, anchored, levelled, mapped, moved_as_told, resting_at, setpoint_of, turned_round
 from ..lay import lay
-from ..poses import HEIGHT_MIN, passes, way
+from ..poses import least_height, passes, way
 from ..procedure import ANGLE_SD, angle_figures
 from ..step_context import LeaveError, StepContext
 
@@ -228,6 +228,7 @@ def held_place(validator: MotionValidator, estimate: ArmEstimate, column: int, s
         PickerError: there is no way to any of it.
     """
     servos = validator.limits.servo_map
+    least = least_height(estimate.description, servos)
     low = max(estimate.description.lower[column], servos.setpoint_lower[column])
     high = min(estimate.description.upper[column], servos.setpoint_upper[column])
     for others in (servos.home, servos.rest):  # a weak arm cannot surely hold itself at home
@@ -235,7 +236,7 @@ def held_place(validator: MotionValidator, estimate: ArmEstimate, column: int, s
         for angle in np.linspace(low + EDGE * (high - low), high - EDGE * (high - low), 33):
             q = np.array(others)
             q[column] = angle
-            if passes(validator, q) and validator.model.forward_kinematics(q)[2] > HEIGHT_MIN:
+            if passes(validator, q) and validator.model.forward_kinematics(q)[2] > least:
                 held.append(q)
         if len(held) >= 3:
             break

@@ -150,7 +150,7 @@ UNITS = {
     "gap_rad": ("gap", 180.0 / math.pi, "deg"),
     "load_friction": ("load friction", 1.0, ""),
     "coulomb_nm": ("friction", 1.0, "N·m"),
-    "no_load_speed_rad_s": ("speed", 1.0, "rad/s"),
+    "no_load_speed_rad_s": ("speed", 180.0 / math.pi, "deg/s"),
     "stall_torque_nm": ("stall torque", 1.0, "N·m"),
     "mass_kg": ("mass", 1e3, "g"),
     "centre_m": ("centre of mass", 1e3, "mm"),

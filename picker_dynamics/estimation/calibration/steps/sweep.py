@@ -44,7 +44,8 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
         if name == "skip":
             break
         sweeps[name] = _sweep(context, estimate, name)
-        told = [f"{sweeps[name].speed.value:.2f} ± {NORMAL_95 * sweeps[name].speed.sd:.2f} rad/s without load"]
+        speed, half = (math.degrees(one) for one in (sweeps[name].speed.value, NORMAL_95 * sweeps[name].speed.sd))
+        told = [f"{speed:.0f} ± {half:.0f} deg/s without load"]
         if sweeps[name].stall is not None:
             told.append(f"stall {sweeps[name].stall.value:.2f} ± {NORMAL_95 * sweeps[name].stall.sd:.2f} N·m")
         context.tell(f"{name}: {', '.join(told)}", "good")

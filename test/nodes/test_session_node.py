@@ -1,0 +1,61 @@
+"""What the node that drives the joints says of itself when it is switched off as it was asked to, in this process."""
+
+from __future__ import annotations
+
+import hardware_bench
+import pytest
+from hardware_bench import ACTIVATE, DEACTIVATE, ask, change, hardware, port_of, ros, words
+from std_srvs.srv import SetBool
+
+from picker_dynamics.board.session import State
+from picker_dynamics.errors import LinkError
+from picker_dynamics.nodes.diagnostics import ERROR, OK, WARN
+from picker_dynamics.nodes.torque_arm_sim import TorqueArmSim
+
+pytestmark = pytest.mark.ros
+
+board = hardware_bench.board
+
+
+def told(capfd, text: str) -> str:
+    """The level of the line of the log that says so."""
+    (line,) = [one for one in capfd.readouterr().err.splitlines() if one.endswith(f"]: {text}")]
+    return line[1 : line.index("]")]
+
+
+def test_switched_off_as_asked_is_no_fault(board, capfd):
+    with hardware(port_of(board), autostart=True) as (node, spun):
+        spun.until(lambda: node.session.state is State.ACTIVE and node.lifecycle_state == "active", "active")
+        assert node.level() == OK
+        assert change(node, DEACTIVATE)
+        node.publish_status()
+        assert node.level() == WARN and told(capfd, "released: holding") == "INFO"
+        assert change(node, ACTIVATE)
+        answer = ask(node, SetBool, "enable", SetBool.Request(data=False))
+        assert answer.success and answer.message == "outputs off"
+        assert node.level() == WARN and told(capfd, "outputs off") == "INFO"
+        node.session.stop()
+        assert node.level() == ERROR, "a stop is latched"
+
+
+def test_switched_off_and_not_confirmed_is_one(board, monkeypatch):
+    with hardware(port_of(board), autostart=True) as (node, spun):
+        spun.until(lambda: node.session.state is State.ACTIVE, "active")
+
+        def unheard(*_request):
+            raise LinkError("no answer")
+
+        monkeypatch.setattr(node.session.link, "request", unheard)
+        assert ask(node, SetBool, "enable", SetBool.Request(data=False)).message == "no answer"
+        assert node.level() == ERROR
+
+
+def test_torque_drives_switched_off_as_asked_are_no_fault(domain, capfd):
+    with ros(*words({"arm": "rrp"})):
+        node = TorqueArmSim()
+        try:
+            answer = ask(node, SetBool, "enable", SetBool.Request(data=False))
+            assert answer.success and answer.message == "outputs off"
+            assert node.level() == WARN and told(capfd, "outputs off") == "INFO"
+        finally:
+            node.destroy_node()
