@@ -4,7 +4,9 @@ import argparse
 import dataclasses
 import json
 import math
+from types import SimpleNamespace
 
+import any_arms
 import numpy as np
 import yaml
 from arm_fixtures import picker, servos, validator
@@ -313,4 +315,20 @@ def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(monkey
     for figure in ("hold_error_mm", "tracking_rms_mm"):
         median = {mode: value["median"] if isinstance(value, dict) else value for mode, value in summary[figure].items()}
         assert median["full"] < median["none"] / 5.0
+    assert {path.suffix for path in (tmp_path / "demo").iterdir()} >= {".gif", ".json", ".log", ".png"}
+
+
+@mark.ros
+@mark.slow
+def test_an_arm_of_another_shape_picks_its_berries_too(tmp_path):
+    urdf = any_arms.urdf("four_joint")
+    files = {"urdf": str(urdf), "servos": str(urdf.with_suffix(".servos.yaml"))}
+    given = SimpleNamespace(board="virtual", plant_error=0.0, seed=0, out=str(tmp_path / "demo"), **files)
+    with own_domain(), patience(), patient_clients():
+        code = tour.run(given)
+    summary = json.loads((tmp_path / "demo" / "summary.json").read_text())
+    assert code == 0, summary
+    require_promised(summary)
+    assert [pick["ok"] for pick in summary["picks"]] == [True, True, True] and summary["refused"]["joint"] == "turn"
+    assert summary["hold_error_mm"]["full"]["median"] < summary["hold_error_mm"]["none"]["median"] / 5.0
     assert {path.suffix for path in (tmp_path / "demo").iterdir()} >= {".gif", ".json", ".log", ".png"}
