@@ -11,6 +11,7 @@ stream                         refused         refused        refused        ref
 driver                         refused         refused        refused        refused
 =============================  ==============  =============  =============  ================
 
+A goal whose name begins with ``if_free_`` takes it from nobody: of two scripts that ask at once the first has it.
 A stream and a driver refuse nobody of their own name: a driver sends goals and streams of its own.
 Goals that move different joints, on different tracks, have the arm side by side.
 A goal has it until it is answered; a stream and a driver until they have been silent for a while.
@@ -26,6 +27,9 @@ from enum import Enum
 from picker_dynamics.errors import BlockedError, PickerError
 
 from .goal import MAIN_TRACK
+
+IF_FREE = "if_free_"
+"""With which the name of a goal begins that takes the arm from no other goal."""
 
 PAUSE_S = 2.0
 """After a stop neither the stream nor the driver that it stopped has the arm for this long [s]: time for somebody else."""
@@ -66,7 +70,7 @@ class Holder:
     def may_displace(self, other: Holder) -> bool:
         """Whether it takes the arm from somebody who moves the same joints."""
         if other.kind is Kind.GOAL:
-            return self.kind is Kind.GOAL and self.track in (MAIN_TRACK, other.track)
+            return self.kind is Kind.GOAL and self.track in (MAIN_TRACK, other.track) and not self.identifier.startswith(IF_FREE)
         return bool(self.name) and self.name == other.name
 
 

@@ -18,6 +18,7 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from picker_dynamics.errors import BlockedError, GoalAbortedError, GoalRefusedError, LinkError, PickerError
+from picker_dynamics.execution.lease import IF_FREE
 from picker_dynamics.robot.joint_order import ordered
 
 from .arm_topic import ARM
@@ -100,8 +101,9 @@ class ArmClient(GraphClient):
         if goal:
             self.outcomes.pop(goal, None)
             self.outcomes[goal] = message
-            while len(self.outcomes) > OUTCOMES_KEPT:
-                del self.outcomes[next(iter(self.outcomes))]
+            if len(self.outcomes) > OUTCOMES_KEPT:
+                over = (name for name, one in self.outcomes.items() if values_of(one).get("outcome") != "accepted")
+                del self.outcomes[next(over, next(iter(self.outcomes)))]
 
     def on_hardware(self, message: DiagnosticStatus) -> None:
         self.hardware = values_of(message) | {"message": message.message}
@@ -287,7 +289,7 @@ class ArmClient(GraphClient):
 
     def _answered(self, message: JointTrajectory) -> tuple[str, dict[str, str]]:
         """Send a goal; its name, and the fields of what the controller says to it."""
-        goal = message.header.frame_id = uuid.uuid4().hex
+        goal = message.header.frame_id = f"{IF_FREE}{uuid.uuid4().hex}"
         self.goals.publish(message)
         self.wait(lambda: goal in self.outcomes, "the controller does not answer")
         return goal, values_of(self.outcomes[goal])

@@ -10,7 +10,7 @@ from pytest import approx, fixture, mark, raises
 from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import MAIN_TRACK
-from picker_dynamics.execution.lease import LEAP, PAUSE_S, HeldError, Holder, Kind, Lease
+from picker_dynamics.execution.lease import IF_FREE, LEAP, PAUSE_S, HeldError, Holder, Kind, Lease
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.pending_goals import GoalRequest
 
@@ -44,6 +44,9 @@ def turned(k: int) -> np.ndarray:
     [
         (OTHER, ARM, True),
         (ARM, GRIP, True),
+        (Holder(Kind.GOAL, identifier=f"{IF_FREE}b"), ARM, False),
+        (Holder(Kind.GOAL, identifier=f"{IF_FREE}b"), GRIP, False),
+        (ARM, Holder(Kind.GOAL, identifier=f"{IF_FREE}b"), True),
         (GRIP, ARM, False),
         (GRIP, GRIP, True),
         *((asker, holder, False) for asker in (STREAM, DRIVER) for holder in (ARM, GRIP)),

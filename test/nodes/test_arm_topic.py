@@ -92,3 +92,9 @@ def test_a_client_remembers_the_last_word_of_the_newest_goals(client):
     client.on_controller(word(OUTCOMES_KEPT, "executing"))
     assert len(client.outcomes) == OUTCOMES_KEPT and "1" not in client.outcomes
     assert client.outcomes["0"].message == "done" and client.outcomes[str(OUTCOMES_KEPT)].message == "executing"
+
+
+def test_a_client_remembers_a_goal_under_way_whatever_becomes_of_others_meanwhile(client):
+    for goal, outcome in (("mine", "accepted"), *((str(k), "refused") for k in range(2 * OUTCOMES_KEPT))):
+        client.on_controller(DiagnosticStatus(values=[KeyValue(key="goal", value=goal), KeyValue(key="outcome", value=outcome)]))
+    assert not client.ended("mine") and len(client.outcomes) == OUTCOMES_KEPT
