@@ -116,6 +116,10 @@ class GoalAbortedError(GoalRefusedError):
     """A goal was begun and did not come to its end."""
 
 
+class GoalCancelledError(GoalAbortedError):
+    """A goal that was begun, and that somebody cancelled."""
+
+
 class ClosedError(PickerError):
     """An ``Arm`` that was closed: it moves and answers no more."""
 

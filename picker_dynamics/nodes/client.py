@@ -17,7 +17,7 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from picker_dynamics.errors import BlockedError, GoalAbortedError, GoalRefusedError, LinkError, PickerError
+from picker_dynamics.errors import BlockedError, GoalAbortedError, GoalCancelledError, GoalRefusedError, LinkError, PickerError
 from picker_dynamics.execution.lease import IF_FREE
 from picker_dynamics.robot.joint_order import ordered
 
@@ -53,6 +53,8 @@ SILENT_S = 15.0
 """So long one listens and hears no reference before the graph is gone for who waits for its motion [s]: longer than a network is
 cut that no motion minds."""
 
+ENDS = {"aborted": GoalAbortedError, "cancelled": GoalCancelledError}
+
 OUTCOMES_KEPT = 500
 """Of so many goals the last word is remembered: a page that stays open for a season hears of more."""
 
@@ -75,7 +77,7 @@ class ArmClient(GraphClient):
         self.arm_name = ""
         self.hardware: dict[str, str] = {}
         self.outcomes: dict[str, DiagnosticStatus] = {}
-        self.silent_s = 0.0
+        self.silent_s, self._unknown_s = 0.0, math.inf
         self.state: np.ndarray | None = None
         self.effort: np.ndarray | None = None
         self.desired: np.ndarray | None = None
@@ -192,11 +194,15 @@ class ArmClient(GraphClient):
         self.wait(lambda: self.state is not None and self.goals.get_subscription_count() > 0, "no joint_states arrive", timeout_s)
         self.wait_at_most(HEARD_S, lambda: self.hardware.get("commanded", "true") == "true")  # else a goal's answer says why
 
+    def catch_up(self) -> None:
+        """Take in what has come: a script does not listen all the time."""
+        for _ in range(MEANWHILE):
+            self.spin_once(0.0)
+
     def require_free(self) -> None:
         """Raise a GoalRefusedError where somebody else moves the arm: a goal would take it from another one's."""
         self.wait(lambda: self.controller, NOBODY)
-        for _ in range(MEANWHILE):  # a script does not listen all the time
-            self.spin_once(0.0)
+        self.catch_up()
         self.wait_at_most(TOLD_S, lambda: not self.controller.get("lease"))
         if mover := self.controller.get("lease"):
             why = f"the arm is moved by another ({mover}): wait, or take it with --preempt or picker stop"
@@ -302,14 +308,20 @@ class ArmClient(GraphClient):
 
         Raises:
             GoalAbortedError: it ended in another way.
-            LinkError: nothing comes any more.
+            LinkError: nothing comes any more, or of a controller that does not know it.
         """
+        if self.silent_s > SILENT_S:  # it may be back
+            self.catch_up()
         self._require(goal, "accepted", "done")
         if values_of(self.outcomes[goal])["outcome"] == "done":
             return True
         if self.silent_s > SILENT_S:
             why = f"nothing came of the graph for {SILENT_S:g} s: what becomes of the motion is not known"
             raise LinkError(why, value=self.silent_s, limit=SILENT_S)
+        now_s = time.monotonic()
+        self._unknown_s = math.inf if goal in self.controller.get("lease", goal) else min(self._unknown_s, now_s)
+        if now_s - self._unknown_s > HEARD_S:
+            raise LinkError("the controller knows nothing of the motion any more: was it started anew?")
         return False
 
     @contextmanager
@@ -331,7 +343,7 @@ class ArmClient(GraphClient):
         answer = self.outcomes[goal]
         values = values_of(answer)
         if values["outcome"] not in outcomes:
-            raise (GoalAbortedError if values["outcome"] in ("aborted", "cancelled") else GoalRefusedError)(
+            raise ENDS.get(values["outcome"], GoalRefusedError)(
                 answer.message,
                 subject=values.get("joint"),
                 value=number_in(values.get("value")),

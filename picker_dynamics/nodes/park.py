@@ -9,7 +9,6 @@ from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.session import State
 from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.errors import BoardFaultError
-from picker_dynamics.execution.floor import FloorCheck, standing_floor
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import motion_validator
 from picker_dynamics.robot.description import ArmDescription
@@ -57,9 +56,8 @@ def park(
         time.sleep(PERIOD_S)
     session.rejoin()
     servos, model = session.servos, session.model.model
+    validator = motion_validator(arm, TorqueLimits.of_servos(servos), model, tip_speed=TIP_SPEED)
     rest, still = servos.rest, [0.0] * servos.n
-    floor = FloorCheck(arm, standing_floor(arm, rest)[0])
-    validator = motion_validator(arm, TorqueLimits.of_servos(servos), model, tip_speed=TIP_SPEED, further=(floor,))
     shortest_s = max(SHORTEST_S, SHORTEST_S_M * tip_way(arm, session.held, rest))
 
     def build(factor: float):

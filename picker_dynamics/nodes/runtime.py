@@ -144,12 +144,15 @@ def stream_message(kind, topic: str, data: bytes):
     """The message of a topic in ``data``.
 
     Raises:
-        InputError: it is longer than ``STREAM_BYTES``.
+        InputError: it is longer than ``STREAM_BYTES``, or none.
     """
     if len(data) > STREAM_BYTES:
         text = f"{topic}: a message of {len(data)} bytes is ignored, at most {STREAM_BYTES} are taken"
         raise InputError(text, subject=topic, value=len(data), limit=STREAM_BYTES)
-    return deserialize_message(data, kind)
+    try:
+        return deserialize_message(data, kind)
+    except RuntimeError as error:
+        raise InputError(f"{topic}: {len(data)} bytes that are no message are ignored", subject=topic) from error
 
 
 def steady_timer(node, period_s: float, callback: Callable[[], None]):

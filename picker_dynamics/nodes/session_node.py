@@ -95,8 +95,10 @@ class SessionNode(Claimant, ABC):
             return carry_out()
 
         def disable() -> str:
+            wrong = self.session.problem and not isinstance(self.session.problem, Routine)
             self.session.disable()
-            self.session.problem = Routine(self.session.problem)  # asked for, and done
+            if not wrong:
+                self.session.problem = Routine(self.session.problem)  # asked for, and done
             return "outputs off"
 
         def enable(request) -> str:
@@ -144,7 +146,7 @@ class SessionNode(Claimant, ABC):
         if session.state is State.OFFLINE:
             return STALE
         wrong = session.problem and not isinstance(session.problem, Routine)
-        if session.stop_latched or (wrong and session.state is State.IDLE):
+        if session.stop_latched or session.fault_latched or (wrong and session.state is State.IDLE):
             return ERROR
         return WARN if session.state is not State.ACTIVE or session.problem else OK
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from picker_dynamics.errors import ConfigurationError, GoalRefusedError
-from picker_dynamics.nodes.client import MEANWHILE, ArmClient
+from picker_dynamics.errors import ConfigurationError, GoalRefusedError, LinkError
+from picker_dynamics.nodes.client import ArmClient
 from picker_dynamics.nodes.collision_scene import surroundings
 from picker_dynamics.robot import servo_arm, servo_map
 from picker_dynamics.robot.model import Array
@@ -78,9 +79,16 @@ class ConnectedGoal:
     def __init__(self, client: ArmClient, name: str, duration_s: float):
         self.client, self.name, self.duration_s = client, name, duration_s
         self._begin_s, self._done = time.monotonic(), False
+        self._error: GoalRefusedError | None = None
 
     def ended(self) -> bool:
-        self._done = self._done or self.client.ended(self.name)
+        if self._error is not None:  # the client forgets what it was told
+            raise self._error
+        try:
+            self._done = self._done or self.client.ended(self.name)
+        except GoalRefusedError as error:
+            self._error = error
+            raise
         return self._done
 
     def progress(self) -> float:
@@ -88,10 +96,10 @@ class ConnectedGoal:
         return 1.0 if self._done else min(passed, 0.99)
 
     def cancel(self) -> None:
-        for _ in range(MEANWHILE):  # of what came meanwhile: it may have ended
-            self.client.spin_once(0.0)
-        if self._answered():
-            return
+        self.client.catch_up()
+        with suppress(LinkError):  # nothing is heard: it may hear all the same
+            if self._answered():
+                return
         self.client.cancel()
         self.client.wait(self._answered, "the cancelled motion does not end")
 

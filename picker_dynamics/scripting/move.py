@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from picker_dynamics.errors import GoalRefusedError
+from picker_dynamics.errors import GoalRefusedError, LinkError
 
 from .body import Goal
 
@@ -56,5 +56,9 @@ class Move:
 
     def cancel(self) -> None:
         """Let the arm decelerate, and wait until it holds; nothing, where this motion has ended: another one may be under way."""
-        if not self.over():
+        try:
+            over = self.over()
+        except LinkError:  # nothing is heard: it may hear all the same
+            over = False
+        if not over:
             self._goal.cancel()

@@ -187,7 +187,7 @@ def _leg(
                 plan = rest_to_rest(validator, held, target, plan.duration / speed)
         else:
             plan = rest_to_rest(validator, held, target, STAY_S)
-        if plan.possible:
+        if path is None and plan.possible:
             duration_s(plan.duration)
     except PickerError as error:
         raise refused(f"step {number} ({step.name}) cannot be made, so none is", error) from error

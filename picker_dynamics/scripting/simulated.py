@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from picker_dynamics.errors import GoalAbortedError, GoalRefusedError, PickerError
+from picker_dynamics.errors import GoalAbortedError, GoalCancelledError, GoalRefusedError, PickerError
 from picker_dynamics.execution import goal as goals
 from picker_dynamics.execution.events import Event, EventKind
 from picker_dynamics.execution.execution import Execution, Timing
@@ -49,7 +49,7 @@ class SimulatedGoal:
         if self.verdict is None:
             return False
         if self.verdict.outcome is not Outcome.SUCCEEDED:
-            raise GoalAbortedError(self.verdict.text)
+            raise (GoalCancelledError if self.verdict.outcome is Outcome.CANCELED else GoalAbortedError)(self.verdict.text)
         return True
 
     def progress(self) -> float:

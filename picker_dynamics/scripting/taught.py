@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -280,8 +280,13 @@ class TaughtFile:
         with self._written():
             size = self.path.stat().st_size if self.count else 0
             head = "" if size else _text({"arm": self.arm.name, "joints": _units(self.arm), "speed": 1.0}) + "steps:\n"
-            with open(self.path, "a", encoding="utf-8") as file:
-                file.write(("" if not size or self._ends_a_line() else "\n") + head + _text([step]))
+            try:
+                with open(self.path, "a", encoding="utf-8") as file:
+                    file.write(("" if not size or self._ends_a_line() else "\n") + head + _text([step]))
+            except OSError:
+                with suppress(OSError):  # as it was, as far as that can be
+                    os.truncate(self.path, size) if size else self.path.unlink()
+                raise
             self._sizes.append((size, self.path.stat().st_size))
         self.count += 1
         try:

@@ -19,7 +19,16 @@ from picker_dynamics.estimation.calibration.instruments import sensor_on
 from picker_dynamics.estimation.calibration.joint_map import levelled
 from picker_dynamics.estimation.calibration.lay import lay
 from picker_dynamics.estimation.calibration.mass_properties import properties
-from picker_dynamics.estimation.calibration.poses import Weight, bearable_weights, candidates, cautious_validator, sensors, turned
+from picker_dynamics.estimation.calibration.poses import (
+    HEIGHT_MIN,
+    Weight,
+    bearable_weights,
+    candidates,
+    cautious_validator,
+    least_height,
+    sensors,
+    turned,
+)
 from picker_dynamics.estimation.calibration.session import Session
 from picker_dynamics.estimation.calibration.simulated import SimulatedBench
 from picker_dynamics.estimation.calibration.statics import random_poses
@@ -144,6 +153,7 @@ def test_an_arm_that_hangs_is_mapped_and_has_poses_below_its_root(tmp_path):
     for column in range(arm.n):
         place = map_step.held_place(validator, estimate, column, 0.5, servos.rest)
         assert validator.model.forward_kinematics(place)[2] < 0.0
+    assert least_height(arm, servos) == -np.inf and least_height(*known("four_joint")) == HEIGHT_MIN
     model = DroopModel(arm, servos, DROOP["four_joint"], {})
     seen = sensors(arm, DROOP["four_joint"])
     assert len(candidates(model, validator, (Weight(),), seen, count=20, seed=0)) == 20

@@ -239,3 +239,14 @@ def test_whatever_is_asked_in_whatever_order_two_never_move_one_joint():
             continue
         plain = first.kind is second.kind is Kind.GOAL and second.track == MAIN_TRACK
         assert plain or (first.name == second.name != "")
+
+
+def test_of_two_goals_for_a_free_arm_that_wait_for_their_look_the_first_is_taken(rig):
+    first, second, plain = f"{IF_FREE}a", f"{IF_FREE}b", "c"
+    rig.send(goal(moved(base=0.3)), first)
+    rig.send(goal(moved(base=-0.3)), second)
+    rig.tick()
+    assert rig.kinds(first) == [EventKind.ACCEPTED] and rig.kinds(second) == [EventKind.REFUSED]
+    rig.send(goal(moved(base=0.1)), plain)
+    rig.tick()
+    assert rig.kinds(plain) == [EventKind.ACCEPTED], "others take the arm as ever"

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from picker_dynamics.errors import InputError, TrajectoryError
 from picker_dynamics.execution.goal import MAX_POINTS
 from picker_dynamics.nodes.goal_messages import goal_from
 from picker_dynamics.nodes.long_goals import header_in, message_in, most_bytes
+from picker_dynamics.nodes.runtime import STREAM_BYTES, stream_message
 
 
 def message_of(rng, points: int, joints: int, ragged: bool = False) -> JointTrajectory:
@@ -69,3 +71,16 @@ def test_the_largest_goal_fits_and_one_with_more_points_is_refused_by_their_coun
     message.points.append(point)
     with pytest.raises(TrajectoryError, match=f"at most {MAX_POINTS}"):
         message_in(serialize_message(message))
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00\x01\x00\x00\xff\xff\xff\x7f", b"x" * 50])
+def test_bytes_that_are_no_message_of_a_stream_are_one_error(data):
+    with pytest.raises(InputError, match=f"joint_states: {len(data)} bytes that are no message are ignored"):
+        stream_message(JointState, "joint_states", data)
+
+
+def test_a_message_of_a_stream_is_no_longer_than_it_may_be():
+    data = serialize_message(JointState(name=["x"] * STREAM_BYTES))
+    with pytest.raises(InputError, match=f"a message of {len(data)} bytes is ignored, at most {STREAM_BYTES} are taken"):
+        stream_message(JointState, "joint_states", data)
+    assert stream_message(JointState, "joint_states", serialize_message(JointState(name=["a"]))).name == ["a"]

@@ -11,7 +11,7 @@ from waiting import until
 
 from picker_dynamics.board.protocol import BoardState, Fault
 from picker_dynamics.board.session import State
-from picker_dynamics.errors import BoardFaultError, InfeasibleError, LimitError
+from picker_dynamics.errors import BoardFaultError, InfeasibleError
 from picker_dynamics.nodes.park import TIP_SPEED, park
 
 unhurried = session_bench.unhurried
@@ -90,15 +90,6 @@ def test_a_fault_on_the_way_ends_it_and_is_named(parking):
     with pytest.raises(BoardFaultError, match="not parked: fault 4 OUTPUT_FAILED"):
         park(parking.session, picker(), hurried=break_down)
     assert parking.session.state is State.IDLE
-
-
-def test_a_way_through_the_floor_is_not_taken(parking, monkeypatch):
-    monkeypatch.setattr("picker_dynamics.nodes.park.standing_floor", lambda *_: (0.15, ""))
-    before = parking.session.link.telemetry.pulses
-    with pytest.raises(LimitError, match="below the floor"):
-        park(parking.session, picker())
-    parking.news()
-    assert parking.pulses() == before
 
 
 def test_a_way_that_cannot_be_borne_is_not_taken(parking):

@@ -38,6 +38,14 @@ def test_switched_off_as_asked_is_no_fault(board, capfd):
         assert node.level() == ERROR, "a stop is latched"
 
 
+def test_switched_off_after_a_fault_it_is_one_still(board):
+    with hardware(port_of(board), autostart=True) as (node, spun):
+        spun.until(lambda: node.session.state is State.ACTIVE and node.lifecycle_state == "active", "active")
+        node.session.fault_latched = "the board was reset"
+        assert ask(node, SetBool, "enable", SetBool.Request(data=False)).success
+        assert node.level() == ERROR, "a reset is needed"
+
+
 def test_switched_off_and_not_confirmed_is_one(board, monkeypatch):
     with hardware(port_of(board), autostart=True) as (node, spun):
         spun.until(lambda: node.session.state is State.ACTIVE, "active")

@@ -177,12 +177,11 @@ def test_a_target_that_can_be_none_is_refused_by_name(arm, asked, error, text):
         arm.move(**asked)
 
 
-@pytest.mark.parametrize("straight", [False, True])
-def test_the_tool_points_where_it_is_told(arm, straight):
+def test_the_tool_points_where_it_is_told(arm):
     """A hand that lies in the plane of the yaw points along a direction of that plane."""
     pitch, yaw = -0.6, np.arctan2(TIP[1], TIP[0])
     wanted = np.array([np.cos(pitch) * np.cos(yaw), np.cos(pitch) * np.sin(yaw), np.sin(pitch)])
-    plan = arm.plan(tip=TIP, direction=2.0 * wanted, straight=straight)
+    plan = arm.plan(tip=TIP, direction=2.0 * wanted)
     np.testing.assert_allclose(arm.tip_at(plan.target), TIP, atol=1e-4)
     np.testing.assert_allclose(ChainKinematics(arm.description).direction(plan.target), wanted, atol=2e-3)
 

@@ -117,7 +117,9 @@ def test_an_exception_in_a_script_ends_its_motion_and_one_that_has_ended_cancels
     with Arm.connect() as first:
         first.home()
         ended = first.move(base=0.1, wait=False)
-        running.client.spin(2.5)
+        client = running.client
+        until(client, lambda: abs(client.reference()[0] - 0.1) < 1e-6, "its end, which it has not heard")
+        until(client, lambda: client.controller["phase"] == "holding" and not client.controller["lease"], "its last word")
         with pytest.raises(ZeroDivisionError), Arm.connect() as second:
             moving = second.move(base=0.6, duration=5.0, wait=False)
             ended.cancel()
@@ -160,6 +162,7 @@ def test_a_motion_of_a_graph_that_is_silent_ends_for_who_waits(running, monkeypa
                 moving.wait()
         finally:
             running.runner.signal("trajectory_controller", signal.SIGCONT)
+            monkeypatch.undo()
     at_home(running.client, running.board)
 
 

@@ -111,6 +111,25 @@ def test_what_cannot_be_a_step_or_be_written_is_said_and_nothing_is_added(tmp_pa
         TaughtFile(tmp_path / "nowhere" / "tour", picker()).add(Pause(1.0))
 
 
+def test_a_disk_that_is_full_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    file = TaughtFile(tmp_path / "tour", picker())
+    file.add(Pause(1.0))
+    before = file.path.read_text()
+
+    def full(self) -> bool:
+        with open(self.path, "a", encoding="utf-8") as half:
+            half.write("- {pau")
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(TaughtFile, "_ends_a_line", full)
+        with raises(InputError, match="cannot be written: No space left on device"):
+            file.add(Pause(2.0))
+    assert file.path.read_text() == before and file.count == 1
+    file.add(Pause(3.0))
+    assert file.count == 2
+
+
 def test_nothing_is_taken_back_from_a_file_that_somebody_has_written_in_since(tmp_path):
     file = TaughtFile(tmp_path / "tour", picker())
     file.add(Pause(1.0))

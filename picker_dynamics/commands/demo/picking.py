@@ -11,7 +11,7 @@ import numpy as np
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
-from picker_dynamics.errors import GoalAbortedError, GoalRefusedError, PickerError
+from picker_dynamics.errors import GoalAbortedError, GoalCancelledError, GoalRefusedError, PickerError
 from picker_dynamics.nodes import claims
 from picker_dynamics.nodes.client import ArmClient
 from picker_dynamics.nodes.loop_meter import LoopMeter
@@ -138,7 +138,7 @@ def _again(motion, client: ArmClient, show) -> None:
             motion()
             return
         except GoalAbortedError as error:
-            if not left:
+            if not left or isinstance(error, GoalCancelledError):
                 raise
             show.say(f"{error}; once more")
             client.wait_ready(BRINGUP_S)

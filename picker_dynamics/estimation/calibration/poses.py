@@ -10,6 +10,7 @@ each compliance against ``COMPLIANCE_GOAL``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -18,9 +19,9 @@ import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError, PickerError, refuse_if
-from picker_dynamics.execution.floor import standing_floor
 from picker_dynamics.execution.validator import MotionValidator, torque_validator
 from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.frame_heights import FrameHeights
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
@@ -70,8 +71,13 @@ HEIGHT_MIN = 0.03
 
 
 def least_height(description: ArmDescription, servos: ServoMap) -> float:
-    """Height from which on the tool is clear of what the arm stands on, in the root's frame [m]; -inf for one that hangs."""
-    return standing_floor(description, servos.rest)[0] + HEIGHT_MIN
+    """Height from which on the tool is clear of what the arm stands on, in the root's frame [m]; -inf for one that hangs.
+
+    An arm hangs whose tool rests clearly below its root.
+    """
+    heights = FrameHeights(description)
+    at_rest = dict(zip(heights.names, heights(servos.rest).tolist()))
+    return -math.inf if at_rest["tip"] < -HEIGHT_MIN else HEIGHT_MIN
 
 
 @dataclass(frozen=True)
