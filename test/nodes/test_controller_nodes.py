@@ -21,7 +21,7 @@ from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.goal import MAX_POINTS
 from picker_dynamics.nodes.claims import EXCLUSIVE, OccupiedError
 from picker_dynamics.nodes.diagnostics import values_of
-from picker_dynamics.nodes.runtime import LATEST, seconds, to_stamp
+from picker_dynamics.nodes.runtime import LATEST, STREAM_BYTES, seconds, to_stamp
 from picker_dynamics.resources import resource
 
 pytestmark = pytest.mark.ros
@@ -201,7 +201,7 @@ def test_an_endless_message_of_a_stranger_holds_nothing_up(arm, client, board, k
     """It is dropped as bytes, by each node that hears it, and said; the motion under way goes on to its end."""
     at_home(client, board)
     data = serialize_message(JointState(name=["x"] * MANY) if kind is JointState else JointTrajectory(joint_names=["x"] * MANY))
-    before, said = arm.log.read_text(), f"{topic}: a message of {len(data)} bytes is ignored, at most 16384 are taken"
+    before, said = arm.log.read_text(), f"{topic}: a message of {len(data)} bytes is ignored, at most {STREAM_BYTES} are taken"
     stranger = client.create_publisher(kind, topic, LATEST)
     try:
         until(client, lambda: stranger.get_subscription_count() > 0, "a listener")
