@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from rclpy.qos import QoSProfile
 from std_msgs.msg import String
 
 from picker_dynamics.control.compensation import MODES, NONE
@@ -21,7 +22,7 @@ from .arm_setup import ControlledArm
 from .client import ArmClient
 from .duplicate_publishers import OnePublisher
 from .marker_shapes.shapes import quaternion_of, rotation_of
-from .runtime import LATCHED, declare
+from .runtime import LATCHED, declare, hear_stream
 
 if TYPE_CHECKING:  # loaded where collisions are looked at
     from visualization_msgs.msg import Marker, MarkerArray
@@ -30,6 +31,8 @@ TOPIC, SHOWN_TOPIC, MODE_TOPIC = "collision_scene", "collision_scene/shapes", "c
 GREY = 0.55, 0.55, 0.60, 0.6
 WAITING = 10
 """Depth of the topic: of messages that each add something none is left out."""
+SCENE_BYTES = 65_536
+"""The longest message of it [bytes]: 200 shapes have some 50 000."""
 
 
 class CollisionScene:
@@ -89,7 +92,7 @@ class CollisionScene:
 
         namespace = node.get_namespace().strip("/")
         self._prefix = f"{namespace}/" if namespace else ""
-        node.create_subscription(MarkerArray, TOPIC, self.on_markers, WAITING)
+        hear_stream(node, MarkerArray, TOPIC, self.on_markers, QoSProfile(depth=WAITING), SCENE_BYTES)
         if self._servos is not None:
             self._modes = OnePublisher(node, String, MODE_TOPIC, self.on_mode)
         self._out = node.create_publisher(MarkerArray, SHOWN_TOPIC, LATCHED)
@@ -100,7 +103,10 @@ class CollisionScene:
         Raises:
             InputError, DescriptionError, MissingDependencyError: as ``collision_check``.
         """
-        if self._check is None or self._made_for != (floor_z, margin_m):
+        if self._check is not None and self._made_for is not None and self._made_for[0] == floor_z:
+            if self._made_for[1] != margin_m:
+                self._check, self._made_for = replace(self._check, margin_m=margin_m), (floor_z, margin_m)
+        else:
             self._check = collision_check(
                 self.arm,
                 self.scene,
@@ -125,7 +131,7 @@ class CollisionScene:
     def scene(self) -> Scene:
         return {**self._of_file, **self._of_topic}
 
-    def on_markers(self, message: MarkerArray) -> None:
+    def on_markers(self, message: MarkerArray, _info=None) -> None:
         """Take all of a message or nothing."""
         try:
             named = _named_after(self._of_topic, message.markers)

@@ -15,7 +15,7 @@ from .duplicate_publishers import number_of
 from .follow_action import FollowAction
 from .goal_messages import error_points, point
 from .gripper_action import GripperAction
-from .runtime import LATCHED, to_stamp
+from .runtime import LATCHED, hear_stream, to_stamp
 
 LAST_WORDS_S = 0.2
 """At the end, where somebody waits for a goal: until the answer is through."""
@@ -34,8 +34,8 @@ class ControlInterfaces:
         self.follow = FollowAction(node)
         self.gripper = GripperAction(node, gripper) if gripper is not None else None
         self.state_out = node.create_publisher(JointTrajectoryControllerState, "arm_controller/controller_state", 10)
-        node.create_subscription(JointJog, "arm_controller/delta_joint_cmds", self.on_joint_jog, 10)
-        node.create_subscription(SpeedScalingFactor, "arm_controller/speed_scaling_input", self.on_speed, LATCHED)
+        hear_stream(node, JointJog, "arm_controller/delta_joint_cmds", self.on_joint_jog, 10)
+        hear_stream(node, SpeedScalingFactor, "arm_controller/speed_scaling_input", self.on_speed, LATCHED)
 
     def on_joint_jog(self, message: JointJog, info) -> None:
         """Velocities of joints, as MoveIt Servo takes them."""
@@ -46,7 +46,7 @@ class ControlInterfaces:
         self.node.jogging.joints(message.joint_names, message.velocities, self.node.stamps.now_s(), number_of(info), driver)
         return None
 
-    def on_speed(self, message: SpeedScalingFactor) -> None:
+    def on_speed(self, message: SpeedScalingFactor, _info=None) -> None:
         self.node.want_speed(message.factor)
 
     @property

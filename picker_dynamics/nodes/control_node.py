@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
@@ -18,7 +19,7 @@ from picker_dynamics.control.payload_follow import Following, Payload, PayloadFo
 from picker_dynamics.control.reference_reader import ReferenceReader
 from picker_dynamics.dynamics import cross_check, lagrangian
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import PickerError
+from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.execution.payload_hold import require_graspable, require_holdable, unbearable
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.robot.description import ArmDescription
@@ -29,7 +30,18 @@ from .diagnostics import ERROR, OK, array, name_of, neighbour, status, values_of
 from .duplicate_publishers import Alone, OnePublisher, OneSender
 from .executor import Polled
 from .goal_messages import ArmStates
-from .runtime import LATCHED, LATEST, Epochs, declare, hear_stream, seconds, stamp_clock, steady_timer, take_parameters
+from .runtime import (
+    LATCHED,
+    LATEST,
+    Epochs,
+    declare,
+    hear_stream,
+    seconds,
+    stamp_clock,
+    steady_timer,
+    stream_message,
+    take_parameters,
+)
 
 DIAGNOSTIC_PERIOD_S = 1.0
 
@@ -107,7 +119,7 @@ class ControlNode(Claimant, Node, ABC):
             self.require_holdable(self.following.payload)
         self.following.set_payload(*self.following.payload)
         hear_stream(self, JointTrajectory, "arm_controller/reference", self.hear_reference, LATEST)
-        self.hardware = Polled(self, DiagnosticStatus, "hardware/status", LATCHED)
+        self.hardware = Polled(self, DiagnosticStatus, "hardware/status", LATCHED, raw=True)
         self.held_poses = OnePublisher(self, JointState, "hardware/held_pose", self.hear_held_pose)
         take_parameters(self, self.change)
         steady_timer(self, DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
@@ -117,7 +129,8 @@ class ControlNode(Claimant, Node, ABC):
     def look_at_hardware(self) -> None:
         """Whether the payload can be followed; nothing else in the status matters here, so it need not wake this node."""
         if self.hardware.look():
-            self.on_hardware(self.hardware.newest)
+            with contextlib.suppress(InputError):  # the controller says so
+                self.on_hardware(stream_message(DiagnosticStatus, "hardware/status", self.hardware.newest))
 
     def on_hardware(self, message: DiagnosticStatus) -> None:
         self.following.set_provenance(values_of(message).get("provenance", ""))

@@ -8,8 +8,10 @@ too long become no Python objects at all.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 from collections.abc import Callable
 from concurrent.futures import Future
+from types import SimpleNamespace
 
 import rclpy.task
 from action_msgs.msg import GoalInfo
@@ -19,10 +21,12 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.waitable import NumberOfEntities
 
+from picker_dynamics.errors import TrajectoryError
+from picker_dynamics.execution.goal import require_few
 from picker_dynamics.execution.goal_tracking import Outcome, Verdict
 
-from .c_requests import CRequests
-from .long_goals import Beside
+from .beside import Beside
+from .c_requests import Counted, CRequests, Text
 
 GoalEvent = rclpy_implementation.GoalEvent
 
@@ -31,6 +35,32 @@ REQUESTS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 
 RESULT_TIMEOUT_S = 10
 """How long a result is kept for who asks late; every status message carries all goals that are kept."""
+
+
+class GoalRequests(CRequests):
+    """Those for goals of an action server; of a goal that is too long comes a TrajectoryError, which says so, in its place."""
+
+    def __init__(self, server, action):
+        super().__init__(server, action.Impl.SendGoalService, "rcl_action_take_goal_request", "rcl_action_send_goal_response")
+
+    def _look(self, message: ctypes.Structure):
+        try:
+            require_short(message)
+        except TrajectoryError as error:
+            goal_id = self._service.Request().goal_id
+            goal_id.uuid = list(message.goal_id.uuid)
+            return SimpleNamespace(goal_id=goal_id, goal=error)
+        return None
+
+
+def require_short(message: ctypes.Structure) -> None:
+    """Raise a TrajectoryError where a field has more than a goal may have; what is in the entries is not looked at."""
+    for slot, _ in message._fields_:
+        value = getattr(message, slot)
+        if isinstance(value, Counted):
+            require_few(value.size, ("characters in " if isinstance(value, Text) else "") + slot)
+        elif isinstance(value, ctypes.Structure):
+            require_short(value)
 
 
 class DeferredActionServer(ActionServer):
@@ -80,9 +110,9 @@ class DeferredActionServer(ActionServer):
             cancel_service_qos_profile=REQUESTS,
             result_timeout=RESULT_TIMEOUT_S,
         )
-        self._requests: CRequests | None = None
+        self._requests: GoalRequests | None = None
         with contextlib.suppress(AttributeError, OSError, TypeError, ValueError):
-            self._requests = CRequests(self._handle, kind.Impl.SendGoalService)
+            self._requests = GoalRequests(self._handle, kind)
 
     # -- requests, beside the executor -----------------------------------------------------------------------
 

@@ -138,7 +138,7 @@ class OnePublisher:
         if self._ear is not None:
             self._node.destroy_subscription(self._ear)
         self._number = None
-        self._ear = self._node.create_subscription(self._kind, self._topic, self._hear, LATCHED)
+        self._ear = hear_stream(self._node, self._kind, self._topic, self._hear, LATCHED)
 
     def _hear(self, message, info) -> None:
         if self.problem:

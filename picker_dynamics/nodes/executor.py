@@ -15,15 +15,12 @@ for parameters and lifecycle, and one handler for each publisher and subscriptio
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterable
+from itertools import filterfalse
 from operator import attrgetter
 
-from rcl_interfaces.msg import SetParametersResult
-from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.action import ActionServer
 from rclpy.callback_groups import CallbackGroup
 from rclpy.clock import Clock, ClockType
@@ -31,13 +28,7 @@ from rclpy.executors import ShutdownException, SingleThreadedExecutor, TimeoutEx
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
-from picker_dynamics.errors import shown
-
-HOUSEKEEPING = ("rcl_interfaces", "lifecycle_msgs", "type_description_interfaces")
-"""Packages whose services are rclpy's own, and can wait."""
-
-OF_RCLPY = {"rclpy", *HOUSEKEEPING, *sys.stdlib_module_names}
-"""Packages whose code those services are made of."""
+from .housekeeping import HousekeepingServices, is_about_parameters, is_housekeeping, refuse_what_cannot_be_served
 
 LOOK_PERIOD_S = 0.1
 ACTION_PERIOD_S = 0.02
@@ -60,7 +51,8 @@ class FocusedExecutor(SingleThreadedExecutor):
     def __init__(self, node: Node):
         super().__init__()
         refuse_what_cannot_be_served(node)
-        self._view = _View(node)
+        self._housekeeping = HousekeepingServices(node, self.create_task)
+        self._view = _View(node, self._housekeeping)
         self.add_node(self._view)
         node.executor = self  # where an action server has its goals executed
         node.create_timer(LOOK_PERIOD_S, self._view.look_around, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -70,6 +62,7 @@ class FocusedExecutor(SingleThreadedExecutor):
     def shutdown(self, timeout_sec: float | None = None) -> bool:
         self._clock_watch.over = True
         self._clock_watch.join()
+        self._housekeeping.close()
         return super().shutdown(timeout_sec)
 
     def add_node(self, node) -> bool:
@@ -86,6 +79,10 @@ class FocusedExecutor(SingleThreadedExecutor):
         self._view.after_a_wait(entity)
         handler()
         handler.result()  # raises what the callback raised
+
+    def _take_service(self, service):
+        """As in rclpy, but requests that may be long are taken beside."""
+        return super()._take_service(service) if not self._housekeeping.begin(service) else None
 
     def _make_handler(self, *arguments):
         """As in rclpy, but the handler triggers nothing: there is no other thread that it would have to wake."""
@@ -120,9 +117,9 @@ class _Silent:
 class _View:
     """What the executor is shown of a node: all that it has, but for the services and waitables that can wait."""
 
-    def __init__(self, node: Node):
-        self._node = node
-        self._own_services = [one for one in node.services if not _is_housekeeping(one)]
+    def __init__(self, node: Node, housekeeping: HousekeepingServices):
+        self._node, self._housekeeping = node, housekeeping
+        self._own_services = [one for one in node.services if not is_housekeeping(one)]
         self.looks = LOOKS
         self.waits = 0
         self._actions_s, self._actions = 0.0, False
@@ -160,7 +157,7 @@ class _View:
 
     @property
     def services(self) -> Iterable:
-        return self._node.services if self.looks > 0 else self._own_services
+        return self._housekeeping.idle(self._node.services) if self.looks > 0 else self._own_services
 
     @property
     def waitables(self) -> Iterable:
@@ -221,7 +218,7 @@ class Polled:
 
     def __init__(self, node, kind, name: str, qos: QoSProfile, raw: bool = False):
         self._raw = raw
-        self._subscription = node.create_subscription(kind, name, lambda _message: None, qos, callback_group=_Never())
+        self._subscription = node.create_subscription(kind, name, lambda _message: None, qos, callback_group=_Never(), raw=raw)
         self.newest = self.info = None
 
     def take(self) -> list:
@@ -240,45 +237,9 @@ class Polled:
         return bool(came)
 
 
-def _is_housekeeping(service) -> bool:
-    return service.srv_type.__module__.split(".")[0] in HOUSEKEEPING
-
-
-def refuse_what_cannot_be_served(node: Node) -> None:
-    """Have rclpy's own services refuse a request that they cannot deal with: a parameter of type 99 would end the node."""
-    for service in filter(_is_housekeeping, node.services):
-        service.callback = _refusing(service.callback, service.srv_name.split("/")[-1], node.get_logger())
-
-
-def _refusing(carry_out: Callable, name: str, log) -> Callable:
-    """Callback of a service that answers, unsuccessful or empty, and logs, where rclpy fails; what else fails goes on."""
-
-    def answer(request, response):
-        try:
-            return carry_out(request, response)
-        except Exception as error:
-            if not _is_of_rclpy(error):
-                raise
-            why = shown(f"{name}: no such request can be served: {type(error).__name__}: {error}")
-            log.error(why)
-            refused = SetParametersResult(successful=False, reason=why)
-            if isinstance(response, SetParameters.Response):  # some may have been set before
-                response.results += [refused] * (len(request.parameters) - len(response.results))
-                return response
-            return type(response)(result=refused) if isinstance(response, SetParametersAtomically.Response) else type(response)()
-
-    return answer
-
-
-def _is_of_rclpy(error: Exception) -> bool:
-    """Whether an exception came, behind the one who caught it, through code of rclpy alone, and through none of the node."""
-    behind = error.__traceback__.tb_next if error.__traceback__ is not None else None
-    return all(frame.f_globals.get("__name__", "").split(".")[0] in OF_RCLPY for frame, _ in traceback.walk_tb(behind))
-
-
 def serve_waiting(node: Node) -> None:
     """Carry out and answer the requests of a node's services that have come by now, before their turn."""
-    for service in node.services:
+    for service in filterfalse(is_about_parameters, node.services):  # none of those undoes a stop
         for _ in range(MOST_CALLBACKS):
             with service.handle:
                 request, header = service.handle.service_take_request(service.srv_type.Request)

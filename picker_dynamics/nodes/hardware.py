@@ -18,18 +18,20 @@ from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import ConfigurationError, DescriptionError, LinkError, PickerError
-from picker_dynamics.robot.description import require_agreement
+from picker_dynamics.files.reading import XML_BYTES
+from picker_dynamics.robot.description import ArmDescription, require_agreement
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.servo_budget import ServoBudget
 
 from .arm_setup import load_arm
+from .beside import Beside
 from .diagnostics import array, name_of
 from .duplicate_publishers import OnePublisher
 from .executor import serve_waiting
 from .hardware_report import PROVENANCE, HardwareReport
 from .lifecycle_guard import GuardedLifecycleNode, transition
 from .park import park
-from .runtime import LATCHED, declare, payload_in, run, seconds, stamp_clock, steady_timer
+from .runtime import LATCHED, declare, hear_stream, payload_in, run, seconds, stamp_clock, steady_timer
 from .session_node import SessionNode
 
 PATIENCE = 1.6
@@ -42,8 +44,20 @@ JOIN_S = 0.05
 SAME_SOURCE = 5e-4
 """Shares of the supply's source that are said as one."""
 
+DESCRIPTION_BYTES = XML_BYTES + 100
+"""The longest message of ``robot_description``."""
+
 CHOICES = {"on_shutdown": ("hold", "park", "relax"), "on_overheat": ("warn", "stop"), "state_source": (PROVENANCE,)}
 """What these parameters may be."""
+
+
+def disagreement(urdf: str, arm: ArmDescription) -> str:
+    """What is to be said of a description that is not that of ``arm``; empty if it is."""
+    try:
+        require_agreement(urdf, arm)
+    except PickerError as error:
+        return str(error)
+    return ""
 
 
 class Hardware(SessionNode, GuardedLifecycleNode):
@@ -105,7 +119,8 @@ class Hardware(SessionNode, GuardedLifecycleNode):
         self.payloads = OnePublisher(self, InertiaStamped, "payload", self.on_payload)
         self.source_out = self.create_publisher(Float64, "hardware/supply", LATCHED)
         self.source_said = 1.0
-        self.create_subscription(String, "robot_description", self.on_description, LATCHED)
+        self.beside, self.described = Beside(), None
+        hear_stream(self, String, "robot_description", self.on_description, LATCHED, DESCRIPTION_BYTES)
         self.ticks = steady_timer(self, self.tick_period_s, self.on_timer)
         if self.autostart:
             self.trigger_configure()
@@ -211,13 +226,14 @@ class Hardware(SessionNode, GuardedLifecycleNode):
         except PickerError as error:
             self.session.problem = f"with a payload of {message.inertia.m:g} kg {error}; set a smaller one, then enable"
 
-    def on_description(self, message: String) -> None:
+    def on_description(self, message: String, _info=None) -> None:
         """Where somebody publishes another arm, this one holds: planners would go by the other one."""
-        before, self.report.description_problem = self.report.description_problem, ""
-        try:
-            require_agreement(message.data, self.arm)
-        except PickerError as error:
-            self.report.description_problem = str(error)
+        self.described = self.beside(disagreement, message.data, self.arm)
+
+    def take_description(self) -> None:
+        """What became of the look at a description, beside the ticks."""
+        looked, self.described = self.described, None
+        before, self.report.description_problem = self.report.description_problem, looked.result()
         if self.report.description_problem in (before, ""):
             return
         self.get_logger().error(self.report.description_problem)
@@ -227,6 +243,8 @@ class Hardware(SessionNode, GuardedLifecycleNode):
 
     def require_description(self) -> None:
         """Raise a DescriptionError where others go by an arm that is not this one."""
+        if self.described is not None:
+            self.take_description()
         if self.report.description_problem:
             raise DescriptionError(self.report.description_problem)
 
@@ -276,6 +294,8 @@ class Hardware(SessionNode, GuardedLifecycleNode):
         self.publish_source()  # set-points are made of it, the first ones of an epoch too
         self.publish_status()  # before anybody looks for the board again: what broke is said first
         self.follow_lifecycle()
+        if self.described is not None and self.described.done():
+            self.take_description()
         while self.refusals:
             self.get_logger().error(f"set-point refused by the board: {self.refusals.pop(0)}", throttle_duration_sec=1.0)
         if session.held is not None and session.state is not State.OFFLINE:
@@ -321,6 +341,7 @@ class Hardware(SessionNode, GuardedLifecycleNode):
 
     def close(self, hurried) -> None:
         """The last word: what ``on_shutdown`` says."""
+        self.beside.close()
         self.on_end = self.get_parameter("on_shutdown").value
         try:
             if self.on_end == "relax" and self.session.state is not State.OFFLINE:

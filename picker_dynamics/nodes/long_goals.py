@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -28,9 +26,6 @@ HEAD_BYTES = 100_000
 
 LITTLE_ENDIAN = b"\x00\x01"
 """CDR of this machine's byte order, as all middlewares of ROS 2 send it."""
-
-SWITCH_S = 0.001
-"""How long the thread beside may compute while a reference waits for Python [s]."""
 
 
 def most_bytes(joints: int) -> int:
@@ -71,21 +66,6 @@ class LongMessage(NamedTuple):
     header: Header
     joint_names: list[str]
     points: list[Point]
-
-
-class Beside:
-    """A thread that does one thing after another, as little in the way of the caller's as Python allows."""
-
-    def __init__(self) -> None:
-        sys.setswitchinterval(min(SWITCH_S, sys.getswitchinterval()))
-        self._threads = ThreadPoolExecutor(1, "goals")
-
-    def __call__(self, work: Callable) -> Future:
-        return self._threads.submit(work)
-
-    def close(self) -> None:
-        """What has not begun never will."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def header_in(data: bytes) -> Header:

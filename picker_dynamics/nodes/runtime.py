@@ -41,7 +41,7 @@ OUTCOMES = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE, durabili
 
 
 STREAM_BYTES = 16_384
-"""The longest message of states, references and commands [bytes]: of seven joints they have 400."""
+"""The longest message of states, references, commands and statuses [bytes]: the longest status has some 4 000."""
 
 RCLError = rclpy_implementation.RCLError
 
@@ -119,11 +119,11 @@ def stamp_clock(node) -> StampClock:
     return StampClock(say)
 
 
-def hear_stream(node, kind, topic: str, callback: Callable[[Any, dict], object], qos: QoSProfile):
-    """Subscribe to what comes many times a second; returns the subscription.
+def hear_stream(node, kind, topic: str, callback: Callable[[Any, dict], object], qos: QoSProfile, longest: int = STREAM_BYTES):
+    """Subscribe to what may come while the arm moves; returns the subscription.
 
-    A message beyond ``STREAM_BYTES`` is dropped as bytes, and that is said: to convert 100 000 points would hold up all else for
-    most of a second.
+    A message of more than ``longest`` [bytes] is dropped as bytes, and that is said: to convert 100 000 points would hold up all
+    else for most of a second.
 
     Args:
         callback: called with (message, info).
@@ -131,7 +131,7 @@ def hear_stream(node, kind, topic: str, callback: Callable[[Any, dict], object],
 
     def take(data: bytes, info: dict) -> None:
         try:
-            message = stream_message(kind, topic, data)
+            message = stream_message(kind, topic, data, longest)
         except InputError as error:
             node.get_logger().error(str(error), throttle_duration_sec=1.0)
             return
@@ -140,15 +140,15 @@ def hear_stream(node, kind, topic: str, callback: Callable[[Any, dict], object],
     return node.create_subscription(kind, topic, take, qos, raw=True)
 
 
-def stream_message(kind, topic: str, data: bytes):
+def stream_message(kind, topic: str, data: bytes, longest: int = STREAM_BYTES):
     """The message of a topic in ``data``.
 
     Raises:
-        InputError: it is longer than ``STREAM_BYTES``, or none.
+        InputError: it is longer than ``longest`` [bytes], or none.
     """
-    if len(data) > STREAM_BYTES:
-        text = f"{topic}: a message of {len(data)} bytes is ignored, at most {STREAM_BYTES} are taken"
-        raise InputError(text, subject=topic, value=len(data), limit=STREAM_BYTES)
+    if len(data) > longest:
+        text = f"{topic}: a message of {len(data)} bytes is ignored, at most {longest} are taken"
+        raise InputError(text, subject=topic, value=len(data), limit=longest)
     try:
         return deserialize_message(data, kind)
     except RuntimeError as error:

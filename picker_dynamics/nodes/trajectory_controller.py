@@ -38,6 +38,7 @@ from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
 
 from .arm_setup import load_controlled_arm
 from .arm_topic import ArmTopic
+from .beside import Beside
 from .claims import EXCLUSIVE, Claimant
 from .collision_scene import CollisionScene
 from .controller_parameters import AUTO, ControllerParameters, declare_gripper
@@ -46,7 +47,7 @@ from .diagnostics import name_of, sender_in, values_of
 from .duplicate_publishers import DuplicatePublisherMonitor, OnePublisher, number_of, sources
 from .executor import Polled
 from .goal_messages import ArmStates, goal_from, is_gripper_command, start_in
-from .long_goals import SHORT_BYTES, Beside, header_in, message_in, most_bytes, short_message
+from .long_goals import SHORT_BYTES, header_in, message_in, most_bytes, short_message
 from .runtime import LATCHED, LATEST, Epochs, declare, hear_stream, payload_in, run, seconds, stamp_clock, steady_timer, to_stamp
 
 DIAGNOSTIC_PERIOD_S = 1.0
@@ -138,9 +139,9 @@ class TrajectoryController(Claimant, Node):
         self.reference_out = self.create_publisher(JointTrajectory, "arm_controller/reference", LATEST)
         self.create_subscription(JointTrajectory, "arm_controller/joint_trajectory", self.on_goal, GOALS_WAITING, raw=True)
         hear_stream(self, JointState, "arm_controller/joint_reference", self.on_stream, LATEST)
-        self.create_subscription(Header, "arm_controller/driver", self.on_driver, DRIVERS)
-        self.create_subscription(TwistStamped, "arm_controller/delta_twist_cmds", self.on_twist, DRIVERS)
-        self.create_subscription(DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)
+        hear_stream(self, Header, "arm_controller/driver", self.on_driver, DRIVERS)
+        hear_stream(self, TwistStamped, "arm_controller/delta_twist_cmds", self.on_twist, DRIVERS)
+        hear_stream(self, DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)
         self.held_poses = OnePublisher(self, JointState, "hardware/held_pose", self.on_held_pose, lambda _problem: self.block())
         self.payloads = OnePublisher(self, InertiaStamped, "payload", self.on_payload, lambda _problem: self.block())
         self.source, self.supplies = 1.0, None
@@ -220,7 +221,7 @@ class TrajectoryController(Claimant, Node):
         except PickerError as error:
             self.complain(f"supply refused: {error}", error)
 
-    def on_hardware(self, message: DiagnosticStatus) -> None:
+    def on_hardware(self, message: DiagnosticStatus, _info=None) -> None:
         """Why the arm is not active, for people; what is held comes as ``hardware/held_pose``, right after."""
         before, self.hardware_says, values = self.hardware_says, message.message, values_of(message)
         self.provenance = values.get("provenance", "")
@@ -306,7 +307,7 @@ class TrajectoryController(Claimant, Node):
             now_s,
         )
 
-    def on_driver(self, message: Header) -> None:
+    def on_driver(self, message: Header, _info=None) -> None:
         """Somebody drives the arm, and says so as long as that is so; a stamp of 0: not any more."""
         self.drivers.hear(shown(message.frame_id, NAME_MAX), self.stamps.now_s(), leaves=not seconds(message.stamp))
 

@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -82,6 +82,10 @@ class Pair:
         return self.a.name, self.b.name
 
 
+Levers: TypeAlias = dict[tuple[Body, str, bool], Array]
+"""Of a body against a link, over the floor or not: L, as of ``CollisionModel``."""
+
+
 class Placed:
     """The bodies' poses along poses (s, n) of the arm: distances of one pair at one of them."""
 
@@ -140,7 +144,8 @@ class CollisionModel:
             still.append(Body(FLOOR, root, coal.Halfspace(np.array([0.0, 0.0, 1.0]), floor_z), np.eye(3), np.zeros(3), math.inf))
         load = _load(description, np.zeros(3))
         self.bodies = [*links, *still, load]
-        found = [(pair, L) for pair in self._candidates(links, still, load, allowed) if (L := self._levers(pair)).any()]
+        known: Levers = {}
+        found = [(pair, L) for pair in self._candidates(links, still, load, allowed) if (L := self._levers(pair, known)).any()]
         poses = np.atleast_2d(np.asarray(poses, dtype=float))
         placed, kept, touching = self.placed(poses), [], dict[tuple[str, str], None]()
         for pair, L in found:
@@ -165,7 +170,8 @@ class CollisionModel:
         load, made = _load(self.description, np.array(com, dtype=float)), copy.copy(self)
         made.bodies = [*self.bodies[:-1], load]
         made.pairs = tuple(Pair(load, pair.b) if held else pair for pair, held in zip(self.pairs, self.of_payload.tolist()))
-        levers = [self._levers(pair) if pair.a is load else L for pair, L in zip(made.pairs, self.lipschitz)]
+        known: Levers = {}
+        levers = [self._levers(pair, known) if pair.a is load else L for pair, L in zip(made.pairs, self.lipschitz)]
         made.lipschitz = read_only(np.array(levers).reshape(self.lipschitz.shape))
         return made
 
@@ -197,19 +203,25 @@ class CollisionModel:
                     yield Pair(body, other)
             yield from (Pair(body, other) for other in still)
 
-    def _levers(self, pair: Pair) -> Array:
-        """(n,) L of a pair: of joints that move one and not the other."""
-        description = self.description
-        path_a, path_b = description.path_to(pair.a.link), description.path_to(pair.b.link)
-        column = {name: i for i, name in enumerate(description.joint_names)}
-        levers = np.zeros(description.n)
-        for body, path, other in ((pair.a, path_a, path_b), (pair.b, path_b, path_a)):
-            lever = float(np.linalg.norm(body.position)) + (0.0 if body.is_plane else body.radius)
-            for joint in reversed(path):
-                if joint.movable and joint not in other and not (pair.b.is_plane and self._level(joint.name)):
-                    levers[column[joint.name]] = 1.0 if joint.type == "prismatic" else lever
-                slide = max(abs(joint.lower), abs(joint.upper)) if joint.type == "prismatic" else 0.0
-                lever += float(np.linalg.norm(joint.xyz)) + slide
+    def _levers(self, pair: Pair, known: Levers) -> Array:
+        """(n,) L of a pair: of joints that move one and not the other; ``known`` gets those of each, which pairs share."""
+        total = np.zeros(self.description.n)
+        for body, other in ((pair.a, pair.b), (pair.b, pair.a)):
+            key = body, other.link, pair.b.is_plane
+            if key not in known:
+                known[key] = self._levers_of(*key)
+            total += known[key]
+        return total
+
+    def _levers_of(self, body: Body, other: str, over_plane: bool) -> Array:
+        """(n,) of the joints that move ``body`` and not the link ``other``."""
+        description, levers = self.description, np.zeros(self.description.n)
+        lever = float(np.linalg.norm(body.position)) + (0.0 if body.is_plane else body.radius)
+        for joint in reversed(description.path_to(body.link)):
+            if joint.movable and joint not in description.path_to(other) and not (over_plane and self._level(joint.name)):
+                levers[description.joint_names.index(joint.name)] = 1.0 if joint.type == "prismatic" else lever
+            slide = max(abs(joint.lower), abs(joint.upper)) if joint.type == "prismatic" else 0.0
+            lever += float(np.linalg.norm(joint.xyz)) + slide
         return levers
 
     def _level(self, name: str) -> bool:

@@ -11,6 +11,7 @@ from std_msgs.msg import String
 from visualization_msgs.msg import Marker, MarkerArray
 
 from picker_dynamics.control.compensation import NONE
+from picker_dynamics.execution.collision import MARGIN_M, CollisionCheck
 from picker_dynamics.nodes import collision_scene
 from picker_dynamics.nodes.trajectory_controller import TrajectoryController
 from picker_dynamics.resources import resource
@@ -58,10 +59,9 @@ def test_a_mesh_that_is_gone_refuses_a_parameter_and_a_shape_and_all_stays(contr
     before, limits = dict(controller.parameters.values), controller.execution.limits
     text = mesh.read_text()
     mesh.unlink()
-    for name, value in (("floor_z", -0.5), ("collision.margin", 0.01)):
-        (answer,) = controller.set_parameters([Parameter(name, value=value)])
-        assert not answer.successful and "no file of the mesh hand.obj" in answer.reason
-        assert controller.get_parameter(name).value == controller.parameters[name] == before[name]
+    (answer,) = controller.set_parameters([Parameter("floor_z", value=-0.5)])
+    assert not answer.successful and "no file of the mesh hand.obj" in answer.reason
+    assert controller.get_parameter("floor_z").value == controller.parameters["floor_z"] == before["floor_z"]
     controller.collision.on_markers(balls(1))
     assert (
         len(controller.complaints) == 1 and "collision_scene refused: link hand: no file of the mesh" in controller.complaints[0]
@@ -74,6 +74,15 @@ def test_a_mesh_that_is_gone_refuses_a_parameter_and_a_shape_and_all_stays(contr
     assert set(controller.collision.scene) == {"ball/1"} and len(controller.complaints) == 1
     assert controller.set_parameters([Parameter("floor_z", value=-0.5)])[0].successful
     assert controller.parameters["floor_z"] == -0.5 and controller.execution.limits is not limits
+
+
+def test_another_margin_is_kept_by_the_same_pairs(controller, mesh):
+    """Shapes are not looked at again for it, so that it takes no time."""
+    mesh.unlink()
+    (before,) = (each for each in controller.execution.limits.further if isinstance(each, CollisionCheck))
+    assert controller.set_parameters([Parameter("collision.margin", value=0.05)])[0].successful
+    (after,) = (each for each in controller.execution.limits.further if isinstance(each, CollisionCheck))
+    assert after.collision is before.collision and (before.margin_m, after.margin_m) == (MARGIN_M, 0.05)
 
 
 def test_too_many_markers_are_refused_before_shapes_are_made_of_them(controller, monkeypatch):

@@ -13,6 +13,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.serialization import serialize_message
 from scenarios.bench import NAMES, Watch, at_home, goal, is_where_it_was, moved, outcome, stands, start, until
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from waiting import PATIENCE_S
 
@@ -195,12 +196,14 @@ MANY = 200_000
         (JointState, "arm_controller/joint_reference"),
         (JointTrajectory, "arm_controller/reference"),
         (JointState, "joint_commands"),
+        (Header, "arm_controller/driver"),
     ],
 )
 def test_an_endless_message_of_a_stranger_holds_nothing_up(arm, client, board, kind, topic):
     """It is dropped as bytes, by each node that hears it, and said; the motion under way goes on to its end."""
     at_home(client, board)
-    data = serialize_message(JointState(name=["x"] * MANY) if kind is JointState else JointTrajectory(joint_names=["x"] * MANY))
+    long = {JointState: {"name": ["x"] * MANY}, JointTrajectory: {"joint_names": ["x"] * MANY}, Header: {"frame_id": MANY * "x"}}
+    data = serialize_message(kind(**long[kind]))
     before, said = arm.log.read_text(), f"{topic}: a message of {len(data)} bytes is ignored, at most {STREAM_BYTES} are taken"
     stranger = client.create_publisher(kind, topic, LATEST)
     try:

@@ -87,7 +87,7 @@ class Pair:
 def pair(domain, request, monkeypatch):
     """Requests taken from rcl, and by rclpy, as where that is built otherwise."""
     if request.param == "rclpy":
-        monkeypatch.setattr(deferred_action, "CRequests", lambda server, _service: server.an_attribute_of_another_version)
+        monkeypatch.setattr(deferred_action, "GoalRequests", lambda server, _kind: server.an_attribute_of_another_version)
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     made = Pair()
     try:

@@ -2,15 +2,20 @@
 
 import numpy as np
 import pytest
+from hardware_bench import OVERLAY, ros, words
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from picker_dynamics.errors import InputError, TrajectoryError
 from picker_dynamics.execution.goal import MAX_POINTS
+from picker_dynamics.nodes.dynamics import Dynamics
 from picker_dynamics.nodes.goal_messages import goal_from
+from picker_dynamics.nodes.hardware import Hardware
 from picker_dynamics.nodes.long_goals import header_in, message_in, most_bytes
 from picker_dynamics.nodes.runtime import STREAM_BYTES, stream_message
+from picker_dynamics.nodes.torque_control import TorqueControl
+from picker_dynamics.nodes.trajectory_controller import TrajectoryController
 
 
 def message_of(rng, points: int, joints: int, ragged: bool = False) -> JointTrajectory:
@@ -84,3 +89,24 @@ def test_a_message_of_a_stream_is_no_longer_than_it_may_be():
     with pytest.raises(InputError, match=f"a message of {len(data)} bytes is ignored, at most {STREAM_BYTES} are taken"):
         stream_message(JointState, "joint_states", data)
     assert stream_message(JointState, "joint_states", serialize_message(JointState(name=["a"]))).name == ["a"]
+
+
+NODES = {
+    Dynamics: {"servo_overlay": OVERLAY},
+    Hardware: {"servo_overlay": OVERLAY, "port": "none"},
+    TorqueControl: {},
+    TrajectoryController: {"servo_overlay": OVERLAY, "collision.enabled": True},
+}
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize("kind", NODES, ids=lambda kind: kind.__name__)
+def test_every_topic_of_a_node_that_drives_comes_as_bytes(domain, kind):
+    """So that the size of each message is looked at before rclpy makes anything of it."""
+    with ros(*words(NODES[kind])):
+        node = kind()
+        try:
+            converted = [one.topic_name for one in node.subscriptions if not one.raw]
+            assert len(list(node.subscriptions)) >= 2 and not converted
+        finally:
+            node.destroy_node()

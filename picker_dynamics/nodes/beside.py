@@ -1,0 +1,25 @@
+"""Work beside a node's own thread, as little in the way of its ticks as Python allows."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+SWITCH_S = 0.001
+"""How long it may compute while a reference waits for Python [s]."""
+
+
+class Beside:
+    """A thread that does one thing after another, and lets go of Python when a reference is due."""
+
+    def __init__(self) -> None:
+        sys.setswitchinterval(min(SWITCH_S, sys.getswitchinterval()))
+        self._threads = ThreadPoolExecutor(1, "beside")
+
+    def __call__(self, work: Callable, *arguments) -> Future:
+        return self._threads.submit(work, *arguments)
+
+    def close(self) -> None:
+        """What has not begun never will."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
