@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import pytest
 import rclpy
@@ -14,9 +15,9 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
+from spinning import spin_until
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
-from waiting import until
 
 from picker_dynamics.nodes.executor import FocusedExecutor, PacedExecutor, serve_waiting
 
@@ -64,23 +65,15 @@ def unfit_publisher(node: Node) -> None:
     node.create_publisher(JointTrajectory, "wanted", QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
 
 
-def spin_until(condition, executor: FocusedExecutor, plain: SingleThreadedExecutor) -> None:
-    def step():
-        executor.spin_once()
-        plain.spin_once(timeout_sec=0.0)
-
-    until(condition, "what the other node waits for", step=step)
-
-
 @pytest.mark.parametrize("kind, name", [(Trigger, "own"), (GetParameters, "busy/get_parameters")])
 def test_services_are_served_while_a_fast_timer_runs(busy, kind, name):
     node, executor, other, plain = busy
     client = other.create_client(kind, name)
-    spin_until(client.service_is_ready, executor, plain)
+    spin_until(client.service_is_ready, executor.spin_once, plain)
     ticks, futures = node.ticks, []
     for _ in range(3):
         futures.append(client.call_async(kind.Request()))
-        spin_until(futures[-1].done, executor, plain)
+        spin_until(futures[-1].done, executor.spin_once, plain)
     assert all(future.result() is not None for future in futures)
     assert node.ticks > ticks
 
@@ -88,7 +81,7 @@ def test_services_are_served_while_a_fast_timer_runs(busy, kind, name):
 def test_incompatible_qos_is_told_while_a_fast_timer_runs(busy):
     node, executor, other, plain = busy
     unfit_publisher(other)
-    spin_until(lambda: node.incompatible, executor, plain)
+    spin_until(lambda: node.incompatible, executor.spin_once, plain)
 
 
 def test_one_wait_for_each_callback_and_housekeeping_left_out_of_most(busy, monkeypatch):
@@ -169,14 +162,9 @@ def test_a_parameter_of_no_type_is_refused_with_the_reason_and_the_node_goes_on(
             client = other.create_client(
                 kind, f"{node.get_name()}/{'set_parameters' if kind is SetParameters else 'set_parameters_atomically'}"
             )
-            spin_until(client.service_is_ready, executor, plain)
+            spin_until(client.service_is_ready, executor.spin_once, plain)
             future = client.call_async(kind.Request(parameters=STRANGE))
-
-            def step():
-                serve_waiting(node) if served == "before its turn" else executor.spin_once()
-                plain.spin_once(timeout_sec=0.0)
-
-            until(future.done, "an answer", step=step)
+            spin_until(future.done, partial(serve_waiting, node) if served == "before its turn" else executor.spin_once, plain)
             answers.append(future.result())
             assert node.get_parameter("a").value == 2, "the first was set, where that is not for all or none"
     finally:
@@ -199,7 +187,7 @@ def test_what_a_callback_of_the_node_raises_comes_out_of_a_service_of_rclpy_too(
 
     node.add_on_set_parameters_callback(broken)
     client = other.create_client(SetParameters, "busy/set_parameters")
-    spin_until(client.service_is_ready, executor, plain)
+    spin_until(client.service_is_ready, executor.spin_once, plain)
     client.call_async(SetParameters.Request(parameters=STRANGE[:1]))
     with pytest.raises(ArithmeticError, match="broken"):
-        spin_until(lambda: False, executor, plain)
+        spin_until(lambda: False, executor.spin_once, plain)
