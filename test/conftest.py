@@ -1,4 +1,4 @@
-"""What all tests share: the order in which files run, further attempts, alone, where the machine stalled, and last words.
+"""What all tests share: the order in which files run, a second attempt, alone, where the machine stalled, and last words.
 
 The last words: which tests ran again and why; which tests of the firmware did not run, and what they need.
 """
@@ -24,7 +24,7 @@ pytest.register_assert_rewrite("hardware_bench", "ros_graph", "scenarios", "sess
 
 settings.register_profile("long", max_examples=3000, deadline=None)  # of generated sequences: test/support/generated.py
 
-ATTEMPTS, ATTEMPTS_S = 3, 900.0
+ATTEMPTS_S = 600.0
 AHEAD = 10
 """Steps of priority that tests against the clock go before others."""
 AGAIN, STALLS = pytest.StashKey[list[str]](), pytest.StashKey[Stalls]()
@@ -112,7 +112,7 @@ def favour(process: int | str = "self", started: bool = True, nice: int = -AHEAD
         Path(f"/proc/{process}/autogroup").write_text(str(nice if started else nice // 2))
 
 
-# -- further attempts ----------------------------------------------------------------------------------
+# -- the second attempt --------------------------------------------------------------------------------
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -132,17 +132,16 @@ def pytest_runtest_protocol(item, nextitem):
 
 
 def attempts(item, attempt, takes_turns: bool):
-    """Once, and twice more, without other tests beside it, where the test failed and the machine stalled meanwhile."""
+    """Once, and once more, without other tests beside it, where the test failed and the machine stalled meanwhile."""
     with ahead_of_others(), Stalls(favour) as stalls:
         again = item.config.stash[AGAIN] = []
         item.config.stash[STALLS] = stalls
         with turns.beside_others() if takes_turns else contextlib.nullcontext():
             reports = attempt()
-        before = 0
-        while (failed := [report for report in reports if report.failed]) and stalls.count > before and len(again) < ATTEMPTS - 1:
+        if stalls.count and not again and (failed := [report for report in reports if report.failed]):
             again.append(f"{failed[0].when} failed, {stalls}\n{failed[0].longreprtext}")
             with turns.alone() if takes_turns else contextlib.nullcontext():
-                before, reports = stalls.count, attempt()
+                reports = attempt()
     reports[0].again = again
     return reports
 

@@ -33,6 +33,24 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import GRAVITY, Array, DynamicsModel, batch_of_states, payload_values, read_only
 
 
+class Loaded:
+    """Pinocchio's model of an arm with what it carries, also without the rotors, and the workspaces that belong to it."""
+
+    def __init__(self, model: pin.Model):
+        self.model, self.without_rotors = model, model.copy()
+        self.without_rotors.armature = np.zeros(model.nv)
+        self._of_thread = threading.local()
+
+    @property
+    def data(self) -> pin.Data:
+        """Pinocchio's workspace: one for each thread, since goals are checked beside the ticks with the same model."""
+        try:
+            return self._of_thread.data
+        except AttributeError:
+            self._of_thread.data = self.model.createData()
+            return self._of_thread.data
+
+
 class RigidBody(DynamicsModel):
     """The arm of a URDF, computed by Pinocchio.
 
@@ -46,6 +64,7 @@ class RigidBody(DynamicsModel):
     Attributes:
         gravity_vector: (3,) acceleration of gravity [m/s²], base frame.
         payload_mass: mass carried at the tool [kg].
+        loaded: what Pinocchio calculates with.
     """
 
     def __init__(self, description: ArmDescription, armature: ArrayLike | None = None):
@@ -62,13 +81,7 @@ class RigidBody(DynamicsModel):
         on_circle = np.array([joint.nq == 2 for joint in joints], dtype=bool)
         self._angle_index, self._circle_index = q_index[~on_circle], q_index[on_circle]
         self._same_order = not len(self._circle_index) and np.array_equal(self._v_index, np.arange(self.n))
-        self._use(self._bare)
-
-    def _use(self, model: pin.Model) -> None:
-        self._model = model
-        self._of_thread = threading.local()
-        self._without_rotors = model.copy()
-        self._without_rotors.armature = np.zeros(model.nv)
+        self.loaded = Loaded(self._bare)
 
     def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> RigidBody:
         """The same arm carrying any load; see :meth:`DynamicsModel.with_payload`.
@@ -84,24 +97,15 @@ class RigidBody(DynamicsModel):
         model.appendBodyToJoint(frame.parentJoint, pin.Inertia(mass, com, inertia), frame.placement)
         carrying = copy.copy(self)
         carrying.payload_mass, carrying.payload_com = mass, read_only(com)
-        carrying._use(model)  # noqa: SLF001 (a copy of its own)
+        carrying.loaded = Loaded(model)
         return carrying
-
-    @property
-    def _data(self) -> pin.Data:
-        """Pinocchio's workspace: one for each thread, since goals are checked beside the ticks with the same model."""
-        try:
-            return self._of_thread.data
-        except AttributeError:
-            self._of_thread.data = self._model.createData()
-            return self._of_thread.data
 
     # --- q, v, tau between our order and Pinocchio's -------------------------------------------
 
     def _positions(self, q: Array) -> Array:
         if self._same_order:
             return q
-        out = np.empty((*q.shape[:-1], self._model.nq))
+        out = np.empty((*q.shape[:-1], self.loaded.model.nq))
         ours, theirs = self._angle_index.T
         out[..., theirs] = q[..., ours]
         ours, theirs = self._circle_index.T
@@ -128,13 +132,13 @@ class RigidBody(DynamicsModel):
         q, *vectors = batch_of_states(self.n, **states)
         q, vectors = self._positions(q), [self._to_pinocchio(x) for x in vectors]
         if q.ndim == 1 and all(x.ndim == 1 for x in vectors):
-            result = np.reshape(function(self._model, self._data, q, *vectors), shape)  # 1×1 comes as (1,)
+            result = np.reshape(function(self.loaded.model, self.loaded.data, q, *vectors), shape)  # 1×1 comes as (1,)
             return self._from_pinocchio(result, axes)
         batch = np.broadcast_shapes(q.shape[:-1], *(x.shape[:-1] for x in vectors))
         rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, *vectors)]
         out = np.empty((len(rows[0]), *shape))
         for i, state in enumerate(zip(*rows)):
-            out[i] = np.reshape(function(self._model, self._data, *state), shape)
+            out[i] = np.reshape(function(self.loaded.model, self.loaded.data, *state), shape)
         return self._from_pinocchio(out.reshape(*batch, *shape), axes)
 
     # --- the interface --------------------------------------------------------------------------
@@ -195,7 +199,7 @@ class RigidBody(DynamicsModel):
         return self._evaluate(self._tool_jacobian, (6, self.n), (-1,), q=q)[..., 3:, :]
 
     def _links_energy(self, model: pin.Model, data: pin.Data, q: Array, v: Array) -> Any:
-        return pin.computeKineticEnergy(self._without_rotors, data, q, v)
+        return pin.computeKineticEnergy(self.loaded.without_rotors, data, q, v)
 
     def _tool_position(self, model: pin.Model, data: pin.Data, q: Array) -> Array:
         pin.framesForwardKinematics(model, data, q)

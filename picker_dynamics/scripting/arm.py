@@ -144,4 +144,4 @@ class Arm(ScriptedArm):
         """Show the arm in the browser, and have it driven from there; see ``LiveView``."""
         from .view import live
 
-        return live.view(self._known, self._moving(), port, browser)
+        return live.view(self.known, self._moving(), port, browser)

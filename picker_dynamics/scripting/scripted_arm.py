@@ -49,18 +49,19 @@ class ScriptedArm:
 
     Attributes:
         description: what its URDF says: joint names, limits, ``n``.
+        known, body: as given.
     """
 
     def __init__(self, known: Equipment, body: Body | None = None, pose: ArrayLike | None = None):
-        self._known, self._body, self._closed = known, body, False
+        self.known, self.body, self._closed = known, body, False
         self._pose = known.home if pose is None else as_vector("q", pose, known.description.n)
         self._move: Move | None = None
         self.description = known.description
 
     def close(self) -> None:
         """Leave the arm as it stands; nothing can be asked of it any more."""
-        if not self._closed and self._body is not None:
-            self._body.close()
+        if not self._closed and self.body is not None:
+            self.body.close()
         self._closed = True
 
     def cancel(self) -> None:
@@ -79,19 +80,19 @@ class ScriptedArm:
     def model(self) -> DynamicsModel:
         """The dynamics with the present payload."""
         self._open()
-        return self._known.model(self.payload)
+        return self.known.model(self.payload)
 
     @property
     def q(self) -> Array:
         """(n,) joint positions [rad or m]: the truth in simulation, else as measured, or as modelled where nothing measures."""
         self._open()
-        return np.array(self._pose if self._body is None else self._body.q)
+        return np.array(self._pose if self.body is None else self.body.q)
 
     @property
     def held(self) -> Array:
         """(n,) where the joints should be now [rad or m]: the reference."""
         self._open()
-        return np.array(self._pose if self._body is None else self._body.held)
+        return np.array(self._pose if self.body is None else self.body.held)
 
     @property
     def tip(self) -> Array:
@@ -101,7 +102,7 @@ class ScriptedArm:
     def tip_at(self, q: ArrayLike) -> Array:
         """Tool position (..., 3) [m], base frame, at ``q`` (..., n) [rad or m]."""
         self._open()
-        return self._known.model().forward_kinematics(q)
+        return self.known.model().forward_kinematics(q)
 
     @property
     def payload(self) -> float:
@@ -111,7 +112,7 @@ class ScriptedArm:
             InputError, InfeasibleError: a load that can be none, or that the arm cannot hold where it is.
         """
         self._open()
-        return 0.0 if self._body is None else self._body.payload
+        return 0.0 if self.body is None else self.body.payload
 
     @payload.setter
     def payload(self, mass: float) -> None:
@@ -296,16 +297,16 @@ class ScriptedArm:
 
     def grip(self, at: float, *, wait: bool = True) -> Move:
         """Move the gripper's joint to ``at`` [rad or m], or until what it grips stops it; errors as ``move``."""
-        body, joint = self._standing(), self._known.require_gripper()
+        body, joint = self._standing(), self.known.require_gripper()
         return self._begun(body.grip(joint, checked_number("at", at)), wait)
 
     def home(self, *, wait: bool = True) -> Move:
         """Move to the home pose, of the servo map or of config/arms.yaml."""
-        return self.move(q=self._known.home, wait=wait)
+        return self.move(q=self.known.home, wait=wait)
 
     def park(self, *, wait: bool = True) -> Move:
         """Move to the rest pose, where the arm may be switched off; home, where joints are measured."""
-        return self.move(q=self._known.rest, wait=wait)
+        return self.move(q=self.known.rest, wait=wait)
 
     def wait(self, seconds: float) -> None:
         """Let time pass: simulated time passes in here, in ``move`` and in ``Move.wait``, and nowhere else."""
@@ -316,7 +317,7 @@ class ScriptedArm:
     @contextmanager
     def record(self) -> Iterator[Recorded]:
         """Record what the arm does within: ``with arm.record() as recorded: arm.move(...)``."""
-        body, recorded = self._moving(), Recorded(self._known)
+        body, recorded = self._moving(), Recorded(self.known)
         before = body.on_sample
 
         def both(sample: Sample) -> None:
@@ -338,11 +339,11 @@ class ScriptedArm:
 
     def _moving(self) -> Body:
         self._open()
-        if self._body is None:
+        if self.body is None:
             raise PickerError(
                 "this arm is offline: it answers questions, and does not move; use Arm.simulated() or Arm.connect()"
             )
-        return self._body
+        return self.body
 
     def _standing(self) -> Body:
         body = self._moving()
@@ -361,7 +362,7 @@ class ScriptedArm:
         return np.clip(q, self.description.lower, self.description.upper)
 
     def _tip_speed(self) -> float | None:
-        return None if self._body is None else self._body.tip_speed()
+        return None if self.body is None else self.body.tip_speed()
 
     def _start(self) -> tuple[Array, float, float | None]:
         """Pose, payload and tip speed [m/s] with which motions begin."""
@@ -370,13 +371,13 @@ class ScriptedArm:
     def _holds(self) -> Equipment:
         """The arm with what the graph that it belongs to keeps clear of."""
         self._open()
-        return self._known if self._body is None else self._body.surrounded(self._known)
+        return self.known if self.body is None else self.body.surrounded(self.known)
 
     def _validator(self) -> MotionValidator:
         return self._holds().validator(self.payload, self._tip_speed())
 
     def _made(self, found: Replay, check: bool, progress: Progress) -> Replay:
-        if self._body is not None and not check:
+        if self.body is not None and not check:
             self.play(found, progress)
         return found
 

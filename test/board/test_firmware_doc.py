@@ -29,7 +29,7 @@ def test_the_fault_table():
 
 
 def test_channels_and_pins():
-    shipped = servo_map.load(resource("config/servos.yaml"), picker().joint_names)
+    shipped = servos(simulated=False)
     listed = ", ".join(f"{servo.joint} {servo.channel}" for servo in shipped.servos)
     assert listed in " ".join(doc_section(DOC, "Wiring").split())
     last = TIMER_CHANNELS - 1

@@ -13,7 +13,7 @@ from picker_dynamics.board.protocol import limits_checksum
 from picker_dynamics.commands import cli
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_map
+from picker_dynamics.robot import description
 from picker_dynamics.robot.servo_map import Supply
 
 PRINT = r"""
@@ -92,7 +92,7 @@ def test_the_timer_back_end_is_finer(tmp_path):
 
 @needs("host")
 def test_what_is_not_measured_is_switched_off(tmp_path):
-    shipped = servo_map.load(resource("config/servos.yaml"), picker().joint_names)
+    shipped = servos(simulated=False)
     constants, joints = compiled(tmp_path, header_text(shipped, picker()))
     assert (constants["supply_min_mv"], constants["supply_adc"], constants["oscillator_hz"]) == (0, 255, 25_000_000)
     assert {row[6] for row in joints} == {255}

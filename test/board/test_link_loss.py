@@ -11,7 +11,7 @@ from waiting import until
 
 from picker_dynamics.board.link import Link, connection
 from picker_dynamics.board.link.port import BACKLOG_MAX, Port
-from picker_dynamics.board.protocol import Ack, BoardState, Enable, Ping, Reason, Stop
+from picker_dynamics.board.protocol import Ack, BoardState, Enable, FrameDecoder, Ping, Reason, Stop
 from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.errors import LinkError, VersionError
 
@@ -49,15 +49,20 @@ def test_a_board_that_falls_silent_is_lost(board, monkeypatch):
 
 
 def test_a_link_whose_thread_fails_is_lost_and_can_be_connected_again(board, monkeypatch, caplog):
-    losses = []
+    """Its decoder fails: no bytes are known on which that of the protocol would."""
+    failing, losses = threading.Event(), []
+
+    class Decoder(FrameDecoder):
+        def feed(self, data):
+            if failing.is_set():
+                raise ArithmeticError("broken")
+            return super().feed(data)
+
+    monkeypatch.setattr(connection, "FrameDecoder", Decoder)
     link = Link(board.port, on_loss=losses.append)
     link.open()
     try:
-
-        def broken(_data):
-            raise ArithmeticError("broken")
-
-        monkeypatch.setattr(link._decoder, "feed", broken)  # noqa: SLF001 (no bytes are known on which it fails)
+        failing.set()
         until(lambda: losses, "loss")
         assert isinstance(losses[0], LinkError) and str(losses[0]) == f"the link to {board.port} failed: ArithmeticError: broken"
         assert not link.connected
@@ -65,6 +70,7 @@ def test_a_link_whose_thread_fails_is_lost_and_can_be_connected_again(board, mon
             link.send_setpoint(0, MIDDLE)
         (record,) = [one for one in caplog.records if one.name == connection.__name__]
         assert record.levelname == "ERROR" and record.exc_info
+        failing.clear()
         link.reconnect(give_up_s=PATIENCE_S)
         assert link.connected and (link.statistics.losses, link.statistics.connections) == (1, 2)
     finally:

@@ -7,6 +7,7 @@ import heapq
 import itertools
 
 import pytest
+from arm_fixtures import shipped_arm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +15,6 @@ from picker_dynamics.board.request_gate import SETTLE_S, RequestGate
 from picker_dynamics.board.torque_session import TorqueSession
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import BoardFaultError
-from picker_dynamics.robot import arms
 
 UNDOING = "reset", "enable"
 NAMES = "stop", *UNDOING
@@ -91,7 +91,7 @@ SCRIPTS = st.lists(st.tuples(st.sampled_from(NAMES), st.floats(0.0, 0.6)), max_s
 PEOPLE = st.lists(st.tuples(st.floats(0.0, 0.6), st.floats(0.0, 0.01)), max_size=2)
 
 
-RRP = arms.load("rrp")
+RRP = shipped_arm("rrp")
 
 
 @settings(max_examples=300, deadline=None)

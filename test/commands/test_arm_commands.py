@@ -6,12 +6,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from arm_fixtures import picker
+from arm_fixtures import picker, shipped_arm
 from execution_rig import HOME
 
 from picker_dynamics.commands import arm_commands, cli
 from picker_dynamics.errors import InputError, JointNamesError
-from picker_dynamics.robot import arms
 
 
 @pytest.mark.parametrize("held", [0.0, 4.5e-5, -4.5e-5])
@@ -81,7 +80,7 @@ def test_via_points_that_are_none_are_refused(words, error, said):
 
 
 def test_a_sliding_joint_is_told_in_metres():
-    arm = arms.load("rrp").description
+    arm = shipped_arm("rrp").description
     held = np.zeros(arm.n)
     at = SimpleNamespace(
         arm=arm,

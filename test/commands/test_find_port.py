@@ -9,7 +9,7 @@ from picker_dynamics.errors import LinkError
 UNO, OTHER, HUB = "/dev/ttyACM0", "/dev/ttyUSB0", "/dev/ttyUSB1"
 
 
-class Bench:
+class PortsOfAMachine:
     """A machine with ports, and a person who unplugs some of them when asked."""
 
     def __init__(self, *ports: str, unplugs: tuple[str, ...] = ()):
@@ -25,10 +25,10 @@ class Bench:
 
 
 def test_the_port_that_goes_away_is_the_boards():
-    bench = Bench(UNO, OTHER, unplugs=(UNO,))
-    said = found_port(bench.ask, bench.ports)
+    machine = PortsOfAMachine(UNO, OTHER, unplugs=(UNO,))
+    said = found_port(machine.ask, machine.ports)
     assert said.startswith(f"the board is on {UNO}:") and f"--port {UNO}" in said
-    assert UNO in bench.asked and OTHER in bench.asked and "press Enter" in bench.asked
+    assert UNO in machine.asked and OTHER in machine.asked and "press Enter" in machine.asked
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,9 @@ def test_the_port_that_goes_away_is_the_boards():
     ],
 )
 def test_what_tells_nothing_is_said(ports, unplugs, text):
-    bench = Bench(*ports, unplugs=unplugs)
+    machine = PortsOfAMachine(*ports, unplugs=unplugs)
     with pytest.raises(LinkError, match=text):
-        found_port(bench.ask, bench.ports)
+        found_port(machine.ask, machine.ports)
 
 
 def test_nobody_there_is_told_the_ports():
@@ -50,7 +50,7 @@ def test_nobody_there_is_told_the_ports():
         raise EOFError
 
     with pytest.raises(LinkError, match=f"nobody pressed Enter; the ports are {UNO}"):
-        found_port(nobody, Bench(UNO).ports)
+        found_port(nobody, PortsOfAMachine(UNO).ports)
 
 
 def test_this_machines_ports_can_be_listed():

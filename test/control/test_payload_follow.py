@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import arm_fixtures
 import numpy as np
+from arm_fixtures import shipped_arm
 from pytest import approx, mark, raises
 
 from picker_dynamics.control.compensation import Compensator
@@ -12,12 +13,11 @@ from picker_dynamics.control.payload_follow import FORGET_S, PAUSE_S, PayloadFol
 from picker_dynamics.control.torque_loop import TorqueLoop
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
-from picker_dynamics.robot import arms
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.torque_plant import TorquePlant
 from picker_dynamics.trajectory.trajectory import from_points
 
-RRP = arms.load("rrp")
+RRP = shipped_arm("rrp")
 HOME = RRP.home
 MODEL = RigidBody(RRP.description)
 EFFORT_SD = 0.003 * RRP.description.effort
@@ -83,7 +83,7 @@ def test_it_stops_at_its_bounds_and_says_so():
 
 
 def test_where_the_tool_has_no_lever_nothing_is_learned_and_nothing_forgotten():
-    pendulum = arms.load("pendulum")
+    pendulum = shipped_arm("pendulum")
     model = RigidBody(pendulum.description)
     q = np.linspace(-np.pi, np.pi, 721)[:, None]
     lever = np.abs(model.with_payload(1.0).gravity(q) - model.gravity(q))[:, 0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from arm_fixtures import shipped_arm
 from numpy.testing import assert_allclose, assert_array_equal
 from pytest import approx, mark, raises
 
@@ -20,7 +21,7 @@ from picker_dynamics.robot import arms
 from picker_dynamics.sim.torque_plant import TorquePlant
 from picker_dynamics.trajectory.trajectory import from_points
 
-RRP = arms.load("rrp")
+RRP = shipped_arm("rrp")
 HOME = RRP.home
 TARGET = np.array([0.6, 2.0, 0.7])
 ZERO = np.zeros(3)
@@ -28,7 +29,7 @@ UNHOLDABLE = np.array([0.2, 2.9, 0.9])
 """Link 2 nearly horizontal, the slide far out."""
 
 PERIOD_S = 0.004
-TORQUE_ARMS = [name for name in arms.names() if arms.load(name).control == "torque"]
+TORQUE_ARMS = [name for name in arms.names() if shipped_arm(name).control == "torque"]
 
 
 def model() -> RigidBody:
@@ -206,7 +207,7 @@ def test_holding_brakes_first_and_then_stays_where_it_came_to_rest():
 
 @mark.parametrize("name", TORQUE_ARMS)
 def test_every_arm_follows_a_motion(name):
-    arm = arms.load(name)
+    arm = shipped_arm(name)
     plant, loop, drives = (
         TorquePlant(arm.description, q=arm.home),
         TorqueLoop(RigidBody(arm.description), arm.bandwidth),
@@ -292,7 +293,7 @@ def test_a_command_acts_for_a_while_and_then_the_drives_hold():
 @mark.parametrize("least_s, most_s", [(0.0, 0.01), (0.02, 0.02), (0.015, 0.035), (0.02, 0.04), (0.04, 0.04)])
 def test_answers_that_come_too_late_swing_nothing_up(least_s, most_s):
     """A light joint on a busy machine: what answers an old state is not followed, and the drives brake and hold meanwhile."""
-    arm, rng, zero = arms.load("three_link"), np.random.default_rng(1), np.zeros(3)
+    arm, rng, zero = shipped_arm("three_link"), np.random.default_rng(1), np.zeros(3)
     plant, drives = TorquePlant(arm.description, q=arm.home), session(arm)
     loop = TorqueLoop(RigidBody(arm.description), arm.bandwidth)
     path = motion(2.0, arm.home, arm.home + [-0.5, 0.4, 0.3], arm.description.joint_names)
@@ -378,7 +379,7 @@ def test_a_relaxed_arm_falls_slowed_by_its_gears_and_is_caught_by_enabling():
 
 @mark.parametrize("name", TORQUE_ARMS)
 def test_an_arm_that_fell_on_its_stops_can_leave_from_there(name):
-    arm = arms.load(name)
+    arm = shipped_arm(name)
     plant, drives, robot = TorquePlant(arm.description, q=arm.home), session(arm), RigidBody(arm.description)
     drives.relax()
     for step in range(4000):

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from arm_fixtures import picker
 from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.board.firmware.config import board_limits
@@ -105,7 +106,7 @@ class Bench:
     def __init__(self, board, folder: Path):
         self.port, self.control = board
         self.folder = folder
-        plain = descriptions.load(resource("urdf/picker.urdf"))
+        plain = picker()
         self.arm = descriptions.parse(write_back.urdf_text(plain, {}, "", limits=NARROW))
         self.overlay = folder / "turned.yaml"
         self.overlay.write_text(TURNED)

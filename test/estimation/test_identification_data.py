@@ -4,6 +4,7 @@ import dataclasses
 import math
 
 import numpy as np
+from arm_fixtures import shipped_arm
 from numpy.testing import assert_allclose, assert_array_equal
 from pytest import approx, mark, raises
 from recordings import joint_state, written_by_us
@@ -12,9 +13,8 @@ from picker_dynamics.errors import InputError, JointNamesError, LimitError, Reco
 from picker_dynamics.estimation.identification import filtering, sample_files
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.samples import Samples, checked
-from picker_dynamics.robot import arms
 
-RRP = arms.load("rrp").description
+RRP = shipped_arm("rrp").description
 DT = 0.004
 
 
@@ -22,7 +22,7 @@ def wave(count: int = 1000, velocity: bool = True, t=None) -> Samples:
     """A smooth motion within the limits, with the torque that it takes."""
     t = DT * np.arange(count) if t is None else t
     w, phase = 2.0 * math.pi * np.array([0.3, 0.4, 0.5]), np.array([0.0, 0.4, 0.9])
-    centre, swing = arms.load("rrp").home, np.array([0.6, 0.3, 0.2])
+    centre, swing = shipped_arm("rrp").home, np.array([0.6, 0.3, 0.2])
     q, v, a = (swing * w**k * f(np.outer(t, w) + phase) for k, f in enumerate((np.sin, np.cos, lambda x: -np.sin(x))))
     tau = Columns.of(RRP).model.inverse_dynamics(centre + q, v, a)
     return Samples(RRP.joint_names, t, centre + q, v if velocity else None, tau, "wave")
@@ -121,7 +121,7 @@ def test_a_file_without_names_is_read_by_a_column_map(tmp_path, header):
 
 
 def test_a_star_of_a_column_map_is_every_joint(tmp_path):
-    path, arm = tmp_path / "a.csv", arms.load("three_link").description
+    path, arm = tmp_path / "a.csv", shipped_arm("three_link").description
     path.write_text(",".join(str(float(i)) for i in range(12)) + "\n")
     constants = dict(zip(arm.joint_names, (10.0, 1.0, 1.0)))
     read = sample_files.read(path, arm, constants, column_map="time_s, position_*_rad,velocity_*_rad_s,-,current_*_a")
@@ -171,7 +171,7 @@ def test_bags_of_other_arms_without_efforts_or_none_at_all_are_refused(tmp_path)
     with raises(InputError, match="no efforts"):
         sample_files.read_bag(recorded(tmp_path / "a.mcap", wave(120), efforts=False), RRP)
     with raises(JointNamesError, match="no joint theta3, theta4"):
-        sample_files.read_bag(tmp_path / "a.mcap", arms.load("three_link").description)
+        sample_files.read_bag(tmp_path / "a.mcap", shipped_arm("three_link").description)
     with raises(RecordingError, match="no recording"):
         sample_files.read_bag(tmp_path / "b.mcap", RRP)
 

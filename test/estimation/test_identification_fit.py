@@ -4,6 +4,7 @@ import dataclasses
 import json
 
 import numpy as np
+from arm_fixtures import picker, servos, shipped_arm
 from identification_bench import ARM, TIP_SPEED, bench, found
 from numpy.testing import assert_allclose, assert_array_equal
 from pytest import approx, raises
@@ -24,8 +25,7 @@ from picker_dynamics.estimation.identification import (
 )
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.excitation import Search
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import arms, description, servo_map
+from picker_dynamics.robot import description
 
 # -- excitation ------------------------------------------------------------------------------------------------
 
@@ -54,16 +54,15 @@ def test_the_motion_found_keeps_all_limits_and_tells_more_than_random_ones():
     assert (q > one.believed.lower).all() and (q < one.believed.upper).all()
     assert (np.abs(v) < one.believed.velocity).all() and (np.abs(a) < search.limits.acceleration).all()
     assert excitation.condition < excitation.condition_drawn
-    first, again = (search.run(arms.load(ARM).home, 5, drawn=5, bettered=5).motion for _ in range(2))
+    first, again = (search.run(shipped_arm(ARM).home, 5, drawn=5, bettered=5).motion for _ in range(2))
     assert_array_equal(again.free, first.free)
 
 
 def test_a_servo_arm_gets_a_motion_that_its_gate_lets_through():
-    arm = description.load(resource("urdf/picker.urdf"))
+    arm = picker()
     allowed = limits.of_options("picker", arm, None)
-    servos = servo_map.load(resource("config/servos.yaml"), arm.joint_names)
     search = Search(base.find(Columns.of(arm)), allowed, 10.0)
-    motion = search.run(servos.home, 1, drawn=40, bettered=0).motion
+    motion = search.run(servos(simulated=False).home, 1, drawn=40, bettered=0).motion
     assert allowed.tip_speed == 0.25
     allowed.check(motion.trajectory(arm.joint_names))
 
@@ -72,7 +71,7 @@ def test_no_motion_is_found_where_the_arm_cannot_even_stand():
     one = bench()
     weak = dataclasses.replace(one.search.limits, peak=1e-3 * one.search.limits.peak)
     with raises(InfeasibleError, match="no motion about the home pose"):
-        Search(one.search.base, weak, 10.0).run(arms.load(ARM).home, 0, drawn=3, bettered=0)
+        Search(one.search.base, weak, 10.0).run(shipped_arm(ARM).home, 0, drawn=3, bettered=0)
     with raises(InputError, match="period is 0.1 s"):
         Search(one.search.base, weak, 0.1)
 
@@ -171,7 +170,7 @@ def still_but(moving: int):
     one = bench()
     q, v, a = one.excitation.motion.sample(one.run.samples.t)
     for column in {0, 1, 2} - {moving}:
-        q[:, column], v[:, column], a[:, column] = arms.load(ARM).home[column], 0.0, 0.0
+        q[:, column], v[:, column], a[:, column] = shipped_arm(ARM).home[column], 0.0, 0.0
     tau = rigid_body.RigidBody(one.truth).inverse_dynamics(q, v, a) + np.random.default_rng(0).normal(0.0, 0.02, q.shape)
     return dataclasses.replace(one.run.samples, q=q, tau=tau)
 

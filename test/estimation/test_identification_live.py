@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from arm_fixtures import shipped_arm
 from ros_graph import own_domain, running_nodes
 from scenarios.bench import wait_until_up
 
@@ -12,11 +13,10 @@ from picker_dynamics.commands import cli
 from picker_dynamics.errors import InputError
 from picker_dynamics.estimation.identification import excitation, fourier, motion_file, procedure, sample_files
 from picker_dynamics.estimation.identification.columns import Columns
-from picker_dynamics.robot import arms
 
 pytestmark = pytest.mark.ros
 
-RRP = arms.load("rrp")
+RRP = shipped_arm("rrp")
 
 
 def motion_of(period_s: float) -> fourier.Fourier:

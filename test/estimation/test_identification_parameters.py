@@ -1,6 +1,7 @@
 """Regressor, base parameters and pseudo-inertias against models, literature and differences."""
 
 import numpy as np
+from arm_fixtures import shipped_arm
 from numpy.testing import assert_allclose, assert_array_equal
 from pytest import approx, mark
 from small_urdfs import random_arm
@@ -11,7 +12,7 @@ from picker_dynamics.dynamics.lagrangian.bodies import Body
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.identification import base, parameters, pseudo_inertia
 from picker_dynamics.estimation.identification.columns import Columns
-from picker_dynamics.robot import arms, description
+from picker_dynamics.robot import description
 
 PLATE = parameters.standard(Body(0.7, np.array([0.1, -0.05, 0.2]), np.diag([2e-3, 5e-3, 6e-3])))
 
@@ -34,7 +35,7 @@ def test_regressor_times_parameters_is_the_torque_of_rnea_and_of_the_equations_b
 
 
 def test_regressor_knows_no_rotors_and_keeps_its_values():
-    arm = arms.load("three_link").description
+    arm = shipped_arm("three_link").description
     q, v, a = states(3)
     first = RigidBody(arm, [1.0, 2.0, 3.0])
     kept = first.regressor(q[0], v[0], a[0])
@@ -68,21 +69,21 @@ def test_all_columns_together_are_the_required_torque():
     ],
 )
 def test_number_of_base_parameters_is_the_known_one(urdf, count, rotors_hidden):
-    arm = description.parse(serial_arm(urdf)) if isinstance(urdf, int) else arms.load(urdf).description
+    arm = description.parse(serial_arm(urdf)) if isinstance(urdf, int) else shipped_arm(urdf).description
     assert base.find(Columns.of(arm, friction=False)).count == count
     with_drives = Columns.of(arm, rotors=True)
     assert base.find(with_drives).count == count + 3 * arm.n - rotors_hidden
 
 
 def test_base_parameters_give_all_torques():
-    columns = Columns.of(arms.load("rrp").description)
+    columns = Columns.of(shipped_arm("rrp").description)
     found = base.find(columns)
     Y, pi = columns.regressor(*states(3)), np.random.default_rng(1).normal(size=columns.count)
     assert_allclose(Y[..., found.independent] @ (found.X @ pi), Y @ pi, rtol=0.0, atol=1e-9 * np.abs(Y @ pi).max())
 
 
 def test_base_parameters_are_named_with_their_combination():
-    names = base.find(Columns.of(arms.load("planar_2r").description, friction=False)).names
+    names = base.find(Columns.of(shipped_arm("planar_2r").description, friction=False)).names
     assert "Iyy(link1) + 0.16 m(link2)" in names and "mx(link1) + 0.4 m(link2)" in names and "Iyy(link2)" in names
 
 

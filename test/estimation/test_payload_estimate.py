@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
-from arm_fixtures import picker, servos
+from arm_fixtures import picker, servos, shipped_arm
 from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.commands import cli
@@ -19,7 +19,7 @@ from picker_dynamics.estimation.payload.poses import plan, poses, visits
 from picker_dynamics.estimation.payload.torque import EffortSamples, weigh_by_effort
 from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import arms, kinematic_tree
+from picker_dynamics.robot import kinematic_tree
 from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.sim.torque_plant import TorquePlant
 
@@ -187,7 +187,7 @@ def test_the_noise_is_that_of_an_inclinometer():
 
 @mark.parametrize("name", ["rrp", "planar_2r", "two_link", "three_link"])
 def test_efforts_tell_the_mass_at_rest_and_in_motion(name):
-    arm = arms.load(name)
+    arm = shipped_arm(name)
     model, plant, rng = RigidBody(arm.description), TorquePlant(arm.description, q=arm.home), np.random.default_rng(0)
     plant.attach(0.4)
     q = arm.home + 0.2 * rng.uniform(-1.0, 1.0, (200, model.n))
@@ -202,7 +202,7 @@ def test_efforts_tell_the_mass_at_rest_and_in_motion(name):
 
 
 def test_what_the_model_misses_cancels_against_samples_without_payload():
-    arm = arms.load("rrp")
+    arm = shipped_arm("rrp")
     model, heavy = RigidBody(arm.description), TorquePlant(arm.description, q=arm.home, plant_error=0.1, seed=2)
     sd = 0.001 * arm.description.effort
     empty = EffortSamples.at_rest(arm.home, heavy.bias(arm.home, np.zeros(3)), loaded=False)
@@ -215,7 +215,7 @@ def test_what_the_model_misses_cancels_against_samples_without_payload():
 
 
 def test_a_drive_at_its_limit_and_a_pose_without_lever_are_refused():
-    pendulum = arms.load("pendulum")
+    pendulum = shipped_arm("pendulum")
     model, effort = RigidBody(pendulum.description), pendulum.description.effort
     with raises(InfeasibleError, match="theta is at its limit in sample 1"):
         weigh_by_effort(model, EffortSamples.at_rest(pendulum.home, effort), 0.01, effort)

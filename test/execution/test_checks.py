@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
-from arm_fixtures import picker, rigid_body, servos, validator
+from arm_fixtures import picker, rigid_body, servos, shipped_arm, validator
 from execution_rig import HOME, NAMES, REACH, TIP_SPEED, ZERO, moved
 from pytest import approx, mark, raises
 
@@ -25,7 +25,6 @@ from picker_dynamics.execution.checks import (
 )
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import motion_validator
-from picker_dynamics.robot import arms
 from picker_dynamics.robot.units import told
 from picker_dynamics.trajectory.trajectory import Trajectory, from_points
 
@@ -181,7 +180,7 @@ def test_at_a_share_of_its_speed_a_motion_needs_its_weight_and_the_square_of_tha
 
 def test_a_swing_that_could_not_be_slowed_is_refused():
     """Thrown up and caught again: its weight alone is too much for the joint, which only the fall relieves."""
-    arm = replace(arms.load("pendulum"), peak_share=0.6, hold_share=1.0)
+    arm = replace(shipped_arm("pendulum"), peak_share=0.6, hold_share=1.0)
     check = motion_validator(arm.description, TorqueLimits.of_arm(arm), RigidBody(arm.description), tip_speed=100.0)
     trajectory = Trajectory(arm.description.joint_names, [0.0, 2.0 / 3.0], [[[-0.3], [2.0], [-3.0], [0.0], [0.0], [0.0]]])
     q, v, a = trajectory.sample(np.linspace(0.0, 2.0 / 3.0, 400))

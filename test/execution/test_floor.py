@@ -7,7 +7,7 @@ import math
 import arm_fixtures
 import numpy as np
 import pinocchio as pin
-from arm_fixtures import picker, rigid_body, servos
+from arm_fixtures import picker, rigid_body, servos, shipped_arm
 from execution_rig import HOME, NAMES, ZERO, Rig, goal, limits, part
 from pytest import approx, mark, raises
 
@@ -156,7 +156,7 @@ def test_a_floor_is_a_height_or_nothing(height):
 def test_the_picker_stands_and_the_arms_of_the_notes_do_not():
     floors = {"picker": standing_floor(picker(), servos().rest)}
     floors |= {
-        name: standing_floor(arms.load(name).description, arms.load(name).home) for name in arms.names() if name != "picker"
+        name: standing_floor(shipped_arm(name).description, shipped_arm(name).home) for name in arms.names() if name != "picker"
     }
     assert floors.pop("picker") == (0.0, "") and len(floors) == 7
     assert all(height == OFF for height, _ in floors.values())

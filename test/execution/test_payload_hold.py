@@ -5,11 +5,11 @@ from __future__ import annotations
 import arm_fixtures
 import numpy as np
 import pytest
+from arm_fixtures import shipped_arm
 
 from picker_dynamics.errors import InfeasibleError
 from picker_dynamics.execution.payload_hold import require_graspable, require_holdable, unbearable
 from picker_dynamics.execution.torque_limits import TorqueLimits
-from picker_dynamics.robot import arms
 
 MODEL, SERVOS = arm_fixtures.rigid_body(), arm_fixtures.servos()
 LIMITS = TorqueLimits.of_servos(SERVOS)
@@ -55,7 +55,7 @@ def test_a_payload_far_from_the_tool_is_refused_in_whatever_direction_it_is(com)
 
 
 def test_sliding_joints_hold_no_torque():
-    rrp = TorqueLimits.of_arm(arms.load("rrp"))
+    rrp = TorqueLimits.of_arm(shipped_arm("rrp"))
     turning = max(hold for hold, unit in zip(rrp.hold, rrp.units) if unit == "N·m")
     with pytest.raises(InfeasibleError) as refused:
         require_graspable(1.01 * turning / (9.81 * 2.0), (2.0, 0.0, 0.0), rrp)

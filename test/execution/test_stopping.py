@@ -8,6 +8,7 @@ from __future__ import annotations
 import arm_fixtures
 import numpy as np
 import pytest
+from arm_fixtures import shipped_arm
 from execution_rig import DECELERATION, Rig, goal
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
@@ -16,7 +17,6 @@ from picker_dynamics.execution.execution import Limits
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import motion_validator
-from picker_dynamics.robot import arms
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.torque_plant import TorquePlant
 from picker_dynamics.trajectory.stops import stop_trajectory
@@ -31,7 +31,7 @@ def picker(tip_speed: float, payload: float = 0.0):
 
 
 def torque_arm(name: str):
-    arm = arms.load(name)
+    arm = shipped_arm(name)
     plant = TorquePlant(arm.description, q=arm.home)
     return arm.description, Limits(TorqueLimits.of_arm(arm), RigidBody(arm.description), arm.tip_speed), plant
 

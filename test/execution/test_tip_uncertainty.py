@@ -6,14 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from arm_fixtures import picker, rigid_body, servos
+from arm_fixtures import rigid_body, servos
 from execution_rig import HOME
 
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.execution.tip_uncertainty import SHARE, joint_uncertainty, tip_uncertainty
 from picker_dynamics.execution.tolerances import LEAST_SERVO, Tolerances
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import servo_map
 from picker_dynamics.robot.servo_map import ServoMap
 
 MAP: ServoMap = servos()
@@ -45,7 +43,7 @@ def test_an_arm_whose_figures_are_off_rests_within_it(q, seed):
 
 
 def test_what_was_not_measured_is_less_certain():
-    plain = servo_map.load(resource("config/servos.yaml"), picker().joint_names)
+    plain = servos(simulated=False)
     assert tip_uncertainty(rigid_body(), plain, HOME) > 1.5 * tip_uncertainty(rigid_body(), servos(ideal=True), HOME)
     guessed = replace(MAP, servos=tuple(replace(servo, unmeasured=("load_friction",)) for servo in MAP.servos))
     assert tip_uncertainty(rigid_body(), guessed, HOME) > 1.2 * tip_uncertainty(rigid_body(), MAP, HOME)

@@ -18,8 +18,8 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
+from spinning import spin_until
 from trajectory_msgs.msg import JointTrajectoryPoint
-from waiting import until
 
 from picker_dynamics.errors import TrajectoryError
 from picker_dynamics.execution.goal import MAX_POINTS
@@ -75,12 +75,7 @@ class Pair:
         self.server.conclude(handle, Verdict(outcome, Code.SUCCESSFUL, text), FollowJointTrajectory.Result(error_string=text))
 
     def until(self, condition) -> None:
-        until(condition, "what the other end waits for", step=self.step)
-
-    def step(self) -> None:
-        self.executor.spin_once()
-        for _ in range(5):
-            self.plain.spin_once(timeout_sec=0.0)
+        spin_until(condition, self.executor.spin_once, self.plain)
 
 
 @pytest.fixture(params=["rcl", "rclpy"])

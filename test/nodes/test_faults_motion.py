@@ -36,7 +36,7 @@ def smooth(share: float) -> float:
     return share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
 
 
-class Bench(Rig):
+class CableRig(Rig):
     """A session on a board that outlives its cable; it goes on sending its last target, as a controller does."""
 
     def __init__(self, directory, *, live: bool = True, host_timeout_ms: int = UNHURRIED_MS, **options):
@@ -127,8 +127,8 @@ class Bench(Rig):
 def bench(tmp_path, quick_enabling, unhurried):
     with contextlib.ExitStack() as made:
 
-        def make(**options) -> Bench:
-            one = Bench(tmp_path, **options)
+        def make(**options) -> CableRig:
+            one = CableRig(tmp_path, **options)
             made.enter_context(one.board)
             made.callback(one.session.disconnect)
             return one
@@ -139,7 +139,7 @@ def bench(tmp_path, quick_enabling, unhurried):
 # -- the faults: each does it, waits until the session has noticed, and leaves the board ready to be told -----------
 
 
-def pull_the_cable(bench: Bench) -> str:
+def pull_the_cable(bench: CableRig) -> str:
     bench.board.unplug()
     bench.until(lambda: bench.session.state is State.OFFLINE, "notice")
     returning = threading.Thread(target=bench.session.connect, daemon=True)
@@ -151,7 +151,7 @@ def pull_the_cable(bench: Bench) -> str:
     return "the board is back and holds"
 
 
-def pull_the_cable_that_feeds_the_board(bench: Bench) -> str:
+def pull_the_cable_that_feeds_the_board(bench: CableRig) -> str:
     """An Uno without a supply of its own: it starts anew, the output stage goes on."""
     bench.board.unplug()
     bench.board.reset()
@@ -161,22 +161,22 @@ def pull_the_cable_that_feeds_the_board(bench: Bench) -> str:
     return "was reset meanwhile (boot id 7 -> 8)"
 
 
-def reset_the_board(bench: Bench) -> str:
+def reset_the_board(bench: CableRig) -> str:
     bench.board.reset()
     return "the board was reset (boot id 7 -> 8)"
 
 
-def stop_from_the_host(bench: Bench) -> str:
+def stop_from_the_host(bench: CableRig) -> str:
     bench.session.stop()
     return "stopped"
 
 
-def stop_at_the_board(bench: Bench) -> str:
+def stop_at_the_board(bench: CableRig) -> str:
     bench.board.touch(Fault.STOPPED)
     return "fault 1 STOPPED"
 
 
-def dip_the_supply(bench: Bench) -> str:
+def dip_the_supply(bench: CableRig) -> str:
     bench.board.touch(Fault.SUPPLY_LOW)
     return "fault 3 SUPPLY_LOW"
 

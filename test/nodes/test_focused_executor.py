@@ -14,9 +14,9 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
+from spinning import spin_until
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
-from waiting import until
 
 from picker_dynamics.nodes import housekeeping
 from picker_dynamics.nodes.c_requests import MAX_ENTRIES
@@ -66,23 +66,15 @@ def unfit_publisher(node: Node) -> None:
     node.create_publisher(JointTrajectory, "wanted", QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
 
 
-def spin_until(condition, executor: FocusedExecutor, plain: SingleThreadedExecutor) -> None:
-    def step():
-        executor.spin_once()
-        plain.spin_once(timeout_sec=0.0)
-
-    until(condition, "what the other node waits for", step=step)
-
-
 @pytest.mark.parametrize("kind, name", [(Trigger, "own"), (GetParameters, "busy/get_parameters")])
 def test_services_are_served_while_a_fast_timer_runs(busy, kind, name):
     node, executor, other, plain = busy
     client = other.create_client(kind, name)
-    spin_until(client.service_is_ready, executor, plain)
+    spin_until(client.service_is_ready, executor.spin_once, plain)
     ticks, futures = node.ticks, []
     for _ in range(3):
         futures.append(client.call_async(kind.Request()))
-        spin_until(futures[-1].done, executor, plain)
+        spin_until(futures[-1].done, executor.spin_once, plain)
     assert all(future.result() is not None for future in futures)
     assert node.ticks > ticks
 
@@ -90,7 +82,7 @@ def test_services_are_served_while_a_fast_timer_runs(busy, kind, name):
 def test_incompatible_qos_is_told_while_a_fast_timer_runs(busy):
     node, executor, other, plain = busy
     unfit_publisher(other)
-    spin_until(lambda: node.incompatible, executor, plain)
+    spin_until(lambda: node.incompatible, executor.spin_once, plain)
 
 
 def test_one_wait_for_each_callback_and_housekeeping_left_out_of_most(busy, monkeypatch):
@@ -172,9 +164,9 @@ def test_a_parameter_of_no_type_is_refused_with_the_reason_and_the_node_goes_on(
             client = other.create_client(
                 kind, f"{node.get_name()}/{'set_parameters' if kind is SetParameters else 'set_parameters_atomically'}"
             )
-            spin_until(client.service_is_ready, executor, plain)
+            spin_until(client.service_is_ready, executor.spin_once, plain)
             future = client.call_async(kind.Request(parameters=STRANGE))
-            spin_until(future.done, executor, plain)
+            spin_until(future.done, executor.spin_once, plain)
             answers.append(future.result())
             assert node.get_parameter("a").value == (3 if one_by_one else 2), "what was set, where that is not for all or none"
     finally:
@@ -197,10 +189,10 @@ def test_what_a_callback_of_the_node_raises_comes_out_of_a_service_of_rclpy_too(
 
     node.add_on_set_parameters_callback(broken)
     client = other.create_client(SetParameters, "busy/set_parameters")
-    spin_until(client.service_is_ready, executor, plain)
+    spin_until(client.service_is_ready, executor.spin_once, plain)
     client.call_async(SetParameters.Request(parameters=STRANGE[:1]))
     with pytest.raises(ArithmeticError, match="broken"):
-        spin_until(lambda: False, executor, plain)
+        spin_until(lambda: False, executor.spin_once, plain)
 
 
 def asked(busy, requests: dict) -> list:
@@ -208,9 +200,9 @@ def asked(busy, requests: dict) -> list:
     node, executor, other, plain = busy
     clients = [other.create_client(kind, f"busy/{name}") for name, (kind, _) in requests.items()]
     for client in clients:
-        spin_until(client.service_is_ready, executor, plain)
+        spin_until(client.service_is_ready, executor.spin_once, plain)
     futures = [client.call_async(request) for client, (_, request) in zip(clients, requests.values(), strict=True)]
-    spin_until(lambda: all(future.done() for future in futures), executor, plain)
+    spin_until(lambda: all(future.done() for future in futures), executor.spin_once, plain)
     return [future.result() for future in futures]
 
 

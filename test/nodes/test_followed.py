@@ -150,7 +150,7 @@ def test_a_goal_that_ends_where_it_began_is_not_done_while_the_board_stands_stil
 
 
 def test_a_dynamics_node_that_is_replaced_by_another_one(tmp_path, domain):
-    """In a namespace and on a graph of its own: a further attempt finds its node alive."""
+    """In a namespace and on a graph of its own: a second attempt finds its node alive."""
     with running_graph(tmp_path, namespace="replaced") as one:
         motions.comes_up_holding(one.client, one.board)
         name = start_swinging(one.client, one.board)

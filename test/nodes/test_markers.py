@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from arm_fixtures import picker, rigid_body, servos
+from arm_fixtures import picker, rigid_body, servos, shipped_arm
 from scipy.spatial.transform import Rotation
 
 from picker_dynamics.dynamics import lagrangian
@@ -18,7 +18,6 @@ from picker_dynamics.nodes.marker_shapes.scene import scene_shapes
 from picker_dynamics.nodes.marker_shapes.shapes import GREEN, RED, YELLOW, quaternion_of, rotation_of, traffic_light
 from picker_dynamics.nodes.marker_shapes.torques import ARC_RADIUS_M, BALL_M, STALL_ARROW_M, torque_shapes
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import arms
 from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
 from picker_dynamics.robot.kinematics import PickerKinematics
 
@@ -123,7 +122,7 @@ def test_a_longer_arc_for_more_torque_and_none_for_next_to_nothing():
 
 
 def test_a_force_is_a_straight_arrow_along_its_joint():
-    arm = arms.load("rrp")
+    arm = shipped_arm("rrp")
     q = np.array([0.3, 1.0, 0.4])
     force = np.array([0.0, 0.0, -0.5 * arm.description.effort[2]])
     shapes = {shape.index: shape for shape in torque_shapes(arm.description, q, force, arm.description.effort, arm.hold_limit)}
@@ -218,7 +217,7 @@ def test_it_turns_with_the_base_and_covers_the_tip_of_a_stretched_arm(base):
 
 
 def test_only_an_arm_of_the_pickers_shape_has_a_region():
-    arm = arms.load("rrp").description
+    arm = shipped_arm("rrp").description
     with pytest.raises(DescriptionError, match="shape"):
         region_of(arm, lagrangian.analytic_model(arm), arm.effort)
 

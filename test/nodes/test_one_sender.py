@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import time
 
 import pytest
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
+from waiting import until
 
 from picker_dynamics.execution.lease import HeldError
 from picker_dynamics.nodes.duplicate_publishers import OnePublisher, OneSender, sources
@@ -95,10 +95,7 @@ class Graph:
         return self.node(name).create_publisher(JointState, "pose", LATCHED)
 
     def until(self, condition) -> None:
-        end_s = time.monotonic() + 20.0
-        while not condition():
-            assert time.monotonic() < end_s, (self.taken, self.said)
-            self.executor.spin_once(0.02)
+        until(condition, lambda: f"{(self.taken, self.said)}; more", step=lambda: self.executor.spin_once(0.02))
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from arm_fixtures import shipped_arm
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from hardware_bench import ros
@@ -25,12 +26,11 @@ from picker_dynamics.nodes.dynamics import Dynamics
 from picker_dynamics.nodes.runtime import LATCHED, to_stamp
 from picker_dynamics.nodes.torque_control import TorqueControl
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import arms
 from picker_dynamics.sim.plant import Plant
 
 pytestmark = pytest.mark.ros
 
-RRP = arms.load("rrp")
+RRP = shipped_arm("rrp")
 
 
 def test_the_torque_arm_finds_what_hangs_on_it(domain, tmp_path):

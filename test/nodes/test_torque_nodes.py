@@ -7,6 +7,7 @@ import uuid
 
 import numpy as np
 import pytest
+from arm_fixtures import shipped_arm
 from patient import picker
 from rcl_interfaces.srv import GetParameters
 from ros_graph import running_nodes
@@ -15,11 +16,10 @@ from scenarios.bench import goal, until, wait_until_up
 from picker_dynamics.bringup import bringup
 from picker_dynamics.errors import ConfigurationError, GoalRefusedError, PickerError
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import arms
 
 pytestmark = pytest.mark.ros
 
-RRP = arms.load("rrp")
+RRP = shipped_arm("rrp")
 NAMES = RRP.description.joint_names
 TARGET = np.array([0.6, 2.0, 0.7])
 UNHOLDABLE = np.array([0.2, 2.9, 0.9])

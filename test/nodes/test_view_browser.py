@@ -16,7 +16,7 @@ from patient import patiently
 from ros_graph import Up, arm_of, control_socket, folder_of, process_tree
 from scenarios.bench import HOME, at_home, until, wait_until_up
 from view_pages import DRAWN, with_arm
-from waiting import PATIENCE_S
+from waiting import PATIENCE_S, again_until
 from waiting import until as wait_until
 
 from picker_dynamics.errors import GoalRefusedError
@@ -104,15 +104,9 @@ def meanwhile(client, page):
     return step
 
 
-def pressed_until(page, press, reached, step, again_s: float = 10.0) -> None:
-    """Press, and again where nothing came of it, as a person does: a machine stood still, a stop was not settled."""
-    deadline_s, pressed_s = time.monotonic() + PATIENCE_S, -np.inf
-    while not reached():
-        assert time.monotonic() < deadline_s, page.locator("#words").inner_text()
-        if time.monotonic() - pressed_s > again_s:
-            press()
-            pressed_s = time.monotonic()
-        step()
+def pressed_until(page, press, reached, step) -> None:
+    words = page.locator("#words")
+    again_until(press, reached, lambda: f"{words.inner_text()!r} is said; what was pressed for", every_s=10.0, step=step)
 
 
 def angles(page) -> np.ndarray:

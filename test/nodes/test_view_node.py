@@ -62,7 +62,7 @@ def test_who_drives_on_a_page_has_the_arm_until_the_page_is_gone(client, page):
     until(client, lambda: driver(client), "a driver")
     with pytest.raises(GoalRefusedError, match="driver"):
         client.move_through([1.0], [client.reference()])
-    told._stream.close()  # noqa: SLF001 (the page is closed)
+    told.close()  # as where the page is closed
     until(client, lambda: not driver(client), "the arm is free")
 
 

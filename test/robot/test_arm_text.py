@@ -7,7 +7,7 @@ import json
 import any_arms
 import numpy as np
 import pytest
-from arm_fixtures import picker, servos
+from arm_fixtures import picker, servos, shipped_arm
 
 from picker_dynamics.errors import ConfigurationError, PickerError
 from picker_dynamics.resources import resource
@@ -38,7 +38,7 @@ def test_a_servo_map_with_grip_currents_and_unmeasured_figures_comes_back(overla
 
 @pytest.mark.parametrize("name", [one for one in arms.names() if one != arms.DEFAULT])
 def test_a_torque_controlled_arm_comes_back(name):
-    arm = arms.load(name)
+    arm = shipped_arm(name)
     back = read(text_of(Known(arm.description, torque=arm)))
     assert_same(back, Known(arm.description))
     np.testing.assert_array_equal(back.torque.home, arm.home)

@@ -8,12 +8,12 @@ import any_arms
 import coal
 import numpy as np
 import pinocchio as pin
-from arm_fixtures import picker, servos
+from arm_fixtures import picker, servos, shipped_arm
 from pytest import approx, fixture, mark, raises
 
 from benchmarks.mujoco_shapes import MujocoShapes
 from picker_dynamics.errors import DescriptionError
-from picker_dynamics.robot import arms, description
+from picker_dynamics.robot import description
 from picker_dynamics.robot.collision import CollisionModel
 from picker_dynamics.robot.kinematic_tree import sample_poses
 from picker_dynamics.robot.scene import scene_shape
@@ -67,7 +67,7 @@ def test_every_pair_of_bodies_that_mujoco_lets_touch_is_a_pair(model):
 
 @mark.parametrize("name", ["picker", "rrp", "cylindrical", "three_link"])
 def test_no_distance_changes_by_more_than_its_levers_allow(name):
-    arm = picker() if name == "picker" else arms.load(name).description
+    arm = picker() if name == "picker" else shipped_arm(name).description
     model = CollisionModel(arm, SCENE, -0.5, sample_poses(arm, 1)).carrying((0.05, 0.02, -0.03))
     begins, rng = sample_poses(arm, 60, seed=5), np.random.default_rng(7)
     ends = begins + rng.uniform(-0.3, 0.3, begins.shape) * rng.integers(0, 2, begins.shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from arm_fixtures import picker
+from arm_fixtures import picker, shipped_arm
 from pytest import approx, importorskip, mark, raises
 from small_urdfs import TWO_LINKS, broken
 
@@ -274,7 +274,7 @@ def test_subtrees_and_welded_groups():
 
 @mark.parametrize("name", arms.names())
 def test_heights_of_joints_and_tool_are_those_of_the_links_walked_one_by_one(name):
-    arm = arms.load(name).description
+    arm = shipped_arm(name).description
     heights, q = FrameHeights(arm), sample_poses(arm, 60).reshape(3, 20, arm.n)
     poses = link_poses(arm, q)
     origins = [poses[joint.child].position for joint in arm.movable]

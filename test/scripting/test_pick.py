@@ -193,7 +193,7 @@ def test_jaws_close_until_what_they_grip_stops_them_and_press_no_harder_than_the
 def test_a_straight_leg_goes_on_where_commands_began_anew_a_little_off():
     """As where a machine stood still for a moment: the reference begins again where the servos hold the arm."""
     with Arm.simulated(real_time=False) as arm:
-        execution, shifts = arm._body.execution, []  # noqa: SLF001 (of which it is the pose that is held)
+        execution, shifts = arm.body.execution, []
 
         def tell(leg, share):
             if leg.name == "payload 25 g" and not shifts:

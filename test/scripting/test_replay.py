@@ -116,13 +116,20 @@ def test_a_disk_that_is_full_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     file.add(Pause(1.0))
     before = file.path.read_text()
 
-    def full(self) -> bool:
-        with open(self.path, "a", encoding="utf-8") as half:
-            half.write("- {pau")
-        raise OSError(28, "No space left on device")
+    def opened(path, mode, **how):
+        file = open(path, mode, **how)
+        if mode == "a":
+            write = file.write
+
+            def full(text: str) -> None:
+                write(text[:6])
+                raise OSError(28, "No space left on device")
+
+            file.write = full
+        return file
 
     with monkeypatch.context() as patched:
-        patched.setattr(TaughtFile, "_ends_a_line", full)
+        patched.setattr(taught, "open", opened, raising=False)
         with raises(InputError, match="cannot be written: No space left on device"):
             file.add(Pause(2.0))
     assert file.path.read_text() == before and file.count == 1
@@ -216,7 +223,7 @@ def test_offline_it_is_only_checked_and_speed_and_loops_count(tour):
 def test_it_is_checked_with_the_tip_speed_that_the_controller_allows(tour, monkeypatch):
     with Arm.simulated(real_time=False) as arm:
         usual = arm.replay(tour(TOUR), check=True)
-        monkeypatch.setattr(type(arm._body), "tip_speed", lambda _body: 0.05)  # noqa: SLF001 (a controller's parameter)
+        monkeypatch.setattr(type(arm.body), "tip_speed", lambda _body: 0.05)  # a controller's parameter
         slow = arm.replay(tour(TOUR), check=True)
     assert slow.legs[5].plan.duration > 1.2 * usual.legs[5].plan.duration
 

@@ -1,4 +1,4 @@
-"""The picker as the tests use it: description, servo maps, models; built once a process."""
+"""The arms as the tests use them: descriptions, and of the picker servo maps and models; built once a process."""
 
 from dataclasses import replace
 from functools import cache
@@ -7,12 +7,18 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import MotionValidator, motion_validator
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_map
+from picker_dynamics.robot import arms, description, servo_map
 
 
 @cache
 def picker():
     return description.load(resource("urdf/picker.urdf"))
+
+
+@cache
+def shipped_arm(name: str) -> arms.Arm:
+    """One of config/arms.yaml."""
+    return arms.load(name)
 
 
 @cache

@@ -3,17 +3,19 @@
 import functools
 from dataclasses import dataclass
 
+from arm_fixtures import shipped_arm
+
 from picker_dynamics.estimation.identification import base, limits, procedure, simulated
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.excitation import Excitation, Search
-from picker_dynamics.robot import arms, description
+from picker_dynamics.robot import description
 
 TIP_SPEED = 2.0
 ARM = "three_link"
 
 
 @dataclass(frozen=True, eq=False)
-class Bench:
+class IdentificationCase:
     """``run`` is to be fitted, ``other`` to be predicted."""
 
     believed: description.ArmDescription
@@ -26,14 +28,14 @@ class Bench:
 
 
 @functools.cache
-def bench(name: str = ARM, seed: int = 1) -> Bench:
+def bench(name: str = ARM, seed: int = 1) -> IdentificationCase:
     """Made once."""
-    believed = arms.load(name).description
+    believed = shipped_arm(name).description
     columns = Columns.of(believed)
     search = Search(base.find(columns), limits.of_options(name, believed, TIP_SPEED), 10.0)
-    motion, other = (search.run(arms.load(name).home, one, drawn=30, bettered=150) for one in (0, 1))
+    motion, other = (search.run(shipped_arm(name).home, one, drawn=30, bettered=150) for one in (0, 1))
     truth = simulated.hidden(believed, seed, TIP_SPEED)
-    return Bench(
+    return IdentificationCase(
         believed,
         truth,
         columns,

@@ -30,6 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 import yaml
+from arm_fixtures import shipped_arm
 from recordings import STORE, story, written_by_us, written_elsewhere
 from rosbags.rosbag2 import StoragePlugin
 
@@ -135,7 +136,7 @@ def read_scene(path: Path) -> None:
 
 
 def read_csv(path: Path) -> None:
-    sample_files.read_csv(path, arms.load("rrp").description)
+    sample_files.read_csv(path, shipped_arm("rrp").description)
     command("identify", "predict", path, "--arm", "rrp", "--fit", "none")
 
 
@@ -172,7 +173,7 @@ def answers_seed(_folder: Path) -> list[bytes]:
 
 def csv_seed(_folder: Path) -> list[bytes]:
     t = np.arange(600) * 0.01
-    arm = arms.load("rrp").description
+    arm = shipped_arm("rrp").description
     names, columns = ["time_s"], [t]
     for joint, unit in zip(arm.movable, arm.position_units):
         rate, effort = ("rad_s", "nm") if unit == "rad" else ("m_s", "n")
@@ -279,7 +280,7 @@ def fit_seed(folder: Path) -> list[bytes]:
     global SAMPLES
     SAMPLES = folder / "samples.csv"
     SAMPLES.write_bytes(csv_seed(folder)[0])
-    columns = Columns.of(arms.load("rrp").description)
+    columns = Columns.of(shipped_arm("rrp").description)
     made = {"drives": list(columns.drives), "parameters": dict(zip(columns.names, columns.believed().tolist()))}
     return [json.dumps(made).encode()]
 

@@ -27,7 +27,7 @@ def main() -> None:
     with Arm.simulated() as arm, arm.view(browser=False) as view:
         thread = threading.Thread(target=view.run, daemon=True)
         thread.start()
-        page = view_pages.Page(view._server)  # noqa: SLF001
+        page = view_pages.Page(view.server)
         for path in ("/", "/api/arm"):
             assert page.ask(path)[0] == 200
         assert page.ask("/api/do", {"do": "home"})[0] == 200

@@ -175,6 +175,10 @@ class Told:
         self.newest, self.said, self._stream = {}, [], page.stream()
         threading.Thread(target=self._read, daemon=True).start()
 
+    def close(self) -> None:
+        """Read no more, as a page that is closed."""
+        self._stream.close()
+
     def _read(self) -> None:
         kind = ""
         while line := self._stream.readline().decode():

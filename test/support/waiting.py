@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -23,3 +24,32 @@ def until(
         assert time.monotonic() < deadline_s, f"{what() if callable(what) else what} did not happen"
         step()
     return found
+
+
+def again_until(
+    act: Callable[[], object],
+    condition: Callable[[], Any],
+    what: str | Callable[[], str] = "what was waited for",
+    *,
+    every_s: float,
+    may: Callable[[], bool] = lambda: True,
+    step: Callable[[], object],
+) -> None:
+    """``act``, again where nothing has come of it for so long, as a person does: a machine stood still, keys were dropped.
+
+    Args:
+        may: whether it can be done now.
+        condition, what, step: as for ``until``.
+    """
+    acted_s = -math.inf
+
+    def there() -> bool:
+        nonlocal acted_s
+        if condition():
+            return True
+        if may() and time.monotonic() - acted_s > every_s:
+            act()
+            acted_s = time.monotonic()
+        return False
+
+    until(there, what, step=step)

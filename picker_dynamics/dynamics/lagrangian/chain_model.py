@@ -42,12 +42,8 @@ class ChainModel(AnalyticModel):
         super().__init__(joint_names, **actuation)
         self._bare = parameters
         self.gravity_vector = parameters.gravity
-        self._use(parameters, 0.0)
-
-    def _use(self, parameters: ChainParameters, payload_mass: float) -> None:
-        self.parameters = parameters
-        self.constants = chain_torque.constants(parameters)
-        self.payload_mass = payload_mass
+        self.parameters, self.constants = parameters, chain_torque.constants(parameters)
+        self.payload_mass = 0.0
 
     def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> ChainModel:
         """The same arm carrying any load; see :meth:`DynamicsModel.with_payload`.
@@ -65,8 +61,9 @@ class ChainModel(AnalyticModel):
         masses, coms, inertias = k.masses.copy(), k.coms.copy(), k.inertias.copy()
         masses[i], coms[i], inertias[i] = loaded.mass, loaded.com, loaded.inertia
         carrying = copy.copy(self)
-        carrying._use(replace(k, masses=masses, coms=coms, inertias=inertias), mass)  # noqa: SLF001 (a copy of its own)
-        carrying.payload_com = read_only(com)
+        carrying.parameters = replace(k, masses=masses, coms=coms, inertias=inertias)
+        carrying.constants = chain_torque.constants(carrying.parameters)
+        carrying.payload_mass, carrying.payload_com = mass, read_only(com)
         return carrying
 
     # --- matrices -------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ How much one visit tells:  with K = 10 N·m/rad, 25 g at 0.29 m lower the forear
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -198,12 +198,13 @@ class DroopScale:
             (by_friction * side * np.abs(motor) * x_sd)[:, self.columns],
         )
 
-    def _covariance(self, readings, change: _Linearised) -> np.ndarray:
-        """V, (r, r) [rad²]."""
+    def _covariance(self, readings, change: _Linearised, offset_sd: float | None = None) -> np.ndarray:
+        """V, (r, r) [rad²]; ``offset_sd``: another than the scale's own."""
+        offset_sd = self.offset_sd if offset_sd is None else offset_sd
         visits, sensors = np.array([one.visit for one in readings]), _numbered([one.sensor for one in readings])
         covariance = np.diag([one.sensor.sd**2 for one in readings])
         for shared in (sensors, self._places(readings)):
-            covariance += self.offset_sd**2 * (shared[:, None] == shared)
+            covariance += offset_sd**2 * (shared[:, None] == shared)
         for known in (change.stiffness, change.load_friction):
             covariance += known @ known.T
         return covariance + change.friction @ change.friction.T * (visits[:, None] == visits)
@@ -213,10 +214,10 @@ class DroopScale:
         """(r,) numbers of the places: what is read by one instrument at one set-point."""
         return _numbered([(tuple(np.round(one.pulses_us, 3)), one.sensor) for one in readings])
 
-    def _estimate(self, readings, values, mass: float):
-        """``mass.estimate`` of what ``values`` (r,) say beyond ``mass``."""
+    def _estimate(self, readings, values, mass: float, offset_sd: float | None = None):
+        """``mass.estimate`` of what ``values`` (r,) say beyond ``mass``; ``offset_sd`` as for ``_covariance``."""
         change = self._linearised(readings, mass)
-        return estimate(_wrapped(values - change.values), change.slope, self._covariance(readings, change))
+        return estimate(_wrapped(values - change.values), change.slope, self._covariance(readings, change, offset_sd))
 
     # -- the estimate --------------------------------------------------------------------------------------------------
 
@@ -279,7 +280,7 @@ class DroopScale:
         free = len(readings) - 1 - len(set(self._places(readings).tolist()))
         if free < 1:
             return 0.0
-        misfit = replace(self, offset_sd=WHATEVER)._estimate(readings, values, mass)[1]  # noqa: SLF001 (a copy)
+        misfit = self._estimate(readings, values, mass, WHATEVER)[1]
         return misfit * float(np.sqrt((len(readings) - 1) / free))
 
     # -- what cannot be ------------------------------------------------------------------------------------------------

@@ -23,10 +23,11 @@ class LiveView:
 
     Attributes:
         address: of the page, with its token.
+        server: of the page.
     """
 
     def __init__(self, view: View, body: Body, server: ViewServer):
-        self._view, self._body, self._server = view, body, server
+        self._view, self._body, self.server = view, body, server
         self.address = server.door.address
         self._over = threading.Event()
         server.__enter__()
@@ -44,7 +45,7 @@ class LiveView:
         """Take the page away; the arm stays as it is."""
         if not self._over.is_set():
             self._over.set()
-            self._server.__exit__()
+            self.server.__exit__()
             self._view.close()
 
     def __enter__(self) -> LiveView:

@@ -7,7 +7,7 @@ import view_pages
 from view_pages import Page
 
 from picker_dynamics import Arm
-from picker_dynamics.scripting.view import live, server
+from picker_dynamics.scripting.view import server
 
 TOUR = """arm: picker
 joints: {base: deg, shoulder: deg, elbow: deg, wrist: deg, scissor: deg}
@@ -43,7 +43,7 @@ def unhurried(folder, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patched, Arm.simulated(real_time=False) as arm:
         patched.setattr(server, "PAGE", page)
         patched.chdir(folder)
-        with view_pages.served(live.view(arm._known, arm._body, browser=False)) as view:  # noqa: SLF001 (Arm.view opens the page of make setup)
+        with view_pages.served(arm.view(browser=False)) as view:
             yield arm, view
 
 
@@ -59,4 +59,4 @@ def opened(browser, shown):
     with view_pages.Tabs(browser, shown[1].address) as tabs:
         yield tabs
     for asked in ({"do": "drive", "over": True}, {"do": "reset"}, {"do": "leave"}):
-        Page(shown[1]._server).ask("/api/do", asked)  # noqa: SLF001
+        Page(shown[1].server).ask("/api/do", asked)

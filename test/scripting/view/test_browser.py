@@ -235,12 +235,12 @@ def test_a_lost_connection_is_said_and_found_again(opened, shown):
     from picker_dynamics.scripting.view.server import ViewServer
 
     view = shown[1]
-    port, token, viewed = view._server.door.port, view._server.door.token, view._view  # noqa: SLF001
+    port, token, viewed = view.server.door.port, view.server.door.token, view.server.viewed
     page = with_arm(opened())
-    view._server.__exit__()  # noqa: SLF001
+    view.server.__exit__()
     page.locator("#alarm", has_text="this stop button is dead").wait_for()
     viewed.channel.closed = False
-    view._server = ViewServer(viewed, port=port, token=token).__enter__()  # noqa: SLF001
+    view.server = ViewServer(viewed, port=port, token=token).__enter__()
     page.locator("#alarm").wait_for(state="hidden")
     assert page.locator("#stop strong").inner_text() == "STOP"
 

@@ -63,7 +63,7 @@ def plain(opened):
 
 @pytest.fixture
 def server(shown) -> ViewServer:
-    return shown[1]._server  # noqa: SLF001
+    return shown[1].server
 
 
 def test_a_stop_in_the_twentieth_tab_of_a_browser(opened, plain, server):

@@ -58,7 +58,7 @@ def arm():
 
 @pytest.fixture
 def view(arm):
-    view = SimulatedView(arm._body)  # noqa: SLF001 (Arm.view opens a page, too)
+    view = SimulatedView(arm.body)  # Arm.view opens a page, too
     yield view
     view.close()
 

@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def page(unhurried):
-    page = Page(unhurried[1]._server)  # noqa: SLF001
+    page = Page(unhurried[1].server)
     page.told = Told(page)
     until(lambda: "status" in page.told.newest, "a stream")
     yield page
@@ -44,7 +44,7 @@ def page(unhurried):
     until(lambda: over(page) and held(page), "rest")
     page.ask("/api/do", {"do": "payload", "kg": 0.0})
     page.ask("/api/do", {"do": "leave"})
-    page.told._stream.close()  # noqa: SLF001
+    page.told.close()
 
 
 def held(page) -> bool:
@@ -134,7 +134,7 @@ def test_a_tour_ends_where_it_is_told_to_and_the_arm_holds(page, unhurried, how)
 
 def test_taking_over_ends_the_tour_of_the_page_before(page, unhurried):
     assert do(page, do="tour", name="long.yaml")[0] == 200
-    second = Page(unhurried[1]._server, "0123456789abcdef.02")  # noqa: SLF001
+    second = Page(unhurried[1].server, "0123456789abcdef.02")
     assert second.ask("/api/do", {"do": "drive", "over": True})[0] == 200
     until(lambda: said(page, "long: ended") and over(page) and held(page), "its end")
     assert second.ask("/api/do", {"do": "leave"})[0] == 200

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.realtime
 
 @pytest.fixture
 def page(unhurried):
-    page = Page(unhurried[1]._server)  # noqa: SLF001
+    page = Page(unhurried[1].server)
     yield page
     page.ask("/api/do", {"do": "reset"})
     page.ask("/api/do", {"do": "leave"})
@@ -73,7 +73,7 @@ def test_a_stop_latches_until_reset(page, told):
 
 
 def test_a_second_page_watches_until_it_takes_over(page, unhurried, told):
-    second = Page(unhurried[1]._server, "fedcba9876543210.02")  # noqa: SLF001
+    second = Page(unhurried[1].server, "fedcba9876543210.02")
     assert page.ask("/api/do", {"do": "drive"})[0] == 200
     status, said, _ = second.ask("/api/do", {"do": "home"})
     assert status == 409 and "another page drives" in said["error"] and said["subject"] == "page"

@@ -46,26 +46,23 @@ def moved(q=HOME, **by) -> np.ndarray:
 
 def until(client, condition, what: str) -> None:
     """Spin until ``condition()``; says what did not happen, and what the graph said last."""
-    waiting.until(
-        condition,
-        lambda: f"hardware: {client.hardware}; controller: {client.controller}; {what}",
-        step=lambda: client.spin_once(0.05),
-    )
+    waiting.until(condition, said_last(client, what), step=lambda: client.spin_once(0.05))
+
+
+def said_last(client, what: str):
+    return lambda: f"hardware: {client.hardware}; controller: {client.controller}; {what}"
 
 
 def press_until(client, terminal, keys: str, condition) -> None:
     """Press keys, again where nothing came of it: a machine that stood still has lost the arm for a moment, and dropped them."""
-    pressed_s = -math.inf
-
-    def there() -> bool:
-        nonlocal pressed_s
-        if condition():
-            return True
-        if client.controller["phase"] in ("holding", "inactive") and time.monotonic() - pressed_s > 3.0:
-            pressed_s = terminal.press(keys)
-        return False
-
-    until(client, there, f"what {keys!r} is to bring about")
+    waiting.again_until(
+        lambda: terminal.press(keys),
+        condition,
+        said_last(client, f"what {keys!r} is to bring about"),
+        every_s=3.0,
+        may=lambda: client.controller["phase"] in ("holding", "inactive"),
+        step=lambda: client.spin_once(0.05),
+    )
 
 
 def stands(client, board) -> np.ndarray:
