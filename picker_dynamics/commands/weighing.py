@@ -86,6 +86,7 @@ def hint(scale, validator, sensors, near) -> str:
 def planned(options, scale, validator, sensors, near):
     """The visits, and what they promise; the person is told."""
     from picker_dynamics.estimation.payload import poses as payload_poses
+    from picker_dynamics.estimation.payload.mass import BLIND_KG
 
     for heaviest_kg in HEAVIEST_KG:
         try:
@@ -97,7 +98,16 @@ def planned(options, scale, validator, sensors, near):
             if heaviest_kg == HEAVIEST_KG[-1]:
                 raise
     many = "1 pose" if len(visits) == 2 else f"{len(visits) // 2} poses, each"
-    note(options, f"{many} without and with the payload: the mass to ± {1e3 * half:.1f} g (95 %)")
+    blind = 1.96 * BLIND_KG
+    promise = f"{many} without and with the payload: the mass to ± {1e3 * half:.1f} g (95 %)"
+    refuse_if(
+        half > blind,
+        f"{promise}, which says nothing: such stiff servos hardly sag by it; more --visits may tell, or another scale",
+        "payload",
+        half,
+        blind,
+    )
+    note(options, promise)
     return visits, half
 
 

@@ -145,6 +145,14 @@ def test_what_an_arm_holds_is_weighed_by_an_inclinometer_on_one_of_its_links(nam
     assert weighed["truth_kg"] == approx(0.025) and low < 0.025 < high
 
 
+@mark.parametrize("name", ["z1", "ur5", "panda"])
+def test_an_arm_that_is_too_strong_to_sag_by_25_g_says_so(name, run_picker):
+    """How well it could tell is said before anybody is asked to do anything, and no mass is told that may be nothing."""
+    code, said, complaints = run_picker("weigh", "--simulated", "--urdf", str(any_arms.urdf(name)), "--visits", "4", "--json")
+    (half_g,) = re.search(r"the mass to ± (\S+) g \(95 %\), which says nothing: such stiff servos", complaints).groups()
+    assert (code, said) == (5, "") and float(half_g) > 1.96 * 25.0 and complaints.count("\n") == 1
+
+
 def test_a_sliding_joint_tells_an_inclinometer_nothing(run_picker):
     code, _, complaints = run_picker("weigh", "--simulated", "--urdf", str(any_arms.urdf("gantry")))
     assert code == 5 and "joint down slides and bears the payload" in complaints

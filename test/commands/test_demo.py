@@ -43,7 +43,7 @@ INNER_KEYS = {
     "hold_error_mm": {"none", "gravity", "full"},
     "tracking_rms_mm": {"none", "gravity", "full"},
     "loop": {"rate_hz", "jitter_p99_ms", "latency_p99_ms", "missed"},
-    "refused": {"joint", "torque_nm", "limit_nm"},
+    "refused": {"joint", "value", "limit", "unit"},
 }
 
 
@@ -122,7 +122,7 @@ def good_live(**changes) -> picking.Live:
     return dataclasses.replace(
         picking.Live(
             picks=[picking.Pick([0.2, 0.0, 0.1], 0.0012, True)] * 3,
-            refused={"joint": "shoulder", "torque_nm": 0.98, "limit_nm": 0.65},
+            refused={"joint": "shoulder", "value": 0.98, "limit": 0.65, "unit": "N·m"},
             loop={"rate_hz": 100.0, "jitter_p99_ms": 0.1, "latency_p99_ms": 1.0, "missed": 0},
             cross_check_worst=1e-15,
         ),
@@ -292,17 +292,26 @@ def require_promised(summary: dict) -> None:
 # -- the whole, with one berry -------------------------------------------------------------------------
 
 
-@mark.ros
-@mark.slow
-def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(monkeypatch, tmp_path):
-    """The demo as it is, cut short to one berry; the board waits longer for a host that this machine may starve."""
+@fixture
+def few_berries(monkeypatch):
+    """The demo as it is, cut short to so many berries."""
     whole = tour.load_scene
 
-    def one_berry(*files):
-        scene = whole(*files)
-        return dataclasses.replace(scene, picks=scene.picks[:1], errands=scene.errands[:1])
+    def cut(count):
+        def scene(*files):
+            found = whole(*files)
+            return dataclasses.replace(found, picks=found.picks[:count], errands=found.errands[:count])
 
-    monkeypatch.setattr(tour, "load_scene", one_berry)
+        monkeypatch.setattr(tour, "load_scene", scene)
+
+    return cut
+
+
+@mark.ros
+@mark.slow
+def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(few_berries, tmp_path):
+    """The board waits longer for a host that this machine may starve."""
+    few_berries(1)
     given = type("Options", (), {"board": "virtual", "plant_error": 0.0, "seed": 0, "out": str(tmp_path / "demo")})
     with own_domain(), patience(), patient_clients():
         code = tour.run(given)
@@ -311,7 +320,7 @@ def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(monkey
     require_promised(summary)
     assert len(summary["picks"]) == 1 and summary["picks"][0]["ok"] and summary["picks"][0]["tip_error_mm"] <= 5.0
     assert summary["cross_check_worst"] <= 1e-9
-    assert summary["refused"]["joint"] == "shoulder" and summary["refused"]["torque_nm"] > summary["refused"]["limit_nm"]
+    assert summary["refused"]["joint"] == "shoulder" and summary["refused"]["value"] > summary["refused"]["limit"]
     for figure in ("hold_error_mm", "tracking_rms_mm"):
         median = {mode: value["median"] if isinstance(value, dict) else value for mode, value in summary[figure].items()}
         assert median["full"] < median["none"] / 5.0
@@ -320,15 +329,21 @@ def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(monkey
 
 @mark.ros
 @mark.slow
-def test_an_arm_of_another_shape_picks_its_berries_too(tmp_path):
-    urdf = any_arms.urdf("four_joint")
-    files = {"urdf": str(urdf), "servos": str(urdf.with_suffix(".servos.yaml"))}
+@mark.parametrize("name, berries", [(name, 3 if name == "four_joint" else 1) for name in any_arms.NAMES])
+def test_an_arm_of_another_shape_picks_its_berries_too(name, berries, few_berries, tmp_path):
+    """One of them on all of its tour, with a servo map; servos are assumed for the others."""
+    few_berries(berries)
+    urdf = any_arms.urdf(name)
+    files = {"urdf": str(urdf), "servos": str(urdf.with_suffix(".servos.yaml")) if name == "four_joint" else ""}
     given = SimpleNamespace(board="virtual", plant_error=0.0, seed=0, out=str(tmp_path / "demo"), **files)
     with own_domain(), patience(), patient_clients():
         code = tour.run(given)
     summary = json.loads((tmp_path / "demo" / "summary.json").read_text())
     assert code == 0, summary
     require_promised(summary)
-    assert [pick["ok"] for pick in summary["picks"]] == [True, True, True] and summary["refused"]["joint"] == "turn"
+    assert [pick["ok"] for pick in summary["picks"]] == [True] * berries and not summary["faults"]
+    assert summary["refused"]["joint"] == any_arms.arm(name).joint_names[0] and summary["cross_check_worst"] <= 1e-9
+    for mode in INNER_KEYS["hold_error_mm"]:
+        assert np.isfinite([*summary["hold_error_mm"][mode].values(), summary["tracking_rms_mm"][mode]]).all(), mode
     assert summary["hold_error_mm"]["full"]["median"] < summary["hold_error_mm"]["none"]["median"] / 5.0
     assert {path.suffix for path in (tmp_path / "demo").iterdir()} >= {".gif", ".json", ".log", ".png"}

@@ -15,7 +15,7 @@ from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.commands import calibrate as command
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError
-from picker_dynamics.estimation.calibration import arm_estimate, evaluate, guided, poses, rehearsal, simulated, step_context
+from picker_dynamics.estimation.calibration import arm_estimate, evaluate, guided, rehearsal, simulated, step_context
 from picker_dynamics.estimation.calibration.joint_map import MapPoint, levelled, mapped
 from picker_dynamics.estimation.calibration.mover import Mover
 from picker_dynamics.estimation.calibration.session import Session
@@ -274,16 +274,9 @@ def test_speed_and_stall_torque_come_from_timed_moves(tmp_path):
 
 
 @fixture
-def few_stations(monkeypatch):
-    monkeypatch.setattr(poses, "BARE", 3)
-    monkeypatch.setattr(poses, "LOADED", 3)
-    monkeypatch.setattr(poses, "CANDIDATES", 40)
-    monkeypatch.setattr(evaluate, "DRAWS", 20)
+def few_stations(monkeypatch, few_poses):
     for module in (simulated, evaluate):
         monkeypatch.setattr(module, "Plant", partial(Plant, dt=COARSE_S))
-    paths = evaluate.usual_paths
-    for module in (evaluate, result):
-        monkeypatch.setattr(module, "usual_paths", lambda arm, servos: paths(arm, servos, 3))
 
 
 def test_a_session_that_is_broken_off_again_and_again_ends_as_one_that_is_not(tmp_path, few_stations):

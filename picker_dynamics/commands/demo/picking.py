@@ -155,5 +155,6 @@ def _refusal(arm: ArmDescription, client: ArmClient, show) -> dict:
         client.move_through([4.0], [pose])
     except GoalRefusedError as refusal:
         show.say(f"asked for {what} on purpose: {refusal}")
-        return {"joint": refusal.subject, "torque_nm": refusal.value, "limit_nm": refusal.limit}
+        unit = "N·m" if is_pickers(arm) else "m" if arm.movable[0].type == "prismatic" else "rad"
+        return {"joint": refusal.subject, "value": refusal.value, "limit": refusal.limit, "unit": unit}
     raise PickerError(f"the validator let a goal pass that asks for {what}")

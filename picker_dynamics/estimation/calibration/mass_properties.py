@@ -55,7 +55,7 @@ PLACE_SD = 5e-3
 REACH_SLACK = 1.1
 """How much further a real link may reach than the drawing."""
 
-MASS_MAX, LENGTH_MAX = 5.0, 2.0
+MASS_MAX, LENGTH_MAX = 20.0, 2.0
 """Beyond this a link of such an arm is a slip of units: [kg], [m]."""
 
 

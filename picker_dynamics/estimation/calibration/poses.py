@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -60,6 +60,9 @@ READINGS = 54
 
 TIP_GOAL, COMPLIANCE_GOAL = 0.7e-3, 0.027
 """Standard deviations to aim at: of the tip at rest [m], of each compliance as a share."""
+
+VIAS = 6
+"""Poses on the line from home to rest by which a way may lead."""
 
 TIPPING = 1.5
 """Where a joint would turn more than so many times its servo's zero if that shifted, it is about to tip over."""
@@ -372,19 +375,23 @@ def stand_off(there, side: float, columns: Sequence[int]) -> np.ndarray:
 
 
 def way(validator: MotionValidator, start, end) -> list[np.ndarray]:
-    """Set-points to pass on the way, the end among them: straight where the servos can bear it, else by the home pose.
+    """Set-points to pass on the way, the end among them: straight where the servos can bear it, else by home, or on towards rest.
 
     Raises:
-        PickerError: neither can be borne.
+        PickerError: none of them can be borne.
     """
-    home = validator.limits.servo_map.home
-    try:
-        _require_bearable(validator, start, end)
-        return [np.asarray(end)]
-    except PickerError:
-        _require_bearable(validator, start, home)
-        _require_bearable(validator, home, end)
-        return [home, np.asarray(end)]
+    servos, why = validator.limits.servo_map, None
+    for via in (None, *np.linspace(servos.home, servos.rest, VIAS)):
+        if via is not None and not passes(validator, via):
+            continue
+        stops = [np.asarray(end)] if via is None else [via, np.asarray(end)]
+        try:
+            for one, other in pairwise([start, *stops]):
+                _require_bearable(validator, one, other)
+            return stops
+        except PickerError as error:
+            why = why or error
+    raise why
 
 
 def can_be_visited(start, there, columns: Sequence[int], validator: MotionValidator, loaded: MotionValidator) -> bool:

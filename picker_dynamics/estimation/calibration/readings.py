@@ -19,7 +19,7 @@ ANGLE = {"deg": math.pi / 180.0, "°": math.pi / 180.0, "rad": 1.0}
 PULSE = {"us": 1.0, "µs": 1.0, "μs": 1.0, "ms": 1e3}
 
 MASS_MIN, MASS_MAX = 1e-3, 3.0
-"""Of a part of such an arm [kg]: a kitchen scale tells no less than a gram."""
+"""Of a part of such an arm, where its URDF says no more [kg]: a kitchen scale tells no less than a gram."""
 LENGTH_MIN, SWINGS_MIN = 1e-3, 5
 
 
@@ -54,7 +54,8 @@ def mass(what: str, text: str, expected: float | None = None) -> float:
         value,
         MASS_MIN,
     )
-    refuse_if(value > MASS_MAX, f"{what} is {value:g} kg, must be at most {MASS_MAX:g}: are these grams?", what, value, MASS_MAX)
+    most = max(MASS_MAX, 4.0 * (expected or 0.0))
+    refuse_if(value > most, f"{what} is {value:g} kg, must be at most {most:g}: are these grams?", what, value, most)
     if expected and not 0.25 < value / expected < 4.0:
         raise InputError(
             f"{what} is {shown}, the URDF has {1e3 * expected:.0f} g: another part, or another unit?",

@@ -219,7 +219,7 @@ def _go(mover, validator: MotionValidator, goal, number: int) -> None:
 
 
 def held_place(validator: MotionValidator, estimate: ArmEstimate, column: int, share: float, start) -> np.ndarray:
-    """Set-points (n,) [rad] with a joint at a share of what it can hold, the others at home, or at rest.
+    """Set-points (n,) [rad] with a joint at a share of what it can hold, the others at home, at rest, or as at ``start``.
 
     The nearest to it to which there is a way from ``start`` (n,) [rad].
 
@@ -231,30 +231,29 @@ def held_place(validator: MotionValidator, estimate: ArmEstimate, column: int, s
     least = least_height(estimate.description, servos)
     low = max(estimate.description.lower[column], servos.setpoint_lower[column])
     high = min(estimate.description.upper[column], servos.setpoint_upper[column])
-    for others in (servos.home, servos.rest):  # a weak arm cannot surely hold itself at home
+    why: PickerError | None = None
+    for others in (servos.home, servos.rest, start):  # a weak arm cannot surely hold itself at home
         held = []
         for angle in np.linspace(low + EDGE * (high - low), high - EDGE * (high - low), 33):
             q = np.array(others)
             q[column] = angle
             if passes(validator, q) and validator.model.forward_kinematics(q)[2] > least:
                 held.append(q)
-        if len(held) >= 3:
-            break
-    else:
-        name = servos.joint_names[column]
-        raise InputError(
-            f"{name}: its servo cannot surely hold it anywhere, the others at home or at rest: are home_rad and rest_rad right?",
-            subject=name,
-        )
-    wanted, why = round(share * (len(held) - 1)), None
-    for number in sorted(range(len(held)), key=lambda one: abs(one - wanted)):
-        goal = servos.to_angle(servos.quantise_us(servos.to_pulse_us(held[number])))
-        try:
-            way(validator, start, goal)
-            return goal
-        except PickerError as error:
-            why = why or error
-    raise why
+        if len(held) < 3:
+            continue
+        wanted = round(share * (len(held) - 1))
+        for number in sorted(range(len(held)), key=lambda one: abs(one - wanted)):
+            goal = servos.to_angle(servos.quantise_us(servos.to_pulse_us(held[number])))
+            try:
+                way(validator, start, goal)
+                return goal
+            except PickerError as error:
+                why = why or error
+    name = servos.joint_names[column]
+    raise why or InputError(
+        f"{name}: its servo cannot surely hold it anywhere, the others at home or at rest: are home_rad and rest_rad right?",
+        subject=name,
+    )
 
 
 def _with(estimate: ArmEstimate, column: int, servo: Servo) -> ArmEstimate:
