@@ -15,7 +15,6 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from picker_dynamics.board.session import State
 from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.control.supply_follow import checked_source
 from picker_dynamics.dynamics import lagrangian
@@ -43,10 +42,11 @@ from .claims import EXCLUSIVE, Claimant
 from .collision_scene import CollisionScene
 from .controller_parameters import AUTO, ControllerParameters, declare_gripper
 from .controller_report import ControllerReport
-from .diagnostics import name_of, sender_in, values_of
+from .diagnostics import name_of, sender_in
 from .duplicate_publishers import DuplicatePublisherMonitor, OnePublisher, number_of, sources
 from .executor import Polled
 from .goal_messages import ArmStates, goal_from, is_gripper_command, start_in
+from .hardware_status import HardwareStatus
 from .long_goals import SHORT_BYTES, header_in, message_in, most_bytes, short_message
 from .runtime import LATCHED, LATEST, Epochs, declare, hear_stream, payload_in, run, seconds, stamp_clock, steady_timer, to_stamp
 
@@ -129,10 +129,10 @@ class TrajectoryController(Claimant, Node):
             self.get_logger().info(f"collision: {note}")
         self.states, self.states_problem = ArmStates(self, self.arm.joint_names), ""
         self.commands = Polled(self, JointState, "joint_commands", COMMANDS, raw=True)
-        self.provenance, self.rival = "", ""
+        self.rival = ""
         self.begun, self.unbearable, self.payload_kg = None, "", 0.0
         self.interfaces = None
-        self.hardware_says, self.epochs = "", Epochs()
+        self.hardware, self.epochs = HardwareStatus(), Epochs()
         self.reference = JointTrajectory(joint_names=list(self.arm.joint_names), points=[JointTrajectoryPoint()])
         self.reference.header.frame_id = name_of(self)
 
@@ -223,22 +223,20 @@ class TrajectoryController(Claimant, Node):
 
     def on_hardware(self, message: DiagnosticStatus, _info=None) -> None:
         """Why the arm is not active, for people; what is held comes as ``hardware/held_pose``, right after."""
-        before, self.hardware_says, values = self.hardware_says, message.message, values_of(message)
-        self.provenance = values.get("provenance", "")
-        active = values.get("state") == State.ACTIVE.value
-        told = {name: values.get(name, "true") == "true" for name in ("commanded", "confirmed")}
-        self.following.heard(told["commanded"] if active else None, told["confirmed"] or not active)
-        if active:
+        before, self.hardware = self.hardware, HardwareStatus.of(message)
+        now = self.hardware
+        self.following.heard(now.commanded if now.active else None, now.confirmed or not now.active)
+        if now.active:
             self.block()
-        if not self.execution.active and values.get("state", "") != State.ACTIVE.value and message.message != before:
-            self.execution.tell(EventKind.NOTICE, f"the hardware is not active: {message.message}")
+        elif not self.execution.active and now.message != before.message:
+            self.execution.tell(EventKind.NOTICE, f"the hardware is not active: {now.message}")
 
     def on_held_pose(self, message: JointState) -> None:
         """Each message begins an epoch: the reference (re)starts from the pose that is held, or ends where none is."""
         if not self.epochs.begins(message.header.stamp):
             return
-        anew = bool(message.name) and self.hardware_says == State.ACTIVE.value  # why was said, and is not true any more
-        self.execution.deactivate(ANEW if anew else self.hardware_says)
+        anew = bool(message.name) and self.hardware.active and not self.hardware.problem  # why was said, and is not true any more
+        self.execution.deactivate(ANEW if anew else self.hardware.message)
         self.begun = None
         if message.name:
             try:
@@ -333,7 +331,7 @@ class TrajectoryController(Claimant, Node):
         elif motion.approach is not None and motion.approach.wanted:
             remarks.append(motion.approach.text(self.arm.joint_names))
         limits = self.execution.limits
-        if self.provenance == MODELLED and limits.model is not None and limits.torque.servo_map is not None:
+        if self.hardware.provenance == MODELLED and limits.model is not None and limits.torque.servo_map is not None:
             bounds = None if motion.approach is None else motion.approach.bounds
             off_m = tip_uncertainty(limits.model, limits.torque.servo_map, motion.trajectory.end, bounds)
             remarks.append(f"modelled, not measured: the tip within {1e3 * off_m:.0f} mm if nothing holds it back")
