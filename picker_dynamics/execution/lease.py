@@ -74,6 +74,11 @@ class Holder:
         return bool(self.name) and self.name == other.name
 
 
+def in_words(holders: Iterable[Holder]) -> str:
+    """Several holders; empty: nobody."""
+    return ", ".join(map(str, holders))
+
+
 class HeldError(PickerError):
     """The arm is somebody else's; subject is who, ``left_s`` how long yet [s]."""
 
@@ -107,9 +112,14 @@ class Lease:
         self._grants: dict[Holder, _Grant] = {}
         self._streamed_s = self._paused_s = -float("inf")
 
+    @property
+    def holders(self) -> tuple[Holder, ...]:
+        """Who has it, as last looked at."""
+        return tuple(self._grants)
+
     def __str__(self) -> str:
-        """Who has it, as last looked at; empty: nobody."""
-        return ", ".join(map(str, self._grants))
+        """Who has it, in words; empty: nobody."""
+        return in_words(self.holders)
 
     def require(self, asker: Holder, joints: Iterable[int], now_s: float, number: int | None = None) -> None:
         """Let somebody pass who may have these joints now.

@@ -10,6 +10,7 @@ from picker_dynamics.errors import shown
 from picker_dynamics.execution.events import Event, EventKind, Severity
 
 from .diagnostics import ERROR, OK, WARN, Flood, array, name_of, status
+from .lease_status import holder_fields
 from .runtime import LATCHED, OUTCOMES
 
 STATUS_HZ, LOG_HZ = 20.0, 5.0
@@ -87,7 +88,7 @@ class ControllerReport:
             "stamp": self._stamps.to_stamp(self._stamps.now_s()),
             "joints": ", ".join(self._arm.joint_names),
             "withheld": self._said.missed,
-        }
+        } | holder_fields(event.holders)
         if (motion := event.motion) is not None:
             facts["duration_s"] = motion.duration_s
             if (approach := motion.approach) is not None:
