@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped, TwistStamped
@@ -27,6 +28,7 @@ from picker_dynamics.execution.following import NO_STATES, Following
 from picker_dynamics.execution.goal_tracking import GoalTracker
 from picker_dynamics.execution.gripping import GripperCommand, gripper_request
 from picker_dynamics.execution.jogging import Jogging
+from picker_dynamics.execution.lease import IF_FREE
 from picker_dynamics.execution.motion import Motion, Reference
 from picker_dynamics.execution.payload_hold import unbearable
 from picker_dynamics.execution.pending_goals import GoalRequest
@@ -283,8 +285,7 @@ class TrajectoryController(Claimant, Node):
                     replace(self.gripper, allow_stalling=True),
                     self.execution,
                     self.stamps.now_s,
-                    identifier=identifier,
-                    driver=self.driver_of(identifier),
+                    **self.asker(identifier),
                 ),
                 self.stamps.now_s(),
             )
@@ -293,17 +294,14 @@ class TrajectoryController(Claimant, Node):
 
     def submit(self, read: Callable[[], JointTrajectory], header, partial: bool, now_s: float | None = None) -> None:
         """Ask for the goal in a message; one that takes long to ``read``, beside the ticks, is not looked at at once."""
-        start_s, identifier = start_in(header, self.stamps), sender_in(header)
+        start_s, asker = start_in(header, self.stamps), self.asker(sender_in(header))
         self.execution.submit(
-            GoalRequest(
-                lambda: goal_from(read(), partial, start_s),
-                identifier=identifier,
-                tracker=self.tracker,
-                driver=self.driver_of(identifier),
-                long=now_s is None,
-            ),
-            now_s,
+            GoalRequest(lambda: goal_from(read(), partial, start_s), tracker=self.tracker, long=now_s is None, **asker), now_s
         )
+
+    def asker(self, identifier: str) -> dict[str, Any]:
+        """What the name of a goal says of who asks: fields of ``GoalRequest``."""
+        return {"identifier": identifier, "driver": self.driver_of(identifier), "if_free": identifier.startswith(IF_FREE)}
 
     def on_driver(self, message: Header, _info=None) -> None:
         """Somebody drives the arm, and says so as long as that is so; a stamp of 0: not any more."""
