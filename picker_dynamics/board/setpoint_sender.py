@@ -39,7 +39,15 @@ class CommandCounts:
 
     def note(self, refusal: Refusal) -> None:
         """Count a set-point that was not sent, by the reason."""
-        setattr(self, refusal.value, getattr(self, refusal.value) + 1)
+        match refusal:
+            case Refusal.STALE:
+                self.stale += 1
+            case Refusal.AHEAD:
+                self.ahead += 1
+            case Refusal.THINNED:
+                self.thinned += 1
+            case Refusal.AWAY:
+                self.away += 1
 
 
 class SetpointSender:
