@@ -24,7 +24,7 @@ from picker_dynamics.execution.driving import Drivers
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.execution import Execution, Limits, Timing
 from picker_dynamics.execution.floor import OFF, FloorCheck, standing_floor
-from picker_dynamics.execution.following import NO_STATES, Following
+from picker_dynamics.execution.following import Following, Missing
 from picker_dynamics.execution.goal_tracking import GoalTracker
 from picker_dynamics.execution.gripping import GripperCommand, gripper_request
 from picker_dynamics.execution.jogging import Jogging
@@ -131,7 +131,7 @@ class TrajectoryController(Claimant, Node):
             self.get_logger().info(f"collision: {note}")
         self.states, self.states_problem = ArmStates(self, self.arm.joint_names), ""
         self.commands = Polled(self, JointState, "joint_commands", COMMANDS, raw=True)
-        self.rival = ""
+        self.duplicate = ""
         self.begun, self.unbearable, self.payload_kg = None, "", 0.0
         self.interfaces = None
         self.hardware, self.epochs = HardwareStatus(), Epochs()
@@ -373,12 +373,13 @@ class TrajectoryController(Claimant, Node):
             self.execution.return_to_start()
 
     def block(self) -> None:
-        """Let nobody move the arm while somebody is missing, or there is a rival."""
-        missing = self.following.problem
-        if missing == NO_STATES:
-            missing = self.states.problem or missing
-        rival = self.rival or self.held_poses.problem or self.payloads.problem
-        self.execution.block(rival or self.unbearable or missing, self.stamps.now_s())
+        """Let nobody move the arm while somebody is missing, or a duplicate of a publisher is there."""
+        missing = self.following.missing
+        why = "" if missing is None else missing.value
+        if missing is Missing.STATES:
+            why = self.states.problem or why
+        duplicate = self.duplicate or self.held_poses.problem or self.payloads.problem
+        self.execution.block(duplicate or self.unbearable or why, self.stamps.now_s())
 
     def arm_state(self):
         """Where the arm is."""
@@ -404,7 +405,7 @@ class TrajectoryController(Claimant, Node):
         self.execution.tell(EventKind.PROBLEM, message, error=error)
 
     def look_for_duplicates(self) -> None:
-        self.rival = self.duplicates.look()
+        self.duplicate = self.duplicates.look()
         self.block()
 
     def look_for_other_states(self) -> None:
