@@ -40,7 +40,7 @@ class ControllerReport:
         self._diagnostics_out = node.create_publisher(DiagnosticArray, "/diagnostics", LATCHED)
         self._publish(Event(EventKind.NOTICE, "waiting for the hardware", execution.phase))
 
-    def tell(self, events: Iterable[Event]) -> None:
+    def publish_status(self, events: Iterable[Event]) -> None:
         """Publish what happened."""
         for event in events:
             if event.identifier or self._said.lets_pass():
@@ -52,7 +52,7 @@ class ControllerReport:
     def diagnose(self, states_problem: str) -> None:
         """The entry of now, and before it what happened since the last tick; ``states_problem`` is that of joint_states."""
         execution, streamed = self._execution, self._execution.stream_counts
-        self.tell(execution.take_events())
+        self.publish_status(execution.take_events())
         if self._withheld is not None:
             self._publish(self._withheld)
             self._withheld = None

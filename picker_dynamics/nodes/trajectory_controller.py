@@ -336,7 +336,7 @@ class TrajectoryController(Claimant, Node):
         return GoalTracker(
             self.arm.joint_names,
             self.arm.position_units,
-            tolerances.only(motion.joints),
+            tolerances.select_joints(motion.joints),
             motion.start_s,
             "; ".join(remarks),
             lambda: self.following.followed_s,
@@ -352,7 +352,7 @@ class TrajectoryController(Claimant, Node):
     def on_tick(self) -> None:
         self.jogging.tick(self.stamps.now_s())
         tick = self.execution.tick(self.stamps.now_s(), self.arm_state, self.watched)
-        self.report.tell(tick.events)
+        self.report.publish_status(tick.events)
         if tick.error is not None:
             self.interfaces.publish_state(tick, self.execution.sent.newest)
         self.look_whether_followed()
@@ -427,7 +427,7 @@ class TrajectoryController(Claimant, Node):
         """The last word to whoever waits for a goal."""
         self.ticks.cancel()
         self.beside.close()
-        self.report.tell(self.execution.close())
+        self.report.publish_status(self.execution.close())
         if self.interfaces is not None:
             self.interfaces.close()
 

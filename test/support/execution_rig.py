@@ -158,7 +158,7 @@ class Rig:
             return goal
 
         def tracker(motion: Motion) -> GoalTracker | None:
-            chosen = None if tolerances is None else tolerances.only(motion.joints)
+            chosen = None if tolerances is None else tolerances.select_joints(motion.joints)
             return None if chosen is None else GoalTracker(arm.joint_names, arm.position_units, chosen, motion.start_s)
 
         self.requests[name] = GoalRequest(
