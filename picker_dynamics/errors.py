@@ -45,6 +45,12 @@ class PickerError(Exception):
         self.value = shown(value) if isinstance(value, str) else value
         self.limit = limit
 
+    def reworded(self, message: str) -> PickerError:
+        """The same error, of the same fields, in other words."""
+        error = type(self).__new__(type(self), shown(message))
+        error.__dict__.update(self.__dict__)
+        return error
+
 
 class DescriptionError(PickerError):
     """A URDF that is malformed, unphysical, or of a kind that is not supported."""
@@ -104,6 +110,18 @@ class InfeasibleError(PickerError):
     def __init__(self, message: str, *, time_s: float, **about: Any):
         super().__init__(message, **about)
         self.time_s = time_s
+
+
+class ImpassableError(InfeasibleError):
+    """A path with a place that cannot be passed within the limits.
+
+    Args:
+        place: Where: its path parameter s.
+    """
+
+    def __init__(self, message: str, *, place: float):
+        super().__init__(message, subject="path", value=place, time_s=0.0)
+        self.place = place
 
 
 class GoalRefusedError(PickerError):

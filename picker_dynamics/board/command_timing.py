@@ -29,7 +29,7 @@ START_S = 0.05
 """For the way from the outputs to a first set-point, at least [s]."""
 
 
-class Pace:
+class CatchUp:
     """When set-points are played: as long after one another as they were meant to be, however late they come.
 
         p = p0 + t - t0                                   in motion

@@ -9,7 +9,7 @@ import numpy as np
 
 from picker_dynamics.robot.servo_map import ServoMap
 
-from .command_timing import LATEST_S, REACH_S, Pace, Stamps
+from .command_timing import LATEST_S, REACH_S, CatchUp, Stamps
 from .link import Link
 from .protocol import pulse_units
 from .setpoint_guard import SPACING_S, Refusal, SetpointGuard
@@ -39,7 +39,15 @@ class CommandCounts:
 
     def note(self, refusal: Refusal) -> None:
         """Count a set-point that was not sent, by the reason."""
-        setattr(self, refusal.value, getattr(self, refusal.value) + 1)
+        match refusal:
+            case Refusal.STALE:
+                self.stale += 1
+            case Refusal.AHEAD:
+                self.ahead += 1
+            case Refusal.THINNED:
+                self.thinned += 1
+            case Refusal.AWAY:
+                self.away += 1
 
 
 class SetpointSender:
@@ -55,7 +63,7 @@ class SetpointSender:
 
     def __init__(self, link: Link, servos: ServoMap):
         self._link, self._servos = link, servos
-        self._guard, self._pace, self._stamps = SetpointGuard(servos), Pace(), Stamps()
+        self._guard, self._catch_up, self._stamps = SetpointGuard(servos), CatchUp(), Stamps()
         self._pulses: tuple[int, ...] = ()
         self._stood = False
         self.counts = CommandCounts()
@@ -69,7 +77,7 @@ class SetpointSender:
     @property
     def delay_s(self) -> float:
         """How much later than it should the last one is played [s]."""
-        return self._pace.delay_s
+        return self._catch_up.delay_s
 
     def pause_s(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> float:
         """How long after the last one ``q_cmd`` (n,) [rad] is for ``time_s``, where it may be followed.
@@ -83,7 +91,7 @@ class SetpointSender:
     def restart(self, outputs: np.ndarray) -> None:
         """The next one begins at the set-point that the ``outputs`` hold, (n,) [rad]."""
         self._guard.restart(outputs)
-        self._pace.restart()
+        self._catch_up.restart()
         self._pulses, self._stood = (), False
 
     def send(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> Refusal | None:
@@ -108,20 +116,20 @@ class SetpointSender:
     def _send(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> Refusal | None:
         pulses = tuple(pulse_units(pulse) for pulse in self._servos.to_pulse_us(q_cmd))
         stands = pulses == self._pulses
-        late_s = self._pace.late_s(now_s)
+        late_s = self._catch_up.late_s(now_s)
         if late_s > LATEST_S and not stands:
             self.why, self.said = f"came {late_s:.2f} s too late", f"allowed {LATEST_S} s"
             return Refusal.AWAY
-        played_s = self._pace.played_s(time_s, now_s, stands, SPACING_S)
+        played_s = self._catch_up.played_s(time_s, now_s, stands, SPACING_S)
         if stands and self._stood and played_s > max(time_s, now_s + REACH_S):  # told twice: time to make up what was lost
-            self._pace.stood(time_s)
+            self._catch_up.stood(time_s)
             self._guard.sent(time_s, q_cmd)
             return Refusal.THINNED
         if self._guard.last_s is not None and time_s - self._guard.last_s < self._spacing_s(played_s - now_s):
             return Refusal.THINNED
         if late_s > 0.0 and not stands and self._guard.last_s is not None:
             self._send_way(self._guard.last_s, time_s, pulses, now_s)
-            played_s = self._pace.played_s(time_s, now_s, stands, SPACING_S)
+            played_s = self._catch_up.played_s(time_s, now_s, stands, SPACING_S)
         self._play(time_s, played_s, pulses)
         self._guard.sent(time_s, q_cmd)
         self._pulses, self._stood = pulses, stands
@@ -133,11 +141,11 @@ class SetpointSender:
         for k in range(1, parts):
             between = tuple(p0 + round((p - p0) * k / parts) for p0, p in zip(self._pulses, pulses))
             time_s = begin_s + (end_s - begin_s) * k / parts
-            self._play(time_s, self._pace.played_s(time_s, now_s, False, SPACING_S), between)
+            self._play(time_s, self._catch_up.played_s(time_s, now_s, False, SPACING_S), between)
 
     def _play(self, time_s: float, played_s: float, pulses: tuple[int, ...]) -> None:
         self._link.send_setpoint(self._stamps.stamp(played_s, self._link.board_time_us(played_s)), pulses)
-        self._pace.sent(time_s, played_s)
+        self._catch_up.sent(time_s, played_s)
 
     def _spacing_s(self, ahead_s: float) -> float:
         """What keeps the board's queue from running over where set-points are sent so long before they are played [s]."""

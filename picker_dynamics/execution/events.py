@@ -7,6 +7,7 @@ from enum import Enum, auto
 
 from picker_dynamics.errors import PickerError
 
+from .lease import Holder, in_words
 from .motion import Motion, Phase
 
 
@@ -54,7 +55,7 @@ class Event:
         identifier: what the sender calls the goal; empty: no goal's.
         motion: what the goal became.
         error: why it was refused.
-        lease: who moves the arm, right after it; empty: nobody.
+        holders: who moves the arm, right after it.
     """
 
     kind: EventKind
@@ -65,4 +66,9 @@ class Event:
     identifier: str = ""
     motion: Motion | None = None
     error: PickerError | None = None
-    lease: str = ""
+    holders: tuple[Holder, ...] = ()
+
+    @property
+    def lease(self) -> str:
+        """Who moves the arm, in words; empty: nobody."""
+        return in_words(self.holders)

@@ -492,7 +492,7 @@ class Execution:
     def tell(self, kind: EventKind, text: str, **fields: Any) -> None:
         """Put what happened in line with all other events; ``fields`` of ``Event``."""
         accepted, refused = self._goals.accepted, self._goals.refused
-        self._events.append(Event(kind, text, self._generator.phase(), accepted, refused, lease=str(self.lease), **fields))
+        self._events.append(Event(kind, text, self._generator.phase(), accepted, refused, holders=self.lease.holders, **fields))
 
     def take_events(self) -> tuple[Event, ...]:
         """What happened and was not handed out yet, in order."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from enum import Enum
 
 KEPT_S = 1.0
 """How long a reference is remembered [s]."""
@@ -26,10 +27,14 @@ FIRST_S = 2.0
 SLOW_STATES = 2.5
 """Periods of slow joint states after which they are missed; fast ones are after ``LOST_S``."""
 
-NO_COMMANDS = "references become no joint_commands: does the dynamics node run?"
-NOT_HEARD = "joint_commands do not reach the hardware node: have the two found each other?"
-NOT_CONFIRMED = "the board does not say what becomes of set-points: is its cable in?"
-NO_STATES = "no joint_states come: does the hardware node run?"
+
+class Missing(Enum):
+    """What is missing between a reference and an arm that moves; the value says so in words."""
+
+    COMMANDS = "references become no joint_commands: does the dynamics node run?"
+    DELIVERY = "joint_commands do not reach the hardware node: have the two found each other?"
+    CONFIRMATION = "the board does not say what becomes of set-points: is its cable in?"
+    STATES = "no joint_states come: does the hardware node run?"
 
 
 class Following:
@@ -100,15 +105,15 @@ class Following:
     @property
     def unfollowed(self) -> bool:
         """Whether commands are missing, and none of this epoch's references ever became one."""
-        return self.problem == NO_COMMANDS and self.followed_s < self._begun_s
+        return self.missing is Missing.COMMANDS and self.followed_s < self._begun_s
 
     @property
-    def problem(self) -> str:
-        """Who is missing; empty: nobody."""
+    def missing(self) -> Missing | None:
+        """What is missing; None: nothing."""
         if self._ticks_s - self._command_s > self._command_patience_s:
-            return NO_COMMANDS
+            return Missing.COMMANDS
         if self._unheard_s is not None and self._ticks_s - self._unheard_s > self._ear_patience_s:
-            return NOT_HEARD
+            return Missing.DELIVERY
         if not self._confirmed:
-            return NOT_CONFIRMED
-        return NO_STATES if self._ticks_s - (self._state_s or 0.0) > self._state_patience_s else ""
+            return Missing.CONFIRMATION
+        return Missing.STATES if self._ticks_s - (self._state_s or 0.0) > self._state_patience_s else None

@@ -23,7 +23,7 @@ from picker_dynamics.errors import PickerError, TrajectoryError
 from .events import EventKind
 from .goal import MAX_GOAL_S, ParsedGoal, parse
 from .goal_tracking import ArmState, Code, Error, Outcome, SentReferences, Verdict
-from .lease import IF_FREE, HeldError, Kind, Lease
+from .lease import HeldError, Kind, Lease
 from .motion import Motion, Phase, Reference
 from .pending_goals import GoalRequest, Pending, PendingGoals, Tracker
 from .reference_generator import ReferenceGenerator
@@ -100,7 +100,7 @@ class GoalManager:
 
     def submit(self, request: GoalRequest) -> None:
         """Take a goal; it is looked at soon (``consider``), unless a newer one comes first."""
-        if self.pending and request.identifier.startswith(IF_FREE):
+        if self.pending and request.if_free:
             why = "another goal is looked at: this one is refused, as it asks for an arm that is free"
             self._refuse(request, HeldError(why, subject="goal", left_s=0.0))
             return

@@ -11,7 +11,7 @@ stream                         refused         refused        refused        ref
 driver                         refused         refused        refused        refused
 =============================  ==============  =============  =============  ================
 
-A goal whose name begins with ``if_free_`` takes it from nobody: of two scripts that ask at once the first has it.
+A goal that asks for a free arm (``Holder.if_free``) takes it from nobody: of two scripts that ask at once the first has it.
 A stream and a driver refuse nobody of their own name: a driver sends goals and streams of its own.
 Goals that move different joints, on different tracks, have the arm side by side.
 A goal has it until it is answered; a stream and a driver until they have been silent for a while.
@@ -29,7 +29,7 @@ from picker_dynamics.errors import BlockedError, PickerError
 from .goal import MAIN_TRACK
 
 IF_FREE = "if_free_"
-"""With which the name of a goal begins that takes the arm from no other goal."""
+"""With which the name of a goal begins that takes the arm from no other goal; read where its message is taken."""
 
 PAUSE_S = 2.0
 """After a stop neither the stream nor the driver that it stopped has the arm for this long [s]: time for somebody else."""
@@ -56,12 +56,14 @@ class Holder:
         name: of the driver, or of whoever streams; empty: it does not say.
         track: of a goal.
         identifier: of a goal, as its sender calls it.
+        if_free: of a goal: it takes the arm from no other goal.
     """
 
     kind: Kind
     name: str = ""
     track: str = MAIN_TRACK
     identifier: str = ""
+    if_free: bool = False
 
     def __str__(self) -> str:
         what, name = self.kind.value, self.name or self.identifier
@@ -70,8 +72,13 @@ class Holder:
     def may_displace(self, other: Holder) -> bool:
         """Whether it takes the arm from somebody who moves the same joints."""
         if other.kind is Kind.GOAL:
-            return self.kind is Kind.GOAL and self.track in (MAIN_TRACK, other.track) and not self.identifier.startswith(IF_FREE)
+            return self.kind is Kind.GOAL and self.track in (MAIN_TRACK, other.track) and not self.if_free
         return bool(self.name) and self.name == other.name
+
+
+def in_words(holders: Iterable[Holder]) -> str:
+    """Several holders; empty: nobody."""
+    return ", ".join(map(str, holders))
 
 
 class HeldError(PickerError):
@@ -107,9 +114,14 @@ class Lease:
         self._grants: dict[Holder, _Grant] = {}
         self._streamed_s = self._paused_s = -float("inf")
 
+    @property
+    def holders(self) -> tuple[Holder, ...]:
+        """Who has it, as last looked at."""
+        return tuple(self._grants)
+
     def __str__(self) -> str:
-        """Who has it, as last looked at; empty: nobody."""
-        return ", ".join(map(str, self._grants))
+        """Who has it, in words; empty: nobody."""
+        return in_words(self.holders)
 
     def require(self, asker: Holder, joints: Iterable[int], now_s: float, number: int | None = None) -> None:
         """Let somebody pass who may have these joints now.

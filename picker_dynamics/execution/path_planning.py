@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from picker_dynamics.errors import InfeasibleError
+from picker_dynamics.errors import ImpassableError, InfeasibleError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, DynamicsModel, times
 from picker_dynamics.trajectory.progress import PathLimits, Progress, fastest
@@ -70,8 +70,8 @@ def timed(
     for _ in range(MENDS):
         try:
             progress = replace(fastest(limits), window_s=WINDOW_S)
-        except InfeasibleError as error:
-            raise _too_heavy(path, float(error.value), validator.limits, validator.model) from error
+        except ImpassableError as error:
+            raise _too_heavy(path, error.place, validator.limits, validator.model) from error
         made = validator.scaled(along(path, progress), RESOLUTION)
         found = made if found is None or made.trajectory.duration < found.trajectory.duration else found
         if made.factor < MENDED or made.motion is None:

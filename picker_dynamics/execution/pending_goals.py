@@ -42,6 +42,7 @@ class GoalRequest:
         driver: who sent it, where that is one who has the lease on the arm; empty: anybody.
         tracker: made when the motion is known; None: nobody judges it, it is done when the reference is.
         answer: called once, with the verdict.
+        if_free: it takes the arm from no other goal.
         feedback: called now and then while it goes on, with the error, how far it is [s], and whether that is in its approach.
     """
 
@@ -53,11 +54,12 @@ class GoalRequest:
     feedback: Callable[[Error, float, bool], None] | None = None
     driver: str = ""
     long: bool = False
+    if_free: bool = False
 
     @property
     def holder(self) -> Holder:
         """Who asks for the arm."""
-        return Holder(Kind.GOAL, self.driver, self.track, self.identifier)
+        return Holder(Kind.GOAL, self.driver, self.track, self.identifier, self.if_free)
 
 
 @dataclass

@@ -113,7 +113,7 @@ class Tolerances:
         path, goal = ([float(value or 0.0)] * arm.description.n for value in (arm.path_tolerance, arm.goal_tolerance))
         return cls.of(path, goal, 0.0, 0.0)
 
-    def only(self, joints: Iterable[int]) -> Tolerances:
+    def select_joints(self, joints: Iterable[int]) -> Tolerances:
         """Tolerances of some joints, given by their indices; the others are not looked at."""
         mine = np.zeros(len(self.path.position), dtype=bool)
         mine[list(joints)] = True

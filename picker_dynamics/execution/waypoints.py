@@ -6,13 +6,14 @@ other: points over time that the controller checks, and follows as they are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError, PickerError, refuse_if, shown
+from picker_dynamics.errors import InputError, PickerError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.model import Array, as_vector, checked_number
@@ -88,14 +89,31 @@ def motion_through(
             if held:
                 first = error
                 continue
-            if first is not None and str(first) != str(error):
-                error.args = (shown(f"{error}; and with the pitch that the hand has: {first}"),)
-            raise error from first
+            if first is None:
+                raise
+            if _same(first, error):
+                raise error from first
+            raise error.reworded(f"{error}; and with the pitch that the hand has: {first}") from first
         made = _one_after_another([part.trajectory for part in parts], stands=waypoints[-1].straight)
         if len(parts) > 1:
             validator.validate(made)
         return made
     raise AssertionError("the last way was made, or refused")
+
+
+def _same(one: BaseException | None, other: BaseException | None) -> bool:
+    """Whether two errors refuse the same thing for the same reason."""
+    if not (isinstance(one, PickerError) and isinstance(other, PickerError)):
+        return one is other
+    told = all(_near(a, b) for a, b in ((one.value, other.value), (one.limit, other.limit)))
+    return type(one) is type(other) and one.subject == other.subject and told and _same(one.__cause__, other.__cause__)
+
+
+def _near(one: object, other: object) -> bool:
+    """Whether two figures are one, as far as a person reads them: to two digits."""
+    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
+        return math.isclose(one, other, rel_tol=1e-2)
+    return one == other
 
 
 def _legs(

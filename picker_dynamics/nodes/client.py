@@ -24,6 +24,7 @@ from picker_dynamics.robot.joint_order import ordered
 from .arm_topic import ARM
 from .diagnostics import number_in, values_of
 from .graph_client import GraphClient
+from .lease_status import holders_in
 from .runtime import LATCHED, LATEST, OUTCOMES
 from .told import TOLD, Told
 
@@ -319,7 +320,8 @@ class ArmClient(GraphClient):
             why = f"nothing came of the graph for {SILENT_S:g} s: what becomes of the motion is not known"
             raise LinkError(why, value=self.silent_s, limit=SILENT_S)
         now_s = time.monotonic()
-        self._unknown_s = math.inf if goal in self.controller.get("lease", goal) else min(self._unknown_s, now_s)
+        known = "lease" not in self.controller or any(one.identifier == goal for one in holders_in(self.controller))
+        self._unknown_s = math.inf if known else min(self._unknown_s, now_s)
         if now_s - self._unknown_s > HEARD_S:
             raise LinkError("the controller knows nothing of the motion any more: was it started anew?")
         return False

@@ -26,10 +26,11 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 
 from .claims import EXCLUSIVE, Claimant
-from .diagnostics import ERROR, OK, array, name_of, neighbour, status, values_of
+from .diagnostics import ERROR, OK, array, name_of, neighbour, status
 from .duplicate_publishers import Alone, OnePublisher, OneSender
 from .executor import Polled
 from .goal_messages import ArmStates
+from .hardware_status import HardwareStatus
 from .runtime import (
     LATCHED,
     LATEST,
@@ -133,7 +134,7 @@ class ControlNode(Claimant, Node, ABC):
                 self.on_hardware(stream_message(DiagnosticStatus, "hardware/status", self.hardware.newest))
 
     def on_hardware(self, message: DiagnosticStatus) -> None:
-        self.following.set_provenance(values_of(message).get("provenance", ""))
+        self.following.set_provenance(HardwareStatus.of(message).provenance)
 
     def hear_held_pose(self, message: JointState) -> None:
         if self.epochs.begins(message.header.stamp):

@@ -10,6 +10,7 @@ from picker_dynamics.errors import shown
 from picker_dynamics.execution.events import Event, EventKind, Severity
 
 from .diagnostics import ERROR, OK, WARN, Flood, array, name_of, status
+from .lease_status import holder_fields
 from .runtime import LATCHED, OUTCOMES
 
 STATUS_HZ, LOG_HZ = 20.0, 5.0
@@ -39,7 +40,7 @@ class ControllerReport:
         self._diagnostics_out = node.create_publisher(DiagnosticArray, "/diagnostics", LATCHED)
         self._publish(Event(EventKind.NOTICE, "waiting for the hardware", execution.phase))
 
-    def tell(self, events: Iterable[Event]) -> None:
+    def publish_status(self, events: Iterable[Event]) -> None:
         """Publish what happened."""
         for event in events:
             if event.identifier or self._said.lets_pass():
@@ -51,7 +52,7 @@ class ControllerReport:
     def diagnose(self, states_problem: str) -> None:
         """The entry of now, and before it what happened since the last tick; ``states_problem`` is that of joint_states."""
         execution, streamed = self._execution, self._execution.stream_counts
-        self.tell(execution.take_events())
+        self.publish_status(execution.take_events())
         if self._withheld is not None:
             self._publish(self._withheld)
             self._withheld = None
@@ -87,7 +88,7 @@ class ControllerReport:
             "stamp": self._stamps.to_stamp(self._stamps.now_s()),
             "joints": ", ".join(self._arm.joint_names),
             "withheld": self._said.missed,
-        }
+        } | holder_fields(event.holders)
         if (motion := event.motion) is not None:
             facts["duration_s"] = motion.duration_s
             if (approach := motion.approach) is not None:

@@ -19,9 +19,12 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Header
 from std_srvs.srv import SetBool, Trigger
 
+from picker_dynamics.execution.lease import Holder, Kind
+
 from .client import ArmClient
 from .diagnostics import values_of
 from .graph_client import ANSWER_S, SILENCE_S
+from .lease_status import holders_in
 from .runtime import steady_timer, to_stamp
 
 BEAT_S = 0.02
@@ -109,7 +112,7 @@ class Driver(ArmClient):
     def on_controller(self, message) -> None:
         super().on_controller(message)
         values = values_of(message)
-        self.drives = f"driver {self.driver}" in values.get("lease", "").split(", ")
+        self.drives = Holder(Kind.DRIVER, self.driver) in holders_in(values)
         if values.get("goal") == self.driver:
             self.refusal = message.message if values["outcome"] == "refused" else ""
 

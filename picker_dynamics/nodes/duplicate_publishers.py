@@ -147,7 +147,7 @@ class OnePublisher:
         broken = number is not None and last is not None and not last < number <= last + LEAP
         now_s = time.monotonic()
         self._namesakes = broken and now_s - self._broke_s < FORGOTTEN_S  # one that was started anew breaks off only once
-        if names := self._rivals():
+        if names := self._duplicates():
             self.problem = f"{self._topic} is published by {' and '.join(names)}: {ONE}; holding until one is gone"
             self._timer = steady_timer(self._node, LOOK_S, self._look)
             self._say(self.problem)
@@ -158,14 +158,14 @@ class OnePublisher:
             self._number = number
             self._take(message)
 
-    def _rivals(self) -> list[str]:
+    def _duplicates(self) -> list[str]:
         """Names of the publishers, where there is more than one that may speak."""
         names = sources(self._node, self._topic)
         return names if len(names if self._namesakes else set(names)) > 1 else []
 
     def _look(self) -> None:
         """Whether all but one are gone."""
-        if self._rivals():
+        if self._duplicates():
             return
         self._node.destroy_timer(self._timer)
         self.problem, self._broke_s = "", -float("inf")

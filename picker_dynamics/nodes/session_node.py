@@ -196,6 +196,7 @@ class SessionNode(Claimant, ABC):
             confirmed=session.confirmed,
             settling=self.gate.settling,
             provenance=self.provenance,
+            problem=session.problem,
         )
 
     def held_changed(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped, TwistStamped
@@ -15,7 +16,6 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from picker_dynamics.board.session import State
 from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.control.supply_follow import checked_source
 from picker_dynamics.dynamics import lagrangian
@@ -24,10 +24,11 @@ from picker_dynamics.execution.driving import Drivers
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.execution import Execution, Limits, Timing
 from picker_dynamics.execution.floor import OFF, FloorCheck, standing_floor
-from picker_dynamics.execution.following import NO_STATES, Following
+from picker_dynamics.execution.following import Following, Missing
 from picker_dynamics.execution.goal_tracking import GoalTracker
 from picker_dynamics.execution.gripping import GripperCommand, gripper_request
 from picker_dynamics.execution.jogging import Jogging
+from picker_dynamics.execution.lease import IF_FREE
 from picker_dynamics.execution.motion import Motion, Reference
 from picker_dynamics.execution.payload_hold import unbearable
 from picker_dynamics.execution.pending_goals import GoalRequest
@@ -43,10 +44,11 @@ from .claims import EXCLUSIVE, Claimant
 from .collision_scene import CollisionScene
 from .controller_parameters import AUTO, ControllerParameters, declare_gripper
 from .controller_report import ControllerReport
-from .diagnostics import name_of, sender_in, values_of
+from .diagnostics import name_of, sender_in
 from .duplicate_publishers import DuplicatePublisherMonitor, OnePublisher, number_of, sources
 from .executor import Polled
 from .goal_messages import ArmStates, goal_from, is_gripper_command, start_in
+from .hardware_status import HardwareStatus
 from .long_goals import SHORT_BYTES, header_in, message_in, most_bytes, short_message
 from .runtime import LATCHED, LATEST, Epochs, declare, hear_stream, payload_in, run, seconds, stamp_clock, steady_timer, to_stamp
 
@@ -129,10 +131,10 @@ class TrajectoryController(Claimant, Node):
             self.get_logger().info(f"collision: {note}")
         self.states, self.states_problem = ArmStates(self, self.arm.joint_names), ""
         self.commands = Polled(self, JointState, "joint_commands", COMMANDS, raw=True)
-        self.provenance, self.rival = "", ""
+        self.duplicate = ""
         self.begun, self.unbearable, self.payload_kg = None, "", 0.0
         self.interfaces = None
-        self.hardware_says, self.epochs = "", Epochs()
+        self.hardware, self.epochs = HardwareStatus(), Epochs()
         self.reference = JointTrajectory(joint_names=list(self.arm.joint_names), points=[JointTrajectoryPoint()])
         self.reference.header.frame_id = name_of(self)
 
@@ -223,22 +225,20 @@ class TrajectoryController(Claimant, Node):
 
     def on_hardware(self, message: DiagnosticStatus, _info=None) -> None:
         """Why the arm is not active, for people; what is held comes as ``hardware/held_pose``, right after."""
-        before, self.hardware_says, values = self.hardware_says, message.message, values_of(message)
-        self.provenance = values.get("provenance", "")
-        active = values.get("state") == State.ACTIVE.value
-        told = {name: values.get(name, "true") == "true" for name in ("commanded", "confirmed")}
-        self.following.heard(told["commanded"] if active else None, told["confirmed"] or not active)
-        if active:
+        before, self.hardware = self.hardware, HardwareStatus.of(message)
+        now = self.hardware
+        self.following.heard(now.commanded if now.active else None, now.confirmed or not now.active)
+        if now.active:
             self.block()
-        if not self.execution.active and values.get("state", "") != State.ACTIVE.value and message.message != before:
-            self.execution.tell(EventKind.NOTICE, f"the hardware is not active: {message.message}")
+        elif not self.execution.active and now.message != before.message:
+            self.execution.tell(EventKind.NOTICE, f"the hardware is not active: {now.message}")
 
     def on_held_pose(self, message: JointState) -> None:
         """Each message begins an epoch: the reference (re)starts from the pose that is held, or ends where none is."""
         if not self.epochs.begins(message.header.stamp):
             return
-        anew = bool(message.name) and self.hardware_says == State.ACTIVE.value  # why was said, and is not true any more
-        self.execution.deactivate(ANEW if anew else self.hardware_says)
+        anew = bool(message.name) and self.hardware.active and not self.hardware.problem  # why was said, and is not true any more
+        self.execution.deactivate(ANEW if anew else self.hardware.message)
         self.begun = None
         if message.name:
             try:
@@ -285,8 +285,7 @@ class TrajectoryController(Claimant, Node):
                     replace(self.gripper, allow_stalling=True),
                     self.execution,
                     self.stamps.now_s,
-                    identifier=identifier,
-                    driver=self.driver_of(identifier),
+                    **self.asker(identifier),
                 ),
                 self.stamps.now_s(),
             )
@@ -295,17 +294,14 @@ class TrajectoryController(Claimant, Node):
 
     def submit(self, read: Callable[[], JointTrajectory], header, partial: bool, now_s: float | None = None) -> None:
         """Ask for the goal in a message; one that takes long to ``read``, beside the ticks, is not looked at at once."""
-        start_s, identifier = start_in(header, self.stamps), sender_in(header)
+        start_s, asker = start_in(header, self.stamps), self.asker(sender_in(header))
         self.execution.submit(
-            GoalRequest(
-                lambda: goal_from(read(), partial, start_s),
-                identifier=identifier,
-                tracker=self.tracker,
-                driver=self.driver_of(identifier),
-                long=now_s is None,
-            ),
-            now_s,
+            GoalRequest(lambda: goal_from(read(), partial, start_s), tracker=self.tracker, long=now_s is None, **asker), now_s
         )
+
+    def asker(self, identifier: str) -> dict[str, Any]:
+        """What the name of a goal says of who asks: fields of ``GoalRequest``."""
+        return {"identifier": identifier, "driver": self.driver_of(identifier), "if_free": identifier.startswith(IF_FREE)}
 
     def on_driver(self, message: Header, _info=None) -> None:
         """Somebody drives the arm, and says so as long as that is so; a stamp of 0: not any more."""
@@ -333,14 +329,14 @@ class TrajectoryController(Claimant, Node):
         elif motion.approach is not None and motion.approach.wanted:
             remarks.append(motion.approach.text(self.arm.joint_names))
         limits = self.execution.limits
-        if self.provenance == MODELLED and limits.model is not None and limits.torque.servo_map is not None:
+        if self.hardware.provenance == MODELLED and limits.model is not None and limits.torque.servo_map is not None:
             bounds = None if motion.approach is None else motion.approach.bounds
             off_m = tip_uncertainty(limits.model, limits.torque.servo_map, motion.trajectory.end, bounds)
             remarks.append(f"modelled, not measured: the tip within {1e3 * off_m:.0f} mm if nothing holds it back")
         return GoalTracker(
             self.arm.joint_names,
             self.arm.position_units,
-            tolerances.only(motion.joints),
+            tolerances.select_joints(motion.joints),
             motion.start_s,
             "; ".join(remarks),
             lambda: self.following.followed_s,
@@ -356,7 +352,7 @@ class TrajectoryController(Claimant, Node):
     def on_tick(self) -> None:
         self.jogging.tick(self.stamps.now_s())
         tick = self.execution.tick(self.stamps.now_s(), self.arm_state, self.watched)
-        self.report.tell(tick.events)
+        self.report.publish_status(tick.events)
         if tick.error is not None:
             self.interfaces.publish_state(tick, self.execution.sent.newest)
         self.look_whether_followed()
@@ -377,12 +373,13 @@ class TrajectoryController(Claimant, Node):
             self.execution.return_to_start()
 
     def block(self) -> None:
-        """Let nobody move the arm while somebody is missing, or there is a rival."""
-        missing = self.following.problem
-        if missing == NO_STATES:
-            missing = self.states.problem or missing
-        rival = self.rival or self.held_poses.problem or self.payloads.problem
-        self.execution.block(rival or self.unbearable or missing, self.stamps.now_s())
+        """Let nobody move the arm while somebody is missing, or a duplicate of a publisher is there."""
+        missing = self.following.missing
+        why = "" if missing is None else missing.value
+        if missing is Missing.STATES:
+            why = self.states.problem or why
+        duplicate = self.duplicate or self.held_poses.problem or self.payloads.problem
+        self.execution.block(duplicate or self.unbearable or why, self.stamps.now_s())
 
     def arm_state(self):
         """Where the arm is."""
@@ -408,7 +405,7 @@ class TrajectoryController(Claimant, Node):
         self.execution.tell(EventKind.PROBLEM, message, error=error)
 
     def look_for_duplicates(self) -> None:
-        self.rival = self.duplicates.look()
+        self.duplicate = self.duplicates.look()
         self.block()
 
     def look_for_other_states(self) -> None:
@@ -430,7 +427,7 @@ class TrajectoryController(Claimant, Node):
         """The last word to whoever waits for a goal."""
         self.ticks.cancel()
         self.beside.close()
-        self.report.tell(self.execution.close())
+        self.report.publish_status(self.execution.close())
         if self.interfaces is not None:
             self.interfaces.close()
 

@@ -70,7 +70,7 @@ def enabling(hardware: dict[str, str]) -> str:
 
 def first_command(hardware: dict[str, str], controller: dict[str, str]) -> str:
     """What to do with an arm that was just started, in words; empty as long as it is on the way there by itself."""
-    if hardware.get("state") == "idle" and hardware["message"] != "idle":  # it says what it waits for
+    if hardware.get("state") == "idle" and hardware.get("problem"):  # it says what it waits for
         return f"{enabling(hardware)}, then picker home"
     taken = hardware.get("commanded") == "true" and controller.get("phase") == "holding"
     return "try picker home" if taken and not enabling(hardware) else ""

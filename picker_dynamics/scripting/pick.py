@@ -100,7 +100,7 @@ def pick(known: Equipment, how: Handling, held: Array, payload: float, tip_speed
         way.straight("in", tip, pitch)
         way.pause(how.settle)
         way.grip("close", closed)
-        way.carry(how.mass)
+        way.set_payload(how.mass)
         way.pause(how.settle)
         way.straight("out", tip + np.array([0.0, 0.0, how.lift]) if how.lift else before, pitch)
 
@@ -118,7 +118,7 @@ def place(known: Equipment, how: Handling, held: Array, payload: float, tip_spee
         way.straight("in", tip, pitch)
         way.pause(how.settle)
         way.grip("open", opened)
-        way.carry(0.0)
+        way.set_payload(0.0)
         way.pause(how.settle)
         way.straight("out", above, pitch)
 
@@ -238,7 +238,7 @@ class Way:
             return
         self._add(Grip(name, at), self._direct(target))
 
-    def carry(self, mass: float) -> None:
+    def set_payload(self, mass: float) -> None:
         """From here on the tool carries so much [kg]."""
         step = Payload(mass)
         self.name = step.name

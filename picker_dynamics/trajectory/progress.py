@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.errors import InfeasibleError
+from picker_dynamics.errors import ImpassableError
 from picker_dynamics.robot.model import Array
 
 FLAT = 1e-9
@@ -99,7 +99,7 @@ def fastest(limits: PathLimits) -> Progress:
     """The fastest progress from rest to rest.
 
     Raises:
-        InfeasibleError: there is a place that cannot be passed within the limits; ``value``: its s.
+        ImpassableError: there is a place that cannot be passed within the limits.
     """
     a, b, c, d = limits.a, limits.b, limits.c, limits.d
     z = _swept(limits.s, a, b, d, limits.z_max)
@@ -168,4 +168,4 @@ def _least(values: Array) -> Array:
 def _require(z: Array, s: Array) -> None:
     if (z < 0.0).any():
         k = int((z < 0.0).argmax())
-        raise InfeasibleError(f"the path cannot be passed at {s[k]:.4f}", subject="path", value=float(s[k]), time_s=0.0)
+        raise ImpassableError(f"the path cannot be passed at {s[k]:.4f}", place=float(s[k]))

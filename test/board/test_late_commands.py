@@ -12,7 +12,7 @@ import pytest
 from arm_fixtures import rigid_body, servos
 from stepped_board import STEP_S, Bench, SteppedLink, angles
 
-from picker_dynamics.board.command_timing import LATEST_S, RAMP_S, REACH_S, Pace
+from picker_dynamics.board.command_timing import LATEST_S, RAMP_S, REACH_S, CatchUp
 from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.trajectory.profiles import joint_move, limit_tip_speed
@@ -136,19 +136,19 @@ def test_what_comes_much_too_late_is_not_followed_and_why_is_said():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_no_interval_is_played_shorter_than_it_was_meant_to_be(seed):
-    rng, pace, now, last = np.random.default_rng(seed), Pace(), 0.0, None
+    rng, catch_up, now, last = np.random.default_rng(seed), CatchUp(), 0.0, None
     for _ in range(3000):
         now += 0.01 if rng.random() < 0.95 else rng.uniform(0.0, 0.25)
-        time_s, late_s = now + 0.06 - rng.uniform(0.0, 0.009), pace.late_s(now)
+        time_s, late_s = now + 0.06 - rng.uniform(0.0, 0.009), catch_up.late_s(now)
         if late_s > LATEST_S or (last is not None and time_s - last[0] < 0.003):
             continue
         stands = rng.random() < 0.02
-        played_s = pace.played_s(time_s, now, stands, 0.003)
+        played_s = catch_up.played_s(time_s, now, stands, 0.003)
         if last is not None:
             assert played_s > last[1] and played_s >= now + REACH_S and (stands or played_s - last[1] >= time_s - last[0] - 1e-9)
-        pace.sent(time_s, played_s)
+        catch_up.sent(time_s, played_s)
         last = time_s, played_s
-        assert -1e-9 <= pace.delay_s <= LATEST_S + 0.5 * RAMP_S + 0.01
+        assert -1e-9 <= catch_up.delay_s <= LATEST_S + 0.5 * RAMP_S + 0.01
 
 
 @pytest.mark.parametrize("back_s", [0.0, 0.07, 0.09])

@@ -18,7 +18,7 @@ from ros_graph import own_domain
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.commands.demo import animation, measure, picking, report, tour
-from picker_dynamics.commands.demo.beliefs import sides
+from picker_dynamics.commands.demo.estimates import sides
 from picker_dynamics.commands.demo.scene import load_scene
 from picker_dynamics.errors import ConfigurationError, PickerError
 from picker_dynamics.estimation.calibration.simulated import SimulatedBench
@@ -163,8 +163,10 @@ def test_the_summary_has_the_promised_keys_and_millimetres():
 
 @mark.parametrize("floor_mm, shipped_mm, reached", [(1.5, 7.0, True), (0.9, 7.0, False), (1.5, 5.0, False)])
 def test_the_summary_says_whether_a_calibration_reached_what_it_should(floor_mm, shipped_mm, reached):
-    worth = {"shipped": held(shipped_mm), "configured": held(3.0), "floor": held(floor_mm)}
-    found = report.summarise(good_live(), {mode: held(2.0) for mode in measure.MODES}, "virtual", "out/x", worth)["calibration"]
+    tip_errors = {"shipped": held(shipped_mm), "configured": held(3.0), "floor": held(floor_mm)}
+    found = report.summarise(good_live(), {mode: held(2.0) for mode in measure.MODES}, "virtual", "out/x", tip_errors)[
+        "calibration"
+    ]
     assert found["folder"] == "out/x" and found["reached"] is reached
     assert found["above_floor_mm"] == approx(2.0 - floor_mm)
     assert found["times_smaller"] == approx(shipped_mm / 2.0)

@@ -22,7 +22,7 @@ def test_the_next_sensible_command(hardware, phase, wanted):
     assert wanted in next_command(hardware, {"phase": phase})
 
 
-WAITS = {"state": "idle", "message": "outputs are off and the arm's pose is unknown", "reset_needed": "false"}
+WAITS = {"state": "idle", "problem": "outputs are off and the arm's pose is unknown", "reset_needed": "false"}
 HOLDS = {"state": "active", "message": "active", "commanded": "true"}
 
 
@@ -31,7 +31,7 @@ HOLDS = {"state": "active", "message": "active", "commanded": "true"}
     [
         ({}, "", ""),
         ({"state": "offline", "message": "connecting to /dev/ttyACM0"}, "inactive", ""),
-        ({"state": "idle", "message": "idle"}, "inactive", ""),
+        ({"state": "idle", "problem": ""}, "inactive", ""),
         ({"state": "enabling", "message": "enabling"}, "inactive", ""),
         (HOLDS | {"commanded": "false"}, "holding", ""),
         (HOLDS, "inactive", ""),

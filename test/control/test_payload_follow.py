@@ -154,12 +154,12 @@ class Loop:
                 self.time_s += self.plant.dt
             if self.on and self.time_s >= self.next_s:
                 self.next_s += TICK_S
-                self.believe(self.follower.step(TICK_S))
+                self.set_payload(self.follower.step(TICK_S))
             errors.append(np.abs(self.loop.error).max())
             masses.append(self.follower.mass)
         return np.array(errors), np.array(masses)
 
-    def believe(self, mass: float) -> None:
+    def set_payload(self, mass: float) -> None:
         self.loop.set_payload(mass, self.com, self.time_s)
 
 
@@ -189,7 +189,7 @@ def test_taken_off_again_it_goes_back_and_switched_off_to_what_was_set_smoothly(
     one.plant.attach(0.4)
     one.run(3.0)
     one.on = False
-    one.believe(0.0)
+    one.set_payload(0.0)
     errors, _ = one.run(1.5)
     assert np.abs(np.diff(errors)).max() < 5e-5, "the change takes transition_s, as any change of payload does"
 

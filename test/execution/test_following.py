@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from picker_dynamics.execution.following import (
-    FIRST_S,
-    HEARD_S,
-    LOST_S,
-    NO_COMMANDS,
-    NO_STATES,
-    NOT_CONFIRMED,
-    NOT_HEARD,
-    Following,
-)
+from picker_dynamics.execution.following import FIRST_S, HEARD_S, LOST_S, Following, Missing
 
 RATE_HZ, LOOK_EVERY, LEAD_S = 100.0, 5, 0.06
 BEGIN_S = 1000.0
@@ -42,7 +33,7 @@ class Watched:
                 if fresh:
                     self.following.stated()
                 fresh = False
-                if self.following.problem:
+                if self.following.missing:
                     return (self.tick - begin) / RATE_HZ
         return None
 
@@ -53,17 +44,17 @@ def test_nobody_is_missing_while_all_do_their_part():
     assert watched.following.followed_s == pytest.approx(watched.stamp(watched.tick - 1) + LEAD_S)
 
 
-@pytest.mark.parametrize(("who", "said"), [("commands", NO_COMMANDS), ("states", NO_STATES)])
+@pytest.mark.parametrize(("who", "said"), [("commands", Missing.COMMANDS), ("states", Missing.STATES)])
 def test_who_stops_is_missed_within_a_quarter_of_a_second_until_it_is_back(who, said):
     watched = Watched()
     watched.run(3.0)
     setattr(watched, who, False)
-    assert LOST_S < watched.run(1.0) < 0.3 and watched.following.problem == said
+    assert LOST_S < watched.run(1.0) < 0.3 and watched.following.missing is said
     watched.run(1.0)
-    assert watched.following.problem == said
+    assert watched.following.missing is said
     setattr(watched, who, True)
     watched.run(2.0 * LOOK_EVERY / RATE_HZ)
-    assert watched.following.problem == ""
+    assert watched.following.missing is None
 
 
 def test_an_epoch_that_nobody_follows_is_told_from_one_that_was_followed():
@@ -77,7 +68,7 @@ def test_an_epoch_that_nobody_follows_is_told_from_one_that_was_followed():
     assert watched.run(1.0) is None and not watched.following.unfollowed
     watched.commands = False
     watched.run(1.0)
-    assert watched.following.problem == NO_COMMANDS and not watched.following.unfollowed
+    assert watched.following.missing is Missing.COMMANDS and not watched.following.unfollowed
 
 
 @pytest.mark.parametrize("who", ["commands", "states"])
@@ -97,7 +88,7 @@ def test_commands_have_to_reach_the_hardware_at_the_start_and_each_time_it_begin
     watched.following.heard(False)
     watched.run(0.1)
     watched.following.heard(False)  # said again, of something else
-    assert patience_s - 0.1 <= watched.run(5.0) < patience_s and watched.following.problem == NOT_HEARD
+    assert patience_s - 0.1 <= watched.run(5.0) < patience_s and watched.following.missing is Missing.DELIVERY
     watched.following.heard(True)
     assert watched.run(1.0) is None
 
@@ -106,7 +97,7 @@ def test_somebody_elses_commands_are_no_answer():
     watched = Watched()
     watched.run(3.0)
     watched.heard = 7.0
-    assert watched.run(1.0) < 0.3 and watched.following.problem == NO_COMMANDS
+    assert watched.run(1.0) < 0.3 and watched.following.missing is Missing.COMMANDS
     assert not watched.following.known(7.0) and watched.following.known(watched.stamp(watched.tick))
 
 
@@ -140,6 +131,6 @@ def test_a_board_that_does_not_confirm_commands_is_missed_at_once_while_it_takes
     watched = Watched()
     watched.run(3.0)
     watched.following.heard(True, confirmed=False)
-    assert watched.following.problem == NOT_CONFIRMED
+    assert watched.following.missing is Missing.CONFIRMATION
     watched.following.heard(True, confirmed=True)
-    assert watched.following.problem == ""
+    assert watched.following.missing is None

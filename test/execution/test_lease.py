@@ -10,7 +10,7 @@ from pytest import approx, fixture, mark, raises
 from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import MAIN_TRACK
-from picker_dynamics.execution.lease import IF_FREE, LEAP, PAUSE_S, HeldError, Holder, Kind, Lease
+from picker_dynamics.execution.lease import LEAP, PAUSE_S, HeldError, Holder, Kind, Lease
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.pending_goals import GoalRequest
 
@@ -44,9 +44,9 @@ def turned(k: int) -> np.ndarray:
     [
         (OTHER, ARM, True),
         (ARM, GRIP, True),
-        (Holder(Kind.GOAL, identifier=f"{IF_FREE}b"), ARM, False),
-        (Holder(Kind.GOAL, identifier=f"{IF_FREE}b"), GRIP, False),
-        (ARM, Holder(Kind.GOAL, identifier=f"{IF_FREE}b"), True),
+        (Holder(Kind.GOAL, identifier="b", if_free=True), ARM, False),
+        (Holder(Kind.GOAL, identifier="b", if_free=True), GRIP, False),
+        (ARM, Holder(Kind.GOAL, identifier="b", if_free=True), True),
         (GRIP, ARM, False),
         (GRIP, GRIP, True),
         *((asker, holder, False) for asker in (STREAM, DRIVER) for holder in (ARM, GRIP)),
@@ -242,9 +242,9 @@ def test_whatever_is_asked_in_whatever_order_two_never_move_one_joint():
 
 
 def test_of_two_goals_for_a_free_arm_that_wait_for_their_look_the_first_is_taken(rig):
-    first, second, plain = f"{IF_FREE}a", f"{IF_FREE}b", "c"
-    rig.send(goal(moved(base=0.3)), first)
-    rig.send(goal(moved(base=-0.3)), second)
+    first, second, plain = "a", "b", "c"
+    rig.send(goal(moved(base=0.3)), first, if_free=True)
+    rig.send(goal(moved(base=-0.3)), second, if_free=True)
     rig.tick()
     assert rig.kinds(first) == [EventKind.ACCEPTED] and rig.kinds(second) == [EventKind.REFUSED]
     rig.send(goal(moved(base=0.1)), plain)

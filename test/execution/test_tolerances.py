@@ -71,5 +71,5 @@ def test_the_text_names_joint_amount_and_limit_in_its_unit():
 
 
 def test_of_a_partial_goal_only_its_joints_count():
-    made = DEFAULTS.only([1])
+    made = DEFAULTS.select_joints([1])
     assert made.path.position.tolist() == [0.0, 0.2, 0.0] and made.goal.velocity.tolist() == [0.0, 0.05, 0.0]

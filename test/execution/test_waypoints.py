@@ -164,3 +164,11 @@ def test_where_neither_the_kept_pitch_nor_any_other_will_do_both_reasons_are_sai
     with pytest.raises(InfeasibleError, match="shoulder needs .* and with the pitch that the hand has: ") as caught:
         motion_through(HOME, [straight(first), straight(second)], CHECKS, ARM)
     assert held.value is not None and caught.value.subject == "shoulder" and caught.value.__cause__ is not None
+    assert caught.value.value > caught.value.limit and caught.value.time_s >= 0.0, "the fields are those of the motion"
+
+
+@pytest.mark.parametrize("first", [Waypoint(q=HOME + np.array([9.0, 0.0, 0.0, 0.0, 0.0])), Waypoint((0.3, 0.5, 0.5))])
+def test_where_the_pitch_has_nothing_to_do_with_it_the_reason_is_said_once(first):
+    with pytest.raises(PickerError) as caught:
+        motion_through(HOME, [first, straight((0.3, 0.0, 0.17))], CHECKS, ARM)
+    assert "the pitch that the hand has" not in str(caught.value)

@@ -12,15 +12,18 @@ from trajectory_msgs.msg import JointTrajectory
 from waiting import until
 
 from picker_dynamics.errors import LinkError, PickerError
+from picker_dynamics.execution.lease import Holder, Kind, in_words
 from picker_dynamics.nodes import client as client_of_arms
 from picker_dynamics.nodes.arm_topic import ARM, DESCRIPTION, LOOKS, ArmTopic
 from picker_dynamics.nodes.client import OUTCOMES_KEPT, ArmClient
+from picker_dynamics.nodes.lease_status import holder_fields
 from picker_dynamics.nodes.runtime import LATCHED, LATEST
 from picker_dynamics.robot.arm_text import Known
 
 pytestmark = pytest.mark.ros
 
 NAMESPACE = "left"
+MINE = Holder(Kind.GOAL, identifier="mine")
 
 
 @pytest.fixture
@@ -97,15 +100,15 @@ def test_a_client_remembers_the_last_word_of_the_newest_goals(client):
     assert client.outcomes["0"].message == "done" and client.outcomes[str(OUTCOMES_KEPT)].message == "executing"
 
 
-def said(goal: str, outcome: str, lease: str) -> DiagnosticStatus:
-    fields = {"goal": goal, "outcome": outcome, "lease": lease}
+def said(goal: str, outcome: str, *holders: Holder) -> DiagnosticStatus:
+    fields = {"goal": goal, "outcome": outcome, "lease": in_words(holders)} | holder_fields(holders)
     return DiagnosticStatus(values=[KeyValue(key=key, value=value) for key, value in fields.items()])
 
 
 def test_a_motion_that_a_new_controller_does_not_know_ends_for_who_waits(client, monkeypatch):
-    client.on_controller(said("mine", "accepted", "goal mine"))
+    client.on_controller(said("mine", "accepted", MINE))
     assert not client.ended("mine")
-    client.on_controller(said("", "", ""))
+    client.on_controller(said("", ""))
     assert not client.ended("mine"), "for a moment"
     monkeypatch.setattr(client_of_arms, "HEARD_S", 0.0)
     with raises(LinkError, match="the controller knows nothing of the motion any more"):
@@ -114,7 +117,7 @@ def test_a_motion_that_a_new_controller_does_not_know_ends_for_who_waits(client,
 
 def test_a_graph_that_was_silent_and_is_back_is_heard(client, node, monkeypatch):
     client.joint_names = ("a",)
-    client.on_controller(said("mine", "accepted", "goal mine"))
+    client.on_controller(said("mine", "accepted", MINE))
     client.silent_s = 20.0
     with raises(LinkError, match="nothing came of the graph for 15 s"):
         client.ended("mine")

@@ -239,7 +239,7 @@ def test_a_servo_at_its_temperature_limit_is_named_and_stops_the_arm_where_that_
 def test_diagnostics_have_an_entry_for_each_part_with_its_figures(board):
     with hardware(port_of(board), autostart=True) as (node, spun):
         spun.until(lambda: node.lifecycle_state == "active", "activation")
-        spun.until(lambda: node.session.budget.celsius[1] > 25.0, "warmth")
+        spun.until(lambda: node.session.budget.celsius[1] > 25.0, "a servo above 25 °C")
         entries = {one.name.removeprefix("hardware: "): one for one in node.report.entries(node.level(), ["/dynamics"])}
         assert set(entries) == {"board", "link", "queue", "timing", "temperature", "supply", "joint state", "robot description"}
         assert all(one.level == OK for one in entries.values()), [(name, one.message) for name, one in entries.items()]

@@ -19,7 +19,7 @@ from scenarios.bench import NAMES, at_home, goal, is_where_it_was, moved, outcom
 from waiting import PATIENCE_S
 
 from picker_dynamics.bringup import bringup
-from picker_dynamics.execution.following import NO_COMMANDS, NO_STATES, NOT_HEARD
+from picker_dynamics.execution.following import Missing
 
 pytestmark = pytest.mark.ros
 
@@ -84,10 +84,10 @@ def test_a_dynamics_node_that_stands_still_ends_the_goal_and_the_next_one_moves_
     name = start_swinging(client, board)
     arm.runner.signal("dynamics", signal.SIGSTOP)
     try:
-        ends_soon(client, name, NO_COMMANDS, PAUSED)
+        ends_soon(client, name, Missing.COMMANDS.value, PAUSED)
         held = stands(client, board)
         assert held[0] < 0.8
-        next_goal_does_nothing(client, NO_COMMANDS, PAUSED)
+        next_goal_does_nothing(client, Missing.COMMANDS.value, PAUSED)
         is_where_it_was(client, board, held)
     finally:
         arm.runner.signal("dynamics", signal.SIGCONT)
@@ -108,7 +108,7 @@ def test_a_reference_that_nobody_followed_returns_to_the_held_pose_so_that_comma
         while abs(client.desired[0] - held[0]) < 0.01:
             client.goals.publish(away)
             client.spin(0.02)
-            assert client.controller["message"] != f"refused: {NO_COMMANDS}", "the goal came too late"
+            assert client.controller["message"] != f"refused: {Missing.COMMANDS.value}", "the goal came too late"
         until(client, lambda: (client.desired == held).all(), "return")
         is_where_it_was(client, board, before)
     finally:
@@ -123,13 +123,13 @@ def test_a_hardware_node_that_stands_still_for_a_moment_costs_a_client_no_goal(a
     arm.runner.signal("hardware", signal.SIGSTOP)
     again = threading.Timer(1.0, arm.runner.signal, ("hardware", signal.SIGCONT))
     try:
-        until(client, lambda: client.controller["message"] == NO_STATES, "word of it")
+        until(client, lambda: client.controller["message"] == Missing.STATES.value, "word of it")
         refused = answer(client)
         again.start()
         client.move_through([1.0], [moved(base=0.2)])
     finally:
         again.join() if again.ident else arm.runner.signal("hardware", signal.SIGCONT)
-    assert refused == f"refused: {NO_STATES}"
+    assert refused == f"refused: {Missing.STATES.value}"
     np.testing.assert_allclose(client.reference(), moved(base=0.2), atol=1e-6)
 
 
@@ -155,8 +155,8 @@ def test_a_dynamics_node_that_is_replaced_by_another_one(tmp_path, domain):
         motions.comes_up_holding(one.client, one.board)
         name = start_swinging(one.client, one.board)
         one.runner.signal("replaced/dynamics", signal.SIGKILL)
-        ends_soon(one.client, name, NO_COMMANDS, PAUSED)
-        next_goal_does_nothing(one.client, NO_COMMANDS, PAUSED)
+        ends_soon(one.client, name, Missing.COMMANDS.value, PAUSED)
+        next_goal_does_nothing(one.client, Missing.COMMANDS.value, PAUSED)
         words = [sys.executable, "-m", "picker_dynamics.nodes.dynamics", "--ros-args", "-r", "__ns:=/replaced"]
         with subprocess.Popen([*words, "-p", f"servo_overlay:={OVERLAY}"], env=os.environ) as another:
             try:
@@ -172,8 +172,8 @@ def test_a_hardware_node_that_is_killed_ends_the_goal(tmp_path, domain):
         motions.comes_up_holding(other.client, other.board)
         name = start_swinging(other.client, other.board)
         other.runner.signal("other/hardware", signal.SIGKILL)
-        ends_soon(other.client, name, NO_STATES)
-        next_goal_does_nothing(other.client, NO_STATES)
+        ends_soon(other.client, name, Missing.STATES.value)
+        next_goal_does_nothing(other.client, Missing.STATES.value)
         until(other.client, lambda: other.runner.processes["other/hardware"].wait(PATIENCE_S) < 0, "its end")
 
 
@@ -193,4 +193,4 @@ def test_a_hardware_node_that_hears_no_commands_executes_no_goal(tmp_path, domai
             arm.client, lambda: arm.client.controller.get("message", "").startswith("joint_commands do not reach"), "word of it"
         )
         assert arm.client.hardware["commanded"] == "false"
-        assert answer(arm.client) == f"refused: {NOT_HEARD}"
+        assert answer(arm.client) == f"refused: {Missing.DELIVERY.value}"

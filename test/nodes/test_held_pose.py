@@ -18,6 +18,7 @@ from waiting import until
 
 from picker_dynamics.board.session import State
 from picker_dynamics.execution.following import Following
+from picker_dynamics.nodes.hardware_status import HardwareStatus
 from picker_dynamics.nodes.runtime import Epochs, seconds, to_stamp
 from picker_dynamics.nodes.trajectory_controller import TrajectoryController
 from picker_dynamics.resources import resource
@@ -154,18 +155,18 @@ def test_a_reference_that_goes_on_from_an_older_pose_is_not_played(node, away):
 
 
 @pytest.mark.parametrize(
-    ("hardware_says", "why"),
-    [("active", "commands start anew from where the arm is held"), ("no commands for 0.25 s: holding",) * 2],
+    ("problem", "why"),
+    [("", "commands start anew from where the arm is held"), ("no commands for 0.25 s: holding",) * 2],
     ids=["said too long ago", "said"],
 )
-def test_who_is_interrupted_by_a_new_epoch_is_told_why(hardware_says, why):
+def test_who_is_interrupted_by_a_new_epoch_is_told_why(problem, why):
     """The hardware node says for two seconds why it began one: a controller that stood still for longer does not hear it."""
     rig = Rig()
     rig.submit(goal(moved(base=0.5)), "g")
     controller = types.SimpleNamespace(
         epochs=Epochs(),
         execution=rig.execution,
-        hardware_says=hardware_says,
+        hardware=HardwareStatus(State.ACTIVE, problem, message=problem or State.ACTIVE.value),
         arm=rig.execution.description,
         following=Following(0.01),
         stamps=types.SimpleNamespace(now_s=lambda: rig.now_s),

@@ -140,7 +140,13 @@ class Rig:
     # -- what is asked ---------------------------------------------------------------------------------------
 
     def send(
-        self, goal: Goal | Exception, name: str = "", tolerances: Tolerances | None = None, *, long: bool = False
+        self,
+        goal: Goal | Exception,
+        name: str = "",
+        tolerances: Tolerances | None = None,
+        *,
+        long: bool = False,
+        if_free: bool = False,
     ) -> GoalRequest:
         """A goal that is looked at in the next tick, or beside it where it is long; with ``tolerances`` it is judged."""
         arm, answers, feedback = self.execution.description, [], []
@@ -152,7 +158,7 @@ class Rig:
             return goal
 
         def tracker(motion: Motion) -> GoalTracker | None:
-            chosen = None if tolerances is None else tolerances.only(motion.joints)
+            chosen = None if tolerances is None else tolerances.select_joints(motion.joints)
             return None if chosen is None else GoalTracker(arm.joint_names, arm.position_units, chosen, motion.start_s)
 
         self.requests[name] = GoalRequest(
@@ -163,6 +169,7 @@ class Rig:
             answers.append,
             lambda _error, progress_s, _approaches: feedback.append(progress_s),
             long=long,
+            if_free=if_free,
         )
         self.execution.submit(self.requests[name])
         return self.requests[name]

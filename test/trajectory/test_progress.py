@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from picker_dynamics.errors import InfeasibleError
+from picker_dynamics.errors import ImpassableError
 from picker_dynamics.trajectory.progress import PathLimits, Progress, fastest
 
 
@@ -90,5 +90,6 @@ def test_a_place_that_cannot_be_passed_is_named():
     s = np.linspace(0.0, 0.5, 51)
     load = np.where(np.abs(s - 0.3) < 0.02, 2.0, 0.0)
     rows = [(1.0, 0.0, 0.0, 1.0 - load), (-1.0, 0.0, 0.0, 1.0 - load)]
-    with pytest.raises(InfeasibleError, match="cannot be passed at 0.2[789]"):
+    with pytest.raises(ImpassableError, match="cannot be passed at 0.2[789]") as caught:
         fastest(limits_of(s, rows, 1.0))
+    assert caught.value.place == pytest.approx(0.28, abs=0.015)

@@ -17,7 +17,7 @@ from picker_dynamics.scripting.replay import Leg
 from picker_dynamics.scripting.taught import Payload
 from picker_dynamics.sim.plant import Plant
 
-from .beliefs import Sides
+from .estimates import Sides
 from .scene import Scene
 
 MODES = ("none", "gravity", "full")
@@ -57,7 +57,7 @@ def measure(scene: Scene, sides: Sides, show) -> dict[str, ModeResult]:
     return results
 
 
-def measure_worth(scene: Scene, sides: Sides, show) -> dict[str, ModeResult]:
+def measure_tip_errors(scene: Scene, sides: Sides, show) -> dict[str, ModeResult]:
     """Drive the tour with the numbers as shipped and as configured, and with the arm's own, which nobody knows: the floor."""
     others = {"shipped": sides.shipped, "configured": sides.configured, "floor": exact(_plant(sides), sides.configured[1])}
     results = {}

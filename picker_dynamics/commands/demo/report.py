@@ -82,8 +82,8 @@ class Progress:
         for fault in summary["faults"]:
             self.say(f"fault: {fault}")
 
-    def worth(self, summary: dict) -> None:
-        """What the calibrated numbers are worth, for a person."""
+    def tip_errors(self, summary: dict) -> None:
+        """Tip errors with the calibrated numbers and with others, for a person."""
         found = summary["calibration"]
         hold = found["hold_error_mm"] | {"": summary["hold_error_mm"]["full"]}
         tracking = found["tracking_rms_mm"] | {"": summary["tracking_rms_mm"]["full"]}
@@ -107,7 +107,7 @@ def summarise(
     measured: dict[str, ModeResult],
     board: str = "virtual",
     folder: str = "",
-    worth: dict[str, ModeResult] | None = None,
+    tip_errors: dict[str, ModeResult] | None = None,
 ) -> dict:
     """The summary as it is written to summary.json; lengths in mm where the key says so, else SI.
 
@@ -115,7 +115,7 @@ def summarise(
         live, measured: what happened on the graph, and what was measured by mode.
         board: which one ran, virtual or avr.
         folder: of the calibration whose numbers were believed, "" without one.
-        worth: the same tour with other numbers, by what they are.
+        tip_errors: of the same tour with other numbers, by what they are.
     """
     return {
         "board": board,
@@ -126,7 +126,7 @@ def summarise(
         "loop": live.loop,
         "refused": live.refused,
         "faults": live.faults,
-    } | ({"calibration": _calibration(measured["full"], folder, worth)} if worth else {})
+    } | ({"calibration": _calibration(measured["full"], folder, tip_errors)} if tip_errors else {})
 
 
 def _tip_errors(results: dict[str, ModeResult]) -> dict:
@@ -157,12 +157,12 @@ def _approaches(result: ModeResult) -> dict:
     }
 
 
-def _calibration(after: ModeResult, folder: str, worth: dict[str, ModeResult]) -> dict:
-    """What the calibrated numbers are worth beside others."""
-    found, floor, shipped = (float(np.median(one.hold)) for one in (after, worth["floor"], worth["shipped"]))
+def _calibration(after: ModeResult, folder: str, tip_errors: dict[str, ModeResult]) -> dict:
+    """Tip errors with the calibrated numbers beside those with others."""
+    found, floor, shipped = (float(np.median(one.hold)) for one in (after, tip_errors["floor"], tip_errors["shipped"]))
     return {
         "folder": folder,
-        **_tip_errors(worth),
+        **_tip_errors(tip_errors),
         "above_floor_mm": _mm(found - floor),
         "times_smaller": round(shipped / found, 2),
         "reached": found <= floor + ABOVE_FLOOR_M and found <= shipped / TIMES_SMALLER,

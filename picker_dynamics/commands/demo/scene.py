@@ -133,10 +133,10 @@ def _free_picks(known: Equipment, payload: float, settle_s: float) -> tuple[tupl
             way.pose("berry", poses["there", "open"])
             way.pause(settle_s)
             way.pose("close", poses["there", "closed"])
-            way.carry(payload)
+            way.set_payload(payload)
             way.pose("lift", poses["before", "closed"])
             way.pose("tray", poses["home", "closed"])
-            way.carry(0.0)
+            way.set_payload(0.0)
             way.pose("leave", home)
         except (InfeasibleError, LimitError):
             continue

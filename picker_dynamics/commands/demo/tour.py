@@ -12,8 +12,8 @@ from picker_dynamics.scripting.equipment import Equipment
 from picker_dynamics.scripting.view.server import require_page
 
 from . import animation, report
-from .beliefs import sides
-from .measure import measure, measure_worth
+from .estimates import sides
+from .measure import measure, measure_tip_errors
 from .picking import pick_all
 from .scene import load_scene
 
@@ -49,15 +49,15 @@ def run(options) -> int:
         "measuring the same poses and paths with each compensation mode, faster than real time, on the same servo model and plant"
     )
     measured = measure(scene, known, show)
-    worth = measure_worth(scene, known, show) if known.folder else {}
-    summary = report.summarise(live, measured, options.board, known.folder, worth)
+    tip_errors = measure_tip_errors(scene, known, show) if known.folder else {}
+    summary = report.summarise(live, measured, options.board, known.folder, tip_errors)
     (out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
     report.draw(measured, servos, out)
     show.step("drawing pick.gif")
     animation.draw(scene, arm, measured, out)
     show.table(summary, scene.tolerance_m)
-    if worth:
-        show.worth(summary)
+    if tip_errors:
+        show.tip_errors(summary)
     passed = report.passed(live)
     show.say(
         f"{'everything went well' if passed else 'NOT everything went well'}; {time.monotonic() - begin:.0f} s; "

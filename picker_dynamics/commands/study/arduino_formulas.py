@@ -14,7 +14,7 @@ import numpy as np
 
 m1, m2, m3, m4 = 0.15, 0.12, 0.08, 0.05
 L1, L2, L3 = 0.20, 0.145, 0.08
-g = 9.81
+g = 9.81  # the note's own number, as those above: not robot.model.GRAVITY, which the exact model uses
 I1y, I2y, I3y = 0.0005, 0.0003, 0.0002
 
 cos, sin = np.cos, np.sin

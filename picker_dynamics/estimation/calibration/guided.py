@@ -46,8 +46,8 @@ def run_steps(context: StepContext, estimate: ArmEstimate, only: Sequence[str] =
             continue
         number = STEPS.index(step) + 1
         answers = context.session.count(step.NAME)
-        goes_on = f", going on after {answers} answers" if answers else ""
-        context.tell(f"\nStep {number} of {len(STEPS)}, {step.NAME}: {step.TITLE} (about {step.MINUTES} min){goes_on}", "title")
+        progress = f", going on after {answers} answers" if answers else ""
+        context.tell(f"\nStep {number} of {len(STEPS)}, {step.NAME}: {step.TITLE} (about {step.MINUTES} min){progress}", "title")
         began_s = time.monotonic()
         estimate = _run(context, estimate, step)
         context.session.finish(step.NAME)

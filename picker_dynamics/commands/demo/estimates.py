@@ -1,4 +1,4 @@
-"""The arm as the demo's controller believes it, and as the simulation has it.
+"""Estimates: the arm as the demo's controller believes it, and as the simulation has it.
 
 configured    urdf/picker.urdf with config/servos.sim.yaml (servos.ideal.yaml): what the simulation is built around
 shipped       the same URDF with config/servos.yaml alone: what a calibration begins with, its stiffness a guess
