@@ -24,6 +24,7 @@ from picker_dynamics.execution.following import Following
 from picker_dynamics.execution.goal_tracking import ArmState, Code, Error, Outcome
 from picker_dynamics.execution.gripping import GripperSettings
 from picker_dynamics.execution.jogging import Jogging
+from picker_dynamics.nodes.hardware_status import HardwareStatus
 from picker_dynamics.nodes.runtime import to_stamp
 from picker_dynamics.nodes.trajectory_controller import TrajectoryController
 
@@ -126,9 +127,9 @@ def made(monkeypatch):
         complain=lambda text, error=None: complaints.append(text),
         speeds=[],
         create_publisher=lambda *_: publisher,
-        create_subscription=lambda *_: None,
+        create_subscription=lambda *_, **__: None,
     )
-    node.provenance, node.following = "", Following(0.02)
+    node.hardware, node.following = HardwareStatus(), Following(0.02)
     node.following.followed_s = np.inf
     node.tracker = types.MethodType(TrajectoryController.tracker, node)
     node.want_speed = node.speeds.append
