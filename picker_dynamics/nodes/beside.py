@@ -20,6 +20,6 @@ class Beside:
     def __call__(self, work: Callable, *arguments) -> Future:
         return self._threads.submit(work, *arguments)
 
-    def close(self) -> None:
-        """What has not begun never will."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+    def close(self, wait: bool = False) -> None:
+        """What has not begun never will; what has is waited for, where that is wanted."""
+        self._threads.shutdown(wait=wait, cancel_futures=True)

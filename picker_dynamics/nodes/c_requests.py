@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from importlib import import_module
+from typing import NamedTuple
 
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rosidl_parser.definition import AbstractGenericString, AbstractSequence, Array, BasicType, NamespacedType
@@ -95,8 +96,15 @@ def _counts(message: ctypes.Structure) -> Iterator[tuple[type, int]]:
             yield from _counts(value)
 
 
+class TooMuch(NamedTuple):
+    """A request that is refused by its size; how many entries its first sequence has."""
+
+    error: InputError
+    entries: int
+
+
 class CRequests:
-    """Takes and answers the requests of one service; one that has too much comes as the InputError that says so.
+    """Takes and answers the requests of one service; in place of one that has too much comes what says so.
 
     Args:
         server: rclpy's handle of it.
@@ -136,7 +144,8 @@ class CRequests:
         try:
             require_little(message)
         except InputError as error:
-            return error
+            sequences = (value.size for slot, _ in message._fields_ if isinstance(value := getattr(message, slot), Counted))
+            return TooMuch(error, next(sequences, 0))
         return None
 
     def answer(self, identifier, response) -> bool:

@@ -31,8 +31,8 @@ TOPIC, SHOWN_TOPIC, MODE_TOPIC = "collision_scene", "collision_scene/shapes", "c
 GREY = 0.55, 0.55, 0.60, 0.6
 WAITING = 10
 """Depth of the topic: of messages that each add something none is left out."""
-SCENE_BYTES = 65_536
-"""The longest message of it [bytes]: 200 shapes have some 50 000."""
+SCENE_BYTES = 131_072
+"""The longest message of it [bytes]: 200 shapes that take the place of 200 others have some 100 000."""
 
 
 class CollisionScene:
@@ -92,7 +92,7 @@ class CollisionScene:
 
         namespace = node.get_namespace().strip("/")
         self._prefix = f"{namespace}/" if namespace else ""
-        hear_stream(node, MarkerArray, TOPIC, self.on_markers, QoSProfile(depth=WAITING), SCENE_BYTES)
+        hear_stream(node, MarkerArray, TOPIC, self.on_markers, QoSProfile(depth=WAITING), SCENE_BYTES, self.refuse_markers)
         if self._servos is not None:
             self._modes = OnePublisher(node, String, MODE_TOPIC, self.on_mode)
         self._out = node.create_publisher(MarkerArray, SHOWN_TOPIC, LATCHED)
@@ -141,6 +141,10 @@ class CollisionScene:
             self.complain(f"{TOPIC} refused: {error}", error)
             return
         self._go_by(TOPIC, shapes, self._droops, None)
+
+    def refuse_markers(self, error: PickerError) -> None:
+        """A message that is too long to be looked at."""
+        self.complain(f"{TOPIC} refused: {error}", error)
 
     def on_mode(self, message: String) -> None:
         """The compensation has another mode: with none the arm hangs lower, by what its servos give way."""

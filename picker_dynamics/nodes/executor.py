@@ -75,7 +75,7 @@ class FocusedExecutor(SingleThreadedExecutor):
             handler, entity, _ = self.wait_for_ready_callbacks(timeout_sec, condition=self._view.before_a_wait)
         except (ShutdownException, TimeoutException):
             return
-        self._view.looks -= 1
+        self._view.looks -= entity is not None  # a task needs no look
         self._view.after_a_wait(entity)
         handler()
         handler.result()  # raises what the callback raised

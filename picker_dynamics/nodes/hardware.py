@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from concurrent.futures import Future
 
 from geometry_msgs.msg import InertiaStamped
 from sensor_msgs.msg import JointState
@@ -17,7 +18,7 @@ from picker_dynamics.board.session import Routine, State
 from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.dynamics import lagrangian
-from picker_dynamics.errors import ConfigurationError, DescriptionError, LinkError, PickerError
+from picker_dynamics.errors import ConfigurationError, DescriptionError, InputError, LinkError, PickerError
 from picker_dynamics.files.reading import XML_BYTES
 from picker_dynamics.robot.description import ArmDescription, require_agreement
 from picker_dynamics.robot.joint_order import ordered
@@ -44,8 +45,8 @@ JOIN_S = 0.05
 SAME_SOURCE = 5e-4
 """Shares of the supply's source that are said as one."""
 
-DESCRIPTION_BYTES = XML_BYTES + 100
-"""The longest message of ``robot_description``."""
+DESCRIPTION_BYTES = 4 * XML_BYTES + 100
+"""The longest message of ``robot_description``: of so many characters."""
 
 CHOICES = {"on_shutdown": ("hold", "park", "relax"), "on_overheat": ("warn", "stop"), "state_source": (PROVENANCE,)}
 """What these parameters may be."""
@@ -120,7 +121,7 @@ class Hardware(SessionNode, GuardedLifecycleNode):
         self.source_out = self.create_publisher(Float64, "hardware/supply", LATCHED)
         self.source_said = 1.0
         self.beside, self.described = Beside(), None
-        hear_stream(self, String, "robot_description", self.on_description, LATCHED, DESCRIPTION_BYTES)
+        hear_stream(self, String, "robot_description", self.on_description, LATCHED, DESCRIPTION_BYTES, self.refuse_description)
         self.ticks = steady_timer(self, self.tick_period_s, self.on_timer)
         if self.autostart:
             self.trigger_configure()
@@ -229,6 +230,11 @@ class Hardware(SessionNode, GuardedLifecycleNode):
     def on_description(self, message: String, _info=None) -> None:
         """Where somebody publishes another arm, this one holds: planners would go by the other one."""
         self.described = self.beside(disagreement, message.data, self.arm)
+
+    def refuse_description(self, error: InputError) -> None:
+        """One that is too long to be looked at is that of another arm, as far as anybody knows."""
+        self.described = Future()
+        self.described.set_result(str(error))
 
     def take_description(self) -> None:
         """What became of the look at a description, beside the ticks."""

@@ -13,16 +13,19 @@ from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.node import Node
 from rclpy.service import Service
 
-from picker_dynamics.errors import InputError, shown
+from picker_dynamics.errors import shown
 
 from .beside import Beside
-from .c_requests import CRequests
+from .c_requests import CRequests, TooMuch
 
 HOUSEKEEPING = ("rcl_interfaces", "lifecycle_msgs", "type_description_interfaces")
 """Packages whose services are rclpy's own, and can wait."""
 
 OF_RCLPY = {"rclpy", *HOUSEKEEPING, *sys.stdlib_module_names}
 """Packages whose code those services are made of."""
+
+MOST_ANSWERS = 1000
+"""To so many parameters of a request that is refused, each has its own."""
 
 
 def is_housekeeping(service) -> bool:
@@ -69,10 +72,10 @@ class HousekeepingServices:
             self._busy.discard(service)
             return
         response = service.srv_type.Response()
-        if isinstance(request, InputError):
-            why = f"{service.srv_name}: {request}"
+        if isinstance(request, TooMuch):
+            why = f"{service.srv_name}: {request.error}"
             self._log.error(why, throttle_duration_sec=1.0)
-            self._answer(service, identifier, refused(response, why, [None]))
+            self._answer(service, identifier, refused(response, why, range(min(request.entries, MOST_ANSWERS))))
         elif isinstance(request, SetParameters.Request):
             self._set_next(service, identifier, iter(request.parameters), response)
         else:
@@ -93,8 +96,8 @@ class HousekeepingServices:
             self._log.warning(f"{service.srv_name}: a response cannot be sent: its client may have gone")
 
     def close(self) -> None:
-        """What has not been taken never will."""
-        self._beside.close()
+        """What has not been taken never will; call it before the executor ends, which is handed what is taken just now."""
+        self._beside.close(wait=True)
 
 
 def refuse_what_cannot_be_served(node: Node) -> None:

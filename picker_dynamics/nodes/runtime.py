@@ -119,7 +119,15 @@ def stamp_clock(node) -> StampClock:
     return StampClock(say)
 
 
-def hear_stream(node, kind, topic: str, callback: Callable[[Any, dict], object], qos: QoSProfile, longest: int = STREAM_BYTES):
+def hear_stream(
+    node,
+    kind,
+    topic: str,
+    callback: Callable[[Any, dict], object],
+    qos: QoSProfile,
+    longest: int = STREAM_BYTES,
+    refuse: Callable[[InputError], object] | None = None,
+):
     """Subscribe to what may come while the arm moves; returns the subscription.
 
     A message of more than ``longest`` [bytes] is dropped as bytes, and that is said: to convert 100 000 points would hold up all
@@ -127,13 +135,17 @@ def hear_stream(node, kind, topic: str, callback: Callable[[Any, dict], object],
 
     Args:
         callback: called with (message, info).
+        refuse: called with what is wrong with a message that is dropped; by default that is logged.
     """
 
     def take(data: bytes, info: dict) -> None:
         try:
             message = stream_message(kind, topic, data, longest)
         except InputError as error:
-            node.get_logger().error(str(error), throttle_duration_sec=1.0)
+            if refuse is None:
+                node.get_logger().error(str(error), throttle_duration_sec=1.0)
+            else:
+                refuse(error)
             return
         callback(message, info)
 

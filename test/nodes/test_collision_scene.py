@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from arm_fixtures import picker
+from geometry_msgs.msg import Point
 from hardware_bench import ros, words
 from rclpy.parameter import Parameter
+from rclpy.serialization import serialize_message
 from std_msgs.msg import String
 from visualization_msgs.msg import Marker, MarkerArray
 
 from picker_dynamics.control.compensation import NONE
 from picker_dynamics.execution.collision import MARGIN_M, CollisionCheck
 from picker_dynamics.nodes import collision_scene
+from picker_dynamics.nodes.collision_scene import SCENE_BYTES
 from picker_dynamics.nodes.trajectory_controller import TrajectoryController
 from picker_dynamics.resources import resource
 from picker_dynamics.robot.scene import MAX_SHAPES
@@ -90,6 +93,21 @@ def test_too_many_markers_are_refused_before_shapes_are_made_of_them(controller,
     monkeypatch.setattr(collision_scene, "scene_shape", lambda *arguments: made.append(arguments))
     controller.collision.on_markers(balls(MAX_SHAPES + 1))
     assert f"has {MAX_SHAPES + 1} shapes, at most {MAX_SHAPES} are taken" in controller.complaints[0] and not made
+
+
+def test_a_message_that_is_too_long_is_refused_by_its_bytes_where_all_refusals_are_said(controller):
+    (heard,) = (one for one in controller.subscriptions if one.topic_name == "/collision_scene")
+    message = balls(1)
+    message.markers[0].points = [Point()] * SCENE_BYTES
+    heard.callback(serialize_message(message), {})
+    assert controller.complaints[0].startswith("collision_scene refused: collision_scene: a message of")
+    assert not controller.collision.scene
+    taken = balls(MAX_SHAPES)
+    for marker in taken.markers:
+        marker.ns, marker.header.frame_id = "obstacle that was seen", "base_link"
+    gone = [Marker(ns=marker.ns, id=marker.id, action=Marker.DELETE) for marker in taken.markers]
+    heard.callback(serialize_message(MarkerArray(markers=[*gone, *taken.markers])), {})
+    assert len(controller.collision.scene) == MAX_SHAPES and len(controller.complaints) == 1
 
 
 def test_of_markers_of_one_name_the_last_counts_and_what_is_deleted_does_not(controller):

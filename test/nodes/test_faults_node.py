@@ -22,7 +22,7 @@ from picker_dynamics.board.session import State
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.nodes.diagnostics import ERROR, OK, WARN, values_of
 from picker_dynamics.nodes.dynamics import Dynamics
-from picker_dynamics.nodes.hardware import Hardware
+from picker_dynamics.nodes.hardware import DESCRIPTION_BYTES, Hardware
 from picker_dynamics.nodes.runtime import LATCHED
 from picker_dynamics.nodes.trajectory_controller import TrajectoryController
 
@@ -128,6 +128,9 @@ def test_a_robot_description_of_another_arm_is_told_and_nothing_is_enabled(board
         assert (entry(node, "robot description").level, entry(node, "robot description").message) == (ERROR, said)
         assert ask(node, SetBool, "enable", SetBool.Request(data=True)).message == said
         assert board.firmware.owned == 0
+        out.publish(String(data=DESCRIPTION_BYTES * "x"))
+        spun.until(lambda: "bytes is ignored, at most" in node.report.description_problem, "one that is too long to be looked at")
+        assert change(node, ACTIVATE) is False
         out.publish(String(data=picker().urdf))
         spun.until(lambda: node.report.description_problem == "", "agreement")
         assert entry(node, "robot description").level == OK

@@ -223,7 +223,7 @@ def test_a_request_about_parameters_that_has_too_much_is_refused_by_its_size(bus
         },
     )
     said = f"the request has {MANY} entries or more, at most {MAX_ENTRIES} are taken"
-    assert len(set_.results) == 1 and not got.values
+    assert len(set_.results) == MANY and not got.values
     for result in (*set_.results, atomically.result):
         assert not result.successful and said in result.reason
     assert node.get_parameter("a").value == 1 and said in capfd.readouterr().err
@@ -266,3 +266,15 @@ def test_where_rclpy_is_built_otherwise_its_services_are_as_ever(domain, monkeyp
         node.destroy_node()
         other.destroy_node()
         rclpy.shutdown()
+
+
+def test_an_executor_ends_in_the_middle_of_a_long_request_without_a_word(busy, monkeypatch, capfd):
+    node, executor, other, plain = busy
+    client = other.create_client(GetParameters, "busy/get_parameters")
+    spin_until(client.service_is_ready, executor.spin_once, plain)
+    begun, begin = [], housekeeping.HousekeepingServices.begin
+    monkeypatch.setattr(housekeeping.HousekeepingServices, "begin", lambda self, one: begun.append(one) or begin(self, one))
+    client.call_async(GetParameters.Request(names=["a"] * 200_000))
+    spin_until(lambda: begun, executor.spin_once, plain)
+    executor.shutdown()
+    assert not capfd.readouterr().err
