@@ -76,14 +76,14 @@ setup(
     entry_points={
         "console_scripts": [
             "picker = picker_dynamics.__main__:main",
-            "trajectory_controller = picker_dynamics.nodes.trajectory_controller:main",
-            "dynamics = picker_dynamics.nodes.dynamics:main",
-            "hardware = picker_dynamics.nodes.hardware:main",
-            "torque_control = picker_dynamics.nodes.torque_control:main",
-            "torque_arm_sim = picker_dynamics.nodes.torque_arm_sim:main",
-            "markers = picker_dynamics.nodes.markers:main",
-            "one_process = picker_dynamics.nodes.one_process:main",
-            "virtual_board = picker_dynamics.sim.board:main",
+            "trajectory_controller = picker_dynamics.nodes.executables:trajectory_controller",
+            "dynamics = picker_dynamics.nodes.executables:dynamics",
+            "hardware = picker_dynamics.nodes.executables:hardware",
+            "torque_control = picker_dynamics.nodes.executables:torque_control",
+            "torque_arm_sim = picker_dynamics.nodes.executables:torque_arm_sim",
+            "markers = picker_dynamics.nodes.executables:markers",
+            "one_process = picker_dynamics.nodes.executables:one_process",
+            "virtual_board = picker_dynamics.nodes.executables:virtual_board",
         ]
     },
 )

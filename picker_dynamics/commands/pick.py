@@ -127,8 +127,8 @@ def listen(options, client, arm, known: Equipment) -> int:
             client.spin(LISTEN_S)
             if target := topics.take():
                 serve(options, topics, arm, known, target)
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    except KeyboardInterrupt:  # which ends it; of a pick that is under way it is told what became
+        return 0
 
 
 def serve(options, topics, arm, known: Equipment, target) -> None:

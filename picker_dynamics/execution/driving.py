@@ -14,7 +14,7 @@ from picker_dynamics.errors import PickerError
 from .events import EventKind
 from .execution import Execution
 from .lease import Holder, Kind
-from .streaming import COMPLAINT_S, COMPLAINTS, SILENCE_S
+from .streaming import SILENCE_S, Complaints
 
 MARK = "/"
 """Between a driver's name and what it calls its goal."""
@@ -29,7 +29,7 @@ class Drivers:
     def __init__(self, execution: Execution):
         self._execution = execution
         self._newest, self._heard_s = "", -math.inf  # who drove last, and when it was heard
-        self._refused: dict[str, float] = {}
+        self._complaints = Complaints()
 
     def hear(self, driver: str, now_s: float, *, leaves: bool = False) -> None:
         """A driver says that it is there, or that it does not need the arm any more; who gets it or not is told by its name."""
@@ -46,12 +46,12 @@ class Drivers:
             had = execution.lease.has(holder, now_s)
             execution.lead(driver, now_s, SILENCE_S)
         except PickerError as error:
-            if self._must_say(driver, now_s):
+            if self._complaints.are_news(driver, now_s):
                 execution.tell(EventKind.REFUSED, f"refused: {error}", identifier=driver, error=error)
             return
         self._newest, self._heard_s = driver, now_s
         if not had:
-            self._refused.pop(driver, None)
+            self._complaints.forget(driver)
             execution.tell(EventKind.ACCEPTED, f"{holder} has the arm", identifier=driver)
 
     def of_goal(self, identifier: str, now_s: float) -> str:
@@ -63,11 +63,3 @@ class Drivers:
         if mark and driver == self._newest and now_s - self._heard_s < FORGOTTEN_S:
             self.hear(driver, now_s)
         return driver if self._execution.lease.has(Holder(Kind.DRIVER, driver), now_s) else ""
-
-    def _must_say(self, driver: str, now_s: float) -> bool:
-        """Whether a refusal is news: a driver that is refused goes on saying that it is there."""
-        self._refused = {name: said_s for name, said_s in self._refused.items() if 0.0 <= now_s - said_s < COMPLAINT_S}
-        if driver in self._refused or len(self._refused) >= COMPLAINTS:
-            return False
-        self._refused[driver] = now_s
-        return True

@@ -250,7 +250,7 @@ class Execution:
                 self.tell(EventKind.PROBLEM, f"stream refused: {error}", error=error)
             return error
         except PickerError as error:
-            if self._stream.must_say(error, now_s):
+            if self._stream.complaints.are_news(error.subject, now_s):
                 self.tell(EventKind.PROBLEM, f"stream refused: {error}", error=error)
             return error
         return None

@@ -27,7 +27,7 @@ from picker_dynamics.robot.model import Array, as_vector
 from .events import EventKind
 from .execution import Execution
 from .lease import LEAP
-from .streaming import COMPLAINT_S, FIRST_TOLERANCE, SILENCE_S
+from .streaming import FIRST_TOLERANCE, SILENCE_S, Complaints
 
 NAME = "jog"
 """Of the stream, for the lease, where it is not a driver's."""
@@ -75,7 +75,7 @@ class Jogging:
         self._target: Array | None = None  # None: nothing is jogged
         self._held: Array | None = None  # the reference of the tick before
         self._refused = False  # until the sender lets go
-        self._said_s = -np.inf
+        self._complaints = Complaints()
 
     def twist(
         self, linear: ArrayLike, angular: ArrayLike, now_s: float, frame: str = "", number: int | None = None, driver: str = ""
@@ -151,8 +151,7 @@ class Jogging:
 
     def refuse(self, error: PickerError, now_s: float) -> None:
         """Say once in a while what is wrong with messages."""
-        if not 0.0 <= now_s - self._said_s < COMPLAINT_S:
-            self._said_s = now_s
+        if self._complaints.are_news(error.subject, now_s):
             self._execution.tell(EventKind.PROBLEM, f"jog refused: {error}", error=error)
 
     # -- how -----------------------------------------------------------------------------------------------

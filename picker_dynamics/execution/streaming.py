@@ -77,6 +77,29 @@ class Reason(Enum):
     MOVING = "{name}: the stream moves it at {value}/s where the arm stands, and it is taken up again only at rest"
 
 
+class Complaints:
+    """Refusals of messages that come many times a second, thinned out.
+
+    A sender that keeps its connection alive is refused a hundred times a second, and noise makes now one joint the worst and now
+    another.
+    """
+
+    def __init__(self) -> None:
+        self._said: dict[str | None, float] = {}
+
+    def are_news(self, of: str | None, now_s: float) -> bool:
+        """Whether a refusal of that subject is to be said at ``now_s`` [s]: nothing was said of it for a while."""
+        self._said = {subject: said_s for subject, said_s in self._said.items() if 0.0 <= now_s - said_s < COMPLAINT_S}
+        if of in self._said or len(self._said) >= COMPLAINTS:
+            return False
+        self._said[of] = now_s
+        return True
+
+    def forget(self, of: str | None) -> None:
+        """The next one of that subject is news."""
+        self._said.pop(of, None)
+
+
 class Trust(Enum):
     """Trust in a stream: what is known of it."""
 
@@ -150,7 +173,7 @@ class Stream:
         self._ticked_s = -np.inf
         self._ahead = np.zeros(generator.description.n)  # how far it may be ahead of the arm
         self._refused: str | None = None  # subject of the newest refusal
-        self._said: dict[str | None, float] = {}
+        self.complaints = Complaints()
 
     def reset(self) -> None:
         """Follow no longer: the arm is stopped, or a goal moves it."""
@@ -193,18 +216,6 @@ class Stream:
             self._brake(time_s)
             raise
         self.statistics.accepted += 1
-
-    def must_say(self, error: PickerError, now_s: float) -> bool:
-        """Whether this refusal is news: nothing was said of its subject for a while.
-
-        A sender that keeps its connection alive is refused a hundred times a second, and noise makes now one joint the worst and
-        now another.
-        """
-        self._said = {subject: said_s for subject, said_s in self._said.items() if 0.0 <= now_s - said_s < COMPLAINT_S}
-        if error.subject in self._said or len(self._said) >= COMPLAINTS:
-            return False
-        self._said[error.subject] = now_s
-        return True
 
     def advance(self, now_s: float, time_s: float) -> bool:
         """Let the reference for ``time_s`` follow the stream, or stop where it has ended; returns whether it just did."""

@@ -138,6 +138,13 @@ def test_what_makes_no_sense_moves_nothing_and_is_said_once_in_a_while(rig, jogg
     assert rig.newest.q == approx(OUT)
 
 
+def test_what_is_wrong_otherwise_is_said_at_once(rig, jogging):
+    jog(rig, jogging, 0.5, lambda _: jogging.joints(["base", "elbow"], [0.1, math.nan], rig.now_s))
+    jog(rig, jogging, 0.5, lambda _: jogging.joints(["tail"], [0.1], rig.now_s))
+    problems = [event.text for event in rig.events if event.kind is EventKind.PROBLEM]
+    assert len(problems) == 2 and "elbow is nan" in problems[0] and "unknown joint 'tail'" in problems[1]
+
+
 def test_two_senders_are_not_mixed(rig, jogging):
     def both(number):
         jogging.joints(["base"], [0.3], rig.now_s, 1000 + number)

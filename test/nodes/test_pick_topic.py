@@ -41,7 +41,7 @@ class Client:
     def create_publisher(self, *_how):
         return SimpleNamespace(publish=self.said.append)
 
-    def create_subscription(self, *_how):
+    def create_subscription(self, *_how, **_options):
         pass
 
     def wait_at_most(self, _seconds, condition):

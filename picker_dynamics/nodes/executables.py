@@ -1,0 +1,35 @@
+"""Entry points of the executables: Ctrl-C while modules are loaded, when nothing is open yet, ends them without a traceback."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from importlib import import_module
+
+MODULES = {"virtual_board": "sim.board"}
+"""Of those that are no node of the executable's name."""
+
+
+def loaded(executable: str) -> Callable[[], int | None]:
+    """Its ``main``."""
+    main: Callable[[], int | None] = import_module(f"picker_dynamics.{MODULES.get(executable, f'nodes.{executable}')}").main
+    return main
+
+
+def _started(executable: str) -> Callable[[], int | None]:
+    def start() -> int | None:
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not so behind & in a script
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+        return loaded(executable)()
+
+    return start
+
+
+trajectory_controller = _started("trajectory_controller")
+dynamics = _started("dynamics")
+hardware = _started("hardware")
+torque_control = _started("torque_control")
+torque_arm_sim = _started("torque_arm_sim")
+markers = _started("markers")
+one_process = _started("one_process")
+virtual_board = _started("virtual_board")
