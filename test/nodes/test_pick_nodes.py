@@ -77,7 +77,7 @@ def asks(client, board):
         until(client, lambda: "ready: " in terminal.shown and outs["pick"].get_subscription_count(), "a listener")
         yield ask
         terminal.press("\x03")
-        assert terminal.process.wait(PATIENCE_S) == 130
+        assert terminal.process.wait(PATIENCE_S) == 0
     board.detach()
     client.set_parameters("dynamics", payload__mass=0.0)
     client.destroy_subscription(ear)
