@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from picker_dynamics.bringup.options import require_namespace
 from picker_dynamics.errors import GoalAbortedError, InputError, PickerError
@@ -17,6 +18,9 @@ from .terminal import INTERRUPTED, interruptible
 from .view import waited_for
 
 GRAMS, LONGEST_MM, LISTEN_S = 5000.0, 500.0, 0.05
+
+STRAIGHT = "move_straight"
+"""The topic of straight moves, as in ``nodes.pick_topic``, which loads ROS."""
 
 
 def add_parser(commands) -> None:
@@ -50,7 +54,7 @@ def add_parser(commands) -> None:
                 "--close", type=shared.ANY, default=None, metavar="DEG", help="the gripper's joint (sliding: mm)"
             )
             command.add_argument(
-                "--listen", action="store_true", help="pick and place what the topics pick and place ask for, until Ctrl-C"
+                "--listen", action="store_true", help="do what the topics pick, place and move_straight ask for, until Ctrl-C"
             )
             command.add_argument("--cameras", default="", metavar="FILE", help="hand-eye transforms, as config/cameras.yaml")
             command.add_argument(
@@ -96,8 +100,27 @@ def run(options) -> int:
     return 0
 
 
+class Line(NamedTuple):
+    """The one leg of a straight move."""
+
+    name: str = "straight line"
+    number: int = 1
+
+
+def move_straight(arm, tip, pitch: float | None, check: bool, progress):
+    """Move the tip there on a straight line; returns the motion, or the plan where it is only checked."""
+    if check:
+        return arm.plan(tip=tip, pitch=pitch, straight=True)
+    move = arm.move(tip=tip, pitch=pitch, straight=True, wait=False)
+    progress(Line(), 0.0)
+    move.wait()
+    return move
+
+
 def make(arm, known: Equipment, options, kind: str, tip, pitch: float | None, **how):
-    """Pick or place there, with the command's options."""
+    """Pick, place or move there, with the command's options."""
+    if kind == STRAIGHT:
+        return move_straight(arm, tip, pitch, **how)
     opened, lift = jaws(known, options.open), 1e-3 * options.lift_mm
     if kind == "place":
         return arm.place(tip, pitch=pitch, lift=lift, opened=opened, **how)
@@ -121,7 +144,10 @@ def listen(options, client, arm, known: Equipment) -> int:
     cameras = read_cameras(options.cameras, known.description) if options.cameras else {}
     known.require_gripper()
     topics = PickTopics(client, known.description, cameras, options.max_age)
-    print("ready: geometry_msgs/PoseStamped on pick and place, what became of it on pick/status; Ctrl-C ends", flush=True)
+    print(
+        "ready: geometry_msgs/PoseStamped on pick, place and move_straight, what became of it on pick/status; Ctrl-C ends",
+        flush=True,
+    )
     try:
         while True:
             client.spin(LISTEN_S)
@@ -150,7 +176,7 @@ def serve(options, topics, arm, known: Equipment, target) -> None:
         tip, pitch = topics.in_base(target)
     except PickerError as error:
         return ended(Outcome.REFUSED, f"{target.kind} refused: {error}", error)
-    if options.pitch_deg is not None:
+    if options.pitch_deg is not None and target.kind != STRAIGHT:
         pitch = math.radians(options.pitch_deg)
     try:
         found = make(arm, known, options, target.kind, tip, pitch, progress=tell, check=options.check)

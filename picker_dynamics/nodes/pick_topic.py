@@ -1,4 +1,4 @@
-"""Topics ``pick`` and ``place``: targets that a camera node sends, as PoseStamped, and ``pick/status`` for what became of each.
+"""Topics ``pick``, ``place`` and ``move_straight``: targets as PoseStamped, and ``pick/status`` for what became of each.
 
 A target is taken while the arm is not busy with another; one at a time, none waits in line.
 """
@@ -29,7 +29,8 @@ from .diagnostics import ERROR, OK, name_of, status
 from .marker_shapes.shapes import rotation_of
 from .runtime import OUTCOMES, seconds
 
-KINDS = "pick", "place"
+STRAIGHT = "move_straight"
+KINDS = "pick", "place", STRAIGHT
 
 KEPT_S, NEAR_S = 5.0, 0.1
 """How far back poses of the arm are known, and how near one has to be to a time [s]."""
@@ -49,7 +50,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Something to pick, or a place to put it: ``kind`` of ``KINDS``, ``seen`` and ``stamp_s`` as in its header."""
+    """Something to pick, or a place to put it or to move to: ``kind`` of ``KINDS``, ``seen`` and ``stamp_s`` as in its header."""
 
     kind: str
     seen: Sighting

@@ -11,12 +11,15 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from patient import patiently, picker
 from scenarios.bench import at_home, until
+from trajectory_msgs.msg import JointTrajectory
 from waiting import PATIENCE_S
 
 from benchmarks.terminal import Terminal
+from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import GoalRefusedError
 from picker_dynamics.nodes.diagnostics import values_of
-from picker_dynamics.nodes.runtime import OUTCOMES, to_stamp
+from picker_dynamics.nodes.pick_topic import KINDS
+from picker_dynamics.nodes.runtime import LATEST, OUTCOMES, to_stamp
 from picker_dynamics.resources import resource
 from picker_dynamics.robot.sighting import read_cameras
 
@@ -45,7 +48,7 @@ def asks(client, board):
             board.detach()
 
     ear = client.create_subscription(DiagnosticStatus, "pick/status", on_status, OUTCOMES)
-    outs = {kind: client.create_publisher(PoseStamped, kind, 10) for kind in ("pick", "place")}
+    outs = {kind: client.create_publisher(PoseStamped, kind, 10) for kind in KINDS}
     with Terminal(patiently("picker", "pick", "--listen", "--cameras", str(CAMERAS))) as terminal:
 
         def send(kind: str, place, frame: str = "base_link", age_s: float = 0.0, **turn: float) -> float:
@@ -102,6 +105,30 @@ def test_a_camera_node_has_a_berry_picked_and_placed(client, board, asks):
     assert client.payload() == 0.0
     client.spin(2.0)
     assert np.linalg.norm(board.truth().tip - TRAY - [0.0, 0.0, 0.03]) < 5e-3
+
+
+def test_a_straight_line_is_asked_for_by_topic(client, board, asks):
+    """As far as one that is not turned says, with the hand as it is; where the table is, nothing moves."""
+    model, end = RigidBody(picker_arm()), np.array([0.26, 0.08, 0.17])
+    begin, tips = model.forward_kinematics(client.reference()), []
+    ear = client.create_subscription(
+        JointTrajectory,
+        "arm_controller/reference",
+        lambda message: tips.append(model.forward_kinematics(np.array(message.points[0].positions))),
+        LATEST,
+    )
+    answer = asks("move_straight", end)
+    client.destroy_subscription(ear)
+    assert outcome(answer) == "done", answer.message
+    along = (end - begin) / np.linalg.norm(end - begin)
+    away = np.array(tips) - begin
+    assert np.ptp(away @ along) > 0.9 * np.linalg.norm(end - begin)
+    assert np.linalg.norm(away - np.outer(away @ along, along), axis=1).max() < 0.5e-3
+    assert np.linalg.norm(tips[-1] - end) < 0.5e-3
+    held = client.reference()
+    answer = asks("move_straight", (0.2, 0.0, -0.02))
+    assert outcome(answer) == "refused" and "\n" not in answer.message
+    np.testing.assert_allclose(client.reference(), held, atol=1e-9)
 
 
 def test_one_target_at_a_time(client, board, asks):
