@@ -199,7 +199,7 @@ def main(argv=None) -> int:
 
     for number in ENDS:  # before the board is built, so that it is also taken apart
         signal.signal(number, hear)
-    owned = lifeline.PARENT in os.environ  # by a graph, whose folder nobody may be left to remove
+    owned = lifeline.PARENT in os.environ  # by a graph, of which nobody is left when its terminal closes
     orphaned = lifeline.end_with_parent(signal.SIGINT)
     try:
         board = build(options)
@@ -217,7 +217,7 @@ def main(argv=None) -> int:
     finally:
         for number in ENDS:  # one more, while Python winds up, would look like a crash
             signal.signal(number, signal.SIG_IGN)
-        if owned or orphaned.is_set():
+        if orphaned.is_set() or (owned and signal.SIGHUP in heard):
             with suppress(OSError):  # somebody's files are in it
                 Path(options.link).parent.rmdir()
     return 0
