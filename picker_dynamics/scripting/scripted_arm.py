@@ -124,7 +124,10 @@ class ScriptedArm:
         body.set_payload(mass)
 
     def gravity_torque(self, q: ArrayLike | None = None) -> Array:
-        """(..., n) what holds the arm against gravity [N·m or N], payload included, at ``q`` (..., n), by default here."""
+        """(..., n) what holds the arm against gravity [N·m or N], payload included, at ``q`` (..., n), by default here.
+
+        A running graph is asked for its payload at each call: a loop there takes ``model`` once.
+        """
         return self.model.gravity(self.q if q is None else q)
 
     def plan(

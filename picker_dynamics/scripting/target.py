@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError, JointNamesError
+from picker_dynamics.errors import InputError, JointNamesError, refuse_if
 from picker_dynamics.execution.goal import MAX_GOAL_S
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.execution.waypoints import Waypoint, motion_through
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.model import Array, as_vector, checked_number
-from picker_dynamics.robot.tip_target import tip_target
+from picker_dynamics.robot.tip_target import TIP_M, tip_target
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 SHORTEST_S, SHORTEST_S_M = 0.8, 1.0
@@ -25,6 +25,9 @@ torque allow, but at most tenfold."""
 
 UNITS = {"rad": 1.0, "deg": math.pi / 180.0}
 """What turning joints may be told in; sliding ones are told in metres."""
+
+TURN_RAD = 2.0 * math.pi
+"""A joint with limits that is sent further [rad], and beyond them, was told in degrees."""
 
 
 def asked_duration(arm: ArmDescription, start: Array, target: Array, least_s: float = 0.0) -> float:
@@ -36,7 +39,7 @@ def joint_target(arm: ArmDescription, held: Array, joints: Mapping[str, float], 
     """``held`` (n,) [rad or m], but for the joints that are named.
 
     Raises:
-        InputError: an unknown unit, or a value that is no number.
+        InputError: an unknown unit, a value that is no number, or one that is clearly meant in degrees or millimetres.
         JointNamesError: a joint that the arm does not have.
     """
     if unit not in UNITS:
@@ -48,6 +51,21 @@ def joint_target(arm: ArmDescription, held: Array, joints: Mapping[str, float], 
         j = arm.joint_names.index(name)
         factor = 1.0 if arm.position_units[j] == "m" else UNITS[unit]
         target[j] = factor * checked_number(name, value)
+    return _in_units(arm, target, 'unit="deg"' if unit == "rad" else "")
+
+
+def _in_units(arm: ArmDescription, target: Array, instead: str) -> Array:
+    """The target (n,) [rad or m], unless a joint is so far away that another unit must be meant; ``instead``: how to say degrees."""
+    for name, unit, at, lower, upper in zip(arm.joint_names, arm.position_units, target.tolist(), arm.lower, arm.upper):
+        if unit == "m":
+            refuse_if(abs(at) > TIP_M, f"{name} is {at:g} m, at most {TIP_M:g}: are these millimetres?", name, at, TIP_M)
+        elif instead and abs(at) > TURN_RAD and not lower <= at <= upper:
+            raise InputError(
+                f"{name} is {at:g} rad, limits {lower:.2f} ... {upper:.2f} rad: are these degrees? {instead}",
+                subject=name,
+                value=at,
+                limit=float(upper if at > 0.0 else lower),
+            )
     return target
 
 
@@ -75,7 +93,7 @@ class Asked:
         self._require_one()
         within = np.clip(held, arm.lower, arm.upper)
         if self.q is not None:
-            return as_vector("q", self.q, arm.n)
+            return _in_units(arm, as_vector("q", self.q, arm.n), "q is in radians: numpy.radians(q)")
         if self.tip is not None:
             return tip_target(arm, self.tip, near=within, pitch_rad=self.pitch, direction=self.direction)
         return joint_target(arm, within, self.joints, self.unit)

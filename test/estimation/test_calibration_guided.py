@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import time
 from argparse import ArgumentParser
 from dataclasses import replace
 from functools import partial
@@ -15,9 +16,10 @@ from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.commands import calibrate as command
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError
-from picker_dynamics.estimation.calibration import arm_estimate, evaluate, guided, rehearsal, simulated, step_context
+from picker_dynamics.estimation.calibration import arm_estimate, evaluate, guided, pose_figure, rehearsal, simulated, step_context
 from picker_dynamics.estimation.calibration.joint_map import MapPoint, levelled, mapped
 from picker_dynamics.estimation.calibration.mover import Mover
+from picker_dynamics.estimation.calibration.person import READING_S
 from picker_dynamics.estimation.calibration.session import Session
 from picker_dynamics.estimation.calibration.steps import result, sweep
 from picker_dynamics.estimation.calibration.sweep import lever_loads
@@ -128,6 +130,16 @@ def test_direction_and_zero_of_a_joint_that_turns_the_other_way_are_found(tmp_pa
     np.testing.assert_allclose(servo.to_angle(np.array(pulses)), rig.true_angles("wrist", pulses), atol=math.radians(1.2))
 
 
+def test_how_the_inclinometer_lies_is_drawn_at_each_place(tmp_path, monkeypatch):
+    drawn, draw = [], pose_figure.draw
+    monkeypatch.setattr(pose_figure, "draw", lambda arm, panels, path: (drawn.append(panels[0]), draw(arm, panels, path)))
+    person, _ = Rig(tmp_path).walk("map", joints=("wrist",))
+    assert [one.title for one in drawn] == [f"wrist, place {number} of 5" for number in range(1, 6)]
+    assert all([sensor.link for sensor in one.sensors] == ["forearm", "hand"] for one in drawn)
+    assert np.ptp([one.q[WRIST] for one in drawn]) > math.radians(60.0)
+    assert plt.imread(tmp_path / "pose_map.png").std() > 0.05 and person.said.count("pose_map.png") == 1
+
+
 def test_a_joint_that_does_not_move_is_told_at_once_and_may_be_put_right(tmp_path):
     rig = Rig(tmp_path)
     stuck = {"wrist.0.forearm": ["-23"], "wrist.0.hand": ["-90"], "wrist.1.forearm": ["-23"], "wrist.1.hand": ["-90.1"]}
@@ -195,15 +207,29 @@ def test_limits_stay_a_margin_inside_and_within_the_pulses(tmp_path):
     assert estimate.known_description.lower[1] == ARM.lower[1]
 
 
-def test_enter_alone_neither_switches_the_arm_on_nor_moves_it(tmp_path):
+def test_an_enter_that_nobody_can_have_meant_neither_switches_the_arm_on_nor_moves_it(tmp_path):
     rig, held = Rig(tmp_path), {"base.low": ["keep"], "base.high": ["keep"]}
     person, _ = rig.walk("limits", joints=("base",), typed={**held, "on.base": ["", "y"]})
-    assert person.keys.count("on.base") == 2 and "Enter alone is none of: yes, no" in person.said
+    assert person.keys.count("on.base") == 2 and "before the question can have been read" in person.said
     person = Person(rehearsal.PlantWorld(rig.bench, rig.outputs), np.random.default_rng(1), typed={"move": ["", "n"]})
     again = step_context.StepContext(Session.open(tmp_path, {}, {}), person, Mover(rig.outputs), tmp_path)
     with raises(step_context.LeaveError, match="nothing was moved; the arm holds"):
         again.arm(arm_estimate.ArmEstimate(ARM, rig.believed))
     assert person.keys == ["move", "move"], "all outputs run"
+
+
+def test_yes_and_enter_are_both_taken_once_the_question_can_have_been_read(tmp_path):
+    class Reader(Person):
+        def answer(self, question):
+            if question.key.startswith("on."):
+                time.sleep(READING_S)
+            return super().answer(question)
+
+    rig = Rig(tmp_path)
+    person = Reader(rehearsal.PlantWorld(rig.bench, rig.outputs), np.random.default_rng(1), typed={"on.base": [""]})
+    again = step_context.StepContext(Session.open(tmp_path, {}, {}), person, Mover(rig.outputs), tmp_path, settle_s=1.5)
+    again.arm(arm_estimate.ArmEstimate(ARM, rig.believed))
+    assert person.keys.count("on.base") == 1 and again.arm_is_on, person.said
 
 
 def test_limits_too_narrow_are_asked_again(tmp_path):

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 
+import any_arms
 import numpy as np
 import pytest
 from arm_fixtures import picker, rigid_body, servos
@@ -169,7 +170,9 @@ def test_what_cannot_be_held_is_refused_with_its_numbers_and_nothing_moves(arm):
         ({"base": float("inf")}, InputError, "base is inf"),
         ({"base": 0.1, "duration": -1.0}, InputError, "seconds is -1.0"),
         ({"base": 0.1, "duration": 1e9}, InputError, "at most 600 s"),
-        ({"base": 9.0}, GoalRefusedError, "base reaches 515.7 deg .* limit 8"),
+        ({"base": 5.0}, GoalRefusedError, "base reaches 286.5 deg .* limit 8"),
+        ({"base": 9.0}, InputError, 'base is 9 rad, limits -1.50 ... 1.50 rad: are these degrees. unit="deg"'),
+        ({"q": [0.0, 60.0, 0.0, 0.0, 0.0]}, InputError, "shoulder is 60 rad.* are these degrees. q is in radians"),
     ],
 )
 def test_a_target_that_can_be_none_is_refused_by_name(arm, asked, error, text):
@@ -310,6 +313,13 @@ def test_what_it_did_is_recorded_as_arrays_csv_and_figures(arm, tmp_path):
 
 
 # -- other arms ----------------------------------------------------------------------------------------------
+
+
+def test_millimetres_for_a_sliding_joint_are_asked_after():
+    with Arm.offline(any_arms.urdf("gantry")) as arm:
+        slides = arm.joint_names[0]
+        with pytest.raises(InputError, match=f"{slides} is 400 m, at most 10: are these millimetres"):
+            arm.plan(**{slides: 400.0})
 
 
 @pytest.mark.parametrize("name", ["rrp", "two_link", "three_link"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import termios
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -61,6 +62,9 @@ class TakenBackError(PickerError):
 
 BACK = "back"
 """Typed at any question: the last answer was wrong."""
+
+READING_S = 0.7
+"""An Enter that comes sooner after a question about power or motion was meant for something else [s]."""
 
 
 class Guide:
@@ -149,8 +153,14 @@ class Guide:
             self.note(key, value, typed)
             return value
 
-    def choose(self, key: str, text: str, words: Sequence[tuple[str, str]], *, about: tuple = (), keep: bool = True) -> str:
-        """One of some words; ``keep``: it goes on file, and is not asked again.
+    def choose(
+        self, key: str, text: str, words: Sequence[tuple[str, str]], *, about: tuple = (), keep: bool = True, enter: str = ""
+    ) -> str:
+        """One of some words.
+
+        Args:
+            keep: it goes on file, and is not asked again.
+            enter: the word that Enter alone stands for where there was time to read the question (``READING_S``).
 
         Raises:
             OpenQuestionError: as for ``read``.
@@ -159,7 +169,13 @@ class Guide:
         if known is not None:
             return known
         while True:
+            asked_s = time.monotonic()
             typed = self.ask(key, text, words, about).lower()
+            if enter and not typed:
+                if time.monotonic() - asked_s < READING_S:
+                    self.tell(f"that Enter came before the question can have been read: once more, or type {enter}", "warning")
+                    continue
+                typed = enter
             typed = {"y": "yes", "n": "no"}.get(typed, typed)
             if typed == "yes" and "" in dict(words) and "yes" not in dict(words):
                 typed = ""
@@ -187,13 +203,13 @@ class Guide:
             raise TakenBackError(entry["key"])
 
     def agree(self, key: str, text: str, about: tuple = ()) -> bool:
-        """Whether a person says yes, now, to what powers or moves the arm: Enter alone, perhaps pressed by chance, agrees to
-        nothing.  Never on file: what was safe yesterday may not be."""
-        return self.choose(key, text, (("yes", "go on"), ("no", "not now")), about=about, keep=False) == "yes"
+        """Whether a person says yes, now, to what powers or moves the arm.  Never on file: what was safe yesterday may not be."""
+        words = (("yes", "or Enter: go on"), ("no", "not now"))
+        return self.choose(key, text, words, about=about, keep=False, enter="yes") == "yes"
 
     def wait_for(self, key: str, text: str, about: tuple = ()) -> None:
-        """Until a person has done something, and says yes: the arm moves then."""
-        self.choose(key, text, (("yes", "done, and the arm may move"),), about=about, keep=False)
+        """Until a person has done something, and says so: the arm moves then."""
+        self.choose(key, text, (("yes", "or Enter: done, and the arm may move"),), about=about, keep=False, enter="yes")
 
     def _somebody(self, text: str) -> Person:
         if self.person is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,9 @@ import numpy as np
 from picker_dynamics.recording.figures import REFERENCE, STATE, plt
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
-from picker_dynamics.robot.servo_map import ServoMap
 
+from .instruments import SensorModel
 from .lay import forward
-from .poses import Station
 
 COLUMNS, SIDE_INCH = 4, 2.6
 ABOVE, HALF = 0.06, 0.12
@@ -22,10 +22,19 @@ ASIDE = 0.3
 """A bar whose upper side points so much to one side is named on that side."""
 
 
-def draw(arm: ArmDescription, servos: ServoMap, stations: Sequence[Station], path: Path) -> None:
-    """Write a figure of all stations, in their order; seen across the vertical plane in which the arm points ahead."""
-    columns = min(COLUMNS, len(stations))
-    rows = -(-len(stations) // columns)
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One pose (n,) [rad or m] of the figure, and what is read there."""
+
+    title: str
+    q: np.ndarray
+    sensors: Sequence[SensorModel]
+
+
+def draw(arm: ArmDescription, panels: Sequence[Panel], path: Path) -> None:
+    """Write a figure of all poses, in their order; seen across the vertical plane in which the arm points ahead."""
+    columns = min(COLUMNS, len(panels))
+    rows = -(-len(panels) // columns)
     figure, axes = plt.subplots(
         rows,
         columns,
@@ -37,17 +46,16 @@ def draw(arm: ArmDescription, servos: ServoMap, stations: Sequence[Station], pat
     )
     for one in axes.flat:
         one.set_axis_off()
-    for number, (one, station) in enumerate(zip(axes.flat, stations), start=1):
-        hung = f", {1e3 * station.weight.mass:.0f} g" if station.weight.mass else ""
-        one.set_title(f"station {number}{hung}", fontsize=9)
-        _pose(one, arm, servos.to_angle(station.pulses_us), station)
+    for one, panel in zip(axes.flat, panels):
+        one.set_title(panel.title, fontsize=9)
+        _pose(one, arm, panel)
     figure.savefig(path, dpi=110)
     plt.close(figure)
 
 
-def _pose(axes, arm: ArmDescription, q, station: Station) -> None:
+def _pose(axes, arm: ArmDescription, panel: Panel) -> None:
     """The links as lines from joint to joint to the tool, each instrument as a bar along its link."""
-    poses = link_poses(arm, q)
+    poses = link_poses(arm, panel.q)
     ahead = np.append(forward(arm, poses), 0.0)
     ahead /= np.linalg.norm(ahead)
 
@@ -64,7 +72,7 @@ def _pose(axes, arm: ArmDescription, q, station: Station) -> None:
     axes.plot(*seen(turning), "o", color=REFERENCE, ms=5, mfc="white")
     axes.plot(*seen(line[-1:]), "s", color=REFERENCE, ms=4)
     path = [joint.child for joint in arm.path_to(arm.tool)]
-    for sensor in station.sensors:
+    for sensor in panel.sensors:
         pose = poses[sensor.link]
         level, up = (pose.rotation @ np.array(one) for one in (sensor.ahead, sensor.up))
         if sensor.kind == "height":

@@ -192,6 +192,10 @@ def where(weight: Weight) -> str:
     return f"on a stick, {1e3 * math.hypot(*weight.point):.0f} mm beyond the tool point"
 
 
+def _hung(station: Station) -> str:
+    return f", {1e3 * station.weight.mass:.0f} g" if station.weight.mass else ""
+
+
 def _reread(context: StepContext, fit, reader: StationReader) -> bool:
     """Readings that do not fit are told; whether they are to be read again."""
     odd = [fit.readings[i] for i in fit.outliers]
@@ -284,7 +288,11 @@ class StationReader:
         """Show a person how the inclinometer lies at the poses of a stage."""
         path = self.context.folder / f"poses_{stage}.png"
         if self.context.person is not None and not path.exists():
-            pose_figure.draw(self.estimate.description, self.estimate.servos, stations, path)
+            panels = [
+                pose_figure.Panel(f"station {number}{_hung(one)}", self.estimate.servos.to_angle(one.pulses_us), one.sensors)
+                for number, one in enumerate(stations, start=1)
+            ]
+            pose_figure.draw(self.estimate.description, panels, path)
             self.context.tell(f"the poses, and how the inclinometer lies at each: {path}", "hint")
 
     def forget(self, reading) -> None:

@@ -13,8 +13,9 @@ from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
-from .. import readings
+from .. import pose_figure, readings
 from ..arm_estimate import ArmEstimate
+from ..instruments import sensor_on
 from ..joint_map import Levelled, MapPoint, anchored, levelled, mapped, moved_as_told, resting_at, setpoint_of, turned_round
 from ..lay import lay
 from ..poses import least_height, passes, way
@@ -183,10 +184,20 @@ def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, 
         )
     else:
         what = f"{name}, place {number + 1} of {PLACES}"
+        if context.person is not None and any(context.known(f"{key}.{link}") is None for link in how.links):
+            sensors = [sensor_on(estimate.description, link) for link in how.links]
+            _draw(context, estimate.description, pose_figure.Panel(what, setpoints, sensors))
         angle = _levelled_angle(context, estimate.description, key, what, how, expected)
     context.require_sound()
     angle = expected + math.remainder(angle - expected, 2.0 * math.pi)  # a joint may stand beyond half a turn
     return MapPoint(float(pulses[column]), setpoint_of(validator, setpoints, column, angle))
+
+
+def _draw(context: StepContext, description: ArmDescription, panel: pose_figure.Panel) -> None:
+    """Show a person how the inclinometer lies at the present place."""
+    path = context.folder / "pose_map.png"
+    pose_figure.draw(description, [panel], path)
+    context.explain(f"How the inclinometer lies is drawn anew at each place: {path}")
 
 
 def _levelled_angle(

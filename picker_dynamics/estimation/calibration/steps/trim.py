@@ -168,9 +168,10 @@ def _flash(context: StepContext, hz: float, number: int) -> None:
     answer = context.choose(
         f"{number}.flashed",
         "Is the new firmware on the board?",
-        (("yes", "measure again"), ("later", "end here; what was answered is kept")),
+        (("yes", "or Enter: measure again"), ("later", "end here; what was answered is kept")),
         about=(hz,),
         keep=False,
+        enter="yes",
     )
     if answer == "later":
         raise LeaveError("flash the firmware, then run the same command: it goes on with measuring again")
