@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,6 +68,15 @@ def test_what_fails_on_a_machine_that_stalled_runs_again_and_that_is_said(pytest
     assert outcomes.get("passed", 0) == passed and outcomes.get("failed", 0) + outcomes.get("errors", 0) == 4 - passed
     said = [line for line in found.outlines if " ran again: " in line]
     assert len(said) == again and all("the machine stalled" in line for line in said)
+
+
+@pytest.mark.slow
+def test_many_short_waits_of_one_process_are_a_stall():
+    """Four processes on one processor: each waits its turn again and again, never for long where nobody else is."""
+    words = "import os,time;os.sched_setaffinity(0,{0});[os.fork() for _ in range(2)];e=time.time()+2\nwhile time.time()<e:pass"
+    with stalls.Stalls() as seen, subprocess.Popen([sys.executable, "-c", words]) as busy:
+        busy.wait(30.0)
+    assert seen.count
 
 
 def test_a_processor_that_a_virtual_machine_does_not_have_is_a_stall(tmp_path):

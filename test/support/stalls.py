@@ -15,6 +15,10 @@ STALL_S = 0.05
 """A thread that was ready to run, and had to wait so long at a stretch, shows a machine that had other things to do: an arm's
 set-points are sent 60 ms ahead."""
 
+WINDOW_S, IN_ALL = 0.2, 2.0
+"""Within so long the threads of one process waiting for so many times ``STALL_S`` together is a stall as well: a command goes
+through several of them, and after 0.2 s without any an arm stops."""
+
 
 TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 
@@ -61,20 +65,21 @@ class Stalls:
         self.count, self.worst_s, self.worst = 0, 0.0, ""
         self._files: dict[str, int] = {}
         self._waited: dict[str, int] = {}
+        self._in_all: dict[str, float] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def __str__(self) -> str:
         return f"the machine stalled {self.count} times: {self.worst} for {self.worst_s:.2f} s"
 
-    def _note(self, what: str, late_s: float) -> None:
-        if late_s > STALL_S:
+    def _note(self, what: str, late_s: float, least_s: float | None = None) -> None:
+        if late_s > (STALL_S if least_s is None else least_s):
             self.count += 1
             if late_s > self.worst_s:
                 self.worst_s, self.worst = late_s, what
 
     def _watch(self) -> None:
-        census_s = slept_s = time.monotonic()
+        census_s = slept_s = window_s = time.monotonic()
         taken = taken_s()
         while not self._over.wait(SLEEP_S):
             now_s = time.monotonic()
@@ -87,6 +92,11 @@ class Stalls:
                 self._count_threads()
             for thread in tuple(self._files):
                 self._look(thread)
+            if now_s > window_s:
+                window_s = now_s + WINDOW_S
+                for process, waited_s in self._in_all.items():
+                    self._note(f"the threads of {process} waited for processors", waited_s, IN_ALL * STALL_S)
+                self._in_all.clear()
             slept_s = time.monotonic()
         for file in self._files.values():
             os.close(file)
@@ -110,7 +120,9 @@ class Stalls:
         except (OSError, IndexError):  # gone meanwhile; or a kernel that does not count
             os.close(self._files.pop(thread))
             return
-        self._note(f"{thread[6:]} waited for a processor", (waited - self._waited.get(thread, waited)) * 1e-9)
+        late_s, process = (waited - self._waited.get(thread, waited)) * 1e-9, thread.split("/")[2]
+        self._note(f"{thread[6:]} waited for a processor", late_s)
+        self._in_all[process] = self._in_all.get(process, 0.0) + late_s
         self._waited[thread] = waited
 
     def __enter__(self) -> Stalls:
