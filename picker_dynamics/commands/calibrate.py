@@ -159,9 +159,8 @@ def _with_servos(options, console) -> None:
     from picker_dynamics.robot.assumed_servos import map_text
 
     arm = servo_arm.read_arm(options.urdf)
-    slides = [joint.name for joint in arm.movable if joint.type == "prismatic"]
     refuse_if(
-        len(slides) == arm.n,
+        all(joint.type == "prismatic" for joint in arm.movable),
         f"every joint of {arm.name} slides: calibrate finds how servos turn and droop, there is nothing of that to find; measure "
         "each joint's way with a ruler, and write it into the servo map",
         arm.name,
@@ -169,9 +168,8 @@ def _with_servos(options, console) -> None:
     if not servo_arm.assumes(arm, options.servos):
         return
     refuse_if(
-        not options.simulated or bool(slides),
-        f"{arm.name} needs its servo map to be calibrated: give --servos (docs/your_arm.md); only rehearsals assume servos"
-        + (f", and not for {', '.join(slides)}, which slides" if slides else ""),
+        not options.simulated,
+        f"{arm.name} needs its servo map to be calibrated: give --servos (docs/your_arm.md); only rehearsals assume servos",
         "servos",
     )
     path, text = Path(options.out) / "servos.assumed.yaml", map_text(servo_arm.load(options.urdf)[1])

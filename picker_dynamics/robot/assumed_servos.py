@@ -3,7 +3,7 @@
     stall torque   twice the largest gravity torque over the joint's range and the URDF's friction and damping at its speed; at
                    least what lets the joint swing at SWING, or a share of the strongest of its kind: a joint that bears
                    nothing is still shaken by the others
-    spring         gives that at 0.1 rad (a sliding joint: 5 mm, on a pinion of 50 mm)
+    spring         gives that at 0.1 rad (a sliding joint: 5 mm, on a pinion of 50 mm, a larger one for long ways)
     speed          half as much again as the URDF's, without load; less where the motor would then hardly damp the joint's swing
 
 Friction and play are those of config/servos.sim.yaml, in proportion, or none.  Home is the middle of the limits, or the nearest
@@ -27,6 +27,7 @@ from .frame_heights import FrameHeights
 from .kinematic_tree import link_poses, sample_poses, subtree
 from .lint import holding_torque
 from .model import Array
+from .servo_file import HORN_RANGE_DEG, SLIDING
 from .servo_map import Servo, ServoMap
 from .servo_types import servo_type
 
@@ -102,27 +103,35 @@ def assumed_servos(arm: ArmDescription, kind: str = "typical") -> ServoMap:
 
 
 def map_text(servos: ServoMap) -> str:
-    """Assumed servos of turning joints as a servo map's text (YAML), for what reads files alone."""
+    """Assumed servos as a servo map's text (YAML), for what reads files alone; friction and play, which are the simulation's own,
+    are not in it.
+
+    Figures of a sliding joint are those of the servo that turns its pinion: phi = x / r, tau = r F, its poses excepted.
+    """
     lines = ["# Assumed servos, for a simulation only: nothing of them is measured."]
     lines += [f"board: {{frame_us: {1e6 * servos.frame_s:.0f}, quantum_us: {servos.quantum_us:g}}}", "joints:"]
     for one in servos.servos:
-        points = ", ".join(f"[{math.degrees(horn):.6f}, {pulse:.4f}]" for horn, pulse in zip(one.horn_angles, one.pulses_us))
+        r, called = (1.0, {}) if one.pinion is None else (one.pinion, SLIDING)
+        points = ", ".join(f"[{math.degrees(horn / r):.6f}, {pulse:.4f}]" for horn, pulse in zip(one.horn_angles, one.pulses_us))
         figures = {
             "channel": one.channel,
             "direction": one.direction,
-            "zero_deg": f"{math.degrees(one.zero):.6f}",
+            "zero_deg": f"{math.degrees(one.zero / r):.6f}",
             "pulse_map": f"[{points}]",
-            "stall_torque_nm": f"{one.stall_torque:.6g}",
-            "no_load_speed_rad_s": f"{one.no_load_speed:.6g}",
-            "stiffness_nm_rad": f"{{value: {one.stiffness:.6g}, measured: false}}",
+            "stall_torque_nm": f"{one.stall_torque * r:.6g}",
+            "no_load_speed_rad_s": f"{one.no_load_speed / r:.6g}",
+            "setpoint_speed_rad_s": f"{one.setpoint_speed / r:.6g}",
+            "stiffness_nm_rad": f"{{value: {one.stiffness * r**2:.6g}, measured: false}}",
             "deadband_us": f"{one.deadband_us:.6g}",
-            "armature_kg_m2": f"{one.armature:.9f}",
+            "armature_kg_m2": f"{one.armature * r**2:.12f}",
             "peak_share": f"{one.peak_share:g}",
             "hold_share": f"{one.hold_share:g}",
             "rest_rad": f"{one.rest:.6f}",
             "home_rad": f"{one.home:.6f}",
         }
-        lines += [f"  {one.joint}:", *(f"    {key}: {value}" for key, value in figures.items())]
+        if one.pinion is not None:
+            figures["pinion_mm"] = f"{1e3 * one.pinion:.6f}"
+        lines += [f"  {one.joint}:", *(f"    {called.get(key, key)}: {value}" for key, value in figures.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -179,6 +188,7 @@ def _servo(
     turn = math.pi * (give / GIVE_RAD)
     lower, upper = max(joint.lower, -turn) if math.isinf(joint.lower) else joint.lower, joint.upper
     upper = min(upper, turn) if math.isinf(upper) else upper
+    farthest = max(abs(lower), abs(upper)) + 2.0 * give
     return Servo(
         joint.name,
         channel,
@@ -196,7 +206,7 @@ def _servo(
         rest,
         home,
         fastest_setpoint=fastest,
-        pinion=PINION_M if joint.type == "prismatic" else None,
+        pinion=max(PINION_M, farthest / math.radians(HORN_RANGE_DEG[1])) if joint.type == "prismatic" else None,
     )
 
 

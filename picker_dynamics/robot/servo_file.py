@@ -19,6 +19,9 @@ from .servo_types import servo_type
 PULSE_RANGE_US = (400.0, 2600.0)
 """Pulses that no map may leave [us]: what hobby servos understand."""
 
+HORN_RANGE_DEG = (-720.0, 720.0)
+"""Of the horn angles of a map [deg]: no servo turns further."""
+
 CHANNELS = 16
 """Outputs of a PCA9685."""
 
@@ -258,7 +261,7 @@ def _pulse_map(joint: str, value: Any) -> tuple[tuple[float, float], ...]:
     low, high = PULSE_RANGE_US
     points = tuple(
         (
-            _number("pulse_map horn_deg", angle, (-720.0, True, 720.0), joint),
+            _number("pulse_map horn_deg", angle, (HORN_RANGE_DEG[0], True, HORN_RANGE_DEG[1]), joint),
             _number("pulse_map pulse_us", pulse, (low, True, high), joint),
         )
         for angle, pulse in value
