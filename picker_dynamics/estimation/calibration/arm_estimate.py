@@ -61,7 +61,7 @@ class ArmEstimate:
     @property
     def loaded(self) -> tuple[str, ...]:
         """Joints whose servos bear weight somewhere."""
-        return gravity_joints(self.description)
+        return gravity_joints(self.description, self.servos.home)
 
     @property
     def figures(self) -> Mapping[str, ServoFigures]:
@@ -113,7 +113,7 @@ def given(
     Raises:
         ConfigurationError, DescriptionError: a file that is missing or wrong.
     """
-    if simulated and not (servos or overlay):
+    if simulated and not overlay:
         overlay = servo_arm.overlay_of(servo_arm.read_arm(urdf), servos, "typical")
     return servo_arm.load(urdf, servos, overlay or "")
 

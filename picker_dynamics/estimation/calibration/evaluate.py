@@ -24,6 +24,7 @@ from .mass_properties import LinkProperties
 from .measured import Measured
 from .poses import SIDES, Station, Weight, candidates, choose
 from .procedure import Calibrated
+from .servo_figures import ServoFigures, usual_give
 from .statics import random_poses
 from .write_back import rewritten
 
@@ -162,25 +163,44 @@ def tip_uncertainty(found: Calibrated, poses, share: float = 0.95, seed: int = 0
     Args:
         poses: (k, n) [rad] at which to hold.
     """
-    fit, body, poses, tool = found.fit, RigidBody(found.description), np.asarray(poses), found.description.tool
+    model, unknowns, covariance = with_assumed(found)
+    poses, tool = np.asarray(poses), found.description.tool
     told = [(row, side) for side in SIDES for row in pulses_at(found, poses, side)]
-    rest = fit.model.rest(fit.unknowns, [Reading(row, SensorModel("height", tool), 0.0, 0, side=side) for row, side in told])
-    jacobian, rng = body.jacobian(rest.q), np.random.default_rng(seed)
-    drawn = rng.multivariate_normal(np.zeros(len(fit.unknowns)), fit.covariance, DRAWS)
-    drawn[:, FIGURES.index("hop") : len(fit.model.joints) * len(FIGURES) : len(FIGURES)] = 0.0
-    off = np.einsum("kxu,du->dkx", jacobian @ rest.by_unknowns, drawn)
-    sides = np.array([side for _, side in told])
-    for column, (name, servo) in enumerate(zip(found.description.joint_names, found.servos.servos)):
-        one = found.figures.get(name)
-        if name not in fit.model.joints:  # it bears nothing, and its friction and play are assumed
-            idle = rng.normal(0.0, PRIORS["gap"][1], (DRAWS, 1))
-            idle = idle + rng.normal(0.0, PRIORS["coulomb"][1] * servo.stall_torque / servo.stiffness, (DRAWS, 1))
-            off += (sides * idle)[..., None] * jacobian[..., column]
-        if name not in fit.model.joints and one is not None and one.zero is not None and one.scale is not None:
-            away = rest.q[:, column] + servo.direction * servo.zero  # from mid-travel
-            turned = rng.normal(0.0, one.zero.sd, (DRAWS, 1)) + rng.normal(0.0, one.scale.sd, (DRAWS, 1)) * away
-            off += turned[..., None] * jacobian[..., column]
+    rest = model.rest(unknowns, [Reading(row, SensorModel("height", tool), 0.0, 0, side=side) for row, side in told])
+    rng = np.random.default_rng(seed)
+    drawn = rng.multivariate_normal(np.zeros(len(unknowns)), covariance, DRAWS)
+    drawn[:, FIGURES.index("hop") : len(model.joints) * len(FIGURES) : len(FIGURES)] = 0.0
+    off = np.einsum("kxu,du->dkx", RigidBody(found.description).jacobian(rest.q) @ rest.by_unknowns, drawn)
     return float(np.quantile(np.linalg.norm(off, axis=-1), share))
+
+
+def with_assumed(found: Calibrated) -> tuple[DroopModel, np.ndarray, np.ndarray]:
+    """The droop model of every turning joint, those too of which no droop was read; its unknowns (u,) and their covariance (u, u).
+
+    A joint that no droop tells of may bear weight nevertheless, one that rolls the forearm for example: it sags as is assumed of
+    its servo, by what the others give and by what friction is typical.
+    """
+    fit, give = found.fit, usual_give(found.servos, found.figures)
+    joints = tuple(joint.name for joint in found.description.movable if joint.type != "prismatic")
+    model = replace(fit.model, joints=joints)
+    unknowns, covariance = np.zeros(len(model.names)), np.zeros((len(model.names), len(model.names)))
+    known = [model.names.index(name) for name in fit.model.names]
+    unknowns[known], covariance[np.ix_(known, known)] = fit.unknowns, fit.covariance
+    for joint in (one for one in joints if one not in fit.model.joints):
+        servo, one = found.servos.servos[found.description.joint_names.index(joint)], found.figures.get(joint, ServoFigures())
+        exact = Measured(0.0, 0.0)
+        figures = {
+            "zero": one.zero or exact,
+            "scale": one.scale or exact,
+            "compliance": Measured(1.0 / servo.stiffness, give.sd / servo.stall_torque),
+            "gap": Measured(servo.deadband + 0.5 * servo.play, PRIORS["gap"][1]),
+            "load_friction": Measured(servo.load_friction, PRIORS["load_friction"][1]),
+            "coulomb": Measured(servo.coulomb, PRIORS["coulomb"][1] * servo.stall_torque),
+        }
+        for name, figure in figures.items():
+            i = model.names.index(f"{joint}.{name}")
+            unknowns[i], covariance[i, i] = figure.value, figure.sd**2
+    return model, unknowns, covariance
 
 
 def pulses_at(found: Calibrated, poses, side: float) -> np.ndarray:

@@ -33,6 +33,9 @@ ANGLE_SD = RULER_SD / 0.3
 BELIEVED_SD = 0.1
 """Of masses and centres that nobody measured, as a share (one standard deviation)."""
 
+LEAST_LOAD_NM = 1e-3
+"""What a joint bears at the most that bears nothing: the droop tells nothing of it."""
+
 ANGLE_PLACES = 4
 """How many such places tell its zero within 0.3 degrees."""
 
@@ -66,12 +69,17 @@ class Calibrated:
     servos: ServoMap
 
 
-def gravity_joints(description: descriptions.ArmDescription) -> tuple[str, ...]:
-    """Joints of whose servos a droop tells: they bear weight somewhere, and turn about an axis that is level in every pose."""
-    q = random_poses(description, 64)
-    bears = np.abs(RigidBody(description).gravity(q)).max(axis=0) > 1e-3
-    level = level_joints(description)
-    return tuple(name for name, loaded in zip(description.joint_names, bears) if loaded and name in level)
+def gravity_joints(description: descriptions.ArmDescription, home) -> tuple[str, ...]:
+    """Joints of whose servos a droop tells: they bear weight where the others are at ``home`` (n,) [rad or m], as stations have
+    them, and turn about axes that are level there in every pose of theirs.
+
+    An arm whose upper arm and forearm roll (a seventh joint) has its elbow among them, if it does not roll at home.
+    """
+    level = level_joints(description, home)
+    columns, q = [description.joint_names.index(name) for name in level], np.tile(np.asarray(home, dtype=float), (64, 1))
+    q[:, columns] = random_poses(description, 64)[:, columns]
+    bears = np.abs(RigidBody(description).gravity(q)).max(axis=0) > LEAST_LOAD_NM
+    return tuple(name for name, column in zip(level, columns) if bears[column])
 
 
 def measured_links(description: descriptions.ArmDescription, joints: Sequence[str]) -> tuple[str, ...]:
@@ -119,7 +127,7 @@ def calibrate(
     Raises:
         PickerError: a reading that cannot be, or an arm that cannot be calibrated so.
     """
-    joints = gravity_joints(description)
+    joints = gravity_joints(description, servos.home)
     links = {}
     for name in measured_links(description, joints):
         tell(f"link {name}: weigh, balance, swing")
@@ -156,7 +164,7 @@ def droop_fit(
         instrument: with which the droop is read, see ``poses.sensors``.
         quick: bare stations alone; links that were not measured weigh what the URDF says, more or less.
     """
-    joints = gravity_joints(weighed)
+    joints = gravity_joints(weighed, servos.home)
     model = DroopModel(weighed, servos, joints, {**believed_links(weighed, joints), **links} if quick else links)
     seen = sensors(weighed, joints, instrument)
 

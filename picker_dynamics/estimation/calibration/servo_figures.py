@@ -15,6 +15,9 @@ from .droop_model import TYPICAL_COULOMB, TYPICAL_LOAD_FRICTION, TYPICAL_PLAY
 from .measured import Measured
 from .sweep import Sweep
 
+ALIKE_SD = 0.2
+"""How much one servo of an arm gives at stall torque more or less than another, as a share (one standard deviation): assumed."""
+
 FRICTION_KEYS = ("load_friction", "coulomb_nm", "play_deg")
 """Of the servo map, in the order in which droop tells them."""
 
@@ -105,15 +108,26 @@ def calibrated(servo: Servo, found: ServoFigures) -> Servo:
     return replace(servo, **changed, unmeasured=(*(key for key in servo.unmeasured if key not in known), *found.assumed))
 
 
+def usual_give(servos: ServoMap, found: Mapping[str, ServoFigures]) -> Measured | None:
+    """What a servo of which no stiffness was found gives at stall torque [rad]: the mean of those of which one was, and how far
+    another one may be from that; None: of none of them."""
+    torque = dict(zip(servos.joint_names, servos.stall_torque.tolist()))
+    read = [(torque[joint], one.stiffness) for joint, one in found.items() if one.stiffness is not None]
+    if not read:
+        return None
+    gives, off = np.array([(stall / k.value, stall * k.sd / k.value**2) for stall, k in read]).T
+    mean = float(np.mean(gives))
+    return Measured(mean, float(np.hypot(ALIKE_SD * mean, np.linalg.norm(off) / len(off))))
+
+
 def calibrated_servos(servos: ServoMap, found: Mapping[str, ServoFigures]) -> ServoMap:
-    """The servo map with what was found; servos of which no stiffness was found get the mean of the others', and friction and
-    play that are typical where the map has none: assumed, all of it."""
-    known = [one.stiffness.value for one in found.values() if one.stiffness is not None]
-    made = []
+    """The servo map with what was found; servos of which no stiffness was found give as much at stall torque as the others do on
+    average, and have friction and play that are typical where the map has none: assumed, all of it."""
+    give, made = usual_give(servos, found), []
     for servo in servos.servos:
         servo = calibrated(servo, found[servo.joint]) if servo.joint in found else servo
-        if known and servo.pinion is None and "stiffness_nm_rad" in servo.unmeasured:
-            servo = replace(servo, stiffness=float(np.mean(known)))
+        if give is not None and servo.pinion is None and "stiffness_nm_rad" in servo.unmeasured:
+            servo = replace(servo, stiffness=servo.stall_torque / give.value)
             if not (servo.load_friction or servo.coulomb or servo.play):
                 coulomb = TYPICAL_COULOMB * servo.stall_torque
                 assumed = {"load_friction": TYPICAL_LOAD_FRICTION, "coulomb": coulomb, "play": TYPICAL_PLAY}

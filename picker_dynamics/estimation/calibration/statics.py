@@ -107,11 +107,20 @@ def joint_axes(description: ArmDescription, poses: Mapping[str, Pose]) -> tuple[
     return axes, _stacked([poses[joint.child].position for joint in description.movable], batch, (3,))
 
 
-def level_joints(description: ArmDescription) -> tuple[str, ...]:
-    """Joints that turn about an axis which is level in every pose: an inclinometer tells how far."""
-    axes, _ = joint_axes(description, link_poses(description, random_poses(description, 64)))
-    tilt = np.abs(axes[..., 2]).max(axis=0)
-    return tuple(one.name for one, off in zip(description.movable, tilt) if one.type != "prismatic" and off < LEVEL)
+def level_joints(description: ArmDescription, home=None) -> tuple[str, ...]:
+    """Joints that turn about an axis which is level in every pose: an inclinometer tells how far.
+
+    Args:
+        home: (n,) [rad or m] where all others stay; None: none of them stays anywhere.
+    """
+    poses, found = random_poses(description, 64), []
+    q = poses if home is None else np.tile(np.asarray(home, dtype=float), (64, 1))
+    for column, joint in enumerate(description.movable):  # an axis is where the joints before it, on the way to it, have turned it
+        axes, _ = joint_axes(description, link_poses(description, q))
+        if joint.type != "prismatic" and np.abs(axes[:, column, 2]).max() < LEVEL:
+            found.append(joint.name)
+            q[:, column] = poses[:, column]
+    return tuple(found)
 
 
 def elevation(pose: Pose, ahead: Direction = AHEAD, up: Direction = UP) -> np.ndarray:
