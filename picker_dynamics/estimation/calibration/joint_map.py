@@ -22,7 +22,7 @@ from picker_dynamics.robot.resting import resting_position
 from picker_dynamics.robot.servo_map import Servo
 
 from .instruments import SensorModel, sensor_on
-from .servo_figures import horn_slope
+from .servo_figures import horn_slope, with_friction
 from .statics import level_joints
 
 STILL = math.radians(2.5)
@@ -40,10 +40,11 @@ SHARE_MIN, SHARE_MAX = 0.6, 1.6
 
 @dataclass(frozen=True)
 class MapPoint:
-    """A pulse [us] and the set-point [rad] that it is."""
+    """A pulse [us] and the set-point [rad] that it is; ``side`` from which the joint came there, 0: not known."""
 
     pulse_us: float
     angle: float
+    side: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -104,11 +105,20 @@ def _rising(pose: Pose, sensor: SensorModel, axis) -> float:
     return math.copysign(1.0, float(pose.rotation @ np.cross(sensor.ahead, sensor.up) @ axis))
 
 
-def setpoint_of(validator: MotionValidator, setpoints, column: int, angle: float) -> float:
-    """The set-point [rad] with which a joint rests at ``angle``, the others at their set-points (n,) [rad]."""
-    q = np.array(setpoints, dtype=float)
+def setpoint_of(validator: MotionValidator, setpoints, column: int, angle: float, side: float = 0.0) -> float:
+    """The set-point [rad] with which a joint rests at ``angle``, the others at their set-points (n,) [rad].
+
+    Args:
+        side: from which it came, +1 from below, -1 from above: its friction, typical where the map has none, and its gap keep it
+            short of its set-point; 0: not known.
+    """
+    q, servos = np.array(setpoints, dtype=float), validator.limits.servo_map
     q[column] = angle
-    return float(validator.limits.servo_map.model.setpoint(q, np.zeros_like(q), validator.model.gravity(q))[column])
+    if side:
+        servos = replace(servos, servos=tuple(with_friction(one) for one in servos.servos))
+    sides = np.zeros_like(q)
+    sides[column] = side
+    return float(servos.model.setpoint(q, np.zeros_like(q), validator.model.gravity(q), sides)[column])
 
 
 def resting_at(validator: MotionValidator, setpoints, side: float = 0.0) -> np.ndarray:

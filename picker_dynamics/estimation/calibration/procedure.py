@@ -201,19 +201,23 @@ def angle_pair(joint: str, servos: ServoMap, description: descriptions.ArmDescri
     return angle_figures(servo, told, [bench.angle(joint, servos, one) for one in told])
 
 
-def angle_figures(servo: Servo, told, read, how: str = "places of the tip on a ruler", sd: float = ANGLE_SD) -> ServoFigures:
+def angle_figures(
+    servo: Servo, told, read, how: str = "places of the tip on a ruler", sd=ANGLE_SD, shared: float = 0.0
+) -> ServoFigures:
     """Zero and scale of a joint that bears nothing.
 
     Args:
         told, read: (k,) set-points, and where the joint went [rad].
         how: they were read, for the file.
-        sd: standard deviation of one of them [rad].
+        sd: standard deviation of one of them, or of each, (k,) [rad].
+        shared: what they are off by together, which moves the zero (one standard deviation) [rad].
     """
     told, read = np.asarray(told, dtype=float), np.asarray(read, dtype=float)
-    away = told + servo.direction * servo.zero  # from mid-travel
+    away, sd = told + servo.direction * servo.zero, np.broadcast_to(sd, told.shape)  # from mid-travel
     known = np.diag([1.0 / PRIORS[figure][1] for figure in ("zero", "scale")])
-    matrix = np.vstack([np.stack([np.ones(len(told)), away], axis=-1) / sd, known])
+    matrix = np.vstack([np.stack([np.ones(len(told)), away], axis=-1) / sd[:, None], known])
     covariance = np.linalg.inv(matrix.T @ matrix)
     zero, scale = covariance @ matrix.T @ np.concatenate([(read - told) / sd, np.zeros(2)])
     spread = np.sqrt(np.diag(covariance))
-    return ServoFigures(Measured(float(zero), float(spread[0])), Measured(float(scale), float(spread[1])), how=how)
+    off = float(np.hypot(spread[0], shared))
+    return ServoFigures(Measured(float(zero), off), Measured(float(scale), float(spread[1])), how=how)

@@ -108,6 +108,15 @@ def calibrated(servo: Servo, found: ServoFigures) -> Servo:
     return replace(servo, **changed, unmeasured=(*(key for key in servo.unmeasured if key not in known), *found.assumed))
 
 
+def with_friction(servo: Servo) -> Servo:
+    """The servo with typical friction and play, assumed, where its map has none."""
+    if servo.load_friction or servo.coulomb or servo.play:
+        return servo
+    coulomb = TYPICAL_COULOMB * servo.stall_torque
+    assumed = {"load_friction": TYPICAL_LOAD_FRICTION, "coulomb": coulomb, "play": TYPICAL_PLAY}
+    return replace(servo, **assumed, unmeasured=(*servo.unmeasured, *FRICTION_KEYS))
+
+
 def usual_give(servos: ServoMap, found: Mapping[str, ServoFigures]) -> Measured | None:
     """What a servo of which no stiffness was found gives at stall torque [rad]: the mean of those of which one was, and how far
     another one may be from that; None: of none of them."""
@@ -127,10 +136,6 @@ def calibrated_servos(servos: ServoMap, found: Mapping[str, ServoFigures]) -> Se
     for servo in servos.servos:
         servo = calibrated(servo, found[servo.joint]) if servo.joint in found else servo
         if give is not None and servo.pinion is None and "stiffness_nm_rad" in servo.unmeasured:
-            servo = replace(servo, stiffness=servo.stall_torque / give.value)
-            if not (servo.load_friction or servo.coulomb or servo.play):
-                coulomb = TYPICAL_COULOMB * servo.stall_torque
-                assumed = {"load_friction": TYPICAL_LOAD_FRICTION, "coulomb": coulomb, "play": TYPICAL_PLAY}
-                servo = replace(servo, **assumed, unmeasured=(*servo.unmeasured, *FRICTION_KEYS))
+            servo = with_friction(replace(servo, stiffness=servo.stall_torque / give.value))
         made.append(servo)
     return replace(servos, servos=tuple(made))

@@ -15,11 +15,13 @@ from picker_dynamics.robot.servo_map import Servo, ServoMap
 
 from .. import pose_figure, readings
 from ..arm_estimate import ArmEstimate
+from ..droop_model import PRIORS
 from ..instruments import sensor_on
 from ..joint_map import Levelled, MapPoint, anchored, levelled, mapped, moved_as_told, resting_at, setpoint_of, turned_round
 from ..lay import lay
 from ..poses import least_height, passes, way
 from ..procedure import ANGLE_SD, angle_figures
+from ..servo_figures import ServoFigures, with_friction
 from ..step_context import LeaveError, StepContext
 
 NAME, TITLE, MINUTES = "map", "pulse and angle of each joint", 15
@@ -36,6 +38,9 @@ PLACES = 5
 
 CONTACT = math.radians(3.0)
 """A joint that grips is not mapped nearer to where it touches."""
+
+CLEAR = math.radians(5.0)
+"""A joint that comes from so far has taken up its gap and friction on the way."""
 
 HOW = (("", "map it"), ("keep", "the servo map is right for it"))
 AGAIN = (("again", "put right: read and move it once more"), ("leave", "end here; what was answered is kept"))
@@ -139,13 +144,23 @@ def _across(
     remarks = {**estimate.remarks, (name, "pulse_map"): remark}
     angles = dict(estimate.angles)
     if name not in estimate.loaded:
-        told = [float(servo.to_angle(point.pulse_us)) for point in points]
-        within = servo.deadband + 0.5 * servo.play + servo.coulomb / ((1.0 - servo.load_friction) * servo.stiffness)
-        if not context.quick:  # whose few places are come to from one side: each is short by all of it
-            within /= math.sqrt(3.0)
-        sd = max(off, math.hypot(ANGLE_SD, within))  # it may rest anywhere within deadband, play and friction
-        angles[name] = angle_figures(servo, told, [point.angle for point in points], f"{len(points)} angles read", sd)
+        angles[name] = _figures(servo, points, off)
     return replace(_with(estimate, column, servo), remarks=remarks, angles=angles)
+
+
+def _figures(servo: Servo, points: Sequence[MapPoint], off: float) -> ServoFigures:
+    """Zero and scale of a joint that no droop tells of; ``off``: the points' distance from its map [rad, rms].
+
+    It rests short of its set-point by gap and friction: where the side from which it came is known that is taken off, and what
+    is assumed of both may be wrong by as much at all of these points; elsewhere it may rest anywhere within.
+    """
+    usual, sides = with_friction(servo), np.array([point.side for point in points])
+    driven = (1.0 - usual.load_friction) * usual.stiffness
+    within = usual.deadband + 0.5 * usual.play + usual.coulomb / driven
+    sd = np.maximum(off, np.hypot(ANGLE_SD, np.where(sides == 0.0, within / math.sqrt(3.0), 0.0)))
+    wrong = math.hypot(PRIORS["gap"][1], PRIORS["coulomb"][1] * usual.stall_torque / driven)
+    told, read = [float(servo.to_angle(point.pulse_us)) for point in points], [point.angle for point in points]
+    return angle_figures(servo, told, read, f"{len(points)} angles read", sd, wrong * abs(float(np.mean(sides))))
 
 
 def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, place: float | None) -> MapPoint:
@@ -155,11 +170,12 @@ def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, 
     if context.known(f"{key}.pulses") is None:
         mover, validator = context.arm(estimate), estimate.validator()
         if place is not None:
-            goal = mover.setpoint(validator)
-            if number < 2:
-                goal[column] += place
-            else:
-                goal = held_place(validator, estimate, column, place, mover.setpoint(validator))
+            start = mover.setpoint(validator)
+            goal = start + place * np.eye(len(start))[column]
+            if number > 1:
+                goal = held_place(validator, estimate, column, place, start)
+            if name not in estimate.loaded:
+                context.note(f"{key}.side", _side(goal[column], [one[column] for one in _passed(validator, start, number)]))
             context.tell(f"{name} goes to {math.degrees(goal[column]):+.0f} deg.", "hint")
             _go(mover, validator, goal, number)
         mover.outputs.wait(context.settle_s)
@@ -190,7 +206,20 @@ def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, 
         angle = _levelled_angle(context, estimate.description, key, what, how, expected)
     context.require_sound()
     angle = expected + math.remainder(angle - expected, 2.0 * math.pi)  # a joint may stand beyond half a turn
-    return MapPoint(float(pulses[column]), setpoint_of(validator, setpoints, column, angle))
+    side = float(context.known(f"{key}.side") or 0.0)
+    return MapPoint(float(pulses[column]), setpoint_of(validator, setpoints, column, angle, side), side)
+
+
+def _passed(validator: MotionValidator, start, number: int) -> list[np.ndarray]:
+    """Poses (n,) [rad] from which the joint may come: the first move is straight, others may go by home or rest (``poses.way``)."""
+    servos = validator.limits.servo_map
+    return [start] if number < 2 else [start, servos.home, servos.rest]
+
+
+def _side(goal: float, passed: Sequence[float]) -> float:
+    """From which side a joint comes to ``goal`` [rad]: +1 from below, -1 from above, 0 where that depends on the way."""
+    signs = {math.copysign(1.0, goal - one) if abs(goal - one) > CLEAR else 0.0 for one in passed}
+    return signs.pop() if len(signs) == 1 else 0.0
 
 
 def _draw(context: StepContext, description: ArmDescription, panel: pose_figure.Panel) -> None:
