@@ -16,7 +16,7 @@ from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description, servo_arm, servo_map
-from picker_dynamics.robot.assumed_servos import GIVE_RAD, PINION_M, assumed_servos
+from picker_dynamics.robot.assumed_servos import GIVE_RAD, PINION_M, assumed_servos, map_text
 from picker_dynamics.robot.frame_heights import FrameHeights
 from picker_dynamics.robot.kinematic_tree import sample_poses
 
@@ -46,6 +46,29 @@ def test_assumed_servos_fit_the_arm(name):
     way = servos.home + np.linspace(0.0, 1.0, 50)[:, None] * (servos.rest - servos.home)
     assert heights(way)[:, heights.varies].min(initial=0.0) > -0.01
     assert servos == servo_arm.load(any_arms.urdf(name))[1]
+
+
+@mark.parametrize("name", any_arms.NAMES)
+def test_assumed_servos_come_back_from_their_text(name, tmp_path):
+    """To the digits that are written; friction and play are the simulation's, as of any map that has none."""
+    assumed, path = servo_arm.load(any_arms.urdf(name))[1], tmp_path / "servos.yaml"
+    path.write_text(map_text(assumed))
+    back = servo_arm.load(any_arms.urdf(name), path, "typical")[1]
+    assert (back.frame_s, back.quantum_us) == approx((assumed.frame_s, assumed.quantum_us))
+    for one, other in zip(assumed.servos, back.servos):
+        given, found = (vars(replace(servo, grip=None)) for servo in (one, other))
+        for key in (key for key in given if key not in ("grip", "pulse_map")):
+            numbers = isinstance(given[key], (float, tuple)) and given[key] != ()
+            assert found[key] == (approx(given[key], rel=1e-3, abs=1e-6) if numbers else given[key]), key
+
+
+def test_a_long_way_has_a_pinion_with_which_its_servo_turns_no_further_than_a_map_allows(tmp_path):
+    """A rail of 3 m on the pinion of 50 mm would be 9.5 turns of the horn."""
+    path, servos = tmp_path / "rail.urdf", tmp_path / "servos.yaml"
+    path.write_text(broken(('upper="0.3"', 'upper="3.0"'), text=any_arms.urdf("gantry").read_text()))
+    servos.write_text(map_text(servo_arm.load(path)[1]))
+    rail = servo_arm.load(path, servos)[1].servos[0]
+    assert rail.pinion == approx(3.01 / math.radians(720.0)) and rail.setpoint_range == approx((-0.01, 3.01), abs=1e-6)
 
 
 def test_ideal_servos_are_assumed_without_friction():

@@ -175,7 +175,7 @@ def tip_uncertainty(found: Calibrated, poses, share: float = 0.95, seed: int = 0
 
 
 def with_assumed(found: Calibrated) -> tuple[DroopModel, np.ndarray, np.ndarray]:
-    """The droop model of every turning joint, those too of which no droop was read; its unknowns (u,) and their covariance (u, u).
+    """The droop model of every turning joint, those too of which no droop was read; its unknowns (u,), their covariance (u, u).
 
     A joint that no droop tells of may bear weight nevertheless, one that rolls the forearm for example: it sags as is assumed of
     its servo, by what the others give and by what friction is typical.

@@ -115,7 +115,7 @@ def level_joints(description: ArmDescription, home=None) -> tuple[str, ...]:
     """
     poses, found = random_poses(description, 64), []
     q = poses if home is None else np.tile(np.asarray(home, dtype=float), (64, 1))
-    for column, joint in enumerate(description.movable):  # an axis is where the joints before it, on the way to it, have turned it
+    for column, joint in enumerate(description.movable):  # from the base outwards: an axis is turned by those before it
         axes, _ = joint_axes(description, link_poses(description, q))
         if joint.type != "prismatic" and np.abs(axes[:, column, 2]).max() < LEVEL:
             found.append(joint.name)

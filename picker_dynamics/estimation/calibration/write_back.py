@@ -109,7 +109,7 @@ def _figure_entries(servo: Servo, one: ServoFigures, some: bool) -> Iterator[tup
             for key, value in zip(FRICTION_KEYS, values):
                 if key in servo.unmeasured:
                     yield key, (f"{{value: {value:.4f}, measured: false}}", "assumed")
-            yield "stiffness_nm_rad", (f"{{value: {servo.stiffness:.4f}, measured: false}}", "gives at stall torque as those measured do")
+            yield "stiffness_nm_rad", (f"{{value: {servo.stiffness:.4f}, measured: false}}", "as those measured, by stall torque")
     elif one.stiffness:
         yield "stiffness_nm_rad", (f"{servo.stiffness:.4f}", _interval(one.stiffness))
 

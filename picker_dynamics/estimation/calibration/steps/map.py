@@ -211,7 +211,7 @@ def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, 
 
 
 def _passed(validator: MotionValidator, start, number: int) -> list[np.ndarray]:
-    """Poses (n,) [rad] from which the joint may come: the first move is straight, others may go by home or rest (``poses.way``)."""
+    """Poses (n,) [rad] from which the joint may come: the first move is straight, others may go by home or rest."""
     servos = validator.limits.servo_map
     return [start] if number < 2 else [start, servos.home, servos.rest]
 
