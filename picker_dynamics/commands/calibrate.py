@@ -64,7 +64,7 @@ def add_parser(commands) -> None:
     one.add_argument(
         "--quick",
         action="store_true",
-        help="zeros and stiffness alone, from at most 40 answers; masses are the URDF's, limits and rest pose stay",
+        help="zeros and stiffness alone, from about 40 answers; masses are the URDF's, limits and rest pose stay",
     )
     one.add_argument("--list", action="store_true", help="what is done and what is open, then end")
     one.add_argument("--restart", action="store_true", help="begin anew; the session that is there is kept as session.json.1 ...")

@@ -49,6 +49,13 @@ def add_parser(commands) -> None:
         "--within", type=shared.ANY, default=3.0, metavar="G", help="plan for this half-width of the 95 %% interval (default 3 g)"
     )
     one.add_argument(
+        "--heaviest",
+        type=shared.ANY,
+        default=100.0,
+        metavar="G",
+        help="what the payload weighs at the most: poses are to bear it (default 100 g, up to 1000)",
+    )
+    one.add_argument(
         "--visits",
         type=shared.whole(0, 1_000_000),
         default=0,
@@ -172,12 +179,12 @@ def simulated(options):
     from picker_dynamics.estimation.payload import simulated as rehearsal
 
     refuse_if(
-        not 1.0 <= options.grams <= 100.0,
-        f"the simulated tool holds {options.grams:g} g, must be 1 to 100 g"
+        not 1.0 <= options.grams <= options.heaviest,
+        f"the simulated tool holds {options.grams:g} g, must be 1 to {options.heaviest:g} g (--heaviest)"
         + (": are these kilograms?" if 0.0 < options.grams < 1.0 else ""),
         "grams",
         options.grams,
-        100.0,
+        options.heaviest,
     )
     person, validator = rehearsal.person(
         options.grams * 1e-3,
@@ -186,6 +193,7 @@ def simulated(options):
         com=tuple(options.com),
         urdf=options.urdf,
         servos=options.servos,
+        heaviest_kg=1e-3 * options.heaviest,
     )
     sensors = (weighing.sensor_for(person.scale, options.link),)
     visits, half = weighing.planned(options, person.scale, validator, sensors, person.scale.servos.home)

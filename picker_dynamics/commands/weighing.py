@@ -17,8 +17,8 @@ from picker_dynamics.robot import arms, servo_arm
 from . import arm_commands
 from .terminal import YES
 
-HEAVIEST_KG = 0.1, 0.05, 0.025, 0.01
-"""What poses are to bear, the heaviest that finds some."""
+BORNE = 1.0, 0.5, 0.25, 0.1
+"""Shares of the heaviest payload that poses are to bear, the largest that finds some."""
 
 SETTLE_S, LISTEN_S = 2.0, 1.0
 """Until the arm stands after a motion, and how long joints that measure are listened to [s]."""
@@ -46,7 +46,9 @@ def scale_of(options, known=None):
         arm, servos = servo_arm.load(options.urdf, options.servos, options.servo_overlay)
     else:
         arm, servos = known.description, known.servos
-    return DroopScale(arm, servos, tuple(options.com)), torque_validator(RigidBody(arm, servos.armature), servos)
+    return DroopScale(arm, servos, tuple(options.com), heaviest_kg=1e-3 * options.heaviest), torque_validator(
+        RigidBody(arm, servos.armature), servos
+    )
 
 
 def sensor_for(scale, link: str):
@@ -85,24 +87,31 @@ def hint(scale, validator, sensors, near) -> str:
 
 def planned(options, scale, validator, sensors, near):
     """The visits, and what they promise; the person is told."""
+    from picker_dynamics.estimation.calibration.measured import NORMAL_95
     from picker_dynamics.estimation.payload import poses as payload_poses
-    from picker_dynamics.estimation.payload.mass import BLIND_KG
 
-    for heaviest_kg in HEAVIEST_KG:
+    for share in BORNE:
         try:
             visits, half = payload_poses.plan(
-                scale, validator, sensors, near, options.within * 1e-3, heaviest_kg=heaviest_kg, count=options.visits
+                scale,
+                validator,
+                sensors,
+                near,
+                options.within * 1e-3,
+                heaviest_kg=share * scale.heaviest_kg,
+                count=options.visits,
             )
             break
         except InputError:
-            if heaviest_kg == HEAVIEST_KG[-1]:
+            if share == BORNE[-1]:
                 raise
     many = "1 pose" if len(visits) == 2 else f"{len(visits) // 2} poses, each"
-    blind = 1.96 * BLIND_KG
+    blind = NORMAL_95 * scale.blind_kg
     promise = f"{many} without and with the payload: the mass to ± {1e3 * half:.1f} g (95 %)"
     refuse_if(
         half > blind,
-        f"{promise}, which says nothing: such stiff servos hardly sag by it; more --visits may tell, or another scale",
+        f"{promise}, which says nothing: such stiff servos hardly sag by {1e3 * scale.heaviest_kg:g} g; more --visits may "
+        "tell, a heavier payload (--heaviest), or another scale",
         "payload",
         half,
         blind,

@@ -153,6 +153,30 @@ def test_an_arm_that_is_too_strong_to_sag_by_25_g_says_so(name, run_picker):
     assert (code, said) == (5, "") and float(half_g) > 1.96 * 25.0 and complaints.count("\n") == 1
 
 
+@mark.parametrize("name, grams, visits, half_kg", [("z1", 200, 4, 0.1), ("ur5", 1000, 12, 0.4), ("panda", 1000, 4, 0.25)])
+def test_a_strong_arm_weighs_what_makes_it_sag(name, grams, visits, half_kg, run_picker):
+    """Told that the payload may be heavier (--heaviest); hidden errors of 15 %: the interval has the truth, and not half of it."""
+    words = "--urdf", str(any_arms.urdf(name)), "--grams", str(grams), "--heaviest", str(grams), "--visits", str(visits)
+    code, said, complaints = run_picker("weigh", "--simulated", *words, "--json")
+    assert code == 0, complaints
+    (low, high), truth = json.loads(said)["interval_kg"], 1e-3 * grams
+    assert low < truth < high and low > 0.5 * truth and high - low < 2.0 * half_kg
+
+
+@mark.parametrize(
+    "words, message",
+    [
+        (("--grams", "200"), "the simulated tool holds 200 g, must be 1 to 100 g (--heaviest)"),
+        (("--heaviest", "2000"), "a payload of 2000 g at the most: it must be above 0 and at most 1000 g"),
+        (("--heaviest", "0.5", "--reading", "forearm=1"), "at most 1000 g: are these kilograms?"),
+    ],
+)
+def test_payloads_that_no_arm_here_weighs_are_refused(words, message, run_picker):
+    simulated = () if "--reading" in words else ("--simulated",)
+    code, said, complaints = run_picker("weigh", *simulated, *words)
+    assert (code, said) == (5, "") and message in complaints
+
+
 def test_a_sliding_joint_tells_an_inclinometer_nothing(run_picker):
     code, _, complaints = run_picker("weigh", "--simulated", "--urdf", str(any_arms.urdf("gantry")))
     assert code == 5 and "joint down slides and bears the payload" in complaints

@@ -28,10 +28,11 @@ from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.robot.units import told
 
 from ..calibration.droop_fit import FRICTION_SD
+from ..calibration.droop_model import USUAL_STALL_NM
 from ..calibration.instruments import SensorModel
 from ..calibration.measured import Measured
 from ..calibration.statics import Loads, PointMass, gravity_torques, links_of, loads, random_poses
-from .mass import BLIND_KG, MISREAD, Weighed, estimate, require_mass, require_payload_place
+from .mass import BLIND_SHARE, HEAVIEST_KG, MISREAD, USUAL_KG, Weighed, estimate, require_mass, require_payload_place
 
 STIFFNESS_SD, OFFSET_SD = 0.04, 0.3 * np.pi / 180.0
 """What a calibration leaves: of K as a share (8 % at 95 %); of an elevation at rest [rad]."""
@@ -43,7 +44,7 @@ POTENTIOMETER_SD = 0.15 * np.pi / 180.0
 """Of one reading through the board's converter: half a step of 10 bits over 270° [rad]."""
 
 LOOSE_NM = 0.1
-"""Load below which friction may keep a joint inside its deadband [N·m]."""
+"""Load below which friction may keep a joint of a servo of usual strength inside its deadband [N·m]."""
 
 WHATEVER = 0.3
 """An offset that no arm has [rad]."""
@@ -120,6 +121,7 @@ class DroopScale:
         com: (3,) where in the tool frame the payload is [m].
         stiffness_sd: uncertainty of K, as a share (one standard deviation).
         offset_sd: of what the figures miss at a pose [rad].
+        heaviest_kg: that the payload may be.
 
     Raises:
         ConfigurationError: nobody has measured the stiffness of a joint that bears the payload.
@@ -131,11 +133,20 @@ class DroopScale:
     com: tuple[float, float, float] = (0.0, 0.0, 0.0)
     stiffness_sd: float = STIFFNESS_SD
     offset_sd: float = OFFSET_SD
+    heaviest_kg: float = USUAL_KG
     links: tuple[PointMass, ...] = field(init=False)
     columns: tuple[int, ...] = field(init=False)
 
     def __post_init__(self):
         require_payload_place(self.com)
+        refuse_if(
+            not 0.0 < self.heaviest_kg <= HEAVIEST_KG,
+            f"a payload of {1e3 * self.heaviest_kg:g} g at the most: it must be above 0 and at most {1e3 * HEAVIEST_KG:g} g"
+            + (": are these kilograms?" if 0.0 < 1e3 * self.heaviest_kg <= 1.0 else ""),
+            "heaviest",
+            self.heaviest_kg,
+            HEAVIEST_KG,
+        )
         object.__setattr__(self, "links", links_of(self.description))
         bears = gravity_torques(self.description, random_poses(self.description, 32), [self._payload(np.ones(32))])
         object.__setattr__(self, "columns", tuple(np.flatnonzero(np.abs(bears).max(axis=0) > 1e-3)))
@@ -147,6 +158,11 @@ class DroopScale:
                     subject=servo.joint,
                     value=servo.stiffness,
                 )
+
+    @property
+    def blind_kg(self) -> float:
+        """Standard deviation of the mass above which readings say nothing."""
+        return BLIND_SHARE * self.heaviest_kg
 
     def _payload(self, mass) -> PointMass:
         return PointMass(self.description.tool, mass, np.asarray(self.com, dtype=float))
@@ -187,7 +203,8 @@ class DroopScale:
             seen, rate = sensed(self.description, sensor, q, poses)
             values[rows], rates[rows, 0] = seen[rows], np.broadcast_to(rate, q.shape)[rows]
         by_friction = (rates @ by_load)[:, 0]
-        held_back = FRICTION_SD + servo.stiffness * servo.gap * (np.abs(load.torque) < LOOSE_NM)
+        strength = servo.stall_torque / USUAL_STALL_NM
+        held_back = FRICTION_SD * strength + servo.stiffness * servo.gap * (np.abs(load.torque) < LOOSE_NM * strength)
         assumed = ["load_friction" in one.unmeasured for one in self.servos.servos]
         x_sd = np.where(assumed, ASSUMED_SD, LOAD_FRICTION_SD) * (servo.load_friction > 0.0)
         return _Linearised(
@@ -221,14 +238,14 @@ class DroopScale:
 
     # -- the estimate --------------------------------------------------------------------------------------------------
 
-    def precision(self, readings: Sequence[Measurement], mass: float = BLIND_KG) -> float:
+    def precision(self, readings: Sequence[Measurement]) -> float:
         """Standard deviation of the mass [kg] that readings like these will have; infinite where they say nothing."""
-        change = self._linearised(readings, mass)
+        change = self._linearised(readings, self.blind_kg)
         return estimate(np.zeros(len(readings)), change.slope, self._covariance(readings, change))[0].sd
 
-    def alone(self, readings: Sequence[Measurement], mass: float = BLIND_KG) -> np.ndarray:
+    def alone(self, readings: Sequence[Measurement]) -> np.ndarray:
         """(r,) standard deviation of the mass [kg] from each reading by itself, were everything else known."""
-        change = self._linearised(readings, mass)
+        change = self._linearised(readings, self.blind_kg)
         with np.errstate(divide="ignore"):
             return np.sqrt([one.sensor.sd**2 for one in readings] + (change.friction**2).sum(axis=-1)) / np.abs(change.slope)
 
@@ -247,7 +264,7 @@ class DroopScale:
         refuse_if(not any(one.loaded for one in readings), "no reading with the payload in the tool", "readings", 0, 1)
         self.require_sides(readings)
         self.require_plausible(readings)
-        values, mass = np.array([one.value for one in readings]), BLIND_KG
+        values, mass = np.array([one.value for one in readings]), self.blind_kg
         for _ in range(ROUNDS):
             change = self._linearised(readings, mass)
             whiten = np.linalg.inv(np.linalg.cholesky(self._covariance(readings, change)))
@@ -256,7 +273,7 @@ class DroopScale:
                 lambda x, whiten=whiten: whiten @ _wrapped(values - self.predict(readings, x[0])),
                 [mass],
                 lambda x, whiten=whiten: -whiten @ self._linearised(readings, x[0]).slope[:, None],
-                x_scale=BLIND_KG,
+                x_scale=self.blind_kg,
             ).x[0]
         found, scatter, apart = self._estimate(readings, values, mass)
         least_sd = found.sd / max(1.0, scatter)
@@ -329,7 +346,7 @@ class DroopScale:
             )
 
     def _require_informative(self, readings, sd: float, better: str) -> None:
-        if sd <= BLIND_KG:
+        if sd <= self.blind_kg:
             return
         pose = self.servos.to_angle(next(one for one in readings if one.loaded).pulses_us)
         text = f"{1e3 * sd:.0f} g" if np.isfinite(sd) else "anything"
@@ -338,7 +355,7 @@ class DroopScale:
             f"hardly moves what is read there; {better or 'stretch the arm further out'}",
             subject="pose",
             value=sd,
-            limit=BLIND_KG,
+            limit=self.blind_kg,
         )
 
     def _require_resting(self, readings, mass: float) -> None:

@@ -25,8 +25,9 @@ HEAVIEST_KG = 1.0
 FURTHEST_M = 0.3
 """Of the payload's centre of mass from the tool frame: more is a slip of unit."""
 
-BLIND_KG = 0.025
-"""Standard deviation of the mass above which the readings say nothing: a strawberry or none looks the same."""
+USUAL_KG, BLIND_SHARE = 0.1, 0.25
+"""What a payload weighs at the most, unless somebody says otherwise, and the standard deviation of the mass, as a share of that,
+above which the readings say nothing: a strawberry or none looks the same."""
 
 MISREAD = 5.0
 """Standard deviations from what the other readings say beyond which one is a slip."""

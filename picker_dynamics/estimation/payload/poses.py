@@ -20,6 +20,7 @@ from ..calibration.instruments import SensorModel
 from ..calibration.measured import NORMAL_95
 from ..calibration.poses import SIDES, STAND_OFF, can_be_visited, least_height, passes
 from .droop import DroopScale, Measurement, Potentiometer
+from .mass import USUAL_KG
 
 GOLDEN = 0.618034
 """Its multiples spread evenly over the unit interval, whatever their number."""
@@ -76,7 +77,7 @@ def poses(
     near,
     count: int,
     *,
-    heaviest_kg: float = 0.1,
+    heaviest_kg: float = USUAL_KG,
     seed: int = 0,
 ) -> list[np.ndarray]:
     """Pulses (n,) [us] of the poses that tell most, the best first; at most ``count``.
@@ -127,7 +128,7 @@ def plan(
     near,
     within_kg: float = WITHIN_KG,
     *,
-    heaviest_kg: float = 0.1,
+    heaviest_kg: float = USUAL_KG,
     seed: int = 0,
     count: int = 0,
 ) -> tuple[list[Visit], float]:

@@ -19,6 +19,7 @@ from picker_dynamics.sim.plant import Plant
 from ..calibration.instruments import SensorModel
 from ..calibration.simulated import FRAME_S, hidden_servos, mounted, smooth_line
 from .droop import LOAD_FRICTION_SD, DroopScale, Measurement, Potentiometer, sensed
+from .mass import USUAL_KG
 from .poses import Visit, before
 
 STIFFNESS_SD, ZERO_SD, SCALE_SD, MASS_SD, GAP_SD, COULOMB_SD = 0.04, math.radians(0.15), 0.003, 0.01, 0.1, 0.25
@@ -57,7 +58,14 @@ def as_calibrated(plant: Plant, rng: np.random.Generator) -> tuple[ArmDescriptio
 
 
 def person(
-    payload: float, *, plant_error: float = 0.15, seed: int = 0, com=(0.0, 0.0, 0.0), urdf: str = "", servos: str = ""
+    payload: float,
+    *,
+    plant_error: float = 0.15,
+    seed: int = 0,
+    com=(0.0, 0.0, 0.0),
+    urdf: str = "",
+    servos: str = "",
+    heaviest_kg: float = USUAL_KG,
 ) -> tuple[WeighingBench, MotionValidator]:
     """Somebody beside an arm with hidden numbers, calibrated; and the validator as it is believed.
 
@@ -65,6 +73,7 @@ def person(
         payload: [kg].
         plant_error: bound of the hidden errors.
         seed: of those, of what the calibration left open, and of the readings.
+        heaviest_kg: that the payload is thought to be.
         urdf, servos: files of the arm; default the picker with ideal servos.
     """
     rng = np.random.default_rng(seed)
@@ -72,7 +81,7 @@ def person(
     arm, nominal = servo_arm.load(urdf, servos, servo_arm.overlay_of(arm, servos, "ideal"))
     plant = Plant(arm, hidden_servos(nominal, rng), plant_error=plant_error, seed=seed)
     believed, found = as_calibrated(plant, rng)
-    return WeighingBench(plant, DroopScale(believed, found, com), rng, payload), torque_validator(
+    return WeighingBench(plant, DroopScale(believed, found, com, heaviest_kg=heaviest_kg), rng, payload), torque_validator(
         RigidBody(arm, found.armature), found
     )
 
