@@ -155,7 +155,7 @@ def test_an_arm_that_is_too_strong_to_sag_by_25_g_says_so(name, run_picker):
 
 @mark.parametrize("name, grams, visits, half_kg", [("z1", 200, 4, 0.1), ("ur5", 1000, 12, 0.4), ("panda", 1000, 4, 0.25)])
 def test_a_strong_arm_weighs_what_makes_it_sag(name, grams, visits, half_kg, run_picker):
-    """Told that the payload may be heavier (--heaviest); hidden errors of 15 %: the interval has the truth, and not half of it."""
+    """Told that it may be heavier (--heaviest); hidden errors of 15 %: the interval has the truth, and not half of it."""
     words = "--urdf", str(any_arms.urdf(name)), "--grams", str(grams), "--heaviest", str(grams), "--visits", str(visits)
     code, said, complaints = run_picker("weigh", "--simulated", *words, "--json")
     assert code == 0, complaints

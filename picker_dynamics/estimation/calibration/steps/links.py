@@ -24,6 +24,10 @@ NAME, TITLE, MINUTES = "links", "weigh, balance and swing the links", 20
 APART = {"mass": 0.02, "balance": 0.1, "swings": 0.05}
 """Repeated readings that differ by more than this share are doubted."""
 
+SLOWEST, UNLIKE = 4.0, 1.5
+"""A link swings no slower than so many times as a point at its balance point, or, one that balances near its axis, as it is
+drawn: beyond, another number of swings was counted."""
+
 ON_AXIS = 3e-3
 """A link that balances nearer to its axis does not swing [m]."""
 
@@ -63,6 +67,13 @@ def told(one: LinkProperties) -> str:
     if one.inertia is not None:
         parts.append(f"inertia {one.inertia.value:.2e} ± {NORMAL_95 * one.inertia.sd:.1e} kg·m²")
     return ", ".join(parts)
+
+
+def drawn_period(arm: descriptions.ArmDescription, name: str) -> float:
+    """Time of one small swing of a link about its joint's axis by the URDF's numbers [s]."""
+    along, link = lay(arm, name), arm.links[name]
+    away = max(ON_AXIS, math.hypot(along.distance(link.com), along.aside(link.com)))
+    return 2.0 * math.pi * math.sqrt((along.inertia(link.inertia) / link.mass + away**2) / (GRAVITY * away))
 
 
 def _link(context: StepContext, arm: descriptions.ArmDescription, name: str, read: dict) -> LinkReadings | None:
@@ -125,11 +136,12 @@ def _read(context: StepContext, arm: descriptions.ArmDescription, name: str, hol
     if sum(balances) / len(balances) < ON_AXIS or not along.swings:
         return LinkReadings(tuple(masses), tuple(balances) if all(balances) else (), holds=tuple(holds))
     shortest = 2.0 * math.pi * math.sqrt(math.hypot(min(balances), aside) / GRAVITY)
+    longest_s = max(SLOWEST * shortest, 0.0 if holds else UNLIKE * drawn_period(arm, name))
 
     def timed(text: str) -> list[float]:
         count, seconds = readings.swings(f"{name}: swings", text)
         refuse_if(
-            not 0.99 * count * shortest < seconds < 4.0 * count * shortest,
+            not 0.99 * count * shortest < seconds < count * longest_s,
             f"{name}: {count} swings in {seconds:g} s; a point at the balance point takes "
             f"{count * shortest:.1f} s, a link somewhat longer: was another number counted, to and fro being "
             "one?",
