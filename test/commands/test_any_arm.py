@@ -167,8 +167,8 @@ def test_a_strong_arm_weighs_what_makes_it_sag(name, grams, visits, half_kg, run
     "words, message",
     [
         (("--grams", "200"), "the simulated tool holds 200 g, must be 1 to 100 g (--heaviest)"),
-        (("--heaviest", "2000"), "a payload of 2000 g at the most: it must be above 0 and at most 1000 g"),
-        (("--heaviest", "0.5", "--reading", "forearm=1"), "at most 1000 g: are these kilograms?"),
+        (("--heaviest", "2000"), "a payload of 2000 g at the most: that must be 1 to 1000 g"),
+        (("--heaviest", "0.5", "--reading", "forearm=1"), "must be 1 to 1000 g: are these kilograms?"),
     ],
 )
 def test_payloads_that_no_arm_here_weighs_are_refused(words, message, run_picker):

@@ -67,7 +67,7 @@ def test_a_weight_bears_as_a_payload_does():
 
 
 def test_which_joints_a_droop_tells_of():
-    assert procedure.gravity_joints(ARM, BELIEVED.home) == JOINTS
+    assert procedure.gravity_joints(ARM, BELIEVED) == JOINTS
     assert procedure.measured_links(ARM, JOINTS) == ("upper_arm", "forearm", "hand", "scissor")
 
 

@@ -61,7 +61,7 @@ class ArmEstimate:
     @property
     def loaded(self) -> tuple[str, ...]:
         """Joints whose servos bear weight somewhere."""
-        return gravity_joints(self.description, self.servos.home)
+        return gravity_joints(self.description, self.servos)
 
     @property
     def figures(self) -> Mapping[str, ServoFigures]:

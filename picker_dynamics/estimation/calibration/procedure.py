@@ -36,6 +36,9 @@ BELIEVED_SD = 0.1
 LEAST_LOAD_NM = 1e-3
 """What a joint bears at the most that bears nothing: the droop tells nothing of it."""
 
+WORTH_SHARE = 0.1
+"""Of stall torque: a joint that bears less sags hardly more than its gap is wide, and its own readings are asked for besides."""
+
 ANGLE_PLACES = 4
 """How many such places tell its zero within 0.3 degrees."""
 
@@ -69,17 +72,18 @@ class Calibrated:
     servos: ServoMap
 
 
-def gravity_joints(description: descriptions.ArmDescription, home) -> tuple[str, ...]:
-    """Joints of whose servos a droop tells: they bear weight where the others are at ``home`` (n,) [rad or m], as stations have
-    them, and turn about axes that are level there in every pose of theirs.
+def gravity_joints(description: descriptions.ArmDescription, servos: ServoMap) -> tuple[str, ...]:
+    """Joints of whose servos a droop tells: they bear weight, and turn about axes that are level in every pose, or in every one in
+    which the others are at home, as stations have them; the latter only if they bear ``WORTH_SHARE`` of stall torque.
 
     An arm whose upper arm and forearm roll (a seventh joint) has its elbow among them, if it does not roll at home.
     """
-    level = level_joints(description, home)
-    columns, q = [description.joint_names.index(name) for name in level], np.tile(np.asarray(home, dtype=float), (64, 1))
+    always, names = level_joints(description), level_joints(description, servos.home)
+    columns, q = [description.joint_names.index(name) for name in names], np.tile(servos.home, (64, 1))
     q[:, columns] = random_poses(description, 64)[:, columns]
-    bears = np.abs(RigidBody(description).gravity(q)).max(axis=0) > LEAST_LOAD_NM
-    return tuple(name for name, column in zip(level, columns) if bears[column])
+    most = np.abs(RigidBody(description).gravity(q)).max(axis=0)
+    least = {name: LEAST_LOAD_NM if name in always else WORTH_SHARE * servos.stall_torque[at] for name, at in zip(names, columns)}
+    return tuple(name for name, column in zip(names, columns) if most[column] > least[name])
 
 
 def measured_links(description: descriptions.ArmDescription, joints: Sequence[str]) -> tuple[str, ...]:
@@ -127,7 +131,7 @@ def calibrate(
     Raises:
         PickerError: a reading that cannot be, or an arm that cannot be calibrated so.
     """
-    joints = gravity_joints(description, servos.home)
+    joints = gravity_joints(description, servos)
     links = {}
     for name in measured_links(description, joints):
         tell(f"link {name}: weigh, balance, swing")
@@ -164,7 +168,7 @@ def droop_fit(
         instrument: with which the droop is read, see ``poses.sensors``.
         quick: bare stations alone; links that were not measured weigh what the URDF says, more or less.
     """
-    joints = gravity_joints(weighed, servos.home)
+    joints = gravity_joints(weighed, servos)
     model = DroopModel(weighed, servos, joints, {**believed_links(weighed, joints), **links} if quick else links)
     seen = sensors(weighed, joints, instrument)
 

@@ -32,7 +32,7 @@ from ..calibration.droop_model import USUAL_STALL_NM
 from ..calibration.instruments import SensorModel
 from ..calibration.measured import Measured
 from ..calibration.statics import Loads, PointMass, gravity_torques, links_of, loads, random_poses
-from .mass import BLIND_SHARE, HEAVIEST_KG, MISREAD, USUAL_KG, Weighed, estimate, require_mass, require_payload_place
+from .mass import BLIND_SHARE, HEAVIEST_KG, LIGHTEST_KG, MISREAD, USUAL_KG, Weighed, estimate, require_mass, require_payload_place
 
 STIFFNESS_SD, OFFSET_SD = 0.04, 0.3 * np.pi / 180.0
 """What a calibration leaves: of K as a share (8 % at 95 %); of an elevation at rest [rad]."""
@@ -140,9 +140,9 @@ class DroopScale:
     def __post_init__(self):
         require_payload_place(self.com)
         refuse_if(
-            not 0.0 < self.heaviest_kg <= HEAVIEST_KG,
-            f"a payload of {1e3 * self.heaviest_kg:g} g at the most: it must be above 0 and at most {1e3 * HEAVIEST_KG:g} g"
-            + (": are these kilograms?" if 0.0 < 1e3 * self.heaviest_kg <= 1.0 else ""),
+            not LIGHTEST_KG <= self.heaviest_kg <= HEAVIEST_KG,
+            f"a payload of {1e3 * self.heaviest_kg:g} g at the most: that must be {1e3 * LIGHTEST_KG:g} to {1e3 * HEAVIEST_KG:g} g"
+            + (": are these kilograms?" if 0.0 < self.heaviest_kg < LIGHTEST_KG else ""),
             "heaviest",
             self.heaviest_kg,
             HEAVIEST_KG,

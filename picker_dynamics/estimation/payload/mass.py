@@ -19,8 +19,8 @@ from picker_dynamics.errors import refuse_if
 
 from ..calibration.measured import Measured
 
-HEAVIEST_KG = 1.0
-"""What no gripper of these servos holds: more is a slip of unit."""
+LIGHTEST_KG, HEAVIEST_KG = 1e-3, 1.0
+"""Less is nothing to weigh, and more no gripper of these servos holds: slips of unit."""
 
 FURTHEST_M = 0.3
 """Of the payload's centre of mass from the tool frame: more is a slip of unit."""
