@@ -24,7 +24,7 @@ from .mass_properties import LinkProperties
 from .measured import Measured
 from .poses import SIDES, Station, Weight, candidates, choose
 from .procedure import Calibrated
-from .servo_figures import ServoFigures, usual_give
+from .servo_figures import ALIKE_SD, ServoFigures, usual_give
 from .statics import random_poses
 from .write_back import rewritten
 
@@ -175,25 +175,25 @@ def tip_uncertainty(found: Calibrated, poses, share: float = 0.95, seed: int = 0
 
 
 def with_assumed(found: Calibrated) -> tuple[DroopModel, np.ndarray, np.ndarray]:
-    """The droop model of every turning joint, those too of which no droop was read; its unknowns (u,), their covariance (u, u).
+    """The droop model of every joint, those too of which no droop was read; its unknowns (u,), their covariance (u, u).
 
     A joint that no droop tells of may bear weight nevertheless, one that rolls the forearm for example: it sags as is assumed of
-    its servo, by what the others give and by what friction is typical.
+    its servo, by what the others give and by what friction is typical.  Zero and scale of a sliding joint count as exact.
     """
-    fit, give = found.fit, usual_give(found.servos, found.figures)
-    joints = tuple(joint.name for joint in found.description.movable if joint.type != "prismatic")
+    fit, give, joints = found.fit, usual_give(found.servos, found.figures), found.description.joint_names
     model = replace(fit.model, joints=joints)
     unknowns, covariance = np.zeros(len(model.names)), np.zeros((len(model.names), len(model.names)))
     known = [model.names.index(name) for name in fit.model.names]
     unknowns[known], covariance[np.ix_(known, known)] = fit.unknowns, fit.covariance
     for joint in (one for one in joints if one not in fit.model.joints):
         servo, one = found.servos.servos[found.description.joint_names.index(joint)], found.figures.get(joint, ServoFigures())
-        exact = Measured(0.0, 0.0)
+        exact, lever = Measured(0.0, 0.0), servo.pinion or 1.0
+        softer = ALIKE_SD / servo.stiffness if give is None or servo.pinion else give.sd / servo.stall_torque
         figures = {
             "zero": one.zero or exact,
             "scale": one.scale or exact,
-            "compliance": Measured(1.0 / servo.stiffness, give.sd / servo.stall_torque),
-            "gap": Measured(servo.deadband + 0.5 * servo.play, PRIORS["gap"][1]),
+            "compliance": Measured(1.0 / servo.stiffness, softer),
+            "gap": Measured(servo.deadband + 0.5 * servo.play, PRIORS["gap"][1] * lever),
             "load_friction": Measured(servo.load_friction, PRIORS["load_friction"][1]),
             "coulomb": Measured(servo.coulomb, PRIORS["coulomb"][1] * servo.stall_torque),
         }

@@ -73,8 +73,8 @@ class Calibrated:
 
 
 def gravity_joints(description: descriptions.ArmDescription, servos: ServoMap) -> tuple[str, ...]:
-    """Joints of whose servos a droop tells: they bear weight, and turn about axes that are level in every pose, or in every one in
-    which the others are at home, as stations have them; the latter only if they bear ``WORTH_SHARE`` of stall torque.
+    """Joints of whose servos a droop tells: they bear weight, and turn about axes that are level in every pose, or in every one
+    in which the others are at home, as stations have them; the latter only if they bear ``WORTH_SHARE`` of stall torque.
 
     An arm whose upper arm and forearm roll (a seventh joint) has its elbow among them, if it does not roll at home.
     """

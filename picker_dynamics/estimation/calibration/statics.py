@@ -115,11 +115,13 @@ def level_joints(description: ArmDescription, home=None) -> tuple[str, ...]:
     """
     poses, found = random_poses(description, 64), []
     q = poses if home is None else np.tile(np.asarray(home, dtype=float), (64, 1))
+    axes, _ = joint_axes(description, link_poses(description, q))
     for column, joint in enumerate(description.movable):  # from the base outwards: an axis is turned by those before it
-        axes, _ = joint_axes(description, link_poses(description, q))
         if joint.type != "prismatic" and np.abs(axes[:, column, 2]).max() < LEVEL:
             found.append(joint.name)
-            q[:, column] = poses[:, column]
+            if home is not None:
+                q[:, column] = poses[:, column]
+                axes, _ = joint_axes(description, link_poses(description, q))
     return tuple(found)
 
 

@@ -141,8 +141,8 @@ class DroopScale:
         require_payload_place(self.com)
         refuse_if(
             not LIGHTEST_KG <= self.heaviest_kg <= HEAVIEST_KG,
-            f"a payload of {1e3 * self.heaviest_kg:g} g at the most: that must be {1e3 * LIGHTEST_KG:g} to {1e3 * HEAVIEST_KG:g} g"
-            + (": are these kilograms?" if 0.0 < self.heaviest_kg < LIGHTEST_KG else ""),
+            f"a payload of {1e3 * self.heaviest_kg:g} g at the most: that must be {1e3 * LIGHTEST_KG:g} to "
+            f"{1e3 * HEAVIEST_KG:g} g" + (": are these kilograms?" if 0.0 < self.heaviest_kg < LIGHTEST_KG else ""),
             "heaviest",
             self.heaviest_kg,
             HEAVIEST_KG,
