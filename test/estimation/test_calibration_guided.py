@@ -166,6 +166,10 @@ def test_a_bent_servo_gets_a_bent_map_and_a_straight_one_a_line():
     assert len(straight.pulses_us) == 2 and off < 1e-9
     assert straight.to_angle(1450.0) == approx(0.0) and straight.pulses_us == servo.pulses_us
 
+    held = [MapPoint(pulse, 0.0016 * (pulse - 1450.0) + 0.04 * (-1) ** k, 0.0, 0.03) for k, pulse in enumerate(pulses)]
+    assert len(mapped(servo, held)[0].pulses_us) == 2, "friction held it back, now from below, now from above"
+    assert len(mapped(servo, [replace(one, within=0.0) for one in held])[0].pulses_us) > 2
+
     def bend(pulse):
         return 0.0015 * (pulse - 1500.0) + 0.15 * ((pulse - 1500.0) / 800.0) ** 2
 

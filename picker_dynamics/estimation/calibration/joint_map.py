@@ -29,7 +29,7 @@ STILL = math.radians(2.5)
 """A joint that was sent 10 degrees away and turned by less does not move."""
 
 BENT = math.radians(1.5)
-"""Points further from a straight line than this make the map a bent one."""
+"""Points further from a straight line than this, and than friction explains, make the map a bent one."""
 
 APART = math.radians(15.0)
 """Points of a bent map are at least so far apart; nearer ones count together."""
@@ -40,11 +40,17 @@ SHARE_MIN, SHARE_MAX = 0.6, 1.6
 
 @dataclass(frozen=True)
 class MapPoint:
-    """A pulse [us] and the set-point [rad] that it is; ``side`` from which the joint came there, 0: not known."""
+    """A pulse [us] and the set-point [rad] that it is.
+
+    Attributes:
+        side: from which the joint came there, 0: not known.
+        within: what friction, deadband and play may hold it back by [rad].
+    """
 
     pulse_us: float
     angle: float
     side: float = 0.0
+    within: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -138,6 +144,13 @@ def resting_at(validator: MotionValidator, setpoints, side: float = 0.0) -> np.n
     return q
 
 
+def held_back(servo: Servo, load: float) -> float:
+    """How far from its set-point, its sag aside, a joint under ``load`` [N·m] may rest [rad]; what its map has not is typical."""
+    servo = with_friction(servo)
+    friction = servo.load_friction * abs(load) / (1.0 - servo.load_friction) + servo.coulomb
+    return servo.deadband + 0.5 * servo.play + friction / servo.stiffness
+
+
 def anchored(servo: Servo, point: MapPoint) -> Servo:
     """The servo with its zero moved so that the pulse is the angle."""
     horn = float(np.interp(point.pulse_us, servo.pulses_us, servo.horn_angles))
@@ -165,7 +178,7 @@ def mapped(servo: Servo, points: Sequence[MapPoint]) -> tuple[Servo, float]:
         InputError: two points at one pulse, or a map that no servo has.
     """
     points = sorted(points, key=lambda one: one.pulse_us)
-    pulses, angles = np.array([(one.pulse_us, one.angle) for one in points]).T
+    pulses, angles, within = np.array([(one.pulse_us, one.angle, one.within) for one in points]).T
     name, middle = servo.joint, 0.5 * (servo.pulses_us[0] + servo.pulses_us[-1])
     refuse_if(
         len(points) < 2 or pulses[-1] - pulses[0] < 50.0,
@@ -188,7 +201,7 @@ def mapped(servo: Servo, points: Sequence[MapPoint]) -> tuple[Servo, float]:
     off = horns - (at_middle + slope * (pulses - middle))
     ends = np.array([servo.pulses_us[0], servo.pulses_us[-1]])
     knots, values = ends, at_middle + slope * (ends - middle)
-    if len(points) > 2 and np.abs(off).max() > BENT:
+    if len(points) > 2 and (np.abs(off) > BENT + within).any():
         knots, values = _bent(pulses, horns, ends)
         off = horns - np.interp(pulses, knots, values)
         refuse_if((np.diff(values) <= 0.0).any(), f"{name}: a longer pulse once turned it back: an angle misread?", name)

@@ -17,7 +17,18 @@ from .. import pose_figure, readings
 from ..arm_estimate import ArmEstimate
 from ..droop_model import PRIORS
 from ..instruments import sensor_on
-from ..joint_map import Levelled, MapPoint, anchored, levelled, mapped, moved_as_told, resting_at, setpoint_of, turned_round
+from ..joint_map import (
+    Levelled,
+    MapPoint,
+    anchored,
+    held_back,
+    levelled,
+    mapped,
+    moved_as_told,
+    resting_at,
+    setpoint_of,
+    turned_round,
+)
 from ..lay import lay
 from ..poses import least_height, passes, way
 from ..procedure import ANGLE_SD, angle_figures
@@ -207,7 +218,8 @@ def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, 
     context.require_sound()
     angle = expected + math.remainder(angle - expected, 2.0 * math.pi)  # a joint may stand beyond half a turn
     side = float(context.known(f"{key}.side") or 0.0)
-    return MapPoint(float(pulses[column]), setpoint_of(validator, setpoints, column, angle, side), side)
+    setpoint, load = setpoint_of(validator, setpoints, column, angle, side), float(validator.model.gravity(setpoints)[column])
+    return MapPoint(float(pulses[column]), setpoint, side, held_back(servos.servos[column], load))
 
 
 def _passed(validator: MotionValidator, start, number: int) -> list[np.ndarray]:
