@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 import uuid
 
@@ -32,7 +30,7 @@ from scenarios.bench import (
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-from waiting import PATIENCE_S
+from waiting import PATIENCE_S, python
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.errors import PickerError
@@ -212,9 +210,7 @@ def test_a_second_node_of_one_kind_ends_before_it_has_said_a_word(client, board,
     topic = EXCLUSIVE[executable]
     name = start(client, goal(moved(base=0.3), times=[60.0]))
     with Watch(board):
-        ended = subprocess.run(
-            [sys.executable, "-m", node.module, *node.ros_arguments()], capture_output=True, text=True, timeout=PATIENCE_S
-        )
+        ended = python("-m", node.module, *node.ros_arguments())
     has_it = arm.runner.processes[executable].pid
     assert ended.returncode == OccupiedError.exit_code and ended.stdout == ""
     assert ended.stderr.startswith(f"error: /{topic} in ROS domain") and f"by process {has_it} already" in ended.stderr

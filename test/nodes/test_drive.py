@@ -12,7 +12,7 @@ from arm_fixtures import rigid_body
 from geometry_msgs.msg import TwistStamped
 from patient import patiently
 from scenarios.bench import at_home, driver, is_told, moved, press_until, publishing, until, until_free, until_phase, until_shown
-from waiting import PATIENCE_S
+from waiting import PATIENCE_S, run
 from waiting import until as wait_until
 
 from benchmarks.terminal import Terminal
@@ -172,5 +172,5 @@ def test_a_velocity_of_the_tip_moves_it_until_it_falls_silent(client, board):
 
 def test_keys_come_from_a_terminal_or_not_at_all():
     words = [sys.executable, "-m", "picker_dynamics", "drive"]
-    said = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
+    said = run(*words, stdin=subprocess.DEVNULL)
     assert said.returncode == 5 and said.stderr.count("\n") == 1 and "standard input is none" in said.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
 import sys
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from arm_fixtures import picker as picker_arm
 from patient import patiently, picker
 from scenarios.bench import HOME, at_home, is_told, moved, press_until, unstalled, until, until_shown
+from waiting import run
 
 from benchmarks.terminal import Terminal
 from picker_dynamics.errors import GoalRefusedError, InputError, LinkError
@@ -117,5 +117,5 @@ def test_a_recording_is_made_again(client, board, tmp_path):
 def test_where_no_graph_runs_that_is_said(tmp_path):
     (tmp_path / "tour.yaml").write_text(HEAD + "- pause: 1\n")
     words = [sys.executable, "-m", "picker_dynamics", "replay", str(tmp_path / "tour.yaml"), "--namespace", "nobody_here"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60.0)
+    done = run(*words)
     assert done.returncode == LinkError.exit_code and "picker up" in done.stderr

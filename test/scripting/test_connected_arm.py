@@ -4,14 +4,14 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 from arm_fixtures import servos
+from places import ROOT
 from ros_graph import holding_graph
 from scenarios.bench import at_home, until, until_phase
-from waiting import PATIENCE_S
+from waiting import PATIENCE_S, python, run
 
 from picker_dynamics import Arm, Waypoint
 from picker_dynamics.errors import ClosedError, ConfigurationError, GoalAbortedError, GoalRefusedError, LinkError
@@ -135,12 +135,12 @@ def test_an_exception_in_a_script_ends_its_motion_and_one_that_has_ended_cancels
             second.move(base=0.1)
 
 
-EXAMPLE = str(Path(__file__).resolve().parents[2] / "examples" / "same_script_on_ros.py")
+EXAMPLE = str(ROOT / "examples" / "same_script_on_ros.py")
 
 
 def test_the_example_stops_half_way_on_the_graph_and_so_it_does_by_ctrl_c(running):
     script = [sys.executable, EXAMPLE, "--ros"]
-    said = subprocess.run(script, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    said = run(*script)
     assert said.returncode == 0 and 10.0 < float(said.stdout.split()[3]) < 35.0, said.stdout + said.stderr
     with subprocess.Popen(script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         until(running.client, lambda: running.client.reference()[0] > 0.03, "motion")
@@ -166,7 +166,7 @@ def test_a_motion_of_a_graph_that_is_silent_ends_for_who_waits(running, monkeypa
 
 def test_arms_in_threads_of_one_process_are_of_one_ros_and_end_by_themselves(running):
     """In a process that has no ROS of its own yet, as a script's."""
-    said = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, timeout=120.0, check=False)
+    said = python("-c", THREADS, timeout=120.0)
     assert said.stdout == "[20, 20, 20, 20] ROS has ended: True\n" and said.stderr == "", said.stdout + said.stderr
 
 

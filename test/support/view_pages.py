@@ -13,14 +13,13 @@ import re
 import shutil
 import signal
 import subprocess
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from patient import patiently
-from waiting import PATIENCE_S, until
+from waiting import PATIENCE_S, begun, until
 
 from picker_dynamics.scripting.view.live import LiveView
 from picker_dynamics.scripting.view.server import PAGE
@@ -222,7 +221,7 @@ class Told:
 
     def __init__(self, page: Page, *first: str):
         self.newest, self.said, self._stream = {}, [], page.stream()
-        threading.Thread(target=self._read, daemon=True).start()
+        begun(self._read)
         until(lambda: self.newest.keys() >= set(first), f"news: {first}")
 
     @property
@@ -249,8 +248,7 @@ class Told:
 def served(view: LiveView) -> Iterator[LiveView]:
     """A view whose time a thread lets pass."""
     with view:
-        thread = threading.Thread(target=view.run, daemon=True)
-        thread.start()
+        thread = begun(view.run)
         yield view
     thread.join()
 

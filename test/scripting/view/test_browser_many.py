@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import view_pages
 from view_pages import Page, hides, page_until, shows, with_arm
-from waiting import until
+from waiting import run, until
 
 from picker_dynamics.scripting.view.server import STREAMS, ViewServer
 
@@ -129,11 +128,11 @@ def resident_mb() -> float:
 def test_the_page_needs_no_network_and_asks_nobody_else():
     """In a network namespace in which there is nothing but this machine itself."""
     lonely = [shutil.which("unshare") or "", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
-    tried = subprocess.run([*lonely, "true"], capture_output=True, text=True, check=False) if lonely[0] else None
+    tried = run(*lonely, "true") if lonely[0] else None
     if tried is None or tried.returncode:
         pytest.skip(f"a network namespace needs root, unshare and ip: {tried and tried.stderr.strip()}")
     script = Path(view_pages.__file__).with_name("view_alone.py")
-    done = subprocess.run([*lonely, sys.executable, str(script)], capture_output=True, text=True, timeout=600, check=False)
+    done = run(*lonely, sys.executable, str(script), timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["interfaces"] == ["lo"] and found["failed"] == []
