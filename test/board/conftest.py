@@ -1,4 +1,4 @@
-"""A board on a pseudo-terminal, and the serial link to it."""
+"""A board on a pseudo-terminal, the serial link to it, and sessions on boards."""
 
 import pytest
 from board_on_pty import NAMES, BoardOnPty

@@ -6,10 +6,9 @@ import time
 
 import numpy as np
 import pytest
-import session_bench
 from arm_fixtures import rigid_body
 from board_on_pty import ALL
-from session_bench import ADOPTED, HOME, LEAD_S, PERIOD_S, SERVOS, accounted, moved, units
+from session_bench import HOME, LEAD_S, PERIOD_S, SERVOS, accounted, moved, units
 from waiting import until
 
 from picker_dynamics.board.hardware_session import CommandCounts, State
@@ -18,7 +17,6 @@ from picker_dynamics.board.rejoining import REJOIN_S
 from picker_dynamics.board.setpoint_guard import NEAR, PAST_S
 from picker_dynamics.errors import InputError, LimitError, LinkError, PickerError
 
-board, rig, rigs, quick_enabling = session_bench.board, session_bench.rig, session_bench.rigs, session_bench.quick_enabling
 pytestmark = pytest.mark.realtime
 
 # -- switching on --------------------------------------------------------------------------------------
@@ -38,12 +36,13 @@ def test_who_enables_before_the_board_is_known_is_told_to_do_it_again(rig):
     with pytest.raises(LinkError, match="enable again"):
         rig.session.activate(at_rest_pose=False)
     rig.connected()
-    assert rig.session.activate(at_rest_pose=False) == ADOPTED and rig.session.state is State.ACTIVE
+    rig.adopted()
+    assert rig.session.state is State.ACTIVE
 
 
 def test_running_outputs_are_adopted_without_moving_them(rig):
     session = rig.connected()
-    assert session.activate(at_rest_pose=False) == ADOPTED
+    rig.adopted()
     rig.news(10)
     assert session.state is State.ACTIVE and session.epoch == 1
     assert rig.firmware.owned == ALL
@@ -72,7 +71,7 @@ def test_outputs_are_switched_on_one_at_a_time_at_the_rest_pose(rigs, quick_enab
     rig = rigs(found=None)
     session = rig.enabling()
     assert session.state is State.ENABLING
-    rig.tick_until(lambda: session.state is State.ACTIVE, "enabling")
+    rig.comes_to(State.ACTIVE)
     rig.news()
     masks = list(dict.fromkeys(live for _, _, live in rig.history))
     assert masks == [0, 0b1, 0b11, 0b111, 0b1111, 0b11111]
@@ -89,7 +88,7 @@ def test_joints_that_run_keep_their_pulses_while_the_others_are_switched_on(rigs
     session = rig.connected()
     rig.not_activated("pose is unknown", at_rest_pose=False)
     session.activate(at_rest_pose=True)
-    rig.tick_until(lambda: session.state is State.ACTIVE, "enabling")
+    rig.comes_to(State.ACTIVE)
     expected = np.where(np.isnan(found), SERVOS.rest, found)
     assert rig.pulses() == units(expected)
     np.testing.assert_allclose(session.setpoint, expected, atol=1e-3)

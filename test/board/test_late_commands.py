@@ -10,11 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from arm_fixtures import rigid_body, servos
-from stepped_board import STEP_S, Bench, SteppedLink, angles
+from stepped_board import STEP_S, Bench, angles
 
 from picker_dynamics.board.command_timing import LATEST_S, RAMP_S, REACH_S, CatchUp
-from picker_dynamics.board.hardware_session import HardwareSession
-from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.trajectory.profiles import joint_move, limit_tip_speed
 
 SERVOS = servos()
@@ -50,8 +48,7 @@ class Ride:
 
     def __init__(self, *stalls: Stall, lead_s: float = LEAD_S, late_s: float = 0.0):
         self.bench, self.stalls, self.lead_s = Bench(SERVOS, START), stalls, lead_s
-        self.link = SteppedLink(self.bench, joint_names=SERVOS.joint_names)
-        self.session = HardwareSession(self.link, SERVOS, ArmStateModel(rigid_body(), SERVOS.model, SERVOS.rest))
+        self.session = self.bench.session()
         self.delays, self.problems, tips = [], set(), []
         rng = np.random.default_rng(1)
         with self.bench.clock():
@@ -90,7 +87,7 @@ class Ride:
 
     def require_arrived(self) -> None:
         np.testing.assert_allclose(self.outputs, GOAL, atol=1e-3)
-        telemetry = self.link.telemetry
+        telemetry = self.session.link.telemetry
         assert self.session.epoch == 1 and telemetry.rejected == 0
         assert self.delays[-1] == pytest.approx(0.0, abs=1e-9), "what was lost is made up where nothing moves"
 
@@ -108,7 +105,7 @@ def test_after_a_stall_the_motion_goes_on_as_fast_as_it_was_meant_to_be(name):
     assert 0.55 < OWN_SPEED < 0.75
     assert ride.output_speed < 1.03 * OWN_SPEED
     assert ride.tip_speed < SWING * TIP_SPEED
-    assert ride.link.telemetry.underruns == 1, "or there was no stall"
+    assert ride.session.link.telemetry.underruns == 1, "or there was no stall"
     assert 0.0 < max(ride.delays) <= seconds + 0.5 * RAMP_S
     ride.require_arrived()
 
@@ -122,7 +119,7 @@ def test_stalls_that_follow_on_each_other_delay_by_the_longest_and_not_by_their_
 
 def test_commands_that_are_a_little_late_delay_nothing():
     ride = Ride(late_s=0.009)
-    assert max(ride.delays) < 1e-9 and ride.link.telemetry.underruns == 0
+    assert max(ride.delays) < 1e-9 and ride.session.link.telemetry.underruns == 0
     ride.require_arrived()
 
 
@@ -155,8 +152,8 @@ def test_no_interval_is_played_shorter_than_it_was_meant_to_be(seed):
 def test_commands_that_start_anew_follow_what_the_board_was_sent_before(back_s):
     """The estimate of the board's clock gets better meanwhile, and steps back: nothing is refused for its time."""
     bench = Bench(SERVOS, START)
-    link = SteppedLink(bench, joint_names=SERVOS.joint_names)
-    session = HardwareSession(link, SERVOS, ArmStateModel(rigid_body(), SERVOS.model, SERVOS.rest))
+    session = bench.session()
+    link = session.link
     honest = link.board_time_us
     with bench.clock():
         session.connect()

@@ -7,11 +7,10 @@ import time
 
 import numpy as np
 import pytest
-import session_bench
 from arm_fixtures import picker, servos
 from board_on_pty import ALL, NAMES, PATIENCE_S, speaker
-from session_bench import ADOPTED, HOME, LIMITS, SERVOS, Rig, accounted, make_board, moved, units
-from waiting import until
+from session_bench import HOME, LIMITS, SERVOS, Rig, accounted, make_board, moved, units
+from waiting import begun, until
 
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.hardware_session import State
@@ -20,7 +19,6 @@ from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.board.session import Routine
 from picker_dynamics.errors import BoardFaultError, LinkError, VersionError
 
-board, rig, rigs, quick_enabling = session_bench.board, session_bench.rig, session_bench.rigs, session_bench.quick_enabling
 pytestmark = pytest.mark.realtime
 
 # -- stop, reset, relax --------------------------------------------------------------------------------
@@ -39,7 +37,7 @@ def test_stop_latches_and_nothing_resumes_before_enable(rig):
     rig.news(10)
     assert session.state is State.IDLE and not session.stop_latched and session.problem == ""
     assert session.link.telemetry.faults == 0 and rig.pulses() == held
-    assert session.activate(at_rest_pose=False) == ADOPTED
+    rig.adopted()
     rig.news()
     assert session.epoch == 2 and rig.pulses() == held
     rig.require_no_step()
@@ -50,7 +48,7 @@ def test_enabling_right_after_a_stop_waits_until_the_arm_stands(rig):
     session.stop()
     session.reset()
     session.activate(at_rest_pose=False)
-    rig.tick_until(lambda: session.state is State.ACTIVE, "activation")
+    rig.comes_to(State.ACTIVE)
     held = rig.pulses()
     rig.news(15)
     assert rig.pulses() == held and session.epoch == 2
@@ -62,7 +60,7 @@ def test_a_stop_that_gets_lost_on_the_wire_is_said_again(rig):
     with rig.board.deaf():
         session.stop()
         rig.tick_for(0.8)
-    rig.tick_until(lambda: rig.firmware.faults & Fault.STOPPED.bit, "the stop")
+    rig.stopped()
 
 
 def test_relax_cuts_all_pulses_and_needs_reset_and_a_vouched_pose(rig, quick_enabling):
@@ -113,7 +111,7 @@ def test_without_a_board_stop_latches_and_the_others_say_why_not(rig):
             action()
         assert session.state is State.OFFLINE
     session.connect()
-    rig.tick_until(lambda: rig.firmware.faults & Fault.STOPPED.bit, "the stop")
+    rig.stopped()
 
 
 # -- faults --------------------------------------------------------------------------------------------
@@ -124,7 +122,7 @@ def test_a_board_reset_in_mid_motion_leaves_the_arm_where_it_is(rig):
     with rig.board.lock:
         rig.board.reset()
         kept = rig.firmware.pulses
-    rig.tick_until(lambda: session.state is State.IDLE, "notice")
+    rig.comes_to(State.IDLE)
     assert "board was reset (boot id 7 -> 8)" in session.problem
     before = session.counts.not_active
     assert rig.send(moved(base=0.6)) is False and session.counts.not_active == before + 1
@@ -132,7 +130,7 @@ def test_a_board_reset_in_mid_motion_leaves_the_arm_where_it_is(rig):
     assert rig.pulses() == kept and rig.firmware.owned == 0
     rig.not_activated("board was reset .*: call reset first", at_rest_pose=True)
     session.reset()
-    assert session.activate(at_rest_pose=False) == ADOPTED
+    rig.adopted()
     rig.news()
     assert rig.pulses() == kept and session.state is State.ACTIVE
     rig.stream(session.setpoint + 0.1 * np.eye(5)[0])
@@ -143,7 +141,7 @@ def test_a_board_reset_in_mid_motion_leaves_the_arm_where_it_is(rig):
 def test_a_board_whose_outputs_go_off_with_the_reset_is_not_switched_on_again(rig):
     session = rig.active()
     rig.board.reset(keep_outputs=False)
-    rig.tick_until(lambda: session.state is State.IDLE, "notice")
+    rig.comes_to(State.IDLE)
     assert session.outputs == "off"
     rig.not_activated("call reset first", at_rest_pose=False)
     session.reset()
@@ -160,17 +158,17 @@ def test_a_board_reset_or_a_cable_pulled_while_nobody_commands_needs_no_reset(tm
         board.reset()
         rig.tick_until(lambda: "board was reset" in session.problem, "notice")
         assert session.problem.endswith("; enable to go on") and session.outputs == "running"
-        assert session.activate(at_rest_pose=False) == ADOPTED
+        rig.adopted()
         session.release()
         board.unplug()
-        rig.tick_until(lambda: session.state is State.OFFLINE, "notice")
+        rig.comes_to(State.OFFLINE)
         assert session.outputs == "unknown"
     port.unlink()
     with make_board() as again:
         port.symlink_to(again.port)
         session.connect()
         assert session.problem.endswith("enable to go on") and "reset, then" not in session.problem
-        assert session.activate(at_rest_pose=False) == ADOPTED
+        rig.adopted()
         session.disconnect()
 
 
@@ -178,7 +176,7 @@ def test_a_fault_in_mid_motion_brakes_latches_and_names_itself(rig):
     session = rig.in_motion()
     with rig.board.lock:
         rig.firmware.set_cause(Fault.OUTPUT_FAILED, True)
-    rig.tick_until(lambda: session.state is State.IDLE, "notice")
+    rig.comes_to(State.IDLE)
     assert "fault 4 OUTPUT_FAILED" in session.problem
     with pytest.raises(BoardFaultError, match="OUTPUT_FAILED"):
         session.reset()
@@ -194,7 +192,7 @@ def test_a_fault_in_mid_motion_brakes_latches_and_names_itself(rig):
 def test_an_output_that_goes_off_is_named(rig):
     session = rig.active()
     session.link.request(Disable(0b00010), PATIENCE_S)
-    rig.tick_until(lambda: session.state is State.IDLE, "notice")
+    rig.comes_to(State.IDLE)
     assert session.problem == "output off: shoulder"
 
 
@@ -209,7 +207,7 @@ def test_a_lost_host_is_forgiven_at_the_next_activation_and_nothing_jumps(rigs):
     try:
         session = again.connected()
         assert session.state is State.IDLE and session.problem == ""
-        assert session.activate(at_rest_pose=False) == ADOPTED
+        again.adopted()
         again.news()
         assert session.state is State.ACTIVE and rig.firmware.faults == 0 and again.pulses() == units(HOME)
     finally:
@@ -220,11 +218,12 @@ def test_a_lost_host_that_is_noticed_while_commanding_needs_a_reset(rigs):
     rig = rigs(host_timeout_ms=200)
     session = rig.active()
     with rig.board.deaf():
-        rig.tick_until(lambda: session.state is State.IDLE, "notice")
+        rig.comes_to(State.IDLE)
     assert "HOST_LOST" in session.problem
     rig.not_activated("HOST_LOST.*: call reset first", at_rest_pose=True)
     session.reset()
-    assert session.activate(at_rest_pose=False) == ADOPTED and rig.pulses() == units(HOME)
+    rig.adopted()
+    assert rig.pulses() == units(HOME)
 
 
 def test_an_unplugged_cable_is_noticed_and_the_way_back_never_jumps(tmp_path):
@@ -235,12 +234,11 @@ def test_an_unplugged_cable_is_noticed_and_the_way_back_never_jumps(tmp_path):
         session = rig.active()
         rig.stream(moved(base=0.2), steps=20)
         board.unplug()
-        rig.tick_until(lambda: session.state is State.OFFLINE, "notice")
+        rig.comes_to(State.OFFLINE)
         assert "cable pulled" in session.problem and "the board holds" in session.problem
         assert rig.send(moved(base=0.2)) is False
     port.unlink()
-    returned = threading.Thread(target=session.connect, daemon=True)
-    returned.start()
+    returned = begun(session.connect)
     until(lambda: "no serial port" in session.problem, "the reason why it is not back")
     with make_board(found=moved(base=0.2)) as again:
         rig.board = again
@@ -252,7 +250,7 @@ def test_an_unplugged_cable_is_noticed_and_the_way_back_never_jumps(tmp_path):
         assert again.firmware.owned == 0 and rig.pulses() == units(moved(base=0.2))
         rig.not_activated("cable pulled.*: call reset first", at_rest_pose=True)
         session.reset()
-        assert session.activate(at_rest_pose=False) == ADOPTED
+        rig.adopted()
         rig.news()
         assert rig.pulses() == units(moved(base=0.2))
         np.testing.assert_allclose(session.setpoint, moved(base=0.2), atol=1e-3)
@@ -299,8 +297,7 @@ def test_a_port_that_does_not_exist_is_named_while_looking_for_it_and_looking_ca
         except LinkError as error:
             failed.append(error)
 
-    looking = threading.Thread(target=connect, daemon=True)
-    looking.start()
+    looking = begun(connect)
     until(lambda: f"no serial port {tmp_path / 'tty'}: is the board plugged in?" in rig.session.problem, "the reason")
     rig.session.cancelled.set()
     looking.join(PATIENCE_S)
@@ -312,8 +309,7 @@ def test_disconnecting_does_not_wait_for_a_board_that_is_silent():
     """Opened, but nobody speaks: the handshake gives the board seconds, Ctrl-C must not."""
     with speaker(lambda: b"") as port:
         rig = Rig(None, port)
-        looking = threading.Thread(target=lambda: pytest.raises(LinkError, rig.session.connect), daemon=True)
-        looking.start()
+        looking = begun(lambda: pytest.raises(LinkError, rig.session.connect))
         until(lambda: any(one.name == f"link {port}" for one in threading.enumerate()), "the port to be open")
         began = time.monotonic()
         rig.session.disconnect()

@@ -7,7 +7,6 @@ import time
 
 import numpy as np
 import pytest
-import session_bench
 from session_bench import HOME, LEAD_S, PERIOD_S, SERVOS, moved, units
 from waiting import until
 
@@ -16,7 +15,6 @@ from picker_dynamics.board.rejoining import PAUSE_S, REJOIN_S
 from picker_dynamics.board.setpoint_guard import AHEAD_S, NEAR, PAST_S, Refusal, SetpointGuard
 from picker_dynamics.errors import InputError
 
-board, rig, rigs = session_bench.board, session_bench.rig, session_bench.rigs
 realtime = pytest.mark.realtime
 BASE = np.eye(5)[0]
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from arm_fixtures import rigid_body, servos
-from stepped_board import Bench, SteppedLink, angles
+from arm_fixtures import servos
+from stepped_board import Bench, angles
 
-from picker_dynamics.board.hardware_session import SEEN_S, HardwareSession, State
-from picker_dynamics.control.state_model import ArmStateModel
+from picker_dynamics.board.hardware_session import SEEN_S, State
 
 SERVOS = servos()
 START = np.array([0.0, 0.7, -0.9, -0.5, 1.2])
@@ -21,8 +20,7 @@ class Ride:
 
     def __init__(self):
         self.bench = Bench(SERVOS, START)
-        self.link = SteppedLink(self.bench, joint_names=SERVOS.joint_names)
-        self.session = HardwareSession(self.link, SERVOS, ArmStateModel(rigid_body(), SERVOS.model, SERVOS.rest))
+        self.session = self.bench.session()
         self.begun_s = self.epoch = None
 
     def __enter__(self) -> Ride:

@@ -7,7 +7,6 @@ import os
 import time
 from unittest import mock
 
-import numpy as np
 import pytest
 import waiting
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -19,15 +18,19 @@ from scenarios.bench import (
     PATIENCE_S,
     Watch,
     at_home,
+    ends,
     goal,
+    is_told,
     is_where_it_was,
     moved,
     outcome,
+    publishing,
     ready,
     stands,
     start,
     start_swinging,
     until,
+    until_phase,
     wait_until_up,
 )
 from sensor_msgs.msg import JointState
@@ -37,7 +40,7 @@ from two_machines import TwoMachines, missing
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
 from picker_dynamics.nodes.diagnostics import values_of
-from picker_dynamics.nodes.runtime import LATEST, OUTCOMES
+from picker_dynamics.nodes.runtime import OUTCOMES
 from picker_dynamics.sim.control_socket import BoardControl
 
 pytestmark = pytest.mark.ros
@@ -89,19 +92,9 @@ def board(arm):
 
 @contextlib.contextmanager
 def answers(client):
-    """Goal -> what was said of it, in order."""
-    said: dict[str, list[str]] = {}
-
-    def hear(message: DiagnosticStatus) -> None:
-        values = values_of(message)
-        if values.get("goal"):
-            said.setdefault(values["goal"], []).append(values["outcome"])
-
-    subscription = client.create_subscription(DiagnosticStatus, "arm_controller/status", hear, OUTCOMES)
-    try:
-        yield said
-    finally:
-        client.destroy_subscription(subscription)
+    """What was said of a goal, in order; to be asked."""
+    with client.hearing(DiagnosticStatus, "arm_controller/status", OUTCOMES) as heard:
+        yield lambda name: [values["outcome"] for values in map(values_of, heard) if values.get("goal") == name]
 
 
 def test_every_goal_is_answered_once_where_packets_are_lost(machines, client, board):
@@ -110,12 +103,12 @@ def test_every_goal_is_answered_once_where_packets_are_lost(machines, client, bo
         sent = []
         for amount in (0.2, -0.1, 0.3, 0.0):
             name = start(client, goal(moved(base=amount), times=[1.0]))
-            until(client, lambda name=name: outcome(client, name) != "accepted", "the end of a goal")
-            np.testing.assert_allclose(client.reference(), moved(base=amount), atol=1e-6)
+            ends(client, name)
+            is_told(client, moved(base=amount))
             sent.append(name)
-        until(client, lambda: all(len(said.get(name, ())) > 1 for name in sent), "the answers, for whoever listens")
+        until(client, lambda: all(len(said(name)) > 1 for name in sent), "the answers, for whoever listens")
         client.spin(1.0)
-    assert [said[name] for name in sent] == [["accepted", "done"]] * len(sent)
+    assert [said(name) for name in sent] == [["accepted", "done"]] * len(sent)
     assert watch.tip_speed() < TIP_SPEED
 
 
@@ -126,21 +119,19 @@ def test_a_motion_is_finished_while_the_cable_is_cut_and_answered_afterwards(mac
         with machines.unplugged() if how == "unplugged" else machines.losing(100):
             back_s = time.monotonic() + CUT_S
             waiting.until(lambda: abs(board.truth().q[0] - HOME[0] - 0.9) < 0.03, "the arm at its goal")
-            while time.monotonic() < back_s:
-                client.spin(0.1)
+            client.spin(max(0.0, back_s - time.monotonic()))
             assert outcome(client, name) == "accepted", "nobody has heard of it"
             there = board.truth().q
-        until(client, lambda: outcome(client, name) != "accepted", "the answer")
+        ends(client, name)
         is_where_it_was(client, board, there)
-        until(client, lambda: len(said.get(name, ())) > 1, "the answer, for whoever listens")
+        until(client, lambda: len(said(name)) > 1, "the answer, for whoever listens")
         client.spin(1.0)
-    assert said[name] == ["accepted", "done"]
+    assert said(name) == ["accepted", "done"]
     assert watch.tip_speed() < TIP_SPEED
 
 
 def test_a_stream_that_is_cut_stops_and_nothing_jumps_when_the_cable_is_back(machines, client, board):
     at_home(client, board)
-    stream = client.create_publisher(JointState, "arm_controller/joint_reference", LATEST)
     sent = [0.0]
 
     def follow(seconds: float) -> None:
@@ -151,8 +142,7 @@ def test_a_stream_that_is_cut_stops_and_nothing_jumps_when_the_cable_is_back(mac
             client.spin(0.02)
             sent[0] = min(sent[0] + 0.003, 1.4)
 
-    try:
-        until(client, lambda: stream.get_subscription_count() > 0, "a listener")
+    with publishing(client, JointState, "arm_controller/joint_reference") as stream:
         with Watch(board) as watch:
             follow(2.0)
             with machines.losing(100):
@@ -162,10 +152,8 @@ def test_a_stream_that_is_cut_stops_and_nothing_jumps_when_the_cable_is_back(mac
             follow(3.0)
             is_where_it_was(client, board, there)
         assert 0.05 < there[0] - HOME[0] < heard + 0.05 < sent[0] - 0.3, "it stopped where it was cut"
-        until(client, lambda: client.controller["phase"] == "holding", "the end of the stream")
+        until_phase(client)
         assert watch.tip_speed() < TIP_SPEED
-    finally:
-        client.destroy_publisher(stream)
 
 
 def test_stop_works_where_a_third_of_all_packets_is_lost(machines, client, board):

@@ -23,6 +23,7 @@ import pytest
 import yaml
 from arm_fixtures import servos
 from patient import picker
+from places import ROOT
 from ros_graph import control_socket, own_domain
 from stalls import processes_below
 from waiting import PATIENCE_S, until
@@ -33,7 +34,6 @@ from picker_dynamics.errors import LinkError
 from picker_dynamics.resources import resource
 from picker_dynamics.sim.control_socket import BoardControl
 
-ROOT = Path(__file__).resolve().parents[2]
 SUPPORT = str(ROOT / "test/support")
 NODES = ("trajectory_controller", "dynamics", "hardware")
 STARTED = {*NODES, "virtual_board", "robot_state_publisher"}

@@ -96,8 +96,25 @@ def wait_until_ready(record: Path) -> None:
     until(lambda: len(started(record)) == 4, "four processes")
 
 
+def gone(processes: dict[str, int]) -> bool:
+    return not any(map(alive, processes.values()))
+
+
 def nobody_left(record: Path) -> bool:
-    return not any(alive(pid) for pid, _ in started(record).values())
+    return gone({name: pid for name, (pid, _) in started(record).items()})
+
+
+def files(arm: Up) -> list[str]:
+    """What is in its folder."""
+    return [path.name for path in arm.directory.iterdir()]
+
+
+def begun(made: Graph, record: Path) -> GraphRunner:
+    """It runs, and is to be ended by the test."""
+    runner = GraphRunner(made, grace_s=PATIENCE_S)
+    runner.start()
+    wait_until_ready(record)
+    return runner
 
 
 @contextlib.contextmanager
@@ -163,9 +180,7 @@ def test_who_does_not_end_is_killed_and_named(graph, record, capfd):
 
 
 def test_the_hardware_node_has_time_to_park_unless_hurried(graph, record, capfd):
-    runner = GraphRunner(graph(hardware="parking"), grace_s=PATIENCE_S)
-    runner.start()
-    wait_until_ready(record)
+    runner = begun(graph(hardware="parking"), record)
     hardware = started(record)["hardware"][0]
     ending = threading.Thread(target=runner.stop)
     ending.start()
@@ -178,9 +193,7 @@ def test_the_hardware_node_has_time_to_park_unless_hurried(graph, record, capfd)
 
 
 def test_a_hardware_node_that_hangs_is_killed_once_hurried(graph, record, capfd):
-    runner = GraphRunner(graph(hardware="stubborn"), grace_s=PATIENCE_S)
-    runner.start()
-    wait_until_ready(record)
+    runner = begun(graph(hardware="stubborn"), record)
     runner.hurry()
     runner.stop()
     assert nobody_left(record)
@@ -291,9 +304,9 @@ def test_ctrl_c_ends_picker_up_and_all_that_it_started(up):
     os.killpg(arm.process.pid, signal.SIGINT)
     code, said = arm.ended()
     assert code == 0, said
-    assert not any(alive(pid) for pid in mine.values())
+    assert gone(mine)
     assert "Traceback" not in said and "killed" not in said
-    assert [path.name for path in arm.directory.iterdir()] == ["log"], "no folder is left behind"
+    assert files(arm) == ["log"], "no folder is left behind"
 
 
 @pytest.mark.slow
@@ -327,9 +340,9 @@ def test_a_start_on_outputs_that_are_off_ends_with_how_to_enable_them(up, tmp_pa
 def test_all_of_picker_up_ends_when_it_is_killed(up, options):
     arm, mine = up("--sim", *options, words=UP)
     os.kill(arm.process.pid, signal.SIGKILL)
-    until(lambda: not any(alive(pid) for pid in mine.values()), "the end of them all")
+    until(lambda: gone(mine), "the end of them all")
     assert "Traceback" not in arm.said() and "killed" not in arm.said()
-    assert [path.name for path in arm.directory.iterdir()] == ["log"], "the board removes its folder"
+    assert files(arm) == ["log"], "the board removes its folder"
 
 
 @pytest.mark.ros
@@ -339,8 +352,8 @@ def test_picker_up_ends_with_its_own_code_when_the_board_dies(up):
     code, said = arm.ended()
     assert code == ProcessEndedError.exit_code == 12
     assert "error: virtual_board was ended by signal 9; stopping the others" in said
-    assert not any(alive(pid) for pid in mine.values()) and "Traceback" not in said
-    assert [path.name for path in arm.directory.iterdir()] == ["log"]
+    assert gone(mine) and "Traceback" not in said
+    assert files(arm) == ["log"]
 
 
 @pytest.mark.ros
@@ -350,4 +363,4 @@ def test_picker_up_looks_for_a_port_that_is_not_there_until_its_terminal_is_clos
     assert set(mine) == {"trajectory_controller", "dynamics", "hardware"}, "it stays alive"
     os.killpg(arm.process.pid, signal.SIGHUP)
     code, said = arm.ended()
-    assert code == 0 and not any(alive(pid) for pid in mine.values()) and "killed" not in said
+    assert code == 0 and gone(mine) and "killed" not in said

@@ -14,7 +14,7 @@ from board_on_pty import BoardOnPty, speaker
 from conformance_bench import CONFIG, START, START_US
 from conformance_request_mutants import HelloResets
 from pytest import approx, fixture, mark, raises
-from waiting import until
+from waiting import run, until
 
 from picker_dynamics.board.conformance import session as conformance_session
 from picker_dynamics.board.doctor_report import Potentiometer, estimate
@@ -47,9 +47,7 @@ def asked(port: str, answer: str, *words: str) -> int:
 
 def test_a_sound_board_passes_everything_that_moves_nothing():
     with BoardOnPty(CONFIG, boot_id=41) as board:
-        done = subprocess.run(
-            [PICKER, "doctor", "--port", board.port, "--json"], capture_output=True, text=True, check=False, timeout=100
-        )
+        done = run(PICKER, "doctor", "--port", board.port, "--json", timeout=100)
         found = json.loads(done.stdout)
         assert done.returncode == 0, done.stderr
         assert (board.firmware.live, board.firmware.faults) == (0, 0)

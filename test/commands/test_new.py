@@ -11,6 +11,7 @@ import pytest
 import yaml
 from ros_graph import command_to, own_domain, running_graph
 from scenarios.bench import wait_until_up
+from waiting import run
 
 from picker_dynamics import Arm
 from picker_dynamics.commands import new
@@ -189,9 +190,9 @@ def test_an_arm_is_made_again_of_its_answers(arm, run_picker):
 
 def test_nobody_there_is_one_message(tmp_path):
     command = [sys.executable, "-m", "picker_dynamics", "new", str(tmp_path / "own")]
-    run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
-    assert run.returncode == 5 and "nobody answers 'Joints" in run.stderr and "--from FILE" in run.stderr
-    assert run.stderr.count("\n") == 1 and not list(tmp_path.iterdir())
+    done = run(*command, stdin=subprocess.DEVNULL)
+    assert done.returncode == 5 and "nobody answers 'Joints" in done.stderr and "--from FILE" in done.stderr
+    assert done.stderr.count("\n") == 1 and not list(tmp_path.iterdir())
 
 
 def test_a_disk_that_cannot_be_written_leaves_nothing(tmp_path, run_picker):

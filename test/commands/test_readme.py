@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
 
 import pytest
+from places import ROOT
 from ros_graph import command_to, own_domain, running_graph
 from scenarios.bench import wait_until_up
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 FIRST = next(block for block in re.findall(r"```bash\n(.*?)```", README, re.S) if "picker status" in block)
 PYTHON = re.search(r"```python\n(.*?)```", README, re.S)[1]
 

@@ -45,6 +45,16 @@ def motion(duration_s: float = 2.0, start=HOME, end=TARGET, joint_names=RRP.desc
     return from_points([duration_s], [end], [zero], [zero], start=(start, zero, zero), joint_names=joint_names)
 
 
+def plant_at(q=HOME) -> TorquePlant:
+    return TorquePlant(RRP.description, q=q)
+
+
+def told_to_stay(loop: TorqueLoop, *times_s: float) -> None:
+    """By references for these times."""
+    for time_s in times_s:
+        loop.references.push(time_s, Reference(HOME, ZERO, ZERO))
+
+
 class Rig:
     """Plant, drives and loop in simulated time: states every ``PERIOD_S``, answered ``delay_s`` later."""
 
@@ -114,9 +124,9 @@ def test_a_reference_that_begins_anew_replaces_what_was_to_come():
 def test_with_an_exact_model_the_error_decays_as_the_bandwidth_says():
     """ddot(e) + 2 w ed + w² e = 0 from rest: e(t) = e0 (1 + w t) exp(-w t)."""
     w, offset = 8.0, np.array([0.02, -0.02, 0.01])
-    plant, loop = TorquePlant(RRP.description, q=HOME + offset), TorqueLoop(model(), w)
+    plant, loop = plant_at(HOME + offset), TorqueLoop(model(), w)
     for time_s in np.arange(0.0, 0.5, plant.dt):
-        loop.references.push(time_s, Reference(HOME, ZERO, ZERO))
+        told_to_stay(loop, time_s)
         expected = -offset * (1.0 + w * time_s) * np.exp(-w * time_s)
         plant.step(loop.effort(plant.q, plant.v, time_s))
         assert_allclose(loop.error, expected, atol=0.02 * np.abs(offset).max())
@@ -135,42 +145,45 @@ def test_an_unknown_load_leaves_the_error_that_theory_says():
 def test_a_load_that_the_loop_is_told_of_leaves_none():
     rig = Rig()
     rig.plant.attach(0.4)
-    rig.loop.set_payload(0.4, (0.0, 0.0, 0.0), 0.0)
+    rig.loop.set_payload(0.4, ZERO, 0.0)
     rig.follow(motion(1.0, HOME, HOME), more_s=1.5)
     assert_allclose(rig.plant.q, HOME, atol=1e-6)
 
 
+def gradual() -> TorqueLoop:
+    """Takes payloads over within half a second."""
+    return TorqueLoop(model(), 20.0, transition_s=0.5)
+
+
 def test_a_told_payload_is_taken_over_gradually():
-    loop = TorqueLoop(model(), 20.0, transition_s=0.5)
-    for time_s in np.arange(0.0, 2.0, 0.01):
-        loop.references.push(time_s, Reference(HOME, ZERO, ZERO))
+    loop = gradual()
+    told_to_stay(loop, *np.arange(0.0, 2.0, 0.01))
     before, after = model().gravity(HOME), model().with_payload(1.0).gravity(HOME)
-    loop.set_payload(1.0, (0.0, 0.0, 0.0), 1.0)
+    loop.set_payload(1.0, ZERO, 1.0)
     for time_s, share in ((1.0, 0.0), (1.25, 0.5), (1.5, 1.0), (1.6, 1.0)):
         assert_allclose(loop.effort(HOME, ZERO, time_s), before + share * (after - before), atol=1e-9)
 
 
 @mark.parametrize("followed", [True, False], ids=["reference", "holding"])
 def test_payloads_one_upon_the_other_do_not_step_the_efforts(followed):
-    loop, dt = TorqueLoop(model(), 20.0, transition_s=0.5), 0.002
+    loop, dt = gradual(), 0.002
     heavy, efforts = model().with_payload(1.0).gravity(HOME) - model().gravity(HOME), []
     for k, time_s in enumerate(np.arange(0.0, 3.0, dt)):
         if followed:
-            loop.references.push(time_s, Reference(HOME, ZERO, ZERO))
+            told_to_stay(loop, time_s)
         if k in (200, 300, 400, 450):
-            loop.set_payload(1.0 if k in (200, 400) else 0.0, (0.0, 0.0, 0.0), time_s)
+            loop.set_payload(1.0 if k in (200, 400) else 0.0, ZERO, time_s)
         efforts.append(loop.effort(HOME, ZERO, time_s))
     assert (np.abs(np.diff(efforts, axis=0)) <= 1.5 * dt / 0.5 * np.abs(heavy) + 1e-9).all()
     assert_allclose(efforts[-1], efforts[0], atol=1e-9)
 
 
 def test_a_start_takes_over_from_drives_that_know_of_no_payload():
-    loop = TorqueLoop(model(), 20.0, transition_s=0.5)
-    loop.set_payload(1.0, (0.0, 0.0, 0.0), 0.0)
+    loop = gradual()
+    loop.set_payload(1.0, ZERO, 0.0)
     loop.effort(HOME, ZERO, 5.0)
     loop.start()
-    for time_s in (6.0, 7.0):
-        loop.references.push(time_s, Reference(HOME, ZERO, ZERO))
+    told_to_stay(loop, 6.0, 7.0)
     for time_s, kg in ((6.0, 0.0), (6.25, 0.5), (6.5, 1.0)):
         assert_allclose(loop.effort(HOME, ZERO, time_s), model().with_payload(kg).gravity(HOME), atol=1e-9)
 
@@ -188,7 +201,7 @@ def test_a_large_error_is_made_good_without_a_leap():
 
 
 def test_holding_brakes_first_and_then_stays_where_it_came_to_rest():
-    plant, law = TorquePlant(RRP.description, q=HOME), HoldLaw(model(), RRP.bandwidth)
+    plant, law = plant_at(), HoldLaw(model(), RRP.bandwidth)
     velocity = np.array([0.4, -0.3, 0.2])
     push = model().inverse_dynamics(HOME, ZERO, velocity / 0.05)
     for _ in range(50):
@@ -326,7 +339,7 @@ def test_efforts_beyond_the_limits_are_clipped_and_counted_and_those_that_are_no
 
 
 def test_whatever_is_commanded_no_joint_runs_away_and_all_start_anew_where_it_is_braked():
-    plant, made = TorquePlant(RRP.description, q=HOME), active()
+    plant, made = plant_at(), active()
     limit, fastest, time_s = RRP.description.velocity, 0.0, 0.0
     while made.epoch == 1:
         assert time_s < 10.0, "it is never braked"
@@ -356,7 +369,7 @@ def test_stop_latches_and_resumes_nothing():
 
 
 def test_a_relaxed_arm_falls_slowed_by_its_gears_and_is_caught_by_enabling():
-    plant, made = TorquePlant(RRP.description, q=HOME), active()
+    plant, made = plant_at(), active()
     made.relax()
     time_s = 0.0
 
@@ -384,8 +397,7 @@ def test_an_arm_that_fell_on_its_stops_can_leave_from_there(name):
     drives.relax()
     for step in range(4000):
         plant.step(drives.torque(plant.q, plant.v, step * plant.dt))
-    zero = np.zeros(robot.n)
-    back = from_points([5.0], [arm.home], [zero], [zero], start=(plant.q, zero, zero), joint_names=arm.description.joint_names)
+    back = motion(5.0, plant.q, arm.home, arm.description.joint_names)
     motion_validator(arm.description, TorqueLimits.of_arm(arm), robot, tip_speed=2.0).scale_time(back.stretched)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
 import sys
 
 import numpy as np
@@ -12,6 +11,7 @@ from arm_fixtures import picker
 from dynamics_models import ARMATURE
 from dynamics_properties import states
 from small_urdfs import random_arm
+from waiting import run
 
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.dynamics.lagrangian.scalars import sin_cos
@@ -134,7 +134,7 @@ def test_refused(q, v, a, message):
 
 def in_a_new_process(code: str) -> str:
     command = [sys.executable, "-c", code]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    result = run(*command, check=True)
     return result.stdout.strip()
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 from golden import agrees, load_cases
+from places import ROOT
 from pytest import mark
 
-DOC = (Path(__file__).resolve().parents[2] / "docs" / "derivations.md").read_text(encoding="utf-8")
+DOC = (ROOT / "docs" / "derivations.md").read_text(encoding="utf-8")
 BLOCKS = dict(zip(("picker", "rrp"), re.findall(r"### In the notes' symbols\n.*?```text\n(.*?)```", DOC, re.S)))
 
 PLAIN = str.maketrans("₀₁₂₃₄−", "01234-")

@@ -28,17 +28,18 @@ def tip_speeds(rig: Rig, count: int) -> np.ndarray:
     return np.linalg.norm(np.diff(tip, axis=0), axis=1) / rig.period_s
 
 
-def said(rig: Rig, kind: EventKind) -> list[str]:
-    return [event.text for event in rig.events if event.kind is kind]
+def swinging() -> Rig:
+    """For one second of three."""
+    return executing(goal(moved(base=0.8), times=[3.0]), 1.0)
 
 
 def test_a_lowered_tip_speed_slows_the_motion_under_way():
-    rig = executing(goal(moved(base=0.8), times=[3.0]), 1.0)
-    rig.execution.change_some(tip_speed=0.05)
+    rig = swinging()
+    rig.change(tip_speed=0.05)
     rig.run(1.0)
     settled = len(rig.run(1.0))
     assert tip_speeds(rig, settled).max() <= 0.05 * 1.01
-    assert "slowed to" in said(rig, EventKind.NOTICE)[0] and "allowed 0.05 m/s" in said(rig, EventKind.NOTICE)[0]
+    assert "slowed to" in rig.texts(EventKind.NOTICE)[0] and "allowed 0.05 m/s" in rig.texts(EventKind.NOTICE)[0]
     assert 0.1 < rig.last.speed < 0.6
     rig.to_rest()
     assert rig.ended == [("g", False)] and rig.newest.q[0] == approx(HOME[0] + 0.8)
@@ -47,8 +48,8 @@ def test_a_lowered_tip_speed_slows_the_motion_under_way():
 
 
 def test_a_later_speed_goes_with_the_slowing_and_not_on_top_of_it():
-    rig = executing(goal(moved(base=0.8), times=[3.0]), 1.0)
-    rig.execution.change_some(tip_speed=0.05)
+    rig = swinging()
+    rig.change(tip_speed=0.05)
     rig.run(0.5)
     slowed = rig.last.speed
     assert 0.2 < slowed < 0.9
@@ -65,7 +66,7 @@ def test_at_less_than_full_speed_what_is_slow_enough_goes_on():
     rig.set_speed(0.3)
     rig.submit(goal(moved(base=0.8), times=[3.0]), "g")
     rig.run(3.0)
-    rig.execution.change_some(tip_speed=0.05)
+    rig.change(tip_speed=0.05)
     rig.run(0.5)
     assert rig.last.speed == approx(0.3)
     rig.set_speed(1.0)
@@ -75,12 +76,12 @@ def test_at_less_than_full_speed_what_is_slow_enough_goes_on():
 
 
 def test_limits_that_are_lowered_on_the_way_to_a_pause_hold_when_it_ends():
-    rig = executing(goal(moved(base=0.8), times=[3.0]), 1.0)
+    rig = swinging()
     rig.set_speed(0.0)
     rig.run(0.05)
-    rig.execution.change_some(tip_speed=0.03)
+    rig.change(tip_speed=0.03)
     rig.run(1.0)
-    assert rig.last.speed == 0.0 and "no more than" in said(rig, EventKind.NOTICE)[0]
+    assert rig.last.speed == 0.0 and "no more than" in rig.texts(EventKind.NOTICE)[0]
     rig.set_speed(1.0)
     rig.run(1.0)
     assert 0.0 < tip_speeds(rig, 90).max() <= 0.03 * 1.01
@@ -88,8 +89,8 @@ def test_limits_that_are_lowered_on_the_way_to_a_pause_hold_when_it_ends():
 
 
 def test_a_goal_that_takes_over_from_a_slowed_motion_is_made_for_the_limits_and_a_refused_one_changes_nothing():
-    rig = executing(goal(moved(base=0.8), times=[3.0]), 1.0)
-    rig.execution.change_some(tip_speed=0.05)
+    rig = swinging()
+    rig.change(tip_speed=0.05)
     rig.run(0.8)
     slowed = rig.last.speed
     with raises(LimitError):
@@ -107,9 +108,9 @@ def test_a_payload_that_can_be_carried_slowly_slows_the_motion():
     """The masses' inertia is what is too much."""
     quick, heavy = goal(moved(shoulder=0.4), times=[0.3]), validator(0.1, tip_speed=5.0)
     rig = executing(quick, 0.02, held_to=limits(tip_speed=5.0))
-    rig.execution.change_some(model=rigid_body(0.1))
+    rig.change(model=rigid_body(0.1))
     rig.to_rest()
-    assert "slowed to" in said(rig, EventKind.NOTICE)[0] and rig.newest.q == approx(moved(shoulder=0.4))
+    assert "slowed to" in rig.texts(EventKind.NOTICE)[0] and rig.newest.q == approx(moved(shoulder=0.4))
     slowing = round(0.3 / rig.period_s)
     assert heavy.torque_share(*(rig[part][slowing:] for part in "qva")) <= 1.0 + 1e-3
 
@@ -119,7 +120,7 @@ def test_a_payload_with_which_the_end_cannot_be_held_stops_the_arm_where_it_can_
     assert np.abs(rig.newest.v).max() > 0.1
     heavy = validator(0.06)
     heavy.require_holdable(rig.newest.q)
-    rig.execution.change_some(model=rigid_body(0.06))
+    rig.change(model=rigid_body(0.06))
     rig.to_rest()
     assert rig.answer("g").outcome is Outcome.ABORTED and "shoulder needs" in rig.answer("g").text
     heavy.require_holdable(rig.newest.q)
@@ -130,9 +131,9 @@ def test_a_payload_with_which_the_end_cannot_be_held_stops_the_arm_where_it_can_
 def test_where_the_arm_cannot_stay_any_more_it_is_said():
     rig = Rig(pose=STRETCHED)
     rig.tick(3)
-    rig.execution.change_some(model=rigid_body(0.1))
+    rig.change(model=rigid_body(0.1))
     rig.tick(3)
-    assert len(said(rig, EventKind.PROBLEM)) == 1 and "shoulder needs 0.8" in said(rig, EventKind.PROBLEM)[0]
+    assert len(rig.problems) == 1 and "shoulder needs 0.8" in rig.problems[0]
     np.testing.assert_array_equal(rig.newest.q, STRETCHED)
 
 
@@ -145,8 +146,8 @@ def test_what_stops_a_motion_under_way_is_told_in_the_time_of_its_goal(speed, en
     rig.set_speed(speed)
     rig.submit(goal(STRETCHED, last, times=[0.75 * end_s, end_s]), "g")
     rig.run(0.2)
-    assert ("slowed" in said(rig, EventKind.ACCEPTED)[0]) == (end_s == 1.0)
-    rig.execution.change_some(model=rigid_body(0.1))
+    assert ("slowed" in rig.texts(EventKind.ACCEPTED)[0]) == (end_s == 1.0)
+    rig.change(model=rigid_body(0.1))
     rig.run(0.2)
     told = re.search(r"shoulder needs (.+) N·m .*at (.+) s, allowed", rig.answer("g").text)
     needed, at_s = (float(word) for word in told.groups())
@@ -158,8 +159,8 @@ def test_what_stops_a_motion_under_way_is_told_in_the_time_of_its_goal(speed, en
 
 
 def test_a_payload_that_is_not_known_any_more_stops_the_motion():
-    rig = executing(goal(moved(base=0.8), times=[3.0]), 1.0)
-    rig.execution.change_some(model=None)
+    rig = swinging()
+    rig.change(model=None)
     rig.tick()
     assert rig.phase is Phase.STOPPING and "payload is not known" in rig.answer("g").text
     rig.to_rest()
@@ -168,12 +169,10 @@ def test_a_payload_that_is_not_known_any_more_stops_the_motion():
 
 def test_a_stream_beyond_new_limits_is_stopped_and_said():
     rig = Rig(period_s=0.02)
-    for k in range(50):
-        rig.push(moved(base=0.3 * 0.02 * k))
-        rig.tick()
-    rig.execution.change_some(tip_speed=0.02)
+    rig.feed(moved(base=0.3 * 0.02 * k) for k in range(50))
+    rig.change(tip_speed=0.02)
     rig.tick()
-    assert rig.phase is Phase.STOPPING and "tip would move" in said(rig, EventKind.PROBLEM)[0]
+    assert rig.phase is Phase.STOPPING and "tip would move" in rig.problems[0]
     rig.to_rest()
 
 
@@ -191,23 +190,15 @@ def test_a_change_that_a_stream_does_not_pass_stops_it_and_is_said(name):
     change, words = STREAMED[name]
     rig = Rig(period_s=0.02, held_to=limits(tip_speed=0.25))
     before = {field: getattr(rig.execution.limits, field) for field in change}
-
-    def stream(base: float) -> None:
-        rig.execution.stream(NAMES, moved(base=base), rig.now_s)
-        rig.tick()
-
-    for k in range(50):
-        stream(0.006 * k)
+    rig.feed(moved(base=0.006 * k) for k in range(50))
     assert rig.phase is Phase.STREAMING and np.abs(rig.newest.v).max() > 0.2
-    rig.execution.change_some(**change)
-    for k in range(50, 100):
-        stream(0.006 * k)
+    rig.change(**change)
+    rig.stream(moved(base=0.006 * k) for k in range(50, 100))
     assert rig.phase is Phase.HOLDING
-    assert 1 <= sum(words in text for text in said(rig, EventKind.PROBLEM)) <= 2, "of the motion, and of the pose that is held"
+    assert 1 <= sum(words in text for text in rig.problems) <= 2, "of the motion, and of the pose that is held"
     assert rig.newest.q[0] < 0.006 * 50 + 0.05, "within a few hundredths of a second"
-    rig.execution.change_some(**before)
-    for _ in range(50):
-        stream(rig.newest.q[0])
+    rig.change(**before)
+    rig.stream(moved(base=rig.newest.q[0]) for _ in range(50))
     assert rig.phase is Phase.STREAMING
     rig.require_smooth(12.0)
 
@@ -215,20 +206,18 @@ def test_a_change_that_a_stream_does_not_pass_stops_it_and_is_said(name):
 def test_a_speed_above_zero_is_for_goals_and_leaves_a_stream_its_own():
     rig = Rig(period_s=0.02)
     rig.set_speed(0.3)
-    for k in range(100):
-        rig.push(moved(base=0.004 * k))
-        rig.tick()
+    rig.feed(moved(base=0.004 * k) for k in range(100))
     assert rig.newest.v[0] == approx(0.2, rel=0.05)
 
 
 def test_a_long_motion_is_looked_at_to_its_end_a_piece_in_each_tick():
     """What is too fast comes after 55 s."""
     rig = executing(goal(HOME, moved(base=0.5), times=[55.0, 57.0]), 0.2)
-    rig.execution.change_some(tip_speed=0.05)
+    rig.change(tip_speed=0.05)
     rig.tick(3)
-    assert said(rig, EventKind.NOTICE) == []
+    assert rig.texts(EventKind.NOTICE) == []
     rig.tick(15)
-    assert "slowed to" in said(rig, EventKind.NOTICE)[0]
+    assert "slowed to" in rig.texts(EventKind.NOTICE)[0]
 
 
 CHANGES = st.one_of(
@@ -254,7 +243,7 @@ def test_whatever_changes_nothing_is_done_where_it_cannot_stay_and_the_guard_nev
         elif what == "cancel":
             rig.cancel()
         else:
-            rig.execution.change_some(**{what: rigid_body(value) if what == "model" else value})
+            rig.change(**{what: rigid_body(value) if what == "model" else value})
         for _ in range(round(wait / rig.period_s)):
             before = len(rig.ended)
             rig.tick()
@@ -268,11 +257,11 @@ def test_whatever_changes_nothing_is_done_where_it_cannot_stay_and_the_guard_nev
 
 def test_another_supply_is_planned_with_from_the_next_rest_on():
     """On the way nothing changes its mind; standing, what so low a voltage cannot bear is refused with its numbers."""
-    rig = executing(goal(moved(base=0.8), times=[3.0]), 1.0)
+    rig = swinging()
     rig.execution.follow_supply(0.7)
     assert rig.execution.limits.torque.source == 1.0
     rig.to_rest()
-    assert rig.ended == [("g", False)] and not said(rig, EventKind.NOTICE)
+    assert rig.ended == [("g", False)] and not rig.texts(EventKind.NOTICE)
     rig.execution.follow_supply(0.7)
     with raises(InfeasibleError, match=r"shoulder needs 0.60 N·m to hold its pose .*, allowed 0.60 \(0.56 of 1.08 stall\)"):
         rig.submit(goal(STRETCHED, times=[6.0]), "far")

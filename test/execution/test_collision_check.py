@@ -216,9 +216,7 @@ def test_home_and_rest_can_be_reached_however_near_their_links_are():
 def test_a_stream_into_a_box_is_refused_in_time_to_stop_before_it(speed):
     rig = Rig(limits(further=(check(),)), pose=at(0.2, 0.18), lead_s=0.06)
     with raises(LimitError, match="would (hit|come within .* of) crate"):
-        for k in range(3000):
-            rig.push(at(0.2, 0.18 - speed * 0.01 * max(k - 20, 0)))
-            rig.tick()
+        rig.feed(at(0.2, 0.18 - speed * 0.01 * max(k - 20, 0)) for k in range(3000))
     rig.to_rest()
     assert MARGIN_M - STATE_TOLERANCE_M < least(rig["q"][::5]) < 0.06
 

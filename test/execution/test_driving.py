@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from execution_rig import HOME, Rig, goal, moved
+from execution_rig import ACCEPTED, DONE, HOME, REFUSED, Rig, goal, moved
 from pytest import fixture, mark
 
 from picker_dynamics.execution.driving import Drivers
@@ -42,27 +42,27 @@ def told(rig, name):
 
 def test_the_first_has_the_arm_and_the_second_is_told_who(rig, drivers):
     drive(rig, drivers, 1.0, "ada", "bob")
-    assert told(rig, "ada") == [(EventKind.ACCEPTED, "driver ada has the arm")]
+    assert told(rig, "ada") == [(ACCEPTED, "driver ada has the arm")]
     ((kind, text),) = told(rig, "bob")  # once, though it goes on
-    assert kind is EventKind.REFUSED and text.startswith("refused: a driver ada moves the arm")
+    assert kind is REFUSED and text.startswith("refused: a driver ada moves the arm")
     for other in ("bob/1", "stranger"):
         send(rig, drivers, goal(moved(base=0.2)), other)
         drive(rig, drivers, 1.0, "ada")
-    assert rig.kinds("bob/1") == rig.kinds("stranger") == [EventKind.REFUSED]
+    assert rig.kinds("bob/1") == rig.kinds("stranger") == [REFUSED]
     drivers.hear("ada", rig.now_s)
     send(rig, drivers, goal(moved(base=0.2)), "ada/1")
-    assert rig.kinds("ada/1") == [EventKind.ACCEPTED]
+    assert rig.kinds("ada/1") == [ACCEPTED]
 
 
 def test_a_goal_says_that_its_driver_is_there_too(rig, drivers):
     drive(rig, drivers, 0.2, "ada")
     rig.run(0.3)
-    assert str(rig.execution.lease) == ""
+    assert rig.lease == ""
     send(rig, drivers, goal(moved(base=0.5)), "ada/1")
-    assert rig.kinds("ada/1") == [EventKind.ACCEPTED] and "driver ada" in str(rig.execution.lease)
+    assert rig.kinds("ada/1") == [ACCEPTED] and "driver ada" in rig.lease
     rig.run(1.0)
     assert rig.phase is Phase.HOLDING and 0.0 < rig.newest.q[0] < 0.1
-    assert drivers.of_goal("ada/2", rig.now_s) == "" and str(rig.execution.lease) == ""
+    assert drivers.of_goal("ada/2", rig.now_s) == "" and rig.lease == ""
 
 
 def test_one_that_leaves_makes_room_at_once(rig, drivers):
@@ -70,8 +70,8 @@ def test_one_that_leaves_makes_room_at_once(rig, drivers):
     drivers.hear("ada", rig.now_s, leaves=True)
     drivers.hear("bob", rig.now_s)
     rig.tick()
-    assert [kind for kind, _ in told(rig, "ada")] == [EventKind.ACCEPTED, EventKind.REMARK]
-    assert [kind for kind, _ in told(rig, "bob")] == [EventKind.ACCEPTED]
+    assert [kind for kind, _ in told(rig, "ada")] == [ACCEPTED, EventKind.REMARK]
+    assert [kind for kind, _ in told(rig, "bob")] == [ACCEPTED]
 
 
 def test_of_one_that_falls_silent_the_arm_decelerates_within_two_tenths_of_a_second(rig, drivers):
@@ -88,7 +88,7 @@ def test_of_one_that_falls_silent_the_arm_decelerates_within_two_tenths_of_a_sec
     rig.require_smooth(60.0)
     drivers.hear("bob", rig.now_s)
     rig.tick()
-    assert [kind for kind, _ in told(rig, "bob")] == [EventKind.ACCEPTED]
+    assert [kind for kind, _ in told(rig, "bob")] == [ACCEPTED]
 
 
 @mark.parametrize("name", ["", "ada/1"])
@@ -96,7 +96,7 @@ def test_a_name_that_is_none(rig, drivers, name):
     drivers.hear(name, rig.now_s)
     rig.tick()
     kind, text = told(rig, name)[-1]
-    assert kind is EventKind.REFUSED and "name is needed" in text
+    assert kind is REFUSED and "name is needed" in text
     assert drivers.of_goal("/1", rig.now_s) == ""
 
 
@@ -105,10 +105,10 @@ def test_the_arm_of_a_goal_is_not_a_drivers(rig, drivers):
     rig.run(0.2)
     drivers.hear("ada", rig.now_s)
     rig.to_rest()
-    assert "goal g moves the arm" in told(rig, "ada")[0][1] and rig.kinds("g") == [EventKind.ACCEPTED, EventKind.DONE]
+    assert "goal g moves the arm" in told(rig, "ada")[0][1] and rig.kinds("g") == [ACCEPTED, DONE]
     drivers.hear("ada", rig.now_s)
     send(rig, drivers, goal(HOME), "ada/1")
-    assert rig.kinds("ada/1") == [EventKind.ACCEPTED]
+    assert rig.kinds("ada/1") == [ACCEPTED]
 
 
 def test_drivers_without_end_are_refused_in_few_words(rig, drivers):
@@ -117,4 +117,4 @@ def test_drivers_without_end_are_refused_in_few_words(rig, drivers):
         drivers.hear("ada", rig.now_s)
         drivers.hear(f"bob {number}", rig.now_s)
     rig.tick()
-    assert 1 <= sum(event.kind is EventKind.REFUSED for event in rig.events) <= 8
+    assert 1 <= sum(event.kind is REFUSED for event in rig.events) <= 8

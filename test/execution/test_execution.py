@@ -21,7 +21,7 @@ def test_a_goal_is_executed_and_then_held():
     assert rig.ended == [("g", False)]
     assert_allclose(rig.references[0].q, HOME, atol=1e-12)
     assert_allclose(rig.newest.q, target, atol=1e-9)
-    assert rig.phase is Phase.HOLDING and not rig.newest.v.any()
+    assert rig.holds
     rig.require_smooth(60.0)
 
 
@@ -55,7 +55,7 @@ def test_after_a_pause_of_the_ticks_a_motion_does_not_begin_in_the_past():
 def test_a_driver_that_was_silent_has_lost_the_arm_before_a_goal_is_looked_at():
     rig = Rig()
     rig.run(0.1)
-    rig.execution.lead("driver", rig.now_s, 0.1)
+    rig.lead("driver", 0.1)
     rig.time_s += 0.3
     rig.execution.submit(GoalRequest(lambda: goal(moved(base=0.3)), identifier="g"), rig.now_s)
     rig.run(3.0)
@@ -109,12 +109,12 @@ def test_cancel_at_rest_changes_nothing():
 
 def test_a_reference_that_nobody_followed_returns_to_where_it_started():
     rig = executing(goal(moved(base=0.6)), 0.9)
-    rig.execution.block("nobody follows", rig.now_s)
+    rig.block("nobody follows")
     rig.run(1.0)
     assert rig.newest.q[0] > HOME[0] + 0.01
     rig.execution.return_to_start()
     assert_array_equal(rig.tick().reference.q, HOME)
-    rig.execution.block("", rig.now_s)
+    rig.block("")
     rig.submit(goal(moved(shoulder=0.2)))
     assert_allclose(rig.to_rest().q, moved(shoulder=0.2), atol=1e-9)
 
@@ -206,7 +206,7 @@ def test_a_goal_with_a_stamp_waits_for_it():
 
 def test_new_limits_hold_for_the_next_motion():
     rig = Rig()
-    rig.execution.change_some(tip_speed=0.02)
+    rig.change(tip_speed=0.02)
     second = rig.submit(goal(moved(base=0.5), times=[2.0]))
     assert second.validated.factor > 2.0
     assert TipSpeed(0.02).worst(second.validated.motion).share == approx(1.0, abs=0.05)

@@ -105,9 +105,7 @@ def test_from_below_the_arm_may_come_up_and_no_deeper():
 def test_a_stream_that_goes_down_is_refused_in_time_to_stop_above_the_floor(speed):
     rig = Rig(held_to(), pose=down(0.2, 0.1), lead_s=0.06)
     with raises(LimitError, match="tip would be .* mm below the floor") as caught:
-        for k in range(3000):
-            rig.push(down(0.2, 0.1 - speed * 0.01 * max(k - 20, 0)))
-            rig.tick()
+        rig.feed(down(0.2, 0.1 - speed * 0.01 * max(k - 20, 0)) for k in range(3000))
     assert caught.value.subject == "tip"
     rig.to_rest()
     assert -STATE_TOLERANCE_M < lowest(rig["q"]) < 0.05

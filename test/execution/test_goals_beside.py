@@ -4,9 +4,8 @@ from concurrent.futures import Future
 
 import numpy as np
 import pytest
-from execution_rig import HOME, ZERO, Rig, goal, moved
+from execution_rig import ACCEPTED, HOME, REFUSED, ZERO, Rig, goal, moved
 
-from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import MAX_POINTS
 from picker_dynamics.execution.goal_manager import AHEAD_S, MOST_CHECKS
 from picker_dynamics.execution.motion import Phase
@@ -59,7 +58,7 @@ def test_the_reference_goes_on_while_a_long_goal_is_checked(rig, later):
     assert later.asked == 1 and rig.phase is Phase.HOLDING and not rig.answers["long"]
     later.do()
     rig.tick()
-    assert rig.kinds("long") == [EventKind.ACCEPTED] and rig.phase is Phase.EXECUTING
+    assert rig.kinds("long") == [ACCEPTED] and rig.phase is Phase.EXECUTING
     rig.to_rest()
     assert rig.answer("long").text == "done: holding"
     np.testing.assert_allclose(rig.newest.q, long_goal().positions[-1], atol=1e-9)
@@ -82,12 +81,12 @@ def test_a_refusal_comes_from_beside_too(rig, later):
     rig.tick()
     later.do()
     rig.tick()
-    assert rig.kinds("far") == [EventKind.REFUSED] and "base" in rig.answer("far").text
+    assert rig.kinds("far") == [REFUSED] and "base" in rig.answer("far").text
 
 
 def test_light_goals_are_checked_between_two_references(rig, later):
     rig.submit(goal(moved(base=0.1), times=[2.0]), "light")
-    assert later.asked == 0 and rig.kinds("light") == [EventKind.ACCEPTED]
+    assert later.asked == 0 and rig.kinds("light") == [ACCEPTED]
 
 
 def hurried():
@@ -106,7 +105,7 @@ def test_a_light_goal_that_has_to_be_slowed_a_lot_is_checked_beside_the_referenc
     assert later.asked == 1 and not rig.answers["hurried"]
     later.do()
     rig.tick(round(AHEAD_S / rig.period_s) + 1)
-    assert rig.kinds("hurried") == [EventKind.ACCEPTED]
+    assert rig.kinds("hurried") == [ACCEPTED]
     factor = next(event.motion for event in reversed(rig.events) if event.identifier == "hurried").validated.factor
     assert factor > 5.0
     if not moves:
@@ -122,7 +121,7 @@ def test_what_changed_meanwhile_is_checked_anew(rig, later, change):
         rig.tick(20)
         assert rig.phase is Phase.HOLDING and rig.newest.q[0] > HOME[0]
     else:
-        rig.execution.change_some(tip_speed=1e-3)
+        rig.change(tip_speed=1e-3)
     later.do()
     rig.tick()
     assert later.asked == 2 and not rig.answers["long"]
@@ -139,7 +138,7 @@ def test_limits_that_never_stop_changing_end_in_a_refusal(rig, later):
     rig.send(long_goal(), "long")
     for k in range(2 * MOST_CHECKS):
         rig.tick()
-        rig.execution.change_some(tip_speed=0.2 - 0.001 * k)
+        rig.change(tip_speed=0.2 - 0.001 * k)
         later.do()
     assert later.asked == MOST_CHECKS and "changed each of" in rig.answer("long").text
 
@@ -157,7 +156,7 @@ def test_whatever_ends_a_goal_that_is_checked_it_is_answered_once_and_moves_noth
     elif end == "inactive":
         rig.execution.deactivate("pulled")
     else:
-        rig.execution.block("another controller", rig.now_s)
+        rig.block("another controller")
     rig.tick()
     later.do()
     rig.tick(5)
@@ -177,7 +176,7 @@ def test_a_request_that_takes_long_to_read_is_read_beside(rig, later):
     assert not read
     later.do()
     rig.tick()
-    assert read == [1] and rig.kinds("long")[-1] is EventKind.ACCEPTED
+    assert read == [1] and rig.kinds("long")[-1] is ACCEPTED
 
 
 def test_a_goal_in_time_when_its_check_begins_is_made_whole(rig, later):
@@ -223,7 +222,7 @@ def test_a_goal_for_an_arm_on_its_way_is_checked_beside_and_joins_at_the_moment_
     rig.tick(round(AHEAD_S / rig.period_s) - 1)
     assert rig.kinds("second") == [] and rig.phase is Phase.EXECUTING, "it goes on with the first until then"
     rig.tick()
-    assert rig.kinds("second") == [EventKind.ACCEPTED] and "preempted" in rig.answer("first").text
+    assert rig.kinds("second") == [ACCEPTED] and "preempted" in rig.answer("first").text
     assert rig.events[-1].motion.start_s == pytest.approx(asked_s + AHEAD_S)
     rig.to_rest()
     assert later.asked == 1 and rig.answer("second").text == "done: holding" and smooth(rig) <= 1.2
@@ -250,7 +249,7 @@ def test_a_check_that_comes_too_late_to_join_is_made_for_a_later_moment(rig, lat
     assert later.asked == 2 and rig.kinds("second") == []
     later.do()
     rig.tick(round(2 * AHEAD_S / rig.period_s))
-    assert rig.kinds("second") == [EventKind.ACCEPTED] and smooth(rig) <= 1.2
+    assert rig.kinds("second") == [ACCEPTED] and smooth(rig) <= 1.2
 
 
 @pytest.mark.parametrize("change", ["cancel all", "speed", "limits", "end"])
@@ -267,12 +266,12 @@ def test_a_motion_that_changes_while_a_goal_is_checked_for_joining_it(rig, later
         assert "cancelled" in rig.answer("second").text
         return
     if change != "end":
-        rig.execution.change_some(**({"speed": 0.5} if change == "speed" else {"tip_speed": 0.1}))
+        rig.change(**({"speed": 0.5} if change == "speed" else {"tip_speed": 0.1}))
     for _ in range(300):
         rig.tick()
         later.do()
-    assert later.asked >= 2 and EventKind.ACCEPTED in rig.kinds("second") and smooth(rig) <= 1.2
-    rig.execution.change_some(speed=1.0)
+    assert later.asked >= 2 and ACCEPTED in rig.kinds("second") and smooth(rig) <= 1.2
+    rig.change(speed=1.0)
     rig.to_rest()
     assert rig.answer("second").text == "done: holding"
 

@@ -109,7 +109,7 @@ def test_what_breaks_an_invariant_is_not_sent_and_the_arm_comes_to_rest(rig, nam
     assert rig.execution.guard_stopped >= 1 and rig.ended == []
     verdict = rig.answer("g")
     assert verdict.outcome is Outcome.ABORTED and re.search(f"the reference was stopped: .*{says}", verdict.text), verdict.text
-    assert rig.phase is Phase.HOLDING and not rig.newest.v.any()
+    assert rig.holds
     assert rig.submit(goal(moved(base=0.1)), "next") is not None, "and goes on with the next goal"
     rig.to_rest()
     assert rig.ended == [("next", False)]

@@ -10,7 +10,6 @@ from execution_rig import HOME, ZERO, Rig, goal, moved
 from pytest import approx, fixture, mark
 
 from picker_dynamics.execution.driving import Drivers
-from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.jogging import Jogging
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.streaming import SILENCE_S
@@ -66,7 +65,7 @@ def test_silence_for_a_tenth_of_a_second_brings_it_to_rest(rig, jogging):
     jog(rig, jogging, SILENCE_S + 0.1)
     assert rig.newest.v[0] < 0.35, "decelerating within 0.2 s of the last word"
     jog(rig, jogging, 0.6)
-    assert rig.phase is Phase.HOLDING and (rig.newest.v == ZERO).all() and str(rig.execution.lease) == ""
+    assert rig.phase is Phase.HOLDING and (rig.newest.v == ZERO).all() and rig.lease == ""
     held = [one.q[0] for one in rig.references if one.time_s > silent_s + 1.0]
     assert np.ptp(held) == 0.0 if held else True
     rig.require_smooth(60.0)
@@ -116,7 +115,7 @@ def test_who_has_the_arm_is_not_disturbed(rig, jogging):
     rig.submit(goal(moved(base=0.5), times=[4.0]), "g")
     jog(rig, jogging, 1.0, lambda _: jogging.joints(["base"], [-0.5], rig.now_s))
     assert rig.phase is Phase.EXECUTING and rig.newest.v[0] > 0.05
-    assert any("goal g moves the arm" in event.text for event in rig.events)
+    assert rig.said("goal g moves the arm")
 
 
 @mark.parametrize(
@@ -133,16 +132,14 @@ def test_who_has_the_arm_is_not_disturbed(rig, jogging):
 )
 def test_what_makes_no_sense_moves_nothing_and_is_said_once_in_a_while(rig, jogging, say, said):
     jog(rig, jogging, 1.0, lambda _: say(jogging, rig.now_s))
-    problems = [event.text for event in rig.events if event.kind is EventKind.PROBLEM]
-    assert len(problems) == 1 and problems[0].startswith("jog refused") and said in problems[0]
+    assert len(rig.problems) == 1 and rig.problems[0].startswith("jog refused") and said in rig.problems[0]
     assert rig.newest.q == approx(OUT)
 
 
 def test_what_is_wrong_otherwise_is_said_at_once(rig, jogging):
     jog(rig, jogging, 0.5, lambda _: jogging.joints(["base", "elbow"], [0.1, math.nan], rig.now_s))
     jog(rig, jogging, 0.5, lambda _: jogging.joints(["tail"], [0.1], rig.now_s))
-    problems = [event.text for event in rig.events if event.kind is EventKind.PROBLEM]
-    assert len(problems) == 2 and "elbow is nan" in problems[0] and "unknown joint 'tail'" in problems[1]
+    assert len(rig.problems) == 2 and "elbow is nan" in rig.problems[0] and "unknown joint 'tail'" in rig.problems[1]
 
 
 def test_two_senders_are_not_mixed(rig, jogging):
@@ -152,7 +149,7 @@ def test_two_senders_are_not_mixed(rig, jogging):
 
     jog(rig, jogging, 1.0, both)
     assert rig.newest.v[0] == approx(0.3, rel=0.05)
-    assert any("another sender" in event.text for event in rig.events)
+    assert rig.said("another sender")
 
 
 def test_velocities_of_who_drives_pass_and_those_of_others_do_not(rig, jogging):
@@ -163,13 +160,13 @@ def test_velocities_of_who_drives_pass_and_those_of_others_do_not(rig, jogging):
         jogging.joints(["base"], [0.3], rig.now_s, driver=drivers.of_goal(name, rig.now_s))
 
     jog(rig, jogging, 0.5, lambda _: driven("base_link"))
-    assert rig.newest.q == approx(OUT) and any("driver page moves the arm" in event.text for event in rig.events)
+    assert rig.newest.q == approx(OUT) and rig.said("driver page moves the arm")
     jog(rig, jogging, 0.3, lambda _: driven(""))
     drivers.hear("page", rig.now_s)
     jogging.tick(rig.now_s + 2.0 * SILENCE_S)  # who was refused has to let go first
     jog(rig, jogging, 1.0, lambda _: driven("page/base_link"))
     assert rig.newest.v[0] == approx(0.3, rel=0.05)
-    assert "driver page" in str(rig.execution.lease)
+    assert "driver page" in rig.lease
 
 
 def test_a_drivers_velocities_and_a_strangers_are_not_mixed(rig, jogging):
@@ -179,7 +176,7 @@ def test_a_drivers_velocities_and_a_strangers_are_not_mixed(rig, jogging):
 
     jog(rig, jogging, 0.5, both)
     assert rig.newest.v[0] == approx(0.3, rel=0.05)
-    assert any("another sender" in event.text for event in rig.events)
+    assert rig.said("another sender")
 
 
 def test_no_arm_nothing(jogging, rig):

@@ -4,11 +4,10 @@ import itertools
 import re
 
 import numpy as np
-from execution_rig import HOME, Rig, executing, goal, moved, part
+from execution_rig import ACCEPTED, DONE, HOME, REFUSED, Rig, executing, goal, moved, part
 from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.errors import PickerError
-from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import MAIN_TRACK
 from picker_dynamics.execution.lease import LEAP, PAUSE_S, HeldError, Holder, Kind, Lease
 from picker_dynamics.execution.motion import Phase
@@ -100,16 +99,16 @@ def test_two_streams_are_not_mixed(rig, sender):
     assert all(isinstance(one, HeldError) for one in refused)
     assert "a stream" in str(refused[0]) and "another stream" in str(refused[1])
     np.testing.assert_allclose(np.diff(rig["q"][-20:, 0]), 0.2 * PERIOD, rtol=1e-3)
-    assert rig.execution.stream_counts.refused == 200
-    assert sum(event.kind is EventKind.PROBLEM for event in rig.events) < 10
+    assert rig.refused == 200
+    assert len(rig.problems) < 10
 
 
 def test_where_a_stream_is_lost_the_arm_stops_and_is_free(rig):
     for k in range(50):
         assert sample(rig, turned(k), "pad") is None
-    assert rig.last.events[-1].lease == "stream pad" if rig.last.events else str(rig.execution.lease) == "stream pad"
+    assert rig.last.events[-1].lease == "stream pad" if rig.last.events else rig.lease == "stream pad"
     rig.run(0.2)
-    assert rig.phase is not Phase.STREAMING and str(rig.execution.lease) == ""
+    assert rig.phase is not Phase.STREAMING and rig.lease == ""
     assert rig.submit(goal(HOME), "g") is not None
     assert rig.events[-1].lease == "goal g"
 
@@ -120,7 +119,7 @@ def test_a_goal_does_not_take_the_arm_from_a_stream_unawares_but_after_a_stop(ri
     rig.send(goal(HOME), "g")
     for k in range(50, 60):
         assert sample(rig, turned(k), "pad") is None and rig.phase is Phase.STREAMING, "it goes on"
-    assert rig.kinds("g") == [EventKind.REFUSED]
+    assert rig.kinds("g") == [REFUSED]
     assert re.match(r"a stream pad moves the arm for another 0\.\d\d s at least: this goal is refused", rig.answer("g").text)
     rig.cancel()
     rig.to_rest()
@@ -128,7 +127,7 @@ def test_a_goal_does_not_take_the_arm_from_a_stream_unawares_but_after_a_stop(ri
     assert rig.submit(goal(HOME), "h") is not None
     assert rig.time_s < 60 * PERIOD + PAUSE_S
     rig.to_rest()
-    assert rig.kinds("h")[-1] is EventKind.DONE and sample(rig, HOME, "pad") is None
+    assert rig.kinds("h")[-1] is DONE and sample(rig, HOME, "pad") is None
 
 
 def test_a_goal_right_behind_a_stream_waits_until_that_has_ended(rig):
@@ -136,18 +135,18 @@ def test_a_goal_right_behind_a_stream_waits_until_that_has_ended(rig):
         sample(rig, turned(k))
     rig.send(goal(HOME), "g")
     rig.to_rest()
-    assert rig.kinds("g") == [EventKind.ACCEPTED, EventKind.DONE]
+    assert rig.kinds("g") == [ACCEPTED, DONE]
     rig.require_smooth(60.0)
 
 
 def test_a_goal_has_the_arm_until_it_is_answered(rig):
     rig.submit(part(1.0, base=0.2), "g")
     rig.run(0.5)
-    assert str(rig.execution.lease) == "goal g" and "goal g moves the arm" in str(sample(rig, HOME))
+    assert rig.lease == "goal g" and "goal g moves the arm" in str(sample(rig, HOME))
     with raises(HeldError):
-        rig.execution.lead("browser", rig.now_s, 1.0)
+        rig.lead("browser", 1.0)
     rig.to_rest()
-    assert str(rig.execution.lease) == "" and sample(rig, rig.newest.q) is None
+    assert rig.lease == "" and sample(rig, rig.newest.q) is None
 
 
 def test_a_stop_in_a_gap_of_a_stream_stops_it_too(rig):
@@ -165,11 +164,11 @@ def test_a_stop_in_a_gap_of_a_stream_stops_it_too(rig):
 
 
 def test_who_has_left_the_arm_may_have_it_again_right_behind_a_stop(rig):
-    rig.execution.lead("browser", rig.now_s, 1.0)
+    rig.lead("browser", 1.0)
     rig.execution.leave("browser")
     rig.cancel()
-    rig.execution.lead("browser", rig.now_s, 1.0)
-    assert str(rig.execution.lease) == "driver browser"
+    rig.lead("browser", 1.0)
+    assert rig.lease == "driver browser"
 
 
 @mark.parametrize("how", ["cancel", "deactivate", "block"])
@@ -178,17 +177,17 @@ def test_whoever_stops_it_the_arm_is_free_again(rig, how):
         if mover == "goal":
             rig.submit(goal(moved(base=0.3)), "g")
         else:
-            rig.execution.lead("browser", rig.now_s, 100.0)
+            rig.lead("browser", 100.0)
         rig.run(0.3)
         {
             "cancel": lambda: rig.cancel(),
             "deactivate": lambda: rig.execution.deactivate("x"),
-            "block": lambda: rig.execution.block("two controllers", rig.now_s),
+            "block": lambda: rig.block("two controllers"),
         }[how]()
-        assert str(rig.execution.lease) == ""
+        assert rig.lease == ""
         if how == "block":
             assert "two controllers" in str(sample(rig))
-            rig.execution.block("", rig.now_s)
+            rig.block("")
         elif how == "deactivate":
             rig.execution.start(HOME)
         rig.run(1.0)
@@ -197,18 +196,18 @@ def test_whoever_stops_it_the_arm_is_free_again(rig, how):
 
 
 def test_a_driver_has_the_arm_for_its_own_and_loses_it_by_silence(rig):
-    rig.execution.lead("browser", rig.now_s, 0.5)
+    rig.lead("browser", 0.5)
     with raises(HeldError, match="a driver browser moves the arm for another 0.50 s at least"):
         rig.submit(goal(moved(base=0.3)), "other")
     assert sample(rig, HOME, "pad") is not None
     answers: list = []
     rig.execution.submit(GoalRequest(lambda: goal(moved(base=0.5)), identifier="own", answer=answers.append, driver="browser"))
     for _ in range(20):
-        rig.execution.lead("browser", rig.now_s, 0.5)
+        rig.lead("browser", 0.5)
         rig.run(0.04)
     assert rig.phase is Phase.EXECUTING and rig.newest.v[0] > 0.1 and not answers
     rig.run(0.6)
-    assert any("driver browser has said nothing for too long: stopped" in event.text for event in rig.events)
+    assert rig.said("driver browser has said nothing for too long: stopped")
     rig.to_rest()
     assert rig.newest.q[0] < 0.45 and answers[0].text.startswith("cancelled")
     rig.require_smooth(60.0)
@@ -218,12 +217,12 @@ def test_a_driver_has_the_arm_for_its_own_and_loses_it_by_silence(rig):
 def test_one_that_leaves_lets_its_goal_finish():
     rig = executing(goal(moved(base=0.3)), 0.1)
     rig.to_rest()
-    rig.execution.lead("browser", rig.now_s, 0.5)
+    rig.lead("browser", 0.5)
     rig.execution.submit(GoalRequest(lambda: goal(HOME), identifier="own", driver="browser"))
     rig.tick(2)
     rig.execution.leave("browser")
     assert rig.to_rest().q == approx(HOME)
-    assert rig.kinds("own") == [EventKind.ACCEPTED, EventKind.DONE]
+    assert rig.kinds("own") == [ACCEPTED, DONE]
 
 
 def test_whatever_is_asked_in_whatever_order_two_never_move_one_joint():
@@ -246,7 +245,7 @@ def test_of_two_goals_for_a_free_arm_that_wait_for_their_look_the_first_is_taken
     rig.send(goal(moved(base=0.3)), first, if_free=True)
     rig.send(goal(moved(base=-0.3)), second, if_free=True)
     rig.tick()
-    assert rig.kinds(first) == [EventKind.ACCEPTED] and rig.kinds(second) == [EventKind.REFUSED]
+    assert rig.kinds(first) == [ACCEPTED] and rig.kinds(second) == [REFUSED]
     rig.send(goal(moved(base=0.1)), plain)
     rig.tick()
-    assert rig.kinds(plain) == [EventKind.ACCEPTED], "others take the arm as ever"
+    assert rig.kinds(plain) == [ACCEPTED], "others take the arm as ever"

@@ -100,7 +100,7 @@ def test_without_a_check_it_stops_as_fast_as_it_may():
     rig = under_way(arm, limits, begin, wanted, 0.5 * duration)
     state = rig.newest
     straight = stop_trajectory(state.q, state.v, state.a, DECELERATION, joint_names=arm.joint_names)
-    rig.execution.change_some(model=None)
+    rig.change(model=None)
     rig.cancel()
     while rig.time_s < 0.5 * duration + straight.duration - rig.period_s:
         np.testing.assert_allclose(rig.tick().reference.q, straight.sample(rig.time_s - 0.5 * duration)[0], atol=1e-9)

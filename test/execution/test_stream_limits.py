@@ -37,6 +37,13 @@ def analytic():
     return lagrangian.analytic_model(ARM, SERVOS.armature)
 
 
+def ticked(held_to=None, **options) -> Rig:
+    """One that has sent a reference."""
+    made = Rig(held_to, lead_s=LEAD_S, **options)
+    made.tick()
+    return made
+
+
 def require_within_limits(references) -> None:
     """Of all that was sent: position, velocity, tip and torque, as sent and as the differences say."""
     t = np.array([one.time_s for one in references])
@@ -146,15 +153,14 @@ class Sender:
 def test_any_stream_keeps_every_limit_and_ends_where_the_arm_can_stand(
     analytic, acts, pose, period_s, sample_s, jitter, sigma, stamps, seed
 ):
-    rig = Rig(limits(model=analytic), period_s=period_s, lead_s=LEAD_S, pose=POSES[pose])
-    rig.tick()
+    rig = ticked(limits(model=analytic), period_s=period_s, pose=POSES[pose])
     sender = Sender(rig, sample_s, jitter, sigma, stamps, seed)
     sender.stream(0.1)
     for act in acts:
         sender.do(*act)
     moving = rig.phase is Phase.STREAMING
     sender.wait(SILENCE_S + 0.6)
-    assert rig.phase is Phase.HOLDING and not rig.newest.v.any()
+    assert rig.holds
     require_within_limits(rig.references)
     assert (np.abs(TRUTH.gravity(rig.newest.q)) <= HOLD * (1.0 + 1e-6)).all()
     counts = rig.execution.stream_counts
@@ -188,8 +194,7 @@ class Streamed:
 
 def followed(path, duration_s: float, pose=HOME):
     """Where the arm was before a stream, what came of that [Recording], and the rig: plant, servos, board, compensation."""
-    rig = Rig(lead_s=LEAD_S, pose=pose)
-    rig.tick()
+    rig = ticked(pose=pose)
     loop = ClosedLoop(Plant(ARM, SERVOS), TRUTH, SERVOS)
     loop.start(pose)
     before = loop.hold(2.0)
@@ -201,7 +206,7 @@ def test_a_held_pose_that_is_streamed_with_noise_moves_the_tip_by_less_than_2_5_
     """A pulse alone is up to 3 mm: what is left of the noise seldom moves a set-point to the next one."""
     rng = np.random.default_rng(1)
     before, recording, rig = followed(lambda _: POSES[pose] + sigma * rng.normal(size=5), duration_s, POSES[pose])
-    assert rig.execution.stream_counts.refused == 0 and rig.phase is Phase.STREAMING
+    assert rig.refused == 0 and rig.phase is Phase.STREAMING
     assert np.linalg.norm(recording.tip - before.tip[-1], axis=1).max() < 2.5e-3
     assert (np.abs(recording.tau_ref) <= PEAK).all()
     require_within_limits(rig.references)
@@ -232,40 +237,25 @@ def test_a_stream_at_the_tip_s_speed_is_followed_60_ms_late_at_most(path):
     for tip in (recording.tip_ref[moving], recording.tip[moving]):
         assert shift_s[((late - tip) ** 2).sum(axis=(1, 2)).argmin()] <= 0.06
     assert np.linalg.norm(recording.tip_ref[moving] - ideal, axis=1).max() < 0.06 * TIP_SPEED
-    assert rig.execution.stream_counts.refused == 0
+    assert rig.refused == 0
     assert np.linalg.norm(recording.tip_ref[-1] - ideal[-1]) < 0.06 * TIP_SPEED
 
 
 # -- what is bounded, and what is refused ----------------------------------------------------------------------
 
 
-def stream(rig: Rig, path, sent=lambda time_s: None) -> list[PickerError]:
-    """Push a sample and tick, for each; returns what was refused."""
-    errors = []
-    for q in path:
-        try:
-            rig.push(np.asarray(q), None, sent(rig.now_s))
-        except PickerError as error:
-            errors.append(error)
-        rig.tick()
-    return errors
-
-
 @fixture
 def rig() -> Rig:
-    made = Rig(lead_s=LEAD_S)
-    made.tick()
-    return made
+    return ticked()
 
 
 @mark.parametrize("joint", ["base", "shoulder", "elbow", "wrist"])
 @mark.parametrize("pose", list(POSES))
 def test_the_way_to_a_first_command_needs_no_more_torque_than_allowed(pose, joint):
     """From rest, 0.05 rad at once; where the arm cannot stand there, nothing moves."""
-    rig = Rig(lead_s=LEAD_S, pose=POSES[pose])
-    rig.tick()
+    rig = ticked(pose=POSES[pose])
     target = POSES[pose] + 0.049 * np.array([name == joint for name in ARM.joint_names])
-    errors = stream(rig, [target] * 150)
+    errors = rig.stream([target] * 150)
     assert not errors or (errors[0].subject == "shoulder" and not rig["v"].any())
     if not errors:
         assert rig.newest.q == approx(target, abs=1e-4)
@@ -273,20 +263,20 @@ def test_the_way_to_a_first_command_needs_no_more_torque_than_allowed(pose, join
 
 
 def test_a_faster_stream_is_followed_as_fast_as_the_tip_may_be_and_then_refused_with_the_reason(rig):
-    errors = stream(rig, [moved(base=1.5 * RATE * PERIOD_S * k) for k in range(60)])
+    errors = rig.stream([moved(base=1.5 * RATE * PERIOD_S * k) for k in range(60)])
     assert "deg ahead of the arm" in str(errors[0]) and "m/s, allowed 0.25 m/s" in str(errors[0]) and errors[0].subject == "base"
     assert rig.fastest_tip() == approx(TIP_SPEED, rel=0.02)
     require_within_limits(rig.references)
-    assert sum(event.kind is EventKind.PROBLEM for event in rig.events) == 1
+    assert len(rig.problems) == 1
 
 
 def test_noise_about_a_position_limit_is_followed_within_it(rig):
     """The scissor is open as far as it goes."""
     rng = np.random.default_rng(0)
     assert HOME[4] == ARM.upper[4]
-    assert stream(rig, HOME + 0.002 * rng.normal(size=(300, 5))) == []
+    assert rig.stream(HOME + 0.002 * rng.normal(size=(300, 5))) == []
     assert rig["q"][:, 4].max() <= ARM.upper[4] + 1e-9
-    assert "scissor reaches" in str(stream(rig, [moved(scissor=0.011)])[0])
+    assert "scissor reaches" in str(rig.stream([moved(scissor=0.011)])[0])
 
 
 def test_a_gap_of_some_samples_is_bridged(rig):
@@ -311,28 +301,28 @@ def test_samples_out_of_order_and_played_back_are_ignored():
         for rig in rigs:
             rig.tick()
     np.testing.assert_array_equal(mixed["q"], honest["q"])
-    assert mixed.execution.stream_counts.ignored > 100 and mixed.execution.stream_counts.refused == 0
+    assert mixed.execution.stream_counts.ignored > 100 and mixed.refused == 0
 
 
 def test_a_sender_whose_clock_steps_back_is_followed_on(rig):
-    assert stream(rig, [HOME] * 50, lambda time_s: time_s + 100.0) == []
+    assert rig.stream([HOME] * 50, lambda time_s: time_s + 100.0) == []
     accepted = rig.execution.stream_counts.accepted
-    assert stream(rig, [HOME] * 50, lambda time_s: time_s) == [] and LATE_S < 100.0
+    assert rig.stream([HOME] * 50, lambda time_s: time_s) == [] and LATE_S < 100.0
     assert rig.execution.stream_counts.accepted == accepted + 50
 
 
 def test_a_stream_with_noise_that_was_refused_is_taken_up_again_where_it_stands(rig):
     noise = 0.002 * np.random.default_rng(0).normal(size=(100, 5))
-    assert stream(rig, [*(HOME + noise[:30]), moved(base=0.3)])
+    assert rig.stream([*(HOME + noise[:30]), moved(base=0.3)])
     rig.run(0.6)
-    stream(rig, HOME + noise[30:])
+    rig.stream(HOME + noise[30:])
     assert rig.phase is Phase.STREAMING
 
 
 def test_refusals_of_joints_in_turn_are_said_once_for_each(rig):
     said = []
     for k in range(400):
-        stream(rig, [HOME + 0.2 * np.eye(5)[k % 4]])
+        rig.stream([HOME + 0.2 * np.eye(5)[k % 4]])
         said = [event.error.subject for event in rig.events if event.kind is EventKind.PROBLEM]
         assert rig.now_s >= COMPLAINT_S - 0.1 or len(said) == len(set(said))
     assert sorted(set(said)) == sorted(ARM.joint_names[:4])
@@ -343,11 +333,10 @@ def test_what_is_refused_comes_to_rest_where_it_was_foreseen(rig):
     """Silence, a refusal and a cancel end a stream in the same way, within the limits, and without going back."""
     ends = []
     for how in ("silence", "refusal", "cancel"):
-        rig = Rig(lead_s=LEAD_S)
-        rig.tick()
-        stream(rig, [moved(base=RATE * PERIOD_S * k) for k in range(50)])
+        rig = ticked()
+        rig.stream([moved(base=RATE * PERIOD_S * k) for k in range(50)])
         if how == "refusal":
-            assert stream(rig, [moved(base=-0.5)])
+            assert rig.stream([moved(base=-0.5)])
         elif how == "cancel":
             rig.cancel()
         rig.to_rest()
@@ -360,13 +349,12 @@ def test_what_is_refused_comes_to_rest_where_it_was_foreseen(rig):
 @mark.parametrize("rate", [0.2, 0.4])
 def test_a_stream_that_is_cut_off_ends_where_the_arm_can_stand(rate):
     """The last sample before silence is one that can be held; to go on as before for a moment could not be."""
-    rig = Rig(lead_s=LEAD_S)
-    rig.tick()
+    rig = ticked()
     way = np.array([0.0, -1.0, 1.0, 0.0, 0.0])
     path = [HOME + rate * PERIOD_S * k * way for k in range(400)]
-    stream(rig, takewhile(lambda q: (np.abs(TRUTH.gravity(q)) <= HOLD).all(), path))
+    rig.stream(takewhile(lambda q: (np.abs(TRUTH.gravity(q)) <= HOLD).all(), path))
     last = rig.to_rest().q
-    assert rig.execution.stream_counts.refused == 0
+    assert rig.refused == 0
     assert (np.abs(TRUTH.gravity(last)) <= HOLD * (1.0 + 1e-6)).all() and np.abs(TRUTH.gravity(last))[1] == approx(
         HOLD[1], abs=0.01
     )
@@ -379,9 +367,8 @@ def test_a_stream_towards_the_floor_is_cut_off_above_it(rate):
     heights, low = FloorCheck(ARM).heights, np.array([0.0, 1.0, -2.2, -0.4, 0.6])
     path = [low + rate * PERIOD_S * k * np.array([0.0, -1.0, 0.0, 0.0, 0.0]) for k in range(200)]
     for samples in (path, list(takewhile(lambda q: heights(q[None]).min() > -1e-3, path))):
-        rig = Rig(limits(further=(FloorCheck(ARM),)), lead_s=LEAD_S, pose=low)
-        rig.tick()
-        errors = stream(rig, samples)
+        rig = ticked(limits(further=(FloorCheck(ARM),)), pose=low)
+        errors = rig.stream(samples)
         assert bool(errors) == (samples is path) and (not errors or "below the floor" in str(errors[0]))
         assert 0.02 > heights(rig.to_rest().q[None]).min() > -1.5e-3
         assert heights(rig["q"]).min() > -1.5e-3

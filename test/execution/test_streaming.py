@@ -6,7 +6,6 @@ from execution_rig import HOME, ZERO, Rig, goal, moved
 from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.errors import InfeasibleError, LimitError, PickerError
-from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.lease import PAUSE_S
 from picker_dynamics.execution.motion import Phase
 
@@ -20,32 +19,13 @@ def rig() -> Rig:
     return Rig(period_s=PERIOD)
 
 
-def feed(rig: Rig, path) -> None:
-    """Push samples and send references at the same rate."""
-    for q in path:
-        rig.push(q)
-        rig.tick()
-
-
 def swing(count: int, rate: float = 0.3):
     """The base turns at ``rate`` [rad/s]."""
     return [moved(base=rate * PERIOD * k) for k in range(count)]
 
 
-def keep_sending(rig: Rig, q, count: int) -> list[PickerError]:
-    """The same sample again and again, whatever is said against it."""
-    errors = []
-    for _ in range(count):
-        try:
-            rig.push(np.asarray(q))
-        except PickerError as error:
-            errors.append(error)
-        rig.tick()
-    return errors
-
-
 def test_the_reference_follows_the_stream_without_steps(rig):
-    feed(rig, swing(100))
+    rig.feed(swing(100))
     q, v = rig["q"][:, 0], rig["v"][:, 0]
     assert np.abs(np.diff(q)).max() < 0.3 * PERIOD * 1.6
     assert v[50:] == approx(0.3, abs=0.02)
@@ -54,15 +34,15 @@ def test_the_reference_follows_the_stream_without_steps(rig):
 
 
 def test_silence_decelerates_to_a_hold(rig):
-    feed(rig, swing(50))
+    rig.feed(swing(50))
     rig.tick(3)  # the last sample came one tick before
     assert rig.phase is Phase.STREAMING
     rig.tick(2)
     assert rig.phase is Phase.STOPPING
     rig.run(1.0)
-    said = [event.text for event in rig.events]
+    said = rig.texts()
     assert said == ["holding", "following a stream", "the stream ended: holding", "stopped: holding"]
-    assert not rig.newest.v.any() and rig.phase is Phase.HOLDING
+    assert rig.holds
 
 
 def test_nan_is_ignored_and_counted(rig):
@@ -91,10 +71,10 @@ def test_a_first_command_away_from_the_held_pose_does_not_move_the_arm(rig):
     ],
 )
 def test_a_sample_too_far_or_beyond_its_limit_stops_the_stream(rig, step, text):
-    feed(rig, [HOME] * 5)
+    rig.feed([HOME] * 5)
     with raises(LimitError, match=text):
         rig.push(moved(**step))
-    assert rig.execution.stream_counts.refused == 1
+    assert rig.refused == 1
     rig.run(1.0)
     np.testing.assert_allclose(rig["q"], np.broadcast_to(HOME, rig["q"].shape), atol=1e-9)
 
@@ -105,7 +85,7 @@ def test_a_stream_into_a_pose_that_needs_too_much_torque_is_refused(rig):
         for k in range(2000):
             reached = HOME + min(k * PERIOD * 0.12, 1.8) * np.array([0, -1.0, 1.0, 0, 0]) / np.sqrt(2)
             reached[1] = max(reached[1], 0.0)
-            feed(rig, [reached])
+            rig.feed([reached])
     torque = rigid_body().gravity(reached)[1]
     assert torque == approx(0.6 * 1.08, abs=0.02), "as far as it could still hold if the stream ended"
 
@@ -119,7 +99,7 @@ def test_a_stream_does_not_interrupt_a_goal(rig):
 
 
 def test_a_goal_after_a_stop_takes_over_from_a_stream_which_is_taken_up_again_only_at_rest(rig):
-    feed(rig, swing(50))
+    rig.feed(swing(50))
     rig.cancel()
     rig.submit(goal(swing(50)[-1]), "g")
     rig.to_rest()
@@ -132,19 +112,19 @@ def test_a_goal_after_a_stop_takes_over_from_a_stream_which_is_taken_up_again_on
 
 
 def test_while_blocked_a_stream_is_refused_and_the_arm_stops(rig):
-    feed(rig, swing(50))
-    rig.execution.block("two controllers on one arm", rig.now_s)
+    rig.feed(swing(50))
+    rig.block("two controllers on one arm")
     with raises(PickerError, match="two controllers on one arm"):
         rig.push(swing(51)[-1])
     rig.to_rest()
-    rig.execution.block("", rig.now_s)
+    rig.block("")
     with raises(LimitError, match="first command|only at rest"):
         rig.push(swing(80)[-1])
 
 
 @mark.parametrize("joint", ["base", "shoulder", "wrist"])
 def test_the_way_to_a_first_command_is_no_faster_than_the_tip_may_be(rig, joint):
-    assert keep_sending(rig, moved(**{joint: 0.045}), 100) == []
+    assert rig.stream([moved(**{joint: 0.045})] * 100) == []
     assert rig.fastest_tip() < 0.25 * 1.05
     np.testing.assert_allclose(rig["q"][-1], moved(**{joint: 0.045}), atol=1e-6)
 
@@ -155,7 +135,7 @@ def test_velocity_is_by_the_sender_s_clock_where_it_gives_one(rig):
         arrival = (k + k % 2 * -0.9) * PERIOD
         rig.push(q, arrival, k * PERIOD + 1e9)
         rig.at(arrival + PERIOD)
-    assert rig.execution.stream_counts.refused == 0
+    assert rig.refused == 0
     assert np.abs(rig["v"][:, 0]).max() < 0.6 * 1.6
 
 
@@ -173,11 +153,11 @@ def test_a_stream_that_was_refused_is_taken_up_where_it_stands_not_where_it_pass
             rig.push(moved(base=0.5 - 0.4 * PERIOD * k))
         np.testing.assert_array_equal(rig.tick().reference.q, HOME)
     rig.at(3.0)
-    assert keep_sending(rig, HOME, 10) == [] and rig.phase is Phase.STREAMING
+    assert rig.stream([HOME] * 10) == [] and rig.phase is Phase.STREAMING
 
 
 def test_after_a_deactivation_too(rig):
-    feed(rig, swing(50))
+    rig.feed(swing(50))
     rig.execution.deactivate("relaxed")
     rig.execution.start(swing(51)[-1])
     with raises(LimitError, match="only at rest"):
@@ -187,25 +167,25 @@ def test_after_a_deactivation_too(rig):
 @mark.parametrize("gap", [57, 60])
 def test_a_sender_that_stumbles_goes_on(rig, gap):
     path = swing(120)
-    feed(rig, path[:50])
+    rig.feed(path[:50])
     rig.tick(gap - 50)
     assert rig.phase is not Phase.STREAMING
     rig.references.clear()
-    feed(rig, path[gap:])
-    assert rig.execution.stream_counts.refused == 0
+    rig.feed(path[gap:])
+    assert rig.refused == 0
     assert abs(rig["q"][-1, 0] - path[-1][0]) < 0.3 * LAG_S
     assert rig.fastest_tip() < 0.25 * 1.1
 
 
 def test_one_that_stumbles_as_it_begins_to_move_goes_on(rig):
-    feed(rig, [HOME] * 20)
+    rig.feed([HOME] * 20)
     rig.tick(20)
-    feed(rig, [moved(base=0.2 + 0.3 * PERIOD * k) for k in range(20)])
-    assert rig.execution.stream_counts.refused == 0 and rig.fastest_tip() <= 0.25
+    rig.feed([moved(base=0.2 + 0.3 * PERIOD * k) for k in range(20)])
+    assert rig.refused == 0 and rig.fastest_tip() <= 0.25
 
 
 def test_one_that_was_away_for_longer_begins_anew(rig):
-    feed(rig, swing(50))
+    rig.feed(swing(50))
     rig.tick(30)
     with raises(LimitError, match="first command"):
         rig.push(swing(81)[-1])
@@ -215,20 +195,20 @@ def test_a_refusal_that_goes_on_is_said_now_and_then():
     rig = Rig(period_s=0.01)
 
     def said() -> int:
-        return sum(event.kind is EventKind.PROBLEM for event in rig.events)
+        return len(rig.problems)
 
     times = []
     for _ in range(500):
         before, now_s = said(), rig.now_s
-        keep_sending(rig, ZERO, 1)
+        rig.stream([ZERO])
         times += [now_s] * (said() - before)
     assert times == approx([0.0, 2.0, 4.0])
-    keep_sending(rig, moved(scissor=0.5), 1)
+    rig.stream([moved(scissor=0.5)])
     assert said() == 4, "another reason is news"
     rig.at(6.0)
     rig.push(HOME)
     rig.cancel()
     rig.run(PAUSE_S)
-    keep_sending(rig, ZERO, 1)
+    rig.stream([ZERO])
     assert said() == 5, "and so is a new beginning"
     assert rig.events[-1].error.subject == rig.events[1].error.subject

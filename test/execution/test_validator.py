@@ -304,7 +304,7 @@ def test_one_more_check_is_obeyed_by_goals_and_streams():
             rig.tick()
     rig.to_rest()
     rig.run(0.5)
-    assert np.abs(rig["v"][:, 0]).max() == approx(0.1, rel=0.05) and rig.execution.stream_counts.refused == 1
+    assert np.abs(rig["v"][:, 0]).max() == approx(0.1, rel=0.05) and rig.refused == 1
     with raises(LimitError, match=r"0\.50 rad into the wall"):
         for base in np.arange(rig.newest.q[0], 0.6, 0.0015):
             rig.push(moved(base=base))

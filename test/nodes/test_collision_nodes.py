@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import uuid
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
-from scenarios.bench import at_home, goal, moved, outcome, stands, start, until
+from scenarios.bench import at_home, ends, goal, moved, publishing, refusal, stands, start, until
 from view_pages import unbuilt, viewing
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -30,22 +29,13 @@ def box(size, at, frame: str = "base_link", **fields) -> Marker:
     return marker
 
 
-def refusal(client, message) -> str:
-    """Why a goal is not accepted."""
-    name = message.header.frame_id = uuid.uuid4().hex
-    client.goals.publish(message)
-    until(client, lambda: name in client.outcomes, "an answer to a goal")
-    assert outcome(client, name) == "refused", client.outcomes[name].message
-    return client.outcomes[name].message
+BOX = box((0.05, 0.05, 0.2), IN_THE_WAY)
+GONE = box((0.05, 0.05, 0.2), IN_THE_WAY, action=Marker.DELETE)
 
 
 @pytest.fixture
 def scene(client):
     """Publishes markers, and knows what the controller shows; takes its own away again."""
-    shown: list[MarkerArray] = []
-    ear = client.create_subscription(MarkerArray, "collision_scene/shapes", shown.append, LATCHED)
-    out = client.create_publisher(MarkerArray, "collision_scene", 10)
-    until(client, lambda: out.get_subscription_count() > 0 and shown, "a listener")
 
     def publish(*markers: Marker) -> None:
         out.publish(MarkerArray(markers=list(markers)))
@@ -53,12 +43,15 @@ def scene(client):
     def names() -> set[str]:
         return {marker.ns for marker in shown[-1].markers if marker.action == Marker.ADD}
 
-    publish.names = names
-    yield publish
-    publish(Marker(action=Marker.DELETEALL))
-    until(client, lambda: "box" not in names(), "the box is gone")
-    client.destroy_publisher(out)
-    client.destroy_subscription(ear)
+    with (
+        client.hearing(MarkerArray, "collision_scene/shapes", LATCHED) as shown,
+        publishing(client, MarkerArray, "collision_scene", 10) as out,
+    ):
+        until(client, lambda: shown, "a picture")
+        publish.names = names
+        yield publish
+        publish(Marker(action=Marker.DELETEALL))
+        until(client, lambda: "box" not in names(), "the box is gone")
 
 
 def test_the_scene_file_is_shown_and_its_shapes_are_not_hit(client, board, scene):
@@ -70,13 +63,12 @@ def test_the_scene_file_is_shown_and_its_shapes_are_not_hit(client, board, scene
 
 def test_what_comes_by_the_topic_is_not_hit_until_it_is_taken_away(client, board, scene):
     at_home(client, board)
-    scene(box((0.05, 0.05, 0.2), IN_THE_WAY))
+    scene(BOX)
     until(client, lambda: "box" in scene.names(), "the box")
     assert " box" in refusal(client, goal(SWING))
-    scene(box((0.05, 0.05, 0.2), IN_THE_WAY, action=Marker.DELETE))
+    scene(GONE)
     until(client, lambda: "box" not in scene.names(), "the box is gone")
-    name = start(client, goal(SWING))
-    until(client, lambda: outcome(client, name) == "done", "the end of the motion")
+    ends(client, start(client, goal(SWING)))
 
 
 @pytest.mark.skipif(bool(unbuilt()), reason=unbuilt())
@@ -89,23 +81,21 @@ def test_a_page_is_told_of_the_new_box_before_anything_is_sent(client, board, sc
             return page.ask("/api/check", asked)[1]
 
         until(client, lambda: said().get("possible"), "a way")  # it knows where the arm is
-        scene(box((0.05, 0.05, 0.2), IN_THE_WAY))
+        scene(BOX)
         until(client, lambda: " box" in said().get("why", ""), "the refusal")
-        stranger = client.create_publisher(MarkerArray, "collision_scene/shapes", LATCHED)
-        stranger.publish(MarkerArray(markers=[box((0.05, 0.05, 0.2), IN_THE_WAY, frame="elsewhere")]))
-        client.spin(0.5)
-        assert " box" in said()["why"], "it goes on"
-        client.destroy_publisher(stranger)
-        scene(box((0.05, 0.05, 0.2), IN_THE_WAY, action=Marker.DELETE))
+        with publishing(client, MarkerArray, "collision_scene/shapes", LATCHED) as stranger:
+            stranger.publish(MarkerArray(markers=[box((0.05, 0.05, 0.2), IN_THE_WAY, frame="elsewhere")]))
+            client.spin(0.5)
+            assert " box" in said()["why"], "it goes on"
+        scene(GONE)
         until(client, lambda: said().get("possible"), "the way is free")
 
 
 def test_a_box_put_into_the_way_stops_the_motion(client, board, scene):
     at_home(client, board)
     name = start(client, goal(SWING, times=[6.0]))
-    scene(box((0.05, 0.05, 0.2), IN_THE_WAY))
-    until(client, lambda: outcome(client, name) == "aborted", "the end of the motion")
-    assert " box" in client.outcomes[name].message
+    scene(BOX)
+    assert " box" in ends(client, name, "aborted")
     assert stands(client, board)[0] > SWING[0] + 0.3
 
 
@@ -117,11 +107,8 @@ def test_what_is_kept_follows_the_mode_of_the_compensation(client, board, scene)
         return int(re.search(r"and (\d+) mm that the tip is uncertain by", refusal(client, goal(moved(shoulder=-0.9))))[1])
 
     before = kept_mm()
-    client.set_parameters("dynamics", compensation="none")
-    try:
+    with client.meanwhile("dynamics", compensation="none"):
         until(client, lambda: kept_mm() > before + 5, "a wider margin")
-    finally:
-        client.set_parameters("dynamics", compensation="full")
     until(client, lambda: kept_mm() == before, "the margin of before")
 
 
@@ -141,10 +128,8 @@ ROUND.type, MESH.type, TURNED.pose.orientation.w = Marker.CYLINDER, Marker.MESH_
     ids=["negative", "frame", "oval", "mesh", "turn"],
 )
 def test_a_message_that_is_wrong_is_refused_whole_with_the_reason(client, scene, marker, said):
-    heard: list[str] = []
-    ear = client.create_subscription(DiagnosticStatus, "arm_controller/status", lambda one: heard.append(one.message), OUTCOMES)
-    until(client, lambda: heard, "a status")
-    scene(box((0.05, 0.05, 0.2), IN_THE_WAY), marker)
-    until(client, lambda: any(said in text for text in heard), said)
-    client.destroy_subscription(ear)
+    with client.hearing(DiagnosticStatus, "arm_controller/status", OUTCOMES) as heard:
+        until(client, lambda: heard, "a status")
+        scene(BOX, marker)
+        until(client, lambda: any(said in one.message for one in heard), said)
     assert scene.names() == {"tray", "wall", "stake"}

@@ -19,7 +19,6 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from picker_dynamics.board.stamp_clock import StampClock
-from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.following import Following
 from picker_dynamics.execution.goal_tracking import ArmState, Code, Error, Outcome
 from picker_dynamics.execution.gripping import GripperSettings
@@ -139,12 +138,26 @@ def made(monkeypatch):
         sys.modules.pop(f"picker_dynamics.nodes.{name}", None)
 
 
-def follow_goal(action, *targets, start_s: float = 0.0, **fields):
-    request = action.FollowJointTrajectory.Goal(
-        trajectory=goal(*targets, times=fields.pop("times", (1.0,)), names=fields.pop("names", NAMES)), **fields
-    )
-    to_stamp(request.trajectory.header.stamp, start_s)
-    return request
+@pytest.fixture
+def follow(made):
+    """Sends goals to the arm's action."""
+    _, _, interfaces, action, _ = made
+
+    def send(*targets, times=(1.0,), names=NAMES, start_s=0.0, goal_time=0.0, change=lambda _: None, **fields) -> Handle:
+        request = action.FollowJointTrajectory.Goal(trajectory=goal(*targets, times=times, names=names), **fields)
+        to_stamp(request.trajectory.header.stamp, start_s)
+        to_stamp(request.goal_time_tolerance, goal_time)
+        change(request)
+        return interfaces.follow.server.send(request)
+
+    return send
+
+
+@pytest.fixture
+def grip(made):
+    """Sends goals to the gripper's."""
+    _, _, interfaces, action, _ = made
+    return lambda **command: interfaces.gripper.server.send(action.ParallelGripperCommand.Goal(command=JointState(**command)))
 
 
 def base(angle: float) -> np.ndarray:
@@ -176,9 +189,9 @@ def test_names_and_kinds(made):
     assert interfaces.gripper.server.kind is action.ParallelGripperCommand
 
 
-def test_a_goal_gets_feedback_and_a_result(made):
-    rig, _, interfaces, action, _ = made
-    handle = interfaces.follow.server.send(follow_goal(action, base(0.2)))
+def test_a_goal_gets_feedback_and_a_result(made, follow):
+    rig, _, interfaces, *_ = made
+    handle = follow(base(0.2))
     rig.tick(90)
     assert (handle.status, handle.result.error_code, handle.result.error_string) == ("succeeded", 0, "")
     one = handle.feedback[20]
@@ -188,134 +201,129 @@ def test_a_goal_gets_feedback_and_a_result(made):
 
 
 @pytest.mark.parametrize(
-    ("case", "code", "words"),
+    ("fields", "code", "words"),
     [
-        ("tail", Code.INVALID_JOINTS, "unknown joint 'tail'"),
-        ("old", Code.OLD_HEADER_TIMESTAMP, "would be over since"),
-        ("component", Code.INVALID_GOAL, "component_goal_tolerance is for joints with several degrees of freedom"),
-        ("floating", Code.INVALID_GOAL, "multi_dof_trajectory is given"),
-        ("tolerance", Code.INVALID_GOAL, "path_tolerance of base (velocity) is -3"),
-        ("unknown tolerance", Code.INVALID_JOINTS, "goal_tolerance: unknown joint 'tail'"),
-        ("time", Code.INVALID_GOAL, "goal_time_tolerance"),
-        ("empty", Code.INVALID_GOAL, "no points"),
-        ("heavy arm", Code.INVALID_GOAL, "shoulder needs"),
+        (lambda *_: dict(names=(*NAMES[:-1], "tail")), Code.INVALID_JOINTS, "unknown joint 'tail'"),
+        (lambda rig, _: dict(start_s=rig.time_s - 5.0), Code.OLD_HEADER_TIMESTAMP, "would be over since"),
+        (
+            lambda _, msg: dict(component_goal_tolerance=[msg.JointComponentTolerance() if REAL else object()]),
+            Code.INVALID_GOAL,
+            "component_goal_tolerance is for joints with several degrees of freedom",
+        ),
+        (
+            lambda *_: dict(multi_dof_trajectory=MultiDOFJointTrajectory(joint_names=["rail"])),
+            Code.INVALID_GOAL,
+            "multi_dof_trajectory is given",
+        ),
+        (
+            lambda _, msg: dict(path_tolerance=[msg.JointTolerance(name="base", velocity=-3.0)]),
+            Code.INVALID_GOAL,
+            "path_tolerance of base (velocity) is -3",
+        ),
+        (
+            lambda _, msg: dict(goal_tolerance=[msg.JointTolerance(name="tail", position=0.1)]),
+            Code.INVALID_JOINTS,
+            "goal_tolerance: unknown joint 'tail'",
+        ),
+        (lambda *_: dict(goal_time=-7.0), Code.INVALID_GOAL, "goal_time_tolerance"),
+        (lambda *_: dict(targets=[]), Code.INVALID_GOAL, "no points"),
+        (lambda *_: dict(targets=[np.zeros(5)], times=(9.0,)), Code.INVALID_GOAL, "shoulder needs"),
     ],
+    ids=["tail", "old", "component", "floating", "tolerance", "unknown tolerance", "time", "empty", "heavy arm"],
 )
-def test_what_cannot_be_done_is_aborted_with_code_and_words(made, case, code, words):
-    rig, _, interfaces, action, msg = made
-    request = follow_goal(action, base(0.1))
-    if case == "tail":
-        request = follow_goal(action, base(0.1), names=(*NAMES[:-1], "tail"))
-    elif case == "old":
-        request = follow_goal(action, base(0.1), start_s=rig.time_s - 5.0)
-    elif case == "component":
-        request.component_goal_tolerance = [msg.JointComponentTolerance() if REAL else object()]
-    elif case == "floating":
-        request.multi_dof_trajectory = MultiDOFJointTrajectory(joint_names=["rail"])
-    elif case == "tolerance":
-        request.path_tolerance = [msg.JointTolerance(name="base", velocity=-3.0)]
-    elif case == "unknown tolerance":
-        request.goal_tolerance = [msg.JointTolerance(name="tail", position=0.1)]
-    elif case == "time":
-        to_stamp(request.goal_time_tolerance, -7.0)
-    elif case == "empty":
-        request = follow_goal(action)
-    else:
-        request = follow_goal(action, np.zeros(5), times=(9.0,))
-    handle = interfaces.follow.server.send(request)
+def test_what_cannot_be_done_is_aborted_with_code_and_words(made, follow, fields, code, words):
+    rig, *_, msg = made
+    fields = fields(rig, msg)
+    handle = follow(*fields.pop("targets", [base(0.1)]), **fields)
     rig.tick(3)
     assert (handle.status, handle.result.error_code) == ("aborted", int(code)), handle.result.error_string
     assert words in handle.result.error_string
 
 
-def test_tolerances_of_the_goal_come_through(made):
-    rig, _, interfaces, action, msg = made
+def test_tolerances_of_the_goal_come_through(made, follow):
+    rig, *_, msg = made
     rig.error = 0.03
     loose = [msg.JointTolerance(name="base", position=0.04)]
-    first = interfaces.follow.server.send(follow_goal(action, base(0.2), goal_tolerance=loose))
+    first = follow(base(0.2), goal_tolerance=loose)
     rig.tick(90)
     assert first.status == "succeeded"
     tight = [msg.JointTolerance(name="base", position=0.02)]
-    second = interfaces.follow.server.send(follow_goal(action, base(0.0), path_tolerance=tight))
+    second = follow(base(0.0), path_tolerance=tight)
     rig.tick(20)
     assert second.result.error_code == Code.PATH_TOLERANCE_VIOLATED and "base is off by 1.7 deg" in second.result.error_string
-    third = follow_goal(action, base(0.1))
-    to_stamp(third.goal_time_tolerance, 0.2)
-    third = interfaces.follow.server.send(third)
+    third = follow(base(0.1), goal_time=0.2)
     rig.tick(90)
     assert third.result.error_code == Code.GOAL_TOLERANCE_VIOLATED and "goal time 0.2 s" in third.result.error_string
 
 
-def test_cancel_is_accepted_once_and_answered_at_rest(made):
-    rig, _, interfaces, action, _ = made
+def test_cancel_is_accepted_once_and_answered_at_rest(made, follow):
+    rig, _, interfaces, *_ = made
     server = interfaces.follow.server
-    handle = server.send(follow_goal(action, base(0.5), times=(3.0,)))
+    handle = follow(base(0.5), times=(3.0,))
     rig.tick(60)
     assert server.cancel(handle) is True and handle.result is None
     rig.tick(60)
     assert handle.status == "canceled" and handle.result.error_code == 0 and not rig.references[-1].v.any()
     assert server.cancel(handle) is False
-    waiting = server.send(follow_goal(action, base(0.1)))
+    waiting = follow(base(0.1))
     rig.cancel()
     assert waiting.status == "canceled", "whoever stopped the arm"
-    moving = server.send(follow_goal(action, base(0.5), times=(3.0,)))
+    moving = follow(base(0.5), times=(3.0,))
     rig.tick(60)
     rig.cancel()
     rig.tick(60)
     assert (moving.status, moving.result.error_code) == ("canceled", 0) and "cancelled" in moving.result.error_string
 
 
-def test_efforts_in_a_trajectory_are_refused(made):
-    rig, _, interfaces, action, _ = made
-    request = follow_goal(action, base(0.1), base(0.2), times=(1.0, 2.0))
-    request.trajectory.points[1].effort = [0.0] * 5
-    handle = interfaces.follow.server.send(request)
-    rig.tick(3)
+def test_efforts_in_a_trajectory_are_refused(made, follow):
+    def press(request) -> None:
+        request.trajectory.points[1].effort = [0.0] * 5
+
+    handle = follow(base(0.1), base(0.2), times=(1.0, 2.0), change=press)
+    made[0].tick(3)
     assert (handle.status, handle.result.error_code) == ("aborted", Code.INVALID_GOAL)
     assert handle.result.error_string.startswith("point 1 has efforts")
 
 
-def test_partial_goals_only_where_they_are_allowed(made):
-    rig, node, interfaces, action, _ = made
-    request = follow_goal(action, base(0.2)[:3], names=NAMES[:3])
-    handle = interfaces.follow.server.send(request)
+def test_partial_goals_only_where_they_are_allowed(made, follow):
+    rig, node, *_ = made
+    handle = follow(base(0.2)[:3], names=NAMES[:3])
     rig.tick(3)
     assert handle.result.error_code == Code.INVALID_JOINTS
     node.parameters["allow_partial_joints_goal"] = True
-    handle = interfaces.follow.server.send(request)
+    handle = follow(base(0.2)[:3], names=NAMES[:3])
     rig.tick(90)
     assert handle.status == "succeeded"
 
 
-def test_the_gripper_s_result_and_its_refusals(made):
-    rig, node, interfaces, action, _ = made
-    server = interfaces.gripper.server
-    assert server.send(action.ParallelGripperCommand.Goal(command=JointState(position=[3.0]))) is None
+def test_the_gripper_s_result_and_its_refusals(made, follow, grip):
+    rig, node, *_ = made
+    assert grip(position=[3.0]) is None
     assert "scissor: 171.9 deg is beyond its limits" in node.complaints[-1]
-    handle = server.send(action.ParallelGripperCommand.Goal(command=JointState(name=["scissor"], position=[0.5])))
+    handle = grip(name=["scissor"], position=[0.5])
     rig.tick(30)
     node.states.state = types.SimpleNamespace(time_s=rig.time_s, q=HOME, v=None)
     rig.tick(60)
     assert handle.status == "succeeded" and (handle.result.reached_goal, handle.result.stalled) == (True, False)
     assert list(handle.result.state.name) == ["scissor"] and handle.result.state.position[0] == servos().home[4]
     assert handle.feedback
-    whole = interfaces.follow.server.send(follow_goal(action, base(0.4), times=(3.0,)))
+    whole = follow(base(0.4), times=(3.0,))
     rig.tick(10)
-    late = server.send(action.ParallelGripperCommand.Goal(command=JointState(position=[0.2])))
+    late = grip(position=[0.2])
     rig.tick(3)
     assert late.status == "aborted" and whole.status == "executing"
-    assert any("moves the arm for another" in event.text for event in rig.events)
+    assert rig.said("moves the arm for another")
     rig.cancel()
     rig.to_rest()
-    strong = server.send(action.ParallelGripperCommand.Goal(command=JointState(position=[0.3], effort=[50.0])))
+    strong = grip(position=[0.3], effort=[50.0])
     rig.tick(3)
     assert strong.status == "executing"
-    assert any("scissor presses with up to 0.25 N·m (servo map), of the 50 N·m allowed" in event.text for event in rig.events)
+    assert rig.said("scissor presses with up to 0.25 N·m (servo map), of the 50 N·m allowed")
 
 
-def test_controller_state_and_speed(made):
-    rig, node, interfaces, action, msg = made
-    interfaces.follow.server.send(follow_goal(action, base(0.2)))
+def test_controller_state_and_speed(made, follow):
+    rig, node, interfaces, _, msg = made
+    follow(base(0.2))
     rig.tick(30)
     held, newest = rig.execution.sent.at(rig.now_s), rig.execution.sent.newest
     error = Error(held, ArmState(held.time_s, held.q - 0.01, held.v))
@@ -343,5 +351,5 @@ def test_velocities_of_joints_move_them_and_displacements_are_refused_once_in_a_
             msg.JointJog(joint_names=["base"], displacements=[0.3]), {"publication_sequence_number": 51 + number}
         )
         rig.tick()
-    (said,) = [event.text for event in rig.events if event.kind is EventKind.PROBLEM]
+    (said,) = rig.problems
     assert said.startswith("jog refused: displacements are not taken")

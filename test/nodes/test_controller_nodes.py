@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 import uuid
 
@@ -11,11 +9,28 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.serialization import serialize_message
-from scenarios.bench import NAMES, Watch, at_home, goal, is_where_it_was, moved, outcome, stands, start, until
+from scenarios.bench import (
+    NAMES,
+    Watch,
+    at_home,
+    ends,
+    goal,
+    is_told,
+    is_where_it_was,
+    moved,
+    outcome,
+    publishing,
+    refusal,
+    stands,
+    start,
+    under_way,
+    until,
+    until_told,
+)
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-from waiting import PATIENCE_S
+from waiting import PATIENCE_S, python
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.errors import PickerError
@@ -25,61 +40,40 @@ from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATEST, STREAM_BYTES, seconds, to_stamp
 from picker_dynamics.resources import resource
 
-pytestmark = pytest.mark.ros
-
-
-@pytest.fixture(autouse=True)
-def settings(arm):
-    yield
-    if arm.runner.dead() is None:
-        arm.client.set_parameters("trajectory_controller", speed_scaling=1.0, allow_partial_joints_goal=False)
-
-
-def send(client, message: JointTrajectory) -> str:
-    name = message.header.frame_id = uuid.uuid4().hex
-    client.goals.publish(message)
-    return name
+pytestmark = [pytest.mark.ros, pytest.mark.usefixtures("settings")]
 
 
 def test_of_a_flood_of_goals_each_is_answered_and_the_last_one_wins(client, board):
     at_home(client, board)
-    answers: dict[str, list] = {}
 
-    def hear(message) -> None:
-        values = values_of(message)
-        answers.setdefault(values["goal"], []).append((values["outcome"], message.message))
+    def answers() -> dict[str, tuple[str, str]]:
+        """The last word on each goal."""
+        return {values["goal"]: (values["outcome"], one.message) for one in heard for values in [values_of(one)]}
 
-    ear = client.create_subscription(DiagnosticStatus, "arm_controller/status", hear, 1000)
-    goals = client.create_publisher(JointTrajectory, "arm_controller/joint_trajectory", 100)
-    try:
-        until(client, lambda: goals.get_subscription_count() > 0, "a listener")
-        with Watch(board):
-            names = []
-            for k in range(80):
-                message = goal(moved(base=0.3 - 0.002 * k), times=[1.0])
-                names.append(uuid.uuid4().hex)
-                message.header.frame_id = names[-1]
-                goals.publish(message)
-            until(client, lambda: answers.get(names[-1], [("", "")])[-1][0] == "done", "the end of the last goal")
-    finally:
-        client.destroy_publisher(goals)
-        client.destroy_subscription(ear)
-    last = [answers[name][-1] for name in names]
+    names = []
+    with (
+        client.hearing(DiagnosticStatus, "arm_controller/status", 1000) as heard,
+        publishing(client, JointTrajectory, "arm_controller/joint_trajectory", 100) as goals,
+        Watch(board),
+    ):
+        for k in range(80):
+            message = goal(moved(base=0.3 - 0.002 * k), times=[1.0])
+            names.append(uuid.uuid4().hex)
+            message.header.frame_id = names[-1]
+            goals.publish(message)
+        until(client, lambda: answers().get(names[-1], ("", ""))[0] == "done", "the end of the last goal")
+    last = [answers()[name] for name in names]
     assert last[-1][0] == "done" and all(end in ("refused", "aborted") for end, _ in last[:-1])
     assert all("newer goal" in text for _, text in last[:-1])
     assert any("overtaken by a newer goal" in text for _, text in last[:-1])
-    np.testing.assert_allclose(client.reference(), moved(base=0.3 - 0.002 * 79), atol=1e-6)
+    is_told(client, moved(base=0.3 - 0.002 * 79))
 
 
 def test_a_flood_of_refusals_is_cut_short_but_each_goal_with_a_name_has_its_answer(arm, client, board):
     """The refusals name one joint after the other, and nobody knows whose they are but for every tenth."""
     before = at_home(client, board)
-    heard: list[str] = []
-    ear = client.create_subscription(
-        DiagnosticStatus, "arm_controller/status", lambda one: heard.append(values_of(one)["goal"]), 1000
-    )
     names, begin_s, logged = [], time.monotonic(), arm.log.read_text().count("refused:")
-    try:
+    with client.hearing(DiagnosticStatus, "arm_controller/status", 1000) as said:
         for k in range(600):
             message = goal(moved(**{NAMES[k % 4]: 9.0}), times=[1.0])
             if k % 10 == 0:
@@ -87,11 +81,10 @@ def test_a_flood_of_refusals_is_cut_short_but_each_goal_with_a_name_has_its_answ
                 message.header.frame_id = names[-1]
             client.goals.publish(message)
             client.spin(0.001)
-        until(client, lambda: set(names) <= set(heard), "an answer to each")
+        until(client, lambda: set(names) <= {values_of(one)["goal"] for one in said}, "an answer to each")
         client.spin(0.5)
         took_s = time.monotonic() - begin_s
-    finally:
-        client.destroy_subscription(ear)
+    heard = [values_of(one)["goal"] for one in said]
     assert sorted(heard.count(name) for name in names) == [1] * len(names)
     anonymous = heard.count("")
     assert anonymous <= 20.0 * (took_s + 1.0) + 1.0
@@ -102,8 +95,7 @@ def test_a_flood_of_refusals_is_cut_short_but_each_goal_with_a_name_has_its_answ
 def test_the_speed_can_be_changed_on_the_way_down_to_a_pause(client, board):
     at_home(client, board)
     with Watch(board):
-        name = start(client, goal(moved(base=0.9), times=[5.0]))
-        until(client, lambda: board.truth().v[0] > 0.15, "motion")
+        name = under_way(client, board, goal(moved(base=0.9), times=[5.0]))
         client.set_parameters("trajectory_controller", speed_scaling=0.0)
         paused = stands(client, board)
         assert 0.0 < paused[0] < 0.85
@@ -111,37 +103,27 @@ def test_the_speed_can_be_changed_on_the_way_down_to_a_pause(client, board):
         is_where_it_was(client, board, paused)
         assert outcome(client, name) == "accepted"
         client.set_parameters("trajectory_controller", speed_scaling=0.9)
-        until(client, lambda: outcome(client, name) == "done", "arrival")
-    np.testing.assert_allclose(client.reference(), moved(base=0.9), atol=1e-6)
+        ends(client, name)
+    is_told(client, moved(base=0.9))
 
 
 def test_some_joints_only_unless_that_is_forbidden(client, board):
     """Forbidden is the node's default, as joint_trajectory_controller's; config/picker.yaml allows it."""
     before = at_home(client, board)
-    client.set_parameters("trajectory_controller", allow_partial_joints_goal=False)
-    try:
-        name = send(client, goal(moved(base=0.2)[:2], names=NAMES[:2]))
-        until(client, lambda: name in client.outcomes, "an answer")
-        assert outcome(client, name) == "refused" and "elbow is missing" in client.outcomes[name].message
+    with client.meanwhile("trajectory_controller", allow_partial_joints_goal=False):
+        assert "elbow is missing" in refusal(client, goal(moved(base=0.2)[:2], names=NAMES[:2]))
         is_where_it_was(client, board, before)
-    finally:
-        client.set_parameters("trajectory_controller", allow_partial_joints_goal=True)
-    name = start(client, goal(moved(base=0.2)[:2], names=NAMES[:2]))
-    until(client, lambda: outcome(client, name) == "done", "arrival")
-    np.testing.assert_allclose(client.reference(), moved(base=0.2), atol=1e-6)
+    client.set_parameters("trajectory_controller", allow_partial_joints_goal=True)
+    ends(client, start(client, goal(moved(base=0.2)[:2], names=NAMES[:2])))
+    is_told(client, moved(base=0.2))
 
 
 def test_a_path_tolerance_also_holds_goals_of_the_topic_to_their_path(client, board):
     at_home(client, board)
-    client.set_parameters("trajectory_controller", constraints__base__trajectory=1e-4)
-    try:
-        with Watch(board):
-            name = start(client, goal(moved(base=0.8), times=[4.0]))
-            until(client, lambda: outcome(client, name) == "aborted", "the end of the motion")
-            assert client.outcomes[name].message.startswith("path tolerance: base is off by")
-            assert stands(client, board)[0] < 0.7
-    finally:
-        client.set_parameters("trajectory_controller", constraints__base__trajectory=0.0)
+    with client.meanwhile("trajectory_controller", constraints__base__trajectory=1e-4), Watch(board):
+        said = ends(client, start(client, goal(moved(base=0.8), times=[4.0])), "aborted")
+        assert said.startswith("path tolerance: base is off by")
+        assert stands(client, board)[0] < 0.7
 
 
 @pytest.mark.parametrize(
@@ -171,17 +153,13 @@ def test_a_parameter_that_does_not_fit_is_refused_in_one_line(client, name, valu
 
 def test_a_stream_that_is_played_back_moves_nothing(client, board):
     before = at_home(client, board)
-    stream = client.create_publisher(JointState, "arm_controller/joint_reference", LATEST)
-    try:
-        until(client, lambda: stream.get_subscription_count() > 0, "a listener")
+    with publishing(client, JointState, "arm_controller/joint_reference") as stream:
         for k in range(30):
             message = JointState(name=list(NAMES), position=moved(base=0.001 * k).tolist())
             to_stamp(message.header.stamp, client.get_clock().now().nanoseconds * 1e-9 - 60.0)
             stream.publish(message)
             client.spin(0.02)
-        until(client, lambda: "stream refused: the sample is 6" in client.controller["message"], "the reason")
-    finally:
-        client.destroy_publisher(stream)
+        until_told(client, "stream refused: the sample is 6")
     is_where_it_was(client, board, before)
     assert client.controller["phase"] == "holding"
 
@@ -205,24 +183,17 @@ def test_an_endless_message_of_a_stranger_holds_nothing_up(arm, client, board, k
     long = {JointState: {"name": ["x"] * MANY}, JointTrajectory: {"joint_names": ["x"] * MANY}, Header: {"frame_id": MANY * "x"}}
     data = serialize_message(kind(**long[kind]))
     before, said = arm.log.read_text(), f"{topic}: a message of {len(data)} bytes is ignored, at most {STREAM_BYTES} are taken"
-    stranger = client.create_publisher(kind, topic, LATEST)
-    try:
-        until(client, lambda: stranger.get_subscription_count() > 0, "a listener")
-        name = start(client, goal(moved(base=0.5), times=[3.0]))
-        until(client, lambda: board.truth().v[0] > 0.1, "motion")
+    with publishing(client, kind, topic) as stranger:
+        name = under_way(client, board, goal(moved(base=0.5), times=[3.0]))
         stranger.publish(data)
         until(client, lambda: said in arm.log.read_text().removeprefix(before), "what is said")
-        until(client, lambda: outcome(client, name) != "accepted", "the end of the motion")
-    finally:
-        client.destroy_publisher(stranger)
-    assert outcome(client, name) == "done", client.outcomes[name].message
+        ends(client, name)
 
 
 def test_a_gripper_command_of_the_topic_keeps_no_less_than_its_torque_and_says_so(client, board):
     at_home(client, board)
-    name = send(client, JointTrajectory(joint_names=["scissor"], points=[JointTrajectoryPoint(positions=[0.5], effort=[0.01])]))
-    until(client, lambda: name in client.outcomes, "an answer")
-    assert outcome(client, name) == "refused" and "no more than 0.01 N·m cannot be kept" in client.outcomes[name].message
+    message = JointTrajectory(joint_names=["scissor"], points=[JointTrajectoryPoint(positions=[0.5], effort=[0.01])])
+    assert "no more than 0.01 N·m cannot be kept" in refusal(client, message)
 
 
 def alone_at_home(client, board) -> None:
@@ -239,9 +210,7 @@ def test_a_second_node_of_one_kind_ends_before_it_has_said_a_word(client, board,
     topic = EXCLUSIVE[executable]
     name = start(client, goal(moved(base=0.3), times=[60.0]))
     with Watch(board):
-        ended = subprocess.run(
-            [sys.executable, "-m", node.module, *node.ros_arguments()], capture_output=True, text=True, timeout=PATIENCE_S
-        )
+        ended = python("-m", node.module, *node.ros_arguments())
     has_it = arm.runner.processes[executable].pid
     assert ended.returncode == OccupiedError.exit_code and ended.stdout == ""
     assert ended.stderr.startswith(f"error: /{topic} in ROS domain") and f"by process {has_it} already" in ended.stderr
@@ -253,8 +222,7 @@ def test_a_second_node_of_one_kind_ends_before_it_has_said_a_word(client, board,
 def test_a_publisher_that_only_is_there_does_no_harm_and_one_reference_of_its_own_is_one_too_many(client, board):
     alone_at_home(client, board)
     listeners = client.count_subscribers("arm_controller/reference")
-    intruder = client.create_publisher(JointTrajectory, "arm_controller/reference", LATEST)
-    try:
+    with publishing(client, JointTrajectory, "arm_controller/reference") as intruder:
         until(client, lambda: intruder.get_subscription_count() == listeners + 1, "a look")
         client.spin(1.5)  # another look
         client.move_through([0.5], [moved(base=0.1)], timeout_s=PATIENCE_S)
@@ -268,9 +236,7 @@ def test_a_publisher_that_only_is_there_does_no_harm_and_one_reference_of_its_ow
 
         until(client, noticed, "notice")
         assert client.get_name() in client.controller["message"]
-    finally:
-        client.destroy_publisher(intruder)
-    until(client, lambda: "goals are taken again" in client.controller["message"], "the end of the intruder")
+    until_told(client, "goals are taken again")
 
 
 def moving_a_little(points: int, duration_s: float) -> JointTrajectory:
@@ -296,19 +262,14 @@ def moving_a_little(points: int, duration_s: float) -> JointTrajectory:
 def test_a_goal_of_any_size_is_answered_and_the_reference_goes_on(client, board, points, duration_s, less, ends, said):
     """The largest is read and executed; one that is larger is refused by its size, bytes that are none in one line."""
     at_home(client, board)
-    message, stamps = moving_a_little(points, duration_s), []
+    message = moving_a_little(points, duration_s)
     data, name = serialize_message(message), message.header.frame_id
-    ear = client.create_subscription(
-        JointTrajectory, "arm_controller/reference", lambda one: stamps.append(seconds(one.header.stamp)), LATEST
-    )
-    try:
-        until(client, lambda: stamps, "references")
+    with client.hearing(JointTrajectory, "arm_controller/reference", LATEST) as heard:
+        until(client, lambda: heard, "references")
         client.goals.publish(data[: len(data) - less])
         until(client, lambda: name in client.outcomes, "an answer")
-    finally:
-        client.destroy_subscription(ear)
     answer = client.outcomes[name]
     assert outcome(client, name) == ends and said in answer.message
-    assert (np.diff(stamps) > 0.0).all()
+    assert (np.diff([seconds(one.header.stamp) for one in heard]) > 0.0).all()
     client.goals.publish(JointTrajectory())
     stands(client, board)

@@ -8,17 +8,14 @@ import pytest
 
 pytest.importorskip("control_msgs", reason="control_msgs is not installed; a ROS 2 machine has it")
 
-import rclpy
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rclpy.signals import SignalHandlerOptions
-from spinning import spin_until
+from spinning import ros, spin_until, wait_sizes
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from picker_dynamics.errors import TrajectoryError
@@ -83,17 +80,16 @@ def pair(domain, request, monkeypatch):
     """Requests taken from rcl, and by rclpy, as where that is built otherwise."""
     if request.param == "rclpy":
         monkeypatch.setattr(deferred_action, "GoalRequests", lambda server, _kind: server.an_attribute_of_another_version)
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    made = Pair()
-    try:
-        made.until(made.client.server_is_ready)
-        yield made
-    finally:
-        made.server.destroy()
-        made.client.destroy()
-        made.node.destroy_node()
-        made.other.destroy_node()
-        rclpy.shutdown()
+    with ros():
+        made = Pair()
+        try:
+            made.until(made.client.server_is_ready)
+            yield made
+        finally:
+            for one in (made.server, made.client):
+                one.destroy()
+            for node in (made.node, made.other):
+                node.destroy_node()
 
 
 @pytest.mark.parametrize(
@@ -201,13 +197,7 @@ def test_of_a_request_that_is_too_long_only_that_is_told(pair, place, entry, sai
 
 
 def test_most_waits_leave_the_server_out(pair, monkeypatch):
-    sizes, wait_set = [], rclpy_implementation.WaitSet
-
-    def counting(*counts):
-        sizes.append(sum(counts[:-1]))
-        return wait_set(*counts)
-
-    monkeypatch.setattr(rclpy_implementation, "WaitSet", counting)
+    sizes = wait_sizes(monkeypatch)
     for _ in range(400):
         pair.executor.spin_once()
     least, most = min(sizes), max(sizes)

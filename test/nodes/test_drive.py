@@ -11,8 +11,8 @@ import pytest
 from arm_fixtures import rigid_body
 from geometry_msgs.msg import TwistStamped
 from patient import patiently
-from scenarios.bench import at_home, moved, press_until, until
-from waiting import PATIENCE_S
+from scenarios.bench import at_home, driver, is_told, moved, press_until, publishing, until, until_free, until_phase, until_shown
+from waiting import PATIENCE_S, run
 from waiting import until as wait_until
 
 from benchmarks.terminal import Terminal
@@ -28,20 +28,16 @@ def terminal(client, board):
     """``picker drive``, which has the arm at its home pose."""
     at_home(client, board)
     with Terminal(patiently("picker", "drive")) as terminal:
-        until(client, lambda: "holding" in terminal.shown and driver(client), terminal_says(terminal))
+        drives(client, terminal)
         yield terminal
         print(terminal.shown[-3000:])
-    until(client, lambda: not driver(client), "the arm is free")
+    until_free(client)
 
 
-def terminal_says(terminal) -> str:
-    return f"a terminal that drives; it shows {terminal.shown[-500:]}"
-
-
-def driver(client) -> str:
-    """Who drives."""
-    lease = client.controller.get("lease", "")
-    return lease.removeprefix("driver ") if lease.startswith("driver ") else ""
+def drives(client, terminal) -> None:
+    """Wait until it does."""
+    until_shown(client, terminal, "holding")
+    until(client, lambda: driver(client), "a driver")
 
 
 def steps(client) -> int:
@@ -77,10 +73,10 @@ def test_what_may_not_be_is_refused_in_the_gates_words(client, terminal):
         terminal.press(key)
         client.spin(0.3)
     terminal.press("+")  # the scissor, home at its upper limit
-    until(client, lambda: "scissor" in terminal.shown and "limit" in terminal.shown, terminal_says(terminal))
+    until_shown(client, terminal, "scissor", "limit")
     terminal.press(":nonsense\r")
-    until(client, lambda: "means nothing" in terminal.shown, terminal_says(terminal))
-    np.testing.assert_allclose(client.reference(), held, atol=1e-9)
+    until_shown(client, terminal, "means nothing")
+    is_told(client, held, 1e-9)
 
 
 def test_nobody_else_moves_it_meanwhile_and_a_second_driver_is_told_who_has_it(client, terminal):
@@ -90,7 +86,7 @@ def test_nobody_else_moves_it_meanwhile_and_a_second_driver_is_told_who_has_it(c
         wait_until(lambda: f"a driver {driver(client)} moves the arm" in " ".join(second.shown.split()), second.shown)
     with pytest.raises(GoalRefusedError, match=f"moved by another .driver {driver(client)}"):
         client.move_through([1.0], [moved(base=0.2)])
-    np.testing.assert_allclose(client.reference(), held, atol=1e-9)
+    is_told(client, held, 1e-9)
 
 
 def test_of_a_terminal_that_was_killed_the_arm_comes_to_rest(client, terminal):
@@ -100,7 +96,8 @@ def test_of_a_terminal_that_was_killed_the_arm_comes_to_rest(client, terminal):
     held = client.reference()
     press_until(client, terminal, "+", lambda: client.controller["phase"] == "executing")  # 20 degrees
     terminal.process.kill()
-    until(client, lambda: client.controller["phase"] == "holding" and not driver(client), "the arm holds, and is free")
+    until_phase(client)
+    until_free(client)
     assert client.reference()[0] - held[0] < np.radians(20.0)
     assert client.move_through([1.0], [held])
 
@@ -115,14 +112,14 @@ def test_however_it_ends_the_terminal_is_as_before_and_the_arm_free(client, term
         terminal.process.send_signal(end)
     assert terminal.process.wait(PATIENCE_S) == 0
     assert terminal.cooked
-    until(client, lambda: not driver(client), "the arm is free")
+    until_free(client)
     assert client.move_through([1.0], [moved(base=0.05)])
 
 
 def test_of_a_terminal_that_is_closed_the_arm_is_free(client, terminal):
     terminal.hang_up()
     assert terminal.process.wait(PATIENCE_S) == 0
-    until(client, lambda: not driver(client), "the arm is free")
+    until_free(client)
 
 
 def test_a_space_stops_and_only_words_bring_it_back(client, terminal):
@@ -132,7 +129,8 @@ def test_a_space_stops_and_only_words_bring_it_back(client, terminal):
     for word, state in (("reset", "idle"), ("enable", "active")):
         reached = lambda wanted=state: client.hardware["state"] == wanted and not client.is_stopped()  # noqa: E731
         press_until(client, terminal, f":{word}\r", reached)
-    until(client, lambda: client.controller["phase"] == "holding" and driver(client), "driving again")
+    until_phase(client)
+    until(client, lambda: driver(client), "a driver")
     press_until(client, terminal, "p20\r", lambda: "payload set" in terminal.shown)
     assert client.payload() == pytest.approx(0.02)
     terminal.press("p0\r")
@@ -143,13 +141,14 @@ def test_suspended_it_gives_terminal_and_arm_back(client, board):
     at_home(client, board)
     words = " ".join(f"'{word}'" for word in patiently("picker", "drive"))
     with Terminal(["bash", "-c", f"set -m; {words}; echo suspended; read; fg"]) as terminal:
-        until(client, lambda: driver(client), terminal_says(terminal))
-        until(client, lambda: "holding" in terminal.shown, terminal_says(terminal))
+        drives(client, terminal)
         terminal.press("\x1a")
-        until(client, lambda: "suspended" in terminal.shown and not driver(client), terminal_says(terminal))
+        until_shown(client, terminal, "suspended")
+        until_free(client)
         assert terminal.cooked
         terminal.press("\r")
-        until(client, lambda: driver(client) and "back from suspension" in terminal.shown, terminal_says(terminal))
+        until_shown(client, terminal, "back from suspension")
+        until(client, lambda: driver(client), "a driver")
         assert not terminal.cooked
         terminal.press("q")
         assert terminal.process.wait(PATIENCE_S) == 0 and terminal.cooked
@@ -159,25 +158,19 @@ def test_a_velocity_of_the_tip_moves_it_until_it_falls_silent(client, board):
     """As teleoperation for MoveIt Servo sends it."""
     at_home(client, board)
     begin = tip(client.reference())
-    twists = client.create_publisher(TwistStamped, "arm_controller/delta_twist_cmds", 10)
     message = TwistStamped()
     message.header.frame_id, message.twist.linear.y = "base_link", 0.05
-    said = client.create_timer(0.02, lambda: twists.publish(message))
-    until(client, lambda: (tip(client.desired) - begin)[1] > 0.04, "the tip goes along y")
-    assert client.controller["lease"] == "stream jog"
-    client.destroy_timer(said)
+    with publishing(client, TwistStamped, "arm_controller/delta_twist_cmds", 10) as twists:
+        said = client.create_timer(0.02, lambda: twists.publish(message))
+        until(client, lambda: (tip(client.desired) - begin)[1] > 0.04, "the tip goes along y")
+        assert client.controller["lease"] == "stream jog"
+        client.destroy_timer(said)
     until(client, lambda: client.controller["phase"] == "holding" and not client.controller["lease"], "it holds")
     way = tip(client.reference()) - begin
     assert np.linalg.norm(way[[0, 2]]) < 0.004
-    client.destroy_publisher(twists)
 
 
 def test_keys_come_from_a_terminal_or_not_at_all():
-    said = subprocess.run(
-        [sys.executable, "-m", "picker_dynamics", "drive"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-    )
+    words = [sys.executable, "-m", "picker_dynamics", "drive"]
+    said = run(*words, stdin=subprocess.DEVNULL)
     assert said.returncode == 5 and said.stderr.count("\n") == 1 and "standard input is none" in said.stderr

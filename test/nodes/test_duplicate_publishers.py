@@ -9,7 +9,22 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
-from scenarios.bench import HOME, NAMES, Watch, at_home, goal, is_where_it_was, moved, outcome, start, until
+from scenarios.bench import (
+    HOME,
+    NAMES,
+    Watch,
+    at_home,
+    enable_again,
+    ends,
+    goal,
+    is_told,
+    is_where_it_was,
+    moved,
+    start,
+    until,
+    until_hardware,
+    until_told,
+)
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 from waiting import PATIENCE_S
@@ -23,6 +38,11 @@ pytestmark = pytest.mark.ros
 PULSE = 0.008
 """A step of the pulses [rad]: at rest the set-point goes to the middle of what friction holds."""
 LEAD_S = 0.06
+
+
+def sway(watch: Watch) -> float:
+    """How far the base's set-points went apart [rad]."""
+    return np.ptp([truth.setpoint[0] for truth in watch.samples])
 
 
 @contextlib.contextmanager
@@ -53,7 +73,7 @@ def test_commands_of_somebody_else_are_not_followed_and_the_next_goal_is_done(ar
         until(client, lambda: "joint_commands come from two senders" in arm.log.read_text(), "a word")
         is_where_it_was(client, board, before)
         client.move_through([1.0], [moved(base=0.2)], timeout_s=PATIENCE_S)
-    np.testing.assert_allclose(client.reference(), moved(base=0.2), atol=1e-6)
+    is_told(client, moved(base=0.2))
 
 
 def test_references_of_somebody_else_are_never_followed_not_even_the_first(arm, client, board):
@@ -62,10 +82,10 @@ def test_references_of_somebody_else_are_never_followed_not_even_the_first(arm, 
     message.points[0].velocities = message.points[0].accelerations = [0.0] * len(NAMES)
     with other_sender(client, JointTrajectory, "arm_controller/reference", lambda: message), Watch(board) as watch:
         until(client, lambda: "reference ignored: references come from two senders" in arm.log.read_text(), "a word")
-        until(client, lambda: "two controllers on one arm" in client.controller["message"], "the controller's word")
+        until_told(client, "two controllers on one arm")
         is_where_it_was(client, board, before)
-    assert np.ptp([truth.setpoint[0] for truth in watch.samples]) < PULSE
-    until(client, lambda: "goals are taken again" in client.controller["message"], "the end of it")
+    assert sway(watch) < PULSE
+    until_told(client, "goals are taken again")
     client.wait_holding(PATIENCE_S)
 
 
@@ -85,32 +105,31 @@ def test_who_speaks_while_the_arm_is_stopped_does_not_have_it_afterwards(client,
         return reference
 
     client.switch("emergency_stop", True)
-    until(client, lambda: client.hardware["state"] == "idle", "a stop")
+    until_hardware(client, "idle")
     with other_sender(client, JointTrajectory if "reference" in topic else JointState, topic, message), Watch(board) as watch:
         client.spin(1.0)
-        client.trigger("reset")
-        client.switch("enable", True)
-        until(client, lambda: client.hardware["state"] == "active", "an arm that is active")
+        enable_again(client)
+        until_hardware(client, "active")
         client.spin(1.0)
         wanted[0] = 0.005
         client.spin(2.0)
         is_where_it_was(client, board, before)
-    assert np.ptp([truth.setpoint[0] for truth in watch.samples]) < 0.02
+    assert sway(watch) < 0.02
     client.wait_ready(PATIENCE_S)
 
 
 def test_states_of_two_arms_judge_no_goal(client, board):
     """The stranger's are far off the path; the goal is not aborted for that, but because nobody knows where the arm is."""
     at_home(client, board)
-    client.set_parameters("trajectory_controller", constraints__base__trajectory=0.2)
-    said = []
-    ear = client.create_subscription(DiagnosticStatus, "arm_controller/status", said.append, OUTCOMES)
-    try:
+    with (
+        client.hearing(DiagnosticStatus, "arm_controller/status", OUTCOMES) as said,
+        client.meanwhile("trajectory_controller", constraints__base__trajectory=0.2),
+    ):
         name = start(client, goal(moved(base=0.4), times=[20.0]))
         elsewhere = JointState(name=list(NAMES), position=moved(base=-1.0).tolist(), velocity=[0.0] * len(NAMES))
         with other_sender(client, JointState, "joint_states", lambda: elsewhere, 50.0):
-            until(client, lambda: outcome(client, name) == "aborted", "an end")
-            assert "joint_states" in client.outcomes[name].message and "path tolerance" not in client.outcomes[name].message
+            why = ends(client, name, "aborted")
+            assert "joint_states" in why and "path tolerance" not in why
             until(client, lambda: any("one arm, one sender" in m.message or "two senders" in m.message for m in said), "a word")
 
         def taken() -> bool:
@@ -123,9 +142,6 @@ def test_states_of_two_arms_judge_no_goal(client, board):
             return True
 
         until(client, taken, "a goal that is done")
-    finally:
-        client.destroy_subscription(ear)
-        client.set_parameters("trajectory_controller", constraints__base__trajectory=0.0)
 
 
 def drifting():
@@ -148,23 +164,19 @@ def unbearable() -> InertiaStamped:
 )
 def test_a_second_publisher_of_what_is_latched_moves_nothing_and_is_said_once(arm, client, board, kind, topic, make):
     before = at_home(client, board)
-    said = []
-    ear = client.create_subscription(DiagnosticStatus, "arm_controller/status", said.append, OUTCOMES)
     heard = arm.log.read_text().count("one arm, one sender")
     words = f"{topic} is published by "
-    try:
+    with client.hearing(DiagnosticStatus, "arm_controller/status", OUTCOMES) as said:
         with other_sender(client, kind, topic, make(), 50.0, LATCHED), Watch(board) as watch:
             until(client, lambda: any(words in one.message for one in said), "a word")
             with pytest.raises(GoalRefusedError, match="holding until one is gone"):
                 client.move_through([1.0], [moved(base=0.2)], timeout_s=PATIENCE_S)
             client.spin(2.0)
             is_where_it_was(client, board, before)
-        assert np.ptp([truth.setpoint[0] for truth in watch.samples]) < PULSE
-        until(client, lambda: "goals are taken again" in client.controller["message"], "the end of it")
+        assert sway(watch) < PULSE
+        until_told(client, "goals are taken again")
         told = [one.message for one in said if words in one.message and not values_of(one)["goal"]]
         assert len(set(told)) == 1 and len(told) <= 2, told  # a machine that stalls may have another reason in between
         assert arm.log.read_text().count("one arm, one sender") - heard < 6, "each node once"
         client.move_through([1.0], [moved(base=0.2)], timeout_s=PATIENCE_S)
         client.move_through([1.0], [HOME], timeout_s=PATIENCE_S)
-    finally:
-        client.destroy_subscription(ear)

@@ -7,9 +7,9 @@ import time
 import hardware_bench
 import pytest
 from board_on_pty import ALL, speaker
-from hardware_bench import ACTIVATE, CLEANUP, CONFIGURE, DEACTIVATE, HOME, ask, change, entry, hardware, port_of
+from hardware_bench import ACTIVATE, CLEANUP, CONFIGURE, DEACTIVATE, HOME, active, ask, change, entry, hardware, port_of, switch
 from lifecycle_msgs.msg import Transition
-from std_srvs.srv import SetBool, Trigger
+from std_srvs.srv import Trigger
 
 from picker_dynamics.board.session import State
 from picker_dynamics.nodes.diagnostics import STALE
@@ -27,7 +27,7 @@ def test_the_transitions_that_a_ros2_control_user_knows(board):
         assert node.lifecycle_state == "unconfigured" and not node.session.link.connected and board.firmware.owned == 0
         for _ in range(2):
             assert change(node, CONFIGURE) is True and node.lifecycle_state == "inactive"
-            spun.until(lambda: node.session.state is State.IDLE, "connection")
+            spun.connects()
             assert node.session.command(time.monotonic() + 0.06, HOME, time.monotonic()) is False, "nobody is in command yet"
             assert change(node, ACTIVATE) is True and node.lifecycle_state == "active"
             assert (board.firmware.owned, node.session.state) == (ALL, State.ACTIVE)
@@ -43,8 +43,7 @@ def test_the_transitions_that_a_ros2_control_user_knows(board):
 
 
 def test_shutdown_from_active_holds_and_lets_go_of_the_port(board):
-    with hardware(port_of(board), autostart=True) as (node, spun):
-        spun.until(lambda: node.lifecycle_state == "active", "activation")
+    with active(board) as (node, spun):
         held = board.firmware.pulses
         assert change(node, Transition.TRANSITION_ACTIVE_SHUTDOWN) is True and node.lifecycle_state == "finalized"
         spun.spin(0.2)
@@ -56,23 +55,23 @@ def test_activate_fails_as_long_as_there_is_no_board_and_the_node_lives(tmp_path
         change(node, CONFIGURE)
         spun.until(lambda: "no serial port" in node.session.problem, "the reason")
         assert change(node, ACTIVATE) is False and node.lifecycle_state == "inactive"
-        answer = ask(node, SetBool, "enable", SetBool.Request(data=True))
+        answer = switch(node, "enable", True)
         assert not answer.success and answer.message == "the board is not connected"
-        assert ask(node, SetBool, "emergency_stop", SetBool.Request(data=True)).success
+        assert switch(node, "emergency_stop", True).success
         assert entry(node, "link").level == STALE and node.level() == STALE
 
 
 def test_an_unexpected_error_ends_unconfigured_with_the_port_closed_and_it_can_start_anew(board, capfd):
     with hardware(port_of(board)) as (node, spun):
         change(node, CONFIGURE)
-        spun.until(lambda: node.session.state is State.IDLE, "connection")
+        spun.connects()
         node.session.activate = lambda at_rest_pose: 1 / 0
         change(node, ACTIVATE)
         assert node.lifecycle_state == "unconfigured" and not node.session.link.connected
         assert "on_activate: ZeroDivisionError" in capfd.readouterr().err
         del node.session.activate
         change(node, CONFIGURE)
-        spun.until(lambda: node.session.state is State.IDLE, "connection")
+        spun.connects()
         assert change(node, ACTIVATE) is True and board.firmware.owned == ALL
 
 
@@ -88,8 +87,7 @@ def test_cleanup_does_not_wait_for_a_board_that_is_silent():
 
 
 def test_a_fault_deactivates_and_only_who_is_told_activates_again(board):
-    with hardware(port_of(board), autostart=True) as (node, spun):
-        spun.until(lambda: node.lifecycle_state == "active", "activation")
+    with active(board) as (node, spun):
         board.unplug()
         spun.until(lambda: node.session.state is State.OFFLINE and node.lifecycle_state == "inactive", "notice")
         assert node.level() == STALE
@@ -99,7 +97,7 @@ def test_a_fault_deactivates_and_only_who_is_told_activates_again(board):
         spun.spin(0.3)
         assert node.lifecycle_state == "inactive" and node.session.state is State.IDLE, "autostart is for the start"
         assert back in node.session.problem
-        assert not ask(node, SetBool, "enable", SetBool.Request(data=True)).success
+        assert not switch(node, "enable", True).success
         assert ask(node, Trigger, "reset", Trigger.Request()).success
-        assert ask(node, SetBool, "enable", SetBool.Request(data=True)).success
+        assert switch(node, "enable", True).success
         assert node.lifecycle_state == "active"

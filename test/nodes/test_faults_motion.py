@@ -13,13 +13,12 @@ import session_bench
 from board_on_cable import BoardOnCable
 from board_on_pty import ALL, NAMES
 from session_bench import HOME, LEAD_S, LIMITS, PERIOD_S, SERVOS, UNHURRIED_MS, Rig
-from waiting import PATIENCE_S, until
+from waiting import PATIENCE_S, begun, until
 
 from picker_dynamics.board.firmware.config import FirmwareConfig
-from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.protocol import BoardState, Fault
 from picker_dynamics.board.session import State
-from picker_dynamics.errors import BoardFaultError, LinkError, PickerError
+from picker_dynamics.errors import LinkError, PickerError
 
 REST = np.array(SERVOS.rest)
 SWING = np.array([0.5, -0.1, 0.1, 0.2, -0.4])
@@ -47,25 +46,16 @@ class CableRig(Rig):
         )
         self.stamp_s, self.target = 0.0, None
 
-    def connect(self) -> HardwareSession:
-        return self.connected()
-
-    def tick(self) -> None:
-        self.session.tick(time.monotonic())
-
-    def until(self, condition, what: str) -> None:
-        """Tick, and send, until ``condition()``."""
-        until(condition, what, step=self.step)
-
-    def go_on(self, seconds: float) -> None:
-        """Time in which something could happen that must not."""
-        until_s = time.monotonic() + seconds
-        self.until(lambda: time.monotonic() > until_s, "time")
-
     def step(self) -> None:
         self.send_target()
-        self.tick()
+        super().step()
         time.sleep(PERIOD_S)
+
+    def looking(self) -> threading.Thread:
+        """A thread that looks for a board that is away."""
+        thread = begun(self.session.connect)
+        until(lambda: "no serial port" in self.session.problem, "looking for it")
+        return thread
 
     def send_target(self) -> None:
         if self.target is None:
@@ -89,10 +79,10 @@ class CableRig(Rig):
 
         def still():
             with self.board.lock:
-                return self.board.firmware.state in (BoardState.HOLD, BoardState.IDLE)
+                return self.firmware.state in (BoardState.HOLD, BoardState.IDLE)
 
-        self.until(still, "standstill")
-        return self.board.firmware.pulses
+        self.tick_until(still, "standstill")
+        return self.firmware.pulses
 
     def rush(self) -> None:
         """Turn the base to and fro, and return while it is fast, with most of a second in which it stays so."""
@@ -107,7 +97,7 @@ class CableRig(Rig):
             self.target = start + math.copysign(min(gone, abs(way)), way) * np.eye(5)[0]
             return abs(way) > 2.0 and self.base_steps()[-1:] >= [3 * LIMITS[0].brake]
 
-        self.until(fast, "speed")
+        self.tick_until(fast, "speed")
 
     def base_steps(self) -> list[int]:
         """How far the base's output moved, from each frame of motion to the next [1/8 us]."""
@@ -141,10 +131,8 @@ def bench(tmp_path, quick_enabling, unhurried):
 
 def pull_the_cable(bench: CableRig) -> str:
     bench.board.unplug()
-    bench.until(lambda: bench.session.state is State.OFFLINE, "notice")
-    returning = threading.Thread(target=bench.session.connect, daemon=True)
-    returning.start()
-    until(lambda: "no serial port" in bench.session.problem, "looking for it")
+    bench.comes_to(State.OFFLINE)
+    returning = bench.looking()
     bench.stands()
     bench.board.plug_in()
     returning.join(PATIENCE_S)
@@ -155,9 +143,9 @@ def pull_the_cable_that_feeds_the_board(bench: CableRig) -> str:
     """An Uno without a supply of its own: it starts anew, the output stage goes on."""
     bench.board.unplug()
     bench.board.reset()
-    bench.until(lambda: bench.session.state is State.OFFLINE, "notice")
+    bench.comes_to(State.OFFLINE)
     bench.board.plug_in()
-    bench.connect()
+    bench.connected()
     return "was reset meanwhile (boot id 7 -> 8)"
 
 
@@ -195,34 +183,32 @@ FAULTS = (
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_hold_say_why_wait_and_never_jump(bench, fault, stage):
     rig = bench()
-    session = rig.connect()
-    session.activate(at_rest_pose=False)
+    session = rig.active()
     rig.move(STAGES[stage])
     said = fault(rig)
-    rig.until(lambda: session.state is State.IDLE, "notice")
+    rig.comes_to(State.IDLE)
     assert said in session.problem
     held = rig.stands()
     seen = len(rig.board.frames)
-    rig.go_on(0.1)
-    assert session.state is State.IDLE and rig.board.firmware.pulses == held and len(rig.board.frames) == seen
-    with pytest.raises(BoardFaultError, match="call reset first"):
-        session.activate(at_rest_pose=True)
+    rig.tick_for(0.1)
+    assert session.state is State.IDLE and rig.firmware.pulses == held and len(rig.board.frames) == seen
+    rig.not_activated("call reset first", at_rest_pose=True)
     session.reset()
-    rig.until(lambda: session.state is State.IDLE and session.problem == "", "reset")
-    assert rig.board.firmware.pulses == held
-    assert session.activate(at_rest_pose=False) == "outputs were running: adopted"
-    assert rig.board.firmware.pulses == held
+    rig.tick_until(lambda: session.state is State.IDLE and session.problem == "", "reset")
+    assert rig.firmware.pulses == held
+    rig.adopted()
+    assert rig.firmware.pulses == held
     rig.target, rig.stamp_s = session.setpoint, 0.0
-    rig.go_on(0.1)
+    rig.tick_for(0.1)
     assert session.state is State.ACTIVE
-    np.testing.assert_allclose(rig.board.firmware.pulses, held, atol=1.0)
+    np.testing.assert_allclose(rig.firmware.pulses, held, atol=1.0)
     rig.require_no_step()
 
 
 @pytest.mark.parametrize("fault", [stop_from_the_host, stop_at_the_board, dip_the_supply], ids=lambda fault: fault.__name__)
 def test_what_stops_a_fast_arm_lets_it_decelerate(bench, fault):
     rig = bench()
-    rig.connect().activate(at_rest_pose=False)
+    rig.active()
     rig.rush()
     fault(rig)
     rig.stands()
@@ -236,35 +222,31 @@ def test_what_stops_a_fast_arm_lets_it_decelerate(bench, fault):
 def test_a_fault_while_outputs_are_switched_on(bench, fault):
     """Those that run stay, those that are off stay off, and the rest is switched on only when somebody vouches again."""
     rig = bench(live=False)
-    session = rig.connect()
-    session.activate(at_rest_pose=True)
-    rig.until(lambda: rig.board.firmware.live == 0b11, "the second joint")
+    session = rig.enabling()
+    rig.tick_until(lambda: rig.firmware.live == 0b11, "the second joint")
     said = fault(rig)
-    rig.until(lambda: session.state is State.IDLE, "notice")
+    rig.comes_to(State.IDLE)
     assert said in session.problem
-    rig.go_on(0.3)
-    live = rig.board.firmware.live
+    rig.tick_for(0.3)
+    live = rig.firmware.live
     assert live & 0b11 == 0b11 and live != ALL
-    with pytest.raises(BoardFaultError, match="call reset first"):
-        session.activate(at_rest_pose=True)
+    rig.not_activated("call reset first", at_rest_pose=True)
     session.reset()
-    with pytest.raises(BoardFaultError, match="pose is unknown"):
-        session.activate(at_rest_pose=False)
+    rig.not_activated("pose is unknown", at_rest_pose=False)
     session.activate(at_rest_pose=True)
-    rig.until(lambda: session.state is State.ACTIVE, "enabling")
-    np.testing.assert_allclose(rig.board.firmware.pulses, 8.0 * SERVOS.to_pulse_us(REST), atol=1.0)
+    rig.comes_to(State.ACTIVE)
+    np.testing.assert_allclose(rig.firmware.pulses, 8.0 * SERVOS.to_pulse_us(REST), atol=1.0)
     rig.require_no_step()
 
 
 def test_a_board_whose_outputs_go_off_with_the_reset_while_enabling_starts_from_the_beginning(bench):
     rig = bench(live=False)
-    session = rig.connect()
-    session.activate(at_rest_pose=True)
-    rig.until(lambda: rig.board.firmware.live == 0b11, "the second joint")
+    rig.enabling()
+    rig.tick_until(lambda: rig.firmware.live == 0b11, "the second joint")
     rig.board.reset(keep_outputs=False)
-    rig.until(lambda: session.state is State.IDLE, "notice")
-    rig.go_on(0.3)
-    assert rig.board.firmware.live == 0
+    rig.comes_to(State.IDLE)
+    rig.tick_for(0.3)
+    assert rig.firmware.live == 0
 
 
 @pytest.mark.parametrize(
@@ -273,46 +255,42 @@ def test_a_board_whose_outputs_go_off_with_the_reset_while_enabling_starts_from_
 def test_a_stop_outlives_what_happens_to_the_board(bench, fault):
     """Latched on the host: a board that comes back, or starts anew, is told again."""
     rig = bench()
-    session = rig.connect()
-    session.activate(at_rest_pose=False)
+    session = rig.active()
     rig.move(0.5)
     session.stop()
-    rig.until(lambda: rig.board.firmware.faults & Fault.STOPPED.bit, "the stop")
+    rig.stopped()
     held = rig.stands()
     fault(rig)
-    rig.until(lambda: session.state is State.IDLE and rig.board.firmware.faults & Fault.STOPPED.bit, "the stop again")
-    assert session.stop_latched and rig.board.firmware.pulses == held
-    with pytest.raises(BoardFaultError, match="stop is latched"):
-        session.activate(at_rest_pose=True)
+    rig.tick_until(lambda: session.state is State.IDLE and rig.firmware.faults & Fault.STOPPED.bit, "the stop again")
+    assert session.stop_latched and rig.firmware.pulses == held
+    rig.not_activated("stop is latched", at_rest_pose=True)
 
 
 def test_a_stop_while_the_cable_is_out_is_told_when_it_is_back(bench):
     rig = bench()
-    session = rig.connect()
-    session.activate(at_rest_pose=False)
+    session = rig.active()
     rig.move(0.5)
     rig.board.unplug()
-    rig.until(lambda: session.state is State.OFFLINE, "notice")
+    rig.comes_to(State.OFFLINE)
     session.stop()
     rig.board.plug_in()
-    rig.connect()
+    rig.connected()
     assert "a stop is latched: reset, then enable" in session.problem
-    rig.until(lambda: rig.board.firmware.faults & Fault.STOPPED.bit, "the stop")
+    rig.stopped()
 
 
 def test_a_host_that_dies_leaves_an_arm_that_holds(bench):
     """No word any more, in mid-motion: the board's own watch brakes, and a new host adopts what it finds."""
     rig = bench(host_timeout_ms=200)
-    session = rig.connect()
-    session.activate(at_rest_pose=False)
+    session = rig.active()
     rig.move(0.5)
     session.disconnect()
     rig.target = None
-    until(lambda: rig.board.firmware.faults == Fault.HOST_LOST.bit, "the board's watch")
+    until(lambda: rig.firmware.faults == Fault.HOST_LOST.bit, "the board's watch")
     held = rig.stands()
-    rig.connect()
-    assert session.activate(at_rest_pose=False) == "outputs were running: adopted"
-    assert rig.board.firmware.pulses == held and session.state is State.ACTIVE
+    rig.connected()
+    rig.adopted()
+    assert rig.firmware.pulses == held and session.state is State.ACTIVE
     rig.require_no_step()
 
 
@@ -320,12 +298,10 @@ def test_a_port_that_returns_is_not_waited_for_out_of_habit(bench, monkeypatch):
     """However long it was away: what ends the pause is the port, so that three seconds are enough with a slow boot loader."""
     monkeypatch.setattr("picker_dynamics.board.link.connection.BACK_OFF_S", (60.0, 60.0))
     rig = bench()
-    session = rig.connect()
+    session = rig.connected()
     rig.board.unplug()
-    rig.until(lambda: session.state is State.OFFLINE, "notice")
-    returning = threading.Thread(target=session.connect, daemon=True)
-    returning.start()
-    until(lambda: "no serial port" in session.problem, "looking for it")
+    rig.comes_to(State.OFFLINE)
+    returning = rig.looking()
     rig.board.plug_in()
     returning.join(PATIENCE_S)
     assert session.state is State.IDLE
@@ -334,16 +310,15 @@ def test_a_port_that_returns_is_not_waited_for_out_of_habit(bench, monkeypatch):
 def test_a_stop_is_never_kept_waiting_while_outputs_are_switched_on(bench):
     """The board does not answer, and is asked again; no tick waits for it."""
     rig = bench(live=False)
-    session = rig.connect()
-    session.activate(at_rest_pose=True)
-    rig.until(lambda: rig.board.firmware.live == 0b1, "the first joint")
+    session = rig.enabling()
+    rig.tick_until(lambda: rig.firmware.live == 0b1, "the first joint")
     with rig.board.lock:  # deaf, and mute
         ticks, until_s = 0, time.monotonic() + 0.4
         while time.monotonic() < until_s:
-            rig.tick()
+            session.tick(time.monotonic())
             ticks += 1
             time.sleep(0.002)
         assert session.state is State.ENABLING and ticks > 20, "ticks that wait for an answer: three or four"
         session.stop()
-    rig.until(lambda: rig.board.firmware.faults & Fault.STOPPED.bit, "the stop")
-    assert rig.board.firmware.live != ALL
+    rig.stopped()
+    assert rig.firmware.live != ALL

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 import pytest
-import rclpy
 from rcl_interfaces.msg import Parameter, ParameterValue, SetParametersResult
 from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.signals import SignalHandlerOptions
-from spinning import spin_until
+from spinning import ros, spin_until, wait_sizes
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
@@ -47,19 +45,54 @@ class Busy(Node):
         self.ticks += 1
 
 
+class Bench:
+    """The node, the executor under test, and another node on an executor of rclpy's own."""
+
+    def __init__(self):
+        self.node, self.other, self.plain = Busy(), Node("other"), SingleThreadedExecutor()
+        self.executor = FocusedExecutor(self.node)
+        self.plain.add_node(self.other)
+
+    def until(self, condition) -> None:
+        spin_until(condition, self.executor.spin_once, self.plain)
+
+    def client(self, kind, name: str):
+        """The other node's, for a service that is there."""
+        client = self.other.create_client(kind, name)
+        self.until(client.service_is_ready)
+        return client
+
+    def ask(self, requests: dict) -> list:
+        """Responses to requests by the name of their service, all sent before one is answered."""
+        clients = [self.client(kind, f"busy/{name}") for name, (kind, _) in requests.items()]
+        futures = [client.call_async(request) for client, (_, request) in zip(clients, requests.values(), strict=True)]
+        self.until(lambda: all(future.done() for future in futures))
+        return [future.result() for future in futures]
+
+    def set(self, parameters: list) -> SetParameters.Response:
+        """What the node says of parameters in one request."""
+        return self.ask({"set_parameters": (SetParameters, SetParameters.Request(parameters=parameters))})[0]
+
+
+@contextlib.contextmanager
+def running():
+    with ros():
+        bench = Bench()
+        try:
+            yield bench
+        finally:
+            bench.node.destroy_node()
+            bench.other.destroy_node()
+
+
 @pytest.fixture
 def busy(domain):
-    """The node, the executor under test, and another node on an executor of rclpy's own."""
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    node, other = Busy(), Node("other")
-    plain = SingleThreadedExecutor()
-    plain.add_node(other)
-    try:
-        yield node, FocusedExecutor(node), other, plain
-    finally:
-        node.destroy_node()
-        other.destroy_node()
-        rclpy.shutdown()
+    with running() as bench:
+        yield bench
+
+
+def broken(*_):
+    raise ArithmeticError("broken")
 
 
 def unfit_publisher(node: Node) -> None:
@@ -68,36 +101,26 @@ def unfit_publisher(node: Node) -> None:
 
 @pytest.mark.parametrize("kind, name", [(Trigger, "own"), (GetParameters, "busy/get_parameters")])
 def test_services_are_served_while_a_fast_timer_runs(busy, kind, name):
-    node, executor, other, plain = busy
-    client = other.create_client(kind, name)
-    spin_until(client.service_is_ready, executor.spin_once, plain)
-    ticks, futures = node.ticks, []
+    client = busy.client(kind, name)
+    ticks, futures = busy.node.ticks, []
     for _ in range(3):
         futures.append(client.call_async(kind.Request()))
-        spin_until(futures[-1].done, executor.spin_once, plain)
+        busy.until(futures[-1].done)
     assert all(future.result() is not None for future in futures)
-    assert node.ticks > ticks
+    assert busy.node.ticks > ticks
 
 
 def test_incompatible_qos_is_told_while_a_fast_timer_runs(busy):
-    node, executor, other, plain = busy
-    unfit_publisher(other)
-    spin_until(lambda: node.incompatible, executor.spin_once, plain)
+    unfit_publisher(busy.other)
+    busy.until(lambda: busy.node.incompatible)
 
 
 def test_one_wait_for_each_callback_and_housekeeping_left_out_of_most(busy, monkeypatch):
-    node, executor, other, _ = busy
-    unfit_publisher(other)  # an event that is not looked at must not end wait after wait either
-    sizes, wait_set = [], rclpy_implementation.WaitSet
-
-    def counting(*counts):
-        sizes.append(sum(counts[:-1]))  # the last argument is the context
-        return wait_set(*counts)
-
-    monkeypatch.setattr(rclpy_implementation, "WaitSet", counting)
-    spins = 300
+    node = busy.node
+    unfit_publisher(busy.other)  # an event that is not looked at must not end wait after wait either
+    sizes, spins = wait_sizes(monkeypatch), 300
     for _ in range(spins):
-        executor.spin_once()
+        busy.executor.spin_once()
     assert node.ticks > spins / 2
     assert len(sizes) < 1.2 * spins  # rclpy itself waits twice as often
     whole, focused = max(sizes), min(sizes)
@@ -106,28 +129,20 @@ def test_one_wait_for_each_callback_and_housekeeping_left_out_of_most(busy, monk
 
 
 def test_returns_also_where_nothing_happens_so_that_signals_are_seen(domain):
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    try:
+    with ros():
         node = Node("idle")
         executor, begin = FocusedExecutor(node), time.monotonic()
         for _ in range(5):
             executor.spin_once()
         assert time.monotonic() - begin < 20.0
         node.destroy_node()
-    finally:
-        rclpy.shutdown()
 
 
 def test_what_a_callback_raises_comes_out(busy):
-    node, executor, _, _ = busy
-
-    def broken():
-        raise ArithmeticError("broken")
-
-    node.create_timer(PERIOD_S, broken)
+    busy.node.create_timer(PERIOD_S, broken)
     with pytest.raises(ArithmeticError, match="broken"):
         for _ in range(1000):
-            executor.spin_once()
+            busy.executor.spin_once()
 
 
 class Paced(Node):
@@ -152,21 +167,17 @@ STRANGE = [
 
 @pytest.mark.parametrize("served", ["focused", "paced"])
 def test_a_parameter_of_no_type_is_refused_with_the_reason_and_the_node_goes_on(busy, capfd, served):
-    node, executor, other, plain = busy
-    one_by_one = served == "focused"  # rclpy itself sets those before the one that it cannot deal with
+    node, one_by_one = busy.node, served == "focused"  # rclpy itself sets those before the one that it cannot deal with
     if served == "paced":
         node = Paced()
-        executor = PacedExecutor(node)
+        busy.executor = PacedExecutor(node)
     node.declare_parameter("a", 1)
     answers = []
     try:
         for kind in (SetParameters, SetParametersAtomically):
-            client = other.create_client(
-                kind, f"{node.get_name()}/{'set_parameters' if kind is SetParameters else 'set_parameters_atomically'}"
-            )
-            spin_until(client.service_is_ready, executor.spin_once, plain)
-            future = client.call_async(kind.Request(parameters=STRANGE))
-            spin_until(future.done, executor.spin_once, plain)
+            name = "set_parameters" if kind is SetParameters else "set_parameters_atomically"
+            future = busy.client(kind, f"{node.get_name()}/{name}").call_async(kind.Request(parameters=STRANGE))
+            busy.until(future.done)
             answers.append(future.result())
             assert node.get_parameter("a").value == (3 if one_by_one else 2), "what was set, where that is not for all or none"
     finally:
@@ -181,29 +192,11 @@ def test_a_parameter_of_no_type_is_refused_with_the_reason_and_the_node_goes_on(
 
 
 def test_what_a_callback_of_the_node_raises_comes_out_of_a_service_of_rclpy_too(busy):
-    node, executor, other, plain = busy
-    node.declare_parameter("a", 1)
-
-    def broken(_parameters):
-        raise ArithmeticError("broken")
-
-    node.add_on_set_parameters_callback(broken)
-    client = other.create_client(SetParameters, "busy/set_parameters")
-    spin_until(client.service_is_ready, executor.spin_once, plain)
-    client.call_async(SetParameters.Request(parameters=STRANGE[:1]))
+    busy.node.declare_parameter("a", 1)
+    busy.node.add_on_set_parameters_callback(broken)
+    busy.client(SetParameters, "busy/set_parameters").call_async(SetParameters.Request(parameters=STRANGE[:1]))
     with pytest.raises(ArithmeticError, match="broken"):
-        spin_until(lambda: False, executor.spin_once, plain)
-
-
-def asked(busy, requests: dict) -> list:
-    """Responses to requests by the name of their service, all sent before one is answered."""
-    node, executor, other, plain = busy
-    clients = [other.create_client(kind, f"busy/{name}") for name, (kind, _) in requests.items()]
-    for client in clients:
-        spin_until(client.service_is_ready, executor.spin_once, plain)
-    futures = [client.call_async(request) for client, (_, request) in zip(clients, requests.values(), strict=True)]
-    spin_until(lambda: all(future.done() for future in futures), executor.spin_once, plain)
-    return [future.result() for future in futures]
+        busy.until(lambda: False)
 
 
 MANY = MAX_ENTRIES + 1
@@ -212,28 +205,27 @@ ONE = Parameter(name="a", value=ParameterValue(type=2, integer_value=2))
 
 def test_a_request_about_parameters_that_has_too_much_is_refused_by_its_size(busy, capfd):
     """It never comes to rclpy's callback; the node goes on, and takes the next one."""
-    node, _, _, _ = busy
+    node = busy.node
     node.declare_parameter("a", 1)
-    set_, atomically, got = asked(
-        busy,
+    set_, atomically, got = busy.ask(
         {
             "set_parameters": (SetParameters, SetParameters.Request(parameters=[ONE] * MANY)),
             "set_parameters_atomically": (SetParametersAtomically, SetParametersAtomically.Request(parameters=[ONE] * MANY)),
             "get_parameters": (GetParameters, GetParameters.Request(names=["a"] * MANY)),
-        },
+        }
     )
     said = f"the request has {MANY} entries or more, at most {MAX_ENTRIES} are taken"
     assert len(set_.results) == MANY and not got.values
     for result in (*set_.results, atomically.result):
         assert not result.successful and said in result.reason
     assert node.get_parameter("a").value == 1 and said in capfd.readouterr().err
-    (response,) = asked(busy, {"set_parameters": (SetParameters, SetParameters.Request(parameters=[ONE]))})
+    response = busy.set([ONE])
     assert response.results[0].successful and node.get_parameter("a").value == 2
 
 
 def test_parameters_of_one_request_are_set_in_turns_of_the_node(busy):
     """Each may have a motion looked at; what is due comes between, and the answers are in their order."""
-    node, _, _, _ = busy
+    node = busy.node
     names = [f"p{k}" for k in range(20)]
     turns = []
     for name in names:
@@ -245,8 +237,7 @@ def test_parameters_of_one_request_are_set_in_turns_of_the_node(busy):
         return SetParametersResult(successful=parameters[0].name != "p3", reason="of p3")
 
     node.add_on_set_parameters_callback(slow)
-    request = SetParameters.Request(parameters=[Parameter(name=name, value=ONE.value) for name in names])
-    (response,) = asked(busy, {"set_parameters": (SetParameters, request)})
+    response = busy.set([Parameter(name=name, value=ONE.value) for name in names])
     assert [one.successful for one in response.results] == [name != "p3" for name in names]
     assert len(turns) == len(names) and all(after > before for before, after in zip(turns, turns[1:]))
     assert [node.get_parameter(name).value for name in names] == [1 if name == "p3" else 2 for name in names]
@@ -254,27 +245,16 @@ def test_parameters_of_one_request_are_set_in_turns_of_the_node(busy):
 
 def test_where_rclpy_is_built_otherwise_its_services_are_as_ever(domain, monkeypatch):
     monkeypatch.setattr(housekeeping, "CRequests", lambda handle, _kind: handle.an_attribute_of_another_version)
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    node, other, plain = Busy(), Node("other"), SingleThreadedExecutor()
-    plain.add_node(other)
-    try:
-        node.declare_parameter("a", 1)
-        busy = node, FocusedExecutor(node), other, plain
-        (response,) = asked(busy, {"set_parameters": (SetParameters, SetParameters.Request(parameters=[ONE] * MANY))})
-        assert len(response.results) == MANY and node.get_parameter("a").value == 2
-    finally:
-        node.destroy_node()
-        other.destroy_node()
-        rclpy.shutdown()
+    with running() as busy:
+        busy.node.declare_parameter("a", 1)
+        assert len(busy.set([ONE] * MANY).results) == MANY and busy.node.get_parameter("a").value == 2
 
 
 def test_an_executor_ends_in_the_middle_of_a_long_request_without_a_word(busy, monkeypatch, capfd):
-    node, executor, other, plain = busy
-    client = other.create_client(GetParameters, "busy/get_parameters")
-    spin_until(client.service_is_ready, executor.spin_once, plain)
+    client = busy.client(GetParameters, "busy/get_parameters")
     begun, begin = [], housekeeping.HousekeepingServices.begin
     monkeypatch.setattr(housekeeping.HousekeepingServices, "begin", lambda self, one: begun.append(one) or begin(self, one))
     client.call_async(GetParameters.Request(names=["a"] * 200_000))
-    spin_until(lambda: begun, executor.spin_once, plain)
-    executor.shutdown()
+    busy.until(lambda: begun)
+    busy.executor.shutdown()
     assert not capfd.readouterr().err

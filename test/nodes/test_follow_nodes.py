@@ -14,22 +14,28 @@ pytest.importorskip("control_msgs", reason="control_msgs is not installed; a ROS
 from action_client import Actions
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance, JointTrajectoryControllerState, SpeedScalingFactor
-from scenarios.bench import HOME, NAMES, Watch, at_home, is_where_it_was, moved, ready, stands, until
+from scenarios.bench import (
+    HOME,
+    NAMES,
+    Watch,
+    at_home,
+    is_told,
+    is_where_it_was,
+    moved,
+    publishing,
+    ready,
+    stands,
+    until,
+    until_told,
+)
 from trajectory_msgs.msg import JointTrajectory
 from waiting import PATIENCE_S
 
 from picker_dynamics.execution.goal_tracking import Code
 from picker_dynamics.nodes.runtime import LATCHED, seconds
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.usefixtures("settings")]
 GRAPH = {"rate_hz": 200.0}
-
-
-@pytest.fixture(autouse=True)
-def settings(arm):
-    yield
-    if arm.runner.dead() is None:
-        arm.client.set_parameters("trajectory_controller", speed_scaling=1.0, allow_partial_joints_goal=False)
 
 
 def test_the_codes_are_those_of_the_message():
@@ -44,7 +50,7 @@ def test_a_goal_is_followed_with_feedback_and_succeeds(client, board):
         sent = actions.send(target, times=[2.0], at_goal=[JointTolerance(name=name, position=0.05) for name in NAMES])
         actions.until_over(sent)
     assert (sent.status, sent.code, sent.results) == ("succeeded", 0, 1), sent.text
-    np.testing.assert_allclose(stands(client, board), target, atol=0.03)
+    is_where_it_was(client, board, target, 0.03)
     feedback = sent.feedback
     assert len(feedback) > 10 and tuple(feedback[0].joint_names) == NAMES
     progress = [seconds(one.desired.time_from_start) for one in feedback]
@@ -144,28 +150,23 @@ def test_an_emergency_stop_ends_the_goal_with_its_reason(client, board):
 
 def test_a_flood_of_goals_is_answered_one_by_one_and_the_last_one_wins(client, board):
     at_home(client, board)
-    stamps: list[float] = []
-    ear = client.create_subscription(
-        JointTrajectory, "arm_controller/reference", lambda message: stamps.append(seconds(message.header.stamp)), 1000
-    )
-    with Actions(client) as actions, Watch(board):
+    with client.hearing(JointTrajectory, "arm_controller/reference", 1000) as heard, Actions(client) as actions, Watch(board):
         flood = [actions.send(moved(base=0.3 - 0.002 * k), times=[1.5]) for k in range(100)]
         actions.until_over(*flood)
-    client.destroy_subscription(ear)
     assert all(one.results == 1 for one in flood)
     assert flood[-1].status == "succeeded", flood[-1].text
     assert {one.status for one in flood[:-1]} == {"aborted"}
     assert all("newer goal" in one.text for one in flood[:-1]), {one.text for one in flood}
-    np.testing.assert_allclose(client.reference(), moved(base=0.3 - 0.002 * 99), atol=1e-6)
-    assert len(stamps) > 100
+    is_told(client, moved(base=0.3 - 0.002 * 99))
+    assert len(heard) > 100
 
 
 def test_speed_is_scaled_while_the_arm_moves_down_to_a_pause(client, board):
     at_home(client, board)
-    factors = client.create_publisher(SpeedScalingFactor, "arm_controller/speed_scaling_input", LATCHED)
-    states: list = []
-    ear = client.create_subscription(JointTrajectoryControllerState, "arm_controller/controller_state", states.append, 10)
-    try:
+    with (
+        publishing(client, SpeedScalingFactor, "arm_controller/speed_scaling_input", LATCHED) as factors,
+        client.hearing(JointTrajectoryControllerState, "arm_controller/controller_state") as states,
+    ):
         with Actions(client) as actions, Watch(board):
             sent = actions.send(moved(base=0.8), times=[3.0])
             actions.until_moving(board)
@@ -179,15 +180,12 @@ def test_speed_is_scaled_while_the_arm_moves_down_to_a_pause(client, board):
             until(client, lambda: states[-1].speed_scaling_factor == 0.5, "half speed")
             actions.until_over(sent)
             assert sent.status == "succeeded", sent.text
-        np.testing.assert_allclose(client.reference(), moved(base=0.8), atol=1e-6)
+        is_told(client, moved(base=0.8))
         assert tuple(states[0].joint_names) == NAMES and len(states[0].output.positions) == 5
         for bad in (-0.1, 1.5, float("nan")):
             factors.publish(SpeedScalingFactor(factor=bad))
-            until(client, lambda: "speed_scaling" in client.controller["message"], "a complaint")
+            until_told(client, "speed_scaling")
             client.controller["message"] = ""
-    finally:
-        client.destroy_subscription(ear)
-        client.destroy_publisher(factors)
 
 
 def test_the_gripper_moves_beside_the_arm(client, board):
@@ -203,7 +201,7 @@ def test_the_gripper_moves_beside_the_arm(client, board):
         assert not swing.over, "the arm goes on"
         actions.until_over(swing)
         assert swing.status == "succeeded", swing.text
-    np.testing.assert_allclose(client.reference(), [*moved(base=0.6)[:-1], 0.4], atol=1e-6)
+    is_told(client, [*moved(base=0.6)[:-1], 0.4])
 
 
 @pytest.mark.parametrize(
@@ -221,7 +219,7 @@ def test_a_gripper_command_that_makes_no_sense_is_rejected(client, board, positi
         sent = actions.grip(position, **fields)
         actions.until_over(sent)
         assert sent.accepted is False
-        until(client, lambda: said in client.controller["message"], "the reason")
+        until_told(client, said)
     is_where_it_was(client, board, before)
 
 

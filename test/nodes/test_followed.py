@@ -13,9 +13,26 @@ import time
 
 import numpy as np
 import pytest
-from ros_graph import BOARD, OVERLAY, running_graph, running_nodes
-from scenarios import motions
-from scenarios.bench import NAMES, at_home, goal, is_where_it_was, moved, outcome, stands, start, start_swinging, until
+from ros_graph import BOARD, OVERLAY, holding_graph, running_nodes
+from scenarios.bench import (
+    NAMES,
+    answered,
+    at_home,
+    ends,
+    goal,
+    is_told,
+    is_where_it_was,
+    moved,
+    outcome,
+    over,
+    stands,
+    start,
+    start_swinging,
+    until,
+    until_hardware,
+    until_phase,
+    until_told,
+)
 from waiting import PATIENCE_S
 
 from picker_dynamics.bringup import bringup
@@ -31,18 +48,15 @@ PAUSED = "no commands for"
 def ends_soon(client, name: str, *why: str) -> None:
     """A goal under way is aborted, for one of these reasons, long before its end."""
     begin_s = time.monotonic()
-    until(client, lambda: outcome(client, name) != "accepted", "the end of the goal")
+    said = ends(client, name, "aborted")
     assert time.monotonic() - begin_s < 1.5
-    assert outcome(client, name) == "aborted"
-    assert client.outcomes[name].message.startswith(tuple(f"aborted: {reason}" for reason in why)), client.outcomes[name].message
+    assert said.startswith(tuple(f"aborted: {reason}" for reason in why)), said
 
 
 def answer(client) -> str:
     """What becomes of a goal, in words."""
-    wanted = goal(moved(base=0.5))
-    name = wanted.header.frame_id = f"goal {time.monotonic_ns()}"
-    client.goals.publish(wanted)
-    until(client, lambda: name in client.outcomes and outcome(client, name) != "accepted", "an answer")
+    name = answered(client, goal(moved(base=0.5)))
+    until(client, lambda: over(client, name), "its end")
     return client.outcomes[name].message
 
 
@@ -55,10 +69,9 @@ def next_goal_does_nothing(client, *why: str) -> None:
 
 
 def arrives(client, board, target) -> None:
-    name = start(client, goal(target, times=[2.0]))
-    until(client, lambda: outcome(client, name) == "done", "arrival")
+    ends(client, start(client, goal(target, times=[2.0])))
     np.testing.assert_allclose(board.truth().q, target, atol=0.05)
-    np.testing.assert_allclose(stands(client, board), target, atol=0.03)
+    is_where_it_was(client, board, target, 0.03)
 
 
 def test_done_means_that_the_arm_is_there_and_how_well_that_is_known(client, board):
@@ -71,13 +84,8 @@ def test_done_means_that_the_arm_is_there_and_how_well_that_is_known(client, boa
 
 def test_a_goal_that_is_not_reached_is_an_error_for_the_topic_too(client, board):
     at_home(client, board)
-    client.set_parameters("trajectory_controller", constraints__shoulder__goal=1e-9, constraints__goal_time=0.3)
-    try:
-        name = start(client, goal(moved(base=0.2)))
-        until(client, lambda: outcome(client, name) != "accepted", "the end of the goal")
-        assert outcome(client, name) == "aborted" and "goal tolerance: shoulder is off by" in client.outcomes[name].message
-    finally:
-        client.set_parameters("trajectory_controller", constraints__shoulder__goal=0.02, constraints__goal_time=3.0)
+    with client.meanwhile("trajectory_controller", constraints__shoulder__goal=1e-9, constraints__goal_time=0.3):
+        assert "goal tolerance: shoulder is off by" in ends(client, start(client, goal(moved(base=0.2))), "aborted")
 
 
 def test_a_dynamics_node_that_stands_still_ends_the_goal_and_the_next_one_moves_the_arm(arm, client, board):
@@ -103,7 +111,7 @@ def test_a_reference_that_nobody_followed_returns_to_the_held_pose_so_that_comma
     arm.runner.signal("dynamics", signal.SIGSTOP)
     try:
         client.trigger("adopt")
-        until(client, lambda: client.controller["phase"] == "holding", "the epoch")
+        until_phase(client)
         held, away = client.reference(), goal(moved(base=0.9), times=[1.5])
         while abs(client.desired[0] - held[0]) < 0.01:
             client.goals.publish(away)
@@ -130,7 +138,7 @@ def test_a_hardware_node_that_stands_still_for_a_moment_costs_a_client_no_goal(a
     finally:
         again.join() if again.ident else arm.runner.signal("hardware", signal.SIGCONT)
     assert refused == f"refused: {Missing.STATES.value}"
-    np.testing.assert_allclose(client.reference(), moved(base=0.2), atol=1e-6)
+    is_told(client, moved(base=0.2))
 
 
 def test_a_goal_that_ends_where_it_began_is_not_done_while_the_board_stands_still(arm, client, board):
@@ -144,15 +152,14 @@ def test_a_goal_that_ends_where_it_began_is_not_done_while_the_board_stands_stil
     finally:
         arm.runner.signal(BOARD, signal.SIGCONT)
     assert seen in ("accepted", "aborted"), client.outcomes[name].message
-    until(client, lambda: outcome(client, name) != "accepted", "the end of the goal")
+    until(client, lambda: over(client, name), "the end of the goal")
     if outcome(client, name) == "done":
         np.testing.assert_allclose(board.truth().q, moved(), atol=0.05)
 
 
 def test_a_dynamics_node_that_is_replaced_by_another_one(tmp_path, domain):
     """In a namespace and on a graph of its own: a second attempt finds its node alive."""
-    with running_graph(tmp_path, namespace="replaced") as one:
-        motions.comes_up_holding(one.client, one.board)
+    with holding_graph(tmp_path, namespace="replaced") as one:
         name = start_swinging(one.client, one.board)
         one.runner.signal("replaced/dynamics", signal.SIGKILL)
         ends_soon(one.client, name, Missing.COMMANDS.value, PAUSED)
@@ -168,8 +175,7 @@ def test_a_dynamics_node_that_is_replaced_by_another_one(tmp_path, domain):
 
 def test_a_hardware_node_that_is_killed_ends_the_goal(tmp_path, domain):
     """In a namespace and on a graph of its own, beside that of the tests above."""
-    with running_graph(tmp_path, namespace="other") as other:
-        motions.comes_up_holding(other.client, other.board)
+    with holding_graph(tmp_path, namespace="other") as other:
         name = start_swinging(other.client, other.board)
         other.runner.signal("other/hardware", signal.SIGKILL)
         ends_soon(other.client, name, Missing.STATES.value)
@@ -188,9 +194,7 @@ def test_a_hardware_node_that_hears_no_commands_executes_no_goal(tmp_path, domai
     made = bringup.graph(bringup.Options(directory=str(tmp_path), namespace="deaf"))
     nodes = tuple(Deaf(**vars(node)) if node.executable == "hardware" else node for node in made.nodes)
     with running_nodes(dataclasses.replace(made, nodes=nodes), tmp_path / "nodes.log", NAMES, "deaf") as arm:
-        until(arm.client, lambda: arm.client.hardware.get("state") == "active", "an arm that is held")
-        until(
-            arm.client, lambda: arm.client.controller.get("message", "").startswith("joint_commands do not reach"), "word of it"
-        )
+        until_hardware(arm.client, "active")
+        until_told(arm.client, "joint_commands do not reach")
         assert arm.client.hardware["commanded"] == "false"
         assert answer(arm.client) == f"refused: {Missing.DELIVERY.value}"

@@ -109,13 +109,19 @@ def node():
             made.destroy_node()
 
 
-def reference(node, q, time_s: float | None = None) -> JointTrajectory:
+def refer(node, q, time_s: float | None = None) -> None:
+    """It gets this reference."""
     still = [0.0] * len(q)
     point = JointTrajectoryPoint(positions=list(q), velocities=still, accelerations=still)
     message = JointTrajectory(joint_names=list(node.arm.joint_names), points=[point])
     if time_s is not None:
         to_stamp(message.header.stamp, node.stamps.to_stamp(time_s))
-    return message
+    node.on_reference(message)
+
+
+def hold(node, **effort) -> None:
+    """It is told that the arm is held at home."""
+    node.on_held_pose(JointState(name=list(node.arm.joint_names), position=HOME.tolist(), **effort))
 
 
 @pytest.mark.parametrize("source", [1.0, 0.85])
@@ -131,7 +137,7 @@ def test_the_first_command_is_the_set_point_that_is_on_the_outputs(node, lead, s
     )
     node.on_source(Float64(data=source))
     node.on_held_pose(held_pose)
-    node.on_reference(reference(node, HOME))
+    refer(node, HOME)
     np.testing.assert_allclose(node.command.position, setpoint, atol=1e-12)
 
 
@@ -140,17 +146,17 @@ def test_a_reference_that_goes_on_from_an_older_pose_is_not_played(node, away):
     """A controller that does not know of the new epoch yet: an arm driven by it would step; after a while that is said."""
     from picker_dynamics.nodes.dynamics import PATIENCE_S
 
-    older, names = HOME + np.array([0.0, away, 0.0, 0.0, 0.0]), list(node.arm.joint_names)
-    node.on_held_pose(JointState(name=names, position=HOME.tolist(), effort=[0.0] * len(HOME)))
+    older = HOME + np.array([0.0, away, 0.0, 0.0, 0.0])
+    hold(node, effort=[0.0] * len(HOME))
     begun_s = time.monotonic()
     while time.monotonic() < begun_s + PATIENCE_S + 0.1:
-        node.on_reference(reference(node, older, node.stamps.now_s()))
+        refer(node, older, node.stamps.now_s())
         assert not node.processed and (not node.problem or time.monotonic() > begun_s + PATIENCE_S)
         time.sleep(0.05)
     told_of = f"{told(abs(away), 'rad', 0.005)} from the pose that is held, allowed {told(0.005, 'rad', abs(away))}"
     assert f"shoulder would begin {told_of}" in node.problem
-    node.on_reference(reference(node, HOME))
-    node.on_reference(reference(node, older))
+    refer(node, HOME)
+    refer(node, older)
     assert node.processed == 2 and not node.problem, "once begun it goes where the reference goes"
 
 
@@ -179,13 +185,13 @@ def test_who_is_interrupted_by_a_new_epoch_is_told_why(problem, why):
 
 
 def test_a_held_pose_without_efforts_is_said_and_an_empty_one_ends_the_epoch(node):
-    node.on_held_pose(JointState(name=list(node.arm.joint_names), position=HOME.tolist()))
+    hold(node)
     assert "held pose ignored: hardware/held_pose: 5 joint names but 0 values" in node.problem
-    node.on_reference(reference(node, HOME))
+    refer(node, HOME)
     assert not node.processed, "nobody knows where the outputs are"
-    node.on_held_pose(JointState(name=list(node.arm.joint_names), position=HOME.tolist(), effort=[0.0] * len(HOME)))
-    node.on_reference(reference(node, HOME))
+    hold(node, effort=[0.0] * len(HOME))
+    refer(node, HOME)
     assert node.pose is not None and node.processed == 1 and not node.problem
     node.on_held_pose(JointState())
-    node.on_reference(reference(node, HOME))
+    refer(node, HOME)
     assert node.pose is None and node.processed == 1

@@ -10,9 +10,23 @@ import subprocess
 import numpy as np
 import pytest
 from patient import patiently
-from ros_graph import running_graph
+from ros_graph import holding_graph
 from scenarios import faults, graphs, motions, streams
-from scenarios.bench import HOME, NAMES, REST, Watch, at_home, is_where_it_was, moved, stands, start_swinging, until
+from scenarios.bench import (
+    HOME,
+    NAMES,
+    REST,
+    Watch,
+    at_home,
+    is_told,
+    is_where_it_was,
+    moved,
+    stands,
+    start_swinging,
+    until,
+    until_hardware,
+    until_phase,
+)
 from waiting import PATIENCE_S
 
 from picker_dynamics.commands import cli
@@ -81,8 +95,8 @@ def test_a_person_at_a_bench_moves_jogs_parks_and_loads_the_arm(client, board, c
     ):
         code, said, complaints = command(*words)
         assert (code, complaints) == (0, []) and said.startswith("there after "), complaints
-        np.testing.assert_allclose(client.reference(), wanted, atol=1e-6)
-        np.testing.assert_allclose(stands(client, board), wanted, atol=0.03)
+        is_told(client, wanted)
+        is_where_it_was(client, board, wanted, 0.03)
     code, said, _ = command("move", "--tip", "0.2", "0.05", "0.2", "--duration", "1.5")
     assert code == 0
     until(client, lambda: np.linalg.norm(board.truth().tip - [0.2, 0.05, 0.2]) < 5e-3, "the tip at its place")
@@ -163,7 +177,7 @@ def test_ctrl_c_of_a_move_stops_the_arm(client, board):
         finally:
             process.kill()
     assert stands(client, board)[0] < np.radians(50)
-    until(client, lambda: client.controller["phase"] == "holding", "the end of braking")
+    until_phase(client)
     assert client.hardware["state"] == "active"
 
 
@@ -173,8 +187,7 @@ def test_ctrl_c_of_a_move_stops_the_arm(client, board):
 @pytest.fixture(scope="module")
 def left(arm, tmp_path_factory):
     """A second graph beside the first, in a namespace; what happens to it must not concern the other."""
-    with running_graph(tmp_path_factory.mktemp("left"), namespace="left") as running:
-        motions.comes_up_holding(running.client, running.board)
+    with holding_graph(tmp_path_factory.mktemp("left"), namespace="left") as running:
         yield running
 
 
@@ -198,7 +211,7 @@ def test_a_killed_node_in_mid_motion_leaves_an_arm_that_holds(arm, left):
 
 def test_when_the_board_dies_the_hardware_node_lives_and_says_so(left):
     left.runner.signal("virtual_board", signal.SIGKILL)
-    until(left.client, lambda: left.client.hardware["state"] == "offline", "notice")
+    until_hardware(left.client, "offline")
     until(left.client, lambda: "no serial port" in left.client.hardware["message"], "a reason")
     assert left.runner.processes["left/hardware"].poll() is None
     with pytest.raises(PickerError, match="not connected"):

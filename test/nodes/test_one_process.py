@@ -9,7 +9,7 @@ import sys
 import pytest
 from ros_graph import running_graph
 from scenarios.bench import until, wait_until_up
-from waiting import PATIENCE_S
+from waiting import PATIENCE_S, python
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.bringup import Options, TogetherSpec
@@ -69,9 +69,7 @@ def test_the_arm_goes_stops_and_holds(domain, tmp_path):
 @pytest.mark.ros
 def test_a_node_that_cannot_be_made_ends_all_with_one_line(domain, tmp_path):
     words = [*(word for name in NODES for word in ("--node", name)), "--ros-args", "-p", "on_shutdown:=prak"]
-    ended = subprocess.run(
-        [sys.executable, "-m", "picker_dynamics.nodes.one_process", *words], capture_output=True, text=True, timeout=PATIENCE_S
-    )
+    ended = python("-m", "picker_dynamics.nodes.one_process", *words)
     assert ended.returncode == ConfigurationError.exit_code
     errors = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
     assert errors == ["error: on_shutdown is 'prak', must be one of hold, park, relax"]
@@ -99,7 +97,7 @@ class Failing(trajectory_controller.TrajectoryController):
 trajectory_controller.TrajectoryController = Failing
 sys.exit(one_process.main({words!r}))
 """
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE_S)
+    ended = python("-c", program)
     assert ended.returncode > 0
     assert [line for line in ended.stdout.splitlines() if line.startswith("gone")] == [
         "gone Hardware",

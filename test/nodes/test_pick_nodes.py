@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from arm_fixtures import picker as picker_arm
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from patient import patiently, picker
-from scenarios.bench import at_home, until
+from scenarios.bench import at_home, is_told, unstalled, until, until_shown
 from trajectory_msgs.msg import JointTrajectory
 from waiting import PATIENCE_S
 
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.ros
 
 GRAPH = {"scene": str(resource("config/scene.yaml"))}
 BERRY, TRAY = np.array([0.26, 0.02, 0.17]), np.array([0.20, -0.15, 0.12])
-STALLED = "commands paused", "no joint_states", "aborted: active"
+
 CAMERAS = resource("config/cameras.yaml")
 
 
@@ -65,20 +66,25 @@ def asks(client, board):
             return [one for one in heard if abs(float(values_of(one)["stamp"]) - stamp_s) < 1e-6]
 
         def ask(kind: str, place, **how) -> DiagnosticStatus:
-            for _ in range(5):
-                stamp_s = send(kind, place, **how)
-                until(
-                    client, lambda s=stamp_s: answers(s) and values_of(answers(s)[-1])["outcome"] != "under way", terminal.shown
-                )
-                answer = answers(stamp_s)[-1]
-                if not any(sign in answer.message for sign in STALLED):
-                    break
-                client.spin(1.0)
-            return answer
+            stamp_s = send(kind, place, **how)
+            until(client, lambda: answers(stamp_s) and outcome(answers(stamp_s)[-1]) != "under way", lambda: terminal.shown)
+            return answers(stamp_s)[-1]
 
-        ask.send, ask.answers = send, answers
-        until(client, lambda: "ready: " in terminal.shown and outs["pick"].get_subscription_count(), "a listener")
-        yield ask
+        def answer(kind: str, place, **how) -> DiagnosticStatus:
+            return unstalled(client, lambda: ask(kind, place, **how), lambda answer: answer.message)
+
+        def done(kind: str, place, **how) -> None:
+            said = answer(kind, place, **how)
+            assert outcome(said) == "done", said.message
+
+        def refused(kind: str, place, **how) -> str:
+            said = answer(kind, place, **how)
+            assert outcome(said) == "refused" and "\n" not in said.message
+            return said.message
+
+        until_shown(client, terminal, "ready: ")
+        until(client, lambda: outs["pick"].get_subscription_count(), "a listener")
+        yield SimpleNamespace(send=send, answers=answers, done=done, refused=refused)
         terminal.press("\x03")
         assert terminal.process.wait(PATIENCE_S) == 0
     board.detach()
@@ -92,50 +98,44 @@ def outcome(answer: DiagnosticStatus) -> str:
     return values_of(answer)["outcome"]
 
 
+def is_above(client, board, place) -> None:
+    """The true tip is, by 3 cm, once the arm stands."""
+    client.spin(2.0)
+    assert np.linalg.norm(board.truth().tip - place - [0.0, 0.0, 0.03]) < 5e-3
+
+
 def test_a_camera_node_has_a_berry_picked_and_placed(client, board, asks):
     """The berry is told in the camera's frame."""
     eye = read_cameras(CAMERAS, picker_arm())["camera_optical_frame"][1]
-    answer = asks("pick", eye.rotation.T @ (BERRY - eye.position), frame="camera_optical_frame", w=1.0)
-    assert outcome(answer) == "done", answer.message
+    asks.done("pick", eye.rotation.T @ (BERRY - eye.position), frame="camera_optical_frame", w=1.0)
     assert client.payload() == pytest.approx(0.025)
-    client.spin(2.0)
-    assert np.linalg.norm(board.truth().tip - BERRY - [0.0, 0.0, 0.03]) < 5e-3
-    answer = asks("place", TRAY)
-    assert outcome(answer) == "done", answer.message
+    is_above(client, board, BERRY)
+    asks.done("place", TRAY)
     assert client.payload() == 0.0
-    client.spin(2.0)
-    assert np.linalg.norm(board.truth().tip - TRAY - [0.0, 0.0, 0.03]) < 5e-3
+    is_above(client, board, TRAY)
 
 
 def test_a_straight_line_is_asked_for_by_topic(client, board, asks):
     """As far as one that is not turned says, with the hand as it is; where the table is, nothing moves."""
     model, end = RigidBody(picker_arm()), np.array([0.26, 0.08, 0.17])
-    begin, tips = model.forward_kinematics(client.reference()), []
-    ear = client.create_subscription(
-        JointTrajectory,
-        "arm_controller/reference",
-        lambda message: tips.append(model.forward_kinematics(np.array(message.points[0].positions))),
-        LATEST,
-    )
-    answer = asks("move_straight", end)
-    client.destroy_subscription(ear)
-    assert outcome(answer) == "done", answer.message
+    begin = model.forward_kinematics(client.reference())
+    with client.hearing(JointTrajectory, "arm_controller/reference", LATEST) as heard:
+        asks.done("move_straight", end)
+    tips = model.forward_kinematics(np.array([message.points[0].positions for message in heard]))
     along = (end - begin) / np.linalg.norm(end - begin)
-    away = np.array(tips) - begin
+    away = tips - begin
     assert np.ptp(away @ along) > 0.9 * np.linalg.norm(end - begin)
     assert np.linalg.norm(away - np.outer(away @ along, along), axis=1).max() < 0.5e-3
     assert np.linalg.norm(tips[-1] - end) < 0.5e-3
     held = client.reference()
-    answer = asks("move_straight", (0.2, 0.0, -0.02))
-    assert outcome(answer) == "refused" and "\n" not in answer.message
-    np.testing.assert_allclose(client.reference(), held, atol=1e-9)
+    asks.refused("move_straight", (0.2, 0.0, -0.02))
+    is_told(client, held, 1e-9)
 
 
 def test_one_target_at_a_time(client, board, asks):
     first = asks.send("pick", BERRY)
     until(client, lambda: asks.answers(first), "a pick under way")
-    second = asks("pick", BERRY)
-    assert outcome(second) == "refused" and "busy with another target" in second.message
+    assert "busy with another target" in asks.refused("pick", BERRY)
     until(client, lambda: outcome(asks.answers(first)[-1]) != "under way", "the end of the pick")
 
 
@@ -155,24 +155,20 @@ REFUSED = {
 def test_what_cannot_be_picked_is_refused_and_the_arm_stands(client, board, asks, what):
     changes, said = REFUSED[what]
     held = client.reference()
-    answer = asks("pick", **({"place": BERRY} | changes))
-    assert outcome(answer) == "refused" and said in answer.message and "\n" not in answer.message
-    np.testing.assert_allclose(client.reference(), held, atol=1e-9)
+    assert said in asks.refused("pick", **({"place": BERRY} | changes))
+    is_told(client, held, 1e-9)
 
 
 def test_by_hand_it_says_each_leg_or_why_not(client, board):
     at_home(client, board)
-    for _ in range(5):
-        done = picker("pick", *map(str, BERRY), "--mass-g", "10", "--close", "10")
-        if not any(sign in done.stderr for sign in STALLED):
-            break
-        client.spin(1.0)
+    words = ("pick", *map(str, BERRY), "--mass-g", "10", "--close", "10")
+    done = unstalled(client, lambda: picker(*words), lambda done: done.stderr)
     assert done.returncode == 0, done.stderr
     assert "step 1: approach, " in done.stdout and "step 4: close, " in done.stdout and "picked in " in done.stdout
     assert client.payload() == pytest.approx(0.01) and client.reference()[4] == pytest.approx(np.radians(10.0))
     held = client.reference()
     heavy = picker("pick", *map(str, BERRY), "--mass-g", "2000")
     assert heavy.returncode == GoalRefusedError.exit_code and "payload 2000 g: shoulder needs" in heavy.stderr
-    np.testing.assert_allclose(client.reference(), held, atol=1e-9)
+    is_told(client, held, 1e-9)
     assert picker("pick", "0.2").returncode == 5
     client.set_parameters("dynamics", payload__mass=0.0)

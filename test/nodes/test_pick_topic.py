@@ -57,6 +57,12 @@ def target(frame: str, *place: float, age_s: float = 0.0, w: float = 1.0) -> Pos
     return message
 
 
+def in_base(topics: PickTopics, wanted: PoseStamped) -> np.ndarray:
+    """Where a target that comes now is to be picked, in the arm's frame."""
+    topics.on_target("pick", wanted)
+    return topics.in_base(topics.take())[0]
+
+
 class TransformException(Exception):
     pass
 
@@ -85,15 +91,11 @@ def tf2(monkeypatch):
 
 def test_frames_that_tf2_knows_serve_where_it_is_installed(tf2):
     topics = PickTopics(Client("/left"), ARM)
-    topics.on_target("pick", target("eye", 0.1, 0.0, 0.0))
-    assert_allclose(topics.in_base(topics.take())[0], [0.3, 0.1, 0.4], atol=1e-12)
+    assert_allclose(in_base(topics, target("eye", 0.1, 0.0, 0.0)), [0.3, 0.1, 0.4], atol=1e-12)
     topics = PickTopics(Client("/left"), ARM)
-    topics.on_target("pick", target("left/base_link", 0.2, 0.0, 0.1))
-    assert_allclose(topics.in_base(topics.take())[0], [0.2, 0.0, 0.1], atol=1e-12)
-    topics = PickTopics(Client("/left"), ARM)
-    topics.on_target("pick", target("moon", 0.1, 0.0, 0.0))
+    assert_allclose(in_base(topics, target("left/base_link", 0.2, 0.0, 0.1)), [0.2, 0.0, 0.1], atol=1e-12)
     with pytest.raises(InputError, match="tf2 has no transform from 'moon' to left/base_link: .*does not exist"):
-        topics.in_base(topics.take())
+        in_base(PickTopics(Client("/left"), ARM), target("moon", 0.1, 0.0, 0.0))
 
 
 def test_tf2_is_heard_before_the_first_target_comes_whose_picture_is_older(tf2):
@@ -104,10 +106,8 @@ def test_tf2_is_heard_before_the_first_target_comes_whose_picture_is_older(tf2):
 
 def test_without_tf2_it_is_said_what_to_do(monkeypatch):
     monkeypatch.setitem(sys.modules, "tf2_ros", None)
-    topics = PickTopics(Client(), ARM)
-    topics.on_target("pick", target("eye", 0.1, 0.0, 0.0))
     with pytest.raises(InputError, match="tf2_ros is not installed here; give the target in base_link"):
-        topics.in_base(topics.take())
+        in_base(PickTopics(Client(), ARM), target("eye", 0.1, 0.0, 0.0))
 
 
 def test_what_the_hand_saw_it_saw_from_where_it_was_then():
@@ -116,13 +116,10 @@ def test_what_the_hand_saw_it_saw_from_where_it_was_then():
         state = JointState(name=list(ARM.joint_names), position=[base, *home[1:].tolist()])
         to_stamp(state.header.stamp, now_s - age_s)
         topics.on_state(state)
-    topics.on_target("pick", target("hand", 0.1, 0.0, 0.0, age_s=1.0))
-    place, _ = topics.in_base(topics.take())
+    place = in_base(topics, target("hand", 0.1, 0.0, 0.0, age_s=1.0))
     assert np.arctan2(place[1], place[0]) == pytest.approx(0.5, abs=1e-3)
-    topics = PickTopics(Client(), ARM)
-    topics.on_target("pick", target("hand", 0.1, 0.0, 0.0))
     with pytest.raises(InputError, match="nobody told where hand was"):
-        topics.in_base(topics.take())
+        in_base(PickTopics(Client(), ARM), target("hand", 0.1, 0.0, 0.0))
 
 
 def test_one_target_at_a_time_until_it_is_said_how_it_ended():

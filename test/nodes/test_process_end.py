@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 
 import pytest
 from ros_graph import own_domain
-from waiting import PATIENCE_S
+from waiting import python, run
 
 from picker_dynamics.errors import ConfigurationError, PickerError
 
@@ -33,9 +32,7 @@ sys.exit({main})
 )
 def test_a_process_ends_where_ros_fails_in_its_loop_and_in_its_last_word(main):
     with own_domain():
-        done = subprocess.run(
-            [sys.executable, "-c", FAILING.format(main=main)], capture_output=True, text=True, timeout=PATIENCE_S
-        )
+        done = python("-c", FAILING.format(main=main))
     assert done.returncode == PickerError.exit_code, done.stderr
     assert "error: ROS fails: the context is gone at rcl.c:1" in done.stderr
     assert "Traceback" not in done.stderr
@@ -54,7 +51,7 @@ def test_a_process_ends_where_ros_fails_in_its_loop_and_in_its_last_word(main):
 )
 def test_an_environment_in_which_ros_does_not_start_is_named_in_one_line(words, name, value):
     environment = os.environ | {name: value}
-    done = subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True, timeout=PATIENCE_S, env=environment)
+    done = python("-m", *words, env=environment)
     assert done.returncode == ConfigurationError.exit_code
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: ") and name in line and value[:50] in line and len(line) < 400
@@ -67,5 +64,5 @@ def test_without_a_home_there_is_a_folder_for_logs():
         "-c",
         "from picker_dynamics.nodes.client import ArmClient; ArmClient(()).__exit__(); print('was there')",
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, env=bare)
+    done = run(*command, env=bare)
     assert done.stdout == "was there\n", done.stderr

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import textwrap
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 from arm_fixtures import picker
+from places import ROOT
 from scenarios import streams
 from scenarios.bench import HOME
 from topic_system import block
@@ -47,7 +47,7 @@ def test_who_moves_the_arm(client, board, scenario):
 
 def snippets(kind: str) -> list[str]:
     """Code of that kind in docs/moveit.md."""
-    text = (Path(__file__).resolve().parents[2] / "docs/moveit.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/moveit.md").read_text(encoding="utf-8")
     return [textwrap.dedent(found) for found in re.findall(rf"^ *```{kind}\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL)]
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from pathlib import Path
 
 import pytest
+from places import ROOT
 from ros_graph import own_domain
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 
-ROOT = Path(__file__).resolve().parents[2]
 SYMPTOMS = ("sags", "jumps", "jitters", "resets", "refuses", "No board", "Two nodes on one port")
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hardware_bench
 import pytest
-from hardware_bench import ACTIVATE, DEACTIVATE, ask, change, hardware, port_of, ros, words
-from std_srvs.srv import SetBool
+from hardware_bench import ACTIVATE, DEACTIVATE, active, change, ros, switch, words
 
-from picker_dynamics.board.session import State
 from picker_dynamics.errors import LinkError
 from picker_dynamics.nodes.diagnostics import ERROR, OK, WARN
 from picker_dynamics.nodes.torque_arm_sim import TorqueArmSim
@@ -24,14 +22,13 @@ def told(capfd, text: str) -> str:
 
 
 def test_switched_off_as_asked_is_no_fault(board, capfd):
-    with hardware(port_of(board), autostart=True) as (node, spun):
-        spun.until(lambda: node.session.state is State.ACTIVE and node.lifecycle_state == "active", "active")
+    with active(board) as (node, spun):
         assert node.level() == OK
         assert change(node, DEACTIVATE)
         node.publish_status()
         assert node.level() == WARN and told(capfd, "released: holding") == "INFO"
         assert change(node, ACTIVATE)
-        answer = ask(node, SetBool, "enable", SetBool.Request(data=False))
+        answer = switch(node, "enable", False)
         assert answer.success and answer.message == "outputs off"
         assert node.level() == WARN and told(capfd, "outputs off") == "INFO"
         node.session.stop()
@@ -39,22 +36,20 @@ def test_switched_off_as_asked_is_no_fault(board, capfd):
 
 
 def test_switched_off_after_a_fault_it_is_one_still(board):
-    with hardware(port_of(board), autostart=True) as (node, spun):
-        spun.until(lambda: node.session.state is State.ACTIVE and node.lifecycle_state == "active", "active")
+    with active(board) as (node, spun):
         node.session.fault_latched = "the board was reset"
-        assert ask(node, SetBool, "enable", SetBool.Request(data=False)).success
+        assert switch(node, "enable", False).success
         assert node.level() == ERROR, "a reset is needed"
 
 
 def test_switched_off_and_not_confirmed_is_one(board, monkeypatch):
-    with hardware(port_of(board), autostart=True) as (node, spun):
-        spun.until(lambda: node.session.state is State.ACTIVE, "active")
+    with active(board) as (node, spun):
 
         def unheard(*_request):
             raise LinkError("no answer")
 
         monkeypatch.setattr(node.session.link, "request", unheard)
-        assert ask(node, SetBool, "enable", SetBool.Request(data=False)).message == "no answer"
+        assert switch(node, "enable", False).message == "no answer"
         assert node.level() == ERROR
 
 
@@ -62,7 +57,7 @@ def test_torque_drives_switched_off_as_asked_are_no_fault(domain, capfd):
     with ros(*words({"arm": "rrp"})):
         node = TorqueArmSim()
         try:
-            answer = ask(node, SetBool, "enable", SetBool.Request(data=False))
+            answer = switch(node, "enable", False)
             assert answer.success and answer.message == "outputs off"
             assert node.level() == WARN and told(capfd, "outputs off") == "INFO"
         finally:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 from arm_fixtures import picker as picker_arm
 from patient import patiently, picker
-from scenarios.bench import HOME, at_home, moved, press_until, until
+from scenarios.bench import HOME, at_home, is_told, moved, press_until, unstalled, until, until_shown
+from waiting import run
 
 from benchmarks.terminal import Terminal
 from picker_dynamics.errors import GoalRefusedError, InputError, LinkError
@@ -20,17 +20,10 @@ from picker_dynamics.scripting.taught import Pause, Payload
 pytestmark = pytest.mark.ros
 
 HEAD = "arm: picker\njoints: {base: deg, shoulder: deg, elbow: deg, wrist: deg, scissor: deg}\nsteps:\n"
-STALLED = "aborted", "no joint_states", "commands paused"
 
 
 def replay(client, *words: str):
-    """``picker replay``; once more where a machine that stood still stopped the arm."""
-    for _ in range(5):
-        done = picker("replay", *words)
-        if not any(sign in done.stderr for sign in STALLED):
-            break
-        client.spin(1.0)
-    return done
+    return unstalled(client, lambda: picker("replay", *words), lambda done: done.stderr)
 
 
 def test_what_was_taught_by_keys_is_made_again(client, board, tmp_path):
@@ -44,18 +37,19 @@ def test_what_was_taught_by_keys_is_made_again(client, board, tmp_path):
         press_until(client, terminal, keys, kept)
 
     with Terminal(patiently("picker", "teach", str(path))) as terminal:
-        until(client, lambda: "m keeps a pose" in terminal.shown and "holding" in terminal.shown, "a terminal that teaches")
+        until_shown(client, terminal, "m keeps a pose", "holding")
         typed(terminal, "mhome\r", 1)
         typed(terminal, "w0.2\r", 2)
         typed(terminal, "kgrip\r", 3)
         typed(terminal, "w9\r", 4)
         typed(terminal, ":undo\r", 3)
         typed(terminal, "p10\r", 4)
-        until(client, lambda: "payload set" in terminal.shown, "the payload is set")
+        until_shown(client, terminal, "payload set")
         typed(terminal, "p0\r", 5)
         terminal.press("q")
         assert terminal.process.wait(60.0) == 0
-        until(client, lambda: "picker replay " in terminal.shown and not client.controller["lease"], "the end of it")
+        until_shown(client, terminal, "picker replay ")
+        until(client, lambda: not client.controller["lease"], "the end of it")
     home, pause, grip, payload, _ = taught.read(path, picker_arm()).steps
     np.testing.assert_allclose([home.at[name] for name in picker_arm().joint_names], HOME, atol=1e-3)
     assert list(grip.at) == ["scissor"] and (pause, payload) == (Pause(0.2), Payload(pytest.approx(0.01)))
@@ -65,7 +59,7 @@ def test_what_was_taught_by_keys_is_made_again(client, board, tmp_path):
     done = replay(client, str(path), "--loop", "2", "--speed", "2")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("step 6: aside") == 2 and done.stdout.endswith("done: 12 steps\n")
-    np.testing.assert_allclose(client.reference(), moved(base=0.4, wrist=-0.3), atol=1e-3)
+    is_told(client, moved(base=0.4, wrist=-0.3), 1e-3)
     looked = picker("replay", str(path), "--check", "--from", "aside")
     assert looked.returncode == 0 and "1 steps" in looked.stdout
 
@@ -92,7 +86,7 @@ def test_where_something_is_wrong_nothing_moves(client, board, tmp_path, what):
     done = picker("replay", str(path))
     assert (done.returncode, done.stderr.count("\n")) == (kind.exit_code, 1), done.stderr
     assert said in done.stderr and "step 1: a" not in done.stdout
-    np.testing.assert_allclose(client.reference(), held, atol=1e-9)
+    is_told(client, held, 1e-9)
 
 
 def test_a_recording_is_made_again(client, board, tmp_path):
@@ -100,18 +94,21 @@ def test_a_recording_is_made_again(client, board, tmp_path):
     at_home(client, board)
     path = tmp_path / "run.mcap"
     with Terminal(patiently("picker", "record", "-o", str(path))) as recorder:
-        until(client, lambda: "recording to" in recorder.shown, "a recorder")
+        until_shown(client, recorder, "recording to")
         client.spin(1.0)
         for base in (0.4, -0.2):
             client.move_through([2.0], [moved(base=base)])
         recorder.press("\x03")
         recorder.process.wait(60.0)
     at_home(client, board)
-    swings: list[float] = []
-    with client.hearing(type(client.message([1.0], [HOME])), "arm_controller/reference") as heard:
-        with Terminal(patiently("picker", "replay", str(path), "--speed", "0.8")) as player:
-            until(client, lambda: player.process.poll() is not None, "the end of the replay")
-        swings += [message.points[0].positions[0] for message in heard]
+
+    with (
+        client.hearing(type(client.message([1.0], [HOME])), "arm_controller/reference") as heard,
+        Terminal(patiently("picker", "replay", str(path), "--speed", "0.8")) as player,
+    ):
+        until(client, lambda: player.process.poll() is not None, "the end of the replay")
+
+    swings = [message.points[0].positions[0] for message in heard]
     assert player.process.returncode == 0, player.shown
     assert max(swings) == pytest.approx(0.4, abs=0.01) and swings[-1] == pytest.approx(-0.2, abs=0.01)
     assert math.isclose(min(swings), -0.2, abs_tol=0.02)
@@ -120,5 +117,5 @@ def test_a_recording_is_made_again(client, board, tmp_path):
 def test_where_no_graph_runs_that_is_said(tmp_path):
     (tmp_path / "tour.yaml").write_text(HEAD + "- pause: 1\n")
     words = [sys.executable, "-m", "picker_dynamics", "replay", str(tmp_path / "tour.yaml"), "--namespace", "nobody_here"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60.0)
+    done = run(*words)
     assert done.returncode == LinkError.exit_code and "picker up" in done.stderr

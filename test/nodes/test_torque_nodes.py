@@ -11,7 +11,7 @@ from arm_fixtures import shipped_arm
 from patient import picker
 from rcl_interfaces.srv import GetParameters
 from ros_graph import running_nodes
-from scenarios.bench import goal, until, wait_until_up
+from scenarios.bench import enable_again, goal, is_told, until, until_hardware, until_phase, wait_until_up
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.errors import ConfigurationError, GoalRefusedError, PickerError
@@ -40,8 +40,7 @@ def client(arm):
     assert arm.runner.dead() is None
     client = arm.client
     if client.hardware["state"] != "active":
-        client.trigger("reset")
-        client.switch("enable", True)
+        enable_again(client)
     client.wait_holding()
     return client
 
@@ -90,27 +89,23 @@ def test_stop_in_mid_motion_holds_and_resumes_nothing(client):
     client.goals.publish(message)
     until(client, lambda: client.state[0] > begin + 0.2, "motion")
     client.switch("emergency_stop", True)
-    until(client, lambda: client.controller["phase"] == "inactive", "the end of the motion")
+    until_phase(client, "inactive")
     stopped = stands(client)
     assert stopped[0] < begin + 0.9
     client.spin(0.5)
     np.testing.assert_allclose(client.state, stopped, atol=2e-3)
-    client.trigger("reset")
-    client.switch("enable", True)
+    enable_again(client)
     client.wait_holding()
-    np.testing.assert_allclose(client.reference(), stopped, atol=5e-3)
+    is_told(client, stopped, 5e-3)
     client.spin(0.5)
     stands_at(client, stopped, 5e-3)
 
 
 def test_a_payload_is_believed_and_one_that_is_too_heavy_refused(client):
-    client.set_parameters("hardware", attached_kg=0.5)
-    client.set_parameters("dynamics", payload__mass=0.5)
-    stands_at(client, client.reference(), 1e-3)
-    with pytest.raises(PickerError, match="payload.mass|needs"):
-        client.set_parameters("dynamics", payload__mass=50.0)
-    client.set_parameters("hardware", attached_kg=0.0)
-    client.set_parameters("dynamics", payload__mass=0.0)
+    with client.meanwhile("hardware", attached_kg=0.5), client.meanwhile("dynamics", payload__mass=0.5):
+        stands_at(client, client.reference(), 1e-3)
+        with pytest.raises(PickerError, match="payload.mass|needs"):
+            client.set_parameters("dynamics", payload__mass=50.0)
     stands_at(client, client.reference(), 1e-3)
 
 
@@ -144,7 +139,7 @@ def test_the_command_finds_out_which_arm_runs(client):
 def test_a_command_for_another_arm_does_nothing(client, words):
     """Neither does it move the arm, nor switch it on: what runs is understood first."""
     client.switch("enable", False)
-    until(client, lambda: client.hardware["state"] == "idle", "no outputs")
+    until_hardware(client, "idle")
     epoch = client.hardware["epoch"]
     done = picker(*words.split(), "--urdf", str(resource("urdf/picker.urdf")))
     assert done.returncode == ConfigurationError.exit_code and done.stdout == ""

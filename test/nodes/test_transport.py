@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
 import pytest
 from rclpy.utilities import get_rmw_implementation_identifier
 from ros_graph import own_domain
+from waiting import python
 
 from picker_dynamics.bringup.bringup import LOCAL_ONLY, REACH
 from picker_dynamics.nodes.transport import BUILTIN, PEERS, PROFILES, RANGE, avoid_shared_memory, prepare_transport
@@ -45,7 +44,7 @@ def looked(who: str, *without: str) -> tuple[str, list[str]]:
     """Names of the threads of a process with a node, and the addresses, in hexadecimal, to which its sockets are bound."""
     with own_domain():
         environment = {name: value for name, value in os.environ.items() if name not in without}
-        done = subprocess.run([sys.executable, "-c", LOOK, who], capture_output=True, text=True, check=True, env=environment)
+        done = python("-c", LOOK, who, check=True, env=environment)
     threads, *addresses = done.stdout.splitlines()
     return threads, [address.split(":")[0] for address in addresses]
 
@@ -69,7 +68,7 @@ with ArmClient(()) as client:
 importlib.import_module("rosidl_generator_py.generate_py_impl").generate_py
 """
     with own_domain():
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        done = python("-c", script, check=True)
     assert done.stdout.strip() == ""
 
 

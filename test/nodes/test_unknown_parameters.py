@@ -5,15 +5,13 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
-import subprocess
-import sys
 
 import pytest
 import rclpy
 from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from waiting import PATIENCE_S
+from waiting import python
 
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.nodes.runtime import ALIKE, declare, require_known_parameters
@@ -128,12 +126,7 @@ def test_no_name_of_a_node_looks_like_a_misspelt_one_of_another():
     ids=lambda value: f"{value[0]} {value[-1]}" if isinstance(value, list) else "",
 )
 def test_a_node_ends_with_one_line(domain, words, said):
-    ended = subprocess.run(
-        [sys.executable, "-m", f"picker_dynamics.nodes.{words[0]}", *words[1:]],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-    )
+    ended = python("-m", f"picker_dynamics.nodes.{words[0]}", *words[1:])
     assert ended.returncode == ConfigurationError.exit_code and "Traceback" not in ended.stderr
     errors = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
     assert errors == [f"error: {said}"]

@@ -14,14 +14,14 @@ import pytest
 import view_pages
 from patient import patiently
 from ros_graph import Up, arm_of, control_socket, folder_of, process_tree
-from scenarios.bench import HOME, at_home, until, wait_until_up
-from view_pages import DRAWN, with_arm
+from scenarios.bench import HOME, at_home, until, until_hardware, until_phase, wait_until_up
+from view_pages import DRAWN, fill, hides, press, shows, with_arm
 from waiting import PATIENCE_S, again_until
 from waiting import until as wait_until
 
 from picker_dynamics.errors import GoalRefusedError
 
-pytestmark = [pytest.mark.ros, pytest.mark.slow, pytest.mark.skipif(bool(view_pages.missing()), reason=view_pages.missing())]
+pytestmark = [pytest.mark.ros, pytest.mark.slow, view_pages.NEEDED]
 
 HANDLE = """axis => {
   const target = picker.stage.scene.children.find((one) => one.gizmo), { camera, canvas } = picker.stage;
@@ -90,8 +90,9 @@ def pages(up, browser):
 def tabs(up, pages):
     """The same; afterwards nobody drives."""
     yield pages
-    view_pages.Page(up.server).ask("/api/do", {"do": "drive", "over": True})
-    view_pages.Page(up.server).ask("/api/do", {"do": "leave"})
+    page = view_pages.Page(up.server)
+    page.do("drive", over=True)
+    page.do("leave")
 
 
 def meanwhile(client, page):
@@ -129,23 +130,18 @@ def test_the_arm_is_drawn_and_its_angles_are_those_of_joint_states(up, client, t
 
 def test_a_button_that_is_held_jogs_and_a_target_is_dragged_refused_in_the_gates_words_or_reached(client, tabs):
     page = with_arm(tabs())
-    left = page.get_by_role("button", name="Tip to the left")
-    left.scroll_into_view_if_needed()
-    box, before = left.bounding_box(), client.reference()
-    page.mouse.move(box["x"] + 9, box["y"] + 9)
-    page.mouse.down()
+    before = client.reference()
+    press(page, "Tip to the left")
     wait_until(lambda: client.reference()[0] > before[0] + 0.03, "jogging", step=meanwhile(client, page))
     page.mouse.up()
-    until(client, lambda: client.controller["phase"] == "holding", "its end")
+    until_phase(client)
 
-    page.fill("#x", "420")
-    page.fill("#z", "90")
+    fill(page, x="420", z="90")
     said = page.locator("#verdict.refused", has_text="shoulder needs").inner_text().removeprefix("would be refused: ")
     page.click("#go")
-    page.locator("#words li.error", has_text=said).first.wait_for()
-    page.fill("#x", "200")
-    page.fill("#z", "170")
-    page.locator("#verdict", has_text="may be made").wait_for()
+    shows(page, "#words li.error", said)
+    fill(page, x="200", z="170")
+    shows(page, "#verdict", "may be made")
     page.wait_for_timeout(REFUSED_MS + 500)
     assert page.locator("#verdict").is_visible(), "the end of an older refusal hides it"
     with pytest.raises(GoalRefusedError, match="driver"):
@@ -165,7 +161,7 @@ def test_a_button_that_is_held_jogs_and_a_target_is_dragged_refused_in_the_gates
     page.mouse.up()
     wanted = float(page.input_value("#z"))
     assert abs(wanted - height) > 5.0
-    page.locator("#verdict", has_text="may be made").wait_for()
+    shows(page, "#verdict", "may be made")
     shown = page.locator("#tip")
 
     def go() -> None:
@@ -179,17 +175,17 @@ def test_a_button_that_is_held_jogs_and_a_target_is_dragged_refused_in_the_gates
 def test_stop_reset_and_enable_and_a_second_page(client, tabs):
     page, second = with_arm(tabs()), with_arm(tabs(600, 500))
     page.click("#drive")
-    page.locator("#drive", has_text="You drive").wait_for()
+    shows(page, "#drive", "You drive")
     second.click("#home")
-    second.locator("#words li.error", has_text="another page drives").first.wait_for()
+    shows(second, "#words li.error", "another page drives")
     second.keyboard.press("Escape")  # everybody may
-    until(client, lambda: client.hardware.get("stop_latched") == "true", "the stop")
-    page.locator("#again-title", has_text="Stopped").wait_for()
+    until(client, client.is_stopped, "the stop")
+    shows(page, "#again-title", "Stopped")
     assert page.locator("#enable").is_disabled()
     pressed_until(page, lambda: page.click("#reset"), page.locator("#enable").is_enabled, meanwhile(client, page))
     page.click("#enable")
-    until(client, lambda: client.hardware.get("state") == "active", "the arm")
-    page.locator("#again").wait_for(state="hidden")
+    until_hardware(client, "active")
+    hides(page, "#again")
 
 
 def test_by_the_keyboard_alone_on_a_narrow_screen(client, tabs):
@@ -202,11 +198,11 @@ def test_by_the_keyboard_alone_on_a_narrow_screen(client, tabs):
     before = client.reference()
     for _ in range(15):
         page.keyboard.press("ArrowRight")
-    page.locator("#verdict", has_text="may be made").wait_for()
+    shows(page, "#verdict", "may be made")
     page.keyboard.press("Enter")
     wait_until(lambda: client.reference()[0] > before[0] + 0.05, "the motion", step=meanwhile(client, page))
     page.keyboard.press(" ")
-    until(client, lambda: client.hardware.get("stop_latched") == "true", "the stop")
+    until(client, client.is_stopped, "the stop")
 
 
 def test_a_server_that_hangs_or_is_killed_is_said_within_a_second_and_one_that_comes_back_is_found(up, pages):
@@ -215,21 +211,21 @@ def test_a_server_that_hangs_or_is_killed_is_said_within_a_second_and_one_that_c
     page.wait_for_timeout(500)
     os.kill(up.view, signal.SIGSTOP)
     try:
-        page.locator("#alarm", has_text="this stop button is dead").wait_for()
+        shows(page, "#alarm", "this stop button is dead")
     finally:
         os.kill(up.view, signal.SIGCONT)
     assert page.evaluate("lost_ms - told_ms") < 1000.0
-    page.locator("#alarm").wait_for(state="hidden")
+    hides(page, "#alarm")
     os.kill(up.view, signal.SIGKILL)
     killed_s = time.monotonic()
-    page.locator("#stop strong", has_text="DEAD").wait_for()
+    shows(page, "#stop strong", "DEAD")
     assert time.monotonic() - killed_s < 1.0
     door = up.server.door
     words = ("view", "--no-browser", "--view-port", str(door.port), "--token", door.token)
     with subprocess.Popen(patiently("picker", *words), stdout=subprocess.PIPE, text=True) as again:
         try:
             assert up.address in again.stdout.readline()
-            page.locator("#alarm", has_text="started anew").wait_for()
+            shows(page, "#alarm", "started anew")
             page.reload()
             with_arm(page).locator("#alarm").wait_for(state="hidden")
             assert page.locator("#stop strong").inner_text() == "STOP"

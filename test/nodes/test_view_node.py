@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from arm_fixtures import rigid_body
-from scenarios.bench import HOME, at_home, until
+from scenarios.bench import HOME, at_home, driver, is_told, until, until_free, until_hardware, until_phase
 from view_pages import Told, unbuilt, viewing
 from waiting import until as wait_until
 
@@ -34,74 +34,67 @@ def page(client, board, tmp_path):
     (tmp_path / "tour.yaml").write_text(TOUR)
     with viewing(folder=tmp_path) as (_, page):
         yield page
-    until(client, lambda: not driver(client), "the arm is free")
+    until_free(client)
 
 
-def driver(client) -> str:
-    lease = client.controller.get("lease", "")
-    return lease.removeprefix("driver ") if lease.startswith("driver ") else ""
+@pytest.fixture
+def told(page):
+    return Told(page, "pose", "status")
 
 
-def test_the_arm_its_reference_and_the_true_one_are_told_and_a_motion_is_made(client, board, page):
-    told = Told(page)
-    wait_until(lambda: told.newest.keys() >= {"pose", "status"} and "truth" in told.newest["pose"]["q"], "the true arm")
+def test_the_arm_its_reference_and_the_true_one_are_told_and_a_motion_is_made(client, board, page, told):
+    wait_until(lambda: "truth" in told.newest["pose"]["q"], "the true arm")
     wait_until(lambda: np.abs(np.array(told.newest["pose"]["q"]["reference"]) - HOME).max() < 1e-4, "home")
     pose, status = told.newest["pose"], told.newest["status"]
     np.testing.assert_allclose(pose["tip"]["reference"], rigid_body().forward_kinematics(HOME), atol=1e-4)
     assert status["provenance"] == "modelled" and status["hardware"]["state"] == "active"
-    asked = {"do": "joints", "to": {"base": float(HOME[0] + 0.3)}}
-    assert page.ask("/api/check", asked)[1]["possible"]
-    assert page.ask("/api/do", asked)[0] == 200
+    there = {"base": float(HOME[0] + 0.3)}
+    assert page.ask("/api/check", {"do": "joints", "to": there})[1]["possible"]
+    page.done("joints", to=there)
     until(client, lambda: abs(client.reference()[0] - HOME[0] - 0.3) < 1e-3, "the motion")
 
 
-def test_who_drives_on_a_page_has_the_arm_until_the_page_is_gone(client, page):
-    told = Told(page)
-    wait_until(lambda: "pose" in told.newest, "a stream")
-    assert page.ask("/api/do", {"do": "drive"})[0] == 200
+def test_who_drives_on_a_page_has_the_arm_until_the_page_is_gone(client, page, told):
+    page.done("drive")
     until(client, lambda: driver(client), "a driver")
     with pytest.raises(GoalRefusedError, match="driver"):
         client.move_through([1.0], [client.reference()])
     told.close()  # as where the page is closed
-    until(client, lambda: not driver(client), "the arm is free")
+    until_free(client)
 
 
 @pytest.mark.parametrize("asked", [{"linear": [0.0, 0.04, 0.0]}, {"joints": {"base": 0.3}}])
-def test_a_jog_moves_the_arm_as_long_as_it_is_said_again(client, page, asked):
-    told, begin = Told(page), client.reference()
-    wait_until(lambda: "pose" in told.newest, "a stream")
+def test_a_jog_moves_the_arm_as_long_as_it_is_said_again(client, page, told, asked):
+    begin = client.reference()
 
     def moved() -> bool:
-        page.ask("/api/do", {"do": "jog", **asked})
+        page.do("jog", **asked)
         return client.reference()[0] > begin[0] + 0.05
 
     until(client, moved, "jogging")
-    until(client, lambda: client.controller["phase"] == "holding", "its end")
+    until_phase(client)
     rests = client.reference()
     client.spin(0.5)
-    np.testing.assert_allclose(client.reference(), rests, atol=1e-6)
+    is_told(client, rests)
 
 
 def test_stop_reset_and_enable_are_those_of_the_commands(client, page):
     assert "latched" in page.ask("/api/stop", {})[1]["said"]
-    until(client, lambda: client.hardware.get("stop_latched") == "true", "the stop")
-    status, said, _ = page.ask("/api/do", {"do": "home"})
-    assert status == 409 and "refused" in said["error"]
-    assert page.ask("/api/do", {"do": "reset"})[0] == 200
-    assert "adopted" in page.ask("/api/do", {"do": "enable"})[1]["said"]
-    until(client, lambda: client.hardware.get("state") == "active", "the arm")
+    until(client, client.is_stopped, "the stop")
+    assert "refused" in page.refused("home")["error"]
+    page.done("reset")
+    assert "adopted" in page.done("enable")["said"]
+    until_hardware(client, "active")
 
 
-def test_settings_reach_the_nodes(client, page):
-    told = Told(page)
-    page.ask("/api/do", {"do": "payload", "kg": 0.025})
-    wait_until(lambda: told.newest.get("status", {}).get("payload_kg") == 0.025, "the payload")
-    page.ask("/api/do", {"do": "payload", "kg": 0.0})
-    status, said, _ = page.ask("/api/do", {"do": "payload", "kg": 4.0})
-    assert status == 409 and "dynamics:" in said["error"]
+def test_settings_reach_the_nodes(client, page, told):
+    page.do("payload", kg=0.025)
+    wait_until(lambda: told.newest["status"].get("payload_kg") == 0.025, "the payload")
+    page.do("payload", kg=0.0)
+    assert "dynamics:" in page.refused("payload", kg=4.0)["error"]
 
 
-def ending_well(page, told, **what) -> str:
+def ending_well(page, told, what: str, **more) -> str:
     """Ask for a tour or pick, again where a machine that stood still stopped the arm; what is said of its end."""
 
     def ended() -> str:
@@ -109,55 +102,49 @@ def ending_well(page, told, **what) -> str:
 
     for _ in range(5):
         before = len(told.said)
-        status, answer, _ = page.ask("/api/do", what)
+        status, answer = page.do(what, **more)
         if status == 200 and wait_until(ended, "its end").endswith(": done"):
             break
-        wait_until(lambda: told.newest["status"]["controller"]["phase"] == "holding", "rest")
+        wait_until(lambda: told.phase == "holding", "rest")
     return ended() or str(answer)
 
 
-def test_a_tour_is_made_and_recorded_by_the_code_of_the_commands(client, page, tmp_path):
-    told = Told(page)
-    wait_until(lambda: "pose" in told.newest, "a stream")
-    path = Path(page.ask("/api/do", {"do": "record"})[1]["said"].rpartition(" ")[2])
+def test_a_tour_is_made_and_recorded_by_the_code_of_the_commands(client, page, told, tmp_path):
+    path = Path(page.done("record")["said"].rpartition(" ")[2])
     wait_until(lambda: path.is_file() and path.stat().st_size, "the file")
     assert path.parent == tmp_path and told.newest["status"]["writes"] == str(path)
     assert [one["name"] for one in page.ask("/api/tours")[1]["tours"]] == ["tour.yaml", path.name]
-    assert ending_well(page, told, do="tour", name="tour.yaml") == "tour: done"
+    assert ending_well(page, told, "tour", name="tour.yaml") == "tour: done"
     until(client, lambda: abs(client.reference()[0]) < 1e-3, "the end of the tour")
     assert driver(client), "the page drives"
-    assert f"recorded: {path}: " in page.ask("/api/do", {"do": "record_end"})[1]["said"]
+    assert f"recorded: {path}: " in page.done("record_end")["said"]
     recorded = read(path)
     assert recorded.arm == "picker" and recorded.reference.values[:, 0].max() == pytest.approx(np.radians(20.0), abs=1e-3)
     assert len([event for event in recorded.events if event.outcome == "done"]) >= 3
 
 
-def test_a_berry_is_picked_from_the_page_and_a_heavy_one_is_refused_before_anything_moves(client, board, page):
-    told = Told(page)
-    wait_until(lambda: told.newest.get("status", {}).get("payload_kg") == 0.0, "a stream")
+def test_a_berry_is_picked_from_the_page_and_a_heavy_one_is_refused_before_anything_moves(client, board, page, told):
+    wait_until(lambda: told.newest["status"].get("payload_kg") == 0.0, "a stream")
     before = client.reference()
-    status, answer, _ = page.ask("/api/do", {"do": "pick", "at": [0.26, 0.08, 0.17], "kg": 0.09})
-    assert status == 409 and answer["error"].startswith("pick refused, nothing moves; ") and answer["subject"] == "shoulder"
-    np.testing.assert_allclose(
-        client.reference(), before, atol=0.02
-    )  # where the machine stood still the arm is held anew, nearby
-    assert ending_well(page, told, do="pick", at=[0.26, 0.08, 0.17], kg=0.01) == "pick at (260, 80, 170) mm: done"
+    answer = page.refused("pick", at=[0.26, 0.08, 0.17], kg=0.09)
+    assert answer["error"].startswith("pick refused, nothing moves; ") and answer["subject"] == "shoulder"
+    is_told(client, before, 0.02)  # where the machine stood still the arm is held anew, nearby
+    assert ending_well(page, told, "pick", at=[0.26, 0.08, 0.17], kg=0.01) == "pick at (260, 80, 170) mm: done"
     wait_until(lambda: told.newest["status"]["payload_kg"] == 0.01, "the payload")
     np.testing.assert_allclose(rigid_body().forward_kinematics(client.reference()), [0.26, 0.08, 0.20], atol=1e-3)
-    page.ask("/api/do", {"do": "payload", "kg": 0.0})
+    page.do("payload", kg=0.0)
 
 
-def test_a_stop_ends_a_tour_and_rate_and_latency_of_the_loop_are_told(client, page):
-    told = Told(page)
-    wait_until(lambda: told.newest.get("status", {}).get("loop", {}).get("period_ms"), "the loop's figures")
+def test_a_stop_ends_a_tour_and_rate_and_latency_of_the_loop_are_told(client, page, told):
+    wait_until(lambda: told.newest["status"].get("loop", {}).get("period_ms"), "the loop's figures")
     status = told.newest["status"]
     assert 5.0 < status["loop"]["period_ms"] < 40.0 and status["loop"]["ahead_ms"] > 0.0
     assert status["latency_ms"] > 0.0 and len(status["celsius"]) == 5 and status["celsius_are"] == "estimated"
-    assert page.ask("/api/do", {"do": "tour", "name": "tour.yaml", "loop": 100})[0] == 200
+    page.done("tour", name="tour.yaml", loop=100)
     wait_until(lambda: "step 1 of" in told.newest.get("tour", {}).get("what", ""), "the tour")
     page.ask("/api/stop", {})
     wait_until(lambda: any(text.startswith("tour: ended in step") for text in told.said), "its end")
-    assert page.ask("/api/do", {"do": "reset"})[0] == 200
-    page.ask("/api/do", {"do": "enable"})
-    until(client, lambda: client.hardware.get("state") == "active", "the arm")
-    page.ask("/api/do", {"do": "payload", "kg": 0.0})
+    page.done("reset")
+    page.do("enable")
+    until_hardware(client, "active")
+    page.do("payload", kg=0.0)

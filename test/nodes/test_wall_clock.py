@@ -8,9 +8,8 @@ import time
 
 import numpy as np
 import pytest
-from ros_graph import running_graph
-from scenarios import motions
-from scenarios.bench import Watch, moved, outcome, stands, start_swinging, until
+from ros_graph import holding_graph
+from scenarios.bench import Watch, is_where_it_was, moved, outcome, over, start_swinging, until
 from wall_clock import settable_wall_clock
 
 pytestmark = pytest.mark.ros
@@ -55,8 +54,7 @@ def test_a_node_that_waits_does_not_wait_until_the_clock_has_made_up_for_a_step_
 
 @pytest.fixture(scope="module")
 def arm(domain, wall_clock, tmp_path_factory):
-    with running_graph(tmp_path_factory.mktemp("arm")) as running:
-        motions.comes_up_holding(running.client, running.board)
+    with holding_graph(tmp_path_factory.mktemp("arm")) as running:
         yield running
 
 
@@ -67,7 +65,7 @@ def swings_while_the_clock_jumps(arm, wall_clock, jump_s: float) -> str:
     with Watch(board) as watch:
         wall_clock.jump(jump_s)
         begin_s = time.monotonic()
-        until(client, lambda: outcome(client, name) != "accepted", "the end of the motion")
+        until(client, lambda: over(client, name), "the end of the motion")
     assert time.monotonic() - begin_s < 40.0, "nobody waits until the clock has made up for its step back"
     if outcome(client, name) != "done":
         return client.outcomes[name].message
@@ -80,7 +78,7 @@ def swings_while_the_clock_jumps(arm, wall_clock, jump_s: float) -> str:
 def test_a_jump_in_mid_motion_changes_nothing_but_stamps(arm, wall_clock, jump_s):
     before = arm.log.read_text()
     assert swings_while_the_clock_jumps(arm, wall_clock, jump_s) == "done"
-    np.testing.assert_allclose(stands(arm.client, arm.board), moved(base=0.9), atol=0.03)
+    is_where_it_was(arm.client, arm.board, moved(base=0.9), 0.03)
     said = arm.log.read_text().removeprefix(before).splitlines()
     for process in ("trajectory_controller", "dynamics", "hardware"):
         warned = [line for line in said if "[WARN]" in line and f"[{process}]: the wall clock jumped by {jump_s:+.3f} s" in line]

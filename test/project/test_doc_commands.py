@@ -7,10 +7,9 @@ import shlex
 from pathlib import Path
 
 import pytest
+from places import ROOT
 
 from picker_dynamics.commands import cli
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def commands(path: Path) -> list[list[str]]:

@@ -4,13 +4,12 @@ import json
 import math
 import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from places import ROOT
+from waiting import python
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = ROOT / "examples"
 
 
 def _number(text: str, pattern: str) -> float:
@@ -41,9 +40,7 @@ def test_every_example_is_looked_at():
 @pytest.mark.parametrize("name", TRUE)
 def test_an_example_runs_and_is_right(name, tmp_path):
     environment = os.environ | {"TMPDIR": str(tmp_path)}
-    run = subprocess.run(
-        [sys.executable, str(EXAMPLES / f"{name}.py")], capture_output=True, text=True, timeout=110, env=environment, cwd=tmp_path
-    )
+    run = python(str(EXAMPLES / f"{name}.py"), timeout=110, env=environment, cwd=tmp_path)
     assert run.returncode == 0 and not run.stderr, run.stderr
     assert TRUE[name](run.stdout), run.stdout
 
@@ -79,9 +76,7 @@ def test_a_notebooks_cells_run_in_their_order(path, tmp_path):
     script = tmp_path / "cells.py"
     script.write_text("\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"), encoding="utf-8")
     environment = os.environ | {"MPLBACKEND": "agg"}
-    run = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, timeout=110, env=environment, cwd=tmp_path
-    )
+    run = python(str(script), timeout=110, env=environment, cwd=tmp_path)
     assert run.returncode == 0 and not run.stderr, run.stderr
     assert "may be made" in run.stdout and "refused" in run.stdout
     assert _number(run.stdout, r"at the end (\d+\.\d) mm") < 4.0

@@ -3,13 +3,13 @@
 import faulthandler
 import mmap
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
 from input_fuzz import tried
+from waiting import run
 
 from picker_dynamics.errors import InputError
 
@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parents[1] / "support"
 def test_damaged_files_of_every_kind_end_in_one_error_each(tmp_path):
     """In a process of its own, whose memory is that of the fuzzing alone."""
     command = [sys.executable, "-m", "input_fuzz", "--seconds", "15", "--seed", "7", "--out", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=280, cwd=FOLDER)
+    done = run(*command, timeout=280, cwd=FOLDER)
     assert done.returncode == 0, f"{done.stdout[-4000:]}\n{done.stderr[-2000:]}"
 
 

@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from places import ROOT
 
-SCRIPT = Path(__file__).resolve().parents[2] / "tools" / "make_venv.py"
+SCRIPT = ROOT / "tools" / "make_venv.py"
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from catkin_pkg.package import parse_package
 from packaging.requirements import Requirement
+from places import ROOT
 
 import picker_dynamics
 from picker_dynamics.scripting.view.server import PAGE
 
-ROOT = Path(__file__).resolve().parents[2]
 SHARED = ("urdf", "config", "launch", "rviz", "firmware")
 FEW = ("test/robot/test_joint_order.py", "test/trajectory/test_splines.py", "test/bringup/test_launch_testing.py")
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")

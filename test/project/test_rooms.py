@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
+from places import ROOT
 
-PACKAGE = Path(__file__).resolve().parents[2] / "picker_dynamics"
+PACKAGE = ROOT / "picker_dynamics"
 ROOMS = {path.parent.name: ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.glob("*/__init__.py")}
 
 

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("mujoco")
-ROOT = Path(__file__).resolve().parents[2]
 
-from benchmarks.soak import STOPS, invariants  # noqa: E402
+from places import ROOT
+
+from benchmarks.soak import STOPS, invariants
 
 PATIENCE_S = 100.0
 TIMING = (STOPS, "from the port's return to a connected board [s]")

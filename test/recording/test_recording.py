@@ -5,8 +5,6 @@ import dataclasses
 import os
 import resource as system
 import struct
-import subprocess
-import sys
 import tracemalloc
 from pathlib import Path
 
@@ -31,6 +29,7 @@ from recordings import (
 )
 from rosbags.highlevel import AnyReader
 from rosbags.rosbag2 import StoragePlugin
+from waiting import python
 
 from picker_dynamics.commands import cli, plot
 from picker_dynamics.commands.record import record
@@ -164,7 +163,7 @@ def test_without_the_packages_it_says_which_and_how_to_get_them():
         "from picker_dynamics.commands.cli import main\nsys.exit(main(sys.argv[1:]))"
     )
     for words, package in ((["record", "-o", "x"], "mcap"), (["plot", "x"], "rosbags")):
-        done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
+        done = python("-c", script, *words)
         assert done.returncode == MissingDependencyError.exit_code, done.stderr
         assert package in done.stderr and 'pip install "picker_dynamics[record]"' in done.stderr
     assert "matplotlib" in str(definitions.missing(ImportError("no", name="matplotlib")))

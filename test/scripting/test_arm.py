@@ -1,13 +1,12 @@
 """``Arm`` without ROS: questions, motions of a simulated arm judged by the simulation's truth, refusals, Ctrl-C, recordings."""
 
 import re
-import subprocess
-import sys
 
 import any_arms
 import numpy as np
 import pytest
 from arm_fixtures import picker, rigid_body, servos
+from waiting import python
 
 import picker_dynamics
 from picker_dynamics import Arm, Waypoint, load
@@ -58,7 +57,7 @@ def test_the_package_offers_what_a_script_needs_and_loads_nothing_before_it_is_a
         "import sys, picker_dynamics as p; few = 'pinocchio' not in sys.modules; a = p.Arm.offline(); "
         "print(few, a.tip.shape, {'rclpy', 'mujoco', 'matplotlib'} & set(sys.modules))"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True).stdout
+    said = python("-c", code, timeout=120, check=True).stdout
     assert said.strip() == "True (3,) set()"
 
 

@@ -4,15 +4,14 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 from arm_fixtures import servos
-from ros_graph import running_graph
-from scenarios import motions
-from scenarios.bench import at_home, until
-from waiting import PATIENCE_S
+from places import ROOT
+from ros_graph import holding_graph
+from scenarios.bench import at_home, until, until_phase
+from waiting import PATIENCE_S, python, run
 
 from picker_dynamics import Arm, Waypoint
 from picker_dynamics.errors import ClosedError, ConfigurationError, GoalAbortedError, GoalRefusedError, LinkError
@@ -43,10 +42,16 @@ print(seen, "ROS has ended:", not rclpy.ok())
 
 
 @pytest.fixture(scope="module")
-def running(domain, tmp_path_factory):
-    with running_graph(tmp_path_factory.mktemp("arm")) as graph:
-        motions.comes_up_holding(graph.client, graph.board)
-        yield graph
+def graph(domain, tmp_path_factory):
+    with holding_graph(tmp_path_factory.mktemp("arm")) as running:
+        yield running
+
+
+@pytest.fixture
+def running(graph):
+    """The arm can be brought home afterwards."""
+    yield graph
+    at_home(graph.client, graph.board)
 
 
 def test_the_script_moves_asks_records_and_is_refused_on_the_running_graph(running):
@@ -79,7 +84,6 @@ def test_the_script_moves_asks_records_and_is_refused_on_the_running_graph(runni
         assert arm.payload == 0.01
         arm.payload = 0.0
         arm.home()
-    at_home(running.client, running.board)
 
 
 def test_a_second_script_is_refused_while_the_first_moves_the_arm_and_has_it_afterwards(running):
@@ -95,7 +99,6 @@ def test_a_second_script_is_refused_while_the_first_moves_the_arm_and_has_it_aft
         first.wait(0.5)
         assert first.q[0] == pytest.approx(0.4, abs=0.03)
         second.home()
-    at_home(running.client, running.board)
 
 
 def test_of_two_scripts_that_ask_at_once_the_first_has_the_arm(running, monkeypatch):
@@ -110,7 +113,6 @@ def test_of_two_scripts_that_ask_at_once_the_first_has_the_arm(running, monkeypa
         first.wait(0.5)
         assert first.q[0] == pytest.approx(0.3, abs=0.03)
     monkeypatch.undo()
-    at_home(running.client, running.board)
 
 
 def test_an_exception_in_a_script_ends_its_motion_and_one_that_has_ended_cancels_nothing(running):
@@ -131,25 +133,22 @@ def test_an_exception_in_a_script_ends_its_motion_and_one_that_has_ended_cancels
         assert 0.1 < first.q[0] < 0.5
         with pytest.raises(ClosedError, match="was closed"):
             second.move(base=0.1)
-    at_home(running.client, running.board)
 
 
-EXAMPLE = str(Path(__file__).resolve().parents[2] / "examples" / "same_script_on_ros.py")
+EXAMPLE = str(ROOT / "examples" / "same_script_on_ros.py")
 
 
 def test_the_example_stops_half_way_on_the_graph_and_so_it_does_by_ctrl_c(running):
-    at_home(running.client, running.board)
     script = [sys.executable, EXAMPLE, "--ros"]
-    said = subprocess.run(script, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    said = run(*script)
     assert said.returncode == 0 and 10.0 < float(said.stdout.split()[3]) < 35.0, said.stdout + said.stderr
     with subprocess.Popen(script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         until(running.client, lambda: running.client.reference()[0] > 0.03, "motion")
         process.send_signal(signal.SIGINT)
         _, complaints = process.communicate(timeout=PATIENCE_S)
     assert process.returncode != 0 and "KeyboardInterrupt" in complaints
-    until(running.client, lambda: running.client.controller["phase"] == "holding", "its end")
+    until_phase(running.client)
     assert 0.0 < running.client.reference()[0] < 0.3
-    at_home(running.client, running.board)
 
 
 def test_a_motion_of_a_graph_that_is_silent_ends_for_who_waits(running, monkeypatch):
@@ -163,12 +162,11 @@ def test_a_motion_of_a_graph_that_is_silent_ends_for_who_waits(running, monkeypa
         finally:
             running.runner.signal("trajectory_controller", signal.SIGCONT)
             monkeypatch.undo()
-    at_home(running.client, running.board)
 
 
 def test_arms_in_threads_of_one_process_are_of_one_ros_and_end_by_themselves(running):
     """In a process that has no ROS of its own yet, as a script's."""
-    said = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, timeout=120.0, check=False)
+    said = python("-c", THREADS, timeout=120.0)
     assert said.stdout == "[20, 20, 20, 20] ROS has ended: True\n" and said.stderr == "", said.stdout + said.stderr
 
 

@@ -47,6 +47,12 @@ def tour(tmp_path):
     return write
 
 
+@pytest.fixture
+def arm():
+    with Arm.simulated(real_time=False, servo="ideal") as arm:
+        yield arm
+
+
 # -- the file ----------------------------------------------------------------------------------------------------------------
 
 
@@ -188,16 +194,15 @@ def test_where_there_is_no_file(tmp_path):
 # -- replay ------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_simulated_arm_makes_it_again(tour):
+def test_a_simulated_arm_makes_it_again(tour, arm):
     seen: list[tuple[str, float]] = []
-    with Arm.simulated(real_time=False, servo="ideal") as arm:
-        with arm.record() as recorded:
-            replay = arm.replay(tour(TOUR), progress=lambda leg, share: seen.append((leg.name, share)))
-        tips = recorded.arrays["tip_ref"]
-        for place in ([0.22, 0.05, 0.12], [0.22, 0.05, 0.10]):
-            assert np.linalg.norm(tips - place, axis=1).min() < 1e-3
-        assert arm.q[[0, 4]] == approx(np.radians([-30.0, 5.0]), abs=0.05) and arm.payload == 0.0
-        assert recorded.arrays["t"][-1] >= replay.duration > 4.0
+    with arm.record() as recorded:
+        replay = arm.replay(tour(TOUR), progress=lambda leg, share: seen.append((leg.name, share)))
+    tips = recorded.arrays["tip_ref"]
+    for place in ([0.22, 0.05, 0.12], [0.22, 0.05, 0.10]):
+        assert np.linalg.norm(tips - place, axis=1).min() < 1e-3
+    assert arm.q[[0, 4]] == approx(np.radians([-30.0, 5.0]), abs=0.05) and arm.payload == 0.0
+    assert recorded.arrays["t"][-1] >= replay.duration > 4.0
     assert list(dict.fromkeys(name for name, _ in seen)) == [
         "above",
         "berry",
@@ -244,14 +249,13 @@ IMPOSSIBLE = {
 
 
 @mark.parametrize("what", IMPOSSIBLE)
-def test_where_one_step_cannot_be_made_none_is(tour, what):
+def test_where_one_step_cannot_be_made_none_is(tour, what, arm):
     step, kind, said = IMPOSSIBLE[what]
-    with Arm.simulated(real_time=False, servo="ideal") as arm:
-        before = arm.q
-        with raises(kind, match=said):
-            arm.replay(tour(HEAD + "- {pose: near, at: {base: 20}}\n" + step))
-        arm.wait(0.5)
-        assert arm.q == approx(before, abs=0.01)  # it settles a little
+    before = arm.q
+    with raises(kind, match=said):
+        arm.replay(tour(HEAD + "- {pose: near, at: {base: 20}}\n" + step))
+    arm.wait(0.5)
+    assert arm.q == approx(before, abs=0.01)  # it settles a little
 
 
 @mark.parametrize(
@@ -271,27 +275,25 @@ def test_numbers_that_make_no_sense(tour, how, said):
         arm.replay(tour(TOUR), **how)
 
 
-def test_a_step_that_fails_on_its_way_is_named(tour):
+def test_a_step_that_fails_on_its_way_is_named(tour, arm):
     """The arm was moved since it was checked, to where it cannot hold what a step sets."""
-    with Arm.simulated(real_time=False, servo="ideal") as arm:
-        found = arm.replay(tour(HEAD + "- payload: 60\n"), check=True)
-        arm.move(shoulder=60, elbow=-60, unit="deg")
-        with raises(GoalRefusedError, match="step 1 .payload 60 g.: shoulder needs"):
-            arm.play(found)
-        assert arm.payload == 0.0
+    found = arm.replay(tour(HEAD + "- payload: 60\n"), check=True)
+    arm.move(shoulder=60, elbow=-60, unit="deg")
+    with raises(GoalRefusedError, match="step 1 .payload 60 g.: shoulder needs"):
+        arm.play(found)
+    assert arm.payload == 0.0
 
 
-def test_a_step_that_would_take_longer_than_a_goal_may_is_refused_before_anything_moves(tour):
+def test_a_step_that_would_take_longer_than_a_goal_may_is_refused_before_anything_moves(tour, arm):
     name = tour(HEAD + "- {pose: a, at: {base: 20}}\n- {pose: b, at: {base: 40}, seconds: 400}\n")
-    with Arm.simulated(real_time=False, servo="ideal") as arm:
-        assert arm.replay(name, check=True)
-        before = arm.held
-        with raises(InputError, match="step 2 .b. cannot be made, so none is: 800 s, at most 600 s are taken"):
-            arm.replay(name, speed=0.5)
-        assert (arm.held == before).all()
+    assert arm.replay(name, check=True)
+    before = arm.held
+    with raises(InputError, match="step 2 .b. cannot be made, so none is: 800 s, at most 600 s are taken"):
+        arm.replay(name, speed=0.5)
+    assert (arm.held == before).all()
 
 
-def test_ctrl_c_lets_the_arm_hold_and_it_goes_on_from_that_step(tour):
+def test_ctrl_c_lets_the_arm_hold_and_it_goes_on_from_that_step(tour, arm):
     name = tour(HEAD + "- {pose: a, at: {base: 40}}\n- {pose: b, at: {base: -40}}\n")
     stopped = []
 
@@ -300,12 +302,11 @@ def test_ctrl_c_lets_the_arm_hold_and_it_goes_on_from_that_step(tour):
             stopped.append(leg.number)
             raise KeyboardInterrupt
 
-    with Arm.simulated(real_time=False, servo="ideal") as arm:
-        with raises(KeyboardInterrupt):
-            arm.replay(name, progress=interrupt)
-        assert abs(arm.q[0]) < math.radians(35.0)
-        arm.replay(name, first=stopped[0])
-        assert arm.q[0] == approx(math.radians(-40.0), abs=0.02)
+    with raises(KeyboardInterrupt):
+        arm.replay(name, progress=interrupt)
+    assert abs(arm.q[0]) < math.radians(35.0)
+    arm.replay(name, first=stopped[0])
+    assert arm.q[0] == approx(math.radians(-40.0), abs=0.02)
 
 
 # -- recordings ----------------------------------------------------------------------------------------------------------------
@@ -350,17 +351,16 @@ def recorded(path, name="picker", swing=0.4, from_s=100.0):
     return recordings.written_by_us(path, told)
 
 
-def test_a_simulated_arm_makes_a_recording_again(tmp_path):
+def test_a_simulated_arm_makes_a_recording_again(tmp_path, arm):
     path = recorded(tmp_path / "run.mcap")
-    with Arm.simulated(real_time=False, servo="ideal") as arm:
-        arm.move(base=-0.2)
-        with arm.record() as made:
-            replay = arm.replay(path)
-        assert [leg.number for leg in replay.legs] == [1, 2] and 3.0 < replay.legs[1].plan.duration < 4.5
-        assert made.arrays["q_ref"][:, 0].max() == approx(0.4, abs=0.005) and made.arrays["q_ref"][-1, 0] == approx(0.0, abs=2e-3)
-        arm.move(base=-0.2)
-        with raises(InputError, match="not where the recording begins"):
-            arm.replay(path, first=2)
+    arm.move(base=-0.2)
+    with arm.record() as made:
+        replay = arm.replay(path)
+    assert [leg.number for leg in replay.legs] == [1, 2] and 3.0 < replay.legs[1].plan.duration < 4.5
+    assert made.arrays["q_ref"][:, 0].max() == approx(0.4, abs=0.005) and made.arrays["q_ref"][-1, 0] == approx(0.0, abs=2e-3)
+    arm.move(base=-0.2)
+    with raises(InputError, match="not where the recording begins"):
+        arm.replay(path, first=2)
 
 
 def test_a_recording_of_another_arm_or_of_what_cannot_be_is_refused_before_anything_moves(tmp_path):

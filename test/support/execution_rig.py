@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from arm_fixtures import picker, rigid_body, servos
 
+from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.execution import Execution, Limits, Tick, Timing
 from picker_dynamics.execution.goal import MAIN_TRACK, Goal
 from picker_dynamics.execution.goal_manager import at_once
-from picker_dynamics.execution.goal_tracking import ArmState, GoalTracker, Verdict
+from picker_dynamics.execution.goal_tracking import ArmState, GoalTracker, Outcome, Verdict
 from picker_dynamics.execution.motion import Motion, Phase, Reference
 from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.execution.tolerances import Tolerances
 from picker_dynamics.execution.torque_limits import TorqueLimits
 
 NAMES, HOME, ZERO = picker().joint_names, np.array(servos().home), np.zeros(5)
+ACCEPTED, DONE, REFUSED = EventKind.ACCEPTED, EventKind.DONE, EventKind.REFUSED
 REACH = 9.81 * (0.15 * 0.1 + 0.12 * 0.2725 + 0.08 * 0.385 + 0.05 * 0.425)
 """Shoulder torque of the picker, stretched out: every mass times its distance; 0.98 N·m."""
 
@@ -188,8 +192,18 @@ class Rig:
         """One goal or all; whether anything moved."""
         return self.execution.cancel(self.now_s, None if name is None else self.requests[name])
 
+    def change(self, **limits) -> None:
+        """Some of the limits."""
+        self.execution.change_some(**limits)
+
     def set_speed(self, speed: float) -> None:
-        self.execution.change_some(speed=speed)
+        self.change(speed=speed)
+
+    def block(self, why: str) -> None:
+        self.execution.block(why, self.now_s)
+
+    def lead(self, driver: str, seconds: float) -> None:
+        self.execution.lead(driver, self.now_s, seconds)
 
     def push(self, q, arrival_s: float | None = None, sent_s: float | None = None) -> None:
         """One sample of a stream, now or at ``arrival_s``; raises why it was refused."""
@@ -197,6 +211,23 @@ class Rig:
         refusal = self.execution.stream(self.execution.description.joint_names, q, arrival_s, sent_s)
         if refusal is not None:
             raise refusal
+
+    def feed(self, path: Iterable) -> None:
+        """A stream of samples at the rate of the references, of which none is refused."""
+        for q in path:
+            self.push(q)
+            self.tick()
+
+    def stream(self, path: Iterable, sent=lambda _now_s: None) -> list[PickerError]:
+        """One that goes on whatever is said against it, which is returned; ``sent``: what the sender says of when that was."""
+        errors = []
+        for q in path:
+            try:
+                self.push(np.asarray(q), sent_s=sent(self.now_s))
+            except PickerError as error:
+                errors.append(error)
+            self.tick()
+        return errors
 
     # -- what came of it -------------------------------------------------------------------------------------
 
@@ -209,6 +240,32 @@ class Rig:
         cancelled = {EventKind.DONE: False, EventKind.CANCELLED: True}
         return [(event.identifier, cancelled[event.kind]) for event in self.events if event.kind in cancelled]
 
+    def texts(self, kind: EventKind | None = None) -> list[str]:
+        """What was said, or of that what was said so."""
+        return [event.text for event in self.events if kind in (None, event.kind)]
+
+    @property
+    def problems(self) -> list[str]:
+        return self.texts(EventKind.PROBLEM)
+
+    def said(self, words: str) -> bool:
+        return any(words in text for text in self.texts())
+
+    @property
+    def lease(self) -> str:
+        """Who has the arm."""
+        return str(self.execution.lease)
+
+    @property
+    def holds(self) -> bool:
+        """And stands."""
+        return self.phase is Phase.HOLDING and not self.newest.v.any()
+
+    @property
+    def refused(self) -> int:
+        """Samples of streams."""
+        return self.execution.stream_counts.refused
+
     def kinds(self, name: str) -> list[EventKind]:
         """What became of a goal, remarks left out."""
         return [event.kind for event in self.events if event.identifier == name and event.kind.outcome]
@@ -217,6 +274,9 @@ class Rig:
         """The only one."""
         assert len(self.answers[name]) == 1, (name, self.answers[name])
         return self.answers[name][0]
+
+    def succeeded(self, name: str) -> bool:
+        return self.answer(name).outcome is Outcome.SUCCEEDED
 
     def __getitem__(self, name: str) -> np.ndarray:
         """(s, n) of all references: ``q``, ``v`` or ``a``."""

@@ -5,10 +5,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from places import ROOT
 
 from picker_dynamics.board.firmware import packages
 
-ROOT = Path(__file__).resolve().parents[2]
 SKETCH = ROOT / "firmware" / "picker_firmware"
 
 

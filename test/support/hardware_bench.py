@@ -13,9 +13,11 @@ from board_on_cable import BoardOnCable
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from ros_graph import OVERLAY
+from std_srvs.srv import SetBool
 from waiting import until
 
 from picker_dynamics.board.firmware.config import FirmwareConfig, board_limits
+from picker_dynamics.board.session import State
 from picker_dynamics.nodes.executor import FocusedExecutor
 from picker_dynamics.nodes.hardware import Hardware
 
@@ -53,6 +55,10 @@ class Spun:
     def until(self, condition, what: str) -> None:
         until(condition, lambda: f"{[node.session.problem for node in self.nodes]}; {what}", step=lambda: self.spin(0.02))
 
+    def connects(self) -> None:
+        """The first one, to a board that nobody commands yet."""
+        self.until(lambda: self.nodes[0].session.state is State.IDLE, "connection")
+
     def spin(self, seconds: float) -> None:
         until_s = time.monotonic() + seconds
         while time.monotonic() < until_s:
@@ -75,6 +81,14 @@ def hardware(port, **parameters):
             yield spun.nodes[0], spun
         finally:
             spun.close()
+
+
+@contextlib.contextmanager
+def active(board: BoardOnCable):
+    """The same, once it moves ``board`` by itself."""
+    with hardware(port_of(board), autostart=True) as (node, spun):
+        spun.until(lambda: node.session.state is State.ACTIVE and node.lifecycle_state == "active", "active")
+        yield node, spun
 
 
 def board_that_holds(port) -> BoardOnCable:
@@ -112,6 +126,10 @@ def ask(node, kind, name: str, request):
     """Call a service of ``node`` past the middleware."""
     service = next(one for one in node.services if one.srv_type is kind and one.srv_name.split("/")[-1] == name)
     return service.callback(request, kind.Response())
+
+
+def switch(node, name: str, on: bool) -> SetBool.Response:
+    return ask(node, SetBool, name, SetBool.Request(data=on))
 
 
 def entry(node, part: str):

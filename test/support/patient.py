@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
-from waiting import PATIENCE_S
+from waiting import PATIENCE_S, run
 
 from picker_dynamics import lifeline
 from picker_dynamics.bringup import bringup
@@ -60,7 +60,7 @@ def patiently(*words: str) -> list[str]:
 
 def picker(*words: str) -> subprocess.CompletedProcess:
     """`picker` with its arguments, as a person would type it in this process's ROS domain."""
-    return subprocess.run(patiently("picker", *words), capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    return run(*patiently("picker", *words))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from arm_fixtures import picker
 from patient import patient_clients, patiently, with_patience
-from scenarios.bench import wait_until_up
+from scenarios import motions
+from scenarios.bench import unstalled, wait_until_up
 from stalls import processes_below
 from waiting import PATIENCE_S, until
 
@@ -44,11 +45,7 @@ class Running:
 
 def command_to(running: Running, run_picker, words: list[str]) -> None:
     """Run a ``picker`` command to the graph; once more where a machine that stood still stopped the arm."""
-    for _ in range(6):
-        code, _, complaints = run_picker(*words)
-        if "aborted" not in complaints and "no joint_states come" not in complaints:
-            break
-        running.client.spin(1.0)
+    code, _, complaints = unstalled(running.client, lambda: run_picker(*words), lambda done: done[2])
     assert code == 0, (words, complaints)
 
 
@@ -86,6 +83,14 @@ def running_graph(directory: Path, **options) -> Iterator[Running]:
             yield running
             with contextlib.suppress(PickerError):  # a test has killed the board
                 print(f"the simulation was {running.board.truth().behind_max_s:.3f} s late at worst")
+
+
+@contextlib.contextmanager
+def holding_graph(directory: Path, **options) -> Iterator[Running]:
+    """The whole graph in simulation, once it holds its arm."""
+    with running_graph(directory, **options) as running:
+        motions.comes_up_holding(running.client, running.board)
+        yield running
 
 
 @contextlib.contextmanager

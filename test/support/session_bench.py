@@ -14,9 +14,9 @@ from waiting import until
 
 from picker_dynamics.board import hardware_session
 from picker_dynamics.board.firmware.config import FirmwareConfig, board_limits
-from picker_dynamics.board.hardware_session import CommandCounts, HardwareSession
+from picker_dynamics.board.hardware_session import CommandCounts, HardwareSession, State
 from picker_dynamics.board.link import Link
-from picker_dynamics.board.protocol import BoardState
+from picker_dynamics.board.protocol import BoardState, Fault
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.errors import BoardFaultError
 
@@ -85,10 +85,22 @@ class Rig:
         self.connected().activate(at_rest_pose=True)
         return self.session
 
+    def adopted(self) -> None:
+        """Outputs that run are taken over where they are."""
+        assert self.session.activate(at_rest_pose=False) == ADOPTED
+
     def not_activated(self, why: str, *, at_rest_pose: bool) -> None:
         """To activate is refused for this reason."""
         with pytest.raises(BoardFaultError, match=why):
             self.session.activate(at_rest_pose=at_rest_pose)
+
+    def comes_to(self, state: State) -> None:
+        """Tick until the session says so."""
+        self.tick_until(lambda: self.session.state is state, f"a session that is {state.value}")
+
+    def stopped(self) -> None:
+        """Tick until the board is, and says so."""
+        self.tick_until(lambda: self.firmware.faults & Fault.STOPPED.bit, "the stop")
 
     def tick_for(self, seconds: float) -> None:
         until_s = time.monotonic() + seconds
@@ -98,10 +110,13 @@ class Rig:
         """Tick as the node does, until ``condition()``."""
 
         def ticked():
-            self.session.tick(time.monotonic())
+            self.step()
             return condition()
 
         until(ticked, what)
+
+    def step(self) -> None:
+        self.session.tick(time.monotonic())
 
     def news(self, count: int = 3) -> None:
         """Tick until ``count`` more telemetry frames have come."""
@@ -118,7 +133,7 @@ class Rig:
         for step in range(steps + 10):
             share = min(step / steps, 1.0)
             self.send(start + share * share * (3.0 - 2.0 * share) * (goal - start))
-            self.session.tick(time.monotonic())
+            self.step()
             time.sleep(PERIOD_S)
         return steps + 10
 
@@ -128,7 +143,7 @@ class Rig:
 
         def stepped():
             self.send(start + min(next(steps) * PERIOD_S / 2.0, 1.0) * (np.asarray(goal) - start))
-            self.session.tick(time.monotonic())
+            self.step()
             time.sleep(PERIOD_S)
             return condition()
 
@@ -155,16 +170,11 @@ def accounted(counts: CommandCounts) -> int:
 
 
 @pytest.fixture
-def board():
+def rig():
     with make_board() as board:
-        yield board
-
-
-@pytest.fixture
-def rig(board):
-    rig = Rig(board)
-    yield rig
-    rig.session.disconnect()
+        rig = Rig(board)
+        yield rig
+        rig.session.disconnect()
 
 
 @pytest.fixture

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from unittest import mock
 
 import numpy as np
-from arm_fixtures import picker
+from arm_fixtures import picker, rigid_body
 
 from picker_dynamics.board.firmware.config import FirmwareConfig, board_limits
+from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.link import Link
 from picker_dynamics.board.link.connection import PING_PERIOD_S, SILENCE_S
 from picker_dynamics.board.protocol import Ack, Fault, Hello, Info, Message
+from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.errors import LinkError
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.plant import Plant
@@ -55,6 +57,11 @@ class Bench:
         self.frames: list[Frame] = []
         self.links: list[SteppedLink] = []
         self.to_board = bytearray()
+
+    def session(self) -> HardwareSession:
+        """One of its own link, not connected yet."""
+        link = SteppedLink(self, joint_names=self.servos.joint_names)
+        return HardwareSession(link, self.servos, ArmStateModel(rigid_body(), self.servos.model, self.servos.rest))
 
     @contextlib.contextmanager
     def clock(self):

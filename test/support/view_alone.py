@@ -30,11 +30,11 @@ def main() -> None:
         page = view_pages.Page(view.server)
         for path in ("/", "/api/arm"):
             assert page.ask(path)[0] == 200
-        assert page.ask("/api/do", {"do": "home"})[0] == 200
+        page.done("home")
         found = {"without_route_by_the_server": without_route()}
         with view_pages.chromium() as browser, view_pages.Tabs(browser, view.address) as tabs:
             shown = view_pages.with_arm(tabs())
-            shown.locator("#phase", has_text="holding").wait_for()
+            view_pages.shows(shown, "#phase", "holding")
             here = urlsplit(view.address)[:2]
             found["asked"], found["failed"] = len(shown.asked), shown.failed
             found["elsewhere"] = [url for url in shown.asked if urlsplit(url)[:2] != here]

@@ -13,13 +13,13 @@ import re
 import shutil
 import signal
 import subprocess
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
 from patient import patiently
-from waiting import PATIENCE_S
+from waiting import PATIENCE_S, begun, until
 
 from picker_dynamics.scripting.view.live import LiveView
 from picker_dynamics.scripting.view.server import PAGE
@@ -56,6 +56,10 @@ def missing() -> str:
     except ImportError:
         return "no Playwright: make setup"
     return ""
+
+
+NEEDED = pytest.mark.skipif(bool(missing()), reason=missing())
+"""A browser is."""
 
 
 @contextlib.contextmanager
@@ -120,9 +124,37 @@ class Tabs:
             context.close()
 
 
+def shows(page, where: str, text: str) -> None:
+    """Wait until it does."""
+    page.locator(where, has_text=text).first.wait_for()
+
+
+def hides(page, where: str) -> None:
+    page.locator(where).wait_for(state="hidden")
+
+
+def fill(page, **fields: str) -> None:
+    for name, text in fields.items():
+        page.fill(f"#{name}", text)
+
+
+def press(page, button: str) -> None:
+    """Hold the mouse down on it."""
+    found = page.get_by_role("button", name=button)
+    found.scroll_into_view_if_needed()
+    box = found.bounding_box()
+    page.mouse.move(box["x"] + 9, box["y"] + 9)
+    page.mouse.down()
+
+
+def page_until(page, condition, what: str, **patience) -> None:
+    """Let the page go on until ``condition()``."""
+    until(condition, what, step=lambda: page.wait_for_timeout(50), **patience)
+
+
 def with_arm(page):
     """The page, once it knows where the arm is."""
-    page.locator("#tip", has_text="mm").wait_for()
+    shows(page, "#tip", "mm")
     return page
 
 
@@ -156,6 +188,22 @@ class Page:
         finally:
             connection.close()
 
+    def do(self, what: str, **more) -> tuple[int, dict]:
+        """Ask for something to be done: status and answer."""
+        return self.ask("/api/do", {"do": what, **more})[:2]
+
+    def done(self, what: str, **more) -> dict:
+        """The same where it is taken: the answer."""
+        status, answer = self.do(what, **more)
+        assert status == 200, answer
+        return answer
+
+    def refused(self, what: str, **more) -> dict:
+        """The same where it is refused: the answer."""
+        status, answer = self.do(what, **more)
+        assert status == 409, answer
+        return answer
+
     def stream(self):
         """The stream of events, as lines of bytes; to be closed."""
         connection = http.client.HTTPConnection("127.0.0.1", self.door.port, timeout=PATIENCE_S)
@@ -164,16 +212,22 @@ class Page:
 
 
 class Told:
-    """What the stream tells, read in a thread.
+    """What the stream tells, read in a thread; made once what comes ``first`` has come.
 
     Attributes:
         newest: of each kind.
         said: texts of the events, in order.
     """
 
-    def __init__(self, page: Page):
+    def __init__(self, page: Page, *first: str):
         self.newest, self.said, self._stream = {}, [], page.stream()
-        threading.Thread(target=self._read, daemon=True).start()
+        begun(self._read)
+        until(lambda: self.newest.keys() >= set(first), f"news: {first}")
+
+    @property
+    def phase(self) -> str:
+        """Of the controller."""
+        return self.newest["status"]["controller"]["phase"]
 
     def close(self) -> None:
         """Read no more, as a page that is closed."""
@@ -194,8 +248,7 @@ class Told:
 def served(view: LiveView) -> Iterator[LiveView]:
     """A view whose time a thread lets pass."""
     with view:
-        thread = threading.Thread(target=view.run, daemon=True)
-        thread.start()
+        thread = begun(view.run)
         yield view
     thread.join()
 

@@ -1,14 +1,25 @@
-"""Waiting for an event instead of a time: a condition is asked until it holds, however busy the machine is."""
+"""Waiting for an event instead of a time: a condition is asked until it holds, a command ends, however busy the machine is."""
 
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 PATIENCE_S = 60.0
 """For what happens within milliseconds or seconds on an idle machine."""
+
+
+def begun(act: Callable[[], object]) -> threading.Thread:
+    """A thread that does this, and keeps nobody from ending."""
+    thread = threading.Thread(target=act, daemon=True)
+    thread.start()
+    return thread
 
 
 def until(
@@ -53,3 +64,13 @@ def again_until(
         return False
 
     until(there, what, step=step)
+
+
+def run(*words: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """A command, to its end; what it said, as text."""
+    return subprocess.run(words, capture_output=True, text=True, **{"check": False, "timeout": PATIENCE_S} | options)
+
+
+def python(*words: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """The same of this interpreter."""
+    return run(sys.executable, *words, **options)

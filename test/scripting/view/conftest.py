@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import view_pages
-from view_pages import Page
+from view_pages import Page, with_arm
 
 from picker_dynamics import Arm
 from picker_dynamics.scripting.view import server
@@ -60,3 +60,9 @@ def opened(browser, shown):
         yield tabs
     for asked in ({"do": "drive", "over": True}, {"do": "reset"}, {"do": "leave"}):
         Page(shown[1].server).ask("/api/do", asked)
+
+
+@pytest.fixture
+def page(opened):
+    """One that knows where the arm is."""
+    return with_arm(opened())

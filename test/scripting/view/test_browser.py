@@ -11,16 +11,11 @@ import numpy as np
 import pytest
 import view_pages
 from arm_fixtures import servos
-from view_pages import DRAWN, with_arm
-from waiting import until
+from view_pages import DRAWN, fill, hides, page_until, press, shows, with_arm
 
 from picker_dynamics import Arm
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.timeout(900),
-    pytest.mark.skipif(bool(view_pages.missing()), reason=view_pages.missing()),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), view_pages.NEEDED]
 
 RED = """() => {
   const red = [];
@@ -85,14 +80,13 @@ DAE = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="
 def go_home(page, arm) -> None:
     """And stand there: words of an earlier motion may still be on the page."""
     page.click("#home")
-    until(lambda: np.allclose(arm.held, servos().home, atol=1e-6), "the arm at home", step=lambda: page.wait_for_timeout(50))
+    page_until(page, lambda: np.allclose(arm.held, servos().home, atol=1e-6), "the arm at home")
     page.wait_for_timeout(300)
 
 
-def test_the_arm_is_drawn_where_it_is_and_nothing_else_is_asked(opened, shown):
+def test_the_arm_is_drawn_where_it_is_and_nothing_else_is_asked(page, shown):
     arm, view = shown
-    page = with_arm(opened())
-    until(lambda: page.evaluate(DRAWN) > 30, "a picture of the arm", step=lambda: page.wait_for_timeout(300), patience_s=120.0)
+    page_until(page, lambda: page.evaluate(DRAWN) > 30, "a picture of the arm", patience_s=120.0)
     shoulder = page.locator(".joint", has_text="shoulder").locator(".value").inner_text()
     assert float(shoulder.rstrip("°")) == pytest.approx(arm.q[1] * 57.29578, abs=0.2)
     origin = view.address.partition("/#")[0]
@@ -100,148 +94,133 @@ def test_the_arm_is_drawn_where_it_is_and_nothing_else_is_asked(opened, shown):
     assert page.failed == []
 
 
-def test_home_a_refused_target_in_the_gates_words_and_the_joint_it_is_about(opened, shown):
-    page = with_arm(opened())
+def test_home_a_refused_target_in_the_gates_words_and_the_joint_it_is_about(page, shown):
     go_home(page, shown[0])
-    for field, value in (("#x", "330"), ("#y", "-60"), ("#z", "110")):
-        page.fill(field, value)
-    page.locator("#verdict.refused", has_text="would be refused: shoulder needs").wait_for()
-    until(lambda: page.evaluate(RED) == 1, "the joint's link in red", step=lambda: page.wait_for_timeout(100))
-    for field, value in (("#x", "240"), ("#y", "0"), ("#z", "160")):
-        page.fill(field, value)
-    page.locator("#verdict:not(.refused)", has_text="may be made").wait_for()
-    until(lambda: page.evaluate(RED) == 0, "no link in red", step=lambda: page.wait_for_timeout(100))
+    fill(page, x="330", y="-60", z="110")
+    shows(page, "#verdict.refused", "would be refused: shoulder needs")
+    page_until(page, lambda: page.evaluate(RED) == 1, "the joint's link in red")
+    fill(page, x="240", y="0", z="160")
+    shows(page, "#verdict:not(.refused)", "may be made")
+    page_until(page, lambda: page.evaluate(RED) == 0, "no link in red")
     page.click("#go")
-    until(lambda: abs(shown[0].tip[0] - 0.24) < 0.003, "the tip there", step=lambda: page.wait_for_timeout(100))
+    page_until(page, lambda: abs(shown[0].tip[0] - 0.24) < 0.003, "the tip there")
 
 
-def test_stop_by_space_wherever_the_focus_is_then_reset(opened):
-    page = with_arm(opened())
+def test_stop_by_space_wherever_the_focus_is_then_reset(page):
     page.focus("#x")
     page.keyboard.press("Space")
-    page.locator("#hardware", has_text="STOPPED").wait_for()
+    shows(page, "#hardware", "STOPPED")
     page.click("#home")
-    page.locator("#words li.error", has_text="stop is latched").first.wait_for()
+    shows(page, "#words li.error", "stop is latched")
     page.click("#reset")
-    page.locator("#again").wait_for(state="hidden")
+    hides(page, "#again")
 
 
-def test_a_slider_by_keys_shows_first_and_sends_with_enter(opened, shown):
-    page = with_arm(opened())
+def test_a_slider_by_keys_shows_first_and_sends_with_enter(page, shown):
     slider = page.locator(".joint", has_text="base").locator("input")
     slider.focus()
     before = shown[0].q[0]
     for _ in range(12):
         page.keyboard.press("ArrowRight")
-    page.locator("#verdict", has_text="may be made").wait_for()
+    shows(page, "#verdict", "may be made")
     assert abs(shown[0].q[0] - before) < 0.01, "nothing is sent yet"
     page.keyboard.press("Enter")
-    until(lambda: abs(shown[0].q[0] - before) > 0.05, "the motion", step=lambda: page.wait_for_timeout(100))
+    page_until(page, lambda: abs(shown[0].q[0] - before) > 0.05, "the motion")
 
 
-def test_jogging_ends_with_the_button(opened, shown):
-    page = with_arm(opened())
+def test_jogging_ends_with_the_button(page, shown):
     go_home(page, shown[0])
-    up = page.get_by_role("button", name="Tip up")
-    up.scroll_into_view_if_needed()
-    box, before = up.bounding_box(), shown[0].tip[2]
-    page.mouse.move(box["x"] + 9, box["y"] + 9)
-    page.mouse.down()
-    until(lambda: shown[0].tip[2] > before + 0.004, "jogging", step=lambda: page.wait_for_timeout(50))
+    before = shown[0].tip[2]
+    press(page, "Tip up")
+    page_until(page, lambda: shown[0].tip[2] > before + 0.004, "jogging")
     page.mouse.up()
-    page.locator("#phase", has_text="holding").wait_for()
+    shows(page, "#phase", "holding")
     rests = shown[0].tip[2]
     page.wait_for_timeout(700)
     assert abs(shown[0].tip[2] - rests) < 0.003
 
 
-def test_a_tour_is_run_watched_and_ended(opened, shown):
-    page = with_arm(opened())
+def test_a_tour_is_run_watched_and_ended(page, shown):
     assert page.get_by_role("button", name="Run other").is_disabled()
-    page.locator(".tour", has_text="taught for the arm other").wait_for()
+    shows(page, ".tour", "taught for the arm other")
     page.get_by_role("button", name="Run berries").click()
-    page.locator("#tour-what", has_text="step 2 of 2: back").wait_for()
+    shows(page, "#tour-what", "step 2 of 2: back")
     assert page.locator("#tour-bar").evaluate("one => one.value") >= 0.5
-    page.locator("#words li", has_text="berries: done").wait_for()
-    page.locator("#tour").wait_for(state="hidden")
+    shows(page, "#words li", "berries: done")
+    hides(page, "#tour")
     assert shown[0].q[0] == pytest.approx(0.0, abs=0.02)
     page.fill("#times", "50")
     page.get_by_role("button", name="Run berries").click()
-    page.locator("#tour-what", has_text="of 100").wait_for()
+    shows(page, "#tour-what", "of 100")
     page.get_by_role("button", name="End it").click()
-    page.locator("#words li.warn", has_text="berries: ended in step").wait_for()
-    page.locator("#tour").wait_for(state="hidden")
+    shows(page, "#words li.warn", "berries: ended in step")
+    hides(page, "#tour")
 
 
-def test_pick_here_is_refused_in_its_words_before_anything_moves_or_made(opened, shown):
-    page = with_arm(opened())
+def test_pick_here_is_refused_in_its_words_before_anything_moves_or_made(page, shown):
     go_home(page, shown[0])
     before = shown[0].held
-    for field, value in (("#x", "260"), ("#y", "80"), ("#z", "170"), ("#mass", "90")):
-        page.fill(field, value)
+    fill(page, x="260", y="80", z="170", mass="90")
     page.click("#pick")
-    page.locator("#words li.error", has_text="pick refused, nothing moves; ").wait_for()
+    shows(page, "#words li.error", "pick refused, nothing moves; ")
     assert shown[0].held == pytest.approx(before, abs=1e-9)
     assert page.locator("#x").input_value() == "260", "what was refused stays"
     page.fill("#mass", "20")
     page.click("#pick")
-    page.locator("#tour-name", has_text="pick at (260, 80, 170) mm").wait_for()
-    page.locator("#words li", has_text="pick at (260, 80, 170) mm: done").wait_for()
-    page.locator("#facts", has_text="payload 20 g").wait_for()
+    shows(page, "#tour-name", "pick at (260, 80, 170) mm")
+    shows(page, "#words li", "pick at (260, 80, 170) mm: done")
+    shows(page, "#facts", "payload 20 g")
     page.fill("#settings input >> nth=0", "0")
     page.keyboard.press("Enter")
-    page.locator("#facts", has_text="payload 0 g").wait_for()
+    shows(page, "#facts", "payload 0 g")
 
 
-def test_what_this_arm_has_not_cannot_be_set(opened):
-    page = with_arm(opened())
-    page.locator("#settings select").wait_for(state="hidden")
+def test_what_this_arm_has_not_cannot_be_set(page):
+    hides(page, "#settings select")
     assert [label.strip() for label in page.locator("#settings label:visible").all_inner_texts()] == ["payload g"]
 
 
-def test_a_recording_is_begun_and_ended_and_the_file_is_named(opened):
-    page = with_arm(opened())
+def test_a_recording_is_begun_and_ended_and_the_file_is_named(page):
     page.click("#record")
-    page.locator("#record", has_text="End recording").wait_for()
+    shows(page, "#record", "End recording")
     named = page.locator("#record-what").inner_text().removeprefix("recording to ")
     page.click("#record")
-    page.locator("#words li", has_text=f"recorded: {named}").wait_for()
+    shows(page, "#words li", f"recorded: {named}")
     assert Path(named).read_text().startswith("t,q_base,")
-    page.locator("#record", has_text="Record").wait_for()
+    shows(page, "#record", "Record")
 
 
 def test_a_second_page_watches_and_takes_over(opened):
     first = with_arm(opened())
     first.click("#drive")
-    first.locator("#drive", has_text="You drive").wait_for()
+    shows(first, "#drive", "You drive")
     second = with_arm(opened())
-    second.locator("#drive", has_text="take over").wait_for()
+    shows(second, "#drive", "take over")
     second.click("#home")
-    second.locator("#words li.error", has_text="another page drives").first.wait_for()
+    shows(second, "#words li.error", "another page drives")
     assert "another page" not in first.locator("#words").inner_text() + first.locator("#verdict").inner_text(), "it is the one"
     second.click("#drive")
-    second.locator("#drive", has_text="You drive").wait_for()
-    first.locator("#drive", has_text="take over").wait_for()
+    shows(second, "#drive", "You drive")
+    shows(first, "#drive", "take over")
 
 
 def test_a_page_of_another_start_says_so_and_its_stop_is_dead(opened, shown):
     page = opened(address=shown[1].address[:-4] + "xxxx")
-    page.locator("#alarm", has_text="this stop button is dead").wait_for()
-    page.locator("#alarm", has_text="open the address that it prints").wait_for()
+    shows(page, "#alarm", "this stop button is dead")
+    shows(page, "#alarm", "open the address that it prints")
     assert page.locator("#stop strong").inner_text() == "DEAD"
 
 
-def test_a_lost_connection_is_said_and_found_again(opened, shown):
+def test_a_lost_connection_is_said_and_found_again(page, shown):
     from picker_dynamics.scripting.view.server import ViewServer
 
     view = shown[1]
     port, token, viewed = view.server.door.port, view.server.door.token, view.server.viewed
-    page = with_arm(opened())
     view.server.__exit__()
-    page.locator("#alarm", has_text="this stop button is dead").wait_for()
+    shows(page, "#alarm", "this stop button is dead")
     viewed.channel.closed = False
     view.server = ViewServer(viewed, port=port, token=token).__enter__()
-    page.locator("#alarm").wait_for(state="hidden")
+    hides(page, "#alarm")
     assert page.locator("#stop strong").inner_text() == "STOP"
 
 
@@ -257,8 +236,7 @@ def test_a_phone_has_it_all_within_its_width(opened):
     assert page.locator("#stop").bounding_box() == stop, "it stays"
 
 
-def test_every_control_has_a_name_and_the_keyboard_reaches_it(opened):
-    page = with_arm(opened())
+def test_every_control_has_a_name_and_the_keyboard_reaches_it(page):
     nameless = page.evaluate(
         """() => [...document.querySelectorAll("button, input, select, #canvas")].filter((one) => one.offsetParent &&
              !(one.getAttribute("aria-label") || one.labels?.length || one.textContent.trim())).map((one) => one.outerHTML)"""
@@ -288,7 +266,7 @@ def test_an_arm_of_meshes_stands_as_ros_draws_it_and_all_of_it_is_in_the_picture
         view_pages.Tabs(browser, view.address) as tabs,
     ):
         page = with_arm(tabs())
-        until(lambda: len(page.evaluate(CORNERS)) == 4, "two meshes", step=lambda: page.wait_for_timeout(100))
+        page_until(page, lambda: len(page.evaluate(CORNERS)) == 4, "two meshes")
         page.wait_for_timeout(500)
         corners = np.array(page.evaluate(CORNERS))
         alone, tinted = (np.array(page.evaluate(PIXELS, reference)) for reference in (False, True))

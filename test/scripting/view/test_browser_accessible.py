@@ -6,14 +6,9 @@ import time
 
 import pytest
 import view_pages
-from view_pages import with_arm
-from waiting import until
+from view_pages import page_until, shows, with_arm
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.timeout(900),
-    pytest.mark.skipif(bool(view_pages.missing()), reason=view_pages.missing()),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), view_pages.NEEDED]
 
 CONTROLS = {"button", "checkbox", "combobox", "slider", "spinbutton", "textbox", "link", "DisclosureTriangle"}
 """Roles of what is pressed, chosen or typed into; browsers call a ``summary`` the last."""
@@ -118,16 +113,16 @@ def test_all_text_is_told_from_its_ground(opened, theme):
 def test_nothing_jumps_while_the_arm_moves(opened, shown, width):
     arm, _ = shown
     page = with_arm(opened(width))
-    page.locator("#phase", has_text="holding").wait_for()
-    page.locator("#facts", has_text="payload").wait_for()
+    shows(page, "#phase", "holding")
+    shows(page, "#facts", "payload")
     page.click("#drive")
-    page.locator("#drive", has_text="You drive").wait_for()
+    shows(page, "#drive", "You drive")
     page.wait_for_timeout(300)  # fonts, and curves that fit themselves in
     page.evaluate(PLACES)
     begin_s = time.monotonic()
     for base in (0.5, -0.3, 0.2):
         page.evaluate("to => picker.connection.ask({ do: 'joints', to })", {"base": base})
-        until(lambda base=base: abs(arm.q[0] - base) < 0.02, "the motion", step=lambda: page.wait_for_timeout(50))
+        page_until(page, lambda base=base: abs(arm.q[0] - base) < 0.02, "the motion")
     page.wait_for_timeout(max(0.0, 1e3 * (begin_s + 5.0 - time.monotonic())))
     jumps = page.evaluate("jumps")
     assert jumps == {}, sorted(jumps)

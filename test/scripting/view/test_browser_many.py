@@ -5,23 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import view_pages
-from view_pages import Page, with_arm
-from waiting import until
+from view_pages import Page, hides, page_until, shows, with_arm
+from waiting import run, until
 
 from picker_dynamics.scripting.view.server import STREAMS, ViewServer
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.realtime,
-    pytest.mark.timeout(900),
-    pytest.mark.skipif(bool(view_pages.missing()), reason=view_pages.missing()),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.realtime, pytest.mark.timeout(900), view_pages.NEEDED]
 
 TABS = 20
 
@@ -71,14 +65,14 @@ def test_a_stop_in_the_twentieth_tab_of_a_browser(opened, plain, server):
     last = with_arm(tabs[-1])
     assert len(server.viewed.channel.readers) == 1 < STREAMS < TABS
     last.click("#home")
-    last.locator("#words li", has_text="done").first.wait_for()
+    shows(last, "#words li", "done")
     last.keyboard.press("Escape")
     for tab in (last, tabs[0]):
-        tab.locator("#hardware", has_text="STOPPED").wait_for()
+        shows(tab, "#hardware", "STOPPED")
     with_arm(tabs[0]).click("#reset")
-    tabs[0].locator("#words li.error", has_text="another page drives").first.wait_for()
+    shows(tabs[0], "#words li.error", "another page drives")
     last.click("#reset")
-    tabs[0].locator("#again").wait_for(state="hidden")
+    hides(tabs[0], "#again")
 
 
 @contextlib.contextmanager
@@ -94,17 +88,17 @@ def test_a_tab_that_slept_wakes_to_the_present_and_its_stop_works(opened, plain)
     asleep, awake = with_arm(opened(context=plain)), with_arm(opened(context=plain))
     for page in (asleep, awake):
         page.evaluate("picker.connection.on('pose', () => (window.poses = (window.poses ?? 0) + 1))")
-    asleep.locator("#hardware", has_text="active").wait_for()
+    shows(asleep, "#hardware", "active")
     sleep = plain.new_cdp_session(asleep)
     sleep.send("Debugger.enable")
     before, seen = asleep.evaluate("poses"), awake.evaluate("poses")
     with sleep_of(sleep):
-        until(lambda: awake.evaluate("poses") > seen + 90, "news", step=lambda: awake.wait_for_timeout(100))
+        page_until(awake, lambda: awake.evaluate("poses") > seen + 90, "news")
     asleep.evaluate("new Promise((resolve) => setTimeout(resolve))")
     assert before <= asleep.evaluate("poses") < before + 60, "what it slept through came one by one"
-    asleep.locator("#stop strong", has_text="STOP").wait_for()
+    shows(asleep, "#stop strong", "STOP")
     asleep.click("#stop")
-    awake.locator("#hardware", has_text="STOPPED").wait_for()
+    shows(awake, "#hardware", "STOPPED")
 
 
 def test_an_hour_for_readers_that_do_not_read_takes_no_memory(server):
@@ -120,7 +114,7 @@ def test_an_hour_for_readers_that_do_not_read_takes_no_memory(server):
             sizes.append(resident_mb())
     assert sizes[1] - sizes[0] < 2.0
     assert Page(server).ask("/api/stop", {})[0] == 200
-    Page(server).ask("/api/do", {"do": "reset"})
+    Page(server).do("reset")
     for stream in streams:
         stream.close()
     until(lambda: not channel.readers, "their end")
@@ -134,11 +128,11 @@ def resident_mb() -> float:
 def test_the_page_needs_no_network_and_asks_nobody_else():
     """In a network namespace in which there is nothing but this machine itself."""
     lonely = [shutil.which("unshare") or "", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
-    tried = subprocess.run([*lonely, "true"], capture_output=True, text=True, check=False) if lonely[0] else None
+    tried = run(*lonely, "true") if lonely[0] else None
     if tried is None or tried.returncode:
         pytest.skip(f"a network namespace needs root, unshare and ip: {tried and tried.stderr.strip()}")
     script = Path(view_pages.__file__).with_name("view_alone.py")
-    done = subprocess.run([*lonely, sys.executable, str(script)], capture_output=True, text=True, timeout=600, check=False)
+    done = run(*lonely, sys.executable, str(script), timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["interfaces"] == ["lo"] and found["failed"] == []
@@ -151,7 +145,7 @@ def test_a_gamepad_moves_while_it_is_held_here_and_not_beyond(opened, plain, sho
     plain.add_init_script(PAD)
     page = with_arm(opened(context=plain))
     page.click("#home")
-    page.locator("#words li", has_text="done").first.wait_for()
+    shows(page, "#words li", "done")
     lets_go = {
         "the shoulder button is let go": "press([0, 0, 0, -1])",
         "it is unplugged": "unplug()",
@@ -160,11 +154,11 @@ def test_a_gamepad_moves_while_it_is_held_here_and_not_beyond(opened, plain, sho
     for why, act in lets_go.items():
         page.evaluate(f"delete document.hasFocus, press([0, 0, 0, -1], {SHOULDER})")
         height = arm.tip[2]
-        until(lambda height=height: arm.tip[2] > height + 0.004, "jogging", step=lambda: page.wait_for_timeout(50))
+        page_until(page, lambda height=height: arm.tip[2] > height + 0.004, "jogging")
         page.evaluate(act)
-        page.locator("#phase", has_text="holding").wait_for()
+        shows(page, "#phase", "holding")
         rests = arm.tip[2]
         page.wait_for_timeout(400)
         assert abs(arm.tip[2] - rests) < 0.003, why
     page.evaluate(f"delete document.hasFocus, press([0, 0, 0, 0], {STOP_BUTTON})")
-    page.locator("#hardware", has_text="STOPPED").wait_for()
+    shows(page, "#hardware", "STOPPED")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from contextlib import ExitStack
+from unittest.mock import Mock
 
 import pytest
 from view_pages import Page
@@ -93,9 +94,9 @@ def test_there_is_nothing_else(server, path):
 def test_requests_and_refusals(server, viewed):
     page = Page(server)
     assert page.ask("/api/arm")[:2] == (200, {"name": "stand-in"})
-    assert page.ask("/api/do", {"do": "home"})[0] == 200 and viewed.asked[0][1] == page.lines["X-Page"]
-    status, said, _ = page.ask("/api/do", {"do": "fly"})
-    assert status == 409 and "there is no request 'fly'" in said["error"]
+    page.done("home")
+    assert viewed.asked[0][1] == page.lines["X-Page"]
+    assert "there is no request 'fly'" in page.refused("fly")["error"]
     assert page.ask("/api/check", {"do": "tip", "at": [0, 0, 0]})[1] == {"possible": True}
     assert page.ask("/api/check", {"do": "home"})[0] == 404
     assert page.ask("/api/do", {"do": "home"}, Origin="http://evil.example")[0] == 403
@@ -108,16 +109,11 @@ def test_what_fails_in_a_request_is_logged_and_a_page_that_goes_is_not(server, v
     class Broken(ArithmeticError):
         pass
 
-    def fail(_what, error: Exception):
-        raise error
-
     page = Page(server)
-    monkeypatch.setattr(viewed, "look_up", lambda what: fail(what, ConnectionResetError("gone")))
-    with pytest.raises(ConnectionError):
-        page.ask("/api/anything")
-    monkeypatch.setattr(viewed, "look_up", lambda what: fail(what, Broken("broken")))
-    with pytest.raises(ConnectionError):
-        page.ask("/api/anything")
+    for error in (ConnectionResetError("gone"), Broken("broken")):
+        monkeypatch.setattr(viewed, "look_up", Mock(side_effect=error))
+        with pytest.raises(ConnectionError):
+            page.ask("/api/anything")
     until(lambda: caplog.records, "what is logged")
     (record,) = caplog.records
     assert record.levelname == "ERROR" and record.exc_info[0] is Broken and record.name == server_module.__name__
@@ -125,7 +121,7 @@ def test_what_fails_in_a_request_is_logged_and_a_page_that_goes_is_not(server, v
 
 def test_a_stop_passes_while_all_else_is_refused_by_rate_and_by_number(server, viewed):
     page = Page(server)
-    while page.ask("/api/do", {"do": "home"})[0] == 200:
+    while page.do("home")[0] == 200:
         pass
     assert page.ask("/api/stop", {})[:2] == (200, {"said": "stopped"})
     with ExitStack() as open_:

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from waiting import until
+from waiting import begun, until
 
 from picker_dynamics import Arm
 from picker_dynamics.errors import GoalRefusedError, PickerError
@@ -43,6 +43,10 @@ class Gate:
         self._act = act
         self.reached, self.open = threading.Event(), threading.Event()
 
+    def reaches(self) -> None:
+        """Wait until it is done, but for what is held back."""
+        assert self.reached.wait(10.0)
+
     def __call__(self, *arguments):
         done = self._act(*arguments)
         self.reached.set()
@@ -63,6 +67,20 @@ def view(arm):
     view.close()
 
 
+@pytest.fixture
+def planning(view, monkeypatch):
+    gate = Gate(view.motions.wanted)
+    monkeypatch.setattr(view.motions, "wanted", gate)
+    return gate
+
+
+@pytest.fixture
+def taking(view, monkeypatch):
+    gate = Gate(view.take_arm)
+    monkeypatch.setattr(view, "take_arm", gate)
+    return gate
+
+
 def passes(arm, requests=(), seconds: float = 1.0) -> None:
     """Let time pass until these are answered, and ``seconds`` more."""
     until(lambda: not any(one.is_alive() for one in requests), "answers", step=lambda: arm.wait(0.01))
@@ -73,11 +91,9 @@ ENDS = {"cancelled": (Plain("cancel"), A), "let go": (Plain("leave"), A), "taken
 
 
 @pytest.mark.parametrize("how", ENDS)
-def test_a_motion_that_was_ended_while_it_was_planned_does_not_begin(arm, view, monkeypatch, how):
-    planning = Gate(view.motions.wanted)
-    monkeypatch.setattr(view.motions, "wanted", planning)
+def test_a_motion_that_was_ended_while_it_was_planned_does_not_begin(arm, view, planning, how):
     motion, before = Asked(view, ASIDE), arm.q
-    assert planning.reached.wait(10.0)
+    planning.reaches()
     ended = Asked(view, *ENDS[how])
     until(lambda: how == "cancelled" or view.wheel.driver != A, "the end")
     arm.wait(0.1)
@@ -90,11 +106,9 @@ def test_a_motion_that_was_ended_while_it_was_planned_does_not_begin(arm, view, 
     assert again.error is None and abs(arm.q[0] - 0.5) < 0.05, "what comes behind is carried out"
 
 
-def test_a_press_that_waits_for_the_arm_does_not_outlive_its_release(arm, view, monkeypatch):
-    taking = Gate(view.take_arm)
-    monkeypatch.setattr(view, "take_arm", taking)
+def test_a_press_that_waits_for_the_arm_does_not_outlive_its_release(arm, view, taking):
     press, before = Asked(view, AHEAD), arm.q
-    assert taking.reached.wait(10.0)
+    taking.reaches()
     view.do(Jog({}), A)
     taking.open.set()
     passes(arm, (press,), 0.5)
@@ -102,13 +116,10 @@ def test_a_press_that_waits_for_the_arm_does_not_outlive_its_release(arm, view, 
     np.testing.assert_allclose(arm.q, before, atol=0.01)
 
 
-def test_a_motion_that_was_on_its_way_when_the_arm_was_stopped_is_refused(arm, view, monkeypatch):
-    planning = Gate(view.motions.wanted)
-    monkeypatch.setattr(view.motions, "wanted", planning)
+def test_a_motion_that_was_on_its_way_when_the_arm_was_stopped_is_refused(arm, view, planning):
     motion, before = Asked(view, ASIDE), arm.q
-    assert planning.reached.wait(10.0)
-    stop = threading.Thread(target=view.stop, daemon=True)
-    stop.start()
+    planning.reaches()
+    stop = begun(view.stop)
     until(lambda: not view.ready, "the stop")
     planning.open.set()
     passes(arm, (motion, stop))
@@ -135,11 +146,9 @@ def test_a_stop_where_time_stands_still_holds_the_arm_once_it_passes(arm, view, 
     assert not view.ready and at < arm.q[0] < at + 0.5, "it decelerated on its way"
 
 
-def test_a_reset_that_was_asked_for_before_a_stop_does_not_undo_it(arm, view, monkeypatch):
-    planning = Gate(view.motions.wanted)
-    monkeypatch.setattr(view.motions, "wanted", planning)
+def test_a_reset_that_was_asked_for_before_a_stop_does_not_undo_it(arm, view, planning):
     motion = Asked(view, ASIDE)
-    assert planning.reached.wait(10.0)
+    planning.reaches()
     reset, stop = Asked(view, Plain("reset")), threading.Thread(target=view.stop, daemon=True)
     until(lambda: view.wheel.driver == A, "the reset, behind the motion")
     stop.start()
@@ -149,11 +158,9 @@ def test_a_reset_that_was_asked_for_before_a_stop_does_not_undo_it(arm, view, mo
     assert not view.ready
 
 
-def test_who_takes_over_loses_nothing_by_what_the_other_page_had_asked(arm, view, monkeypatch):
-    taking, other = Gate(view.take_arm), ToJoints({"base": -0.5})
-    monkeypatch.setattr(view, "take_arm", taking)
-    old = Asked(view, ASIDE)
-    assert taking.reached.wait(10.0)
+def test_who_takes_over_loses_nothing_by_what_the_other_page_had_asked(arm, view, taking):
+    other, old = ToJoints({"base": -0.5}), Asked(view, ASIDE)
+    taking.reaches()
     over = Asked(view, Plain("drive", over=True), B)
     until(lambda: view.wheel.driver == B, "the takeover")
     new = Asked(view, other, B)

@@ -36,28 +36,22 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def page(unhurried):
     page = Page(unhurried[1].server)
-    page.told = Told(page)
-    until(lambda: "status" in page.told.newest, "a stream")
+    page.told = Told(page, "status")
     yield page
-    page.ask("/api/do", {"do": "cancel"})
-    page.ask("/api/do", {"do": "reset"})
+    page.do("cancel")
+    page.do("reset")
     until(lambda: over(page) and held(page), "rest")
-    page.ask("/api/do", {"do": "payload", "kg": 0.0})
-    page.ask("/api/do", {"do": "leave"})
+    page.do("payload", kg=0.0)
+    page.do("leave")
     page.told.close()
 
 
 def held(page) -> bool:
-    return page.told.newest["status"]["controller"]["phase"] == "holding"
+    return page.told.phase == "holding"
 
 
 def over(page) -> bool:
     return not page.told.newest.get("tour", {}).get("name")
-
-
-def do(page, **what):
-    status, said, _ = page.ask("/api/do", what)
-    return status, said
 
 
 def said(page, *words: str) -> bool:
@@ -80,8 +74,7 @@ def test_what_can_be_made_again_is_listed_and_of_other_files_nothing_is_told(pag
 
 def test_a_tour_is_made_and_how_far_it_is_is_told(page, unhurried):
     seen: list[tuple[str, float]] = []
-    status, answer = do(page, do="tour", name="two berries.yaml", loop=2)
-    assert status == 200 and answer["said"].startswith("two berries: 10 steps, ")
+    assert page.done("tour", name="two berries.yaml", loop=2)["said"].startswith("two berries: 10 steps, ")
     until(lambda: "tour" in page.told.newest, "news of it")
     until(
         lambda: said(page, "two berries: done"),
@@ -98,21 +91,19 @@ def test_a_tour_is_made_and_how_far_it_is_is_told(page, unhurried):
 
 def test_a_tour_with_a_step_that_may_not_be_made_is_refused_before_anything_moves(page, unhurried):
     before = unhurried[0].held
-    status, answer = do(page, do="tour", name="heavy.yaml")
-    assert status == 409 and "step 2 (payload 900 g) cannot be made, so none is" in answer["error"]
-    assert answer["subject"] == "shoulder"
+    answer = page.refused("tour", name="heavy.yaml")
+    assert "step 2 (payload 900 g) cannot be made, so none is" in answer["error"] and answer["subject"] == "shoulder"
     assert unhurried[0].held == approx(before, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["nothing", "settings.yaml", "tour.txt", "other.yaml", "picker_1.mcap"])
 def test_other_files_are_no_tours(page, name):
-    status, answer = do(page, do="tour", name=name)
-    assert status == 409 and "secret" not in answer["error"]
+    assert "secret" not in page.refused("tour", name=name)["error"]
 
 
 def test_a_tour_begins_where_the_motion_under_way_ends(page, unhurried):
-    assert do(page, do="joints", to={"base": 0.9})[0] == 200
-    assert do(page, do="tour", name="two berries.yaml")[0] == 200
+    page.done("joints", to={"base": 0.9})
+    page.done("tour", name="two berries.yaml")
     until(lambda: said(page, "two berries: done"), "its end")
     texts = [text for text in page.told.said if "done" in text or "preempted" in text]
     assert len(texts) >= 4 and not any("preempted" in text for text in texts), "the motion before was made, and both legs"
@@ -120,59 +111,54 @@ def test_a_tour_begins_where_the_motion_under_way_ends(page, unhurried):
 
 @pytest.mark.parametrize("how", ["cancel", "leave", "stop"])
 def test_a_tour_ends_where_it_is_told_to_and_the_arm_holds(page, unhurried, how):
-    assert do(page, do="joints", to={"base": 0.0})[0] == 200
+    page.done("joints", to={"base": 0.0})
     until(lambda: abs(unhurried[0].held[0]) < 1e-3 and held(page), "the begin")
-    assert do(page, do="tour", name="long.yaml")[0] == 200
+    page.done("tour", name="long.yaml")
     until(lambda: unhurried[0].held[0] > 0.02, "the motion")
-    status, answer = do(page, do="home")
-    assert status == 409 and "long is under way: end it first" in answer["error"]
-    page.ask(*(("/api/stop", {}) if how == "stop" else ("/api/do", {"do": how})))
+    assert "long is under way: end it first" in page.refused("home")["error"]
+    page.ask("/api/stop", {}) if how == "stop" else page.do(how)
     until(lambda: said(page, "long: ended in step 1 of 1: left") and over(page), "its end")
     until(lambda: held(page), "rest")
     assert 0.02 < unhurried[0].held[0] < np.radians(39.0)
 
 
 def test_taking_over_ends_the_tour_of_the_page_before(page, unhurried):
-    assert do(page, do="tour", name="long.yaml")[0] == 200
+    page.done("tour", name="long.yaml")
     second = Page(unhurried[1].server, "0123456789abcdef.02")
-    assert second.ask("/api/do", {"do": "drive", "over": True})[0] == 200
+    second.done("drive", over=True)
     until(lambda: said(page, "long: ended") and over(page) and held(page), "its end")
-    assert second.ask("/api/do", {"do": "leave"})[0] == 200
+    second.done("leave")
 
 
 def test_a_berry_is_picked_and_placed_from_the_page(page, unhurried):
-    assert do(page, do="home")[0] == 200
+    page.done("home")
     until(lambda: held(page) and said(page, "done"), "home")
-    status, answer = do(page, do="pick", at=BERRY, kg=0.02)
-    assert status == 200 and answer["said"].startswith("pick at (260, 80, 170) mm: 7 steps")
+    assert page.done("pick", at=BERRY, kg=0.02)["said"].startswith("pick at (260, 80, 170) mm: 7 steps")
     until(lambda: said(page, "pick at (260, 80, 170) mm: done"), "the pick")
     assert unhurried[0].payload == 0.02 and unhurried[0].tip == approx([0.26, 0.08, 0.20], abs=0.005)
-    assert do(page, do="place", at=[0.10, -0.20, 0.11])[0] == 200
+    page.done("place", at=[0.10, -0.20, 0.11])
     until(lambda: said(page, "place at (100, -200, 110) mm: done"), "the end")
     assert unhurried[0].payload == 0.0
 
 
 def test_what_cannot_be_lifted_out_again_is_refused_in_the_words_of_the_command(page, unhurried):
     before = unhurried[0].held
-    status, answer = do(page, do="pick", at=BERRY, kg=0.09)
-    assert status == 409 and answer["error"].startswith("pick refused, nothing moves; ") and answer["subject"] == "shoulder"
-    status, answer = do(page, do="pick", at=[0.9, 0.0, 0.2])
-    assert status == 409 and "reach" in answer["error"]
+    answer = page.refused("pick", at=BERRY, kg=0.09)
+    assert answer["error"].startswith("pick refused, nothing moves; ") and answer["subject"] == "shoulder"
+    assert "reach" in page.refused("pick", at=[0.9, 0.0, 0.2])["error"]
     until(lambda: over(page), "nothing under way")
     assert unhurried[0].held == approx(before, abs=1e-9)
 
 
 def test_a_recording_is_written_where_it_is_said(page, folder):
-    assert do(page, do="record_end")[0] == 409
-    status, answer = do(page, do="record")
-    path = answer["said"].rpartition(" ")[2]
-    assert status == 200 and path.startswith(str(folder)) and path.endswith(".csv")
-    assert do(page, do="record")[0] == 409
+    page.refused("record_end")
+    path = page.done("record")["said"].rpartition(" ")[2]
+    assert path.startswith(str(folder)) and path.endswith(".csv")
+    page.refused("record")
     until(lambda: page.told.newest["status"]["writes"] == path, "the status")
-    assert do(page, do="joints", to={"base": 0.2})[0] == 200
+    page.done("joints", to={"base": 0.2})
     until(lambda: abs(page.told.newest["pose"]["q"]["reference"][0] - 0.2) < 1e-3, "a motion")
-    status, answer = do(page, do="record_end")
-    assert status == 200 and path in answer["said"]
+    assert path in page.done("record_end")["said"]
     table = np.genfromtxt(path, delimiter=",", names=True)
     assert abs(table["q_base"][-1] - 0.2) < 0.02 and len(table) > 20
     until(lambda: page.told.newest["status"]["writes"] == "", "the status")

@@ -21,15 +21,13 @@ pytestmark = pytest.mark.realtime
 def page(unhurried):
     page = Page(unhurried[1].server)
     yield page
-    page.ask("/api/do", {"do": "reset"})
-    page.ask("/api/do", {"do": "leave"})
+    page.do("reset")
+    page.do("leave")
 
 
 @pytest.fixture
 def told(page):
-    told = Told(page)
-    until(lambda: {"hello", "pose", "status"} <= told.newest.keys(), "news")
-    return told
+    return Told(page, "hello", "pose", "status")
 
 
 def test_the_page_is_told_where_the_arm_is_and_that_this_is_the_truth(unhurried, told):
@@ -43,7 +41,7 @@ def test_the_page_is_told_where_the_arm_is_and_that_this_is_the_truth(unhurried,
 def test_a_motion_is_asked_for_checked_and_made(page, told):
     status, found, _ = page.ask("/api/check", {"do": "joints", "to": {"base": 0.4}})
     assert status == 200 and found["possible"] and found["q"][0] == 0.4 and found["duration_s"] > 0.5 and len(found["way"]) > 10
-    assert page.ask("/api/do", {"do": "joints", "to": {"base": 0.4}})[0] == 200
+    page.done("joints", to={"base": 0.4})
     until(lambda: abs(told.newest["pose"]["q"]["state"][0] - 0.4) < 0.02, "the motion")
     until(lambda: any("done" in text or "there" in text for text in told.said), "a word of it")
 
@@ -59,55 +57,53 @@ def test_what_the_gate_refuses_is_said_in_its_words_with_the_joint(page, told):
 def test_a_place_out_of_reach_is_refused_without_a_pose(page):
     found = page.ask("/api/check", {"do": "tip", "at": [0.9, 0.0, 0.2]})[1]
     assert not found["possible"] and found["q"] is None and "reach" in found["why"]
-    status, said, _ = page.ask("/api/do", {"do": "tip", "at": [0.9, 0.0, 0.2]})
-    assert status == 409 and said["kind"] == "UnreachableError"
+    assert page.refused("tip", at=[0.9, 0.0, 0.2])["kind"] == "UnreachableError"
 
 
 def test_a_stop_latches_until_reset(page, told):
     assert "latched" in page.ask("/api/stop", {})[1]["said"]
-    status, said, _ = page.ask("/api/do", {"do": "home"})
-    assert status == 409 and "stop is latched" in said["error"]
+    assert "stop is latched" in page.refused("home")["error"]
     until(lambda: told.newest["status"]["stop_latched"] == "true", "the status")
-    assert page.ask("/api/do", {"do": "reset"})[0] == 200
-    assert page.ask("/api/do", {"do": "home"})[0] == 200
+    page.done("reset")
+    page.done("home")
 
 
 def test_a_second_page_watches_until_it_takes_over(page, unhurried, told):
     second = Page(unhurried[1].server, "fedcba9876543210.02")
-    assert page.ask("/api/do", {"do": "drive"})[0] == 200
-    status, said, _ = second.ask("/api/do", {"do": "home"})
-    assert status == 409 and "another page drives" in said["error"] and said["subject"] == "page"
-    page.ask("/api/do", {"do": "payload", "kg": 0.0})
+    page.done("drive")
+    said = second.refused("home")
+    assert "another page drives" in said["error"] and said["subject"] == "page"
+    page.do("payload", kg=0.0)
     until(lambda: "payload: 0.0 kg" in told.said[-1:], "what is told to all")
     assert not any("another page" in text for text in told.said), "that page is the one"
     assert second.ask("/api/stop", {})[0] == 200  # everybody's
-    second.ask("/api/do", {"do": "drive", "over": True})
-    assert page.ask("/api/do", {"do": "reset"})[0] == 409
-    assert second.ask("/api/do", {"do": "reset"})[0] == 200
-    second.ask("/api/do", {"do": "leave"})
+    second.do("drive", over=True)
+    page.refused("reset")
+    second.done("reset")
+    second.do("leave")
 
 
 def test_a_jog_moves_while_it_is_held_and_ends_when_it_is_not_said_again(page, told, unhurried):
     arm, _ = unhurried
-    assert page.ask("/api/do", {"do": "home"})[0] == 200  # a stop left it anywhere
+    page.done("home")  # a stop left it anywhere
     until(lambda: np.allclose(arm.q, equipment().home, atol=0.01), "the arm at home")
-    until(lambda: told.newest["status"]["controller"]["phase"] == "holding", "rest")
+    until(lambda: told.phase == "holding", "rest")
     before = arm.tip[1]
 
     def again() -> None:
-        assert page.ask("/api/do", {"do": "jog", "linear": [0.0, 0.05, 0.0]})[0] == 200
+        page.done("jog", linear=[0.0, 0.05, 0.0])
         time.sleep(0.03)  # fewer than a page may ask
 
     until(lambda: arm.tip[1] > before + 0.002, lambda: f"jogging: {told.said[-3:]}, {arm.tip}", step=again)
-    until(lambda: told.newest["status"]["controller"]["phase"] == "holding", lambda: f"its end: {told.newest['status']}")
+    until(lambda: told.phase == "holding", lambda: f"its end: {told.newest['status']}")
 
 
 def test_payload_is_told_and_what_there_is_not_is_refused(page, unhurried):
     arm, _ = unhurried
-    page.ask("/api/do", {"do": "payload", "kg": 0.025})
+    page.do("payload", kg=0.025)
     assert arm.payload == 0.025
-    page.ask("/api/do", {"do": "payload", "kg": 0.0})
-    assert page.ask("/api/do", {"do": "compensation", "mode": "none"})[0] == 409
+    page.do("payload", kg=0.0)
+    page.refused("compensation", mode="none")
     assert page.ask("/api/secrets")[0] == 409
     region = page.ask("/api/region")[1]
     assert len(region["cells"]) > 50 and min(share for _, _, share in region["cells"]) > 1.0

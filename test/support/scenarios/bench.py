@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 import time
@@ -17,7 +18,7 @@ from waiting import PATIENCE_S
 
 from picker_dynamics.errors import PickerError
 from picker_dynamics.nodes.diagnostics import values_of
-from picker_dynamics.nodes.runtime import seconds, to_stamp
+from picker_dynamics.nodes.runtime import LATEST, seconds, to_stamp
 from picker_dynamics.sim.control_socket import BoardControl
 
 NAMES = picker().joint_names
@@ -44,13 +45,57 @@ def moved(q=HOME, **by) -> np.ndarray:
 # -- looking -------------------------------------------------------------------------------------------
 
 
-def until(client, condition, what: str) -> None:
-    """Spin until ``condition()``; says what did not happen, and what the graph said last."""
-    waiting.until(condition, said_last(client, what), step=lambda: client.spin_once(0.05))
+def until(client, condition, what):
+    """Spin until ``condition()``, and return what it was; says what did not happen, and what the graph said last."""
+    return waiting.until(condition, said_last(client, what), step=lambda: client.spin_once(0.05))
 
 
-def said_last(client, what: str):
-    return lambda: f"hardware: {client.hardware}; controller: {client.controller}; {what}"
+def said_last(client, what):
+    return lambda: f"hardware: {client.hardware}; controller: {client.controller}; {what() if callable(what) else what}"
+
+
+def until_phase(client, phase: str = "holding") -> None:
+    until(client, lambda: client.controller.get("phase") == phase, f"a controller that is {phase}")
+
+
+def until_hardware(client, state: str) -> None:
+    until(client, lambda: client.hardware.get("state") == state, f"hardware that is {state}")
+
+
+def until_told(client, words: str) -> None:
+    """The controller says them."""
+    until(client, lambda: words in client.controller.get("message", ""), words)
+
+
+def until_shown(client, terminal, *words: str) -> None:
+    """A terminal shows all of them."""
+    until(client, lambda: all(word in terminal.shown for word in words), lambda: f"{words} in {terminal.shown[-500:]!r}")
+
+
+def until_base(client, board, angle: float) -> None:
+    """The true arm is turned there [rad]."""
+    until(client, lambda: abs(board.truth().q[0] - angle) < 0.03, f"the base at {angle:.2f} rad")
+
+
+def driver(client) -> str:
+    """Who drives."""
+    lease = client.controller.get("lease", "")
+    return lease.removeprefix("driver ") if lease.startswith("driver ") else ""
+
+
+def until_free(client) -> None:
+    until(client, lambda: not driver(client), "an arm that nobody drives")
+
+
+@contextlib.contextmanager
+def publishing(client, kind, topic: str, qos=LATEST):
+    """A publisher that somebody hears."""
+    publisher = client.create_publisher(kind, topic, qos)
+    try:
+        until(client, lambda: publisher.get_subscription_count() > 0, "a listener")
+        yield publisher
+    finally:
+        client.destroy_publisher(publisher)
 
 
 def press_until(client, terminal, keys: str, condition) -> None:
@@ -63,6 +108,16 @@ def press_until(client, terminal, keys: str, condition) -> None:
         may=lambda: client.controller["phase"] in ("holding", "inactive"),
         step=lambda: client.spin_once(0.05),
     )
+
+
+def unstalled(client, ask, said):
+    """What ``ask()`` brings about; again where a machine that stood still stopped the arm, by what is ``said(of it)``."""
+    for _ in range(6):
+        found = ask()
+        if not any(sign in said(found) for sign in ("aborted", "no joint_states", "commands paused")):
+            break
+        client.spin(1.0)
+    return found
 
 
 def stands(client, board) -> np.ndarray:
@@ -89,10 +144,15 @@ def ready(client) -> None:
     """Enabled and holding, whatever happened before."""
     client.wait(lambda: client.hardware and client.controller, "nobody answers", PATIENCE_S)
     if client.hardware["state"] not in ("active", "enabling"):
-        until(client, lambda: client.hardware["state"] == "idle", "a board")
-        client.trigger("reset")
-        client.switch("enable", True)
+        until_hardware(client, "idle")
+        enable_again(client)
     client.wait_holding(PATIENCE_S)
+
+
+def enable_again(client) -> None:
+    """After a stop or a fault, as a person does."""
+    client.trigger("reset")
+    client.switch("enable", True)
 
 
 def at_home(client, board) -> np.ndarray:
@@ -114,6 +174,11 @@ def at_home(client, board) -> np.ndarray:
 
 def is_where_it_was(client, board, before: np.ndarray, tolerance: float = 3.0 * QUANTUM) -> None:
     np.testing.assert_allclose(stands(client, board), before, atol=tolerance)
+
+
+def is_told(client, q: np.ndarray, tolerance: float = 1e-6) -> None:
+    """The reference is ``q`` (n,) [rad]."""
+    np.testing.assert_allclose(client.reference(), q, atol=tolerance)
 
 
 FEWEST = 3
@@ -219,41 +284,62 @@ def goal(*targets, times=(1.0,), names=NAMES, rest: bool = True, **fields) -> Jo
     return message
 
 
-def start(client, message: JointTrajectory) -> str:
-    """Send a goal, wait until it was accepted, and return its name."""
-    client.wait_holding(PATIENCE_S)
+def answered(client, message: JointTrajectory) -> str:
+    """Send a goal, wait until something is said of it, and return its name."""
     name = message.header.frame_id = uuid.uuid4().hex
     client.goals.publish(message)
     until(client, lambda: name in client.outcomes, "an answer to a goal")
+    return name
+
+
+def start(client, message: JointTrajectory) -> str:
+    """Send a goal, wait until it was accepted, and return its name."""
+    client.wait_holding(PATIENCE_S)
+    name = answered(client, message)
     assert outcome(client, name) in ("accepted", "done"), client.outcomes[name].message
     return name
+
+
+def refusal(client, message: JointTrajectory) -> str:
+    """Why a goal is not accepted."""
+    return ends(client, answered(client, message), "refused")
 
 
 def outcome(client, name: str) -> str:
     return values_of(client.outcomes[name])["outcome"]
 
 
+def over(client, name: str) -> bool:
+    return name in client.outcomes and outcome(client, name) != "accepted"
+
+
+def ends(client, name: str, how: str = "done") -> str:
+    """Wait until a goal has ended, which it does like this; what was said of it."""
+    until(client, lambda: over(client, name), "the end of a goal")
+    assert outcome(client, name) == how, client.outcomes[name].message
+    return client.outcomes[name].message
+
+
 def start_swinging(client, board) -> str:
     """Start a slow, wide motion of the base from home, and wait until the arm really moves; leaves it moving."""
     at_home(client, board)
-    name = start(client, goal(moved(base=0.9), times=[6.0]))
+    return under_way(client, board, goal(moved(base=0.9), times=[6.0]))
+
+
+def under_way(client, board, message: JointTrajectory) -> str:
+    """Start a goal that turns the base, and wait until the arm really moves."""
+    name = start(client, message)
     until(client, lambda: board.truth().v[0] > 0.1, "motion")
     return name
 
 
 def hardware_figures(client) -> dict[str, float]:
     """The numbers in the next diagnostics of this graph's hardware node."""
-    found: dict[str, float] = {}
     name = f"{client.get_namespace()}/hardware: board".lstrip("/")
 
-    def look(message: DiagnosticArray) -> None:
-        for entry in message.status:
-            if entry.name == name:
-                found.update({key: float(value) for key, value in values_of(entry).items() if value.isdigit()})
+    def figures() -> dict[str, float]:
+        found = (values_of(entry) for message in heard for entry in message.status if entry.name == name)
+        return {key: float(value) for values in found for key, value in values.items() if value.isdigit()}
 
-    subscription = client.create_subscription(DiagnosticArray, "/diagnostics", look, 10)
-    try:
-        until(client, lambda: found, "diagnostics")
-    finally:
-        client.destroy_subscription(subscription)
-    return found
+    with client.hearing(DiagnosticArray, "/diagnostics") as heard:
+        return until(client, figures, "diagnostics")

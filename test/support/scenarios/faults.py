@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
-
 import numpy as np
 import pytest
 from lifecycle_msgs.msg import Transition
@@ -11,7 +9,7 @@ from lifecycle_msgs.srv import ChangeState, GetState
 from sensor_msgs.msg import JointState
 
 from picker_dynamics.errors import PickerError
-from picker_dynamics.nodes.runtime import LATEST, to_stamp
+from picker_dynamics.nodes.runtime import to_stamp
 
 from .bench import (
     ALL,
@@ -22,16 +20,21 @@ from .bench import (
     STILL,
     Watch,
     at_home,
+    enable_again,
+    ends,
     goal,
     hardware_figures,
     is_where_it_was,
     moved,
-    outcome,
+    publishing,
     ready,
+    refusal,
     stands,
     start,
     start_swinging,
     until,
+    until_hardware,
+    until_phase,
 )
 
 
@@ -41,8 +44,7 @@ def stops_and_resumes_nothing(client, board) -> None:
     with Watch(board):
         name = start_swinging(client, board)
         client.switch("emergency_stop", True)
-        until(client, lambda: outcome(client, name) == "aborted", "the end of the motion")
-        assert "stopped" in client.outcomes[name].message
+        assert "stopped" in ends(client, name, "aborted")
         until(client, lambda: "STOPPED" in board.truth().faults and board.truth().state == "HOLD", "a board that holds")
         held = stands(client, board)
         assert held[0] < 0.8, "it did not go on to the end"
@@ -66,12 +68,8 @@ def takes_no_goal_while_it_is_off(client, board) -> None:
     """Between stop and enable a goal is refused, not kept for later."""
     before = at_home(client, board)
     client.switch("emergency_stop", True)
-    until(client, lambda: client.controller["phase"] == "inactive", "an inactive controller")
-    message = goal(moved(base=0.5))
-    message.header.frame_id = name = uuid.uuid4().hex
-    client.goals.publish(message)
-    until(client, lambda: name in client.outcomes, "an answer")
-    assert outcome(client, name) == "refused" and "not active" in client.outcomes[name].message
+    until_phase(client, "inactive")
+    assert "not active" in refusal(client, goal(moved(base=0.5)))
     ready(client)
     is_where_it_was(client, board, before, tolerance=0.02)
 
@@ -117,8 +115,7 @@ def survives_a_board_reset_in_mid_motion(client, board) -> None:
     with Watch(board):
         name = start_swinging(client, board)
         board.reset(keep_outputs=True)
-        until(client, lambda: outcome(client, name) == "aborted", "the end of the motion")
-        assert f"the board was reset (boot id {boot} -> {boot + 1})" in client.outcomes[name].message
+        assert f"the board was reset (boot id {boot} -> {boot + 1})" in ends(client, name, "aborted")
         held = board.truth().setpoint
         client.spin(0.3)
         truth = board.truth()
@@ -134,9 +131,8 @@ def survives_a_pulled_cable(client, board) -> None:
     with Watch(board):
         name = start_swinging(client, board)
         board.unplug(1.0)
-        until(client, lambda: outcome(client, name) == "aborted", "the end of the motion")
-        assert "cable pulled" in client.outcomes[name].message
-        until(client, lambda: client.hardware["state"] == "idle", "the way back")
+        assert "cable pulled" in ends(client, name, "aborted")
+        until_hardware(client, "idle")
         held = board.truth()
         client.spin(0.3)
         truth = board.truth()
@@ -154,11 +150,9 @@ def arrives_in_spite_of_damaged_frames(client, board) -> None:
     board.wire(corrupt=0.005)
     try:
         with Watch(board):
-            name = start(client, goal(target, times=[2.0]))
-            until(client, lambda: outcome(client, name) != "accepted", "the end of the motion")
+            ends(client, start(client, goal(target, times=[2.0])))
     finally:
         board.wire()
-    assert outcome(client, name) == "done", client.outcomes[name].message
     until(client, lambda: np.abs(board.truth().q - target).max() < 0.03, "arrival")
     assert client.hardware["state"] == "active"
     until(client, lambda: hardware_figures(client)["bad_frames"] > 0, "a count of damaged frames")
@@ -170,16 +164,14 @@ def brakes_at_a_fault_and_names_it(client, board) -> None:
     with Watch(board):
         name = start_swinging(client, board)
         board.supply(3.9)
-        until(client, lambda: outcome(client, name) == "aborted", "the end of the motion")
-        assert "SUPPLY_LOW" in client.outcomes[name].message
+        assert "SUPPLY_LOW" in ends(client, name, "aborted")
         stands(client, board)
         with pytest.raises(PickerError, match="SUPPLY_LOW"):
             client.trigger("reset")
         with pytest.raises(PickerError, match="SUPPLY_LOW"):
             client.switch("enable", True)
         board.supply(6.0)
-        client.trigger("reset")
-        client.switch("enable", True)
+        enable_again(client)
         client.wait_holding(PATIENCE_S)
 
 
@@ -197,7 +189,7 @@ def refuses_illegal_transitions_and_lives(client, board) -> None:
         assert change(illegal) is False
         assert state() == "active"
     assert change(Transition.TRANSITION_DEACTIVATE) is True
-    until(client, lambda: client.hardware["state"] == "idle", "deactivation")
+    until_hardware(client, "idle")
     assert change(Transition.TRANSITION_DEACTIVATE) is False
     is_where_it_was(client, board, before)
     assert change(Transition.TRANSITION_ACTIVATE) is True
@@ -209,10 +201,8 @@ def refuses_illegal_transitions_and_lives(client, board) -> None:
 def ignores_commands_that_do_not_fit(client, board) -> None:
     """Straight to the hardware node, past the validator: of a stranger nothing is sent, whatever it is, and it is counted."""
     before = at_home(client, board)
-    intruder = client.create_publisher(JointState, "joint_commands", LATEST)
     cases = ((moved(base=0.5), NAMES, 0.0), (HOME, NAMES, 5.0), (moved(base=np.nan), NAMES, 0.0), (HOME[:-1], NAMES[:-1], 0.0))
-    try:
-        until(client, lambda: intruder.get_subscription_count() > 0, "a listener")
+    with publishing(client, JointState, "joint_commands") as intruder:
         counts, figures = hardware_figures(client), {}
 
         def counted() -> bool:
@@ -229,5 +219,3 @@ def ignores_commands_that_do_not_fit(client, board) -> None:
         until(client, counted, "commands of a stranger")
         assert figures["commands_sent"] > counts["commands_sent"]
         is_where_it_was(client, board, before)
-    finally:
-        client.destroy_publisher(intruder)

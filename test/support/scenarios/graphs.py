@@ -11,7 +11,7 @@ from typing import Protocol
 from picker_dynamics.nodes.client import ArmClient
 from picker_dynamics.sim.control_socket import BoardControl
 
-from .bench import Watch, at_home, goal, moved, outcome, stands, start, start_swinging, until
+from .bench import Watch, at_home, ends, goal, moved, stands, start, start_swinging, until, until_base
 
 
 class StartedGraph(Protocol):
@@ -42,10 +42,9 @@ def two_arms_do_not_disturb_each_other(here, there) -> None:
     there.client.set_parameters("dynamics", payload__mass=0.02)
     until(there.client, lambda: there.board.truth().v[0] < -0.1, "motion")
     there.client.switch("emergency_stop", True)
-    until(there.client, lambda: outcome(there.client, theirs) == "aborted", "the stop")
-    until(client, lambda: outcome(client, mine) != "accepted", "the end of the other motion")
-    assert outcome(client, mine) == "done", client.outcomes[mine].message
-    until(client, lambda: abs(board.truth().q[0] - 0.3) < 0.03, "arrival")
+    ends(there.client, theirs, "aborted")
+    ends(client, mine)
+    until_base(client, board, 0.3)
     assert stands(there.client, there.board)[0] > -0.45
     assert client.hardware["state"] == "active" and theirs not in client.outcomes
     assert client.diagnostic("dynamics", "payload_kg") == 0.0

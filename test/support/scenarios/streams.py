@@ -11,9 +11,28 @@ from sensor_msgs.msg import JointState
 from topic_system import KEEP_ALIVE, TopicSystem
 from trajectory_msgs.msg import JointTrajectory
 
-from picker_dynamics.nodes.runtime import LATEST, OUTCOMES
+from picker_dynamics.nodes.runtime import OUTCOMES
 
-from .bench import HOME, NAMES, PATIENCE_S, Watch, at_home, goal, is_where_it_was, moved, outcome, stands, until
+from .bench import (
+    HOME,
+    NAMES,
+    PATIENCE_S,
+    Watch,
+    at_home,
+    enable_again,
+    ends,
+    goal,
+    is_told,
+    is_where_it_was,
+    moved,
+    publishing,
+    refusal,
+    stands,
+    until,
+    until_base,
+    until_phase,
+    until_told,
+)
 
 THRESHOLDS = (KEEP_ALIVE, 1e-5, 0.01)
 SAG = 0.02
@@ -23,26 +42,22 @@ SAG = 0.02
 def follows_a_good_stream(client, board) -> None:
     """joint_reference, as a ros2_control client sends it: NaN and zeros first, which must move nothing; then a motion."""
     before = at_home(client, board)
-    stream = client.create_publisher(JointState, "arm_controller/joint_reference", LATEST)
-    try:
-        until(client, lambda: stream.get_subscription_count() > 0, "a listener")
+    with publishing(client, JointState, "arm_controller/joint_reference") as stream:
         for first in (np.full(5, np.nan), np.zeros(5), moved(base=0.06)):
             for _ in range(10):
                 stream.publish(JointState(name=list(NAMES), position=first.tolist()))
                 client.spin(0.02)
-        until(client, lambda: "first command of a stream" in client.controller["message"], "the refusal")
-        np.testing.assert_allclose(client.reference(), HOME, atol=1e-9)
+        until_told(client, "first command of a stream")
+        is_told(client, HOME, 1e-9)
         is_where_it_was(client, board, before)
         with Watch(board):
             for k in range(-10, 120):  # at rest to begin with: it was refused before
                 target = moved(base=0.3 * min(max(k, 0) / 100.0, 1.0))
                 stream.publish(JointState(name=list(reversed(NAMES)), position=target[::-1].tolist()))
                 client.spin(0.02)
-            until(client, lambda: client.controller["phase"] == "holding", "the end of the stream")
+            until_phase(client)
         assert abs(client.reference()[0] - 0.3) < 0.02
         until(client, lambda: abs(board.truth().q[0] - client.desired[0]) < 0.02, "the arm at the end of the stream")
-    finally:
-        client.destroy_publisher(stream)
 
 
 @contextlib.contextmanager
@@ -55,20 +70,11 @@ def topic_system(client, **options):
 
 @contextlib.contextmanager
 def refusals(client):
-    """What the controller says against a stream."""
-    said: list[str] = []
-
-    def hear(message: DiagnosticStatus) -> None:
-        if message.message.startswith("stream refused"):
-            said.append(message.message)
-
-    subscription = client.create_subscription(DiagnosticStatus, "arm_controller/status", hear, OUTCOMES)
-    client.spin(0.5)  # what was said before
-    said.clear()
-    try:
-        yield said
-    finally:
-        client.destroy_subscription(subscription)
+    """What the controller says against a stream, to be asked."""
+    with client.hearing(DiagnosticStatus, "arm_controller/status", OUTCOMES) as heard:
+        client.spin(0.5)  # what was said before
+        heard.clear()
+        yield lambda: [one.message for one in heard if one.message.startswith("stream refused")]
 
 
 def more(client, system, count: int) -> None:
@@ -83,17 +89,17 @@ def ros2_control_moves_nothing_before_a_controller_is_active(client, board, unse
     with Watch(board), refusals(client) as said, topic_system(client, threshold=KEEP_ALIVE, unset=unset) as system:
         more(client, system, 100)
         assert system.sent >= 100
-        np.testing.assert_allclose(client.reference(), HOME, atol=1e-9)
+        is_told(client, HOME, 1e-9)
         is_where_it_was(client, board, before)
         assert client.controller["phase"] == "holding"
         if np.isnan(unset):
-            assert said == []
+            assert said() == []
         else:
-            assert "first command of a stream" in said[0] and len(said) < 0.1 * system.sent
+            assert "first command of a stream" in said()[0] and len(said()) < 0.1 * system.sent
         system.activate()
         system.swing("base", 0.2, 1.5)
-        until(client, lambda: abs(board.truth().q[0] - 0.2) < 0.03, "the arm at the end of the swing")
-    until(client, lambda: client.controller["phase"] == "holding", "the end of the stream")
+        until_base(client, board, 0.2)
+    until_phase(client)
 
 
 def ros2_control_moves_the_arm(client, board, threshold: float) -> None:
@@ -108,7 +114,7 @@ def ros2_control_moves_the_arm(client, board, threshold: float) -> None:
                 end = system.command[0] + amount
                 system.swing("base", amount, 1.2)
                 until(client, lambda end=end: abs(system.command[0] - end) < 1e-9, "the end of the swing")
-                until(client, lambda end=end: abs(board.truth().q[0] - end) < 0.03, "the arm at the end of the swing")
+                until_base(client, board, end)
                 there = stands(client, board)
                 more(client, system, 50)
                 is_where_it_was(client, board, there, tolerance=SAG)
@@ -116,8 +122,8 @@ def ros2_control_moves_the_arm(client, board, threshold: float) -> None:
             more(client, system, 50)
             is_where_it_was(client, board, before, tolerance=0.03)
             assert (system.held_back == 0) == (threshold == KEEP_ALIVE), "otherwise a settled arm is at its commands"
-        until(client, lambda: client.controller["phase"] == "holding", "the end of the stream")
-    assert said == [] and watch.tip_speed() < 0.25 * 1.25
+        until_phase(client)
+    assert said() == [] and watch.tip_speed() < 0.25 * 1.25
 
 
 def a_goal_takes_the_arm_from_ros2_control(client, board) -> None:
@@ -127,28 +133,24 @@ def a_goal_takes_the_arm_from_ros2_control(client, board) -> None:
         system.activate()
         more(client, system, 50)
         message = goal(moved(base=0.4), times=[2.0])
-        unaware = message.header.frame_id = uuid.uuid4().hex  # a second attempt hears the answers to the first, too
-        client.goals.publish(message)
-        until(client, lambda: unaware in client.outcomes, "an answer")
-        assert "a stream moves the arm for another" in client.outcomes[unaware].message
+        assert "a stream moves the arm for another" in refusal(client, message)
         is_where_it_was(client, board, before, tolerance=0.03)
         client.goals.publish(JointTrajectory(joint_names=list(NAMES)))
         name = message.header.frame_id = f"from elsewhere {uuid.uuid4().hex}"
         client.goals.publish(message)
-        until(client, lambda: name in client.outcomes and outcome(client, name) != "accepted", "the end of the goal")
-        assert outcome(client, name) == "done", client.outcomes[name].message
+        ends(client, name)
         there = stands(client, board)
         assert abs(there[0] - 0.4) < 0.03
         more(client, system, 100)
         is_where_it_was(client, board, there)
-        assert any(f"goal {name} moves the arm" in line for line in said) and any("first command" in line for line in said)
-        assert len(said) < 0.1 * system.sent
+        assert any(f"goal {name} moves the arm" in line for line in said()) and any("first command" in line for line in said())
+        assert len(said()) < 0.1 * system.sent
         system.activate()
         more(client, system, 50)
         is_where_it_was(client, board, there, tolerance=SAG)
         system.swing("base", -0.2, 1.5)
-        until(client, lambda: abs(board.truth().q[0] - 0.2) < 0.03, "the arm at the end of the swing")
-    until(client, lambda: client.controller["phase"] == "holding", "the end of the stream")
+        until_base(client, board, 0.2)
+    until_phase(client)
 
 
 def ros2_control_resumes_nothing_after_a_stop(client, board) -> None:
@@ -162,12 +164,11 @@ def ros2_control_resumes_nothing_after_a_stop(client, board) -> None:
         system.follow(lambda time_s: middle + 0.2 * (1.0 - np.cos(1.5 * time_s)) * base)
         until(client, lambda: board.truth().q[0] > 0.12, "motion")
         client.switch("emergency_stop", True)
-        until(client, lambda: client.controller["phase"] == "inactive", "the stop")
+        until_phase(client, "inactive")
         held = stands(client, board)
-        client.trigger("reset")
-        client.switch("enable", True)
-        until(client, lambda: client.controller["phase"] == "holding", "an arm that is enabled")
-        np.testing.assert_allclose(stands(client, board), held, atol=SAG)
+        enable_again(client)
+        until_phase(client)
+        is_where_it_was(client, board, held, SAG)
         sides = set()
 
         def passed() -> bool:
@@ -181,5 +182,5 @@ def ros2_control_resumes_nothing_after_a_stop(client, board) -> None:
         assert client.controller["phase"] == "holding"
         system.activate()
         system.swing("base", -0.1, 1.0)
-        until(client, lambda: abs(board.truth().q[0] - held[0] + 0.1) < 0.03, "the arm in its hands again")
+        until_base(client, board, held[0] - 0.1)
     client.wait_holding(PATIENCE_S)
