@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from arm_fixtures import picker, rigid_body, servos, validator
+from arm_fixtures import picker, rigid_body, servos, tip_speeds, validator
 
 from picker_dynamics.errors import InfeasibleError, InputError, PickerError, UnreachableError
 from picker_dynamics.execution.checks import SETPOINT_SHARE
@@ -38,7 +38,7 @@ def test_a_line_is_followed_within_every_limit(tip, tip_speed):
     assert off.max() < 5e-4
     np.testing.assert_allclose(points[-1], end, atol=1e-5)
     assert not v[[0, -1]].any()
-    speed = np.linalg.norm(np.einsum("sij,sj->si", rigid_body().jacobian(q), v), axis=1)
+    speed = tip_speeds(q, v)
     assert speed.max() <= tip_speed * (1.0 + 1e-3)
     assert np.abs(a).max() <= JOINT_ACCELERATION * 1.1
     assert (np.abs(v) <= np.minimum(ARM.velocity, SETPOINT_SHARE * servos().setpoint_speed) * (1.0 + 1e-3)).all()

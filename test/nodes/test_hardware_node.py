@@ -9,7 +9,7 @@ import pytest
 import waiting
 from patient import HOST_TIMEOUT_S
 from ros_graph import OVERLAY, running_hardware
-from scenarios.bench import ALL, HOME, QUANTUM, REST, Watch, until
+from scenarios.bench import ALL, HOME, QUANTUM, REST, Watch, until, until_hardware
 from waiting import PATIENCE_S
 
 from picker_dynamics.errors import PickerError
@@ -33,7 +33,7 @@ def test_hold_at_the_end_keeps_the_pose_and_the_next_start_adopts_it(live_board,
     for _ in range(2):
         before = board.truth()
         with running_hardware(port, tmp_path, on_shutdown="hold") as (client, process):
-            until(client, lambda: client.hardware.get("state") == "active", "adoption")
+            until_hardware(client, "active")
             np.testing.assert_array_equal(board.truth().setpoint, before.setpoint)
             process.send_signal(signal.SIGINT)
             process.wait(PATIENCE_S)
@@ -46,7 +46,7 @@ def test_hold_at_the_end_keeps_the_pose_and_the_next_start_adopts_it(live_board,
 def test_park_at_the_end_brings_the_arm_to_its_rest_pose(live_board, tmp_path):
     port, board = live_board
     with Watch(board) as watch, running_hardware(port, tmp_path, on_shutdown="park") as (client, process):
-        until(client, lambda: client.hardware.get("state") == "active", "adoption")
+        until_hardware(client, "active")
     assert process.returncode == 0
     assert watch.tip_speed() < 0.15 * 1.3
     np.testing.assert_allclose(board.truth().q, REST, atol=0.03)
@@ -56,7 +56,7 @@ def test_park_at_the_end_brings_the_arm_to_its_rest_pose(live_board, tmp_path):
 def test_relax_at_the_end_switches_the_outputs_off_even_if_told_so_while_running(live_board, tmp_path):
     port, board = live_board
     with running_hardware(port, tmp_path, on_shutdown="hold") as (client, process):
-        until(client, lambda: client.hardware.get("state") == "active", "adoption")
+        until_hardware(client, "active")
         with pytest.raises(PickerError, match="must be one of hold, park, relax"):
             client.set_parameters("hardware", on_shutdown="drop")
         client.set_parameters("hardware", on_shutdown="relax")
@@ -69,7 +69,7 @@ def test_outputs_that_are_off_are_not_switched_on_without_a_persons_word(live_bo
     port, board = live_board
     if board.truth().live:
         with running_hardware(port, tmp_path, on_shutdown="relax") as (client, _):
-            until(client, lambda: client.hardware.get("state") == "active", "adoption")
+            until_hardware(client, "active")
     assert board.truth().live == 0
     with running_hardware(port, tmp_path, on_shutdown="relax") as (client, _):
         until(client, lambda: "put it at its rest pose" in client.hardware.get("message", ""), "the question")
@@ -78,4 +78,4 @@ def test_outputs_that_are_off_are_not_switched_on_without_a_persons_word(live_bo
             client.trigger("adopt")
         assert board.truth().live == 0
         assert client.switch("enable", True).startswith("enabling base")
-        until(client, lambda: client.hardware["state"] == "active", "enabling")
+        until_hardware(client, "active")

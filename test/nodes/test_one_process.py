@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from ros_graph import running_graph
-from scenarios.bench import until, wait_until_up
+from scenarios.bench import until_hardware, wait_until_up
 from waiting import PATIENCE_S, python
 
 from picker_dynamics.bringup import bringup
@@ -58,7 +58,7 @@ def test_the_arm_goes_stops_and_holds(domain, tmp_path):
         client.move_through([0.8], [target])
         assert client.reference()[0] == pytest.approx(target[0], abs=1e-9)
         assert "stopped" in client.switch("emergency_stop", True)
-        until(client, lambda: client.hardware["state"] == "idle", "the stop")
+        until_hardware(client, "idle")
         assert runner.dead() is None
     assert runner.processes["nodes"].returncode == 0
     text = running.log.read_text()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from ros_graph import OVERLAY, running_graph
-from scenarios.bench import Watch, at_home, ready, until, wait_until_up
+from scenarios.bench import Watch, at_home, ready, until_hardware, wait_until_up
 
 from picker_dynamics.errors import PickerError
 from picker_dynamics.resources import resource
@@ -33,7 +33,7 @@ def way(watch: Watch) -> float:
 def test_a_payload_told_while_it_is_stopped_moves_nothing_when_it_is_enabled(client, board, mass, com, why):
     at_home(client, board)
     client.switch("emergency_stop", True)
-    until(client, lambda: client.hardware["state"] == "idle", "the stop")
+    until_hardware(client, "idle")
     with Watch(board) as watch:
         client.spin(0.5)
         client.set_parameters("dynamics", payload__com=com)

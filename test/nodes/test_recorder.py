@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import rclpy
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
-from patient import patiently
+from patient import patiently, picker
 from rclpy.qos import QoSProfile
 from rosbags.highlevel import AnyReader
 from sensor_msgs.msg import JointState
@@ -42,14 +42,10 @@ def talker(domain):
     rclpy.try_shutdown()
 
 
-def started(*words: str) -> subprocess.Popen:
-    words = ("picker", "record", *words)
-    return subprocess.Popen(patiently(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_leaves_a_whole_file_with_every_message(talker, tmp_path, number):
-    process = started("-o", str(tmp_path / "take"), "--namespace", "/left")
+    words = patiently("picker", "record", "-o", str(tmp_path / "take"), "--namespace", "/left")
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         until(lambda: talker.states.get_subscription_count() and talker.references.get_subscription_count(), "a listener")
         for k in range(60):
@@ -87,15 +83,13 @@ def test_ctrl_c_leaves_a_whole_file_with_every_message(talker, tmp_path, number)
 
 
 def test_it_ends_by_itself_and_without_messages_there_is_no_file(talker, tmp_path):
-    process = started("-o", str(tmp_path / "take"), "--namespace", "right", "--duration", "6")
-    said, errors = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 9 and "nothing to record: nobody said anything" in errors
-    assert "nothing heard yet" in said and not list(tmp_path.iterdir())
+    done = picker("record", "-o", str(tmp_path / "take"), "--namespace", "right", "--duration", "6")
+    assert done.returncode == 9 and "nothing to record: nobody said anything" in done.stderr
+    assert "nothing heard yet" in done.stdout and not list(tmp_path.iterdir())
 
 
 def test_a_name_that_is_taken_ends_it_before_anything_is_heard(tmp_path):
     (tmp_path / "take.mcap").write_text("mine")
-    process = started("-o", str(tmp_path / "take"))
-    _, errors = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 4 and errors.count("\n") == 1 and "exists; a recording never overwrites one" in errors
+    done = picker("record", "-o", str(tmp_path / "take"))
+    assert done.returncode == 4 and done.stderr.count("\n") == 1 and "exists; a recording never overwrites one" in done.stderr
     assert (tmp_path / "take.mcap").read_text() == "mine"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import itertools
 import re
@@ -28,17 +29,20 @@ def context(domain):
     rclpy.shutdown(context=context)
 
 
-def made(context, *given: str) -> Node:
-    node = Node(
-        "probe",
-        context=context,
-        enable_rosout=False,
-        start_parameter_services=False,
-        cli_args=["--ros-args", *(word for one in given for word in ("-p", one))],
-    )
-    declare(node, "rate_hz", 100.0, "[Hz]")
-    declare(node, "payload.mass", 0.0, "[kg]")
-    return node
+@pytest.fixture
+def made(context):
+    """Makes nodes that have two parameters, and were given these."""
+    with contextlib.ExitStack() as ends:
+
+        def make(*given: str) -> Node:
+            words = ["--ros-args", *(word for one in given for word in ("-p", one))]
+            node = Node("probe", context=context, enable_rosout=False, start_parameter_services=False, cli_args=words)
+            ends.callback(node.destroy_node)
+            declare(node, "rate_hz", 100.0, "[Hz]")
+            declare(node, "payload.mass", 0.0, "[kg]")
+            return node
+
+        yield make
 
 
 @pytest.mark.parametrize(
@@ -49,47 +53,34 @@ def made(context, *given: str) -> Node:
         (["rate_hz:=50.0", "Rate_hz:=10.0"], "Rate_hz", "rate_hz"),
     ],
 )
-def test_a_misspelt_name_is_refused_with_the_one_that_is_meant(context, given, name, meant):
-    node = made(context, *given)
+def test_a_misspelt_name_is_refused_with_the_one_that_is_meant(made, given, name, meant):
+    node = made(*given)
     with pytest.raises(ConfigurationError, match=f"parameter {name} does not exist, did you mean {meant}\\?") as caught:
         require_known_parameters(node)
     assert caught.value.subject == name
-    node.destroy_node()
 
 
-def test_names_that_may_be_another_nodes_are_told(context, capfd):
-    node = made(context, "rate_hz:=50.0", "port:=x", "use_sim_time:=false", "qos_overrides./a.publisher.depth:=2")
-    require_known_parameters(node)
+def test_names_that_may_be_another_nodes_are_told(made, capfd):
+    require_known_parameters(made("rate_hz:=50.0", "port:=x", "use_sim_time:=false", "qos_overrides./a.publisher.depth:=2"))
     assert capfd.readouterr().err.count("not parameters of this node, ignored: port\n") == 1
-    node.destroy_node()
 
 
-def test_what_the_packages_own_file_gives_to_nodes_of_other_arms_is_not_mentioned(context, capfd):
-    node = made(context, "rate_hz:=50.0", "baud:=9600", "compensation:=full", "on_shutdown:=hold")
-    require_known_parameters(node)
+@pytest.mark.parametrize("others", [(), ("baud:=9600", "compensation:=full", "on_shutdown:=hold")], ids=["own", "other arms'"])
+def test_what_exists_and_what_the_packages_own_file_gives_to_nodes_of_other_arms_is_not_mentioned(made, capfd, others):
+    require_known_parameters(made("rate_hz:=50.0", *others))
     assert capfd.readouterr().err == ""
-    node.destroy_node()
 
 
-def test_what_is_given_and_exists_is_not_mentioned(context, capfd):
-    node = made(context, "rate_hz:=50.0")
-    require_known_parameters(node)
-    assert capfd.readouterr().err == ""
-    node.destroy_node()
-
-
-def test_simulated_time_is_refused_at_the_start_and_later(context):
-    node = made(context, "use_sim_time:=true")
+def test_simulated_time_is_refused_at_the_start_and_later(made):
+    node = made("use_sim_time:=true")
     with pytest.raises(ConfigurationError, match="use_sim_time is true: the arm is driven by this machine's steady clock"):
         require_known_parameters(node)
-    node.destroy_node()
-    node = made(context, "rate_hz:=50.0")
+    node = made("rate_hz:=50.0")
     require_known_parameters(node)
     for wanted, successful in ((True, False), (False, True)):
         answer = node.set_parameters([Parameter("use_sim_time", value=wanted)])[0]
         assert answer.successful is successful and ("steady clock" in answer.reason) is not successful
         assert node.get_parameter("use_sim_time").value is False and not node.get_clock().ros_time_is_active
-    node.destroy_node()
 
 
 def test_no_name_of_a_node_looks_like_a_misspelt_one_of_another():

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
+
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import MotionValidator, motion_validator
@@ -40,3 +42,8 @@ def rigid_body(payload: float = 0.0):
 
 def validator(payload: float = 0.0, **options) -> MotionValidator:
     return motion_validator(picker(), TorqueLimits.of_servos(servos()), rigid_body(payload), **options)
+
+
+def tip_speeds(q: np.ndarray, v: np.ndarray, model: RigidBody | None = None) -> np.ndarray:
+    """(s,) of the tool, over samples (s, n) of a motion [m/s]."""
+    return np.linalg.norm(np.einsum("sij,sj->si", (model or rigid_body()).jacobian(q), v), axis=1)

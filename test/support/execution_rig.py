@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from arm_fixtures import picker, rigid_body, servos
+from arm_fixtures import picker, rigid_body, servos, tip_speeds
 
 from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.events import EventKind
@@ -285,7 +285,7 @@ class Rig:
     def fastest_tip(self, count: int = 0) -> float:
         """Largest speed of the tool in the last ``count`` references, 0: in all [m/s]."""
         q, v = self["q"][-count:], self["v"][-count:]
-        return float(np.linalg.norm(np.einsum("tij,tj->ti", rigid_body().jacobian(q), v), axis=1).max(initial=0.0))
+        return float(tip_speeds(q, v).max(initial=0.0))
 
     def require_smooth(self, acceleration: float) -> None:
         """Positions belong to the velocities, and those to accelerations up to that bound [rad/s²]."""

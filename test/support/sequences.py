@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
-from arm_fixtures import picker, rigid_body, servos
+from arm_fixtures import picker, rigid_body, servos, tip_speeds
 from execution_rig import HOME, NAMES, goal
 
 from picker_dynamics.control.compensation import Compensator
@@ -470,7 +470,7 @@ def require_reference(at: Session) -> None:
     tip = rigid_body().forward_kinematics(q)
     speed = np.linalg.norm(np.diff(tip, axis=0), axis=1) / dt[:, 0]
     require_all((speed <= limit[1:] * (1.0 + SPEED_SLACK))[same], speed[same], times[1:][same], "tip speed by positions [m/s]")
-    speed = np.linalg.norm(np.einsum("sij,sj->si", rigid_body().jacobian(q), v), axis=1)
+    speed = tip_speeds(q, v)
     require_all(speed <= limit * (1.0 + SPEED_SLACK), speed, times, "tip speed [m/s]")
 
 
@@ -484,7 +484,7 @@ def require_motions(at: Session) -> None:
         parts = [np.linspace(a, b, max(20, min(400, int((b - a) / 0.01)))) for a, b in zip(path.breaks, path.breaks[1:])]
         times = np.concatenate(parts)
         q, v, _ = path.sample(times)
-        speed = np.linalg.norm(np.einsum("sij,sj->si", rigid_body().jacobian(q), v), axis=1)
+        speed = tip_speeds(q, v)
         require_all(speed <= most * (1.0 + SPEED_SLACK), speed, times, "tip speed along an accepted motion [m/s]")
         require_all(np.abs(v) <= SPEED * (1.0 + SPEED_SLACK), v, times, "velocity along an accepted motion")
         z = heights(q)
