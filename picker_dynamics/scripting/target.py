@@ -55,7 +55,11 @@ def joint_target(arm: ArmDescription, held: Array, joints: Mapping[str, float], 
 
 
 def _in_units(arm: ArmDescription, target: Array, instead: str) -> Array:
-    """The target (n,) [rad or m], unless a joint is so far away that another unit must be meant; ``instead``: how to say degrees."""
+    """The target (n,) [rad or m], unless a joint is so far away that another unit must be meant.
+
+    Args:
+        instead: how to say degrees.
+    """
     for name, unit, at, lower, upper in zip(arm.joint_names, arm.position_units, target.tolist(), arm.lower, arm.upper):
         if unit == "m":
             refuse_if(abs(at) > TIP_M, f"{name} is {at:g} m, at most {TIP_M:g}: are these millimetres?", name, at, TIP_M)
