@@ -92,6 +92,18 @@ def test_a_map_without_friction_gets_typical_one_where_none_was_measured_and_a_n
     assert shoulder.deadband == approx(0.002) and shoulder.play == 0.0
 
 
+def test_a_servo_whose_stiffness_is_in_the_map_gets_typical_friction_too_where_no_droop_tells_of_it(tmp_path):
+    bare = replace(
+        BELIEVED, servos=tuple(replace(one, load_friction=0.0, coulomb=0.0, play=0.0, unmeasured=()) for one in BELIEVED.servos)
+    )
+    made = calibrated_servos(bare, FIGURES)
+    elbow = made.servos[2]
+    assert elbow.stiffness == bare.servos[2].stiffness and "stiffness_nm_rad" not in elbow.unmeasured
+    assert (elbow.load_friction, elbow.coulomb, elbow.play) == approx((0.4, 0.02 * 1.08, np.radians(0.5)))
+    _, text = written(tmp_path, FIGURES, made)
+    assert "elbow:\n    load_friction: {value: 0.4000, measured: false}" in text
+
+
 def test_what_was_set_beside_is_written_with_its_remark(tmp_path):
     """Trim, direction and rest pose are no estimates of the fit; they come from the session, and differ from before."""
     changed = calibrated_servos(BELIEVED, FIGURES)

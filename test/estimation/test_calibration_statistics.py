@@ -204,7 +204,8 @@ def test_what_a_calibration_is_to_reach(before_mm, after_mm, stated_mm, reached)
 
 
 def test_the_tip_is_within_what_is_stated(found):
-    """Where the true arm rests for the set-points of the calibrated one, without friction or pulse steps."""
+    """Where the true arm rests for the set-points of the calibrated one, without friction or pulse steps; what is assumed
+    of the base, its stiffness and friction too, is in what is stated."""
     bench, one = found
     poses = np.array([path.end for path in evaluate.usual_paths(ARM, SIMULATED, 6)])
     plant, off = bench.plant, []
@@ -213,7 +214,7 @@ def test_the_tip_is_within_what_is_stated(found):
             rest = bench.resting(Station(pulses, Weight(), ()), range(ARM.n), side)
             off.append(np.linalg.norm(plant.tip_at(rest) - plant.tip_at(pose)))
     stated = evaluate.tip_uncertainty(one, poses)
-    assert 2e-4 < stated < 2e-3 and np.median(off) < stated and max(off) < 2.0 * stated
+    assert 2e-4 < stated < 2.2e-3 and np.median(off) < stated and max(off) < 2.0 * stated
 
 
 def test_light_links_are_weighed_more_often():

@@ -130,12 +130,17 @@ def usual_give(servos: ServoMap, found: Mapping[str, ServoFigures]) -> Measured 
 
 
 def calibrated_servos(servos: ServoMap, found: Mapping[str, ServoFigures]) -> ServoMap:
-    """The servo map with what was found; servos of which no stiffness was found give as much at stall torque as the others do on
-    average, and have friction and play that are typical where the map has none: assumed, all of it."""
+    """The servo map with what was found.
+
+    Servos of which no stiffness was found, nor measured before, give as much at stall torque as the others do on average, and all
+    of which no droop tells have friction and play that are typical where the map has none: assumed, all of it.
+    """
     give, made = usual_give(servos, found), []
     for servo in servos.servos:
         servo = calibrated(servo, found[servo.joint]) if servo.joint in found else servo
-        if give is not None and servo.pinion is None and "stiffness_nm_rad" in servo.unmeasured:
-            servo = with_friction(replace(servo, stiffness=servo.stall_torque / give.value))
+        unread = servo.joint not in found or found[servo.joint].stiffness is None
+        if give is not None and servo.pinion is None and unread:
+            assumed = "stiffness_nm_rad" in servo.unmeasured
+            servo = with_friction(replace(servo, stiffness=servo.stall_torque / give.value) if assumed else servo)
         made.append(servo)
     return replace(servos, servos=tuple(made))

@@ -103,12 +103,12 @@ def _figure_entries(servo: Servo, one: ServoFigures, some: bool) -> Iterator[tup
         yield "pulse_map", (_points(servo), f"± {100 * NORMAL_95 * one.scale.sd:.2f} % of the angle")
     if one.zero:
         yield "zero_deg", (f"{math.degrees(servo.zero):.4f}", f"± {math.degrees(NORMAL_95 * one.zero.sd):.2f}")
-    if "stiffness_nm_rad" in servo.unmeasured:
-        if some and servo.pinion is None:
-            values = servo.load_friction, servo.coulomb, math.degrees(servo.play)
-            for key, value in zip(FRICTION_KEYS, values):
-                if key in servo.unmeasured:
-                    yield key, (f"{{value: {value:.4f}, measured: false}}", "assumed")
+    if some and servo.pinion is None and not one.stiffness:
+        values = servo.load_friction, servo.coulomb, math.degrees(servo.play)
+        for key, value in zip(FRICTION_KEYS, values):
+            if key in servo.unmeasured:
+                yield key, (f"{{value: {value:.4f}, measured: false}}", "assumed")
+        if "stiffness_nm_rad" in servo.unmeasured:
             yield "stiffness_nm_rad", (f"{{value: {servo.stiffness:.4f}, measured: false}}", "as those measured, by stall torque")
     elif one.stiffness:
         yield "stiffness_nm_rad", (f"{servo.stiffness:.4f}", _interval(one.stiffness))
