@@ -23,8 +23,8 @@ def doc_section(doc: str, title: str) -> str:
 
 def doc_rows(doc: str, title: str) -> list[list[str]]:
     """The cells of the first table in a section, without its heading."""
-    lines = [line for line in doc_section(doc, title).splitlines() if line.startswith("|")]
-    return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines[2:]]
+    _, _, *lines = re.search(r"(?:^\|.*\n)+", doc_section(doc, title), re.M)[0].splitlines()
+    return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
 
 
 FAULT_ROWS = [[str(int(fault)), fault.name, FAULT_TEXT[fault].meaning, FAULT_TEXT[fault].action] for fault in Fault]
