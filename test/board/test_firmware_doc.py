@@ -5,11 +5,10 @@ import shlex
 
 import yaml
 from arm_fixtures import picker, servos
-from firmware_tools import ROOT, doc_section
+from firmware_tools import FAULT_ROWS, doc_rows, doc_section
+from places import ROOT
 
 from picker_dynamics.board.firmware.header import TIMER_CHANNELS, TIMER_FIRST_PIN
-from picker_dynamics.board.protocol import Fault
-from picker_dynamics.board.protocol.codes import FAULT_TEXT
 from picker_dynamics.commands import cli
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
@@ -18,14 +17,7 @@ DOC = (ROOT / "docs" / "firmware.md").read_text()
 
 
 def test_the_fault_table():
-    rows = [
-        [cell.strip() for cell in line.strip("|").split("|")]
-        for line in doc_section(DOC, "Faults").splitlines()
-        if re.match(r"\| \d", line)
-    ]
-    assert [row[:4] for row in rows] == [
-        [str(int(fault)), fault.name, FAULT_TEXT[fault].meaning, FAULT_TEXT[fault].action] for fault in Fault
-    ]
+    assert [row[:4] for row in doc_rows(DOC, "Faults")] == FAULT_ROWS
 
 
 def test_channels_and_pins():

@@ -1,23 +1,22 @@
 """docs/protocol.md says what the code does: every table, byte by byte."""
 
 import re
+from functools import partial
 
 import pytest
 from firmware_bench import GOLDEN
-from firmware_tools import ROOT, doc_section
+from firmware_tools import FAULT_ROWS, doc_rows, doc_section
+from places import ROOT
 
-from picker_dynamics.board.protocol import PROTOCOL_VERSION, BoardState, Fault, MessageType, Reason
-from picker_dynamics.board.protocol.codes import FAULT_TEXT, REASON_TEXT
+from picker_dynamics.board.protocol import PROTOCOL_VERSION, BoardState, MessageType, Reason
+from picker_dynamics.board.protocol.codes import REASON_TEXT
 from picker_dynamics.board.protocol.messages import MESSAGES
 
 DOC = (ROOT / "docs" / "protocol.md").read_text()
 BYTES_OF = {"u8": 1, "u16": 2, "u32": 4}
 
 
-def rows(section: str) -> list[list[str]]:
-    """The cells of the first table in a section, without its heading."""
-    lines = [line for line in doc_section(DOC, section).splitlines() if line.startswith("|")]
-    return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines[2:]]
+rows = partial(doc_rows, DOC)
 
 
 def test_doc_lists_the_message_types():
@@ -42,9 +41,7 @@ def test_doc_lists_the_reasons():
 
 
 def test_doc_lists_the_faults():
-    assert rows("Faults") == [
-        [str(int(fault)), fault.name, FAULT_TEXT[fault].meaning, FAULT_TEXT[fault].action] for fault in Fault
-    ]
+    assert rows("Faults") == FAULT_ROWS
 
 
 def test_doc_lists_the_states():

@@ -1,15 +1,15 @@
 """Building the firmware for an arm; what is said where it cannot be built; and the Debian packages."""
 
-import importlib.util
 import os
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from arm_fixtures import picker, servos
-from firmware_tools import ROOT, needs
+from firmware_tools import needs
+from places import ROOT, loaded
+from waiting import python, run
 
 from picker_dynamics.board.firmware import packages, toolchain
 from picker_dynamics.commands import cli
@@ -35,7 +35,7 @@ def bare_machine(monkeypatch, tmp_path):
 
 
 def sections(elf: Path) -> dict[str, int]:
-    said = subprocess.run(["avr-size", "-A", elf], capture_output=True, text=True, check=True).stdout
+    said = run("avr-size", "-A", elf, check=True).stdout
     return {words[0]: int(words[1]) for words in map(str.split, said.splitlines()) if words and words[0].startswith(".")}
 
 
@@ -125,9 +125,7 @@ def test_installed_packages_build_in_the_users_cache(monkeypatch, tmp_path):
 @pytest.fixture
 def apt(monkeypatch):
     """tools/apt_packages.py with a machine of the test's making; ``ran`` are its commands, ``here`` what is installed."""
-    spec = importlib.util.spec_from_file_location("apt_packages", ROOT / "tools" / "apt_packages.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = loaded(ROOT / "tools" / "apt_packages.py")
     module.ran, module.here, module.offline = [], set(), False
     tool = packages.Tool("avr-g++", lambda: "gcc-avr" in module.here, lambda: ("gcc-avr",))
 
@@ -176,12 +174,6 @@ def test_the_tool_itself_runs_without_a_virtual_environment(tmp_path):
         "import runpy, sys; sys.argv = ['apt_packages.py']; import shutil; shutil.which = lambda *_: None\n"
         f"runpy.run_path({str(ROOT / 'tools' / 'apt_packages.py')!r}, run_name='__main__')"
     )
-    done = subprocess.run(
-        [sys.executable, "-S", "-I", "-c", script],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"PATH": str(tmp_path)},
-    )
+    done = python("-S", "-I", "-c", script, env=os.environ | {"PATH": str(tmp_path)})
     assert done.returncode == 1, done.stderr
     assert done.stderr.startswith("firmware: ") and len(done.stderr.splitlines()) == 1

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 from two_machines import missing
-from waiting import run
+from waiting import python
 
 CASES = Path(__file__).with_name("network_cases.py")
 PATIENCE_S = 600.0
@@ -18,6 +17,6 @@ pytestmark = [pytest.mark.ros, pytest.mark.timeout(PATIENCE_S + 60.0)]
 def test_goals_streams_and_stop_over_a_network_that_loses_packets_or_is_cut():
     if reason := missing():
         pytest.skip(reason)
-    command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", str(CASES)]
-    done = run(*command, cwd=CASES.parents[2])
+    words = ("-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", str(CASES))
+    done = python(*words, timeout=PATIENCE_S, cwd=CASES.parents[2])
     assert done.returncode == 0 and "6 passed" in done.stdout, f"{done.stdout[-8000:]}\n{done.stderr[-2000:]}"

@@ -23,7 +23,6 @@ from picker_dynamics.commands import doctor, examination
 from picker_dynamics.errors import InputError
 
 PICKER = str(Path(sys.executable).with_name("picker"))
-QUICK = ("--check", "ping-is-acknowledged", "--check", "stop-is-latched-and-reset-clears-it")
 pytestmark = mark.realtime
 
 
@@ -40,6 +39,27 @@ def asked(port: str, answer: str, *words: str) -> int:
     doctor.add_parser(commands)
     options = commands.choices["doctor"].parse_args(["--port", port, *words])
     return doctor.run(options, ask=lambda _prompt: answer)
+
+
+@fixture
+def off():
+    """A board as ours, without outputs."""
+    with BoardOnPty(CONFIG) as board:
+        yield board
+
+
+@fixture
+def live():
+    """One whose outputs run."""
+    with BoardOnPty(CONFIG, found_us=START_US) as board:
+        yield board
+
+
+def checks(*names: str) -> list[str]:
+    return [word for name in names for word in ("--check", name)]
+
+
+QUICK = checks("ping-is-acknowledged", "stop-is-latched-and-reset-clears-it")
 
 
 # -- what it says --------------------------------------------------------------------------------------
@@ -96,11 +116,10 @@ def test_another_arms_firmware_is_noticed_and_not_moved(picker):
     assert "NOT those of the servo map" in out and "other limits than the servo map's" in out
 
 
-def test_a_broken_rule_is_told_as_the_protocol_has_it(picker):
-    with BoardOnPty(CONFIG) as board:
-        with board.lock:
-            board.firmware = HelloResets(CONFIG, now_us=board.now_us())
-        code, out, _ = picker("--port", board.port, *QUICK, "--check", "hello-changes-nothing")
+def test_a_broken_rule_is_told_as_the_protocol_has_it(picker, off):
+    with off.lock:
+        off.firmware = HelloResets(CONFIG, now_us=off.now_us())
+    code, out, _ = picker("--port", off.port, *QUICK, "--check", "hello-changes-nothing")
     assert code == doctor.NOT_CONFORMING
     assert "FAILED  hello-changes-nothing" in out
     assert "the protocol says: HELLO leaves outputs, ownership and faults as they are" in out
@@ -111,49 +130,38 @@ def test_a_broken_rule_is_told_as_the_protocol_has_it(picker):
 # -- what it moves -------------------------------------------------------------------------------------
 
 
-def test_with_permission_joints_move_a_little_and_are_left_as_found(picker):
-    with BoardOnPty(CONFIG, found_us=START_US) as board:
-        code, out, _ = picker(
-            "--port",
-            board.port,
-            "--motion",
-            "--yes",
-            "--check",
-            "pulses-are-interpolated",
-            "--check",
-            "an-underrun-is-braked-and-counted",
-            "--check",
-            "relax-lets-go",
-        )
-        assert (board.firmware.live, board.firmware.pulses, board.firmware.faults) == (0b11111, START, 0)
-        assert board.firmware.state is BoardState.HOLD
+def test_with_permission_joints_move_a_little_and_are_left_as_found(picker, live):
+    code, out, _ = picker(
+        "--port",
+        live.port,
+        "--motion",
+        "--yes",
+        *checks("pulses-are-interpolated", "an-underrun-is-braked-and-counted", "relax-lets-go"),
+    )
+    assert (live.firmware.live, live.firmware.pulses, live.firmware.faults) == (0b11111, START, 0)
+    assert live.firmware.state is BoardState.HOLD
     assert code == 0, out
     assert "passed  pulses-are-interpolated" in out and "skipped relax-lets-go  (outputs ran already" in out
 
 
-def test_outputs_that_were_off_are_off_again(picker):
-    with BoardOnPty(CONFIG) as board:
-        code, out, _ = picker(
-            "--port", board.port, "--motion", "--yes", "--check", "enable-starts-where-told", "--check", "a-silent-host-is-lost"
-        )
-        assert (board.firmware.live, board.firmware.owned, board.firmware.faults) == (0, 0, 0)
+def test_outputs_that_were_off_are_off_again(picker, off):
+    code, out, _ = picker("--port", off.port, "--motion", "--yes", *checks("enable-starts-where-told", "a-silent-host-is-lost"))
+    assert (off.firmware.live, off.firmware.owned, off.firmware.faults) == (0, 0, 0)
     assert code == 0, out
     assert "switched on at the rest pose, where the arm has to stand now: base 1500, shoulder 1987.38" in out
 
 
 @mark.parametrize("answer", ["", "no", "yep"])
-def test_nothing_moves_unless_somebody_agrees(answer):
-    with BoardOnPty(CONFIG, found_us=START_US) as board:
-        with raises(InputError, match="nothing was moved: nobody agreed"):
-            asked(board.port, answer, "--motion", "--check", "hold-stands-still")
-        assert (board.firmware.owned, board.firmware.pulses) == (0, START)
+def test_nothing_moves_unless_somebody_agrees(answer, live):
+    with raises(InputError, match="nothing was moved: nobody agreed"):
+        asked(live.port, answer, "--motion", "--check", "hold-stands-still")
+    assert (live.firmware.owned, live.firmware.pulses) == (0, START)
 
 
 @mark.parametrize("answer", ["yes", "y"])
-def test_somebody_agrees(answer):
-    with BoardOnPty(CONFIG, found_us=START_US) as board:
-        assert asked(board.port, answer, "--motion", "--check", "hold-stands-still") == 0
-        assert board.firmware.owned == 0b11111
+def test_somebody_agrees(answer, live):
+    assert asked(live.port, answer, "--motion", "--check", "hold-stands-still") == 0
+    assert live.firmware.owned == 0b11111
 
 
 @mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -180,22 +188,20 @@ def test_a_missing_port_is_told(picker):
     assert (code, err) == (9, "error: no serial port /dev/ttyNOWHERE: is the board plugged in?\n")
 
 
-def test_a_busy_port_is_told(picker):
-    with BoardOnPty(CONFIG) as board:
-        other = subprocess.Popen([PICKER, "doctor", "--port", board.port], stdout=subprocess.PIPE, text=True)
-        assert "board on" in other.stdout.readline()
-        code, _, err = picker("--port", board.port)
-        other.terminate()
-        other.communicate(timeout=30)
-    assert code == 9 and f"{board.port} is busy: another program has it open" in err
+def test_a_busy_port_is_told(picker, off):
+    other = subprocess.Popen([PICKER, "doctor", "--port", off.port], stdout=subprocess.PIPE, text=True)
+    assert "board on" in other.stdout.readline()
+    code, _, err = picker("--port", off.port)
+    other.terminate()
+    other.communicate(timeout=30)
+    assert code == 9 and f"{off.port} is busy: another program has it open" in err
 
 
-def test_a_board_that_vanishes_is_told(picker):
-    with BoardOnPty(CONFIG) as board:
-        begun = time.monotonic()
-        board.wire_out = lambda data: data if time.monotonic() - begun < 1.0 else b""
-        code, _, err = picker("--port", board.port)
-    assert code == 9 and board.port in err
+def test_a_board_that_vanishes_is_told(picker, off):
+    begun = time.monotonic()
+    off.wire_out = lambda data: data if time.monotonic() - begun < 1.0 else b""
+    code, _, err = picker("--port", off.port)
+    assert code == 9 and off.port in err
 
 
 @mark.parametrize(
@@ -260,9 +266,8 @@ def test_the_oscillator_is_not_guessed(seen):
     assert estimate(Potentiometer.parse("base=200@1000,800@2000"), 0, seen, 25e6, 5.0) is None
 
 
-def test_the_doctor_tells_the_oscillator(picker):
-    with BoardOnPty(CONFIG, found_us=START_US) as board:
-        with board.lock:
-            board.firmware.feedback = (485, None, None, None, None)  # 1475 us, where 1500 are commanded
-        _, out, _ = picker("--port", board.port, *QUICK, "--pot", "base=200@1000,800@2000")
+def test_the_doctor_tells_the_oscillator(picker, live):
+    with live.lock:
+        live.firmware.feedback = (485, None, None, None, None)  # 1475 us, where 1500 are commanded
+    _, out, _ = picker("--port", live.port, *QUICK, "--pot", "base=200@1000,800@2000")
     assert "oscillator    about 25.42 MHz, give or take 0.07 (from the potentiometer of base)" in out

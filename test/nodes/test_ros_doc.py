@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 
 import pytest
-from places import ROOT
+from places import ROOT, loaded
 from ros_graph import own_domain
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
@@ -14,14 +13,7 @@ pytestmark = [pytest.mark.ros, pytest.mark.slow]
 SYMPTOMS = ("sags", "jumps", "jitters", "resets", "refuses", "No board", "Two nodes on one port")
 
 
-def _load():
-    spec = importlib.util.spec_from_file_location("ros_reference", ROOT / "tools" / "ros_reference.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-reference = _load()
+reference = loaded(ROOT / "tools" / "ros_reference.py")
 DOC = reference.DOC.read_text(encoding="utf-8")
 TABLES = reference.tables(DOC)
 KEYS = [("topics", ""), ("services", ""), ("actions", ""), *(("parameters", spec.executable) for spec in reference.SPECS)]

@@ -1,22 +1,17 @@
 """When `make setup` does nothing, and which ROS 2 it finds."""
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
 
 import pytest
-from places import ROOT
-
-SCRIPT = ROOT / "tools" / "make_venv.py"
+from places import ROOT, loaded
 
 
 @pytest.fixture
 def tool(tmp_path, monkeypatch):
     """tools/make_venv.py on an empty project, with what it would install written down instead."""
-    spec = importlib.util.spec_from_file_location("make_venv", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = loaded(ROOT / "tools" / "make_venv.py")
     monkeypatch.delenv("PYTHON", raising=False)
     monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
     (tmp_path / "constraints").mkdir()
@@ -41,6 +36,12 @@ def run_again(tool) -> list[str]:
     tool.done.clear()
     tool.main()
     return tool.done
+
+
+def stamp(tool, **changed: str) -> None:
+    """An environment that was made of something else."""
+    tool.main()
+    tool.STAMP.write_text(json.dumps(json.loads(tool.STAMP.read_text()) | changed))
 
 
 def source_ros(prefix: Path, monkeypatch, rclpy: str = "") -> str:
@@ -75,16 +76,12 @@ def test_an_interrupted_install_is_taken_up_again(tool, monkeypatch):
 
 
 def test_a_moved_tree_gets_a_new_environment(tool):
-    tool.main()
-    stamp = json.loads(tool.STAMP.read_text())
-    tool.STAMP.write_text(json.dumps(stamp | {"root": "/elsewhere"}))
+    stamp(tool, root="/elsewhere")
     assert run_again(tool) == ["create", "install"]
 
 
 def test_a_python_is_replaced_only_where_another_is_asked_for(tool, monkeypatch):
-    tool.main()
-    stamp = json.loads(tool.STAMP.read_text())
-    tool.STAMP.write_text(json.dumps(stamp | {"python": "3.9"}))
+    stamp(tool, python="3.9")
     assert run_again(tool) == []
     monkeypatch.setenv("PYTHON", sys.executable)
     assert run_again(tool) == ["create", "install"]

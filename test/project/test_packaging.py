@@ -13,6 +13,7 @@ import pytest
 from catkin_pkg.package import parse_package
 from packaging.requirements import Requirement
 from places import ROOT
+from waiting import python
 
 import picker_dynamics
 from picker_dynamics.scripting.view.server import PAGE
@@ -184,17 +185,7 @@ def colcon_test(tmp_path_factory):
 
     def test(*selection: str) -> tuple[int, int]:
         colcon(space, "test", "--pytest-args", *selection, " -p", "no:launch_testing", " -p", "no:launch_ros")
-        command = [
-            sys.executable,
-            "-m",
-            "colcon",
-            "--log-base",
-            space / "log",
-            "test-result",
-            "--test-result-base",
-            space / "build",
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = python("-m", "colcon", "--log-base", space / "log", "test-result", "--test-result-base", space / "build")
         found = re.search(r"Summary: (\d+) tests?, (\d+) errors?, (\d+) failures?, (\d+) skipped", done.stdout)
         assert found, done.stdout + done.stderr
         count, errors, failures, skipped = map(int, found.groups())
@@ -238,7 +229,7 @@ def test_executables_start_without_heavy_imports(setup_data, executable, allowed
 def test_ctrl_c_while_an_executable_is_loaded_ends_it_without_a_traceback():
     interrupt = "m.import_module = lambda _name: os.kill(os.getpid(), signal.SIGINT)"
     script = f"import os, signal, picker_dynamics.nodes.executables as m; {interrupt}; m.hardware()"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = python("-c", script)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 

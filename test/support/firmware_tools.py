@@ -8,6 +8,8 @@ import pytest
 from places import ROOT
 
 from picker_dynamics.board.firmware import packages
+from picker_dynamics.board.protocol import Fault
+from picker_dynamics.board.protocol.codes import FAULT_TEXT
 
 SKETCH = ROOT / "firmware" / "picker_firmware"
 
@@ -17,6 +19,16 @@ def doc_section(doc: str, title: str) -> str:
     match = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#+ |\Z)", doc, re.M | re.S)
     assert match, f"the page has no section {title!r}"
     return match.group(1)
+
+
+def doc_rows(doc: str, title: str) -> list[list[str]]:
+    """The cells of the first table in a section, without its heading."""
+    _, _, *lines = re.search(r"(?:^\|.*\n)+", doc_section(doc, title), re.M)[0].splitlines()
+    return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
+
+
+FAULT_ROWS = [[str(int(fault)), fault.name, FAULT_TEXT[fault].meaning, FAULT_TEXT[fault].action] for fault in Fault]
+"""As a page lists the faults."""
 
 
 def require(*what: str) -> None:
