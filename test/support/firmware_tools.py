@@ -22,8 +22,9 @@ def doc_section(doc: str, title: str) -> str:
 
 
 def doc_rows(doc: str, title: str) -> list[list[str]]:
-    """The cells of the first table in a section, without its heading."""
-    _, _, *lines = re.search(r"(?:^\|.*\n)+", doc_section(doc, title), re.M)[0].splitlines()
+    """The cells of the first table in a section, without its heading; none where there is no table."""
+    table = re.search(r"(?:^\|.*\n)+", doc_section(doc, title), re.M)
+    lines = table[0].splitlines()[2:] if table else []
     return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
 
 
