@@ -17,6 +17,7 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.model import Array, as_vector, checked_number
 from picker_dynamics.robot.tip_target import TIP_M, tip_target
+from picker_dynamics.robot.units import told
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 SHORTEST_S, SHORTEST_S_M = 0.8, 1.0
@@ -27,7 +28,7 @@ UNITS = {"rad": 1.0, "deg": math.pi / 180.0}
 """What turning joints may be told in; sliding ones are told in metres."""
 
 TURN_RAD = 2.0 * math.pi
-"""A joint with limits that is sent further [rad], and beyond them, was told in degrees."""
+"""A joint that is sent further than so beyond its limits [rad] was told in degrees."""
 
 
 def asked_duration(arm: ArmDescription, start: Array, target: Array, least_s: float = 0.0) -> float:
@@ -59,13 +60,10 @@ def _in_units(arm: ArmDescription, target: Array, instead: str) -> Array:
     for name, unit, at, lower, upper in zip(arm.joint_names, arm.position_units, target.tolist(), arm.lower, arm.upper):
         if unit == "m":
             refuse_if(abs(at) > TIP_M, f"{name} is {at:g} m, at most {TIP_M:g}: are these millimetres?", name, at, TIP_M)
-        elif instead and abs(at) > TURN_RAD and not lower <= at <= upper:
-            raise InputError(
-                f"{name} is {at:g} rad, limits {lower:.2f} ... {upper:.2f} rad: are these degrees? {instead}",
-                subject=name,
-                value=at,
-                limit=float(upper if at > 0.0 else lower),
-            )
+        elif instead and not lower - TURN_RAD <= at <= upper + TURN_RAD:
+            limit = float(upper if at > upper else lower)
+            text = f"{name} would go to {told(at, unit)}, limit {told(limit, unit)}: is {at:g} meant in degrees? {instead}"
+            raise InputError(text, subject=name, value=at, limit=limit)
     return target
 
 

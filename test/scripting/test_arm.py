@@ -170,8 +170,8 @@ def test_what_cannot_be_held_is_refused_with_its_numbers_and_nothing_moves(arm):
         ({"base": 0.1, "duration": -1.0}, InputError, "seconds is -1.0"),
         ({"base": 0.1, "duration": 1e9}, InputError, "at most 600 s"),
         ({"base": 5.0}, GoalRefusedError, "base reaches 286.5 deg .* limit 8"),
-        ({"base": 9.0}, InputError, 'base is 9 rad, limits -1.50 ... 1.50 rad: are these degrees. unit="deg"'),
-        ({"q": [0.0, 60.0, 0.0, 0.0, 0.0]}, InputError, "shoulder is 60 rad.* are these degrees. q is in radians"),
+        ({"base": 9.0}, InputError, 'base would go to 515.7 deg, limit 85.9 deg: is 9 meant in degrees. unit="deg"'),
+        ({"q": [0.0, 60.0, 0.0, 0.0, 0.0]}, InputError, "shoulder would go to .* is 60 meant in degrees. q is in radians"),
     ],
 )
 def test_a_target_that_can_be_none_is_refused_by_name(arm, asked, error, text):
