@@ -147,7 +147,7 @@ def resting_at(validator: MotionValidator, setpoints, side: float = 0.0) -> np.n
 def held_back(servo: Servo, load: float) -> float:
     """How far from its set-point, its sag aside, a joint under ``load`` [N·m] may rest [rad]; what its map has not is typical."""
     servo = with_friction(servo)
-    friction = servo.load_friction * abs(load) / (1.0 - servo.load_friction) + servo.coulomb
+    friction = (servo.load_friction * abs(load) + servo.coulomb) / (1.0 - servo.load_friction)
     return servo.deadband + 0.5 * servo.play + friction / servo.stiffness
 
 

@@ -166,8 +166,7 @@ def _figures(servo: Servo, points: Sequence[MapPoint], off: float) -> ServoFigur
     is assumed of both may be wrong by as much at all of these points; elsewhere it may rest anywhere within.
     """
     usual, sides = with_friction(servo), np.array([point.side for point in points])
-    driven = (1.0 - usual.load_friction) * usual.stiffness
-    within = usual.deadband + 0.5 * usual.play + usual.coulomb / driven
+    driven, within = (1.0 - usual.load_friction) * usual.stiffness, held_back(servo, 0.0)
     sd = np.maximum(off, np.hypot(ANGLE_SD, np.where(sides == 0.0, within / math.sqrt(3.0), 0.0)))
     wrong = math.hypot(PRIORS["gap"][1], PRIORS["coulomb"][1] * usual.stall_torque / driven)
     told, read = [float(servo.to_angle(point.pulse_us)) for point in points], [point.angle for point in points]
