@@ -159,12 +159,6 @@ def _with_servos(options, console) -> None:
     from picker_dynamics.robot.assumed_servos import map_text
 
     arm = servo_arm.read_arm(options.urdf)
-    refuse_if(
-        all(joint.type == "prismatic" for joint in arm.movable),
-        f"every joint of {arm.name} slides: calibrate finds how servos turn and droop, there is nothing of that to find; measure "
-        "each joint's way with a ruler, and write it into the servo map",
-        arm.name,
-    )
     if not servo_arm.assumes(arm, options.servos):
         return
     refuse_if(
@@ -301,7 +295,7 @@ def _show(console, report: dict) -> None:
     if "tip_uncertainty_95_mm" in report:
         console.print(
             f"the tip was said to be within {report['tip_uncertainty_95_mm']:.1f} mm (95 %); "
-            f"{report['answers']} questions were answered, {report['visits']} visits of poses, misfit "
-            f"{report['misfit']:.2f}",
+            f"{report['answers']} questions were answered"
+            + (f", {report['visits']} visits of poses, misfit {report['misfit']:.2f}" if "visits" in report else ""),
             soft_wrap=True,
         )

@@ -107,6 +107,11 @@ class Servo:
         return "rad" if self.pinion is None else "m"
 
     @property
+    def per_turn(self) -> float:
+        """How far the joint goes for a radian of its servo: 1, of a sliding one its pinion's radius [m]."""
+        return self.pinion or 1.0
+
+    @property
     def setpoint_speed(self) -> float:
         """Fastest that a set-point may move [rad/s]; never above what the servo makes without load."""
         return min(self.fastest_setpoint, self.no_load_speed)

@@ -119,7 +119,7 @@ def test_what_was_set_beside_is_written_with_its_remark(tmp_path):
 
 def test_a_speed_is_told_in_degrees():
     speed = {"found": np.pi, "sd": 0.0}
-    (line,) = result.table({"joints": {"base": {"no_load_speed_rad_s": speed}}, "links": {}, "limits_rad": {}})
+    (line,) = result.table({"joints": {"base": {"no_load_speed_rad_s": speed}}, "links": {}, "limits_rad": {}, "limits_m": {}})
     assert line.split() == ["base", "speed", "180", "±", "0", "deg/s"]
 
 

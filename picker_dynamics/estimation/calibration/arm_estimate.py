@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.validator import MotionValidator
@@ -13,6 +15,7 @@ from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, ServoMap
 
 from .droop_fit import DroopFit
+from .joint_map import resting_at
 from .mass_properties import LinkProperties
 from .poses import cautious_validator
 from .procedure import gravity_joints
@@ -20,8 +23,8 @@ from .servo_figures import ServoFigures, calibrated_servos, figures_from, with_s
 from .sweep import Sweep
 from .write_back import rewritten
 
-LIMIT_MARGIN = 0.035
-"""Between where a person said stop and the limit that is written [rad]: 2 degrees."""
+LIMIT_MARGIN, LIMIT_MARGIN_M = 0.035, 1e-3
+"""Between where a person said stop and the limit that is written [rad]: 2 degrees; of a sliding joint [m]."""
 
 
 @dataclass(frozen=True)
@@ -84,15 +87,32 @@ class ArmEstimate:
 
     @property
     def limits(self) -> dict[str, tuple[float, float]]:
-        """Limits [rad], by joint, that differ from the URDF's: where a person said stop, or where the pulses now end."""
-        servos, found = self.known_servos, {}
-        for joint, servo in zip(self.description.movable, servos.servos):
-            if joint.type != "revolute":
+        """Limits [rad or m], by joint, that differ from the URDF's: where a person said stop, or where the pulses now end."""
+        found = {}
+        for joint in self.description.movable:
+            if joint.type == "continuous":
                 continue
-            limits = limits_from(self.ends_us.get(joint.name, (None, None)), servo, joint.lower, joint.upper)
+            limits = self.limits_of(joint.name, self.ends_us.get(joint.name, (None, None)))
             if max(abs(limits[0] - joint.lower), abs(limits[1] - joint.upper)) > LIMIT_TOLERANCE:
                 found[joint.name] = limits
         return found
+
+    def limits_of(self, name: str, ends_us: Sequence[float | None]) -> tuple[float, float]:
+        """Limits of a joint [rad or m], lower and upper: within its pulses, and a margin inside the ends [us] where a person said
+        stop; an end that is None keeps its limit.
+
+        The arm was jogged there from its rest pose, and had sagged: counted is where the joint stood, not its set-point.
+        """
+        joint, servos = self.description.joint(name), self.known_servos
+        column, found = servos.joint_names.index(name), [joint.lower, joint.upper]
+        servo = servos.servos[column]
+        margin, reach = LIMIT_MARGIN if servo.pinion is None else LIMIT_MARGIN_M, servo.pulse_range
+        for end, (side, pulse) in enumerate(zip((-1.0, 1.0), ends_us)):
+            if pulse is not None:
+                setpoints = np.array(servos.clamp(servos.rest))
+                setpoints[column] = servo.to_angle(pulse)
+                found[end] = float(resting_at(self.validator(), setpoints, side)[column]) - side * margin
+        return max(found[0], reach[0]), min(found[1], reach[1])
 
     @property
     def known_description(self) -> descriptions.ArmDescription:
@@ -116,14 +136,3 @@ def given(
     if simulated and not overlay:
         overlay = servo_arm.overlay_of(servo_arm.read_arm(urdf), servos, "typical")
     return servo_arm.load(urdf, servos, overlay or "")
-
-
-def limits_from(ends_us, servo, lower: float, upper: float) -> tuple[float, float]:
-    """Limits [rad] a margin inside the ends [us] of a joint, in the order of angles; an end that is None keeps its limit."""
-    low, high = lower, upper
-    first, last = servo.pulse_range
-    if ends_us[0] is not None:
-        low = float(servo.to_angle(ends_us[0])) + LIMIT_MARGIN
-    if ends_us[1] is not None:
-        high = float(servo.to_angle(ends_us[1])) - LIMIT_MARGIN
-    return max(low, first), min(high, last)

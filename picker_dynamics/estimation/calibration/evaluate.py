@@ -178,16 +178,17 @@ def with_assumed(found: Calibrated) -> tuple[DroopModel, np.ndarray, np.ndarray]
     """The droop model of every joint, those too of which no droop was read; its unknowns (u,), their covariance (u, u).
 
     A joint that no droop tells of may bear weight nevertheless, one that rolls the forearm for example: it sags as is assumed of
-    its servo, by what the others give and by what friction is typical.  Zero and scale of a sliding joint count as exact.
+    its servo, by what the others give and by what friction is typical.  Zero and scale that nobody read count as exact.
     """
     fit, give, joints = found.fit, usual_give(found.servos, found.figures), found.description.joint_names
-    model = replace(fit.model, joints=joints)
+    model = DroopModel(found.description, found.servos, joints, {}) if fit is None else replace(fit.model, joints=joints)
     unknowns, covariance = np.zeros(len(model.names)), np.zeros((len(model.names), len(model.names)))
-    known = [model.names.index(name) for name in fit.model.names]
-    unknowns[known], covariance[np.ix_(known, known)] = fit.unknowns, fit.covariance
-    for joint in (one for one in joints if one not in fit.model.joints):
+    if fit is not None:
+        known = [model.names.index(name) for name in fit.model.names]
+        unknowns[known], covariance[np.ix_(known, known)] = fit.unknowns, fit.covariance
+    for joint in (one for one in joints if fit is None or one not in fit.model.joints):
         servo, one = found.servos.servos[found.description.joint_names.index(joint)], found.figures.get(joint, ServoFigures())
-        exact, lever = Measured(0.0, 0.0), servo.pinion or 1.0
+        exact, lever = Measured(0.0, 0.0), servo.per_turn
         softer = ALIKE_SD / servo.stiffness if give is None or servo.pinion else give.sd / servo.stall_torque
         figures = {
             "zero": one.zero or exact,

@@ -1,4 +1,4 @@
-"""Servo map of one joint, pulse <-> angle, from where it stands at some pulses: direction, zero, and the map between.
+"""Servo map of one joint, pulse <-> position, from where it stands at some pulses: direction, zero, and the map between.
 
     q_cmd = direction (horn(pulse) - zero),     horn = 0 in the middle of the pulse range
 
@@ -22,16 +22,17 @@ from picker_dynamics.robot.resting import resting_position
 from picker_dynamics.robot.servo_map import Servo
 
 from .instruments import SensorModel, sensor_on
+from .readings import position
 from .servo_figures import horn_slope, with_friction
 from .statics import level_joints
 
-STILL = math.radians(2.5)
-"""A joint that was sent 10 degrees away and turned by less does not move."""
+STILL = math.radians(2.5), 2e-3
+"""A joint that was sent 10 degrees away and turned by less does not move; for this and the next two see ``joint_way``."""
 
-BENT = math.radians(1.5)
+BENT = math.radians(1.5), 1.5e-3
 """Points further from a straight line than this, and than friction explains, make the map a bent one."""
 
-APART = math.radians(15.0)
+APART = math.radians(15.0), 3e-3
 """Points of a bent map are at least so far apart; nearer ones count together."""
 
 SHARE_MIN, SHARE_MAX = 0.6, 1.6
@@ -40,11 +41,11 @@ SHARE_MIN, SHARE_MAX = 0.6, 1.6
 
 @dataclass(frozen=True)
 class MapPoint:
-    """A pulse [us] and the set-point [rad] that it is.
+    """A pulse [us] and the set-point ``angle`` that it is [rad, of a sliding joint m].
 
     Attributes:
         side: from which the joint came there, 0: not known.
-        within: what friction, deadband and play may hold it back by [rad].
+        within: what friction, deadband and play may hold it back by [rad or m].
     """
 
     pulse_us: float
@@ -144,6 +145,15 @@ def resting_at(validator: MotionValidator, setpoints, side: float = 0.0) -> np.n
     return q
 
 
+def joint_way(servo: Servo, turn: tuple[float, float]) -> float:
+    """How far a joint goes for an angle of its servo [rad]; of a sliding one [m], but at least so far that a ruler tells it.
+
+    Args:
+        turn: the angle [rad], and the least for a sliding joint [m].
+    """
+    return turn[0] if servo.pinion is None else max(turn[0] * servo.pinion, turn[1])
+
+
 def held_back(servo: Servo, load: float) -> float:
     """How far from its set-point, its sag aside, a joint under ``load`` [N·m] may rest [rad]; what its map has not is typical."""
     servo = with_friction(servo)
@@ -166,7 +176,7 @@ def moved_as_told(servo: Servo, before: MapPoint, after: MapPoint) -> int:
     """1: it did, -1: it turned the other way, 0: it hardly moved."""
     told = float(servo.to_angle(after.pulse_us) - servo.to_angle(before.pulse_us))
     turned = after.angle - before.angle
-    if abs(turned) < min(STILL, 0.5 * abs(told)):
+    if abs(turned) < min(joint_way(servo, STILL), 0.5 * abs(told)):
         return 0
     return 1 if turned * told > 0.0 else -1
 
@@ -187,13 +197,13 @@ def mapped(servo: Servo, points: Sequence[MapPoint]) -> tuple[Servo, float]:
         len(points),
         2,
     )
-    horns = servo.direction * angles
+    horns, slides = servo.direction * angles, servo.pinion is not None
     slope, at_middle = np.polyfit(pulses - middle, horns, 1)
     believed = horn_slope(servo)
     refuse_if(
         not SHARE_MIN < slope / believed < SHARE_MAX,
-        f"{name}: turns {math.degrees(1e3 * slope):.0f} deg in 1000 us, expected about "
-        f"{math.degrees(1e3 * believed):.0f}: an angle misread, or another servo?",
+        f"{name}: moves {position(1e3 * slope, slides, '.0f')} in 1000 us, expected about "
+        f"{position(1e3 * believed, slides, '.0f')}: {'a place' if slides else 'an angle'} misread, or another servo?",
         name,
         float(slope / believed),
         SHARE_MAX,
@@ -201,8 +211,8 @@ def mapped(servo: Servo, points: Sequence[MapPoint]) -> tuple[Servo, float]:
     off = horns - (at_middle + slope * (pulses - middle))
     ends = np.array([servo.pulses_us[0], servo.pulses_us[-1]])
     knots, values = ends, at_middle + slope * (ends - middle)
-    if len(points) > 2 and (np.abs(off) > BENT + within).any():
-        knots, values = _bent(pulses, horns, ends)
+    if len(points) > 2 and (np.abs(off) > joint_way(servo, BENT) + within).any():
+        knots, values = _bent(pulses, horns, ends, joint_way(servo, APART))
         off = horns - np.interp(pulses, knots, values)
         refuse_if((np.diff(values) <= 0.0).any(), f"{name}: a longer pulse once turned it back: an angle misread?", name)
     zero = float(np.interp(middle, knots, values))
@@ -211,11 +221,11 @@ def mapped(servo: Servo, points: Sequence[MapPoint]) -> tuple[Servo, float]:
     )
 
 
-def _bent(pulses, horns, ends) -> tuple[np.ndarray, np.ndarray]:
-    """Knots of a bent map: the points, near ones together, and the ends of the pulse range on the lines through them."""
+def _bent(pulses, horns, ends, apart: float) -> tuple[np.ndarray, np.ndarray]:
+    """Knots of a bent map: the points, those nearer than ``apart`` together; the ends of the pulses on lines through them."""
     groups: list[list[int]] = [[0]]
     for i in range(1, len(pulses)):
-        if abs(horns[i] - horns[groups[-1][0]]) < APART:
+        if abs(horns[i] - horns[groups[-1][0]]) < apart:
             groups[-1].append(i)
         else:
             groups.append([i])

@@ -122,9 +122,15 @@ class Station:
 def cautious_validator(
     model: DynamicsModel, servos: ServoMap, hold: float = HOLD_SHARE, peak: float = PEAK_SHARE
 ) -> MotionValidator:
-    """The validator for an arm whose numbers are not known well yet; shares of stall torque."""
+    """The validator for an arm whose numbers are not known well yet; shares of stall torque.
+
+    A joint that slides keeps the servo map's: what it lifts is about the same all along, and borne since it was switched on.
+    """
     wary = tuple(
-        replace(servo, hold_share=min(hold, servo.hold_share), peak_share=min(peak, servo.peak_share)) for servo in servos.servos
+        replace(servo, hold_share=min(hold, servo.hold_share), peak_share=min(peak, servo.peak_share))
+        if servo.pinion is None
+        else servo
+        for servo in servos.servos
     )
     return torque_validator(model, replace(servos, servos=wary))
 
@@ -421,8 +427,8 @@ def _require_bearable(validator: MotionValidator, start, end) -> None:
 
 
 def per_turn(servos: ServoMap) -> np.ndarray:
-    """(n,) how far each joint goes for a radian of its servo: 1, of a sliding one its pinion's radius [m]."""
-    return np.array([servo.pinion or 1.0 for servo in servos.servos])
+    """(n,) ``Servo.per_turn`` of each joint."""
+    return np.array([servo.per_turn for servo in servos.servos])
 
 
 def turned(validator: MotionValidator, start, end, speed: float) -> Trajectory:

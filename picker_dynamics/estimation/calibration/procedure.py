@@ -67,7 +67,7 @@ class Calibrated:
 
     links: Mapping[str, LinkProperties]
     figures: Mapping[str, ServoFigures]
-    fit: DroopFit
+    fit: DroopFit | None
     description: descriptions.ArmDescription
     servos: ServoMap
 
@@ -208,17 +208,17 @@ def angle_pair(joint: str, servos: ServoMap, description: descriptions.ArmDescri
 def angle_figures(
     servo: Servo, told, read, how: str = "places of the tip on a ruler", sd=ANGLE_SD, shared: float = 0.0
 ) -> ServoFigures:
-    """Zero and scale of a joint that bears nothing.
+    """Zero and scale of a joint of which no droop tells.
 
     Args:
-        told, read: (k,) set-points, and where the joint went [rad].
+        told, read: (k,) set-points, and where the joint went [rad or m].
         how: they were read, for the file.
-        sd: standard deviation of one of them, or of each, (k,) [rad].
-        shared: what they are off by together, which moves the zero (one standard deviation) [rad].
+        sd: standard deviation of one of them, or of each, (k,) [rad or m].
+        shared: what they are off by together, which moves the zero (one standard deviation) [rad or m].
     """
     told, read = np.asarray(told, dtype=float), np.asarray(read, dtype=float)
     away, sd = told + servo.direction * servo.zero, np.broadcast_to(sd, told.shape)  # from mid-travel
-    known = np.diag([1.0 / PRIORS[figure][1] for figure in ("zero", "scale")])
+    known = np.diag([1.0 / (servo.per_turn * PRIORS["zero"][1]), 1.0 / PRIORS["scale"][1]])
     matrix = np.vstack([np.stack([np.ones(len(told)), away], axis=-1) / sd[:, None], known])
     covariance = np.linalg.inv(matrix.T @ matrix)
     zero, scale = covariance @ matrix.T @ np.concatenate([(read - told) / sd, np.zeros(2)])

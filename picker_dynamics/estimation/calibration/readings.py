@@ -115,6 +115,27 @@ def angle(what: str, text: str) -> float:
     return value
 
 
+def place(what: str, text: str, lower: float, upper: float) -> float:
+    """Where a sliding joint stands, from its zero [m].
+
+    Args:
+        lower, upper: of its way [m]; it may be off by as much as that is long.
+
+    Raises:
+        InputError: no length, or far from the joint's way.
+    """
+    value, room = quantity(what, text, LENGTH, "mm"), upper - lower
+    refuse_if(
+        not lower - room <= value <= upper + room,
+        f"{what} at {1e3 * value:g} mm: it goes from {1e3 * lower:.0f} to {1e3 * upper:.0f}; another unit, or from another edge "
+        "than its zero?",
+        what,
+        value,
+        upper,
+    )
+    return value
+
+
 def position(value: float, slides: bool, form: str = "+.1f") -> str:
     """A joint's position [rad or m] for a person: in degrees, of one that slides in mm."""
     return f"{1e3 * value if slides else math.degrees(value):{form}} {'mm' if slides else 'deg'}"
@@ -158,6 +179,16 @@ def pulse(what: str, text: str) -> float:
         hint = f"were these ms? then type {1e3 * value:g} us" if 0.1 <= value <= 5.0 else "servo pulses are 500 to 2500 us long"
         raise InputError(f"{what} is {value:g} us: {hint}", subject=what, value=value, limit=100.0)
     return value
+
+
+def near_place(what: str, value: float, expected: float, tolerance: float) -> str:
+    """Why a length [m] cannot be right, '' where it is within ``tolerance`` of what is expected."""
+    if abs(value - expected) <= tolerance:
+        return ""
+    hints = ((-value, "the sign?"), (10.0 * value, "is it in cm? then type the unit too"))
+    likely = [hint for other, hint in hints if abs(other - expected) <= tolerance]
+    hint = likely[0] if likely else "from another edge than its zero, or a rack that jumped a tooth?"
+    return f"{what} is {1e3 * value:.1f} mm, expected about {1e3 * expected:.1f}: {hint}"
 
 
 def near(what: str, value: float, expected: float, tolerance: float) -> str:

@@ -24,7 +24,7 @@ from .arm_estimate import ArmEstimate, given
 from .evaluate import exact, tip_error_report, usual_paths
 from .instruments import INCLINOMETER_SD, sensor_on
 from .lay import lay
-from .mass_properties import LinkReadings
+from .mass_properties import RULER_SD, LinkReadings
 from .mover import FRAME_S, Mover
 from .person import Question
 from .procedure import ANGLE_SD
@@ -33,6 +33,9 @@ from .steps.result import calibrated
 
 PATIENCE = 50
 """How often the same question is answered: a session that goes round in circles ends."""
+
+TOUCH_M = 1.5e-3
+"""Beyond the URDF's limits where a sliding joint touches something [m]."""
 
 OSCILLATOR_SHARE = 0.03
 """Bound of the error of the hidden oscillator."""
@@ -118,7 +121,8 @@ class SimulatedPerson:
         if step == "rest":
             return "done"
         if step == "map" and "" not in words:
-            return f"{math.degrees(self._angle(about[0])):.2f}"
+            value, slides = self._standing(about[0])
+            return f"{1e3 * value if slides else math.degrees(value):.2f}"
         if step == "links" and "" not in words:
             return self._link(*about)
         if step == "droop" and key.startswith("weight"):
@@ -139,12 +143,13 @@ class SimulatedPerson:
             return f"{commanded * flashed / self.oscillator_hz + self.rng.normal(0.0, 0.5):.1f}"
         return "pulse"
 
-    def _angle(self, name: str) -> float:
-        """Of a joint from its zero, or of a link above the horizontal [rad]."""
+    def _standing(self, name: str) -> tuple[float, bool]:
+        """Position of a joint from its zero, or elevation of a link [rad, of a sliding joint m], and whether it slides."""
         arm, q = self.world.description, self.world.q()
         if name in arm.joint_names:
-            return float(q[arm.joint_names.index(name)]) + self.rng.normal(0.0, ANGLE_SD)
-        return float(sensor_on(arm, name).of(link_poses(arm, q))) + self.rng.normal(0.0, INCLINOMETER_SD)
+            slides = arm.joint(name).type == "prismatic"
+            return float(q[arm.joint_names.index(name)]) + self.rng.normal(0.0, RULER_SD if slides else ANGLE_SD), slides
+        return float(sensor_on(arm, name).of(link_poses(arm, q))) + self.rng.normal(0.0, INCLINOMETER_SD), False
 
     def _jog(self, name: str, sign: float) -> str:
         """Quickly at first, and stop where it would touch; where the arm refuses to go further, the URDF's limit stays."""
@@ -152,11 +157,12 @@ class SimulatedPerson:
         column = arm.joint_names.index(name)
         here, before = float(self.world.q()[column]), self._jogged
         end = arm.upper[column] if sign > 0.0 else arm.lower[column]
-        left = math.degrees(sign * (end - here) + self.margin)
-        if left < 2.0:
+        slides = arm.joint(name).type == "prismatic"
+        left = 1e3 * (sign * (end - here) + TOUCH_M) if slides else math.degrees(sign * (end - here) + self.margin)
+        if left < (0.5 if slides else 2.0):
             self._jogged = ()
             return "stop"
-        if before[:2] == (name, sign) and abs(here - before[2]) < math.radians(0.5):
+        if before[:2] == (name, sign) and abs(here - before[2]) < (1e-4 if slides else math.radians(0.5)):
             self._jogged = ()
             return "keep"
         self._jogged = name, sign, here
@@ -302,14 +308,15 @@ class Rehearsal:
         report |= {"answers": self.person.asked, "simulated": self.settings}
         better = stages["after"]["hold"]["median"] < stages["before"]["hold"]["median"]
         reached = errors.reached(1e-3 * report.get("tip_uncertainty_95_mm", 0.0))
-        return report, 0 if (reached if estimate.links else better) else 1
+        whole = estimate.links or not estimate.loaded
+        return report, 0 if (reached if whole else better) else 1
 
     def _true_servo(self, column: int) -> dict[str, float]:
         """What was hidden of a servo."""
         plant, was = self.bench.plant, self.believed.servos[column]
         true = plant.servo_map.servos[column]
         return {
-            "zero_rad": float(true.to_angle(0.5 * (true.pulses_us[0] + true.pulses_us[-1]))),
+            f"zero_{was.position_unit}": float(true.to_angle(0.5 * (true.pulses_us[0] + true.pulses_us[-1]))),
             "scale": true.horn_angles[-1] / was.horn_angles[-1] - 1.0,
             "stiffness_nm_rad": float(plant.servo.stiffness[column]),
             "gap_rad": float(plant.servo.gap[column]),

@@ -27,10 +27,10 @@ class ServoFigures:
     """What was found of one servo; None: nothing, what was believed stays.
 
     Args:
-        zero: offset of the joint [rad].  scale: error of the horn's angle, as a share.
+        zero: offset of the joint [rad, of a sliding one m].  scale: error of the horn's angle, as a share.
         stiffness: K of the motor's spring [N·m/rad].  gap: half of deadband and play [rad].
         how: in words, for the file.
-        speed: without load [rad/s].  stall: torque [N·m].
+        speed: without load [rad/s].  stall: torque [N·m].  Both are the servo's own, whatever it drives.
         load_friction: x.  coulomb: tau_c [N·m].
         assumed: keys of the servo map of which the readings told little, so that what was assumed stays, mostly.
     """
@@ -78,7 +78,7 @@ def with_sweeps(found: Mapping[str, ServoFigures], sweeps: Mapping[str, Sweep]) 
 
 
 def horn_slope(servo: Servo) -> float:
-    """Mean angle of the horn per microsecond [rad/us]."""
+    """Mean angle of the horn per microsecond [rad/us], of a sliding joint its way [m/us]."""
     return (servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
 
 
@@ -103,7 +103,8 @@ def calibrated(servo: Servo, found: ServoFigures) -> Servo:
         ("coulomb_nm", found.coulomb),
     ):
         if one is not None:
-            changed[re.sub(r"_(nm_rad|rad_s|nm)$", "", key)] = one.value
+            at_rack = {"no_load_speed_rad_s": servo.per_turn, "stall_torque_nm": 1.0 / servo.per_turn}.get(key, 1.0)
+            changed[re.sub(r"_(nm_rad|rad_s|nm)$", "", key)] = at_rack * one.value
             known.append(key)
     return replace(servo, **changed, unmeasured=(*(key for key in servo.unmeasured if key not in known), *found.assumed))
 
@@ -113,7 +114,7 @@ def with_friction(servo: Servo) -> Servo:
     if servo.load_friction or servo.coulomb or servo.play:
         return servo
     coulomb = TYPICAL_COULOMB * servo.stall_torque
-    assumed = {"load_friction": TYPICAL_LOAD_FRICTION, "coulomb": coulomb, "play": TYPICAL_PLAY}
+    assumed = {"load_friction": TYPICAL_LOAD_FRICTION, "coulomb": coulomb, "play": TYPICAL_PLAY * servo.per_turn}
     return replace(servo, **assumed, unmeasured=(*servo.unmeasured, *FRICTION_KEYS))
 
 
@@ -132,15 +133,16 @@ def usual_give(servos: ServoMap, found: Mapping[str, ServoFigures]) -> Measured 
 def calibrated_servos(servos: ServoMap, found: Mapping[str, ServoFigures]) -> ServoMap:
     """The servo map with what was found.
 
-    Servos of which no stiffness was found, nor measured before, give as much at stall torque as the others do on average, and all
-    of which no droop tells have friction and play that are typical where the map has none: assumed, all of it.
+    Servos of which no stiffness was found, nor measured before, give as much at stall torque as the others do on average, if they
+    drive no rack; all of which no droop tells have friction and play that are typical where the map has none, as their zeros were
+    read with: assumed, all of it.
     """
     give, made = usual_give(servos, found), []
     for servo in servos.servos:
         servo = calibrated(servo, found[servo.joint]) if servo.joint in found else servo
-        unread = servo.joint not in found or found[servo.joint].stiffness is None
-        if give is not None and servo.pinion is None and unread:
-            assumed = "stiffness_nm_rad" in servo.unmeasured
-            servo = with_friction(replace(servo, stiffness=servo.stall_torque / give.value) if assumed else servo)
+        one = found.get(servo.joint, ServoFigures())
+        if one.stiffness is None and (give is not None or one.zero is not None):
+            alike = give is not None and servo.pinion is None and "stiffness_nm_rad" in servo.unmeasured
+            servo = with_friction(replace(servo, stiffness=servo.stall_torque / give.value) if alike else servo)
         made.append(servo)
     return replace(servos, servos=tuple(made))

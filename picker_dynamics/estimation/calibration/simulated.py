@@ -63,7 +63,7 @@ def mounted(servo: Servo, zero: float, scale: float) -> Servo:
     """The servo whose horn rests at q + zero + scale (q - middle) [rad] where ``servo`` says q."""
     return replace(
         servo,
-        zero=servo.zero - servo.direction * zero * (servo.pinion or 1.0),
+        zero=servo.zero - servo.direction * zero * servo.per_turn,
         horn_angles=tuple(angle * (1.0 + scale) for angle in servo.horn_angles),
     )
 

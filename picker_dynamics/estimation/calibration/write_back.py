@@ -24,6 +24,7 @@ from picker_dynamics.robot import servo_map
 from picker_dynamics.robot.description import ArmDescription, parse
 from picker_dynamics.robot.lint import Finding
 from picker_dynamics.robot.lint.links import link_findings
+from picker_dynamics.robot.servo_file import SLIDING
 from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, Servo, ServoMap
 from picker_dynamics.robot.units import told
 
@@ -88,13 +89,14 @@ def _set_entries(servo: Servo, was: Servo) -> Iterator[tuple[str, tuple[str, str
         yield "pulse_map", (_points(servo), "")
     if servo.deadband_us != was.deadband_us:
         yield "deadband_us", (f"{{value: {servo.deadband_us:.4f}, measured: false}}", "all of the gap that was found")
+    called = {} if servo.pinion is None else SLIDING
     for key, value, old in (
-        ("zero_deg", math.degrees(servo.zero), math.degrees(was.zero)),
+        ("zero_deg", _horn_deg(servo, servo.zero), _horn_deg(was, was.zero)),
         ("rest_rad", servo.rest, was.rest),
         ("home_rad", servo.home, was.home),
     ):
         if value != old:
-            yield key, (f"{value:.4f}", "")
+            yield called.get(key, key), (f"{value:.4f}", "")
 
 
 def _figure_entries(servo: Servo, one: ServoFigures, some: bool) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -102,13 +104,13 @@ def _figure_entries(servo: Servo, one: ServoFigures, some: bool) -> Iterator[tup
     if one.scale:
         yield "pulse_map", (_points(servo), f"± {100 * NORMAL_95 * one.scale.sd:.2f} % of the angle")
     if one.zero:
-        yield "zero_deg", (f"{math.degrees(servo.zero):.4f}", f"± {math.degrees(NORMAL_95 * one.zero.sd):.2f}")
-    if some and servo.pinion is None and not one.stiffness:
-        values = servo.load_friction, servo.coulomb, math.degrees(servo.play)
+        yield "zero_deg", (f"{_horn_deg(servo, servo.zero):.4f}", f"± {_horn_deg(servo, NORMAL_95 * one.zero.sd):.2f}")
+    if (some or one.zero) and not one.stiffness:
+        values = servo.load_friction, servo.coulomb * servo.per_turn, _horn_deg(servo, servo.play)
         for key, value in zip(FRICTION_KEYS, values):
             if key in servo.unmeasured:
                 yield key, (f"{{value: {value:.4f}, measured: false}}", "assumed")
-        if "stiffness_nm_rad" in servo.unmeasured:
+        if some and servo.pinion is None and "stiffness_nm_rad" in servo.unmeasured:
             yield "stiffness_nm_rad", (f"{{value: {servo.stiffness:.4f}, measured: false}}", "as those measured, by stall torque")
     elif one.stiffness:
         yield "stiffness_nm_rad", (f"{servo.stiffness:.4f}", _interval(one.stiffness))
@@ -128,14 +130,19 @@ def _figure_entries(servo: Servo, one: ServoFigures, some: bool) -> Iterator[tup
         if figure:
             yield shown(key, value, _interval(figure, 3))
     if one.stall:
-        yield "stall_torque_nm", (f"{servo.stall_torque:.4f}", _interval(one.stall))
+        yield "stall_torque_nm", (f"{one.stall.value:.4f}", _interval(one.stall))
     if one.speed:
-        yield "no_load_speed_rad_s", (f"{servo.no_load_speed:.4f}", _interval(one.speed))
+        yield "no_load_speed_rad_s", (f"{one.speed.value:.4f}", _interval(one.speed))
 
 
 def _points(servo: Servo) -> str:
-    points = zip(map(math.degrees, servo.horn_angles), servo.pulses_us)
-    return f"[{', '.join(f'[{angle:.4f}, {pulse:.4f}]' for angle, pulse in points)}]"
+    points = zip(servo.horn_angles, servo.pulses_us)
+    return f"[{', '.join(f'[{_horn_deg(servo, horn):.4f}, {pulse:.4f}]' for horn, pulse in points)}]"
+
+
+def _horn_deg(servo: Servo, way: float) -> float:
+    """The angle of the horn [deg] that moves the joint so far [rad or m]: files have the servo's own figures."""
+    return math.degrees(way / servo.per_turn)
 
 
 def _interval(one: Measured, digits: int = 2) -> str:

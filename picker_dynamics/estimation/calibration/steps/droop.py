@@ -52,6 +52,13 @@ NONE, MORE = Weight(), 5
 
 def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Readings at all stations, and the fit."""
+    if not estimate.loaded:
+        context.tell(
+            "No joint bears weight and turns about a level axis in every pose: an inclinometer tells nothing of droop here. "
+            "Stiffness and friction stay the servo map's; nothing of them is measured.",
+            "warning",
+        )
+        return estimate
     context.explain(
         "The arm goes to a few poses, from above and from below, and you read how its links stand: inclinometer along "
         "the "
@@ -69,13 +76,6 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
             "links comes first, if it can.",
             "warning",
         )
-    if not estimate.loaded:
-        context.tell(
-            "No joint bears weight and turns about a level axis in every pose: an inclinometer tells nothing of droop here. "
-            "Stiffness and friction stay the servo map's; nothing of them is measured.",
-            "warning",
-        )
-        return estimate
     weights = [NONE] if context.quick else _weights(context, estimate)
     while True:
         reader = StationReader(context, estimate)

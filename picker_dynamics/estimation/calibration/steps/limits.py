@@ -10,15 +10,18 @@ import numpy as np
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError, refuse_if
 
 from .. import readings
-from ..arm_estimate import LIMIT_MARGIN, ArmEstimate, limits_from
+from ..arm_estimate import LIMIT_MARGIN, LIMIT_MARGIN_M, ArmEstimate
 from ..step_context import StepContext
 
-STEP, FARTHEST, FARTHEST_M = math.radians(5.0), math.radians(30.0), 0.03
+FARTHEST, FARTHEST_M = math.radians(30.0), 0.03
 """Of one jog [rad], of a sliding joint [m]."""
 
+STEPS = {False: (math.radians(5.0), math.radians(2.0)), True: (5e-3, 2e-3)}
+"""Of a jog by Enter, and of one back by ``less``; by whether the joint slides [rad or m]."""
+
 NAME, TITLE, MINUTES = "limits", "how far each joint may go", 10
-NARROWEST = math.radians(10.0)
-ENDS = (("low", -1.0, "towards smaller angles"), ("high", 1.0, "towards larger angles"))
+NARROWEST, NARROWEST_M = math.radians(10.0), 5e-3
+ENDS = (("low", -1.0, "towards smaller"), ("high", 1.0, "towards larger"))
 
 
 def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
@@ -26,17 +29,19 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     ends = {}
     context.explain(
         "Each joint goes step by step as far as you let it. Say stop before anything touches: a cable that pulls, the "
-        f"table, the arm itself. The limit is written {math.degrees(LIMIT_MARGIN):.0f} deg inside."
+        f"table, the arm itself. The limit is written {math.degrees(LIMIT_MARGIN):.0f} deg inside, of a joint "
+        f"that slides {1e3 * LIMIT_MARGIN_M:.0f} mm."
     )
     for joint, name in enumerate(estimate.servos.joint_names):
         described = estimate.description.joint(name)
-        if described.type != "revolute":  # it turns without end, or slides
+        if described.type == "continuous":
             continue
-        low, high = math.degrees(described.lower), math.degrees(described.upper)
+        slides = described.type == "prismatic"
+        low, high = (readings.position(end, slides, ".0f") for end in (described.lower, described.upper))
         if (
             context.choose(
                 f"{name}.how",
-                f"Joint {name}, {low:.0f} ... {high:.0f} deg in the URDF:",
+                f"Joint {name}, {low} ... {high} in the URDF:",
                 (("", "look for its ends"), ("keep", "these are right")),
                 about=(name,),
             )
@@ -48,14 +53,16 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
 
 
 def _ends(context: StepContext, estimate: ArmEstimate, joint: int, name: str) -> tuple[float | None, float | None]:
-    described = estimate.description.joint(name)
+    slides = estimate.description.joint(name).type == "prismatic"
     while True:
         found = [_end(context, estimate, joint, name, *end) for end in ENDS]
-        low, high = limits_from(found, estimate.known_servos.servos[joint], described.lower, described.upper)
-        if high - low >= NARROWEST:
-            context.tell(f"{name}: {math.degrees(low):+.1f} ... {math.degrees(high):+.1f} deg", "good")
+        low, high = estimate.limits_of(name, found)
+        if high - low >= (NARROWEST_M if slides else NARROWEST):
+            context.tell(f"{name}: {readings.position(low, slides)} ... {readings.position(high, slides)}", "good")
             return tuple(found)
-        context.tell(f"{name}: that leaves {math.degrees(high - low):.0f} deg, too little to work with. Once more.", "warning")
+        context.tell(
+            f"{name}: that leaves {readings.position(high - low, slides, '.0f')}, too little to work with. Once more.", "warning"
+        )
         for key, *_ in ENDS:
             context.forget(f"{name}.{key}")
 
@@ -65,7 +72,8 @@ def _end(context: StepContext, estimate: ArmEstimate, joint: int, name: str, key
     if known is None:
         mover, validator = context.arm(estimate), estimate.validator()
         mover.travel(validator, estimate.known_servos.rest)
-        pulse = jog_until(context, estimate, joint, sign, f"{name}.{key}", f"{name} {words}:")
+        what = "places" if estimate.servos.servos[joint].pinion else "angles"
+        pulse = jog_until(context, estimate, joint, sign, f"{name}.{key}", f"{name} {words} {what}:")
         known = "keep" if pulse is None else pulse
         context.note(f"{name}.{key}", known, "keep" if pulse is None else "stop")
         mover.travel(validator, estimate.known_servos.rest)
@@ -110,25 +118,27 @@ def amount(text: str, slides: bool = False) -> float:
 def jog_until(context: StepContext, estimate: ArmEstimate, joint: int, sign: float, key: str, text: str) -> float | None:
     """Further and further in one direction until the person says stop: the pulse there [us]; None: leave this end as it is."""
     mover, validator, name = context.arm(estimate), estimate.validator(), estimate.servos.joint_names[joint]
+    slides = estimate.servos.servos[joint].pinion is not None
+    further, back = STEPS[slides]
     words = (
-        ("", f"{math.degrees(STEP):.0f} deg further"),
-        ("less", "2 deg back"),
+        ("", f"{readings.position(further, slides, '.0f')} further"),
+        ("less", f"{readings.position(back, slides, '.0f')} back"),
         ("stop", "this is the end"),
         ("keep", "leave the URDF's limit"),
     )
     while True:
-        typed = context.ask(key, f"{text} (or degrees to go: 10, -2)", words, (name, sign)).lower()
+        typed = context.ask(key, f"{text} (or {'mm' if slides else 'degrees'} to go: 10, -2)", words, (name, sign)).lower()
         if typed == "keep":
             return None
         if typed == "stop":
             return float(mover.outputs.pulses_us[joint])
         context.perhaps_back(typed)
         try:
-            by = {"": STEP, "less": math.radians(-2.0)}.get(typed)
-            mover.jog(validator, joint, sign * (amount(typed) if by is None else by))
+            by = {"": further, "less": -back}.get(typed)
+            mover.jog(validator, joint, sign * (amount(typed, slides) if by is None else by))
         except (InfeasibleError, LimitError) as error:
             context.tell(f"no further: {error}", "warning")
         except InputError as error:
             context.tell(str(error), "warning")
         else:
-            context.tell(f"{name} at {math.degrees(mover.setpoint(validator)[joint]):+.1f} deg", "hint")
+            context.tell(f"{name} at {readings.position(mover.setpoint(validator)[joint], slides)}", "hint")

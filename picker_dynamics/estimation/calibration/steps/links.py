@@ -35,6 +35,9 @@ ON_AXIS = 3e-3
 def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Readings of every link, and the arm with the masses that they tell."""
     arm = estimate.description
+    if not estimate.loaded:
+        context.tell("No droop tells what the joints bear: nothing has to be weighed; the URDF's masses stay.", "hint")
+        return estimate
     context.explain(
         "Take the arm apart at its joints; a link is weighed with the servo and the screws that move with it. What "
         "cannot "

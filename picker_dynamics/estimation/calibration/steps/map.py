@@ -1,4 +1,7 @@
-"""Map step: pulse and angle of every joint, first at the rest pose and 10 degrees from there, then across its range."""
+"""Map step: pulse and angle of every joint, first at the rest pose and 10 degrees from there, then across its range.
+
+Of a joint that slides: pulse and place, by a ruler; what is an angle below is then what its pinion makes of it.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,7 @@ from ..joint_map import (
     MapPoint,
     anchored,
     held_back,
+    joint_way,
     levelled,
     mapped,
     moved_as_told,
@@ -30,27 +34,28 @@ from ..joint_map import (
     turned_round,
 )
 from ..lay import lay
+from ..mass_properties import RULER_SD
 from ..poses import least_height, passes, way
 from ..procedure import ANGLE_SD, angle_figures
 from ..servo_figures import ServoFigures, with_friction
 from ..step_context import LeaveError, StepContext
 
 NAME, TITLE, MINUTES = "map", "pulse and angle of each joint", 15
-NUDGE = math.radians(10.0)
-"""Of the first move of a joint: enough to see which way it goes."""
+NUDGE = math.radians(10.0), 5e-3
+"""Of the first move of a joint: enough to see which way it goes; for this and the next three see ``joint_way``."""
 
 EDGE = 0.1
 """Share of the range that points stay away from its ends."""
 
-TOLERANCE = math.radians(25.0)
+TOLERANCE = math.radians(25.0), 5e-3
 """A reading further from what is expected is doubted: more than a horn that is one tooth off."""
 
 PLACES = 5
 
-CONTACT = math.radians(3.0)
+CONTACT = math.radians(3.0), 0.0
 """A joint that grips is not mapped nearer to where it touches."""
 
-CLEAR = math.radians(5.0)
+CLEAR = math.radians(5.0), 0.0
 """A joint that comes from so far has taken up its gap and friction on the way."""
 
 HOW = (("", "map it"), ("keep", "the servo map is right for it"))
@@ -62,12 +67,9 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     context.explain(
         "Each joint is sent to some pulses, and you read where it stands: with the inclinometer (a phone) held along a "
         "link, 0 when level, positive when its far end is up; or with a ruler or protractor, in degrees from the zero "
-        "of the URDF, or as 52 mm at 300 mm."
+        "of the URDF, or as 52 mm at 300 mm; of a joint that slides, how far it is from the zero of the URDF, in mm."
     )
-    names = [joint.name for joint in estimate.description.movable if joint.type != "prismatic"]
-    sliding = [name for name in estimate.servos.joint_names if name not in names]
-    if sliding:
-        context.tell(f"{', '.join(sliding)}: slides; the servo map's numbers stay, nothing of it is measured.", "hint")
+    names = estimate.servos.joint_names
     if context.quick:  # the droop tells of the others
         idle = [name for name in names if name not in estimate.loaded]
         for name in idle:
@@ -94,21 +96,25 @@ def _first_two(context: StepContext, estimate: ArmEstimate, name: str) -> tuple[
         described = estimate.description.movable[column]
         middle = 0.0 if described.type == "continuous" else 0.5 * (described.lower + described.upper)
         inwards = math.copysign(1.0, middle - first.angle)
-        second = _point(context, estimate, name, 1, inwards * NUDGE)
+        nudge, slides = joint_way(given, NUDGE), given.pinion is not None
+        if slides:
+            nudge = min(nudge, 0.5 * (described.upper - described.lower))
+        second = _point(context, estimate, name, 1, inwards * nudge)
         told = moved_as_told(estimate.servos.servos[column], first, second)
         if told == 1:
             return _with(estimate, column, anchored(estimate.servos.servos[column], second)), [first, second]
         if told == -1:
             servo = turned_round(estimate.servos.servos[column], second)
             context.tell(
-                f"{name} turns the other way than the servo map says: its direction is {servo.direction:+d} now.", "warning"
+                f"{name} {'slides' if slides else 'turns'} the other way than the servo map says: its direction is "
+                f"{servo.direction:+d} now.",
+                "warning",
             )
             return _with(estimate, column, servo), [first, second]
-        channel = given.channel
         context.tell(
-            f"{name} does not move: it was sent {math.degrees(NUDGE):.0f} deg away and turned "
-            f"{math.degrees(abs(second.angle - first.angle)):.1f}. Is its plug on channel {channel}, the right way round, "
-            "and the servo supply on? Does the horn's screw hold?",
+            f"{name} does not move: it was sent {readings.position(nudge, slides, '.0f')} away and went "
+            f"{readings.position(abs(second.angle - first.angle), slides, '.1f')}. Is its plug on channel "
+            f"{given.channel}, the right way round, and the servo supply on? Does the horn's screw hold?",
             "warning",
         )
         answer = context.choose(f"{name}.still", "What now?", AGAIN, about=(name,), keep=False)
@@ -134,9 +140,9 @@ def _across(
     column = estimate.servos.joint_names.index(name)
     given = estimate.servos.servos[column]
     points = [*points, *(_point(context, estimate, name, number, place) for number, place in places)]
-    grip = given.grip
+    grip, slides = given.grip, given.pinion is not None
     if grip is not None:  # where it touches it does not follow its pulse
-        points = [point for point in points if point.angle > grip.contact + CONTACT]
+        points = [point for point in points if point.angle > grip.contact + joint_way(given, CONTACT)]
     try:
         servo, off = mapped(given, points)
     except InputError as error:
@@ -146,12 +152,12 @@ def _across(
         estimate, points = _first_two(context, estimate, name)
         return _across(context, estimate, name, points, places)
     context.tell(
-        f"{name}: {len(points)} points within {math.degrees(off):.1f} deg of "
+        f"{name}: {len(points)} points within {readings.position(off, slides, '.1f')} of "
         f"{'a straight line' if len(servo.pulses_us) == 2 else f'a map of {len(servo.pulses_us)} points'}; direction "
-        f"{servo.direction:+d}, zero at horn {math.degrees(servo.zero):+.1f} deg.",
+        f"{servo.direction:+d}, zero at horn {math.degrees(servo.zero / servo.per_turn):+.1f} deg.",
         "good",
     )
-    remark = f"measured {context.when}: {len(points)} points, ± {math.degrees(2 * off):.1f} deg"
+    remark = f"measured {context.when}: {len(points)} points, ± {readings.position(2 * off, slides, '.1f')}"
     remarks = {**estimate.remarks, (name, "pulse_map"): remark}
     angles = dict(estimate.angles)
     if name not in estimate.loaded:
@@ -160,23 +166,33 @@ def _across(
 
 
 def _figures(servo: Servo, points: Sequence[MapPoint], off: float) -> ServoFigures:
-    """Zero and scale of a joint that no droop tells of; ``off``: the points' distance from its map [rad, rms].
+    """Zero and scale of a joint that no droop tells of; ``off``: the points' distance from its map [rad or m, rms].
 
     It rests short of its set-point by gap and friction: where the side from which it came is known that is taken off, and what
     is assumed of both may be wrong by as much at all of these points; elsewhere it may rest anywhere within.
     """
     usual, sides = with_friction(servo), np.array([point.side for point in points])
     driven, within = (1.0 - usual.load_friction) * usual.stiffness, held_back(servo, 0.0)
-    sd = np.maximum(off, np.hypot(ANGLE_SD, np.where(sides == 0.0, within / math.sqrt(3.0), 0.0)))
-    wrong = math.hypot(PRIORS["gap"][1], PRIORS["coulomb"][1] * usual.stall_torque / driven)
+    sd = np.maximum(
+        off, np.hypot(ANGLE_SD if servo.pinion is None else RULER_SD, np.where(sides == 0.0, within / math.sqrt(3.0), 0.0))
+    )
+    wrong = math.hypot(PRIORS["gap"][1] * servo.per_turn, PRIORS["coulomb"][1] * usual.stall_torque / driven)
     told, read = [float(servo.to_angle(point.pulse_us)) for point in points], [point.angle for point in points]
-    return angle_figures(servo, told, read, f"{len(points)} angles read", sd, wrong * abs(float(np.mean(sides))))
+    return angle_figures(
+        servo,
+        told,
+        read,
+        f"{len(points)} {'angles' if servo.pinion is None else 'places'} read",
+        sd,
+        wrong * abs(float(np.mean(sides))),
+    )
 
 
 def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, place: float | None) -> MapPoint:
-    """Pulse and angle at one place: None: as it stands; 0 … 1: share of the range, number 1: by an angle [rad]."""
+    """Pulse and angle at one place: None: as it stands; 0 … 1: share of the range, number 1: by an angle [rad or m]."""
     column = estimate.servos.joint_names.index(name)
-    key = f"{name}.{number}"
+    key, servo, joint = f"{name}.{number}", estimate.servos.servos[column], estimate.description.movable[column]
+    slides = joint.type == "prismatic"
     if context.known(f"{key}.pulses") is None:
         mover, validator = context.arm(estimate), estimate.validator()
         if place is not None:
@@ -185,8 +201,11 @@ def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, 
             if number > 1:
                 goal = held_place(validator, estimate, column, place, start)
             if name not in estimate.loaded:
-                context.note(f"{key}.side", _side(goal[column], [one[column] for one in _passed(validator, start, number)]))
-            context.tell(f"{name} goes to {math.degrees(goal[column]):+.0f} deg.", "hint")
+                context.note(
+                    f"{key}.side",
+                    _side(goal[column], [one[column] for one in _passed(validator, start, number)], joint_way(servo, CLEAR)),
+                )
+            context.tell(f"{name} goes to {readings.position(goal[column], slides, '+.0f')}.", "hint")
             _go(mover, validator, goal, number)
         mover.outputs.wait(context.settle_s)
         context.note(f"{key}.pulses", mover.outputs.pulses_us.tolist())
@@ -199,12 +218,12 @@ def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, 
     if how is None:
 
         def doubt(value: float) -> str:
-            return readings.near(name, value, expected, TOLERANCE)
+            return (readings.near_place if slides else readings.near)(name, value, expected, joint_way(servo, TOLERANCE))
 
         angle = context.read(
             f"{key}.angle",
-            f"Where does {name} stand, from its zero [deg]? (place {number + 1} of {PLACES})",
-            lambda text: readings.angle(name, text),
+            f"Where does {name} stand, from its zero [{'mm' if slides else 'deg'}]? (place {number + 1} of {PLACES})",
+            lambda text: readings.place(name, text, joint.lower, joint.upper) if slides else readings.angle(name, text),
             about=(name,),
             doubt=doubt,
         )
@@ -215,10 +234,11 @@ def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, 
             _draw(context, estimate.description, pose_figure.Panel(what, setpoints, sensors))
         angle = _levelled_angle(context, estimate.description, key, what, how, expected)
     context.require_sound()
-    angle = expected + math.remainder(angle - expected, 2.0 * math.pi)  # a joint may stand beyond half a turn
+    if not slides:
+        angle = expected + math.remainder(angle - expected, 2.0 * math.pi)  # a joint may stand beyond half a turn
     side = float(context.known(f"{key}.side") or 0.0)
     setpoint, load = setpoint_of(validator, setpoints, column, angle, side), float(validator.model.gravity(setpoints)[column])
-    return MapPoint(float(pulses[column]), setpoint, side, held_back(servos.servos[column], load))
+    return MapPoint(float(pulses[column]), setpoint, side, held_back(servo, load))
 
 
 def _passed(validator: MotionValidator, start, number: int) -> list[np.ndarray]:
@@ -227,9 +247,10 @@ def _passed(validator: MotionValidator, start, number: int) -> list[np.ndarray]:
     return [start] if number < 2 else [start, servos.home, servos.rest]
 
 
-def _side(goal: float, passed: Sequence[float]) -> float:
-    """From which side a joint comes to ``goal`` [rad]: +1 from below, -1 from above, 0 where that depends on the way."""
-    signs = {math.copysign(1.0, goal - one) if abs(goal - one) > CLEAR else 0.0 for one in passed}
+def _side(goal: float, passed: Sequence[float], clear: float) -> float:
+    """From which side a joint comes to ``goal`` [rad or m], if from at least ``clear`` away: +1 from below, -1 from above, 0
+    where that depends on the way."""
+    signs = {math.copysign(1.0, goal - one) if abs(goal - one) > clear else 0.0 for one in passed}
     return signs.pop() if len(signs) == 1 else 0.0
 
 
@@ -249,7 +270,7 @@ def _levelled_angle(
         def doubt(value: float, link=link) -> str:
             if link != how.child:
                 return ""
-            return readings.near(f"{link}", value, how.expected(expected, read), TOLERANCE)
+            return readings.near(f"{link}", value, how.expected(expected, read), TOLERANCE[0])
 
         read[link] = context.read(
             f"{key}.{link}",

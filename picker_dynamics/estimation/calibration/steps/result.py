@@ -19,6 +19,7 @@ from ..compare import SHIPPED
 from ..evaluate import cross_validation, tip_uncertainty, usual_paths
 from ..measured import NORMAL_95, Measured
 from ..procedure import Calibrated
+from ..readings import position
 from ..servo_figures import horn_slope
 from ..session import SIMULATED
 from ..step_context import StepContext
@@ -37,23 +38,25 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
         "result",
     )
     context.tell("\n".join(table(report)))
-    if estimate.fit is not None:
+    if estimate.fit is not None or not estimate.loaded:
         with context.busy("how sure is the tip?"):
             report["tip_uncertainty_95_mm"] = 1e3 * tip_uncertainty(
                 calibrated(estimate), [path.end for path in usual_paths(estimate.known_description, estimate.known_servos)]
             )
-            left_out = cross_validation(estimate.fit)
-            report["cross_validation_mm"] = {"median": 1e3 * left_out.median_m, "worst": 1e3 * left_out.worst_m}
         context.tell(
             f"With these readings the tip is within {report['tip_uncertainty_95_mm']:.1f} mm (95 %), pulse steps and "
             "friction aside.",
             "good",
         )
+    if estimate.fit is not None:
+        with context.busy("how well does each pose foretell the others?"):
+            left_out = cross_validation(estimate.fit)
+        report["cross_validation_mm"] = {"median": 1e3 * left_out.median_m, "worst": 1e3 * left_out.worst_m}
         context.tell(
             f"Each pose foretold from all others: the tip is off by {1e3 * left_out.median_m:.1f} mm (median), "
             f"{1e3 * left_out.worst_m:.1f} mm at worst, readings and friction included."
         )
-    else:
+    elif estimate.loaded:
         context.tell(
             "Without the step droop nobody knows zeros, stiffness and friction well: the tip is as uncertain as before.",
             "warning",
@@ -108,7 +111,7 @@ def figures(estimate: ArmEstimate) -> dict:
         column = servos.joint_names.index(name)
         servo, was = servos.servos[column], estimate.given.servos[column]
         entries = {
-            "zero_rad": one.zero
+            f"zero_{servo.position_unit}": one.zero
             and Measured(float(servo.to_angle(0.5 * (servo.pulses_us[0] + servo.pulses_us[-1]))), one.zero.sd),
             "scale": one.scale and Measured(horn_slope(servo) / horn_slope(was) - 1.0, one.scale.sd),
             "stiffness_nm_rad": one.stiffness,
@@ -123,10 +126,12 @@ def figures(estimate: ArmEstimate) -> dict:
         name: _found({"mass_kg": one.mass, "centre_m": one.distance, "inertia_kg_m2": one.inertia})
         for name, one in estimate.links.items()
     }
+    slides = {servo.joint for servo in servos.servos if servo.pinion is not None}
     report = {
         "joints": joints,
         "links": links,
-        "limits_rad": {name: list(ends) for name, ends in estimate.limits.items()},
+        "limits_rad": {name: list(ends) for name, ends in estimate.limits.items() if name not in slides},
+        "limits_m": {name: list(ends) for name, ends in estimate.limits.items() if name in slides},
         "rest_rad": servos.rest.tolist(),
         "oscillator_hz": servos.oscillator_hz,
     }
@@ -145,6 +150,7 @@ def _found(entries: dict[str, Measured | None]) -> dict:
 
 UNITS = {
     "zero_rad": ("mid-travel at", 180.0 / math.pi, "deg"),
+    "zero_m": ("mid-travel at", 1e3, "mm"),
     "scale": ("scale error", 100.0, "%"),
     "stiffness_nm_rad": ("stiffness", 1.0, "N·m/rad"),
     "gap_rad": ("gap", 180.0 / math.pi, "deg"),
@@ -169,8 +175,10 @@ def table(report: dict) -> list[str]:
                 value, half = factor * one["found"], factor * NORMAL_95 * one["sd"]
                 lines.append(f"  {name:<10} {what:<15} {value:>9.4g} ± {half:<8.2g} {unit}{truth}")
                 name = ""
-    for name, (low, high) in report["limits_rad"].items():
-        lines.append(f"  {name:<10} {'limits':<15} {math.degrees(low):+.1f} ... {math.degrees(high):+.1f} deg")
+    for kind in ("limits_rad", "limits_m"):
+        for name, (low, high) in report[kind].items():
+            ends = (position(end, kind == "limits_m") for end in (low, high))
+            lines.append(f"  {name:<10} {'limits':<15} {' ... '.join(ends)}")
     return lines
 
 

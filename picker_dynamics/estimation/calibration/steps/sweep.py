@@ -53,6 +53,7 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
 
 
 def _sweep(context: StepContext, estimate: ArmEstimate, name: str) -> Sweep:
+    servo = estimate.servos.servos[estimate.servos.joint_names.index(name)]
     fps = context.read(f"{name}.fps", "Frames a second of the video:", _frames)
     mass = context.read(
         f"{name}.mass", "A weight on the lever's end, to tell the stall torque, 0 for none [g]:", _weight, about=(name,)
@@ -73,7 +74,7 @@ def _sweep(context: StepContext, estimate: ArmEstimate, name: str) -> Sweep:
             moves += [
                 replace(
                     _move(context, estimate, name, f"loaded.{i}", DISTANCES[-1], loads, fps),
-                    inertia=estimate.servos.servos[estimate.servos.joint_names.index(name)].armature + mass * lever**2,
+                    inertia=servo.armature * servo.per_turn**2 + mass * lever**2,
                 )
                 for i in range(LOADED)
             ]
@@ -89,7 +90,7 @@ def _move(context: StepContext, estimate: ArmEstimate, name: str, key: str, dist
     joint = estimate.servos.joint_names.index(name)
     servo, hung = estimate.servos.servos[joint], "with the weight on" if len(loads) else "lever bare"
     if context.known(f"{name}.{key}") is None:
-        start, beyond = servo.pulses_us[0] + 100.0, (distance + BEYOND_RAD) / horn_slope(servo)
+        start, beyond = servo.pulses_us[0] + 100.0, (distance + BEYOND_RAD) * servo.per_turn / horn_slope(servo)
         _send(context, joint, name, start)
         begin = "hanging straight down" if len(loads) else "where it is"
         context.wait_for(
