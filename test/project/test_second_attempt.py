@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -77,6 +81,25 @@ def test_many_short_waits_of_one_process_are_a_stall():
     with stalls.Stalls() as seen, subprocess.Popen([sys.executable, "-c", words]) as busy:
         busy.wait(30.0)
     assert seen.count
+
+
+def test_many_short_waits_of_many_processes_are_a_stall(monkeypatch):
+    """Twelve times a sixth of a processor: no process waits for half of the time."""
+    monkeypatch.setattr(stalls, "STALL_S", 60.0)
+    words = "import time\nend = time.time() + 1.5\nwhile time.time() < end: pass"
+    with stalls.Stalls() as seen, contextlib.ExitStack() as processes:
+        for _ in range(8 * len(os.sched_getaffinity(0))):
+            processes.enter_context(subprocess.Popen([sys.executable, "-c", words]))
+    assert seen.count and "the threads of all processes waited for processors" in str(seen)
+
+
+def test_a_processor_that_is_away_again_and_again_is_a_stall(monkeypatch):
+    """Two ticks of each look's three: no look finds it away for long."""
+    ticks = itertools.count()
+    monkeypatch.setattr(stalls, "taken_s", lambda: {"cpu0": 0.0125 * next(ticks)})
+    with stalls.Stalls() as seen:
+        time.sleep(0.6)
+    assert "cpu0 was with the host, now and then, for 0.1" in str(seen)
 
 
 def test_a_processor_that_a_virtual_machine_does_not_have_is_a_stall(tmp_path):

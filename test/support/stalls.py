@@ -15,10 +15,10 @@ STALL_S = 0.05
 """A thread that was ready to run, and had to wait so long at a stretch, shows a machine that had other things to do: an arm's
 set-points are sent 60 ms ahead."""
 
-WINDOW_S, IN_ALL = 0.2, 2.0
-"""Within so long the threads of one process waiting for so many times ``STALL_S`` together is a stall as well: a command goes
-through several of them, and after 0.2 s without any an arm stops."""
-
+WINDOW_S, IN_ALL, AT_ONCE = 0.2, 2.0, 2.0
+"""Within so long the threads of one process waiting for so many times ``STALL_S`` together is a stall as well, and so is a
+processor's being with the host so long: a command goes through several threads, and after 0.2 s without any an arm stops.  It
+goes through several processes, too: so many threads of all of them waiting at any moment of that time, on average, is one."""
 
 TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 
@@ -66,6 +66,7 @@ class Stalls:
         self._files: dict[str, int] = {}
         self._waited: dict[str, int] = {}
         self._in_all: dict[str, float] = {}
+        self._with_host: dict[str, float] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -86,17 +87,23 @@ class Stalls:
             self._note("a thread that slept was not woken", now_s - slept_s - SLEEP_S)
             before, taken = taken, taken_s()
             for name, now in taken.items():
-                self._note(f"{name} was with the host", now - before.get(name, now))
+                away_s = now - before.get(name, now)
+                self._note(f"{name} was with the host", away_s)
+                self._with_host[name] = self._with_host.get(name, 0.0) + away_s
             if now_s > census_s:
                 census_s = now_s + CENSUS_S
                 self._count_threads()
             for thread in tuple(self._files):
                 self._look(thread)
             if now_s > window_s:
-                window_s = now_s + WINDOW_S
+                since_s, window_s = now_s - window_s + WINDOW_S, now_s + WINDOW_S
                 for process, waited_s in self._in_all.items():
                     self._note(f"the threads of {process} waited for processors", waited_s, IN_ALL * STALL_S)
+                for name, away_s in self._with_host.items():
+                    self._note(f"{name} was with the host, now and then,", away_s, IN_ALL * STALL_S)
+                self._note("the threads of all processes waited for processors", sum(self._in_all.values()), AT_ONCE * since_s)
                 self._in_all.clear()
+                self._with_host.clear()
             slept_s = time.monotonic()
         for file in self._files.values():
             os.close(file)
