@@ -122,7 +122,7 @@ def read_entries(
     for joint in joint_names:
         if not any(joint in layer.get("joints", {}) for layer in layers):
             raise ConfigurationError(
-                f"{path}: joint {joint} is missing; it has {', '.join(layers[0].get('joints', {}))}", subject=joint
+                f"{path}: joint {joint} is missing; it has {', '.join(layers[0].get('joints', {})) or 'none'}", subject=joint
             )
         merged = dict(OPTIONAL)
         for layer in layers:
