@@ -102,9 +102,14 @@ class Servo:
     pinion: float | None = None
 
     @property
+    def slides(self) -> bool:
+        """Whether it drives a sliding joint."""
+        return self.pinion is not None
+
+    @property
     def position_unit(self) -> str:
         """``rad``, or ``m`` where the joint slides."""
-        return "rad" if self.pinion is None else "m"
+        return "m" if self.slides else "rad"
 
     @property
     def per_turn(self) -> float:

@@ -106,7 +106,7 @@ class ArmEstimate:
         joint, servos = self.description.joint(name), self.known_servos
         column, found = servos.joint_names.index(name), [joint.lower, joint.upper]
         servo = servos.servos[column]
-        margin, reach = LIMIT_MARGIN if servo.pinion is None else LIMIT_MARGIN_M, servo.pulse_range
+        margin, reach = LIMIT_MARGIN_M if servo.slides else LIMIT_MARGIN, servo.pulse_range
         for end, (side, pulse) in enumerate(zip((-1.0, 1.0), ends_us)):
             if pulse is not None:
                 setpoints = np.array(servos.clamp(servos.rest))

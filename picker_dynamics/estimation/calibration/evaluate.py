@@ -189,7 +189,7 @@ def with_assumed(found: Calibrated) -> tuple[DroopModel, np.ndarray, np.ndarray]
     for joint in (one for one in joints if fit is None or one not in fit.model.joints):
         servo, one = found.servos.servos[found.description.joint_names.index(joint)], found.figures.get(joint, ServoFigures())
         exact, lever = Measured(0.0, 0.0), servo.per_turn
-        softer = ALIKE_SD / servo.stiffness if give is None or servo.pinion else give.sd / servo.stall_torque
+        softer = ALIKE_SD / servo.stiffness if give is None or servo.slides else give.sd / servo.stall_torque
         figures = {
             "zero": one.zero or exact,
             "scale": one.scale or exact,

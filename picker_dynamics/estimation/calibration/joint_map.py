@@ -151,7 +151,7 @@ def joint_way(servo: Servo, turn: tuple[float, float]) -> float:
     Args:
         turn: the angle [rad], and the least for a sliding joint [m].
     """
-    return turn[0] if servo.pinion is None else max(turn[0] * servo.pinion, turn[1])
+    return max(turn[0] * servo.per_turn, turn[1]) if servo.slides else turn[0]
 
 
 def held_back(servo: Servo, load: float) -> float:
@@ -197,7 +197,7 @@ def mapped(servo: Servo, points: Sequence[MapPoint]) -> tuple[Servo, float]:
         len(points),
         2,
     )
-    horns, slides = servo.direction * angles, servo.pinion is not None
+    horns, slides = servo.direction * angles, servo.slides
     slope, at_middle = np.polyfit(pulses - middle, horns, 1)
     believed = horn_slope(servo)
     refuse_if(

@@ -131,7 +131,7 @@ class Mover:
         worst = int((np.abs(goal - inside) / paces).argmax())
         if abs(goal[worst] - inside[worst]) > SHIFTED * paces[worst]:
             servo = validator.limits.servo_map.servos[worst]
-            name, slides = servo.joint, servo.pinion is not None
+            name, slides = servo.joint, servo.slides
             raise LimitError(
                 f"{name}: {position(goal[worst], slides, '.1f')} is beyond the pulses that the board was flashed for, "
                 f"which end at {position(inside[worst], slides, '.1f')}",

@@ -127,9 +127,7 @@ def cautious_validator(
     A joint that slides keeps the servo map's: what it lifts is about the same all along, and borne since it was switched on.
     """
     wary = tuple(
-        replace(servo, hold_share=min(hold, servo.hold_share), peak_share=min(peak, servo.peak_share))
-        if servo.pinion is None
-        else servo
+        servo if servo.slides else replace(servo, hold_share=min(hold, servo.hold_share), peak_share=min(peak, servo.peak_share))
         for servo in servos.servos
     )
     return torque_validator(model, replace(servos, servos=wary))

@@ -95,16 +95,15 @@ def calibrated(servo: Servo, found: ServoFigures) -> Servo:
         changed["deadband_us"] = servo.deadband_us * min(1.0, found.gap.value / max(deadband, 1e-9))
         changed["play"] = 2.0 * max(0.0, found.gap.value - deadband)
         known.append("play_deg")
-    for key, one in (
-        ("stiffness_nm_rad", found.stiffness),
-        ("no_load_speed_rad_s", found.speed),
-        ("stall_torque_nm", found.stall),
-        ("load_friction", found.load_friction),
-        ("coulomb_nm", found.coulomb),
+    for key, one, at_joint in (
+        ("stiffness_nm_rad", found.stiffness, 1.0),
+        ("no_load_speed_rad_s", found.speed, servo.per_turn),
+        ("stall_torque_nm", found.stall, 1.0 / servo.per_turn),
+        ("load_friction", found.load_friction, 1.0),
+        ("coulomb_nm", found.coulomb, 1.0),
     ):
         if one is not None:
-            at_rack = {"no_load_speed_rad_s": servo.per_turn, "stall_torque_nm": 1.0 / servo.per_turn}.get(key, 1.0)
-            changed[re.sub(r"_(nm_rad|rad_s|nm)$", "", key)] = at_rack * one.value
+            changed[re.sub(r"_(nm_rad|rad_s|nm)$", "", key)] = at_joint * one.value
             known.append(key)
     return replace(servo, **changed, unmeasured=(*(key for key in servo.unmeasured if key not in known), *found.assumed))
 
@@ -142,7 +141,7 @@ def calibrated_servos(servos: ServoMap, found: Mapping[str, ServoFigures]) -> Se
         servo = calibrated(servo, found[servo.joint]) if servo.joint in found else servo
         one = found.get(servo.joint, ServoFigures())
         if one.stiffness is None and (give is not None or one.zero is not None):
-            alike = give is not None and servo.pinion is None and "stiffness_nm_rad" in servo.unmeasured
+            alike = give is not None and not servo.slides and "stiffness_nm_rad" in servo.unmeasured
             servo = with_friction(replace(servo, stiffness=servo.stall_torque / give.value) if alike else servo)
         made.append(servo)
     return replace(servos, servos=tuple(made))

@@ -135,7 +135,7 @@ class StepContext(Guide):
         )
         pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(servos.rest)))
         for joint in off:
-            name, at = servos.joint_names[joint], position(servos.rest[joint], servos.servos[joint].pinion is not None, "+.0f")
+            name, at = servos.joint_names[joint], position(servos.rest[joint], servos.servos[joint].slides, "+.0f")
             if not self.agree(f"on.{name}", f"Switch {name} on, at its rest pose ({at}, {pulses[joint]:.0f} us)?", about=(name,)):
                 raise LeaveError(f"{name} is off; what is on holds")
             mover.outputs.switch_on(joint, float(pulses[joint]))

@@ -89,7 +89,7 @@ def _set_entries(servo: Servo, was: Servo) -> Iterator[tuple[str, tuple[str, str
         yield "pulse_map", (_points(servo), "")
     if servo.deadband_us != was.deadband_us:
         yield "deadband_us", (f"{{value: {servo.deadband_us:.4f}, measured: false}}", "all of the gap that was found")
-    called = {} if servo.pinion is None else SLIDING
+    called = SLIDING if servo.slides else {}
     for key, value, old in (
         ("zero_deg", _horn_deg(servo, servo.zero), _horn_deg(was, was.zero)),
         ("rest_rad", servo.rest, was.rest),
@@ -110,7 +110,7 @@ def _figure_entries(servo: Servo, one: ServoFigures, some: bool) -> Iterator[tup
         for key, value in zip(FRICTION_KEYS, values):
             if key in servo.unmeasured:
                 yield key, (f"{{value: {value:.4f}, measured: false}}", "assumed")
-        if some and servo.pinion is None and "stiffness_nm_rad" in servo.unmeasured:
+        if some and not servo.slides and "stiffness_nm_rad" in servo.unmeasured:
             yield "stiffness_nm_rad", (f"{{value: {servo.stiffness:.4f}, measured: false}}", "as those measured, by stall torque")
     elif one.stiffness:
         yield "stiffness_nm_rad", (f"{servo.stiffness:.4f}", _interval(one.stiffness))

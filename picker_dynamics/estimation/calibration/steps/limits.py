@@ -72,7 +72,7 @@ def _end(context: StepContext, estimate: ArmEstimate, joint: int, name: str, key
     if known is None:
         mover, validator = context.arm(estimate), estimate.validator()
         mover.travel(validator, estimate.known_servos.rest)
-        what = "places" if estimate.servos.servos[joint].pinion else "angles"
+        what = "places" if estimate.servos.servos[joint].slides else "angles"
         pulse = jog_until(context, estimate, joint, sign, f"{name}.{key}", f"{name} {words} {what}:")
         known = "keep" if pulse is None else pulse
         context.note(f"{name}.{key}", known, "keep" if pulse is None else "stop")
@@ -118,7 +118,7 @@ def amount(text: str, slides: bool = False) -> float:
 def jog_until(context: StepContext, estimate: ArmEstimate, joint: int, sign: float, key: str, text: str) -> float | None:
     """Further and further in one direction until the person says stop: the pulse there [us]; None: leave this end as it is."""
     mover, validator, name = context.arm(estimate), estimate.validator(), estimate.servos.joint_names[joint]
-    slides = estimate.servos.servos[joint].pinion is not None
+    slides = estimate.servos.servos[joint].slides
     further, back = STEPS[slides]
     words = (
         ("", f"{readings.position(further, slides, '.0f')} further"),

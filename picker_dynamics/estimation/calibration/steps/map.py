@@ -96,7 +96,7 @@ def _first_two(context: StepContext, estimate: ArmEstimate, name: str) -> tuple[
         described = estimate.description.movable[column]
         middle = 0.0 if described.type == "continuous" else 0.5 * (described.lower + described.upper)
         inwards = math.copysign(1.0, middle - first.angle)
-        nudge, slides = joint_way(given, NUDGE), given.pinion is not None
+        nudge, slides = joint_way(given, NUDGE), given.slides
         if slides:
             nudge = min(nudge, 0.5 * (described.upper - described.lower))
         second = _point(context, estimate, name, 1, inwards * nudge)
@@ -140,7 +140,7 @@ def _across(
     column = estimate.servos.joint_names.index(name)
     given = estimate.servos.servos[column]
     points = [*points, *(_point(context, estimate, name, number, place) for number, place in places)]
-    grip, slides = given.grip, given.pinion is not None
+    grip, slides = given.grip, given.slides
     if grip is not None:  # where it touches it does not follow its pulse
         points = [point for point in points if point.angle > grip.contact + joint_way(given, CONTACT)]
     try:
@@ -173,18 +173,11 @@ def _figures(servo: Servo, points: Sequence[MapPoint], off: float) -> ServoFigur
     """
     usual, sides = with_friction(servo), np.array([point.side for point in points])
     driven, within = (1.0 - usual.load_friction) * usual.stiffness, held_back(servo, 0.0)
-    sd = np.maximum(
-        off, np.hypot(ANGLE_SD if servo.pinion is None else RULER_SD, np.where(sides == 0.0, within / math.sqrt(3.0), 0.0))
-    )
+    sd = np.maximum(off, np.hypot(RULER_SD if servo.slides else ANGLE_SD, np.where(sides == 0.0, within / math.sqrt(3.0), 0.0)))
     wrong = math.hypot(PRIORS["gap"][1] * servo.per_turn, PRIORS["coulomb"][1] * usual.stall_torque / driven)
     told, read = [float(servo.to_angle(point.pulse_us)) for point in points], [point.angle for point in points]
     return angle_figures(
-        servo,
-        told,
-        read,
-        f"{len(points)} {'angles' if servo.pinion is None else 'places'} read",
-        sd,
-        wrong * abs(float(np.mean(sides))),
+        servo, told, read, f"{len(points)} {'places' if servo.slides else 'angles'} read", sd, wrong * abs(float(np.mean(sides)))
     )
 
 

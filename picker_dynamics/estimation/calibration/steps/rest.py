@@ -53,7 +53,7 @@ def require_rest(estimate: ArmEstimate) -> None:
     outside = np.maximum(arm.lower - servos.rest, servos.rest - arm.upper)
     worst = int(outside.argmax())
     if outside[worst] > 0.01:
-        name, slides = servos.joint_names[worst], servos.servos[worst].pinion is not None
+        name, slides = servos.joint_names[worst], servos.servos[worst].slides
         raise InputError(
             f"{name} rests {readings.position(outside[worst], slides, '.1f')} outside its limits",
             subject=name,
@@ -65,7 +65,7 @@ def require_rest(estimate: ArmEstimate) -> None:
 def jog_freely(context: StepContext, estimate: ArmEstimate, key: str, text: str) -> np.ndarray:
     """Any joint by some degrees, until the person is content: the pulses there (n,) [us]."""
     mover, validator, names = context.arm(estimate), estimate.validator(), estimate.servos.joint_names
-    slides = [servo.pinion is not None for servo in estimate.servos.servos]
+    slides = [servo.slides for servo in estimate.servos.servos]
     forms = [
         f"JOINT {unit}, for example {names[slides.index(way)]} -5"
         for way, unit in ((False, "DEGREES"), (True, "MM"))

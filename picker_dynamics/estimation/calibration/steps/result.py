@@ -126,7 +126,7 @@ def figures(estimate: ArmEstimate) -> dict:
         name: _found({"mass_kg": one.mass, "centre_m": one.distance, "inertia_kg_m2": one.inertia})
         for name, one in estimate.links.items()
     }
-    slides = {servo.joint for servo in servos.servos if servo.pinion is not None}
+    slides = {servo.joint for servo in servos.servos if servo.slides}
     report = {
         "joints": joints,
         "links": links,
