@@ -13,6 +13,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ import pytest
 from patient import patiently
 from waiting import PATIENCE_S, begun, until
 
+from picker_dynamics.execution.lease import PAUSE_S
 from picker_dynamics.scripting.view.live import LiveView
 from picker_dynamics.scripting.view.server import PAGE
 
@@ -193,8 +195,11 @@ class Page:
         return self.ask("/api/do", {"do": what, **more})[:2]
 
     def done(self, what: str, **more) -> dict:
-        """The same where it is taken: the answer."""
+        """The same where it is taken: the answer; once more where the scenario before left the arm stopped for ``PAUSE_S``."""
         status, answer = self.do(what, **more)
+        if status == 409 and "the arm was stopped" in answer["error"]:
+            time.sleep(PAUSE_S)
+            status, answer = self.do(what, **more)
         assert status == 200, answer
         return answer
 
