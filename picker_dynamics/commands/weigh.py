@@ -14,17 +14,18 @@ from . import options as shared
 from . import weighing
 
 SIDE = {"below": 1.0, "above": -1.0, "": 0.0}
-"""By the word for it."""
+"""By the word for it, of an arm that rises where its joints' positions grow."""
 
 
 def add_parser(commands) -> None:
     """Register ``weigh`` with an argparse sub-parser group; imports nothing heavy."""
     one = commands.add_parser(
         "weigh",
-        help="what the tool holds, by inclinometer, potentiometers or efforts",
+        help="what the tool holds, by inclinometer, ruler, potentiometers or efforts",
         description=(
-            "On a running graph: visits poses without and with the payload, and asks for what the inclinometer says there; "
-            "joints that measure angles or efforts tell by themselves.  With --reading: from numbers, without a graph."
+            "On a running graph: visits poses without and with the payload, and asks for what the inclinometer says there, or, "
+            "where the tool only slides down, for its height by a ruler; joints that measure tell by themselves.  "
+            "With --reading: from numbers, without a graph."
         ),
     )
     one.add_argument("--namespace", default="", help="ROS namespace of the running graph")
@@ -41,9 +42,7 @@ def add_parser(commands) -> None:
         help="where the payload is, in the tool frame [m]",
     )
     one.add_argument(
-        "--link",
-        default="",
-        help="that the inclinometer lies on (default: the last but one of those that the payload pulls down)",
+        "--link", default="", help="that is read (default: the last but one of those that the payload turns down, else the tool)"
     )
     one.add_argument(
         "--within", type=shared.ANY, default=3.0, metavar="G", help="plan for this half-width of the 95 %% interval (default 3 g)"
@@ -74,10 +73,12 @@ def add_parser(commands) -> None:
         nargs="+",
         default=[],
         metavar="LINK=DEG,...",
-        help="elevations read with the payload, one for each time the arm came there",
+        help="elevations (heights in mm) read with the payload, one for each time the arm came there",
     )
     one.add_argument("--empty", nargs="+", default=[], metavar="LINK=DEG,...", help="the same without payload")
-    one.add_argument("--at", nargs="+", default=[], metavar="JOINT=DEG", help="set-points of the servos there (default: home)")
+    one.add_argument(
+        "--at", nargs="+", default=[], metavar="JOINT=DEG", help="set-points there, in degrees or mm (default: home)"
+    )
     one.add_argument(
         "--from",
         dest="side",
@@ -145,6 +146,7 @@ def text_of(weighed, more: dict, is_set: bool) -> str:
 
 def typed(options):
     """From readings on the command line: one pose, each reading of its own visit."""
+    from picker_dynamics.estimation.calibration.statics import lifts
     from picker_dynamics.estimation.payload.droop import Measurement
 
     at, empty, full = (
@@ -156,21 +158,23 @@ def typed(options):
     there = np.array(servos.home)
     for name, text in at:
         refuse_if(name not in servos.joint_names, f"no joint {name!r}; the arm has {', '.join(servos.joint_names)}", name)
-        there[servos.joint_names.index(name)] = weighing.angle(name, text)
+        column = servos.joint_names.index(name)
+        there[column] = weighing.typed(name, text, servos.position_units[column])
     pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(there)))
-    read = []
+    read, side = [], SIDE[options.side] * (1.0 if lifts(scale.description, there, scale.columns) else -1.0)
     for loaded, pairs in ((False, empty), (True, full)):
         for link, texts in pairs:
             for text in texts.split(","):
-                value, sensor = weighing.angle(link, text), weighing.sensor_for(scale, link)
-                read.append(Measurement(pulses, sensor, value, len(read), loaded, SIDE[options.side]))
+                sensor = weighing.sensor_for(scale, link)
+                value = weighing.typed(link, text, sensor.unit)
+                read.append(Measurement(pulses, sensor, value, len(read), loaded, side))
     return scale.weigh(read, weighing.hint(scale, validator, {one.sensor for one in read}, servos.home))
 
 
 def _pairs(words: Sequence[str], option: str) -> list[tuple[str, str]]:
     pairs = [word.partition("=") for word in words]
     for word, (name, equals, value) in zip(words, pairs):
-        refuse_if(not (name and equals and value), f"{option}: {word!r} is not NAME=DEGREES", option, word)
+        refuse_if(not (name and equals and value), f"{option}: {word!r} is not NAME=VALUE", option, word)
     return [(name, value) for name, _, value in pairs]
 
 

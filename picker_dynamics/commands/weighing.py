@@ -1,6 +1,6 @@
-"""The arm as a scale: where the inclinometer lies, which poses are visited, and weighing on a running graph.
+"""The arm as a scale: what is read where, which poses are visited, and weighing on a running graph.
 
-A graph's arm moves from visit to visit; a person says what the inclinometer shows, joints that measure tell by themselves.
+A graph's arm moves from visit to visit; a person says what inclinometer or ruler show, joints that measure tell by themselves.
 """
 
 from __future__ import annotations
@@ -52,24 +52,25 @@ def scale_of(options, known=None):
 
 
 def sensor_for(scale, link: str):
-    """The inclinometer on a link; on none that is named: the last but one of those that the payload pulls down."""
+    """The inclinometer on a link; on none that is named: the last but one of those that the payload turns down.
+
+    Of an arm whose joints it only slides down: a ruler under the link, or under the tool.
+    """
     from picker_dynamics.estimation.calibration.instruments import sensor_on
 
     arm = scale.description
     refuse_if(not scale.columns, f"no joint of {arm.name} bears a payload: its droop tells no mass", "payload")
-    for joint in (arm.movable[column] for column in scale.columns):
-        slides = joint.type == "prismatic"
-        refuse_if(slides, f"joint {joint.name} slides and bears the payload: an inclinometer does not see it sag", joint.name)
-    link = link or arm.movable[scale.columns[max(len(scale.columns) - 2, 0)]].child
+    turned = [joint for joint in (arm.movable[column] for column in scale.columns) if joint.type != "prismatic"]
+    link = link or (turned[max(len(turned) - 2, 0)].child if turned else arm.tool)
     refuse_if(link not in arm.links, f"no link {link!r}; the arm has {', '.join(arm.links)}", link, link)
-    return sensor_on(arm, link)
+    return sensor_on(arm, link, "elevation" if turned else "height")
 
 
-def angle(what: str, text: str) -> float:
-    """An angle as typed, in degrees unless it says otherwise [rad]."""
-    from picker_dynamics.estimation.calibration.readings import ANGLE, quantity
+def typed(what: str, text: str, unit: str) -> float:
+    """An angle or a length as typed, in degrees or millimetres unless it says otherwise [``unit``]."""
+    from picker_dynamics.estimation.calibration.readings import ANGLE, LENGTH, quantity
 
-    return quantity(what, text, ANGLE, "deg")
+    return quantity(what, text, LENGTH, "mm") if unit == "m" else quantity(what, text, ANGLE, "deg")
 
 
 def note(options, text: str) -> None:
@@ -78,11 +79,24 @@ def note(options, text: str) -> None:
 
 
 def hint(scale, validator, sensors, near) -> str:
-    """A pose that tells more, in words."""
+    """A pose that tells more, in words; none where the servos bear nothing besides the arm."""
     from picker_dynamics.estimation.payload import poses as payload_poses
 
-    best = payload_poses.poses(scale, validator, tuple(sensors), near, 1)[0]
+    try:
+        best = _borne(scale, lambda kg: payload_poses.poses(scale, validator, tuple(sensors), near, 1, heaviest_kg=kg))[0]
+    except InputError:
+        return ""
     return f"better: {scale.pose_text(scale.servos.to_angle(best))}"
+
+
+def _borne(scale, find):
+    """What ``find(kg)`` finds for the largest of the shares ``BORNE`` for which it finds any."""
+    for share in BORNE[:-1]:
+        try:
+            return find(share * scale.heaviest_kg)
+        except InputError:
+            continue
+    return find(BORNE[-1] * scale.heaviest_kg)
 
 
 def planned(options, scale, validator, sensors, near):
@@ -90,21 +104,10 @@ def planned(options, scale, validator, sensors, near):
     from picker_dynamics.estimation.calibration.measured import NORMAL_95
     from picker_dynamics.estimation.payload import poses as payload_poses
 
-    for share in BORNE:
-        try:
-            visits, half = payload_poses.plan(
-                scale,
-                validator,
-                sensors,
-                near,
-                options.within * 1e-3,
-                heaviest_kg=share * scale.heaviest_kg,
-                count=options.visits,
-            )
-            break
-        except InputError:
-            if share == BORNE[-1]:
-                raise
+    within, count = options.within * 1e-3, options.visits
+    visits, half = _borne(
+        scale, lambda kg: payload_poses.plan(scale, validator, sensors, near, within, heaviest_kg=kg, count=count)
+    )
     many = "1 pose" if len(visits) == 2 else f"{len(visits) // 2} poses, each"
     blind = NORMAL_95 * scale.blind_kg
     promise = f"{many} without and with the payload: the mass to ± {1e3 * half:.1f} g (95 %)"
@@ -158,14 +161,15 @@ def _client(options):
 
 def by_droop(options, client, known):
     """Visit poses without and with the payload; elevations are typed, measured angles listened to."""
-    from picker_dynamics.estimation.payload.droop import Potentiometer
+    from picker_dynamics.estimation.payload.droop import POTENTIOMETER_SD, Potentiometer
     from picker_dynamics.estimation.payload.poses import before
 
     scale, validator = scale_of(options, known)
     client.wait_holding()
     measured = client.hardware.get("provenance") == "measured"
+    bearing = [scale.servos.servos[column] for column in scale.columns]
     sensors = (
-        tuple(Potentiometer(scale.servos.joint_names[column]) for column in scale.columns)
+        tuple(Potentiometer(one.joint, one.per_turn * POTENTIOMETER_SD, one.position_unit) for one in bearing)
         if measured
         else (sensor_for(scale, options.link),)
     )
@@ -203,14 +207,18 @@ def _go(client, stand_off, pose) -> None:
 
 
 def _typed(scale, visit, count: int, sensor) -> list:
-    """The person reads the inclinometer; asked again where that is no angle, or none that can be."""
+    """The person reads inclinometer or ruler; asked again where that is no angle or height, or none that can be."""
     from picker_dynamics.estimation.calibration.lay import lay
 
-    lies = lay(scale.description, sensor.link).laid
+    what = (
+        f"height of {sensor.link} above the mounting plane [mm]"
+        if sensor.kind == "height"
+        else f"inclinometer on {sensor.link}, {lay(scale.description, sensor.link).laid} [deg]"
+    )
     while True:
         try:
-            text = _answer(f"{visit.number + 1} of {count}: inclinometer on {sensor.link}, {lies} [deg]: ")
-            read = visit.measurements([sensor], [angle(sensor.link, text)])
+            text = _answer(f"{visit.number + 1} of {count}: {what}: ")
+            read = visit.measurements([sensor], [typed(sensor.link, text, sensor.unit)])
             scale.require_plausible(read)
             return read
         except InputError as slip:

@@ -69,7 +69,9 @@ def angle_uncertainty(model: DynamicsModel, servos: ServoMap, q: ArrayLike, boun
     """(..., n) dq of joints at rest at ``q`` (..., n) [rad]; ``bounds`` (2, n) of the friction's sides, None: not known."""
     stiffness = servos.model.stiffness
     unmeasured = np.array([any(key.startswith("stiffness") for key in servo.unmeasured) for servo in servos.servos])
-    softness = np.where(unmeasured, np.maximum(1.0 / SOFTEST - 1.0 / stiffness, SHARE / stiffness), SHARE / stiffness)
+    softness = np.where(
+        unmeasured, np.maximum(servos.per_turn**2 / SOFTEST - 1.0 / stiffness, SHARE / stiffness), SHARE / stiffness
+    )
     x = servos.model.load_friction
     share, load = np.where(x > 0.0, guessed(servos, KNOWN), guessed(servos)), model.gravity(q)
     if bounds is None:

@@ -242,6 +242,9 @@ class ServoMap:
     home = vector_of("servos", "home")
     """Pose in which work starts [rad]."""
 
+    per_turn = vector_of("servos", "per_turn")
+    """How far each joint goes for a radian of its servo [rad/rad or m/rad]."""
+
     @cached_property
     def setpoint_lower(self) -> Array:
         """Smallest set-point [rad] that may be sent."""

@@ -177,9 +177,39 @@ def test_payloads_that_no_arm_here_weighs_are_refused(words, message, run_picker
     assert (code, said) == (5, "") and message in complaints
 
 
-def test_a_sliding_joint_tells_an_inclinometer_nothing(run_picker):
-    code, _, complaints = run_picker("weigh", "--simulated", "--urdf", str(any_arms.urdf("gantry")))
-    assert code == 5 and "joint down slides and bears the payload" in complaints
+@mark.parametrize("seed", [0, 1])
+def test_a_gantry_weighs_with_a_ruler_under_its_tool(seed, run_picker):
+    """Its spindle sags by 0.8 mm with 100 g: many readings of half a millimetre tell that."""
+    words = "--urdf", str(any_arms.urdf("gantry")), "--grams", "100", "--seed", str(seed)
+    code, said, complaints = run_picker("weigh", "--simulated", *words, "--json")
+    assert code == 0, complaints
+    (low, high), report = json.loads(said)["interval_kg"], json.loads(said)
+    assert low < 0.1 < high and 0.03 < high - low < 0.08 and report["readings"] == 80
+
+
+@mark.parametrize(
+    "words, message",
+    [
+        (("--empty", "nozzle=197.9", "--reading", "nozzle=19.74"), "expected about 197.9 mm: in cm? then name the unit"),
+        (("--empty", "nozzle=197.9", "--reading", "nozzle=0.4"), "expected about 197.9 mm: above the mounting plane, in mm?"),
+        (("--empty", "nozzle=197.9", "--reading", "nozzle=-197.9"), "expected about 197.9 mm: above the mounting plane, in mm?"),
+        (("--empty", "nozzle=197.9", "--reading", "nozzle=3deg"), "nozzle: 'deg' is none of mm, cm, m"),
+        (("--empty", "nozzle=197.9", "--reading", "nozzle=197.3"), "at down 60 mm these readings tell the payload to"),
+        (("--at", "down=30deg", "--reading", "nozzle=196.7"), "down: 'deg' is none of mm, cm, m"),
+    ],
+)
+def test_heights_are_typed_in_mm_and_slips_are_told(words, message, run_picker):
+    code, said, complaints = run_picker("weigh", "--urdf", str(any_arms.urdf("gantry")), "--from", "above", *words)
+    assert (code, said) == (5, "") and message in complaints and complaints.count("\n") == 1
+
+
+@mark.parametrize("side, empty, loaded", [("above", "197.87", "197.27"), ("below", "195.25", "193.86")])
+def test_heights_tell_a_mass_by_the_side_from_which_the_tool_came(side, empty, loaded, run_picker):
+    """100 g lower its spindle, K = 1177 N/m, by 0.83 mm without friction; x = 0.4 makes that 0.60 from above, 1.39 from below."""
+    words = "--empty", f"nozzle={','.join([empty] * 60)}", "--reading", f"nozzle={','.join([loaded] * 60)}", "--at", "down=6cm"
+    code, said, complaints = run_picker("weigh", "--urdf", str(any_arms.urdf("gantry")), "--from", side, *words, "--json")
+    assert code == 0, complaints
+    assert json.loads(said)["mass_kg"] == approx(0.1, abs=0.003)
 
 
 @fixture(scope="module")

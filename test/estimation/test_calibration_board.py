@@ -209,7 +209,7 @@ def test_an_arm_on_a_port_arrives_as_one_in_the_process_does(tmp_path):
             outputs.switch_on(joint, float(pulse))
         found, move = [], mover.Mover(outputs)
         for side in poses.SIDES:
-            move.travel(validator, poses.stand_off(there, side, (1, 2, 3)))
+            move.travel(validator, poses.stand_off(validator.limits.servo_map, there, side, (1, 2, 3)))
             move.line(validator, there, 0.1)
             outputs.wait(1.5)
             found.append(resting())

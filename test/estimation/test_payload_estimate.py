@@ -163,7 +163,7 @@ def test_a_pose_that_says_nothing_is_named_and_a_better_one_proposed():
     turret = SensorModel("elevation", "turret")
     value = exact(visits([up], False), (turret,), 0.0)[0].value
     looks = [droop.Measurement(up, turret, value, number, bool(number)) for number in range(2)]
-    with raises(InputError, match="at shoulder 109°, elbow -132°.* says nothing.* better: shoulder 80°"):
+    with raises(InputError, match="at shoulder 109 deg, elbow -132 deg.* says nothing.* better: shoulder 80°"):
         SCALE.weigh(looks, "better: shoulder 80°")
 
 
@@ -245,7 +245,7 @@ def test_the_command_weighs_typed_readings(where, capsys):
 @mark.parametrize(
     "words, code, named",
     [
-        ("--reading forearm", 5, "'forearm' is not NAME=DEGREES"),
+        ("--reading forearm", 5, "'forearm' is not NAME=VALUE"),
         ("--reading forearm=12.3", 4, "stiffness of shoulder was never measured"),
         (f"--servo-overlay {OVERLAY} --reading tail=12.3", 5, "no link 'tail'"),
         (f"--servo-overlay {OVERLAY} --reading forearm=twelve", 5, "no number"),

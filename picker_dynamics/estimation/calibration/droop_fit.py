@@ -70,7 +70,8 @@ FURTHEST = {"elevation": (0.7, "rad"), "height": (0.25, "m")}
 """A reading further than this from what is expected is none that a servo's errors explain."""
 
 TOLD_SPREAD, MOVED_LEAST = 0.2, 0.5
-"""Set-points that differ by a standard deviation of so much [rad] move a joint by at least half of that, or it is not driven."""
+"""Set-points that differ by a standard deviation of so much [rad of the servo] move a joint by at least half of that, or it is
+not driven."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,10 +314,12 @@ def moved_shares(model: DroopModel, unknowns, readings: Sequence[Reading]) -> di
     """By joint, how far it followed its set-points: slope of where it was over what it was told; 1 for a servo that works.
 
     Told by the median of the slopes between visits, so that a misread elevation does not accuse a joint.  Only of joints whose
-    set-points differ, and only from visits at which the elevations tell every sought joint.
+    set-points differ, and only from visits at which the elevations, of an arm of which one slides the heights too, tell every
+    sought joint.
     """
     columns = list(model.columns)
-    looks = [one for one in readings if one.sensor.kind == "elevation"]
+    slides = any(model.servos.servos[column].slides for column in columns)
+    looks = [one for one in readings if slides or one.sensor.kind == "elevation"]
     if not looks:
         return {}
     q = model.resting(unknowns, looks)
@@ -332,10 +335,10 @@ def moved_shares(model: DroopModel, unknowns, readings: Sequence[Reading]) -> di
         if np.linalg.matrix_rank(rates[rows], 1e-6) == len(columns):
             told.append(model.servos.to_angle(looks[rows[0]].pulses_us)[columns])
             been.append(q[rows[0], columns] + np.linalg.lstsq(rates[rows], off[rows], rcond=None)[0])
-    shares = {}
-    for joint, setpoint, position in zip(model.joints, np.transpose(told), np.transpose(been)):
+    shares, spread = {}, TOLD_SPREAD * model.servos.per_turn[columns]
+    for joint, setpoint, position, least in zip(model.joints, np.transpose(told), np.transpose(been), spread):
         apart = np.subtract.outer(setpoint, setpoint)
-        far = apart > TOLD_SPREAD
-        if setpoint.std() > TOLD_SPREAD and far.any():
+        far = apart > least
+        if setpoint.std() > least and far.any():
             shares[joint] = float(np.median(np.subtract.outer(position, position)[far] / apart[far]))
     return shares

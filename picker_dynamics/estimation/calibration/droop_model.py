@@ -6,8 +6,9 @@ A servo told q_cmd that bears G(q) and came to rest on side s (+1 from below, -1
     L = G(q) - s eta h + f
 
 zero offset z [rad], scale error e, compliance c = 1/K of the motor's spring [rad/(N·m)], gap g = delta + b/2 [rad] (deadband and
-play act alike), and in tau_m(L, s) the friction of the gears: x as a share of the motor's torque and tau_c without load.  Read
-from both sides, x follows from the difference and K from the mean; weights hung on tell both from z, tau_c and g.
+play act alike), all in m and N where the joint slides, and in tau_m(L, s) the friction of the gears: x as a share of the
+motor's torque and tau_c without load.  Read from both sides, x follows from the difference and K from the mean; weights hung on
+tell both from z, tau_c and g.
 
 A set-point that moves in steps lets the joint hop, and the last hop ends short of the friction's edge by about
 
@@ -212,15 +213,15 @@ class DroopModel:
 
     @property
     def strength(self) -> np.ndarray:
-        """(j,) how many times as strong as the usual one each servo is: its torques are so much larger."""
+        """(j,) how many times as strong as the usual one each servo is: its torques [N·m or N] are so much larger."""
         return np.asarray(self._of("stall_torque")) / USUAL_STALL_NM
 
     def prior(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation of every unknown before the arm is looked at."""
-        units = [
-            [{"coulomb": USUAL_STALL_NM * times, "compliance": 1.0 / times}.get(figure, 1.0) for figure in FIGURES]
-            for times in self.strength
-        ]
+        units = []
+        for times, way in zip(self.strength, self._of("per_turn")):  # a sliding joint's friction is so much the larger
+            unit = {"zero": way, "compliance": way / times, "gap": way, "coulomb": USUAL_STALL_NM * times}
+            units.append([unit.get(figure, 1.0) for figure in FIGURES])
         figures = [(m * unit, sd * unit) for row in units for (m, sd), unit in zip(PRIORS.values(), row)]
         masses = [(known.value, known.sd) for link in self.links.values() for known in (link.mass, link.distance)]
         mean, sd = np.array([*figures, *masses], dtype=float).reshape(-1, 2).T

@@ -42,7 +42,7 @@ OPEN_SHARE = 0.5
 """A figure whose standard deviation is still more than this share of what it was before anything was read is left open."""
 
 TURNED_SD = 0.02
-"""Angles by which the joints may be elsewhere at a visit, for readings that do not tell all of them [rad]."""
+"""Angles by which the servos may be elsewhere at a visit, for readings that do not tell all of them [rad]."""
 
 SATURATED_SHARE = 0.9
 """A servo that has to give more than this share of its stall torque may not be a spring any more."""
@@ -188,13 +188,13 @@ def with_assumed(found: Calibrated) -> tuple[DroopModel, np.ndarray, np.ndarray]
         unknowns[known], covariance[np.ix_(known, known)] = fit.unknowns, fit.covariance
     for joint in (one for one in joints if fit is None or one not in fit.model.joints):
         servo, one = found.servos.servos[found.description.joint_names.index(joint)], found.figures.get(joint, ServoFigures())
-        exact, lever = Measured(0.0, 0.0), servo.per_turn
+        exact = Measured(0.0, 0.0)
         softer = ALIKE_SD / servo.stiffness if give is None or servo.slides else give.sd / servo.stall_torque
         figures = {
             "zero": one.zero or exact,
             "scale": one.scale or exact,
             "compliance": Measured(1.0 / servo.stiffness, softer),
-            "gap": Measured(servo.deadband + 0.5 * servo.play, PRIORS["gap"][1] * lever),
+            "gap": Measured(servo.deadband + 0.5 * servo.play, PRIORS["gap"][1] * servo.per_turn),
             "load_friction": Measured(servo.load_friction, PRIORS["load_friction"][1]),
             "coulomb": Measured(servo.coulomb, PRIORS["coulomb"][1] * servo.stall_torque),
         }
@@ -283,7 +283,7 @@ def tip_off(model: DroopModel, unknowns, looks: Sequence[Reading], off) -> float
     poses = link_poses(model.description, q)
     rates = np.array([one.sensor.rates(model.description, poses)[columns] for one in looks])
     sd = np.array([one.sensor.sd for one in looks])
-    matrix = np.vstack([rates / sd[:, None], np.eye(len(columns)) / TURNED_SD])
+    matrix = np.vstack([rates / sd[:, None], np.diag(1.0 / (TURNED_SD * model.servos.per_turn[columns]))])
     turned = np.linalg.lstsq(matrix, np.concatenate([off / sd, np.zeros(len(columns))]), rcond=None)[0]
     return float(np.linalg.norm(RigidBody(model.description).jacobian(q)[:, columns] @ turned))
 

@@ -38,6 +38,11 @@ class SensorModel:
         )
 
     @property
+    def unit(self) -> str:
+        """``rad``, or ``m`` of a height."""
+        return "rad" if self.kind == "elevation" else "m"
+
+    @property
     def sd(self) -> float:
         """Standard deviation of one reading [rad or m]."""
         return INCLINOMETER_SD if self.kind == "elevation" else RULER_SD

@@ -23,6 +23,10 @@ class Measured:
     value: float
     sd: float
 
+    def times(self, factor: float) -> Measured:
+        """The same in another unit."""
+        return Measured(factor * self.value, factor * self.sd)
+
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % interval."""

@@ -13,7 +13,7 @@ from picker_dynamics.board.protocol import JointLimits
 from picker_dynamics.errors import LimitError
 from picker_dynamics.execution.validator import MotionValidator
 
-from .poses import TRAVEL_SPEED, Weight, per_turn, turned, way, with_weight
+from .poses import TRAVEL_SPEED, Weight, turned, way, with_weight
 from .readings import position
 
 FRAME_S = 0.02
@@ -127,7 +127,7 @@ class Mover:
         goal = np.asarray(goal, dtype=float)
         lower, upper = self.reach(validator)
         inside = np.clip(goal, lower, upper)
-        paces = per_turn(validator.limits.servo_map)
+        paces = validator.limits.servo_map.per_turn
         worst = int((np.abs(goal - inside) / paces).argmax())
         if abs(goal[worst] - inside[worst]) > SHIFTED * paces[worst]:
             servo = validator.limits.servo_map.servos[worst]

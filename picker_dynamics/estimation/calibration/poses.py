@@ -37,7 +37,7 @@ TRAVEL_SPEED, TRAVEL_ACCELERATION = 0.8, 1.0
 """Largest of a servo between poses [rad/s], [rad/s²]: so slow that inertia hardly counts."""
 
 STAND_OFF = 0.12
-"""How far the arm moves away before it comes back to a pose from one side [rad]."""
+"""How far servos turn away before the arm comes back to a pose from one side [rad]."""
 
 SIDES = (-1.0, 1.0)
 """Each station is come to from above and from below: friction is half of what differs."""
@@ -99,6 +99,10 @@ common centre (where stick and weight balance) is 120 mm beyond the tool: the wr
 LIGHTER, BEARABLE = (1.0, 0.5, 0.25, 0.1, 0.05), 0.05
 """Shares of these masses, of which the largest is hung on that servos bear in such a share of random poses at least."""
 
+HEAVIER = 1.3
+"""How many times a weight an arm has to bear whose joints only slide: in every pose the same, so that none is left if it weighs
+a little more than is believed."""
+
 
 @dataclass(frozen=True)
 class Station:
@@ -137,8 +141,8 @@ def sensors(description: ArmDescription, joints: Sequence[str], instrument: str 
     """What is read at a station of an arm whose sought joints, from the base outwards, are ``joints``.
 
     Args:
-        instrument: ``inclinometer``: the elevation of each link that such a joint moves; ``ruler``: the height above the mounting
-            plane of each such link's far end, the next joint's axis or the tool; ``both``.
+        instrument: ``inclinometer``: the elevation of each link that such a joint turns; ``ruler``: the height above the mounting
+            plane of each such link's far end, the next joint's axis or the tool; ``both``.  Of a link that slides the height.
 
     Raises:
         InputError: another instrument.
@@ -147,27 +151,36 @@ def sensors(description: ArmDescription, joints: Sequence[str], instrument: str 
         instrument not in INSTRUMENTS, f"instrument is {instrument!r}, must be {', '.join(INSTRUMENTS)}", "instrument", instrument
     )
     links = [description.joint(name).child for name in joints]
-    elevations = tuple(sensor_on(description, link) for link in links)
     heights = tuple(SensorModel("height", link) for link in (*links[1:], description.tool))
-    return {"inclinometer": elevations, "ruler": heights, "both": elevations + heights}[instrument]
+    if instrument == "ruler":
+        return heights
+    slide = [description.joint(name).type == "prismatic" for name in joints]
+    laid = tuple(height if slides else sensor_on(description, link) for link, height, slides in zip(links, heights, slide))
+    return tuple(dict.fromkeys(laid + heights)) if instrument == "both" else laid
 
 
 def bearable_weights(model: DroopModel) -> tuple[Weight, ...]:
-    """``WEIGHTS``, lighter where the servos would not bear them, the stick along the last link that droops; none at all for an
-    arm that bears hardly anything."""
+    """``WEIGHTS``, lighter where the servos would not bear them, the stick along the last link that turns down, if any does; none
+    at all for an arm that bears hardly anything."""
     arm, servos = model.description, model.servos
     validator = cautious_validator(RigidBody(arm), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
-    last, poses = arm.joint(model.joints[-1]).child, link_poses(arm, servos.home)
-    along = poses[arm.tool].rotation.T @ poses[last].rotation @ lay(arm, last).level
+    turning, poses = [one for one in map(arm.joint, model.joints) if one.type != "prismatic"], link_poses(arm, servos.home)
+    along = np.zeros(3)
+    if turning:
+        last = turning[-1].child
+        along = poses[arm.tool].rotation.T @ poses[last].rotation @ lay(arm, last).level
     columns, rng = list(model.columns), np.random.default_rng(0)
     q = np.tile(servos.home, (CANDIDATES, 1))
     lower, upper = _room(arm, servos)
     q[:, columns] = rng.uniform(lower[columns], upper[columns], (CANDIDATES, len(columns)))
     for share in LIGHTER:
         weights = tuple(
-            Weight(share * one.mass, tuple(np.round(one.point[0] * along, 9).tolist())) for one in WEIGHTS if one.mass
+            Weight(share * one.mass, tuple(np.round(one.point[0] * along, 9).tolist()))
+            for one in WEIGHTS
+            if one.mass and (turning or not any(one.point))
         )
-        if all(np.mean([passes(with_weight(validator, one), row) for row in q]) >= BEARABLE for one in weights):
+        tried = weights if turning else tuple(replace(one, mass=HEAVIER * one.mass) for one in weights)
+        if all(np.mean([passes(with_weight(validator, one), row) for row in q]) >= BEARABLE for one in tried):
             return (Weight(), *weights)
     return (Weight(),)
 
@@ -260,7 +273,7 @@ def candidates(
 
 def _room(description: ArmDescription, servos: ServoMap) -> tuple[np.ndarray, np.ndarray]:
     """(n,) least and largest angles [rad] of stations: the arm can stand off from them on both sides."""
-    margin = 2.0 * STAND_OFF
+    margin = 2.0 * STAND_OFF * servos.per_turn
     return (
         np.maximum(description.lower, servos.setpoint_lower) + margin,
         np.minimum(description.upper, servos.setpoint_upper) - margin,
@@ -371,10 +384,11 @@ def _steady(model: DroopModel, unknowns, stations: Sequence[Station]) -> np.ndar
     return np.abs(zeros).max(axis=(1, 2)).reshape(len(stations), -1).max(axis=1) < TIPPING
 
 
-def stand_off(there, side: float, columns: Sequence[int]) -> np.ndarray:
-    """Set-points (n,) [rad] where the arm waits before it comes to ``there`` (n,): side +1 from below, -1 from above."""
-    away = np.array(there)
-    away[list(columns)] -= side * STAND_OFF
+def stand_off(servos: ServoMap, there, side: float, columns: Sequence[int], share: float = 1.0) -> np.ndarray:
+    """Set-points (n,) [rad or m] where the arm waits before it comes to ``there`` (n,): side +1 from below, -1 from above;
+    ``share`` of ``STAND_OFF`` away."""
+    away, some = np.array(there), list(columns)
+    away[some] -= side * share * STAND_OFF * servos.per_turn[some]
     return away
 
 
@@ -403,7 +417,7 @@ def can_be_visited(start, there, columns: Sequence[int], validator: MotionValida
     other side, and into it again."""
     try:
         for side in SIDES:
-            away = stand_off(there, side, columns)
+            away = stand_off(validator.limits.servo_map, there, side, columns)
             _require_bearable(validator, start, away)
             _require_bearable(loaded, away, there)
             start, validator = there, loaded
@@ -424,12 +438,7 @@ def _require_bearable(validator: MotionValidator, start, end) -> None:
         validator.validate(turned(validator, start, end, TRAVEL_SPEED))
 
 
-def per_turn(servos: ServoMap) -> np.ndarray:
-    """(n,) ``Servo.per_turn`` of each joint."""
-    return np.array([servo.per_turn for servo in servos.servos])
-
-
 def turned(validator: MotionValidator, start, end, speed: float) -> Trajectory:
     """Motion between set-points (n,) in which no servo turns faster than ``speed`` [rad/s]."""
-    paces = per_turn(validator.limits.servo_map)
+    paces = validator.limits.servo_map.per_turn
     return joint_move(start, end, speed * paces, TRAVEL_ACCELERATION * paces, joint_names=validator.model.joint_names)

@@ -74,16 +74,21 @@ class Calibrated:
 
 def gravity_joints(description: descriptions.ArmDescription, servos: ServoMap) -> tuple[str, ...]:
     """Joints of whose servos a droop tells: they bear weight, and turn about axes that are level in every pose, or in every one
-    in which the others are at home, as stations have them; the latter only if they bear ``WORTH_SHARE`` of stall torque.
+    in which the others are at home, as stations have them; or they slide, and what they bear is on the way to the tool.  All but
+    the first only if they bear ``WORTH_SHARE`` of stall torque.
 
     An arm whose upper arm and forearm roll (a seventh joint) has its elbow among them, if it does not roll at home.
     """
-    always, names = level_joints(description), level_joints(description, servos.home)
-    columns, q = [description.joint_names.index(name) for name in names], np.tile(servos.home, (64, 1))
+    always, level = level_joints(description), level_joints(description, servos.home)
+    carrying = {joint.name for joint in description.path_to(description.tool)}
+    columns, q = [description.joint_names.index(name) for name in level], np.tile(servos.home, (64, 1))
     q[:, columns] = random_poses(description, 64)[:, columns]
-    most = np.abs(RigidBody(description).gravity(q)).max(axis=0)
-    least = {name: LEAST_LOAD_NM if name in always else WORTH_SHARE * servos.stall_torque[at] for name, at in zip(names, columns)}
-    return tuple(name for name, column in zip(names, columns) if most[column] > least[name])
+    found, most = [], np.abs(RigidBody(description).gravity(q)).max(axis=0)
+    for servo, load, stall in zip(servos.servos, most, servos.stall_torque):
+        least = LEAST_LOAD_NM if servo.joint in always else WORTH_SHARE * stall
+        if load > least and (servo.joint in level or servo.slides and servo.joint in carrying):
+            found.append(servo.joint)
+    return tuple(found)
 
 
 def measured_links(description: descriptions.ArmDescription, joints: Sequence[str]) -> tuple[str, ...]:

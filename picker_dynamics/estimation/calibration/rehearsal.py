@@ -314,12 +314,12 @@ class Rehearsal:
     def _true_servo(self, column: int) -> dict[str, float]:
         """What was hidden of a servo."""
         plant, was = self.bench.plant, self.believed.servos[column]
-        true = plant.servo_map.servos[column]
+        true, way = plant.servo_map.servos[column], was.per_turn
         return {
             f"zero_{was.position_unit}": float(true.to_angle(0.5 * (true.pulses_us[0] + true.pulses_us[-1]))),
             "scale": true.horn_angles[-1] / was.horn_angles[-1] - 1.0,
-            "stiffness_nm_rad": float(plant.servo.stiffness[column]),
-            "gap_rad": float(plant.servo.gap[column]),
+            "stiffness_nm_rad": float(plant.servo.stiffness[column]) * way**2,
+            "gap_rad": float(plant.servo.gap[column]) / way,
             "load_friction": float(plant.servo.load_friction[column]),
-            "coulomb_nm": float(plant.whole_servo.coulomb[column]),
+            "coulomb_nm": float(plant.whole_servo.coulomb[column]) * way,
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +18,10 @@ from .sweep import Sweep
 ALIKE_SD = 0.2
 """How much one servo of an arm gives at stall torque more or less than another, as a share (one standard deviation): assumed."""
 
+ROUGH_SD = 0.2
+"""Of a sliding joint's stiffness, as a share (one standard deviation), above which it is mostly assumed: it bears about the same
+everywhere, and where it bears few weights besides the readings hardly tell its spring from its zero."""
+
 FRICTION_KEYS = ("load_friction", "coulomb_nm", "play_deg")
 """Of the servo map, in the order in which droop tells them."""
 
@@ -28,10 +32,10 @@ class ServoFigures:
 
     Args:
         zero: offset of the joint [rad, of a sliding one m].  scale: error of the horn's angle, as a share.
-        stiffness: K of the motor's spring [N·m/rad].  gap: half of deadband and play [rad].
+        stiffness: K of the motor's spring [N·m/rad or N/m].  gap: half of deadband and play [rad or m].
         how: in words, for the file.
         speed: without load [rad/s].  stall: torque [N·m].  Both are the servo's own, whatever it drives.
-        load_friction: x.  coulomb: tau_c [N·m].
+        load_friction: x.  coulomb: tau_c [N·m or N].
         assumed: keys of the servo map of which the readings told little, so that what was assumed stays, mostly.
     """
 
@@ -50,6 +54,15 @@ class ServoFigures:
 def figures_from(fit: DroopFit, angles: Mapping[str, ServoFigures]) -> dict[str, ServoFigures]:
     """Figures of all joints: from the fit where gravity loads them, from an angle pair elsewhere."""
     visits = len({one.visit for one in fit.readings})
+
+    def assumed(joint: str) -> Iterator[str]:
+        stiffness = fit.stiffness(joint)
+        if fit.model.description.joint(joint).type == "prismatic" and stiffness.sd > ROUGH_SD * stiffness.value:
+            yield "stiffness_nm_rad"
+        for figure, key in zip(("load_friction", "coulomb", "gap"), FRICTION_KEYS):
+            if not fit.told(joint, figure):
+                yield key
+
     return dict(angles) | {
         joint: ServoFigures(
             fit.figure(joint, "zero"),
@@ -59,9 +72,7 @@ def figures_from(fit: DroopFit, angles: Mapping[str, ServoFigures]) -> dict[str,
             f"droop at {visits} visits of poses, misfit {fit.misfit:.2f}",
             load_friction=fit.figure(joint, "load_friction"),
             coulomb=fit.figure(joint, "coulomb"),
-            assumed=tuple(
-                key for figure, key in zip(("load_friction", "coulomb", "gap"), FRICTION_KEYS) if not fit.told(joint, figure)
-            ),
+            assumed=tuple(assumed(joint)),
         )
         for joint in fit.model.joints
     }
@@ -118,10 +129,10 @@ def with_friction(servo: Servo) -> Servo:
 
 
 def usual_give(servos: ServoMap, found: Mapping[str, ServoFigures]) -> Measured | None:
-    """What a servo of which no stiffness was found gives at stall torque [rad]: the mean of those of which one was, and how far
-    another one may be from that; None: of none of them."""
-    torque = dict(zip(servos.joint_names, servos.stall_torque.tolist()))
-    read = [(torque[joint], one.stiffness) for joint, one in found.items() if one.stiffness is not None]
+    """What a servo of which no stiffness was found gives at stall torque [rad]: the mean of those that turn their joint and of
+    which one was, and how far another one may be from that; None: of none of them."""
+    torque = {servo.joint: servo.stall_torque for servo in servos.servos if not servo.slides}
+    read = [(torque[joint], one.stiffness) for joint, one in found.items() if one.stiffness is not None and joint in torque]
     if not read:
         return None
     gives, off = np.array([(stall / k.value, stall * k.sd / k.value**2) for stall, k in read]).T

@@ -124,7 +124,9 @@ class SimulatedBench:
     def read_station(self, validator: MotionValidator, station: Station, side: float, columns: Sequence[int]) -> list[float]:
         """Come to the station from one side, hang the weight on, wait, and read its sensors [rad or m]."""
         plant, servos = self.plant, validator.limits.servo_map
-        for passed in way(validator, servos.to_angle(self._told), stand_off(servos.to_angle(station.pulses_us), side, columns)):
+        for passed in way(
+            validator, servos.to_angle(self._told), stand_off(servos, servos.to_angle(station.pulses_us), side, columns)
+        ):
             self._travel(servos, passed)
         self._load(station, HANDS_OFF)
         self._travel(servos, servos.to_angle(station.pulses_us), APPROACH_S)
@@ -155,7 +157,7 @@ class SimulatedBench:
     def _travel(self, servos: ServoMap, setpoint, duration_s: float = 0.0) -> None:
         """Set-points along a smooth line to ``setpoint``, in the board's frames."""
         start = servos.to_angle(self._told)
-        duration_s = duration_s or max(0.5, 2.0 * float(np.abs(setpoint - start).max()) / TRAVEL_SPEED)
+        duration_s = duration_s or max(0.5, 2.0 * float(np.abs((setpoint - start) / servos.per_turn).max()) / TRAVEL_SPEED)
         for there in smooth_line(start, setpoint, duration_s):
             self._told = servos.quantise_us(servos.to_pulse_us(servos.clamp(there)))
             self.plant.advance(tuple(self._told.tolist()), FRAME_S)
@@ -173,7 +175,7 @@ class RestingBench(SimulatedBench):
         """Be at rest at the station with the weight on, and read its sensors [rad or m]."""
         plant, column, hops = self.plant, list(columns), self.hops(station)
         held = -side * self.rng.uniform(*HOPS, plant.n) * hops
-        held += self.rng.normal(0.0, CHANCE_NM, plant.n)
+        held += self.rng.normal(0.0, CHANCE_NM, plant.n) / plant.servo_map.per_turn
         q, servo = self.resting(station, columns, side, held), plant.whole_servo
         plant.attach(station.weight.mass, station.weight.point)
         skids = skid(plant.bias(q, np.zeros(plant.n)) + side * servo.coulomb, hops, servo.gap)

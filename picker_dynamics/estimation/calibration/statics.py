@@ -154,6 +154,11 @@ def height_rates(description: ArmDescription, link: str, poses: Mapping[str, Pos
     return _moves(description, link, True) * turned + _moves(description, link, False) * axes[..., 2]
 
 
+def lifts(description: ArmDescription, q, columns: Sequence[int]) -> bool:
+    """Whether the tool rises where these joints, as one, go on from q (n,) towards positive positions."""
+    return bool(height_rates(description, description.tool, link_poses(description, q))[list(columns)].sum() >= 0.0)
+
+
 def _moves(description: ArmDescription, link: str, turning: bool) -> np.ndarray:
     """(n,) 1 for joints that move the link, by turning or by sliding."""
     path = description.path_to(link)

@@ -101,31 +101,31 @@ def _set_entries(servo: Servo, was: Servo) -> Iterator[tuple[str, tuple[str, str
 
 def _figure_entries(servo: Servo, one: ServoFigures, some: bool) -> Iterator[tuple[str, tuple[str, str]]]:
     """What was estimated, with its interval: (key, (YAML, comment)); ``some``: the stiffness of some servos was."""
-    if one.scale:
-        yield "pulse_map", (_points(servo), f"± {100 * NORMAL_95 * one.scale.sd:.2f} % of the angle")
-    if one.zero:
-        yield "zero_deg", (f"{_horn_deg(servo, servo.zero):.4f}", f"± {_horn_deg(servo, NORMAL_95 * one.zero.sd):.2f}")
-    if (some or one.zero) and not one.stiffness:
-        values = servo.load_friction, servo.coulomb * servo.per_turn, _horn_deg(servo, servo.play)
-        for key, value in zip(FRICTION_KEYS, values):
-            if key in servo.unmeasured:
-                yield key, (f"{{value: {value:.4f}, measured: false}}", "assumed")
-        if some and not servo.slides and "stiffness_nm_rad" in servo.unmeasured:
-            yield "stiffness_nm_rad", (f"{{value: {servo.stiffness:.4f}, measured: false}}", "as those measured, by stall torque")
-    elif one.stiffness:
-        yield "stiffness_nm_rad", (f"{servo.stiffness:.4f}", _interval(one.stiffness))
+    stiffness, coulomb = servo.stiffness * servo.per_turn**2, servo.coulomb * servo.per_turn  # files have the servo's own figures
 
     def shown(key: str, value: float, comment: str) -> tuple[str, tuple[str, str]]:
         if key in one.assumed:
             return key, (f"{{value: {value:.4f}, measured: false}}", f"{comment}: mostly assumed")
         return key, (f"{value:.4f}", comment)
 
+    if one.scale:
+        yield "pulse_map", (_points(servo), f"± {100 * NORMAL_95 * one.scale.sd:.2f} % of the angle")
+    if one.zero:
+        yield "zero_deg", (f"{_horn_deg(servo, servo.zero):.4f}", f"± {_horn_deg(servo, NORMAL_95 * one.zero.sd):.2f}")
+    if (some or one.zero) and not one.stiffness:
+        for key, value in zip(FRICTION_KEYS, (servo.load_friction, coulomb, _horn_deg(servo, servo.play))):
+            if key in servo.unmeasured:
+                yield key, (f"{{value: {value:.4f}, measured: false}}", "assumed")
+        if some and not servo.slides and "stiffness_nm_rad" in servo.unmeasured:
+            yield "stiffness_nm_rad", (f"{{value: {servo.stiffness:.4f}, measured: false}}", "as those measured, by stall torque")
+    elif one.stiffness:
+        yield shown("stiffness_nm_rad", stiffness, _interval(one.stiffness.times(servo.per_turn**2)))
     if one.gap:
-        both = math.degrees(2.0 * NORMAL_95 * one.gap.sd)
-        yield shown("play_deg", math.degrees(servo.play), f"± {both:.2f}, the deadband's error in it")
+        both = _horn_deg(servo, 2.0 * NORMAL_95 * one.gap.sd)
+        yield shown("play_deg", _horn_deg(servo, servo.play), f"± {both:.2f}, the deadband's error in it")
     for key, value, figure in (
         ("load_friction", servo.load_friction, one.load_friction),
-        ("coulomb_nm", servo.coulomb, one.coulomb),
+        ("coulomb_nm", coulomb, one.coulomb and one.coulomb.times(servo.per_turn)),
     ):
         if figure:
             yield shown(key, value, _interval(figure, 3))

@@ -1,4 +1,4 @@
-"""Payload from droop: the mass in the tool from how far it makes the arm sag, by inclinometer or joint potentiometers.
+"""Payload from droop: the mass in the tool from how far it makes the arm sag, by inclinometer, ruler or joint potentiometers.
 
 A servo told q_cmd that bears G, and came to rest on side s, rests at q = q_cmd - offset(tau_m(G, s)) (``robot.servo``), G that of
 the sagged pose.  A reading h(q) is compared with h for m kilograms in the tool; its errors have the covariance
@@ -31,11 +31,15 @@ from ..calibration.droop_fit import FRICTION_SD
 from ..calibration.droop_model import USUAL_STALL_NM
 from ..calibration.instruments import SensorModel
 from ..calibration.measured import Measured
+from ..calibration.readings import position
 from ..calibration.statics import Loads, PointMass, gravity_torques, links_of, loads, random_poses
 from .mass import BLIND_SHARE, HEAVIEST_KG, LIGHTEST_KG, MISREAD, USUAL_KG, Weighed, estimate, require_mass, require_payload_place
 
-STIFFNESS_SD, OFFSET_SD = 0.04, 0.3 * np.pi / 180.0
-"""What a calibration leaves: of K as a share (8 % at 95 %); of an elevation at rest [rad]."""
+STIFFNESS_SD = {"rad": 0.04, "m": 0.12}
+"""What a calibration leaves of K, as a share (8 % at 95 %), by the unit of the joint: a ruler tells less of one that slides."""
+
+OFFSET_SD = {"rad": 0.3 * np.pi / 180.0, "m": 1e-3}
+"""What a calibration leaves of a reading at rest, by its unit."""
 
 LOAD_FRICTION_SD, ASSUMED_SD = 0.03, 0.12
 """Of x: what a calibration leaves, and where nobody has measured it."""
@@ -46,11 +50,11 @@ POTENTIOMETER_SD = 0.15 * np.pi / 180.0
 LOOSE_NM = 0.1
 """Load below which friction may keep a joint of a servo of usual strength inside its deadband [N·m]."""
 
-WHATEVER = 0.3
-"""An offset that no arm has [rad]."""
+WHATEVER = 60.0
+"""Times what a calibration leaves: an offset that no arm has."""
 
-SLIP = 0.12
-"""Distance of a reading from anything that a payload explains, which is a slip [rad]."""
+SLIP = {"rad": 0.12, "m": 0.03}
+"""Distance of a reading from anything that a payload explains, which is a slip, by its unit."""
 
 ROUNDS = 3
 """In which the mass, and the covariance of the readings that have it, are found in turn."""
@@ -58,10 +62,11 @@ ROUNDS = 3
 
 @dataclass(frozen=True)
 class Potentiometer:
-    """A joint's angle as measured at the joint [rad]."""
+    """A joint's position as measured at its servo [rad or m]; ``sd`` of one reading."""
 
     joint: str
     sd: float = POTENTIOMETER_SD
+    unit: str = "rad"
     kind = "position"
 
     @property
@@ -76,8 +81,8 @@ class Measurement:
 
     Args:
         pulses_us: (n,) on the servos' inputs.
-        sensor: what was read: the elevation of a link, or a potentiometer.
-        value: the reading [rad].
+        sensor: what was read: the elevation of a link, its height, or a potentiometer.
+        value: the reading [rad or m].
         visit: number of the visit to the pose; readings of one visit share its friction.
         loaded: whether the payload was in the tool.
         side: from which the arm came: +1 from below, -1 from above, 0 not known.
@@ -92,8 +97,8 @@ class Measurement:
 
 
 def sensed(description: ArmDescription, sensor: SensorModel | Potentiometer, q, poses) -> tuple[np.ndarray, np.ndarray]:
-    """What a sensor reads without error at q (..., n) with the links at ``poses`` (...) [rad], and how the joints change it (n,)
-    or (..., n)."""
+    """What a sensor reads without error at q (..., n) with the links at ``poses`` (...) [rad or m], and how the joints change
+    it (n,) or (..., n)."""
     if isinstance(sensor, Potentiometer):
         column = description.joint_names.index(sensor.joint)
         return q[..., column], np.eye(description.n)[column]
@@ -102,8 +107,8 @@ def sensed(description: ArmDescription, sensor: SensorModel | Potentiometer, q, 
 
 @dataclass(frozen=True)
 class _Linearised:
-    """Readings (r,) and their changes: (r,) by the mass [rad/kg], (r, j) by a standard deviation of what friction holds back by
-    chance at each joint, of its stiffness, and of its friction that grows with the load."""
+    """Readings (r,) and their changes: (r,) by the mass [rad/kg or m/kg], (r, j) by a standard deviation of what friction
+    holds back by chance at each joint, of its stiffness, and of its friction that grows with the load."""
 
     values: np.ndarray
     slope: np.ndarray
@@ -119,8 +124,6 @@ class DroopScale:
     Args:
         description, servos: as calibrated.
         com: (3,) where in the tool frame the payload is [m].
-        stiffness_sd: uncertainty of K, as a share (one standard deviation).
-        offset_sd: of what the figures miss at a pose [rad].
         heaviest_kg: that the payload may be.
 
     Raises:
@@ -131,8 +134,6 @@ class DroopScale:
     description: ArmDescription
     servos: ServoMap
     com: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    stiffness_sd: float = STIFFNESS_SD
-    offset_sd: float = OFFSET_SD
     heaviest_kg: float = USUAL_KG
     links: tuple[PointMass, ...] = field(init=False)
     columns: tuple[int, ...] = field(init=False)
@@ -186,7 +187,7 @@ class DroopScale:
         return q, loads(self.description, q, masses)
 
     def predict(self, readings: Sequence[Measurement], mass: float) -> np.ndarray:
-        """(r,) readings [rad] with ``mass`` [kg] in the tool at those with payload."""
+        """(r,) readings [rad or m] with ``mass`` [kg] in the tool at those with payload."""
         return self._linearised(readings, mass).values
 
     def _linearised(self, readings: Sequence[Measurement], mass: float) -> _Linearised:
@@ -206,22 +207,23 @@ class DroopScale:
         strength = servo.stall_torque / USUAL_STALL_NM
         held_back = FRICTION_SD * strength + servo.stiffness * servo.gap * (np.abs(load.torque) < LOOSE_NM * strength)
         assumed = ["load_friction" in one.unmeasured for one in self.servos.servos]
+        stiffness_sd = [STIFFNESS_SD[unit] for unit in self.servos.position_units]
         x_sd = np.where(assumed, ASSUMED_SD, LOAD_FRICTION_SD) * (servo.load_friction > 0.0)
         return _Linearised(
             values,
             (by_friction * load.by_mass[..., -1]).sum(axis=-1) * loaded,
             (by_friction * held_back)[:, self.columns],
-            (by_friction / slope * motor / servo.stiffness)[:, self.columns] * self.stiffness_sd,
+            (by_friction / slope * motor / servo.stiffness * stiffness_sd)[:, self.columns],
             (by_friction * side * np.abs(motor) * x_sd)[:, self.columns],
         )
 
-    def _covariance(self, readings, change: _Linearised, offset_sd: float | None = None) -> np.ndarray:
-        """V, (r, r) [rad²]; ``offset_sd``: another than the scale's own."""
-        offset_sd = self.offset_sd if offset_sd is None else offset_sd
+    def _covariance(self, readings, change: _Linearised, times: float = 1.0) -> np.ndarray:
+        """V, (r, r) [rad² or m²], with ``times`` the usual offsets."""
+        offset_sd = times * np.array([OFFSET_SD[one.sensor.unit] for one in readings])
         visits, sensors = np.array([one.visit for one in readings]), _numbered([one.sensor for one in readings])
         covariance = np.diag([one.sensor.sd**2 for one in readings])
         for shared in (sensors, self._places(readings)):
-            covariance += offset_sd**2 * (shared[:, None] == shared)
+            covariance += np.outer(offset_sd, offset_sd) * (shared[:, None] == shared)
         for known in (change.stiffness, change.load_friction):
             covariance += known @ known.T
         return covariance + change.friction @ change.friction.T * (visits[:, None] == visits)
@@ -231,10 +233,10 @@ class DroopScale:
         """(r,) numbers of the places: what is read by one instrument at one set-point."""
         return _numbered([(tuple(np.round(one.pulses_us, 3)), one.sensor) for one in readings])
 
-    def _estimate(self, readings, values, mass: float, offset_sd: float | None = None):
-        """``mass.estimate`` of what ``values`` (r,) say beyond ``mass``; ``offset_sd`` as for ``_covariance``."""
+    def _estimate(self, readings, values, mass: float, times: float = 1.0):
+        """``mass.estimate`` of what ``values`` (r,) say beyond ``mass``; ``times`` as for ``_covariance``."""
         change = self._linearised(readings, mass)
-        return estimate(_wrapped(values - change.values), change.slope, self._covariance(readings, change, offset_sd))
+        return estimate(_wrapped(values - change.values), change.slope, self._covariance(readings, change, times))
 
     # -- the estimate --------------------------------------------------------------------------------------------------
 
@@ -283,8 +285,8 @@ class DroopScale:
         if abs(apart[worst]) > MISREAD * max(1.0, scatter / 2.0):
             one = readings[worst]
             raise InputError(
-                f"reading {worst + 1}, {_what(one)}, is {np.degrees(one.value):.2f}°, {abs(apart[worst]):.0f} "
-                "standard deviations from what the others say: read it again",
+                f"reading {worst + 1}, {_what(one)}, is {told(one.value, one.sensor.unit)}, {abs(apart[worst]):.0f} standard "
+                "deviations from what the others say: read it again",
                 subject=one.sensor.link,
                 value=one.value,
             )
@@ -309,7 +311,7 @@ class DroopScale:
             unknown and not self.servos.model.frictionless,
             f"{unknown} of {len(readings)} readings do not say from which side the arm came to the pose, and the gears hold back "
             f"up to {100.0 * self.servos.model.load_friction.max():.0f} % of what the motors give: come to it from one side, by "
-            "6 deg at least, and say which",
+            "6 deg of its servos at least, and say which",
             "side",
             unknown,
             0,
@@ -323,6 +325,8 @@ class DroopScale:
                 not np.isfinite(one.value), f"reading {number}, {_what(one)}, is not a finite number", one.sensor.link, one.value
             )
 
+            slip, unit = SLIP[one.sensor.unit], one.sensor.unit
+
             def off(value, light=light, heavy=heavy) -> float:
                 return float(
                     min(abs(_wrapped(value - light)), abs(_wrapped(value - heavy)))
@@ -330,16 +334,18 @@ class DroopScale:
                     else 0.0
                 )
 
-            if off(one.value) <= SLIP:
+            if off(one.value) <= slip:
                 continue
-            if abs(one.value) > np.radians(SLIP) and off(np.radians(one.value)) <= SLIP:
+            if unit == "m":
+                hint = "in cm? then name the unit" if off(10.0 * one.value) <= slip else "above the mounting plane, in mm?"
+            elif abs(one.value) > np.radians(slip) and off(np.radians(one.value)) <= slip:
                 hint = "degrees given as radians?"
-            elif off(np.degrees(one.value)) <= SLIP / 4.0:
+            elif off(np.degrees(one.value)) <= slip / 4.0:
                 hint = "converted from degrees twice?"
             else:
-                hint = "sign, unit or link mixed up?" if off(-one.value) > SLIP else "is its sign turned about?"
+                hint = "sign, unit or link mixed up?" if off(-one.value) > slip else "is its sign turned about?"
             raise InputError(
-                f"reading {number}, {_what(one)}, is {told(one.value, 'rad')}, expected about {told(light, 'rad')}: {hint}",
+                f"reading {number}, {_what(one)}, is {told(one.value, unit)}, expected about {told(light, unit)}: {hint}",
                 subject=one.sensor.link,
                 value=one.value,
                 limit=float(light),
@@ -365,9 +371,10 @@ class DroopScale:
         row, column = np.unravel_index(int(share.argmax()), share.shape)
         if share[row, column] > 1.0:
             name, stall = self.servos.joint_names[column], float(self.servos.model.stall_torque[column])
+            bears = f"{abs(load[row, column]):.2f} {self.description.effort_units[column]}"
             raise InfeasibleError(
-                f"{name} would bear {abs(load[row, column]):.2f} N·m at reading {row + 1} and stalls at "
-                f"{stall:.2f}: it does not rest on its spring; weigh nearer to the base",
+                f"{name} would bear {bears} at reading {row + 1} and stalls at {stall:.2f}: it does not rest on its spring; "
+                "weigh nearer to the base",
                 subject=name,
                 value=float(load[row, column]),
                 limit=stall,
@@ -375,8 +382,9 @@ class DroopScale:
             )
 
     def pose_text(self, q) -> str:
-        """The joints that bear the payload, in degrees."""
-        return ", ".join(f"{self.servos.joint_names[column]} {np.degrees(q[column]):.0f}°" for column in self.columns)
+        """The joints that bear the payload, in degrees or mm."""
+        servos = [(self.servos.servos[column], q[column]) for column in self.columns]
+        return ", ".join(f"{one.joint} {position(value, one.slides, '.0f')}" for one, value in servos)
 
 
 def _numbered(keys) -> np.ndarray:

@@ -18,7 +18,7 @@ from picker_dynamics.execution.validator import MotionValidator
 
 from ..calibration.instruments import SensorModel
 from ..calibration.measured import NORMAL_95
-from ..calibration.poses import SIDES, STAND_OFF, can_be_visited, least_height, passes
+from ..calibration.poses import SIDES, STAND_OFF, can_be_visited, least_height, passes, stand_off
 from .droop import DroopScale, Measurement, Potentiometer
 from .mass import USUAL_KG
 
@@ -26,10 +26,10 @@ GOLDEN = 0.618034
 """Its multiples spread evenly over the unit interval, whatever their number."""
 
 APART = 0.03
-"""How far some joint at least is from where it is in the other poses [rad]: four steps of a PCA9685."""
+"""How far some servo at least is turned from where it is in the other poses [rad]: four steps of a PCA9685."""
 
 CANDIDATES, NEAR = 400, 0.9
-"""Random poses that are looked at, and how far from the present one joints go [rad]."""
+"""Random poses that are looked at, and how far from the present one servos turn [rad]."""
 
 WITHIN_KG, MOST_POSES = 0.003, 40
 """What a weighing is planned for (95 %), and how many poses a person is asked to read, twice each, at the most."""
@@ -63,11 +63,10 @@ class Visit:
 
 
 def before(scale: DroopScale, visit: Visit) -> np.ndarray:
-    """Set-points (n,) [rad] from which the arm comes: ``STAND_OFF`` away at most, another distance at each visit; always further
-    than friction reaches, so that the side is sure."""
-    away = np.array(scale.servos.to_angle(visit.pulses_us))
-    away[list(scale.columns)] -= visit.side * STAND_OFF * (0.75 + 0.25 * (GOLDEN * visit.number % 1.0))
-    return away
+    """Set-points (n,) [rad or m] from which the arm comes: ``STAND_OFF`` away at most, another distance at each visit; always
+    further than friction reaches, so that the side is sure."""
+    share = 0.75 + 0.25 * (GOLDEN * visit.number % 1.0)
+    return stand_off(scale.servos, scale.servos.to_angle(visit.pulses_us), visit.side, scale.columns, share)
 
 
 def poses(
@@ -84,7 +83,7 @@ def poses(
 
     Args:
         validator: of the arm without payload.
-        near: (n,) set-points now [rad]; joints that do not bear the payload stay there.
+        near: (n,) set-points now [rad or m]; joints that do not bear the payload stay there.
         heaviest_kg: that may be in the tool: each pose and the way to it must be bearable with it.
 
     Raises:
@@ -92,8 +91,9 @@ def poses(
     """
     rng, servos, columns = np.random.default_rng(seed), scale.servos, list(scale.columns)
     loaded = replace(validator, model=validator.model.with_payload(heaviest_kg, scale.com))
-    lower = np.maximum(np.maximum(scale.description.lower, servos.setpoint_lower) + 2.0 * STAND_OFF, np.subtract(near, NEAR))
-    upper = np.minimum(np.minimum(scale.description.upper, servos.setpoint_upper) - 2.0 * STAND_OFF, np.add(near, NEAR))
+    margin, reach = 2.0 * STAND_OFF * servos.per_turn, NEAR * servos.per_turn
+    lower = np.maximum(np.maximum(scale.description.lower, servos.setpoint_lower) + margin, np.subtract(near, reach))
+    upper = np.minimum(np.minimum(scale.description.upper, servos.setpoint_upper) - margin, np.add(near, reach))
     drawn = np.tile(np.asarray(near, dtype=float), (CANDIDATES, 1))
     drawn[:, columns] = rng.uniform(lower[columns], np.maximum(lower, upper)[columns], (CANDIDATES, len(columns)))
     pulses = servos.quantise_us(servos.to_pulse_us(drawn))
@@ -103,12 +103,16 @@ def poses(
     for row in np.argsort(blind):
         if len(found) == count:
             break
-        apart = all(np.abs(servos.to_angle(pulses[row]) - servos.to_angle(one)).max() > APART for one in found)
-        if apart and np.isfinite(blind[row]) and _held(scale, loaded, servos.to_angle(pulses[row]), near):
+        ways = [(servos.to_angle(pulses[row]) - servos.to_angle(one)) / servos.per_turn for one in found]
+        if (
+            all(np.abs(way).max() > APART for way in ways)
+            and np.isfinite(blind[row])
+            and _held(scale, loaded, servos.to_angle(pulses[row]), near)
+        ):
             found.append(pulses[row])
     refuse_if(
         not found,
-        f"no pose within {np.degrees(NEAR):.0f}° of here can be held with {1e3 * heaviest_kg:.0f} g: go home first",
+        f"no pose within {np.degrees(NEAR):.0f} deg of the servos can be held with {1e3 * heaviest_kg:.0f} g: go home first",
         "pose",
         heaviest_kg,
     )

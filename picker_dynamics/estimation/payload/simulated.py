@@ -1,4 +1,4 @@
-"""Rehearsal of weighing: a simulated arm with hidden numbers carries a payload, and an inclinometer is read off it."""
+"""Rehearsal of weighing: a simulated arm with hidden numbers carries a payload, and an inclinometer or a ruler is read off it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from picker_dynamics.sim.plant import Plant
 
 from ..calibration.instruments import SensorModel
 from ..calibration.simulated import FRAME_S, hidden_servos, mounted, smooth_line
-from .droop import LOAD_FRICTION_SD, DroopScale, Measurement, Potentiometer, sensed
+from .droop import LOAD_FRICTION_SD, STIFFNESS_SD, DroopScale, Measurement, Potentiometer, sensed
 from .mass import USUAL_KG
 from .poses import Visit, before
 
-STIFFNESS_SD, ZERO_SD, SCALE_SD, MASS_SD, GAP_SD, COULOMB_SD = 0.04, math.radians(0.15), 0.003, 0.01, 0.1, 0.25
+ZERO_SD, SCALE_SD, MASS_SD, GAP_SD, COULOMB_SD = math.radians(0.15), 0.003, 0.01, 0.1, 0.25
 """How well a calibration knows the arm (one standard deviation): zero in rad, the others as shares."""
 
 TRAVEL_S, APPROACH_S, SETTLE_S = 0.6, 2.5, 1.6
@@ -43,7 +43,7 @@ def as_calibrated(plant: Plant, rng: np.random.Generator) -> tuple[ArmDescriptio
         servos.append(
             replace(
                 found,
-                stiffness=float(plant.servo.stiffness[column]) * near(STIFFNESS_SD),
+                stiffness=float(plant.servo.stiffness[column]) * near(STIFFNESS_SD[servo.position_unit]),
                 deadband_us=servo.deadband_us * float(plant.error.deadband[column]),
                 load_friction=max(0.0, float(whole.load_friction[column]) + rng.normal(0.0, LOAD_FRICTION_SD)),
                 coulomb=max(0.0, float(whole.coulomb[column]) * near(COULOMB_SD)),
@@ -134,7 +134,7 @@ class WeighingBench:
     def _travel(self, setpoint, least_s: float) -> None:
         """Set-points along a smooth line, in the board's frames."""
         start = self.told.copy()
-        duration_s = max(least_s, 2.0 * float(np.abs(setpoint - start).max()))
+        duration_s = max(least_s, 2.0 * float(np.abs((setpoint - start) / self.scale.servos.per_turn).max()))
         for self.told in smooth_line(start, setpoint, duration_s):
             self._hold(FRAME_S)
 

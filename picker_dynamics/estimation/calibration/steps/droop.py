@@ -23,7 +23,6 @@ from ..evaluate import better_station, open_figures, saturated
 from ..instruments import SensorModel, sensor_on
 from ..joint_map import resting_at
 from ..lay import lay
-from ..mass_properties import LENGTH_MAX
 from ..person import OpenQuestionError
 from ..poses import (
     LOADED_HOLD_SHARE,
@@ -38,6 +37,7 @@ from ..poses import (
 )
 from ..procedure import droop_fit, visit
 from ..servo_figures import calibrated_servos, figures_from
+from ..statics import lifts
 from ..step_context import LeaveError, StepContext
 
 NAME, TITLE, MINUTES = "droop", "how far the arm sags, bare and with weights", 30
@@ -54,15 +54,14 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Readings at all stations, and the fit."""
     if not estimate.loaded:
         context.tell(
-            "No joint bears weight and turns about a level axis in every pose: an inclinometer tells nothing of droop here. "
-            "Stiffness and friction stay the servo map's; nothing of them is measured.",
+            "No joint bears weight and turns about a level axis, and none slides that bears a tenth of what its servo can: no "
+            "droop can be read here. Stiffness and friction stay the servo map's; nothing of them is measured.",
             "warning",
         )
         return estimate
     context.explain(
-        "The arm goes to a few poses, from above and from below, and you read how its links stand: inclinometer along "
-        "the "
-        "link, 0 when level, positive when the far end is up."
+        "The arm goes to a few poses, from above and from below, and you read how its links stand: inclinometer along the link, "
+        "0 when level, positive when the far end is up; of one that slides, how high it is, with a ruler."
         + (
             ""
             if context.quick
@@ -113,9 +112,11 @@ def _fitted(context: StepContext, estimate: ArmEstimate, reader: StationReader, 
         quick=context.quick,
     )
     servos = calibrated_servos(estimate.servos, figures_from(found, estimate.angles))
+    units = dict(zip(found.model.description.joint_names, found.model.description.effort_units))
     for one in saturated(found.model, found.unknowns, found.readings):
         context.tell(
-            f"{one.joint} may have borne {one.torque:.2f} N·m at a visit, more than {one.limit:.2f}: it is no spring there.",
+            f"{one.joint} may have borne {one.torque:.2f} {units[one.joint]} at a visit, more than {one.limit:.2f}: it is no spring "
+            "there.",
             "warning",
         )
     validator = cautious_validator(RigidBody(estimate.description), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
@@ -202,8 +203,8 @@ def _reread(context: StepContext, fit, reader: StationReader) -> bool:
     for i, one in zip(fit.outliers, odd):
         context.tell(
             f"the {one.sensor.kind} of {one.sensor.link} at visit {one.visit // len({r.sensor for r in fit.readings}) + 1}, "
-            f"{math.degrees(one.value):.1f} deg, is {abs(fit.residuals[i]):.0f} standard deviations from what all others "
-            "say",
+            f"{readings.position(one.value, one.sensor.kind == 'height', '.1f')}, is {abs(fit.residuals[i]):.0f} standard "
+            "deviations from what all others say",
             "warning",
         )
     answer = context.choose(
@@ -285,7 +286,7 @@ class StationReader:
         return kept
 
     def _draw(self, stage: str, stations: list[Station]) -> None:
-        """Show a person how the inclinometer lies at the poses of a stage."""
+        """Show a person how the instruments lie at the poses of a stage."""
         path = self.context.folder / f"poses_{stage}.png"
         if self.context.person is not None and not path.exists():
             panels = [
@@ -293,7 +294,7 @@ class StationReader:
                 for number, one in enumerate(stations, start=1)
             ]
             pose_figure.draw(self.estimate.description, panels, path)
-            self.context.tell(f"the poses, and how the inclinometer lies at each: {path}", "hint")
+            self.context.tell(f"the poses, and what is read at each: {path}", "hint")
 
     def forget(self, reading) -> None:
         """The visit of a reading is open again."""
@@ -330,11 +331,10 @@ class StationReader:
         return bool(np.abs(pulses - station.pulses_us).max() < 0.5) and self._hanging == station.weight
 
     def _go(self, validator: MotionValidator, station: Station, side: float, columns: Sequence[int]) -> None:
-        mover, away = (
-            self.context.arm(self.estimate),
-            stand_off(validator.limits.servo_map.to_angle(station.pulses_us), side, columns),
-        )
-        self.context.tell(f"the arm moves, and comes to the pose from {'below' if side > 0.0 else 'above'}", "hint")
+        mover, servos = self.context.arm(self.estimate), validator.limits.servo_map
+        there = servos.to_angle(station.pulses_us)
+        away, below = stand_off(servos, there, side, columns), (side > 0.0) == lifts(self.estimate.description, there, columns)
+        self.context.tell(f"the arm moves, and comes to the pose from {'below' if below else 'above'}", "hint")
         self._look_what_hangs()
         if self._hanging.mass and self._hanging != station.weight:
             self._take_off()
@@ -352,7 +352,7 @@ class StationReader:
                 about=(mass, point),
             )
             self.context.note("hanging", [station.weight.mass, list(station.weight.point)], fact=True)
-        mover.line(with_weight(validator, station.weight), validator.limits.servo_map.to_angle(station.pulses_us), COMING_SPEED)
+        mover.line(with_weight(validator, station.weight), there, COMING_SPEED)
         with self.context.busy("coming to rest"):
             mover.outputs.wait(self.context.settle_s)
 
@@ -363,10 +363,10 @@ class StationReader:
             self.context.note(f"{key}.supply", checked_source(1e-3 * supply_mv / servos.supply_v))
 
     def _read(self, name: str, sensor: SensorModel, expected: float) -> float | str:
-        tall, link = sensor.kind == "height", sensor.link
+        tall, link, tool = sensor.kind == "height", sensor.link, self.estimate.description.tool
 
         def parse(text: str) -> float:
-            value = readings.length(f"height of {link}", text, LENGTH_MAX) if tall else readings.angle(link, text)
+            value = readings.quantity(link, text, readings.LENGTH, "mm") if tall else readings.angle(link, text)
             why, limit = _off(sensor, value, expected, IMPOSSIBLE), IMPOSSIBLE[sensor.kind]
             refuse_if(why, why + (": cm for mm, or from another plane?" if tall else ""), link, value, limit)
             return value
@@ -377,7 +377,8 @@ class StationReader:
 
         return self.context.read(
             name,
-            f"Height of {link}'s axis above the mounting plane, with a ruler [mm]?"
+            f"Height of {f'the tool point ({link})' if link == tool else f'the axis of {link}'} above the mounting plane, with a "
+            "ruler [mm]?"
             if tall
             else f"Inclinometer on {link}, {lay(self.estimate.description, link).laid} [deg]?",
             parse,

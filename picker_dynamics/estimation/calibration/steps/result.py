@@ -105,19 +105,21 @@ def calibrated(estimate: ArmEstimate) -> Calibrated:
 
 
 def figures(estimate: ArmEstimate) -> dict:
-    """All that was found, ready for JSON: value and standard deviation, SI units."""
+    """All that was found, ready for JSON: value and standard deviation, SI units; springs, gaps, torques and speeds are the
+    servo's own, whatever it drives."""
     servos, joints = estimate.known_servos, {}
     for name, one in estimate.figures.items():
         column = servos.joint_names.index(name)
         servo, was = servos.servos[column], estimate.given.servos[column]
+        way = servo.per_turn
         entries = {
             f"zero_{servo.position_unit}": one.zero
             and Measured(float(servo.to_angle(0.5 * (servo.pulses_us[0] + servo.pulses_us[-1]))), one.zero.sd),
             "scale": one.scale and Measured(horn_slope(servo) / horn_slope(was) - 1.0, one.scale.sd),
-            "stiffness_nm_rad": one.stiffness,
-            "gap_rad": one.gap,
+            "stiffness_nm_rad": one.stiffness and one.stiffness.times(way**2),
+            "gap_rad": one.gap and one.gap.times(1.0 / way),
             "load_friction": one.load_friction,
-            "coulomb_nm": one.coulomb,
+            "coulomb_nm": one.coulomb and one.coulomb.times(way),
             "no_load_speed_rad_s": one.speed,
             "stall_torque_nm": one.stall,
         }
