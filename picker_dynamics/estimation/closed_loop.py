@@ -54,8 +54,9 @@ TICK_S = 1e-3
 SETTLE_S = 2.5
 """How long after arrival a hold error is read [s]: a stretched shoulder swings for 1.7 s."""
 
-REACH_M = 0.2
-"""Where work is done: poses with the tip nearer than this to the base axis are folded, and bear little [m]."""
+REACH_M, HEIGHT_M = 0.2, 0.02
+"""Where work is done: poses with the tip nearer than this to the base axis are folded, and bear little; nearer to the mounting
+plane it touches something [m]."""
 
 SLOWING = 1.001
 """Resolution of the factor by which a path is slowed until it may be made."""
@@ -289,7 +290,15 @@ def paths_between(poses: Sequence, validator: MotionValidator, *, speed: float =
 
 
 def feasible_poses(
-    validator: MotionValidator, lower, upper, count: int, *, seed: int, start, reach_m: float = REACH_M, height_m: float = 0.02
+    validator: MotionValidator,
+    lower,
+    upper,
+    count: int,
+    *,
+    seed: int,
+    start,
+    reach_m: float = REACH_M,
+    height_m: float = HEIGHT_M,
 ) -> list[np.ndarray]:
     """``start`` and ``count`` random poses, each of which the validator lets the arm reach from the one before.
 

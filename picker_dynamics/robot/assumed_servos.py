@@ -90,7 +90,7 @@ def assumed_servos(arm: ArmDescription, kind: str = "typical") -> ServoMap:
     stall = np.maximum(STRONGER * (gravity.max(axis=0) + drag), inertia.max(axis=0) * SWING**2 * give)
     strongest = np.array([stall[lever == one].max() for one in lever])
     stall = np.maximum(stall, np.maximum(LEAST_STALL / lever, LEAST_SHARE * strongest))
-    home, rest = _home_and_rest(arm, q, (gravity / stall).max(axis=1))
+    home, rest = _home_and_rest(arm, q, gravity / stall)
     swing = np.sqrt(stall / give * inertia.max(axis=0))  # K / w = sqrt(K M) [N·m·s/rad]
     fastest = np.minimum(FASTER * arm.velocity, stall / (2.0 * LEAST_DAMPING * np.maximum(swing, 1e-12)))
     servos = tuple(
@@ -170,7 +170,7 @@ def home_and_rest(arm: ArmDescription, stall: Array, near: Array) -> tuple[Array
         its range, (n,) each.
     """
     q, gravity = _held(arm, near)
-    home, rest = _home_and_rest(arm, q, (gravity / stall).max(axis=1))
+    home, rest = _home_and_rest(arm, q, gravity / stall)
     way = np.abs(holding_torque(arm, home + ON_THE_WAY[:, 0] * (rest - home))) / stall
     return home, rest if way.max() <= HOLD_SHARE else home, gravity.max(axis=0)
 
@@ -232,8 +232,11 @@ def _middle(arm: ArmDescription) -> Array:
     return middle
 
 
-def _home_and_rest(arm: ArmDescription, q: Array, share: Array) -> tuple[Array, Array]:
-    """Of poses (s, n), whose last is the best, and shares (s,) of stall that they need: home and rest (n,) each."""
+def _home_and_rest(arm: ArmDescription, q: Array, shares: Array) -> tuple[Array, Array]:
+    """Of poses (s, n), whose last is the best, and shares (s, n) of stall that they need: home and rest (n,) each.
+
+    What a sliding joint bears in every pose makes none of them a worse rest.
+    """
     heights = FrameHeights(arm)
 
     def clear(poses: Array) -> NDArray[np.bool_]:
@@ -241,10 +244,12 @@ def _home_and_rest(arm: ArmDescription, q: Array, share: Array) -> tuple[Array, 
         return above
 
     span = np.minimum(arm.upper - arm.lower, math.tau)
-    up = clear(q) & (share <= HOLD_SHARE)
+    up = clear(q) & (shares.max(axis=1) <= HOLD_SHARE)
     if not up.any():
         return q[-1], q[-1]
     away = np.abs((q - q[-1]) / np.where(span > 0.0, span, 1.0)).max(axis=-1)
     home = q[int(np.argmin(np.where(up, away, np.inf)))]
     way = clear(home + ON_THE_WAY * (q - home)).all(axis=0)  # (21, s, n) poses on straight ways from home
+    slides = np.array([joint.type == "prismatic" for joint in arm.movable])
+    share = (shares - np.where(slides, shares.min(axis=0), 0.0)).max(axis=1)
     return home, q[int(np.argmin(np.where(way, share + 0.3 * away, np.inf)))]

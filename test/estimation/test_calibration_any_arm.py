@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import any_arms
 import numpy as np
-from pytest import approx, mark, raises
+from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.commands import calibrate as command
 from picker_dynamics.commands import cli, weighing
@@ -20,7 +20,7 @@ from picker_dynamics.estimation.calibration.droop_model import DroopModel
 from picker_dynamics.estimation.calibration.instruments import SensorModel, sensor_on
 from picker_dynamics.estimation.calibration.joint_map import levelled
 from picker_dynamics.estimation.calibration.lay import lay
-from picker_dynamics.estimation.calibration.mass_properties import properties
+from picker_dynamics.estimation.calibration.mass_properties import properties, reach
 from picker_dynamics.estimation.calibration.measured import Measured
 from picker_dynamics.estimation.calibration.poses import (
     HEIGHT_MIN,
@@ -216,6 +216,52 @@ def test_spring_and_friction_of_a_joint_that_slides_are_read_off_a_ruler_under_t
         assert "stiffness_nm_rad" not in found.assumed and "load_friction" not in found.assumed
 
 
+LIFT = """<robot name="lift">
+<link name="stand"/>
+<link name="car"><inertial><origin xyz="0.02 0 0"/><mass value="0.4"/>
+<inertia ixx="2e-4" ixy="0" ixz="0" iyy="2e-4" iyz="0" izz="2e-4"/></inertial></link>
+<link name="upper"><inertial><origin xyz="0.06 0 0"/><mass value="0.15"/>
+<inertia ixx="6e-5" ixy="0" ixz="0" iyy="6e-5" iyz="0" izz="6e-5"/></inertial></link>
+<link name="fore"><inertial><origin xyz="0.05 0 0"/><mass value="0.1"/>
+<inertia ixx="4e-5" ixy="0" ixz="0" iyy="4e-5" iyz="0" izz="4e-5"/></inertial></link>
+<link name="tip"/>
+<joint name="rise" type="prismatic"><parent link="stand"/><child link="car"/><origin xyz="0 0 0.1"/><axis xyz="0 0 1"/>
+<limit lower="0" upper="0.2" effort="80" velocity="0.2"/></joint>
+<joint name="shoulder" type="revolute"><parent link="car"/><child link="upper"/><origin xyz="0.05 0 0.02"/><axis xyz="0 -1 0"/>
+<limit lower="-1" upper="1.2" effort="3" velocity="3"/></joint>
+<joint name="elbow" type="revolute"><parent link="upper"/><child link="fore"/><origin xyz="0.12 0 0"/><axis xyz="0 -1 0"/>
+<limit lower="-1.4" upper="1.4" effort="2" velocity="3"/></joint>
+<joint name="end" type="fixed"><parent link="fore"/><child link="tip"/><origin xyz="0.11 0 0"/></joint>
+</robot>"""
+"""An arm on a lift, which bears all of it: in no pose less than half of what its servo can."""
+
+
+@fixture
+def lift(tmp_path):
+    path = tmp_path / "lift.urdf"
+    path.write_text(LIFT)
+    return path
+
+
+def test_an_arm_on_a_lift_rests_folded_and_its_car_is_balanced_as_long_as_it_is(lift):
+    arm, servos = servo_arm.load(lift)
+    share = np.abs(RigidBody(arm).gravity(servos.rest)) / servos.stall_torque
+    assert share[1:] == approx(0.0, abs=0.25), "what the lift bears everywhere makes no pose a worse rest"
+    assert procedure.gravity_joints(arm, servos) == arm.joint_names
+    assert [one.kind for one in sensors(arm, arm.joint_names)] == ["height", "elevation", "elevation"]
+    assert 0.05 < reach(arm, "car") < 0.12, "it slides: its far end is the shoulder's axis"
+
+
+@mark.slow
+def test_an_arm_on_a_lift_is_rehearsed(lift, tmp_path, capsys):
+    words = ["--simulated", "--json", "--settle", "1.5", "--urdf", str(lift), "--out", str(tmp_path / "out")]
+    assert cli.main(["calibrate", *words]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["hold_mm"]["after"]["max"] < report["hold_mm"]["before"]["median"] / 3.0
+    for joint, entries in report["joints"].items():
+        assert {"stiffness_nm_rad", "load_friction"} <= set(entries), joint
+
+
 def test_a_joint_that_slides_and_does_not_move_is_told():
     arm, servos = known("gantry")
     model, bench = droop_model(arm, servos), RestingBench.with_errors(arm, servos, seed=0)
@@ -323,6 +369,8 @@ def test_an_arm_that_hangs_is_mapped_and_has_poses_below_its_root(tmp_path):
     model = DroopModel(arm, servos, DROOP["four_joint"], {})
     seen = sensors(arm, DROOP["four_joint"])
     assert len(candidates(model, validator, (Weight(),), seen, count=20, seed=0)) == 20
+    ends = [path.end for path in evaluate.usual_paths(arm, servos, 4)]
+    assert len(ends) == 4 and (validator.model.forward_kinematics(ends)[:, 2] < 0.0).all(), "what the result is told by"
 
 
 def test_a_long_link_that_balances_near_its_axis_swings_as_slowly_as_it_is_drawn(tmp_path):

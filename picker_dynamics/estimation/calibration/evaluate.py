@@ -15,14 +15,14 @@ from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.trajectory.trajectory import Trajectory
 
-from ..closed_loop import REACH_M, ClosedLoop, feasible_poses, hold_errors, paths_between
+from ..closed_loop import HEIGHT_M, REACH_M, ClosedLoop, feasible_poses, hold_errors, paths_between
 from .droop_fit import DroopFit, whitening
 from .droop_model import FIGURES, PRIORS, DroopModel, Reading, reading_errors, wrapped
 from .instruments import SensorModel
 from .lay import LEAST_KG, lay
 from .mass_properties import LinkProperties
 from .measured import Measured
-from .poses import SIDES, Station, Weight, candidates, choose
+from .poses import SIDES, Station, Weight, candidates, choose, least_height
 from .procedure import Calibrated
 from .servo_figures import ALIKE_SD, ServoFigures, usual_give
 from .statics import random_poses
@@ -66,7 +66,9 @@ def usual_paths(
     upper = np.where(turns, description.upper, servos.setpoint_upper)
     tips = validator.model.forward_kinematics(random_poses(description, 64))
     reach = min(REACH_M, 0.4 * float(np.hypot(tips[:, 0], tips[:, 1]).max()))
-    return paths_between(feasible_poses(validator, lower, upper, count, seed=seed, start=servos.home, reach_m=reach), validator)
+    height = min(HEIGHT_M, least_height(description, servos))
+    poses = feasible_poses(validator, lower, upper, count, seed=seed, start=servos.home, reach_m=reach, height_m=height)
+    return paths_between(poses, validator)
 
 
 def errors(

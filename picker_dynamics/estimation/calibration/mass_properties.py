@@ -364,13 +364,13 @@ def reach(
     Returns:
         None where neither a joint nor a simple shape tells: nothing drawn, a mesh, or a link that rolls about its length.
     """
-    if lay(description, link).rolls:
+    along = lay(description, link)
+    if along.rolls:
         return None
     poses, inside = poses_in(description, link, pose), (link, *holds)
     points = [poses[name].apply(point) for name in inside for point in _drawn(description, name)]
     points += [poses[joint.child].position for joint in description.joints if joint.parent in inside]
-    axis = next((joint.axis for joint in description.joints if joint.child == link and joint.movable), np.array([0.0, 1.0, 0.0]))
-    farthest = max((float(np.linalg.norm(np.cross(axis, point))) for point in points), default=0.0)
+    farthest = max((float(np.linalg.norm(np.cross(along.axis, point))) for point in points), default=0.0)
     return REACH_SLACK * farthest or None
 
 

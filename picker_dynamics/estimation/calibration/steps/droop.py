@@ -115,8 +115,8 @@ def _fitted(context: StepContext, estimate: ArmEstimate, reader: StationReader, 
     units = dict(zip(found.model.description.joint_names, found.model.description.effort_units))
     for one in saturated(found.model, found.unknowns, found.readings):
         context.tell(
-            f"{one.joint} may have borne {one.torque:.2f} {units[one.joint]} at a visit, more than {one.limit:.2f}: it is no spring "
-            "there.",
+            f"{one.joint} may have borne {one.torque:.2f} {units[one.joint]} at a visit, more than {one.limit:.2f}: it is no "
+            "spring there.",
             "warning",
         )
     validator = cautious_validator(RigidBody(estimate.description), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
