@@ -79,7 +79,8 @@ def graph(options: Options) -> Graph:
         MissingDependencyError, BuildError: board ``avr``, whose firmware is compiled here where that is due.
     """
     made = _torque_graph(options) if options.torque_controlled else _servo_graph(options)
-    view = (CommandSpec("view", options.namespace),) if options.view else ()
+    beside = ("--urdf", options.urdf) if options.urdf and not options.torque_controlled else ()  # where its meshes lie
+    view = (CommandSpec("view", options.namespace, beside),) if options.view else ()
     cameras = ("--cameras", options.cameras) if options.cameras else ()
     pick = (CommandSpec("pick", options.namespace, ("--listen", *cameras)),) if options.pick else ()
     return replace(made, commands=(*view, *pick))

@@ -13,6 +13,9 @@ from picker_dynamics.errors import refuse_if
 from . import options as shared
 from . import weighing
 
+GRAMS = 25.0
+"""A berry: what a rehearsal weighs."""
+
 SIDE = {"below": 1.0, "above": -1.0, "": 0.0}
 """By the word for it, of an arm that rises where its joints' positions grow."""
 
@@ -87,7 +90,13 @@ def add_parser(commands) -> None:
         help="with --reading: the side from which the arm came to the pose, each time by 0.1 rad at least",
     )
     one.add_argument("--simulated", action="store_true", help="rehearse on a simulated arm with hidden numbers")
-    one.add_argument("--grams", type=shared.ANY, default=25.0, metavar="G", help="what the simulated tool holds (default 25)")
+    one.add_argument(
+        "--grams",
+        type=shared.ANY,
+        default=None,
+        metavar="G",
+        help="what the simulated tool holds (default 25, or what poses bear)",
+    )
     one.add_argument(
         "--plant-error", type=shared.ANY, default=0.15, metavar="SHARE", help="bound of the hidden errors (default 0.15)"
     )
@@ -146,6 +155,7 @@ def text_of(weighed, more: dict, is_set: bool) -> str:
 
 def typed(options):
     """From readings on the command line: one pose, each reading of its own visit."""
+    from picker_dynamics.estimation.calibration.poses import stand_off
     from picker_dynamics.estimation.calibration.statics import lifts
     from picker_dynamics.estimation.payload.droop import Measurement
 
@@ -160,8 +170,9 @@ def typed(options):
         refuse_if(name not in servos.joint_names, f"no joint {name!r}; the arm has {', '.join(servos.joint_names)}", name)
         column = servos.joint_names.index(name)
         there[column] = weighing.typed(name, text, servos.position_units[column])
-    pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(there)))
-    read, side = [], SIDE[options.side] * (1.0 if lifts(scale.description, there, scale.columns) else -1.0)
+    pulses = servos.quantise_us(servos.to_pulse_us(there))
+    rises = lifts(scale.description, there, there - stand_off(servos, there, 1.0, scale.columns))
+    read, side = [], SIDE[options.side] * (1.0 if rises else -1.0)
     for loaded, pairs in ((False, empty), (True, full)):
         for link, texts in pairs:
             for text in texts.split(","):
@@ -182,16 +193,17 @@ def simulated(options):
     """A rehearsal: an arm with hidden numbers, known as well as a calibration knows it."""
     from picker_dynamics.estimation.payload import simulated as rehearsal
 
+    grams = min(GRAMS, options.heaviest) if options.grams is None else options.grams
     refuse_if(
-        not 1.0 <= options.grams <= options.heaviest,
-        f"the simulated tool holds {options.grams:g} g, must be 1 to {options.heaviest:g} g (--heaviest)"
-        + (": are these kilograms?" if 0.0 < options.grams < 1.0 else ""),
+        not 1.0 <= grams <= options.heaviest,
+        f"the simulated tool holds {grams:g} g, must be 1 to {options.heaviest:g} g (--heaviest)"
+        + (": are these kilograms?" if 0.0 < grams < 1.0 else ""),
         "grams",
-        options.grams,
+        grams,
         options.heaviest,
     )
     person, validator = rehearsal.person(
-        options.grams * 1e-3,
+        grams * 1e-3,
         plant_error=options.plant_error,
         seed=options.seed,
         com=tuple(options.com),
@@ -200,6 +212,15 @@ def simulated(options):
         heaviest_kg=1e-3 * options.heaviest,
     )
     sensors = (weighing.sensor_for(person.scale, options.link),)
-    visits, half = weighing.planned(options, person.scale, validator, sensors, person.scale.servos.home)
+    visits, half, borne_kg = weighing.planned(options, person.scale, validator, sensors, person.scale.servos.home)
+    if options.grams is None:
+        person.payload = min(person.payload, borne_kg)
+    refuse_if(
+        person.payload > borne_kg,
+        f"the simulated tool holds {grams:g} g, and the poses bear {1e3 * borne_kg:.0f} g: rehearse with less (--grams)",
+        "grams",
+        grams,
+        1e3 * borne_kg,
+    )
     weighed = person.scale.weigh(person.read(visits, sensors))
-    return weighed, {"truth_kg": options.grams * 1e-3, "visits": len(visits), "planned_half_width_kg": half}
+    return weighed, {"truth_kg": person.payload, "visits": len(visits), "planned_half_width_kg": half}

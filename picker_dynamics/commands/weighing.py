@@ -83,29 +83,34 @@ def hint(scale, validator, sensors, near) -> str:
     from picker_dynamics.estimation.payload import poses as payload_poses
 
     try:
-        best = _borne(scale, lambda kg: payload_poses.poses(scale, validator, tuple(sensors), near, 1, heaviest_kg=kg))[0]
+        (best,), _ = _borne(scale, lambda kg: payload_poses.poses(scale, validator, tuple(sensors), near, 1, heaviest_kg=kg))
     except InputError:
         return ""
     return f"better: {scale.pose_text(scale.servos.to_angle(best))}"
 
 
 def _borne(scale, find):
-    """What ``find(kg)`` finds for the largest of the shares ``BORNE`` for which it finds any."""
-    for share in BORNE[:-1]:
+    """What ``find(kg)`` finds for the largest of the shares ``BORNE`` for which it finds any, and that mass [kg].
+
+    Raises:
+        InputError: for none of them; what is said for the whole.
+    """
+    why = None
+    for borne_kg in (share * scale.heaviest_kg for share in BORNE):
         try:
-            return find(share * scale.heaviest_kg)
-        except InputError:
-            continue
-    return find(BORNE[-1] * scale.heaviest_kg)
+            return find(borne_kg), borne_kg
+        except InputError as error:
+            why = why or error
+    raise why
 
 
 def planned(options, scale, validator, sensors, near):
-    """The visits, and what they promise; the person is told."""
+    """The visits, what they promise, and the mass that they bear [kg]; the person is told."""
     from picker_dynamics.estimation.calibration.measured import NORMAL_95
     from picker_dynamics.estimation.payload import poses as payload_poses
 
     within, count = options.within * 1e-3, options.visits
-    visits, half = _borne(
+    (visits, half), borne_kg = _borne(
         scale, lambda kg: payload_poses.plan(scale, validator, sensors, near, within, heaviest_kg=kg, count=count)
     )
     many = "1 pose" if len(visits) == 2 else f"{len(visits) // 2} poses, each"
@@ -120,7 +125,12 @@ def planned(options, scale, validator, sensors, near):
         blind,
     )
     note(options, promise)
-    return visits, half
+    if borne_kg < scale.heaviest_kg:
+        note(
+            options,
+            f"These poses bear up to {1e3 * borne_kg:.0f} g, no pose near here {1e3 * scale.heaviest_kg:.0f}: no heavier one",
+        )
+    return visits, half, borne_kg
 
 
 # -- on a running graph --------------------------------------------------------------------------------------
@@ -173,13 +183,14 @@ def by_droop(options, client, known):
         if measured
         else (sensor_for(scale, options.link),)
     )
-    visits, half = planned(options, scale, validator, sensors, client.reference())
+    visits, half, borne_kg = planned(options, scale, validator, sensors, client.reference())
     asked = f"The arm will visit {len(visits) // 2} poses, twice. Is the tool empty, and are hands away? Type yes: "
     refuse_if(not options.yes and not _yes(asked), "not weighed")
     read = []
     for visit in visits:
         if visit.loaded and visit.number == len(visits) // 2:
-            while not _yes("Put the payload into the tool, gently, and take your hands away. Type yes, and the arm moves on: "):
+            asked = f"Put the payload, {1e3 * borne_kg:.0f} g at the most, into the tool, gently, and take your hands away. "
+            while not _yes(asked + "Type yes, and the arm moves on: "):
                 pass
         _go(client, before(scale, visit), scale.servos.to_angle(visit.pulses_us))
         there = replace(visit, pulses_us=_pulses(client, scale))

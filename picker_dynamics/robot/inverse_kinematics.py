@@ -10,7 +10,8 @@ the tool and, where asked for, of the *tool's direction* d either its elevation 
 length of the chain, from its joint to the tool, or along the axis of the tool's frame that is near that.
 
 The present pose is the first start; where it leads to the target, that is the answer, a pose near the present one.  Otherwise
-seeded starts over the limits follow together, and of the poses that they find the nearest counts.
+its search goes on beside seeded starts over the limits, and of the poses that they find the nearest counts: at the edge of what
+can be reached the last steps are short, and 0.1 mm is near enough.
 """
 
 from __future__ import annotations
@@ -167,19 +168,21 @@ class ChainKinematics:
             return self._answer(pose, q[0])
         tried, errors = [q], [error]
         for batch in range(BATCHES):
-            q, error = self._search(task, self._starts(start, batch), ROUNDS)
+            q, error = self._search(task, np.concatenate([tried[-1][:1], self._starts(start, batch)]), ROUNDS)
             found = self._found(*self._squares(error))
             if found.any():
-                candidates = np.array([self._nearest_turns(one, start) for one in q[found]])
-                moved = np.abs(candidates - start) / self._scale
-                return self._answer(pose, candidates[np.lexsort((moved.sum(axis=1), moved.max(axis=1)))[0]])
+                return self._answer(pose, self._nearest(q[found | self._nearly(task, q)], start))
             tried.append(q)
             errors.append(error)
         q, error = np.concatenate(tried), np.concatenate(errors)
-        reached = self._answer(pose.copy(), self._closest(task, q, error))
-        off = float(np.linalg.norm(self.forward(reached) - task.position))
-        if off <= NEARLY_M and task.pitch is None and task.direction is None:
+        nearly = self._nearly(task, q)
+        if nearly.any():
+            return self._answer(pose, self._nearest(q[nearly], start))
+        closest = self._closest(task, q, error)
+        reached = self._answer(pose.copy(), closest)
+        if self._nearly(task, closest):
             return reached
+        off = float(np.linalg.norm(self.forward(reached) - task.position))
         raise self._refusal(task, pose, q, error, reached, off)
 
     def along(
@@ -257,6 +260,19 @@ class ChainKinematics:
                 raise InputError("direction is (0, 0, 0): it points nowhere", subject="direction", value=0.0)
             return _Task(position, direction=vector / size), pose
         return _Task(position), pose
+
+    def _nearly(self, task: _Task, q: Array) -> NDArray[np.bool_]:
+        """(...) whether poses (..., k) are ``NEARLY_M`` from a position for which no direction is asked."""
+        off = np.linalg.norm(self._frames(q)[1] - task.position, axis=-1)
+        near: NDArray[np.bool_] = (off <= NEARLY_M) & (task.pitch is None and task.direction is None)
+        return near
+
+    def _nearest(self, found: Array, start: Array) -> Array:
+        """Of poses (s, k) the one whose joints move least, the farthest of them first."""
+        candidates = np.array([self._nearest_turns(one, start) for one in found])
+        moved = np.abs(candidates - start) / self._scale
+        nearest: Array = candidates[np.lexsort((moved.sum(axis=1), moved.max(axis=1)))[0]]
+        return nearest
 
     def _starts(self, start: Array, batch: int) -> Array:
         """(STARTS, k) poses over the limits, seeded; of joints that turn on, within a turn of ``start``."""

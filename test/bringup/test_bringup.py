@@ -6,6 +6,7 @@ import stat
 import tempfile
 from pathlib import Path
 
+import any_arms
 import pytest
 import yaml
 
@@ -122,6 +123,9 @@ def test_commands_run_beside_the_nodes_and_the_arm_goes_on_without_them():
         ["view", "--wait", "60", "--namespace", "left"],
         ["pick", "--listen", "--cameras", CAMERAS, "--wait", "60", "--namespace", "left"],
     ]
+    urdf = str(any_arms.urdf("four_joint"))
+    of_its_own = graph(Options(view=True, urdf=urdf)).processes[-1].arguments()
+    assert of_its_own == ["view", "--urdf", urdf, "--wait", "60"], "its meshes lie beside it"
     assert graph(Options(pick=True)).processes[-1].arguments() == ["pick", "--listen", "--wait", "60"]
 
 

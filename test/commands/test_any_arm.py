@@ -136,13 +136,13 @@ def test_every_arm_passes_the_check(name, run_picker):
 
 @mark.parametrize("name", ["four_joint", "so101", "so100", "pan_tilt"])
 def test_what_an_arm_holds_is_weighed_by_an_inclinometer_on_one_of_its_links(name, run_picker):
-    """25 g, two poses, hidden errors of 15 %: the interval has the truth (seeded)."""
+    """25 g, or what the poses bear of it, four poses, hidden errors of 15 %: the interval has the truth (seeded)."""
     words = "--urdf", str(any_arms.urdf(name)), "--visits", "4", "--seed", "1" if name == "four_joint" else "0"
     code, said, complaints = run_picker("weigh", "--simulated", *words, "--json")
     assert code == 0, complaints
     weighed = json.loads(said)
     low, high = weighed["interval_kg"]
-    assert weighed["truth_kg"] == approx(0.025) and low < 0.025 < high
+    assert weighed["truth_kg"] == approx(0.01 if name == "four_joint" else 0.025) and low < weighed["truth_kg"] < high
 
 
 @mark.parametrize("name", ["z1", "ur5", "panda"])
@@ -179,20 +179,27 @@ def test_payloads_that_no_arm_here_weighs_are_refused(words, message, run_picker
 
 @mark.parametrize("seed", [0, 1])
 def test_a_gantry_weighs_with_a_ruler_under_its_tool(seed, run_picker):
-    """Its spindle sags by 0.8 mm with 100 g: many readings of half a millimetre tell that."""
-    words = "--urdf", str(any_arms.urdf("gantry")), "--grams", "100", "--seed", str(seed)
+    """Its spindle sags by 0.4 mm with 50 g: many readings of half a millimetre tell that."""
+    words = "--urdf", str(any_arms.urdf("gantry")), "--grams", "50", "--seed", str(seed)
     code, said, complaints = run_picker("weigh", "--simulated", *words, "--json")
     assert code == 0, complaints
     (low, high), report = json.loads(said)["interval_kg"], json.loads(said)
-    assert low < 0.1 < high and 0.03 < high - low < 0.08 and report["readings"] == 80
+    assert low < 0.05 < high and 0.03 < high - low < 0.08 and report["readings"] == 80
+    assert "These poses bear up to 50 g" in complaints
 
 
 @mark.parametrize(
     "words, message",
     [
         (("--empty", "nozzle=197.9", "--reading", "nozzle=19.74"), "expected about 197.9 mm: in cm? then name the unit"),
-        (("--empty", "nozzle=197.9", "--reading", "nozzle=0.4"), "expected about 197.9 mm: above the mounting plane, in mm?"),
-        (("--empty", "nozzle=197.9", "--reading", "nozzle=-197.9"), "expected about 197.9 mm: above the mounting plane, in mm?"),
+        (
+            ("--empty", "nozzle=197.9", "--reading", "nozzle=0.4"),
+            "expected about 197.9 mm: not from the mounting plane, or in no mm?",
+        ),
+        (
+            ("--empty", "nozzle=197.9", "--reading", "nozzle=-197.9"),
+            "expected about 197.9 mm: not from the mounting plane, or in no mm?",
+        ),
         (("--empty", "nozzle=197.9", "--reading", "nozzle=3deg"), "nozzle: 'deg' is none of mm, cm, m"),
         (("--empty", "nozzle=197.9", "--reading", "nozzle=197.3"), "at down 60 mm these readings tell the payload to"),
         (("--at", "down=30deg", "--reading", "nozzle=196.7"), "down: 'deg' is none of mm, cm, m"),
@@ -201,6 +208,17 @@ def test_a_gantry_weighs_with_a_ruler_under_its_tool(seed, run_picker):
 def test_heights_are_typed_in_mm_and_slips_are_told(words, message, run_picker):
     code, said, complaints = run_picker("weigh", "--urdf", str(any_arms.urdf("gantry")), "--from", "above", *words)
     assert (code, said) == (5, "") and message in complaints and complaints.count("\n") == 1
+
+
+def test_a_rehearsal_with_more_than_the_poses_bear_is_refused(run_picker):
+    code, said, complaints = run_picker("weigh", "--simulated", "--urdf", str(any_arms.urdf("gantry")), "--grams", "60")
+    assert (code, said.count("\n")) == (5, 2) and "the simulated tool holds 60 g, and the poses bear 50 g" in complaints
+
+
+def test_a_pose_beyond_the_servos_is_refused(run_picker):
+    words = "--from", "above", "--at", "down=600", "--empty", "nozzle=137.9", "--reading", "nozzle=137.3"
+    code, said, complaints = run_picker("weigh", "--urdf", str(any_arms.urdf("gantry")), *words)
+    assert (code, said) == (5, "") and "down: set-point 600.0 mm is outside" in complaints
 
 
 @mark.parametrize("side, empty, loaded", [("above", "197.87", "197.27"), ("below", "195.25", "193.86")])

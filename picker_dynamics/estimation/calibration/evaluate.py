@@ -125,9 +125,12 @@ class TipErrorReport:
 
     def reached(self, stated_m: float = 0.0) -> bool:
         """Whether the median hold error is at most a third of that before, and as near to the floor's as ``ABOVE_FLOOR_M``, or
-        as ``stated_m``, within which the calibration itself said that the tip is [m] (``tip_uncertainty``)."""
+        as ``stated_m``, within which the calibration itself said that the tip is [m] (``tip_uncertainty``).  An arm that was as
+        near as the former already has only to stay so."""
         before, after, floor = (float(np.median(one.hold)) for one in (self.before, self.after, self.floor))
-        return bool(after <= floor + max(ABOVE_FLOOR_M, stated_m) and after <= before / TIMES_SMALLER)
+        if before <= floor + ABOVE_FLOOR_M:
+            return after <= floor + ABOVE_FLOOR_M
+        return after <= floor + max(ABOVE_FLOOR_M, stated_m) and after <= before / TIMES_SMALLER
 
     @property
     def no_worse(self) -> bool:

@@ -154,9 +154,9 @@ def height_rates(description: ArmDescription, link: str, poses: Mapping[str, Pos
     return _moves(description, link, True) * turned + _moves(description, link, False) * axes[..., 2]
 
 
-def lifts(description: ArmDescription, q, columns: Sequence[int]) -> bool:
-    """Whether the tool rises where these joints, as one, go on from q (n,) towards positive positions."""
-    return bool(height_rates(description, description.tool, link_poses(description, q))[list(columns)].sum() >= 0.0)
+def lifts(description: ArmDescription, q, ways) -> bool:
+    """Whether the tool rises where the joints go on from q (n,) by shares of ``ways`` (n,) [rad or m]."""
+    return bool(height_rates(description, description.tool, link_poses(description, q)) @ ways >= 0.0)
 
 
 def _moves(description: ArmDescription, link: str, turning: bool) -> np.ndarray:

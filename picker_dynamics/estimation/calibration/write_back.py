@@ -119,7 +119,7 @@ def _figure_entries(servo: Servo, one: ServoFigures, some: bool) -> Iterator[tup
         if some and not servo.slides and "stiffness_nm_rad" in servo.unmeasured:
             yield "stiffness_nm_rad", (f"{{value: {servo.stiffness:.4f}, measured: false}}", "as those measured, by stall torque")
     elif one.stiffness:
-        yield shown("stiffness_nm_rad", stiffness, _interval(one.stiffness.times(servo.per_turn**2)))
+        yield shown("stiffness_nm_rad", stiffness, _of_inverse(one.stiffness.times(servo.per_turn**2)))
     if one.gap:
         both = _horn_deg(servo, 2.0 * NORMAL_95 * one.gap.sd)
         yield shown("play_deg", _horn_deg(servo, servo.play), f"± {both:.2f}, the deadband's error in it")
@@ -143,6 +143,12 @@ def _points(servo: Servo) -> str:
 def _horn_deg(servo: Servo, way: float) -> float:
     """The angle of the horn [deg] that moves the joint so far [rad or m]: files have the servo's own figures."""
     return math.degrees(way / servo.per_turn)
+
+
+def _of_inverse(one: Measured) -> str:
+    """The interval of a stiffness: it is the compliance that is found."""
+    off = NORMAL_95 * one.sd / one.value
+    return f"{one.value / (1.0 + off):.2f} ... {f'{one.value / (1.0 - off):.2f}' if off < 1.0 else 'any'}"
 
 
 def _interval(one: Measured, digits: int = 2) -> str:

@@ -35,7 +35,7 @@ from ..calibration.readings import position
 from ..calibration.statics import Loads, PointMass, gravity_torques, links_of, loads, random_poses
 from .mass import BLIND_SHARE, HEAVIEST_KG, LIGHTEST_KG, MISREAD, USUAL_KG, Weighed, estimate, require_mass, require_payload_place
 
-STIFFNESS_SD = {"rad": 0.04, "m": 0.12}
+STIFFNESS_SD = {"rad": 0.04, "m": 0.15}
 """What a calibration leaves of K, as a share (8 % at 95 %), by the unit of the joint: a ruler tells less of one that slides."""
 
 OFFSET_SD = {"rad": 0.3 * np.pi / 180.0, "m": 1e-3}
@@ -53,8 +53,11 @@ LOOSE_NM = 0.1
 WHATEVER = 60.0
 """Times what a calibration leaves: an offset that no arm has."""
 
-SLIP = {"rad": 0.12, "m": 0.03}
+SLIP = {"rad": 0.12, "m": 0.01}
 """Distance of a reading from anything that a payload explains, which is a slip, by its unit."""
+
+NOTHING_KG = 1e3
+"""Standard deviation of a mass of which readings tell nothing at all."""
 
 ROUNDS = 3
 """In which the mass, and the covariance of the readings that have it, are found in turn."""
@@ -155,7 +158,8 @@ class DroopScale:
             servo = self.servos.servos[column]
             if "stiffness_nm_rad" in servo.unmeasured:
                 raise ConfigurationError(
-                    f"the stiffness of {servo.joint} was never measured, so its droop tells no mass: picker calibrate first",
+                    f"the stiffness of {servo.joint} was never measured{', or too roughly' * servo.slides}, so its droop tells "
+                    f"no mass: picker calibrate first{', with weights that it bears' * servo.slides}",
                     subject=servo.joint,
                     value=servo.stiffness,
                 )
@@ -321,10 +325,8 @@ class DroopScale:
         """Each reading is near where the arm is without payload, or below, where one of half a kilogram would bring it."""
         empty, full = (self.predict(readings, mass) for mass in (0.0, 0.5))
         for number, (one, light, heavy) in enumerate(zip(readings, empty, full), start=1):
-            refuse_if(
-                not np.isfinite(one.value), f"reading {number}, {_what(one)}, is not a finite number", one.sensor.link, one.value
-            )
-
+            which = f"reading {number}, {_what(one)}," if len(readings) > 1 else _what(one)
+            refuse_if(not np.isfinite(one.value), f"{which} is not a finite number", one.sensor.link, one.value)
             slip, unit = SLIP[one.sensor.unit], one.sensor.unit
 
             def off(value, light=light, heavy=heavy) -> float:
@@ -337,7 +339,9 @@ class DroopScale:
             if off(one.value) <= slip:
                 continue
             if unit == "m":
-                hint = "in cm? then name the unit" if off(10.0 * one.value) <= slip else "above the mounting plane, in mm?"
+                hint = (
+                    "in cm? then name the unit" if off(10.0 * one.value) <= slip else "not from the mounting plane, or in no mm?"
+                )
             elif abs(one.value) > np.radians(slip) and off(np.radians(one.value)) <= slip:
                 hint = "degrees given as radians?"
             elif off(np.degrees(one.value)) <= slip / 4.0:
@@ -345,7 +349,7 @@ class DroopScale:
             else:
                 hint = "sign, unit or link mixed up?" if off(-one.value) > slip else "is its sign turned about?"
             raise InputError(
-                f"reading {number}, {_what(one)}, is {told(one.value, unit)}, expected about {told(light, unit)}: {hint}",
+                f"{which} is {told(one.value, unit)}, expected about {told(light, unit)}: {hint}",
                 subject=one.sensor.link,
                 value=one.value,
                 limit=float(light),
@@ -355,7 +359,7 @@ class DroopScale:
         if sd <= self.blind_kg:
             return
         pose = self.servos.to_angle(next(one for one in readings if one.loaded).pulses_us)
-        text = f"{1e3 * sd:.0f} g" if np.isfinite(sd) else "anything"
+        text = f"{1e3 * sd:.0f} g" if sd < NOTHING_KG else "anything"
         raise InputError(
             f"at {self.pose_text(pose)} these readings tell the payload to ± {text}, which says nothing: the load "
             f"hardly moves what is read there; {better or 'stretch the arm further out'}",

@@ -112,7 +112,8 @@ def poses(
             found.append(pulses[row])
     refuse_if(
         not found,
-        f"no pose within {np.degrees(NEAR):.0f} deg of the servos can be held with {1e3 * heaviest_kg:.0f} g: go home first",
+        f"no pose within {np.degrees(NEAR):.0f} deg of the servos' turn can be held with {1e3 * heaviest_kg:.0f} g: start from "
+        "home, or weigh something lighter (--heaviest)",
         "pose",
         heaviest_kg,
     )

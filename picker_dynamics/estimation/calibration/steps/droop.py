@@ -333,7 +333,8 @@ class StationReader:
     def _go(self, validator: MotionValidator, station: Station, side: float, columns: Sequence[int]) -> None:
         mover, servos = self.context.arm(self.estimate), validator.limits.servo_map
         there = servos.to_angle(station.pulses_us)
-        away, below = stand_off(servos, there, side, columns), (side > 0.0) == lifts(self.estimate.description, there, columns)
+        away = stand_off(servos, there, side, columns)
+        below = lifts(self.estimate.description, there, there - away)
         self.context.tell(f"the arm moves, and comes to the pose from {'below' if below else 'above'}", "hint")
         self._look_what_hangs()
         if self._hanging.mass and self._hanging != station.weight:

@@ -315,9 +315,15 @@ def held_place(validator: MotionValidator, estimate: ArmEstimate, column: int, s
             except PickerError as error:
                 why = why or error
     name = servos.joint_names[column]
+    if why is None:
+        try:
+            validator.require_holdable(servos.rest)
+        except PickerError as error:
+            why = InputError(
+                f"{name} has no place to be read at, as the arm cannot surely hold its rest pose: {error}", subject=name
+            )
     raise why or InputError(
-        f"{name}: its servo cannot surely hold it anywhere, the others at home or at rest: are home_rad and rest_rad right?",
-        subject=name,
+        f"{name}: its servo cannot surely hold it anywhere, the others at home or at rest: are these poses right?", subject=name
     )
 
 
