@@ -24,7 +24,8 @@ from picker_dynamics.robot.servo import ServoModel
 from picker_dynamics.robot.servo_map import ServoMap
 
 SHARE = 0.15
-"""By which masses and a measured stiffness may be wrong."""
+"""By which masses and a measured stiffness may be wrong, which is more than one standard deviation where the servo map has that;
+where it is less, that counts once: zeros were found with the stiffness, and make up for a part of its error."""
 
 SOFTEST = 10.0
 """Of a servo whose stiffness is not measured [N·m/rad]."""
@@ -68,10 +69,9 @@ def side_uncertainty(servo: ServoModel, load: Array, bounds: Array, share: Array
 def angle_uncertainty(model: DynamicsModel, servos: ServoMap, q: ArrayLike, bounds: Array | None = None) -> Array:
     """(..., n) dq of joints at rest at ``q`` (..., n) [rad]; ``bounds`` (2, n) of the friction's sides, None: not known."""
     stiffness = servos.model.stiffness
-    unmeasured = np.array([any(key.startswith("stiffness") for key in servo.unmeasured) for servo in servos.servos])
-    softness = np.where(
-        unmeasured, np.maximum(servos.per_turn**2 / SOFTEST - 1.0 / stiffness, SHARE / stiffness), SHARE / stiffness
-    )
+    unmeasured = [servo.stiffness_sd is None and "stiffness_nm_rad" in servo.unmeasured for servo in servos.servos]
+    wrong = np.maximum([(servo.stiffness_sd or 0.0) / servo.stiffness for servo in servos.servos], SHARE)
+    softness = np.where(unmeasured, np.maximum(servos.per_turn**2 * stiffness / SOFTEST - 1.0, SHARE), wrong) / stiffness
     x = servos.model.load_friction
     share, load = np.where(x > 0.0, guessed(servos, KNOWN), guessed(servos)), model.gravity(q)
     if bounds is None:

@@ -151,7 +151,9 @@ def simulated(servos: ServoMap, kind: str, arm: ArmDescription) -> ServoMap:
                 load_friction=servo.load_friction or given.get("load_friction", 0.0),
                 coulomb=servo.coulomb or share * servo.stall_torque,
                 play=servo.play or play * lever,
-                stiffness=servo.stall_torque / (GIVE_RAD * lever) if spring in servo.unmeasured else servo.stiffness,
+                stiffness=servo.stall_torque / (GIVE_RAD * lever)
+                if spring in servo.unmeasured and servo.stiffness_sd is None
+                else servo.stiffness,
                 unmeasured=tuple(key for key in servo.unmeasured if key != spring),
             )
         )

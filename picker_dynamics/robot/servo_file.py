@@ -97,8 +97,8 @@ def read_entries(
 ) -> tuple[Entry, dict[str, Entry]]:
     """Return the board's figures, and for each of ``joint_names``, in order, every key of ``JOINT_KEYS``.
 
-    Each joint's entry has ``unmeasured`` besides: the keys marked so.  An unmeasured stiffness is None, and so are
-    a supply and a feedback that are not measured.
+    Each joint's entry has ``unmeasured`` besides: the keys marked so, and ``stiffness_sd``.  An unmeasured stiffness is None, and
+    so are a supply and a feedback that are not measured, and an uncertainty that nobody states.
 
     Raises:
         ConfigurationError: unreadable file, unknown or missing joint or key, value out of range, channel or
@@ -176,7 +176,7 @@ def _present(mapping: Entry, key: str, where: str, joint: str | None = None) -> 
 
 
 def _checked(joint: str, merged: Entry, path: str | Path) -> Entry:
-    entry: Entry = {"unmeasured": ()}
+    entry: Entry = {"unmeasured": (), "stiffness_sd": _stated_sd(joint, merged["stiffness_nm_rad"])}
     for key in JOINT_KEYS:
         called = SLIDING.get(key, key) if merged["pinion_mm"] is not None else key
         value = _present(merged, called, f"{path}: {joint}", joint)
@@ -196,12 +196,19 @@ def _perhaps_assumed(key: str, value: Any, bounds: Bounds, joint: str) -> tuple[
     """A plain number, or {value, measured}; the number, and whether it is known."""
     measured: Any = True
     if isinstance(value, dict):
-        _mapping(value, ("value", "measured"), f"{joint}: {key}", joint)
+        _mapping(value, ("value", "measured", *(("sd",) if key == "stiffness_nm_rad" else ())), f"{joint}: {key}", joint)
         measured = value.get("measured")
         if not isinstance(measured, bool):
             raise ConfigurationError(f"{joint}: {key}: measured is {measured!r}, must be true or false", subject=joint)
         value = _present(value, "value", f"{joint}: {key}", joint)
     return _number(key, value, bounds, joint), measured
+
+
+def _stated_sd(joint: str, stiffness: Any) -> float | None:
+    """One standard deviation of a stiffness that says how well it is known: ``{value: 23.1, measured: true, sd: 2.4}``."""
+    if not isinstance(stiffness, dict) or "sd" not in stiffness:
+        return None
+    return _number("stiffness_nm_rad: sd", stiffness["sd"], NUMBERS["stiffness_nm_rad"], joint)
 
 
 def _number(key: str, value: Any, bounds: Bounds, joint: str) -> float:

@@ -74,6 +74,7 @@ class Servo:
 
     Of a sliding joint, which a ``pinion`` of that radius [m] drives, all figures are the joint's, in m and N.
     ``feedback_adc`` is the board's analogue input for a potentiometer at the joint, None where there is none.
+    ``stiffness_sd`` is how well K is known, one standard deviation; None: nobody says.
     """
 
     joint: str
@@ -100,6 +101,7 @@ class Servo:
     coulomb: float = 0.0
     play: float = 0.0
     pinion: float | None = None
+    stiffness_sd: float | None = None
 
     @property
     def slides(self) -> bool:
@@ -349,6 +351,7 @@ def _on_pinion(servo: Servo, r: float) -> Servo:
         stall_torque=servo.stall_torque / r,
         no_load_speed=servo.no_load_speed * r,
         stiffness=servo.stiffness / r**2,
+        stiffness_sd=servo.stiffness_sd and servo.stiffness_sd / r**2,
         armature=servo.armature / r**2,
         grip=servo.grip and Grip(servo.grip.contact, servo.grip.torque / r),
         fastest_setpoint=servo.fastest_setpoint * r,
@@ -387,6 +390,7 @@ def _servo(joint: str, entry: Entry) -> Servo:
         entry["load_friction"],
         entry["coulomb_nm"],
         math.radians(entry["play_deg"]),
+        stiffness_sd=entry["stiffness_sd"],
     )
     if entry["pinion_mm"] is not None:
         servo = _on_pinion(servo, 1e-3 * entry["pinion_mm"])

@@ -101,6 +101,23 @@ def test_readings_of_typical_servos_give_the_mass_where_the_side_is_known(where)
     assert guessing.weigh(looks).mass.sd > scale.weigh(looks).mass.sd  # hardly: both sides were visited
 
 
+def test_a_mass_is_no_better_known_than_the_springs_it_hangs_on(where):
+    """The servo map says how well a quick calibration knows them; where it does not, they count as after a whole one."""
+
+    def known(share, stiffer=(1.0,) * ARM.n):
+        stated = tuple(replace(one, stiffness_sd=share and share * one.stiffness) for one in SERVOS.servos)
+        true = tuple(replace(one, stiffness=times * one.stiffness) for one, times in zip(SERVOS.servos, stiffer))
+        looks = exact(both(where), (FOREARM,), 0.08, droop.DroopScale(ARM, replace(SERVOS, servos=true)))
+        return droop.DroopScale(ARM, replace(SERVOS, servos=stated)).weigh(looks).mass
+
+    plain, fine, rough = known(None), known(0.01), known(0.3)
+    assert fine.sd == approx(plain.sd) and rough.sd > 1.5 * plain.sd
+    rng = np.random.default_rng(0)
+    found = [known(0.3, np.exp(0.3 * rng.normal(size=ARM.n))) for _ in range(20)]
+    off = np.array([(one.value - 0.08) / one.sd for one in found])
+    assert np.sqrt(np.mean(off**2)) < 1.3
+
+
 def test_zero_and_scale_errors_cancel_against_readings_without_payload(where):
     """The same pulses without and with: a servo that stands 2° askew weighs as well."""
     askew = replace(SCALE, servos=replace(SERVOS, servos=tuple(rehearsal.mounted(one, 0.02, 0.01) for one in SERVOS.servos)))

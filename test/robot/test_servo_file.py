@@ -75,6 +75,13 @@ def test_a_stiffness_nobody_gives_is_the_upper_bound_and_unmeasured(tmp_path, va
     assert arm.unmeasured == ("shoulder.stiffness_nm_rad", "elbow.stiffness_nm_rad")
 
 
+def test_a_stiffness_may_say_how_well_it_is_known(tmp_path):
+    known = {"value": 20, "measured": True, "sd": 5.0}
+    elbow, shoulder = load(tmp_path, changed("joints.elbow.stiffness_nm_rad", known), joints=("elbow", "shoulder")).servos
+    assert (elbow.stiffness, elbow.stiffness_sd) == (20.0, 5.0) and "stiffness_nm_rad" not in elbow.unmeasured
+    assert shoulder.stiffness_sd is None
+
+
 def test_an_overlay_wins_over_defaults_and_joints_alike(tmp_path):
     content = changed("joints.elbow.stiffness_nm_rad", 12)
     assert list(load(tmp_path, content).model.stiffness) == [20, 12]
@@ -91,6 +98,9 @@ def test_an_overlay_wins_over_defaults_and_joints_alike(tmp_path):
         ("joints.elbow", ..., "elbow", r"joint elbow is missing; it has shoulder"),
         ("joints.thumb", {}, "thumb", r"unknown 'thumb'; allowed are shoulder, elbow"),
         ("joints.elbow.stiffness_nm_rad", {"value": 20}, "elbow", r"measured is None, must be true or false"),
+        ("joints.elbow.stiffness_nm_rad", {"value": 20, "measured": True, "sd": 0}, "elbow", r"sd is 0, must be > 0"),
+        ("joints.elbow.stiffness_nm_rad", {"value": 20, "measured": True, "sd": "x"}, "elbow", r"sd is 'x', must be a finite"),
+        ("joints.elbow.play_deg", {"value": 1, "measured": True, "sd": 1}, "elbow", r"unknown 'sd'; allowed are value, measured"),
         ("board.quantum_us", 0, "board", r"quantum_us is 0, must be > 0"),
         ("board.oscillator_hz", 25, "board", r"board: oscillator_hz is 25, must be >= 2e\+07"),
         ("board.supply", 3, "board", r"board: supply: expected keys and values, found 3"),

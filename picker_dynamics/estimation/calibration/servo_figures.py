@@ -18,9 +18,9 @@ from .sweep import Sweep
 ALIKE_SD = 0.2
 """How much one servo of an arm gives at stall torque more or less than another, as a share (one standard deviation): assumed."""
 
-ROUGH_SD = 0.2
-"""Of a sliding joint's stiffness, as a share (one standard deviation), above which it is mostly assumed: it bears about the same
-everywhere, and where it bears few weights besides the readings hardly tell its spring from its zero."""
+ROUGH_SD = 0.3
+"""Of a stiffness, as a share (one standard deviation), above which it is mostly assumed: of a joint that bears about the same
+everywhere, for one, readings hardly tell its spring from its zero."""
 
 FRICTION_KEYS = ("load_friction", "coulomb_nm", "play_deg")
 """Of the servo map, in the order in which droop tells them."""
@@ -57,7 +57,7 @@ def figures_from(fit: DroopFit, angles: Mapping[str, ServoFigures]) -> dict[str,
 
     def assumed(joint: str) -> Iterator[str]:
         stiffness = fit.stiffness(joint)
-        if fit.model.description.joint(joint).type == "prismatic" and stiffness.sd > ROUGH_SD * stiffness.value:
+        if not fit.told(joint, "compliance") or stiffness.sd > ROUGH_SD * stiffness.value:
             yield "stiffness_nm_rad"
         for figure, key in zip(("load_friction", "coulomb", "gap"), FRICTION_KEYS):
             if not fit.told(joint, figure):
@@ -116,6 +116,8 @@ def calibrated(servo: Servo, found: ServoFigures) -> Servo:
         if one is not None:
             changed[re.sub(r"_(nm_rad|rad_s|nm)$", "", key)] = at_joint * one.value
             known.append(key)
+    if found.stiffness is not None:
+        changed["stiffness_sd"] = found.stiffness.sd
     return replace(servo, **changed, unmeasured=(*(key for key in servo.unmeasured if key not in known), *found.assumed))
 
 

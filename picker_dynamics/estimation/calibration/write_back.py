@@ -119,7 +119,10 @@ def _figure_entries(servo: Servo, one: ServoFigures, some: bool) -> Iterator[tup
         if some and not servo.slides and "stiffness_nm_rad" in servo.unmeasured:
             yield "stiffness_nm_rad", (f"{{value: {servo.stiffness:.4f}, measured: false}}", "as those measured, by stall torque")
     elif one.stiffness:
-        yield shown("stiffness_nm_rad", stiffness, _of_inverse(one.stiffness.times(servo.per_turn**2)))
+        found = one.stiffness.times(servo.per_turn**2)
+        measured = "stiffness_nm_rad" not in one.assumed
+        value = f"{{value: {stiffness:.4f}, measured: {str(measured).lower()}, sd: {found.sd:.4f}}}"
+        yield "stiffness_nm_rad", (value, _of_inverse(found) + ("" if measured else ": mostly assumed"))
     if one.gap:
         both = _horn_deg(servo, 2.0 * NORMAL_95 * one.gap.sd)
         yield shown("play_deg", _horn_deg(servo, servo.play), f"± {both:.2f}, the deadband's error in it")

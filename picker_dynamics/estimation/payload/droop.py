@@ -24,7 +24,7 @@ from picker_dynamics.errors import ConfigurationError, InfeasibleError, InputErr
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.resting import resting_position, sag
-from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.robot.servo_map import Servo, ServoMap
 from picker_dynamics.robot.units import told
 
 from ..calibration.droop_fit import FRICTION_SD
@@ -35,8 +35,9 @@ from ..calibration.readings import position
 from ..calibration.statics import Loads, PointMass, gravity_torques, links_of, loads, random_poses
 from .mass import BLIND_SHARE, HEAVIEST_KG, LIGHTEST_KG, MISREAD, USUAL_KG, Weighed, estimate, require_mass, require_payload_place
 
-STIFFNESS_SD = {"rad": 0.04, "m": 0.15}
-"""What a calibration leaves of K, as a share (8 % at 95 %), by the unit of the joint: a ruler tells less of one that slides."""
+STIFFNESS_SD, STIFFNESS_LEAST_SD = {"rad": 0.04, "m": 0.15}, 0.04
+"""What a calibration leaves of K, as a share (8 % at 95 %), by the unit of the joint, where the servo map does not say: a ruler
+tells less of one that slides.  No K is known better than the latter."""
 
 OFFSET_SD = {"rad": 0.3 * np.pi / 180.0, "m": 1e-3}
 """What a calibration leaves of a reading at rest, by its unit."""
@@ -61,6 +62,12 @@ NOTHING_KG = 1e3
 
 ROUNDS = 3
 """In which the mass, and the covariance of the readings that have it, are found in turn."""
+
+
+def stiffness_sd(servo: Servo) -> float:
+    """How well a servo's K is known, as a share (one standard deviation)."""
+    stated = servo.stiffness_sd
+    return STIFFNESS_SD[servo.position_unit] if stated is None else max(stated / servo.stiffness, STIFFNESS_LEAST_SD)
 
 
 @dataclass(frozen=True)
@@ -130,7 +137,7 @@ class DroopScale:
         heaviest_kg: that the payload may be.
 
     Raises:
-        ConfigurationError: nobody has measured the stiffness of a joint that bears the payload.
+        ConfigurationError: nobody has measured the stiffness of a joint that bears the payload, or says how well it is known.
         InputError: a centre of mass that cannot be.
     """
 
@@ -156,10 +163,9 @@ class DroopScale:
         object.__setattr__(self, "columns", tuple(np.flatnonzero(np.abs(bears).max(axis=0) > 1e-3)))
         for column in self.columns:
             servo = self.servos.servos[column]
-            if "stiffness_nm_rad" in servo.unmeasured:
+            if "stiffness_nm_rad" in servo.unmeasured and servo.stiffness_sd is None:
                 raise ConfigurationError(
-                    f"the stiffness of {servo.joint} was never measured{', or too roughly' * servo.slides}, so its droop tells "
-                    f"no mass: picker calibrate first{', with weights that it bears' * servo.slides}",
+                    f"the stiffness of {servo.joint} was never measured, so its droop tells no mass: picker calibrate first",
                     subject=servo.joint,
                     value=servo.stiffness,
                 )
@@ -211,13 +217,13 @@ class DroopScale:
         strength = servo.stall_torque / USUAL_STALL_NM
         held_back = FRICTION_SD * strength + servo.stiffness * servo.gap * (np.abs(load.torque) < LOOSE_NM * strength)
         assumed = ["load_friction" in one.unmeasured for one in self.servos.servos]
-        stiffness_sd = [STIFFNESS_SD[unit] for unit in self.servos.position_units]
+        k_sd = [stiffness_sd(servo) for servo in self.servos.servos]
         x_sd = np.where(assumed, ASSUMED_SD, LOAD_FRICTION_SD) * (servo.load_friction > 0.0)
         return _Linearised(
             values,
             (by_friction * load.by_mass[..., -1]).sum(axis=-1) * loaded,
             (by_friction * held_back)[:, self.columns],
-            (by_friction / slope * motor / servo.stiffness * stiffness_sd)[:, self.columns],
+            (by_friction / slope * motor / servo.stiffness * k_sd)[:, self.columns],
             (by_friction * side * np.abs(motor) * x_sd)[:, self.columns],
         )
 

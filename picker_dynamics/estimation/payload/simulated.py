@@ -18,7 +18,7 @@ from picker_dynamics.sim.plant import Plant
 
 from ..calibration.instruments import SensorModel
 from ..calibration.simulated import FRAME_S, hidden_servos, mounted, smooth_line
-from .droop import LOAD_FRICTION_SD, STIFFNESS_SD, DroopScale, Measurement, Potentiometer, sensed
+from .droop import LOAD_FRICTION_SD, DroopScale, Measurement, Potentiometer, sensed, stiffness_sd
 from .mass import USUAL_KG
 from .poses import Visit, before
 
@@ -43,7 +43,7 @@ def as_calibrated(plant: Plant, rng: np.random.Generator) -> tuple[ArmDescriptio
         servos.append(
             replace(
                 found,
-                stiffness=float(plant.servo.stiffness[column]) * near(STIFFNESS_SD[servo.position_unit]),
+                stiffness=float(plant.servo.stiffness[column]) * math.exp(rng.normal(0.0, stiffness_sd(servo))),
                 deadband_us=servo.deadband_us * float(plant.error.deadband[column]),
                 load_friction=max(0.0, float(whole.load_friction[column]) + rng.normal(0.0, LOAD_FRICTION_SD)),
                 coulomb=max(0.0, float(whole.coulomb[column]) * near(COULOMB_SD)),
