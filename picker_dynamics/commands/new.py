@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import yaml
@@ -15,7 +15,7 @@ import yaml
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.files.formats import parse_yaml, read_yaml
 from picker_dynamics.robot import servo_arm
-from picker_dynamics.robot.arm_design import DENSITY, LIMITS_DEG, PRESET, read_design, read_joint
+from picker_dynamics.robot.arm_design import AXES, DENSITY, LIMITS_DEG, PRESET, read_design, read_joint
 from picker_dynamics.robot.arm_writer import TOOL, Written, written
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_types import servo_types
@@ -152,7 +152,7 @@ def asked(given: dict, ask: Callable[[str], str] | None = None) -> dict:
             break
     if "gripper" not in given:
         kinds = ", ".join(servo_types())
-        servo = _answer(ask, f"Servo of a gripper ({kinds}, or none)", "none")
+        servo = _word(ask, f"Servo of a gripper ({kinds}, or none)", "none", ("none", *servo_types()))
         given = given | {"gripper": servo if servo == "none" else {"servo": servo, "channel": _free(before)}}
     return given | {"joints": joints}
 
@@ -160,16 +160,16 @@ def asked(given: dict, ask: Callable[[str], str] | None = None) -> dict:
 def _joint(ask: Callable[[str], str], number: int, top: dict) -> dict:
     print(f"Joint {number + 1}")
     joint = {"name": _answer(ask, "  name", f"joint{number + 1}")}
-    slides = _answer(ask, "  does it turn or slide", "turn").startswith("s")
+    slides = _word(ask, "  does it turn or slide", "turn", ("turn", "slide")) == "slide"
     joint["type"] = "prismatic" if slides else "revolute"
-    joint["axis"] = _answer(ask, "  axis (x, y, z)", "y" if number or slides else "z")
+    joint["axis"] = _word(ask, "  axis (x, y, z)", "y" if number or slides else "z", AXES)
     joint["length_mm"] = _number(ask, "  length of its link, to the next joint [mm]", "100" if number else "40")
     low, high = ("0", "50") if slides else map("{:g}".format, LIMITS_DEG)
     unit = "mm" if slides else "deg"
     joint[f"limits_{unit}"] = [_number(ask, f"  {which} limit [{unit}]", at) for which, at in (("lower", low), ("upper", high))]
     mass = _answer(ask, "  mass of the link with the next servo on it [g], or a material", top["material"])
     joint |= {"material": mass} if mass.isalpha() else {"mass_g": _float(mass)}
-    joint["servo"] = _answer(ask, f"  servo ({', '.join(servo_types())})", top["servo"])
+    joint["servo"] = _word(ask, f"  servo ({', '.join(servo_types())})", top["servo"], servo_types())
     joint["channel"] = int(_number(ask, "  channel of the board", str(number)))
     return joint
 
@@ -186,6 +186,14 @@ def _answer(ask: Callable[[str], str], question: str, preset: str) -> str:
             f"nobody answers {question.strip()!r}: give --from FILE, or --joint '{EXAMPLE}' for each joint",
             subject=question.strip(),
         ) from error
+
+
+def _word(ask: Callable[[str], str], question: str, preset: str, words: Iterable[str]) -> str:
+    """One of the words, as they are written; asked for again until it is."""
+    written = {word.lower(): word for word in words}
+    return written[
+        _until(lambda: _answer(ask, question, preset).lower(), written.__contains__, f"one of {', '.join(written.values())}")
+    ]
 
 
 def _float(text: str) -> float | str:

@@ -152,13 +152,14 @@ def test_enter_alone_makes_an_arm_of_four_joints(capsys):
 
 
 def test_what_cannot_be_is_said_and_asked_again(capsys):
-    first = ["turn", "", "w", "40", "-80", "80", "90", "MG996R", "0"]
-    again = ["turn", "turn", "z", "forty", "nan", "40", "-80", "80", "aluminium", "MG996R", "0"]
+    first = ["turn", "", "w", "Z", "40", "-80", "80", "90", "MG996R", "0"]
+    again = ["turn", "twist", "turn", "z", "forty", "nan", "40", "-80", "80", "aluminium", "mg996", "mg996r", "0"]
     slide = ["out", "slide", "x", "60", "0", "30", "80", "SG90", "5"]
     answers = new.asked({}, answering("nine", "9", "2", *first, *again, *slide, "MG90S"))
     said = capsys.readouterr().out
     assert said.count("that must be 1 to 7") == 2 and said.count("that must be a number") == 2
-    assert "axis is 'w', must be one of" in said
+    assert "that must be one of x, -x, y, -y, z, -z" in said and "that must be one of turn, slide" in said
+    assert said.count("that must be one of SG90, ") == 1 and "name is 'turn': it is taken" in said
     made = new.written("own", new.read_design(answers))
     assert made.arm.joint_names == ("turn", "out", "gripper") and made.arm.position_units == ("rad", "m", "rad")
     assert "channel: 1," in made.servos and "channel: 5," in made.servos
