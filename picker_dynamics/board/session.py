@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 
 import numpy as np
@@ -15,6 +15,13 @@ class State(Enum):
     IDLE = "idle"
     ENABLING = "enabling"
     ACTIVE = "active"
+
+
+def what_enables(status: Mapping[str, str]) -> str:
+    """The commands that enable an arm, by what ``hardware/status`` says of it; empty: it is enabled."""
+    if "true" in (status.get("reset_needed"), status.get("stop_latched")):
+        return "picker reset, then picker enable"
+    return "" if status.get("state") == State.ACTIVE.value else "picker enable"
 
 
 class Routine(str):

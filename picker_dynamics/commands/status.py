@@ -58,14 +58,14 @@ def run(options) -> int:
 
 def lines(found: dict[str, Any]) -> list[str]:
     """State of the arm for a person: degrees, millimetres, grams, per cent."""
-    said = [": ".join((part, *found[part].values())) for part in ("hardware", "controller")]
+    said = [": ".join(dict.fromkeys((part, *found[part].values()))) for part in ("hardware", "controller")]
     if found["moved_by"]:
         said.append(f"moved by: {found['moved_by']}")
     if "joints" in found:
         tip = ", ".join(f"{_seen(1e3 * x, 0):.0f}" for x in found["tip_m"])
         said.append(f"tip at {tip} mm ({found['provenance'] or 'not known how'})")
         width = max(12, 1 + max(map(len, found["joints"])))
-        said += [_joint(f"{name:<{width}}", joint) for name, joint in found["joints"].items()]
+        said += [_joint(f"{name:<{width}}", joint, found["torque_limit"]) for name, joint in found["joints"].items()]
     carried = [] if found["payload_kg"] is None else [f"payload {1e3 * found['payload_kg']:.0f} g"]
     carried += [f"compensation {found['compensation']}"] if found["compensation"] else []
     carried += [f"supply {found['supply_v']:.1f} V"] if found["supply_v"] else []
@@ -73,12 +73,12 @@ def lines(found: dict[str, Any]) -> list[str]:
     return [*said, ", ".join(carried), *(f"! {fault}" for fault in found["faults"]), f"next: {found['next']}"]
 
 
-def _joint(name: str, joint: dict[str, Any]) -> str:
+def _joint(name: str, joint: dict[str, Any], most: str) -> str:
     slides = joint["unit"] == "m"
     place = f"{_seen(1e3 * joint['position'], 1):8.1f} mm " if slides else f"{_seen(math.degrees(joint['position']), 1):8.1f} deg"
     torque = f"{_seen(joint['torque'], 2):7.2f} {'N  ' if slides else 'N·m'}"
     warm = f", {joint['celsius']:.0f} °C" if joint["celsius"] is not None else ""
-    return f"  {name}{place}{torque}, {joint['of_stall']:4.0%} of the most, {joint['margin']:4.0%} left to hold{warm}"
+    return f"  {name}{place}{torque}, {joint['of_stall']:4.0%} of {most}, {joint['margin']:4.0%} left to hold{warm}"
 
 
 def _seen(value: float, digits: int) -> float:

@@ -17,6 +17,7 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from picker_dynamics.board.session import State, what_enables
 from picker_dynamics.errors import BlockedError, GoalAbortedError, GoalCancelledError, GoalRefusedError, LinkError, PickerError
 from picker_dynamics.execution.lease import IF_FREE
 from picker_dynamics.robot.joint_order import ordered
@@ -211,7 +212,9 @@ class ArmClient(GraphClient):
 
     def not_ready(self) -> str:
         """Why the arm does not hold still, ready for a goal."""
-        return f"the arm is not ready: hardware: {self.hardware['message']}; controller: {self.controller['message']}"
+        first = what_enables(self.hardware) if self.hardware.get("state") == State.IDLE.value else ""
+        said = f"the arm is not ready: hardware: {self.hardware['message']}; controller: {self.controller['message']}"
+        return said + (f"; {first} first" if first else "")
 
     def wait_ready(self, timeout_s: float) -> None:
         """Wait until all nodes do their part after bring-up: the arm is held, and a goal that moves nothing is executed.

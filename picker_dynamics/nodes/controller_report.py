@@ -14,7 +14,7 @@ from .lease_status import holder_fields
 from .runtime import LATCHED, OUTCOMES
 
 STATUS_HZ, LOG_HZ = 20.0, 5.0
-"""How often what is no goal's answer is published, and problems are logged, however fast they come [1/s]."""
+"""How often what is no goal's answer is published, and problems are logged or diagnosed at once, however fast they come [1/s]."""
 
 LEVELS = {Severity.OK: OK, Severity.WARN: WARN, Severity.ERROR: ERROR}
 
@@ -34,7 +34,9 @@ class ControllerReport:
     def __init__(self, node, execution, stamps):
         self._node, self._execution, self._stamps = node, execution, stamps
         self._arm = execution.description
-        self._said, self._logged = Flood(STATUS_HZ), Flood(LOG_HZ)
+        self._said, self._logged, self._diagnosed = Flood(STATUS_HZ), Flood(LOG_HZ), Flood(LOG_HZ)
+        self._level: bytes | None = None
+        self._states_problem = ""
         self._withheld: Event | None = None
         self._status_out = node.create_publisher(DiagnosticStatus, "arm_controller/status", OUTCOMES)
         self._diagnostics_out = node.create_publisher(DiagnosticArray, "/diagnostics", LATCHED)
@@ -48,16 +50,23 @@ class ControllerReport:
                 self._publish(event)
             else:
                 self._withheld = event
+        if self._level not in (None, LEVELS[self._last.kind.severity]) and self._diagnosed.lets_pass():
+            self._diagnose()  # whoever asks now is not to hear what was so a second ago
 
     def diagnose(self, states_problem: str) -> None:
         """The entry of now, and before it what happened since the last tick; ``states_problem`` is that of joint_states."""
-        execution, streamed = self._execution, self._execution.stream_counts
-        self.publish_status(execution.take_events())
+        self._states_problem = states_problem
+        self.publish_status(self._execution.take_events())
         if self._withheld is not None:
             self._publish(self._withheld)
             self._withheld = None
+        self._diagnose()
+
+    def _diagnose(self) -> None:
+        execution, streamed = self._execution, self._execution.stream_counts
+        self._level = LEVELS[self._last.kind.severity]
         entry = status(
-            LEVELS[self._last.kind.severity],
+            self._level,
             name_of(self._node),
             self._last.text,
             self._arm.name,
@@ -68,7 +77,7 @@ class ControllerReport:
             stream_accepted=streamed.accepted,
             stream_ignored=streamed.ignored,
             stream_refused=streamed.refused,
-            joint_states_problem=states_problem,
+            joint_states_problem=self._states_problem,
             lease=str(execution.lease),
         )
         self._diagnostics_out.publish(array(self._node.get_clock().now().to_msg(), entry))

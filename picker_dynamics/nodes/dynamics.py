@@ -143,8 +143,11 @@ class Dynamics(ControlNode):
         if parameters.get("payload.follow") and (why := held_by_gears(self.servos.model)):
             raise InputError(f"payload.follow: {why}", subject="payload.follow", value=True)
         super().change(parameters)
+        changed = mode != self.compensator.mode
         self.compensator.set_mode(mode)
         self.tell_mode()
+        if changed:  # at once, for who asks now
+            self.on_diagnostics()
 
     def tell_mode(self) -> None:
         """Tell the mode of the compensation where it is another.

@@ -52,6 +52,7 @@ class SessionNode(Claimant, ABC):
         """Publishers, services and timers; ``stopped`` is what is said of a stop."""
         self.claim(EXCLUSIVE["hardware"])
         self.status_facts: tuple | None = None
+        self.state_told: State | None = None
         self.senders = OneSender("joint_commands", neighbour(self, "dynamics"), Alone(self, "joint_commands"))
         self.held_epoch: int | None = -1
         self.held, self.held_said_s = JointState(), 0.0
@@ -160,8 +161,8 @@ class SessionNode(Claimant, ABC):
     def publish_status(self) -> None:
         """Publish ``hardware/status`` where something about it changed, and behind it ``hardware/held_pose`` where that did."""
         session = self.session
-        before, self.latched = self.latched, (session.stop_latched, session.fault_latched)
-        if self.latched != before and any(self.latched):
+        were, self.latched = self.latched, (session.stop_latched, session.fault_latched)
+        if self.latched != were and any(self.latched):
             self.gate.refuse_waiting()
         epoch = session.epoch if session.state is State.ACTIVE else None
         facts = (session.state, session.problem, session.epoch, session.stop_latched, session.fault_latched)
@@ -172,6 +173,9 @@ class SessionNode(Claimant, ABC):
                 log.info(message) if self.level() == OK or isinstance(message, Routine) else log.warning(message)
             self.status_facts = facts
             self.status_out.publish(self.status_message())
+            before, self.state_told = self.state_told, session.state
+            if before not in (None, session.state):  # whoever asks now is not to hear what was so a second ago
+                self.on_diagnostics()
         if epoch != self.held_epoch:
             self.held_epoch, self.held = epoch, JointState()
             self.held.header.stamp = self.get_clock().now().to_msg()

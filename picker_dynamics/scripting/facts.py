@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from picker_dynamics.board.session import what_enables
+
 from .equipment import Equipment
 
 
@@ -29,6 +31,7 @@ def facts(client: Any, told: Any, arm: Equipment) -> dict[str, Any]:
         q, limits = np.array(client.state), arm.limits
         model = arm.model(told.payload_kg or 0.0)
         torque = model.gravity(q)
+        found["torque_limit"] = "effort limit" if arm.servos is None else "stall torque"
         found["tip_m"] = [round(float(x), 5) for x in model.forward_kinematics(q)]
         found["joints"] = {
             name: {
@@ -52,7 +55,7 @@ def next_command(hardware: dict[str, str], controller: dict[str, str]) -> str:
     """The next sensible command, in words."""
     if hardware.get("state") == "offline":
         return "check cable, power and port: the board is connected again by itself"
-    if before := enabling(hardware):
+    if before := what_enables(hardware):
         return before
     if controller.get("phase") == "executing":
         return "wait, or picker stop"
@@ -61,16 +64,9 @@ def next_command(hardware: dict[str, str], controller: dict[str, str]) -> str:
     return "picker home, picker move, or picker park before it is switched off"
 
 
-def enabling(hardware: dict[str, str]) -> str:
-    """The commands that enable an arm; empty: it is enabled."""
-    if "true" in (hardware.get("reset_needed"), hardware.get("stop_latched")):
-        return "picker reset, then picker enable"
-    return "" if hardware.get("state") == "active" else "picker enable"
-
-
 def first_command(hardware: dict[str, str], controller: dict[str, str]) -> str:
     """What to do with an arm that was just started, in words; empty as long as it is on the way there by itself."""
     if hardware.get("state") == "idle" and hardware.get("problem"):  # it says what it waits for
-        return f"{enabling(hardware)}, then picker home"
+        return f"{what_enables(hardware)}, then picker home"
     taken = hardware.get("commanded") == "true" and controller.get("phase") == "holding"
-    return "try picker home" if taken and not enabling(hardware) else ""
+    return "try picker home" if taken and not what_enables(hardware) else ""

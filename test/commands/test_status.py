@@ -53,6 +53,7 @@ def test_long_names_of_joints_stand_in_one_column():
         "provenance": "modelled",
         "faults": [],
         "tip_m": [0.2, 0.0, 0.1],
+        "torque_limit": "effort limit",
         "joints": {"a": joint, "panda_finger_joint1": joint},
     }
     first, second = (line for line in lines(found) if "N·m" in line)
@@ -73,6 +74,7 @@ def test_a_person_reads_degrees_millimetres_and_grams():
         "faults": ["hardware: supply: too little"],
         "next": "picker home",
         "tip_m": [0.2, -0.05, 0.1],
+        "torque_limit": "stall torque",
         "joints": {
             "elbow": joint,
             "slide": joint | {"unit": "m", "celsius": None},
@@ -80,13 +82,13 @@ def test_a_person_reads_degrees_millimetres_and_grams():
         },
     }
     assert lines(found) == [
-        "hardware: active: active",
+        "hardware: active",
         "controller: holding: done: holding",
         "moved by: stream of a panel",
         "tip at 200, -50, 100 mm (modelled)",
-        "  elbow           28.6 deg   0.25 N·m,  25% of the most,  50% left to hold, 41 °C",
-        "  slide          500.0 mm    0.25 N  ,  25% of the most,  50% left to hold",
-        "  turn             0.0 deg   0.00 N·m,   0% of the most, 100% left to hold, 41 °C",
+        "  elbow           28.6 deg   0.25 N·m,  25% of stall torque,  50% left to hold, 41 °C",
+        "  slide          500.0 mm    0.25 N  ,  25% of stall torque,  50% left to hold",
+        "  turn             0.0 deg   0.00 N·m,   0% of stall torque, 100% left to hold, 41 °C",
         "payload 25 g, compensation full, supply 7.0 V, 1.2 A (estimated)",
         "! hardware: supply: too little",
         "next: picker home",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+from types import SimpleNamespace
+
 import hardware_bench
 import pytest
-from hardware_bench import ACTIVATE, DEACTIVATE, active, change, ros, switch, words
+from diagnostic_msgs.msg import DiagnosticStatus
+from hardware_bench import ACTIVATE, DEACTIVATE, active, change, hardware, port_of, ros, switch, words
 
 from picker_dynamics.errors import LinkError
 from picker_dynamics.nodes.diagnostics import ERROR, OK, WARN
@@ -33,6 +37,18 @@ def test_switched_off_as_asked_is_no_fault(board, capfd):
         assert node.level() == WARN and told(capfd, "outputs off") == "INFO"
         node.session.stop()
         assert node.level() == ERROR, "a stop is latched"
+
+
+def test_what_changed_is_diagnosed_at_once(board):
+    """Not up to a second later: who asks when the arm is ready is not told that it is being enabled."""
+    with hardware(port_of(board), autostart=True) as (node, spun):
+        notes: list = []
+        node.status_out = node.diagnostics_out = SimpleNamespace(publish=lambda message: notes.append(copy.deepcopy(message)))
+        spun.until(lambda: any(isinstance(one, DiagnosticStatus) and one.level == OK for one in notes), "active")
+        spun.spin(0.02)
+        ready = next(i for i, one in enumerate(notes) if isinstance(one, DiagnosticStatus) and one.level == OK)
+        entries = {one.name: one for one in notes[ready + 1].status}
+        assert entries["hardware: board"].message == "active" and entries["hardware: joint state"].level == OK
 
 
 def test_switched_off_after_a_fault_it_is_one_still(board):
