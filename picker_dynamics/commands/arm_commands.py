@@ -11,12 +11,13 @@ import numpy as np
 
 from picker_dynamics.bringup.options import RANGES, require_namespace
 from picker_dynamics.errors import InputError, JointNamesError, refuse_if
+from picker_dynamics.estimation.calibration.readings import ANGLE, LENGTH, MASS, quantity
 from picker_dynamics.execution.goal import HAIR, MAX_GOAL_S
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.tip_target import TIP_M
 from picker_dynamics.robot.units import told
 from picker_dynamics.scripting.equipment import Equipment
-from picker_dynamics.scripting.target import asked_duration
+from picker_dynamics.scripting.target import asked_duration, require_metres
 
 from . import options as shared
 from .terminal import agreed
@@ -46,8 +47,9 @@ def add_parser(commands) -> None:
         return command
 
     move = moving("move", "move the tip to a point, or joints where they shall be", _move)
-    tip = shared.number(-TIP_M, TIP_M, " metres: are these millimetres?")
-    move.add_argument("--tip", type=tip, nargs=3, metavar=("X", "Y", "Z"), help="in base_link [m]")
+    move.add_argument(
+        "--tip", type=shared.METRES, nargs=3, metavar=("X", "Y", "Z"), help="in base_link [m], or with its unit: 260mm"
+    )
     move.add_argument(
         "--pitch-deg",
         type=shared.number(-360.0, 360.0),
@@ -63,7 +65,10 @@ def add_parser(commands) -> None:
         help="where the tool is to point, in base_link, instead of --pitch-deg",
     )
     move.add_argument(
-        "--joints", nargs="+", metavar="NAME=VALUE", help="turning joints in degrees, sliding ones in metres: theta1=20 d3=0.1"
+        "--joints",
+        nargs="+",
+        metavar="NAME=VALUE",
+        help="turning joints in degrees, sliding ones in metres: theta1=20 d3=0.1, or with their unit: theta1=0.35rad d3=100mm",
     )
     move.add_argument("--straight", action="store_true", help="the tip goes there on a straight line, and to each --via X Y Z")
     move.add_argument(
@@ -78,7 +83,12 @@ def add_parser(commands) -> None:
     moving("park", "move to the rest pose of the servo map; an arm without servos: home", _park)
     jog = moving("jog", "move one joint by some degrees, a sliding one by some metres", _jog)
     jog.add_argument("joint")
-    jog.add_argument("amount", type=shared.ANY, metavar="AMOUNT")
+    jog.add_argument(
+        "amount",
+        type=shared.way,
+        metavar="AMOUNT",
+        help="in degrees, of a sliding joint in metres, or with its unit: -5, 0.1rad, 5mm",
+    )
     add("stop", "latch the stop: decelerate and hold until reset", lambda at: at.client.stop())
     add("reset", "clear stop and faults whose cause is gone; moves nothing", lambda at: at.client.trigger("reset"))
     add("relax", "cut all pulses to free a pinched hand: the arm falls", lambda at: at.client.trigger("relax"))
@@ -86,7 +96,8 @@ def add_parser(commands) -> None:
     enable = add("enable", "switch outputs on, or take over those that run", _enable, needs_arm=True)
     enable.add_argument("--yes", action="store_true", help="the arm stands at its rest pose, hands are away")
     payload = add("payload", "tell the dynamics what the tool carries", _payload)
-    payload.add_argument("mass", type=shared.number(*RANGES["payload_mass"][:2], " kg: are these grams?"), metavar="KG")
+    mass = shared.number(*RANGES["payload_mass"][:2], " kg: are these grams?", MASS, "kg")
+    payload.add_argument("mass", type=mass, metavar="KG", help="in kilograms, or with its unit: 25g")
 
 
 class Bench(NamedTuple):
@@ -178,17 +189,10 @@ def waypoints_of(options, arm: ArmDescription, held: np.ndarray) -> list[Waypoin
 
 
 def _metres(name: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    _require_metres(name, text, value)
-    return value
-
-
-def _require_metres(name: str, text: str, value: float) -> None:
+    value = quantity(name, text, LENGTH, "m")
     meant = ": are these millimetres?" if abs(value) > TIP_M else ""
-    refuse_if(not abs(value) <= TIP_M, f"{name}: {text!r} is not a length in metres, at most {TIP_M:g}{meant}", name, text, TIP_M)
+    refuse_if(not abs(value) <= TIP_M, f"{name}: {text!r} is {value:g} m, at most {TIP_M:g}{meant}", name, text, TIP_M)
+    return value
 
 
 def _index(arm: ArmDescription, name: str) -> int:
@@ -197,22 +201,16 @@ def _index(arm: ArmDescription, name: str) -> int:
     return arm.joint_names.index(name)
 
 
-def _slides(arm: ArmDescription, name: str) -> bool:
-    return arm.position_units[_index(arm, name)] == "m"
-
-
-def _amount(arm: ArmDescription, name: str, text) -> float:
-    """What a person says in degrees, for a sliding joint in metres [rad or m]."""
-    slides = _slides(arm, name)
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if slides:
-        _require_metres(name, str(text), value)
+def _amount(arm: ArmDescription, name: str, text: str) -> float:
+    """What a person says in degrees, of a sliding joint in metres, unless with another unit [rad or m]."""
+    j = _index(arm, name)
+    if arm.position_units[j] == "m":
+        value = quantity(name, text, LENGTH, "m")
+        require_metres(name, value, float(arm.lower[j]), float(arm.upper[j]))
         return value
-    refuse_if(not math.isfinite(value), f"{name}: {str(text)!r} is not an angle in degrees", name, text)
-    return math.radians(value)
+    value = quantity(name, text, ANGLE, "deg")
+    refuse_if(not math.isfinite(value), f"{name}: {text.strip()!r} is no angle", name, text)
+    return value
 
 
 def _pose(arm: ArmDescription, q) -> str:

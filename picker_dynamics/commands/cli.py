@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from importlib import import_module
 
@@ -34,6 +35,9 @@ COMMANDS = {
     "identify": ("identify",),
 }
 """Modules with ``add_parser``, in the order of the help, and the commands in them: one is loaded without the others."""
+
+VALUE = re.compile(r"-\.?\d.*[^\d.]")
+"""What argparse would take for an option, as it is no plain number; a word with a space in front is none."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -67,6 +71,11 @@ def _words(error: OSError) -> str:
 
 class _Parser(argparse.ArgumentParser):
     """One whose complaints are as short as all others, whatever was typed."""
+
+    def parse_known_args(self, args=None, namespace=None):
+        """As argparse does; a minus with a digit behind it begins a value, whatever follows: ``-5mm``, ``-1e-2``."""
+        words = sys.argv[1:] if args is None else args
+        return super().parse_known_args([f" {word}" if VALUE.match(word) else word for word in words], namespace)
 
     def error(self, message: str):
         super().error(shown(message))

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 
 from picker_dynamics.bringup.options import BOARDS
-from picker_dynamics.errors import shown
+from picker_dynamics.errors import InputError, shown
+from picker_dynamics.estimation.calibration.readings import ANGLE, LENGTH, quantity
 from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
+from picker_dynamics.robot.tip_target import TIP_M
 
 
-def number(low: float, high: float, beyond: str = "") -> Callable[[str], float]:
-    """Type of an option: a number from ``low`` to ``high``; anything else gets the usage, and which it may be, one that is too
-    large also what was probably meant (``beyond``)."""
+def number(
+    low: float, high: float, beyond: str = "", units: Mapping[str, float] | None = None, usual: str = ""
+) -> Callable[[str], float]:
+    """Type of an option: a number from ``low`` to ``high``, perhaps with one of ``units`` (without: the ``usual`` one); anything
+    else gets the usage, and which it may be, one that is too large also what was probably meant (``beyond``)."""
 
     def read(text: str) -> float:
         try:
-            value = float(text)
-        except ValueError:
+            value = quantity("", text, units, usual) if units else float(text)
+        except (InputError, ValueError):
             value = float("nan")
         if not low <= value <= high:  # NaN is not
             meant = beyond if abs(value) > high else ""
@@ -25,6 +30,17 @@ def number(low: float, high: float, beyond: str = "") -> Callable[[str], float]:
         return value
 
     return read
+
+
+def way(text: str) -> str:
+    """Type of an option: how far a joint is to go, as typed; what that is, the joint says."""
+    try:
+        possible = math.isfinite(quantity("", text, ANGLE | LENGTH, "deg"))
+    except InputError:
+        possible = False
+    if not possible:
+        raise argparse.ArgumentTypeError(f"{shown(text, 40)!r}, must be a number, perhaps with {', '.join(ANGLE | LENGTH)}")
+    return text
 
 
 def whole(low: int, high: int) -> Callable[[str], int]:
@@ -44,6 +60,9 @@ def whole(low: int, high: int) -> Callable[[str], int]:
 
 ANY = number(-1e6, 1e6)
 """Where what is done with the number says which it may be."""
+
+METRES = number(-TIP_M, TIP_M, " metres: are these millimetres?", LENGTH, "m")
+"""A coordinate of the tip [m]."""
 
 SEED = whole(0, 2**31 - 1)
 

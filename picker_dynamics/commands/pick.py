@@ -8,7 +8,6 @@ from typing import NamedTuple
 from picker_dynamics.bringup.options import require_namespace
 from picker_dynamics.errors import GoalAbortedError, InputError, PickerError
 from picker_dynamics.lifeline import end_with_parent
-from picker_dynamics.robot.tip_target import TIP_M
 from picker_dynamics.scripting.equipment import Equipment
 
 from . import options as shared
@@ -30,10 +29,9 @@ def add_parser(commands) -> None:
         ("place", "put down what the arm carries: straight down, open, straight up"),
     ):
         command = commands.add_parser(kind, help=text)
-        tip = shared.number(-TIP_M, TIP_M, " metres: are these millimetres?")
         command.add_argument(
             "tip",
-            type=tip,
+            type=shared.METRES,
             nargs="*" if kind == "pick" else 3,
             metavar="X Y Z" if kind == "pick" else ("X", "Y", "Z"),
             help="in base_link [m]",

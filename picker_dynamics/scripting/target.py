@@ -16,7 +16,7 @@ from picker_dynamics.execution.waypoints import Waypoint, motion_through
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.model import Array, as_vector, checked_number
-from picker_dynamics.robot.tip_target import TIP_M, tip_target
+from picker_dynamics.robot.tip_target import tip_target
 from picker_dynamics.robot.units import told
 from picker_dynamics.trajectory.trajectory import Trajectory
 
@@ -27,6 +27,9 @@ torque allow, but at most tenfold."""
 UNITS = {"rad": 1.0, "deg": math.pi / 180.0}
 """What turning joints may be told in; sliding ones are told in metres."""
 
+SLIP = 2.0
+"""A joint that is to slide so many times as far as it can was told in millimetres."""
+
 TURN_RAD = 2.0 * math.pi
 """A joint that is sent further than so beyond its limits [rad] was told in degrees."""
 
@@ -34,6 +37,14 @@ TURN_RAD = 2.0 * math.pi
 def asked_duration(arm: ArmDescription, start: Array, target: Array, least_s: float = 0.0) -> float:
     """For how long [s] a motion between two poses (n,) [rad or m] asks: ``least_s`` or more."""
     return max(least_s, SHORTEST_S, SHORTEST_S_M * tip_way(arm, start, target))
+
+
+def require_metres(name: str, value: float, lower: float, upper: float) -> None:
+    """Raise an InputError where a position, or a change of one, can be none in metres of a joint that slides from ``lower`` to
+    ``upper`` [m]."""
+    longest = SLIP * max(abs(lower), abs(upper), upper - lower)
+    text = f"{name} slides from {told(lower, 'm')} to {told(upper, 'm')}; {value:g} m: are these millimetres?"
+    refuse_if(not abs(value) <= longest, text, name, value, longest)
 
 
 def joint_target(arm: ArmDescription, held: Array, joints: Mapping[str, float], unit: str = "rad") -> Array:
@@ -59,7 +70,7 @@ def _in_units(arm: ArmDescription, target: Array, instead: str) -> Array:
     """The target (n,) [rad or m], unless a joint is so far away that another unit must be meant; ``instead`` says degrees how."""
     for name, unit, at, lower, upper in zip(arm.joint_names, arm.position_units, target.tolist(), arm.lower, arm.upper):
         if unit == "m":
-            refuse_if(abs(at) > TIP_M, f"{name} is {at:g} m, at most {TIP_M:g}: are these millimetres?", name, at, TIP_M)
+            require_metres(name, at, lower, upper)
         elif instead and not lower - TURN_RAD <= at <= upper + TURN_RAD:
             limit = float(upper if at > upper else lower)
             text = f"{name} would go to {told(at, unit)}, limit {told(limit, unit)}: is {at:g} meant in degrees? {instead}"

@@ -59,7 +59,7 @@ def test_an_arm_moves_from_its_urdf_alone(name, tmp_path, run_picker):
             assert moved(run_picker, "pick", *map(str, target), *at).rstrip().splitlines()[-1].startswith("picked in")
         code, _, complaints = run_picker("move", "--tip", "9", "9", "9")
         assert code == 5 and re.search(r"out of reach by \d+\.\d mm; the nearest point .* mm$", complaints.strip())
-        unit = "3" if arm.position_units[0] == "m" else "720"
+        unit = "0.5" if arm.position_units[0] == "m" else "720"
         code, _, complaints = run_picker("move", "--joints", f"{arm.joint_names[0]}={unit}")
         assert code == 6 and arm.joint_names[0] in complaints
         moved(run_picker, "park")

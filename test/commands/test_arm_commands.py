@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from arm_fixtures import picker, shipped_arm
 from execution_rig import HOME
+from pytest import approx
 
 from picker_dynamics.commands import arm_commands, cli
 from picker_dynamics.errors import InputError, JointNamesError
@@ -57,21 +58,25 @@ def test_via_points_are_places_of_the_tip_or_joints_in_degrees_each_with_its_ble
         (["--straight"], InputError, "give either --tip"),
         (["--straight", "--joints", "base=3"], InputError, "--straight belongs to --tip"),
         (["--via", "0.2", "0.1", "--tip", "0.2", "0", "0.2"], InputError, "--via 0.2 0.1: give X Y Z of the tip, or NAME=VALUE"),
-        (["--via", "0.2", "0.1", "x", "--tip", "0.2", "0", "0.2"], InputError, "'x' is not a length in metres"),
-        (["--via", "0.2", "0.1", "nan", "--tip", "0.2", "0", "0.2"], InputError, "'nan' is not a length in metres"),
-        (["--via", "0.2", "0.1", "0.2", "blend=wide", "--tip", "0.2", "0", "0.2"], InputError, "blend: 'wide' is not a length"),
+        (["--via", "0.2", "0.1", "x", "--tip", "0.2", "0", "0.2"], InputError, "--via: 'x' is no number"),
+        (["--via", "0.2", "0.1", "nan", "--tip", "0.2", "0", "0.2"], InputError, "--via: 'nan' is no number"),
+        (
+            ["--via", "0.2", "0.1", "0.2", "blend=wide", "--tip", "0.2", "0", "0.2"],
+            InputError,
+            "blend: 'wide' is no number; for example: 12.3 m",
+        ),
         (
             ["--via", "260", "80", "170", "--tip", "0.2", "0", "0.2"],
             InputError,
-            r"--via: '260' is not a length in metres, at most 10: are these millimetres\?",
+            r"--via: '260' is 260 m, at most 10: are these millimetres\?",
         ),
         (
             ["--via", "0.2", "0.1", "0.2", "blend=30", "--tip", "0.2", "0", "0.2"],
             InputError,
-            r"blend: '30' is not a length in metres, at most 10: are these millimetres\?",
+            r"blend: '30' is 30 m, at most 10: are these millimetres\?",
         ),
         (["--via", "hip=3", "--tip", "0.2", "0", "0.2"], JointNamesError, "no joint 'hip'"),
-        (["--via", "base=x", "--tip", "0.2", "0", "0.2"], InputError, "base: 'x' is not an angle in degrees"),
+        (["--via", "base=x", "--tip", "0.2", "0", "0.2"], InputError, "base: 'x' is no number; for example: 12.3 deg"),
     ],
 )
 def test_via_points_that_are_none_are_refused(words, error, said):
@@ -88,9 +93,30 @@ def test_a_sliding_joint_is_told_in_metres():
         options=cli.parser().parse_args(["jog", "d3", "20"]),
     )
     assert arm_commands.named(arm, held, [("d3", "0.4"), ("theta1", "90")]).tolist() == [np.pi / 2.0, 0.0, 0.4]
-    with pytest.raises(InputError, match=r"d3: '400' is not a length in metres, at most 10: are these millimetres\?"):
-        arm_commands.named(arm, held, [("d3", "400")])
-    with pytest.raises(InputError, match=r"d3: '20.0' is not a length in metres, at most 10: are these millimetres\?"):
+    assert arm_commands.named(arm, held, [("d3", "400mm"), ("theta1", "0.5 rad")]).tolist() == approx([0.5, 0.0, 0.4])
+    for text in ("400", "20"):
+        with pytest.raises(InputError, match=rf"d3 slides from .* mm to .* mm; {text} m: are these millimetres\?"):
+            arm_commands.named(arm, held, [("d3", text)])
+    with pytest.raises(InputError, match=r"d3 slides from .* 20 m: are these millimetres\?"):
         at.options.act(at)
-    with pytest.raises(InputError, match="d3: 'x' is not a length in metres, at most 10$"):
+    with pytest.raises(InputError, match="d3: 'x' is no number; for example: 12.3 m$"):
         arm_commands.named(arm, held, [("d3", "x")])
+    with pytest.raises(InputError, match="theta1: 'mm' is none of deg"):
+        arm_commands.named(arm, held, [("theta1", "20mm")])
+    with pytest.raises(InputError, match="theta1: '1e999' is no angle"):
+        arm_commands.named(arm, held, [("theta1", "1e999")])
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "value"),
+    [
+        (["jog", "d3", "-5mm"], "amount", "-5mm"),
+        (["jog", "d3", "-1e-2"], "amount", "-1e-2"),
+        (["jog", "d3", "-5"], "amount", "-5"),
+        (["move", "--tip", "-260mm", "8cm", "-1.7e-1"], "tip", [-0.26, 0.08, -0.17]),
+        (["payload", "25g"], "mass", 0.025),
+    ],
+)
+def test_a_value_may_have_its_unit_and_a_minus_in_front(words, name, value):
+    found = getattr(cli.parser().parse_args(words), name)
+    assert (found.strip() if isinstance(found, str) else found) == (value if isinstance(value, str) else approx(value))
