@@ -195,7 +195,7 @@ def _save(figure, path: Path) -> Path:
 def _tip_error(measured: dict[str, ModeResult]):
     figure, axes = plt.subplots(figsize=(10, 4.5), layout="constrained")
     for mode, result in measured.items():
-        label = f"{mode}: {1e3 * _median(result):.1f} mm median at rest"
+        label = f"{mode}: {_mm(np.median(result.hold)):.1f} mm median at rest"
         axes.plot(result.recording.t, 1e3 * result.recording.tip_error, color=COLOURS[mode], label=label, lw=1.2)
     axes.set(
         xlabel="time [s]",
@@ -208,10 +208,6 @@ def _tip_error(measured: dict[str, ModeResult]):
     axes.grid(True, which="both", alpha=0.25)
     axes.legend(loc="upper right", framealpha=0.95, ncols=3)
     return figure
-
-
-def _median(result: ModeResult) -> float:
-    return float(sorted(result.hold)[len(result.hold) // 2])
 
 
 def _torque(result: ModeResult, servos: ServoMap):
