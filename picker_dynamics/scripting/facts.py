@@ -54,7 +54,7 @@ def _volts(millivolt: float | None) -> float | None:
 def next_command(hardware: dict[str, str], controller: dict[str, str]) -> str:
     """The next sensible command, in words."""
     if hardware.get("state") == "offline":
-        return "check cable, power and port: the board is connected again by itself"
+        return "wait; where it stays so, check cable, power and port: the board is connected again by itself"
     if before := what_enables(hardware):
         return before
     if controller.get("phase") == "executing":
