@@ -190,7 +190,7 @@ def waypoints_of(options, arm: ArmDescription, held: np.ndarray) -> list[Waypoin
 
 def _metres(name: str, text: str) -> float:
     value = quantity(name, text, LENGTH, "m")
-    meant = ": are these millimetres?" if abs(value) > TIP_M else ""
+    meant = ": are these millimetres?" if abs(value) > TIP_M and not shared.has_unit(text) else ""
     refuse_if(not abs(value) <= TIP_M, f"{name}: {text!r} is {value:g} m, at most {TIP_M:g}{meant}", name, text, TIP_M)
     return value
 
@@ -206,7 +206,8 @@ def _amount(arm: ArmDescription, name: str, text: str) -> float:
     j = _index(arm, name)
     if arm.position_units[j] == "m":
         value = quantity(name, text, LENGTH, "m")
-        require_metres(name, value, float(arm.lower[j]), float(arm.upper[j]))
+        if not (shared.has_unit(text) and math.isfinite(value)):
+            require_metres(name, value, float(arm.lower[j]), float(arm.upper[j]))
         return value
     value = quantity(name, text, ANGLE, "deg")
     refuse_if(not math.isfinite(value), f"{name}: {text.strip()!r} is no angle", name, text)
@@ -274,5 +275,6 @@ def _enable(at: Bench) -> str:
 
 
 def _payload(at: Bench) -> str:
-    at.client.set_parameters("dynamics", payload__mass=float(at.options.mass))
-    return f"payload {1e3 * at.options.mass:g} g"
+    mass = at.options.mass + 0.0  # no zero has a sign
+    at.client.set_parameters("dynamics", payload__mass=mass)
+    return f"payload {1e3 * mass:g} g"

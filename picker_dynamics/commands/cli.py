@@ -9,6 +9,7 @@ from importlib import import_module
 
 from picker_dynamics import __version__
 from picker_dynamics.errors import MissingDependencyError, PickerError, shown
+from picker_dynamics.estimation.calibration.readings import ANGLE, LENGTH, MASS
 
 from .terminal import INTERRUPTED
 
@@ -36,8 +37,9 @@ COMMANDS = {
 }
 """Modules with ``add_parser``, in the order of the help, and the commands in them: one is loaded without the others."""
 
-VALUE = re.compile(r"-\.?\d.*[^\d.]")
-"""What argparse would take for an option, as it is no plain number; a word with a space in front is none."""
+UNITS = "|".join(map(re.escape, ANGLE | LENGTH | MASS))
+VALUE = re.compile(rf"(?!-(\d+|\d*\.\d+)$)-[\d.,]*\d[\d.,]*(e[-+]?\d+)?({UNITS})?", re.IGNORECASE)
+"""A number with a minus in front that argparse would take for an option, as it has a unit or an exponent."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -73,9 +75,14 @@ class _Parser(argparse.ArgumentParser):
     """One whose complaints are as short as all others, whatever was typed."""
 
     def parse_known_args(self, args=None, namespace=None):
-        """As argparse does; a minus with a digit behind it begins a value, whatever follows: ``-5mm``, ``-1e-2``."""
-        words = sys.argv[1:] if args is None else args
-        return super().parse_known_args([f" {word}" if VALUE.match(word) else word for word in words], namespace)
+        """As argparse does; a negative number is a value, with a unit or an exponent too: ``-5mm``, ``-1e-2``.
+
+        A word with a space in front is no option for argparse.
+        """
+        words = list(sys.argv[1:] if args is None else args)
+        end = words.index("--") if "--" in words else len(words)
+        words[:end] = [f" {word}" if VALUE.fullmatch(word) else word for word in words[:end]]
+        return super().parse_known_args(words, namespace)
 
     def error(self, message: str):
         super().error(shown(message))

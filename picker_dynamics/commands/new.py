@@ -13,12 +13,24 @@ from pathlib import Path
 import yaml
 
 from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.estimation.calibration.readings import mass
 from picker_dynamics.files.formats import parse_yaml, read_yaml
 from picker_dynamics.robot import servo_arm
-from picker_dynamics.robot.arm_design import AXES, DENSITY, LIMITS_DEG, PRESET, read_design, read_joint
+from picker_dynamics.robot.arm_design import (
+    AXES,
+    DENSITY,
+    LIMITS_DEG,
+    PRESET,
+    Part,
+    read_design,
+    read_joint,
+    require_material,
+    why_no_name,
+)
 from picker_dynamics.robot.arm_writer import TOOL, Written, written
 from picker_dynamics.robot.kinematic_tree import link_poses
-from picker_dynamics.robot.servo_types import servo_types
+from picker_dynamics.robot.servo_file import CHANNELS
+from picker_dynamics.robot.servo_types import servo_type, servo_types
 
 from . import options as shared
 
@@ -138,11 +150,15 @@ def asked(given: dict, ask: Callable[[str], str] | None = None) -> dict:
     """
     ask = ask or input
     print("Joints from the base outwards; Enter takes what is in brackets.  At 0 the arm stands upright, z is up, x is forward.")
-    top, joints, before = PRESET | given, [], []
+    top, joints, before = PRESET | given, [], list[Part]()
+    require_material(top["material"], "--material", "material")
+    for named in (top["servo"], given["gripper"].get("servo") if isinstance(given.get("gripper"), dict) else None):
+        if named is not None:
+            servo_type(named)
     count = _until(lambda: int(_answer(ask, "Joints, without a gripper", "4")), lambda number: 1 <= number <= 7, "1 to 7")
     for number in range(count):
         while True:
-            joint = _joint(ask, number, top)
+            joint = _joint(ask, number, top, before)
             try:
                 before.append(read_joint(joint, top, before))
             except PickerError as error:
@@ -157,20 +173,28 @@ def asked(given: dict, ask: Callable[[str], str] | None = None) -> dict:
     return given | {"joints": joints}
 
 
-def _joint(ask: Callable[[str], str], number: int, top: dict) -> dict:
+def _joint(ask: Callable[[str], str], number: int, top: dict, before: list[Part]) -> dict:
     print(f"Joint {number + 1}")
-    joint = {"name": _answer(ask, "  name", f"joint{number + 1}")}
+    joint = {"name": _answer_that(ask, "  name", f"joint{number + 1}", lambda name: why_no_name(name, before))}
     slides = _word(ask, "  does it turn or slide", "turn", ("turn", "slide")) == "slide"
     joint["type"] = "prismatic" if slides else "revolute"
     joint["axis"] = _word(ask, "  axis (x, y, z)", "y" if number or slides else "z", AXES)
     joint["length_mm"] = _number(ask, "  length of its link, to the next joint [mm]", "100" if number else "40")
-    low, high = ("0", "50") if slides else map("{:g}".format, LIMITS_DEG)
+    low, high = ("0", "40") if slides else map("{:g}".format, LIMITS_DEG)
     unit = "mm" if slides else "deg"
     joint[f"limits_{unit}"] = [_number(ask, f"  {which} limit [{unit}]", at) for which, at in (("lower", low), ("upper", high))]
-    mass = _answer(ask, "  mass of the link with the next servo on it [g], or a material", top["material"])
-    joint |= {"material": mass} if mass.isalpha() else {"mass_g": _float(mass)}
+    question = "  mass of the link with the next servo on it [g], or a material"
+    weight = _answer_that(ask, question, top["material"], lambda text: "" if text in DENSITY else _why(lambda: _grams(text)))
+    joint |= {"material": weight} if weight in DENSITY else {"mass_g": _grams(weight)}
     joint["servo"] = _word(ask, f"  servo ({', '.join(servo_types())})", top["servo"], servo_types())
-    joint["channel"] = int(_number(ask, "  channel of the board", str(number)))
+    drives = {part.channel: part.name for part in before}
+
+    def why_not(text: str) -> str:
+        if text not in map(str, range(CHANNELS)):
+            return f"that must be 0 to {CHANNELS - 1}"
+        return f"it already drives {drives[int(text)]}" if int(text) in drives else ""
+
+    joint["channel"] = int(_answer_that(ask, "  channel of the board", str(_free(before)), why_not))
     return joint
 
 
@@ -188,19 +212,31 @@ def _answer(ask: Callable[[str], str], question: str, preset: str) -> str:
         ) from error
 
 
+def _answer_that(ask: Callable[[str], str], question: str, preset: str, why_not: Callable[[str], str]) -> str:
+    """An answer, asked for again until there is nothing against it."""
+    while why := why_not(answer := _answer(ask, question, preset)):
+        print(f"  {why}")
+    return answer
+
+
+def _why(read: Callable[[], object]) -> str:
+    """Why something cannot be read; empty: it can."""
+    try:
+        read()
+    except PickerError as error:
+        return str(error)
+    return ""
+
+
+def _grams(text: str) -> float:
+    return 1e3 * mass("mass", text)
+
+
 def _word(ask: Callable[[str], str], question: str, preset: str, words: Iterable[str]) -> str:
     """One of the words, as they are written; asked for again until it is."""
     written = {word.lower(): word for word in words}
-    return written[
-        _until(lambda: _answer(ask, question, preset).lower(), written.__contains__, f"one of {', '.join(written.values())}")
-    ]
-
-
-def _float(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text  # what is no number is said with the joint
+    must = f"that must be one of {', '.join(written.values())}"
+    return written[_answer_that(ask, question, preset, lambda text: "" if text.lower() in written else must).lower()]
 
 
 def _number(ask: Callable[[str], str], question: str, preset: str) -> float:

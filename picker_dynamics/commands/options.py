@@ -25,11 +25,17 @@ def number(
         except (InputError, ValueError):
             value = float("nan")
         if not low <= value <= high:  # NaN is not
-            meant = beyond if abs(value) > high else ""
-            raise argparse.ArgumentTypeError(f"{shown(text, 40)!r}, must be a number from {low:g} to {high:g}{meant}")
+            meant = beyond if abs(value) > high and not has_unit(text) else ""
+            may = f" {usual}, or one with its unit ({', '.join(units)})" if units and not meant else meant
+            raise argparse.ArgumentTypeError(f"{shown(text.strip(), 40)!r}, must be a number from {low:g} to {high:g}{may}")
         return value
 
     return read
+
+
+def has_unit(text: str) -> bool:
+    """Whether a number that was typed has a unit behind it."""
+    return not text.strip()[-1:].isdigit()
 
 
 def way(text: str) -> str:
@@ -39,7 +45,9 @@ def way(text: str) -> str:
     except InputError:
         possible = False
     if not possible:
-        raise argparse.ArgumentTypeError(f"{shown(text, 40)!r}, must be a number, perhaps with {', '.join(ANGLE | LENGTH)}")
+        raise argparse.ArgumentTypeError(
+            f"{shown(text.strip(), 40)!r}, must be a number, perhaps with {', '.join(ANGLE | LENGTH)}"
+        )
     return text
 
 
@@ -52,7 +60,7 @@ def whole(low: int, high: int) -> Callable[[str], int]:
         except ValueError:
             value = low - 1
         if not low <= value <= high:
-            raise argparse.ArgumentTypeError(f"{shown(text, 40)!r}, must be a whole number from {low} to {high}")
+            raise argparse.ArgumentTypeError(f"{shown(text.strip(), 40)!r}, must be a whole number from {low} to {high}")
         return value
 
     return read

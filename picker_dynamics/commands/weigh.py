@@ -209,6 +209,7 @@ def simulated(options):
         com=tuple(options.com),
         urdf=options.urdf,
         servos=options.servos,
+        overlay=options.servo_overlay,
         heaviest_kg=1e-3 * options.heaviest,
     )
     sensors = (weighing.sensor_for(person.scale, options.link),)

@@ -213,7 +213,9 @@ class ArmClient(GraphClient):
     def not_ready(self) -> str:
         """Why the arm does not hold still, ready for a goal."""
         first = what_enables(self.hardware) if self.hardware.get("state") == State.IDLE.value else ""
-        said = f"the arm is not ready: hardware: {self.hardware['message']}; controller: {self.controller['message']}"
+        said = f"the arm is not ready: hardware: {self.hardware['message']}"
+        if self.hardware["message"] not in self.controller["message"]:
+            said += f"; controller: {self.controller['message']}"
         return said + (f"; {first} first" if first else "")
 
     def wait_ready(self, timeout_s: float) -> None:

@@ -26,7 +26,7 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 
 from .claims import EXCLUSIVE, Claimant
-from .diagnostics import ERROR, OK, array, name_of, neighbour, status
+from .diagnostics import AT_ONCE_HZ, ERROR, OK, Flood, array, name_of, neighbour, status
 from .duplicate_publishers import Alone, OnePublisher, OneSender
 from .executor import Polled
 from .goal_messages import ArmStates
@@ -95,6 +95,7 @@ class ControlNode(Claimant, Node, ABC):
         self.epochs = Epochs()
         self.still = np.zeros(self.model.n)
         self.processed = self.rejected = 0
+        self.diagnosed = Flood(AT_ONCE_HZ)
         self.problem = ""
         self.command = JointState(name=list(arm.joint_names))
         self.command.header.frame_id = name_of(self)

@@ -9,12 +9,12 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from picker_dynamics.errors import shown
 from picker_dynamics.execution.events import Event, EventKind, Severity
 
-from .diagnostics import ERROR, OK, WARN, Flood, array, name_of, status
+from .diagnostics import AT_ONCE_HZ, ERROR, OK, WARN, Flood, array, name_of, status
 from .lease_status import holder_fields
 from .runtime import LATCHED, OUTCOMES
 
 STATUS_HZ, LOG_HZ = 20.0, 5.0
-"""How often what is no goal's answer is published, and problems are logged or diagnosed at once, however fast they come [1/s]."""
+"""How often what is no goal's answer is published, and problems are logged, however fast they come [1/s]."""
 
 LEVELS = {Severity.OK: OK, Severity.WARN: WARN, Severity.ERROR: ERROR}
 
@@ -34,8 +34,8 @@ class ControllerReport:
     def __init__(self, node, execution, stamps):
         self._node, self._execution, self._stamps = node, execution, stamps
         self._arm = execution.description
-        self._said, self._logged, self._diagnosed = Flood(STATUS_HZ), Flood(LOG_HZ), Flood(LOG_HZ)
-        self._level: bytes | None = None
+        self._said, self._logged, self._diagnosed = Flood(STATUS_HZ), Flood(LOG_HZ), Flood(AT_ONCE_HZ)
+        self._told = ""
         self._states_problem = ""
         self._withheld: Event | None = None
         self._status_out = node.create_publisher(DiagnosticStatus, "arm_controller/status", OUTCOMES)
@@ -50,7 +50,7 @@ class ControllerReport:
                 self._publish(event)
             else:
                 self._withheld = event
-        if self._level not in (None, LEVELS[self._last.kind.severity]) and self._diagnosed.lets_pass():
+        if self._told not in ("", self._last.text) and self._diagnosed.lets_pass():
             self._diagnose()  # whoever asks now is not to hear what was so a second ago
 
     def diagnose(self, states_problem: str) -> None:
@@ -64,9 +64,9 @@ class ControllerReport:
 
     def _diagnose(self) -> None:
         execution, streamed = self._execution, self._execution.stream_counts
-        self._level = LEVELS[self._last.kind.severity]
+        self._told = self._last.text
         entry = status(
-            self._level,
+            LEVELS[self._last.kind.severity],
             name_of(self._node),
             self._last.text,
             self._arm.name,

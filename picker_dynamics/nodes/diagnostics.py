@@ -11,6 +11,9 @@ from picker_dynamics.errors import NAME_MAX, shown
 
 OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
 
+AT_ONCE_HZ = 5.0
+"""How often what has changed is diagnosed at once, however fast it changes [1/s]; else once a second."""
+
 
 def sender_in(header) -> str:
     """Who or what a message names in its ``frame_id``, cut: it comes back in texts and statuses."""

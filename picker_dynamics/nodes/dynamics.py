@@ -146,7 +146,7 @@ class Dynamics(ControlNode):
         changed = mode != self.compensator.mode
         self.compensator.set_mode(mode)
         self.tell_mode()
-        if changed:  # at once, for who asks now
+        if changed and self.diagnosed.lets_pass():  # at once, for who asks now
             self.on_diagnostics()
 
     def tell_mode(self) -> None:

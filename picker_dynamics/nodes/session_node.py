@@ -19,7 +19,7 @@ from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.description import ArmDescription
 
 from .claims import EXCLUSIVE, Claimant
-from .diagnostics import ERROR, OK, STALE, WARN, name_of, neighbour, status
+from .diagnostics import AT_ONCE_HZ, ERROR, OK, STALE, WARN, Flood, name_of, neighbour, status
 from .duplicate_publishers import Alone, OneSender
 from .executor import serve_waiting
 from .runtime import LATCHED, LATEST, hear_stream, steady_timer, take_parameters
@@ -52,7 +52,8 @@ class SessionNode(Claimant, ABC):
         """Publishers, services and timers; ``stopped`` is what is said of a stop."""
         self.claim(EXCLUSIVE["hardware"])
         self.status_facts: tuple | None = None
-        self.state_told: State | None = None
+        self.state_told: tuple | None = None
+        self.diagnosed = Flood(AT_ONCE_HZ)
         self.senders = OneSender("joint_commands", neighbour(self, "dynamics"), Alone(self, "joint_commands"))
         self.held_epoch: int | None = -1
         self.held, self.held_said_s = JointState(), 0.0
@@ -173,9 +174,9 @@ class SessionNode(Claimant, ABC):
                 log.info(message) if self.level() == OK or isinstance(message, Routine) else log.warning(message)
             self.status_facts = facts
             self.status_out.publish(self.status_message())
-            before, self.state_told = self.state_told, session.state
-            if before not in (None, session.state):  # whoever asks now is not to hear what was so a second ago
-                self.on_diagnostics()
+            before, self.state_told = self.state_told, (session.state, *self.latched)
+            if before not in (None, self.state_told) and self.diagnosed.lets_pass():
+                self.on_diagnostics()  # whoever asks now is not to hear what was so a second ago
         if epoch != self.held_epoch:
             self.held_epoch, self.held = epoch, JointState()
             self.held.header.stamp = self.get_clock().now().to_msg()

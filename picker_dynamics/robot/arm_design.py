@@ -120,12 +120,10 @@ def read_design(values: Any) -> Design:
 
 def read_joint(values: Any, top: Mapping[str, Any], before: list[Part]) -> Part:
     """One joint, after those ``before`` it; what it leaves open is as in ``top``.  Errors as ``read_design``."""
-    name = values.get("name") if isinstance(values, dict) else None
+    name: Any = values.get("name") if isinstance(values, dict) else None
     where = f"joint {name if name is not None else len(before) + 1}"
     joint = JOINT | _keys(values, JOINT, where)
-    taken = [part.name for part in before]
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", name) or name in (*taken, JAW):
-        why = "it is taken" if name in (*taken, JAW) else "a letter, then letters, digits or _, 41 at the most"
+    if why := why_no_name(name, before):
         raise InputError(f"{where}: name is {name!r}: {why}", subject="name", value=str(name))
     if joint["type"] not in TYPES:
         turns = "; a servo turns less than once, give limits_deg" if joint["type"] == "continuous" else ""
@@ -133,6 +131,20 @@ def read_joint(values: Any, top: Mapping[str, Any], before: list[Part]) -> Part:
     if joint["length_mm"] is None:
         raise InputError(f"{where}: length_mm is missing, from this joint to the next", subject=name)
     return _part(name, joint, top, before, where)
+
+
+def why_no_name(name: Any, before: list[Part]) -> str:
+    """Why a joint after those ``before`` it cannot be called so; empty: it can."""
+    if name in (*(part.name for part in before), JAW):
+        return "it is taken"
+    right = isinstance(name, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", name)
+    return "" if right else "a letter, then letters, digits or _, 41 at the most"
+
+
+def require_material(material: Any, where: str, name: str) -> None:
+    """Raise an InputError for a material whose density is not known."""
+    if not isinstance(material, str) or material not in DENSITY:
+        raise InputError(f"{where}: material is {material!r}, must be one of {', '.join(DENSITY)}; or give mass_g", subject=name)
 
 
 def _read_gripper(values: Any, top: Mapping[str, Any], before: list[Part]) -> Part:
@@ -151,8 +163,7 @@ def _part(name: str, joint: Mapping[str, Any], top: Mapping[str, Any], before: l
     slides = joint["type"] == "prismatic"
     material = joint["material"] or top["material"]
     servo = servo_type(joint["servo"] or top["servo"], f"{where}: servo", "take one like it, and give its figures in servos.yaml")
-    if not isinstance(material, str) or material not in DENSITY:
-        raise InputError(f"{where}: material is {material!r}, must be one of {', '.join(DENSITY)}; or give mass_g", subject=name)
+    require_material(material, where, name)
     section = joint["section_mm"] if isinstance(joint["section_mm"], list) else [joint["section_mm"]]
     if not 1 <= len(section) <= 2:
         raise InputError(f"{where}: section_mm is {section}, must be a diameter, or [width, height]", subject=name)
@@ -199,7 +210,7 @@ def _limits(joint: Mapping[str, Any], slides: bool, servo: ServoType, pinion: fl
     if turns_deg > servo.travel_deg - RESERVE_DEG:
         most = (upper - lower) * (servo.travel_deg - RESERVE_DEG) / turns_deg
         raise InputError(
-            f"{where}: {key} span {upper - lower:g} {unit}, at most {most:.0f}: "
+            f"{where}: {key} span {upper - lower:g} {unit}, at most {math.floor(most)}: "
             f"{servo.name} turns {servo.travel_deg:g} deg, of which {RESERVE_DEG:g} are kept to bear loads",
             subject=key,
             value=upper - lower,

@@ -115,7 +115,7 @@ def _urdf(name: str, design: Design) -> str:
         _joint(robot, part, parent, end, design.supply_v)
         _link(robot, part, after)
         if part is not design.jaw:
-            parent, end = f"{part.name}_link", _pointing(part.along) * part.length
+            parent, end = _link_of(part), _pointing(part.along) * part.length
     SubElement(robot, "link", name=TOOL)
     reach = 0.0 if design.jaw is None else design.jaw.length
     _origin(_fixed(robot, parent), end + _pointing(design.parts[-1].along) * reach)
@@ -126,7 +126,7 @@ def _urdf(name: str, design: Design) -> str:
 def _joint(robot: Element, part: Part, parent: str, at: Array, supply_v: float) -> None:
     joint = SubElement(robot, "joint", name=part.name, type=part.type)
     SubElement(joint, "parent", link=parent)
-    SubElement(joint, "child", link=f"{part.name}_link")
+    SubElement(joint, "child", link=_link_of(part))
     _origin(joint, at)
     SubElement(joint, "axis", xyz=_text(_pointing(part.axis)))
     speed = _figure(part, "no_load_speed_rad_s", supply_v) * (part.pinion or 1.0)
@@ -134,9 +134,15 @@ def _joint(robot: Element, part: Part, parent: str, at: Array, supply_v: float) 
     SubElement(joint, "limit", {key: f"{value:.6g}" for key, value in limits.items()})
 
 
+def _link_of(part: Part) -> str:
+    """Name of the link that ``part`` moves; a joint called ``base`` does not move the base."""
+    name = f"{part.name}_link"
+    return name if name != BASE else f"{part.name}_moved_link"
+
+
 def _link(robot: Element, part: Part, after: Part | None) -> None:
     """The link that ``part`` turns, with the servo of the joint ``after`` it at its end."""
-    link = SubElement(robot, "link", name=f"{part.name}_link")
+    link = SubElement(robot, "link", name=_link_of(part))
     way = _pointing(part.along)
     beam = _beam(part, 0.5 * part.length * way)
     rides = 0.0 if after is None else after.servo.mass

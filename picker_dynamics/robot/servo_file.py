@@ -208,7 +208,16 @@ def _stated_sd(joint: str, stiffness: Any) -> float | None:
     """One standard deviation of a stiffness that says how well it is known: ``{value: 23.1, measured: true, sd: 2.4}``."""
     if not isinstance(stiffness, dict) or "sd" not in stiffness:
         return None
-    return _number("stiffness_nm_rad: sd", stiffness["sd"], NUMBERS["stiffness_nm_rad"], joint)
+    key, value = "stiffness_nm_rad", stiffness.get("value")
+    sd = _number(f"{key}: sd", stiffness["sd"], NUMBERS[key], joint)
+    if isinstance(value, (int, float)) and sd >= value > 0.0:
+        raise ConfigurationError(
+            f"{joint}: {key}: sd is {sd:g}, must be below the value, {value:g}: of what nobody knows leave it away",
+            subject=joint,
+            value=sd,
+            limit=float(value),
+        )
+    return sd
 
 
 def _number(key: str, value: Any, bounds: Bounds, joint: str) -> float:

@@ -55,6 +55,8 @@ def next_command(hardware: dict[str, str], controller: dict[str, str]) -> str:
     """The next sensible command, in words."""
     if hardware.get("state") == "offline":
         return "wait; where it stays so, check cable, power and port: the board is connected again by itself"
+    if hardware.get("state") == "enabling":
+        return "wait: the arm is being enabled"
     if before := what_enables(hardware):
         return before
     if controller.get("phase") == "executing":

@@ -120,6 +120,9 @@ class Asked:
             last = Waypoint(self.tip, pitch=self.pitch, direction=self.direction, straight=self.straight)
         if self.straight and not any(one.straight for one in (*self.via, last)):
             raise InputError("straight belongs to a tip: tip=(x, y, z)", subject="straight")
+        for place in self.via:
+            if place.q is not None:
+                _in_units(arm, as_vector("q", place.q, arm.n), "q is in radians: numpy.radians(q)")
         motion = motion_through(held, [*self.via, last], validator, arm)
         least_s = 0.0 if self.duration is None else duration_s(self.duration)
         return motion if motion.duration >= least_s else motion.stretched(least_s / motion.duration)

@@ -101,6 +101,7 @@ def test_a_sliding_joint_is_told_in_metres():
         at.options.act(at)
     with pytest.raises(InputError, match="d3: 'x' is no number; for example: 12.3 m$"):
         arm_commands.named(arm, held, [("d3", "x")])
+    assert arm_commands.named(arm, held, [("d3", "20 m")])[2] == 20.0, "no slip of units: the limit says so"
     with pytest.raises(InputError, match="theta1: 'mm' is none of deg"):
         arm_commands.named(arm, held, [("theta1", "20mm")])
     with pytest.raises(InputError, match="theta1: '1e999' is no angle"):
@@ -115,8 +116,17 @@ def test_a_sliding_joint_is_told_in_metres():
         (["jog", "d3", "-5"], "amount", "-5"),
         (["move", "--tip", "-260mm", "8cm", "-1.7e-1"], "tip", [-0.26, 0.08, -0.17]),
         (["payload", "25g"], "mass", 0.025),
+        (["jog", "d3", "-5."], "amount", "-5."),
+        (["jog", "d3", "-,5"], "amount", "-,5"),
+        (["check", "-1x.urdf"], "urdf", None),
+        (["check", "--", "-5m"], "urdf", "-5m"),
     ],
 )
 def test_a_value_may_have_its_unit_and_a_minus_in_front(words, name, value):
+    if value is None:
+        with pytest.raises(SystemExit):
+            cli.parser().parse_args(words)
+        return
     found = getattr(cli.parser().parse_args(words), name)
+    assert not isinstance(found, str) or words[0] != "check" or found == value
     assert (found.strip() if isinstance(found, str) else found) == (value if isinstance(value, str) else approx(value))

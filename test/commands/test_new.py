@@ -9,12 +9,14 @@ import sys
 import numpy as np
 import pytest
 import yaml
+from pytest import approx
 from ros_graph import command_to, own_domain, running_graph
 from scenarios.bench import wait_until_up
 from waiting import run
 
 from picker_dynamics import Arm
 from picker_dynamics.commands import new
+from picker_dynamics.errors import PickerError
 
 JOINTS = [
     "name: turn, length_mm: 40",
@@ -152,17 +154,34 @@ def test_enter_alone_makes_an_arm_of_four_joints(capsys):
 
 
 def test_what_cannot_be_is_said_and_asked_again(capsys):
-    first = ["turn", "", "w", "Z", "40", "-80", "80", "90", "MG996R", "0"]
-    again = ["turn", "twist", "turn", "z", "forty", "nan", "40", "-80", "80", "aluminium", "mg996", "mg996r", "0"]
-    slide = ["out", "slide", "x", "60", "0", "30", "80", "SG90", "5"]
-    answers = new.asked({}, answering("nine", "9", "2", *first, *again, *slide, "MG90S"))
+    first = ["0", "base", "w", "", "w", "Z", "40", "-80", "80", "aluminum", "80 g", "MG996R", "16", "0"]
+    second = ["base", "out", "slide", "x", "forty", "nan", "60", "0", "30", "aluminium", "sg9", "sg90", "1.7", "0", "5"]
+    answers = new.asked({}, answering("nine", "9", "2", *first, *second, "MG9", "MG90S"))
     said = capsys.readouterr().out
     assert said.count("that must be 1 to 7") == 2 and said.count("that must be a number") == 2
-    assert "that must be one of x, -x, y, -y, z, -z" in said and "that must be one of turn, slide" in said
-    assert said.count("that must be one of SG90, ") == 1 and "name is 'turn': it is taken" in said
+    assert said.count("that must be one of turn, slide") == 1 and said.count("that must be one of x, -x, y, -y, z, -z") == 1
+    assert said.count("that must be one of SG90, ") == 1 and said.count("that must be one of none, SG90, ") == 1
+    assert said.count("a letter, then letters") == 1 and said.count("  it is taken") == 1
+    assert said.count("that must be 0 to 15") == 2 and said.count("it already drives base") == 1
+    assert "mass: 'aluminum' is no number" in said
     made = new.written("own", new.read_design(answers))
-    assert made.arm.joint_names == ("turn", "out", "gripper") and made.arm.position_units == ("rad", "m", "rad")
-    assert "channel: 1," in made.servos and "channel: 5," in made.servos
+    assert made.arm.joint_names == ("base", "out", "gripper") and made.arm.position_units == ("rad", "m", "rad")
+    assert made.arm.movable[0].child == "base_moved_link", "base_link is what stands on the table"
+    assert "channel: 0," in made.servos and "channel: 5," in made.servos
+
+
+def test_a_sliding_joint_goes_as_far_as_proposed():
+    answers = new.asked({}, answering("1", "", "slide", *[""] * 7, ""))
+    assert new.written("own", new.read_design(answers)).arm.movable[0].upper == approx(0.04)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [({"servo": "FOO"}, "type is 'FOO'"), ({"material": "wood"}, "'wood'"), ({"gripper": {"servo": "FOO"}}, "type is 'FOO'")],
+)
+def test_options_that_cannot_be_are_said_before_anything_is_asked(given, said):
+    with pytest.raises(PickerError, match=said):
+        new.asked(given, answering())
 
 
 def test_answers_that_make_no_arm_are_kept(tmp_path, run_picker, monkeypatch):

@@ -114,6 +114,8 @@ def test_a_mass_is_no_better_known_than_the_springs_it_hangs_on(where):
     assert fine.sd == approx(plain.sd) and rough.sd > 1.5 * plain.sd
     rng = np.random.default_rng(0)
     found = [known(0.3, np.exp(0.3 * rng.normal(size=ARM.n))) for _ in range(20)]
+    with raises(InputError, match="stiffness of shoulder is known to 60% only, at most 50% is of use"):
+        known(0.6)
     off = np.array([(one.value - 0.08) / one.sd for one in found])
     assert np.sqrt(np.mean(off**2)) < 1.3
 
@@ -270,6 +272,7 @@ def test_the_command_weighs_typed_readings(where, capsys):
         (f"--servo-overlay {OVERLAY} --at knee=3 --reading forearm=1", 5, "no joint 'knee'"),
         ("--empty forearm=1", 5, "--empty needs --reading"),
         ("--simulated --set", 5, "rehearsal"),
+        ("--simulated --servo-overlay /nowhere.yaml", 4, "/nowhere.yaml"),
         ("--simulated --grams 0.025", 5, "are these kilograms"),
         ("--arm rrp --reading forearm=1", 5, "its joints are no servos"),
     ],

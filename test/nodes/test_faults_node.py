@@ -289,7 +289,10 @@ def test_the_state_has_no_provenance_where_nobody_knows_it(board):
 
 def test_refused_set_points_are_a_warning_once(board):
     with hardware(port_of(board), autostart=True) as (node, spun):
-        spun.until(lambda: node.state_told is State.ACTIVE and node.lifecycle_state == "active", "activation, and said")
+        spun.until(
+            lambda: node.state_told is not None and node.state_told[0] is State.ACTIVE and node.lifecycle_state == "active",
+            "activation, and said",
+        )
         assert entry(node, "queue").level == OK
         link = node.session.link
         link.send_setpoint(link.board_time_us(time.monotonic() - 1.0), link.telemetry.pulses)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import hardware_bench
 import pytest
-from diagnostic_msgs.msg import DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hardware_bench import ACTIVATE, DEACTIVATE, active, change, hardware, port_of, ros, switch, words
 
 from picker_dynamics.errors import LinkError
@@ -49,6 +49,18 @@ def test_what_changed_is_diagnosed_at_once(board):
         ready = next(i for i, one in enumerate(notes) if isinstance(one, DiagnosticStatus) and one.level == OK)
         entries = {one.name: one for one in notes[ready + 1].status}
         assert entries["hardware: board"].message == "active" and entries["hardware: joint state"].level == OK
+        for carry_out, message in ((node.session.stop, "stopped: holding"), (node.session.reset, "idle")):
+            notes.clear()
+            carry_out()
+            node.publish_status()
+            (board_said,) = [one.message for one in notes[-1].status if one.name == "hardware: board"]
+            assert board_said.startswith(message)
+        notes.clear()
+        for on in [True, False] * 20:
+            node.session.stop_latched = on
+            node.publish_status()
+        assert sum(isinstance(one, DiagnosticStatus) for one in notes) == 40
+        assert sum(isinstance(one, DiagnosticArray) for one in notes) <= 5, "a flood of changes is told once a second"
 
 
 def test_switched_off_after_a_fault_it_is_one_still(board):

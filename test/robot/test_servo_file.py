@@ -100,6 +100,12 @@ def test_an_overlay_wins_over_defaults_and_joints_alike(tmp_path):
         ("joints.elbow.stiffness_nm_rad", {"value": 20}, "elbow", r"measured is None, must be true or false"),
         ("joints.elbow.stiffness_nm_rad", {"value": 20, "measured": True, "sd": 0}, "elbow", r"sd is 0, must be > 0"),
         ("joints.elbow.stiffness_nm_rad", {"value": 20, "measured": True, "sd": "x"}, "elbow", r"sd is 'x', must be a finite"),
+        (
+            "joints.elbow.stiffness_nm_rad",
+            {"value": 20, "measured": True, "sd": 20},
+            "elbow",
+            r"sd is 20, must be below the value, 20",
+        ),
         ("joints.elbow.play_deg", {"value": 1, "measured": True, "sd": 1}, "elbow", r"unknown 'sd'; allowed are value, measured"),
         ("board.quantum_us", 0, "board", r"quantum_us is 0, must be > 0"),
         ("board.oscillator_hz", 25, "board", r"board: oscillator_hz is 25, must be >= 2e\+07"),

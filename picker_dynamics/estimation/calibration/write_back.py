@@ -121,7 +121,7 @@ def _figure_entries(servo: Servo, one: ServoFigures, some: bool) -> Iterator[tup
     elif one.stiffness:
         found = one.stiffness.times(servo.per_turn**2)
         measured = "stiffness_nm_rad" not in one.assumed
-        value = f"{{value: {stiffness:.4f}, measured: {str(measured).lower()}, sd: {found.sd:.4f}}}"
+        value = f"{{value: {stiffness:.4f}, measured: {str(measured).lower()}, sd: {found.sd:.4g}}}"
         yield "stiffness_nm_rad", (value, _of_inverse(found) + ("" if measured else ": mostly assumed"))
     if one.gap:
         both = _horn_deg(servo, 2.0 * NORMAL_95 * one.gap.sd)

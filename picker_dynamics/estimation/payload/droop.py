@@ -39,6 +39,9 @@ STIFFNESS_SD, STIFFNESS_LEAST_SD = {"rad": 0.04, "m": 0.15}, 0.04
 """What a calibration leaves of K, as a share (8 % at 95 %), by the unit of the joint, where the servo map does not say: a ruler
 tells less of one that slides.  No K is known better than the latter."""
 
+ROUGHEST_SD = 0.5
+"""Of K: what is known to less does not go through the linearised estimate."""
+
 OFFSET_SD = {"rad": 0.3 * np.pi / 180.0, "m": 1e-3}
 """What a calibration leaves of a reading at rest, by its unit."""
 
@@ -138,7 +141,7 @@ class DroopScale:
 
     Raises:
         ConfigurationError: nobody has measured the stiffness of a joint that bears the payload, or says how well it is known.
-        InputError: a centre of mass that cannot be.
+        InputError: a centre of mass that cannot be, or a stiffness that is known too roughly.
     """
 
     description: ArmDescription
@@ -163,6 +166,15 @@ class DroopScale:
         object.__setattr__(self, "columns", tuple(np.flatnonzero(np.abs(bears).max(axis=0) > 1e-3)))
         for column in self.columns:
             servo = self.servos.servos[column]
+            known = stiffness_sd(servo)
+            refuse_if(
+                known > ROUGHEST_SD,
+                f"the stiffness of {servo.joint} is known to {known:.0%} only, at most {ROUGHEST_SD:.0%} is of use: picker "
+                "calibrate first, with weights that it bears",
+                servo.joint,
+                known,
+                ROUGHEST_SD,
+            )
             if "stiffness_nm_rad" in servo.unmeasured and servo.stiffness_sd is None:
                 raise ConfigurationError(
                     f"the stiffness of {servo.joint} was never measured, so its droop tells no mass: picker calibrate first",

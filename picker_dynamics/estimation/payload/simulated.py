@@ -65,6 +65,7 @@ def person(
     com=(0.0, 0.0, 0.0),
     urdf: str = "",
     servos: str = "",
+    overlay: str = "",
     heaviest_kg: float = USUAL_KG,
 ) -> tuple[WeighingBench, MotionValidator]:
     """Somebody beside an arm with hidden numbers, calibrated; and the validator as it is believed.
@@ -74,11 +75,11 @@ def person(
         plant_error: bound of the hidden errors.
         seed: of those, of what the calibration left open, and of the readings.
         heaviest_kg: that the payload is thought to be.
-        urdf, servos: files of the arm; default the picker with ideal servos.
+        urdf, servos, overlay: files of the arm; default the picker with ideal servos.
     """
     rng = np.random.default_rng(seed)
     arm = servo_arm.read_arm(urdf)
-    arm, nominal = servo_arm.load(urdf, servos, servo_arm.overlay_of(arm, servos, "ideal"))
+    arm, nominal = servo_arm.load(urdf, servos, overlay or servo_arm.overlay_of(arm, servos, "ideal"))
     plant = Plant(arm, hidden_servos(nominal, rng), plant_error=plant_error, seed=seed)
     believed, found = as_calibrated(plant, rng)
     return WeighingBench(plant, DroopScale(believed, found, com, heaviest_kg=heaviest_kg), rng, payload), torque_validator(
