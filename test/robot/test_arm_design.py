@@ -157,7 +157,7 @@ def test_arms_of_all_shapes_go_home_and_park_in_simulation(shape, tmp_path):
         ([TURN | {"limits_deg": 90}], {}, r"limits_deg is 90, must be \[lower, upper\]"),
         ([TURN | {"limits_mm": [0, 10]}], {}, r"joint turn: a revolute joint has limits_deg, not limits_mm"),
         ([SLIDE | {"limits_mm": None}], {}, r"joint reach: limits_mm is None"),
-        ([SLIDE | {"limits_mm": [0, 60]}], {}, r"joint reach: limits_mm span 60 mm, at most 45"),
+        ([SLIDE | {"limits_mm": [0, 60]}], {}, r"joint reach: limits_mm span 60 mm, at most 44"),
         ([TURN | {"servo": "MG9000"}], {}, r"joint turn: servo is 'MG9000', must be one of SG90"),
         ([TURN | {"servo": "SG90"}], {"supply_v": 7.2}, r"supply_v is 7.2 V, SG90 takes 4.8 to 6 V"),
         ([TURN], {"supply_v": 0}, r"the arm: supply_v is 0, must be a number from 3 to 30"),
