@@ -66,6 +66,7 @@ def test_speed_and_stall_of_a_sweep_go_into_the_overlay(tmp_path):
     assert "shoulder:  # droop; speed by timed moves, misfit 1.02" in text
     assert wrist.zero == BELIEVED.servos[3].zero and wrist.pulses_us == BELIEVED.servos[3].pulses_us
     assert shoulder.stiffness == approx(11.0) and elbow.stiffness == approx(11.0)  # the mean of those measured
+    assert elbow.stiffness_sd == approx(11.0 * 0.2, rel=0.2), "one servo may give 20 % more than another"
     assert "elbow.stiffness_nm_rad" in again.unmeasured and "shoulder.stiffness_nm_rad" not in again.unmeasured
 
 

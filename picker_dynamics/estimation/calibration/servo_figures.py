@@ -117,8 +117,13 @@ def calibrated(servo: Servo, found: ServoFigures) -> Servo:
             changed[re.sub(r"_(nm_rad|rad_s|nm)$", "", key)] = at_joint * one.value
             known.append(key)
     if found.stiffness is not None:
-        changed["stiffness_sd"] = found.stiffness.sd
+        changed["stiffness_sd"] = _known_to(found.stiffness)
     return replace(servo, **changed, unmeasured=(*(key for key in servo.unmeasured if key not in known), *found.assumed))
+
+
+def _known_to(stiffness: Measured) -> float | None:
+    """Its standard deviation; None where that is as large as itself: nothing is known."""
+    return stiffness.sd if stiffness.sd < stiffness.value else None
 
 
 def with_friction(servo: Servo) -> Servo:
@@ -154,7 +159,9 @@ def calibrated_servos(servos: ServoMap, found: Mapping[str, ServoFigures]) -> Se
         servo = calibrated(servo, found[servo.joint]) if servo.joint in found else servo
         one = found.get(servo.joint, ServoFigures())
         if one.stiffness is None and (give is not None or one.zero is not None):
-            alike = give is not None and not servo.slides and "stiffness_nm_rad" in servo.unmeasured
-            servo = with_friction(replace(servo, stiffness=servo.stall_torque / give.value) if alike else servo)
+            if give is not None and not servo.slides and "stiffness_nm_rad" in servo.unmeasured:
+                alike = Measured(servo.stall_torque / give.value, servo.stall_torque * give.sd / give.value**2)
+                servo = replace(servo, stiffness=alike.value, stiffness_sd=_known_to(alike))
+            servo = with_friction(servo)
         made.append(servo)
     return replace(servos, servos=tuple(made))

@@ -101,7 +101,7 @@ def _set_entries(servo: Servo, was: Servo) -> Iterator[tuple[str, tuple[str, str
 
 def _figure_entries(servo: Servo, one: ServoFigures, some: bool) -> Iterator[tuple[str, tuple[str, str]]]:
     """What was estimated, with its interval: (key, (YAML, comment)); ``some``: the stiffness of some servos was."""
-    stiffness, coulomb = servo.stiffness * servo.per_turn**2, servo.coulomb * servo.per_turn  # files have the servo's own figures
+    coulomb = servo.coulomb * servo.per_turn  # files have the servo's own figures
 
     def shown(key: str, value: float, comment: str) -> tuple[str, tuple[str, str]]:
         if key in one.assumed:
@@ -117,12 +117,11 @@ def _figure_entries(servo: Servo, one: ServoFigures, some: bool) -> Iterator[tup
             if key in servo.unmeasured:
                 yield key, (f"{{value: {value:.4f}, measured: false}}", "assumed")
         if some and not servo.slides and "stiffness_nm_rad" in servo.unmeasured:
-            yield "stiffness_nm_rad", (f"{{value: {servo.stiffness:.4f}, measured: false}}", "as those measured, by stall torque")
+            yield "stiffness_nm_rad", (_stiffness(servo, False), "as those measured, by stall torque")
     elif one.stiffness:
-        found = one.stiffness.times(servo.per_turn**2)
         measured = "stiffness_nm_rad" not in one.assumed
-        value = f"{{value: {stiffness:.4f}, measured: {str(measured).lower()}, sd: {found.sd:.4g}}}"
-        yield "stiffness_nm_rad", (value, _of_inverse(found) + ("" if measured else ": mostly assumed"))
+        comment = _of_inverse(one.stiffness.times(servo.per_turn**2)) + ("" if measured else ": mostly assumed")
+        yield "stiffness_nm_rad", (_stiffness(servo, measured), comment)
     if one.gap:
         both = _horn_deg(servo, 2.0 * NORMAL_95 * one.gap.sd)
         yield shown("play_deg", _horn_deg(servo, servo.play), f"± {both:.2f}, the deadband's error in it")
@@ -136,6 +135,13 @@ def _figure_entries(servo: Servo, one: ServoFigures, some: bool) -> Iterator[tup
         yield "stall_torque_nm", (f"{one.stall.value:.4f}", _interval(one.stall))
     if one.speed:
         yield "no_load_speed_rad_s", (f"{one.speed.value:.4f}", _interval(one.speed))
+
+
+def _stiffness(servo: Servo, measured: bool) -> str:
+    """A servo's own stiffness, and how well it is known, as a servo map has it."""
+    own, sd = servo.per_turn**2, servo.stiffness_sd
+    known = "" if sd is None else f", sd: {own * sd:.4g}"
+    return f"{{value: {own * servo.stiffness:.4f}, measured: {str(measured).lower()}{known}}}"
 
 
 def _points(servo: Servo) -> str:

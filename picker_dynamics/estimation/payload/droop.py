@@ -169,8 +169,8 @@ class DroopScale:
             known = stiffness_sd(servo)
             refuse_if(
                 known > ROUGHEST_SD,
-                f"the stiffness of {servo.joint} is known to {known:.0%} only, at most {ROUGHEST_SD:.0%} is of use: picker "
-                "calibrate first, with weights that it bears",
+                f"the stiffness of {servo.joint} is known to {known:.0%} only, at most {ROUGHEST_SD:.0%} is of use: "
+                "a whole picker calibrate first, with weights that it bears",
                 servo.joint,
                 known,
                 ROUGHEST_SD,
