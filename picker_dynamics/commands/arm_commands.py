@@ -11,11 +11,10 @@ import numpy as np
 
 from picker_dynamics.bringup.options import RANGES, require_namespace
 from picker_dynamics.errors import InputError, JointNamesError, refuse_if
-from picker_dynamics.estimation.calibration.readings import ANGLE, LENGTH, MASS, quantity
 from picker_dynamics.execution.goal import HAIR, MAX_GOAL_S
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.tip_target import TIP_M
-from picker_dynamics.robot.units import told
+from picker_dynamics.robot.units import ANGLE, LENGTH, MASS, quantity, told
 from picker_dynamics.scripting.equipment import Equipment
 from picker_dynamics.scripting.target import asked_duration, require_metres
 

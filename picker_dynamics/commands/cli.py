@@ -9,7 +9,7 @@ from importlib import import_module
 
 from picker_dynamics import __version__
 from picker_dynamics.errors import MissingDependencyError, PickerError, shown
-from picker_dynamics.estimation.calibration.readings import ANGLE, LENGTH, MASS
+from picker_dynamics.robot.units import ANGLE, LENGTH, MASS
 
 from .terminal import INTERRUPTED
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 
 from picker_dynamics.bringup.options import BOARDS
 from picker_dynamics.errors import InputError, shown
-from picker_dynamics.estimation.calibration.readings import ANGLE, LENGTH, quantity
 from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
 from picker_dynamics.robot.tip_target import TIP_M
+from picker_dynamics.robot.units import ANGLE, LENGTH, quantity
 
 
 def number(

@@ -68,7 +68,7 @@ def sensor_for(scale, link: str):
 
 def typed(what: str, text: str, unit: str) -> float:
     """An angle or a length as typed, in degrees or millimetres unless it says otherwise [``unit``]."""
-    from picker_dynamics.estimation.calibration.readings import ANGLE, LENGTH, quantity
+    from picker_dynamics.robot.units import ANGLE, LENGTH, quantity
 
     return quantity(what, text, LENGTH, "mm") if unit == "m" else quantity(what, text, ANGLE, "deg")
 

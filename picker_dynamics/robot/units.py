@@ -1,8 +1,18 @@
-"""Positions and speeds as people are told them: in degrees and millimetres what is radians and metres inside."""
+"""Quantities as people say them and are told them: in degrees and millimetres what is radians and metres inside."""
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping
+
+from picker_dynamics.errors import InputError, refuse_if
+
+NUMBER = r"[-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:e[-+]?\d+)?"
+MASS = {"g": 1e-3, "kg": 1.0, "mg": 1e-6}
+LENGTH = {"mm": 1e-3, "cm": 1e-2, "m": 1.0}
+ANGLE = {"deg": math.pi / 180.0, "°": math.pi / 180.0, "rad": 1.0}
+"""How numbers are typed, and their units in SI."""
 
 VISIBLE = 0.1
 """What differs by less [deg or mm] is told with more digits."""
@@ -24,3 +34,17 @@ def told(value: float, unit: str, beside: float | None = None) -> str:
     apart = math.inf if beside is None else factor * abs(value - beside)
     digits = 1 + math.ceil(-math.log10(apart)) if 0.0 < apart < VISIBLE else 1
     return f"{round(factor * value, digits) + 0.0:.{digits}f} {name}"
+
+
+def quantity(what: str, text: str, units: Mapping[str, float], usual: str) -> float:
+    """A number with one of ``units``, without any: of the ``usual`` one; in SI units.
+
+    Raises:
+        InputError: no number, or a unit of something else.
+    """
+    match = re.fullmatch(rf"\s*({NUMBER})\s*([^\s\d]*)\s*", text, re.IGNORECASE)
+    if match is None:
+        raise InputError(f"{what}: {text.strip()!r} is no number; for example: 12.3 {usual}", subject=what, value=text)
+    unit = match[2].lower().rstrip(".") or usual
+    refuse_if(unit not in units, f"{what}: {match[2]!r} is none of {', '.join(units)}", what, text)
+    return float(match[1].replace(",", ".")) * units[unit]

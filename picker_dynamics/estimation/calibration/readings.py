@@ -8,32 +8,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 
 from picker_dynamics.errors import InputError, refuse_if
+from picker_dynamics.robot.units import ANGLE, LENGTH, MASS, NUMBER, quantity
 
-NUMBER = r"[-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:e[-+]?\d+)?"
-MASS = {"g": 1e-3, "kg": 1.0, "mg": 1e-6}
-LENGTH = {"mm": 1e-3, "cm": 1e-2, "m": 1.0}
-ANGLE = {"deg": math.pi / 180.0, "°": math.pi / 180.0, "rad": 1.0}
 PULSE = {"us": 1.0, "µs": 1.0, "μs": 1.0, "ms": 1e3}
 
 MASS_MIN, MASS_MAX = 1e-3, 3.0
 """Of a part of such an arm, where its URDF says no more [kg]: a kitchen scale tells no less than a gram."""
 LENGTH_MIN, SWINGS_MIN = 1e-3, 5
-
-
-def quantity(what: str, text: str, units: Mapping[str, float], usual: str) -> float:
-    """A number with one of ``units``, without any: of the ``usual`` one; in SI units.
-
-    Raises:
-        InputError: no number, or a unit of something else.
-    """
-    match = re.fullmatch(rf"\s*({NUMBER})\s*([^\s\d]*)\s*", text, re.IGNORECASE)
-    refuse_if(match is None, f"{what}: {text.strip()!r} is no number; for example: 12.3 {usual}", what, text)
-    unit = match[2].lower().rstrip(".") or usual
-    refuse_if(unit not in units, f"{what}: {match[2]!r} is none of {', '.join(units)}", what, text)
-    return float(match[1].replace(",", ".")) * units[unit]
 
 
 def mass(what: str, text: str, expected: float | None = None) -> float:

@@ -14,6 +14,7 @@ from picker_dynamics.errors import InfeasibleError, InputError, LimitError, refu
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
+from picker_dynamics.robot.units import LENGTH, quantity
 
 from .. import pose_figure, readings
 from ..arm_estimate import ArmEstimate
@@ -367,7 +368,7 @@ class StationReader:
         tall, link, tool = sensor.kind == "height", sensor.link, self.estimate.description.tool
 
         def parse(text: str) -> float:
-            value = readings.quantity(link, text, readings.LENGTH, "mm") if tall else readings.angle(link, text)
+            value = quantity(link, text, LENGTH, "mm") if tall else readings.angle(link, text)
             why, limit = _off(sensor, value, expected, IMPOSSIBLE), IMPOSSIBLE[sensor.kind]
             refuse_if(why, why + (": cm for mm, or from another plane?" if tall else ""), link, value, limit)
             return value

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError, refuse_if
+from picker_dynamics.robot.units import LENGTH, quantity
 
 from .. import readings
 from ..arm_estimate import LIMIT_MARGIN, LIMIT_MARGIN_M, ArmEstimate
@@ -103,7 +104,7 @@ def amount(text: str, slides: bool = False) -> float:
     Raises:
         InputError: none, or more than a person can watch at once.
     """
-    value = readings.quantity("jog", text, readings.LENGTH, "mm") if slides else readings.angle("jog", text)
+    value = quantity("jog", text, LENGTH, "mm") if slides else readings.angle("jog", text)
     most = FARTHEST_M if slides else FARTHEST
     refuse_if(
         abs(value) > most,

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from picker_dynamics.errors import InputError, refuse_if
+from picker_dynamics.robot.units import quantity
 
 from .. import readings
 from ..arm_estimate import ArmEstimate
@@ -131,7 +132,7 @@ def _send(context: StepContext, joint: int, name: str, pulse: float, at_once: bo
 
 
 def _frames(text: str) -> float:
-    value = readings.quantity("frames a second", text, {"fps": 1.0}, "fps")
+    value = quantity("frames a second", text, {"fps": 1.0}, "fps")
     refuse_if(not 24.0 <= value <= 1000.0, f"{value:g} frames a second, must be 24 to 1000", "fps", value, 24.0)
     return value
 
@@ -141,6 +142,6 @@ def _weight(text: str) -> float:
 
 
 def _time(text: str, fps: float) -> float:
-    value = readings.quantity("time", text, {"frames": 1.0 / fps, "frame": 1.0 / fps, "s": 1.0, "ms": 1e-3}, "frames")
+    value = quantity("time", text, {"frames": 1.0 / fps, "frame": 1.0 / fps, "s": 1.0, "ms": 1e-3}, "frames")
     refuse_if(not 0.02 < value < 5.0, f"{value:g} s, must be 0.02 to 5: frames or seconds?", "time", value, 5.0)
     return value

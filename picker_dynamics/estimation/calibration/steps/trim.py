@@ -14,6 +14,7 @@ import yaml
 from picker_dynamics.errors import ConfigurationError, refuse_if
 from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.robot.servo_file import BOARD
+from picker_dynamics.robot.units import quantity
 
 from .. import readings
 from ..arm_estimate import ArmEstimate
@@ -88,7 +89,7 @@ def oscillator_hz(context: StepContext, estimate: ArmEstimate, how: str, assumed
         return context.read(
             f"{number}.hz",
             "Measure the frequency between signal and GND of an output that runs [Hz]:",
-            lambda text: possible(COUNTS * divider * readings.quantity("frequency", text, {"hz": 1.0}, "hz")),
+            lambda text: possible(COUNTS * divider * quantity("frequency", text, {"hz": 1.0}, "hz")),
         )
     if how == "pulse":
         joint, commanded = _some_output(context, estimate)
