@@ -1,7 +1,7 @@
 """Motion validator: whether the arm may make a motion, and the smallest slowing with which it may.
 
-Goals (jogs and moves are goals), streams, ways to rest and changes of payload are held to the same limits.  A further check, such
-as collision, is one more entry of ``checks``; one in ``further`` is obeyed by ways to rest too.
+Goals, jogs, streams, ways to rest and changes of payload are held to the same limits.  A further check, such as collision, is one
+more entry of ``further``: all of those obey it.  One in ``checks`` alone holds for goals and their time scaling.
 """
 
 from __future__ import annotations
