@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InfeasibleError, JointNamesError, LimitError, PickerError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import Array, DynamicsModel
+from picker_dynamics.robot.model import Array, DynamicsModel, tip_speeds
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.robot.units import told
 from picker_dynamics.trajectory.trajectory import Excess, Trajectory
@@ -179,7 +179,7 @@ class SampledMotion:
     @cached_property
     def tip_speed(self) -> Array:
         """(s,) |J(q) v| [m/s]."""
-        return in_blocks(lambda q, v: np.linalg.norm(np.einsum("tij,tj->ti", self.model.jacobian(q), v), axis=-1), self.q, self.v)
+        return in_blocks(lambda q, v: tip_speeds(self.model, q, v), self.q, self.v)
 
     def lowest_supply(self, limits: TorqueLimits) -> float:
         """Smallest share of the servos' supply that the motion's own current leaves anywhere along it."""
@@ -223,6 +223,11 @@ class PositionLimits:
         return Usage(np.inf, name, value, limit, time_s, text)
 
 
+def speed_limit(description: ArmDescription, servos: ServoMap | None, share: float = SETPOINT_SHARE) -> Array:
+    """Largest speed of each joint, (n,) [rad/s, m/s]: the URDF's, and of servos a share of the speed of their set-points."""
+    return description.velocity if servos is None else np.minimum(description.velocity, share * servos.setpoint_speed)
+
+
 @dataclass(frozen=True, eq=False)
 class VelocityLimits:
     """The URDF's velocity limits, and of servos the speed of set-points, by the exact extrema of the motion."""
@@ -231,9 +236,7 @@ class VelocityLimits:
     servos: ServoMap | None = None
 
     def worst(self, motion: SampledMotion) -> Usage:
-        limit = self.description.velocity
-        if self.servos is not None:
-            limit = np.minimum(limit, SETPOINT_SHARE * self.servos.setpoint_speed)
+        limit = speed_limit(self.description, self.servos)
         use = np.abs(motion.v) / limit
         k, j = (int(i) for i in np.unravel_index(int(use.argmax()), use.shape))
         value, time_s, when = float(motion.v[k, j]), float(motion.times[k]), motion.when(k, 3)

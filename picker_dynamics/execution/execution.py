@@ -142,6 +142,7 @@ class Execution:
         self._held_by: str | None = None  # what streams were refused for, as it was last said
         self._held_said_s = -math.inf
         self._goals = GoalManager(self._generator, self._stream, self.sent, self.lease, self.tell, clock, beside)
+        self._feeds: list[Callable[[float], None]] = []
         self._events: list[Event] = []
         self._until_monitor = timing.monitor_every
         self._wanted_speed: float | None = None
@@ -254,6 +255,10 @@ class Execution:
                 self.tell(EventKind.PROBLEM, f"stream refused: {error}", error=error)
             return error
         return None
+
+    def feed_by(self, feed: Callable[[float], None]) -> None:
+        """Have ``feed(now_s)`` called at the beginning of each tick, to stream what comes next."""
+        self._feeds.append(feed)
 
     def lead(self, driver: str, now_s: float, for_s: float) -> None:
         """Let a driver have the arm for so long, or longer if it has it: only its own goals and streams move the arm then.
@@ -378,6 +383,8 @@ class Execution:
             look: where the arm is; called where somebody has to know.
             watched: whether the owner wants to know the error too.
         """
+        for feed in self._feeds:
+            feed(now_s)
         time_s, error, reference, stands = now_s + self.timing.lead_s, None, None, self._stands
         if self.active:
             if self._wanted_speed is not None:

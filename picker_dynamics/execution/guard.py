@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import LimitError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import Array
+from picker_dynamics.robot.model import Array, tip_speeds
 from picker_dynamics.robot.units import told
 
-from .checks import SAMPLE_TOLERANCE
+from .checks import SAMPLE_TOLERANCE, speed_limit
 from .motion import Reference
 from .slowing import NO_STRAIN, Strain
 from .validator import MotionValidator
@@ -115,7 +115,7 @@ class ReferenceGuard:
         dt = max(dt, SHORTEST_S)
         return (
             self._beyond(reference, strain)
-            or self._too_fast(reference, step / dt)
+            or self._too_fast(reference, step / dt, validator)
             or self._jumps(reference, last, step, gap, change, dt, validator)
             or (None if validator is None else self._too_hard(reference, last, change / dt, dt, validator, strain))
         )
@@ -140,14 +140,14 @@ class ReferenceGuard:
         limit = float(np.clip(reference.q[j], lower[j], upper[j]))
         return self._error("would be at {value}, limit {limit}", j, reference.q, limit)
 
-    def _too_fast(self, reference: Reference, mean: Array) -> LimitError | None:
-        limit = self.description.velocity * (1.0 + RATE_TOLERANCE)
+    def _too_fast(self, reference: Reference, mean: Array, validator: MotionValidator | None) -> LimitError | None:
+        """The URDF's speed, and that of set-points: motions keep a share of that, which a way to rest out of one may use."""
+        limit = speed_limit(self.description, None if validator is None else validator.limits.servo_map, share=1.0)
         for what, rate in (("would move at", reference.v), ("would be moved at", mean)):
             use = np.abs(rate) / limit
             j = int(use.argmax())
-            if use[j] > 1.0:
-                limit_j = float(self.description.velocity[j])
-                return self._error(f"{what} {{value}}/s, limit {{limit}}/s", j, rate, limit_j)
+            if use[j] > 1.0 + RATE_TOLERANCE:
+                return self._error(f"{what} {{value}}/s, limit {{limit}}/s", j, rate, float(limit[j]))
         return None
 
     def _jumps(
@@ -204,7 +204,7 @@ class ReferenceGuard:
         allowed_speed = validator.tip_speed * max(strain.tip, 1.0) * (1.0 + RATE_TOLERANCE)
         speed, now = math.dist(tip, before) / dt, 0.0
         if dt > LONGEST_S or speed > SLOW * allowed_speed:
-            now = math.hypot(*(model.jacobian(q) @ v))
+            now = float(tip_speeds(model, q, v))
         if not (speed <= max(allowed_speed, self._allowed_speed) and now <= allowed_speed):
             speed = max(speed, now)
             text = f"the tip would move at {speed:.3f} m/s, allowed {validator.tip_speed:.3f} m/s"

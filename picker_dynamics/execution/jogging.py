@@ -22,8 +22,9 @@ from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.kinematic_tree import link_poses
-from picker_dynamics.robot.model import Array, as_vector
+from picker_dynamics.robot.model import Array, as_vector, tip_speeds
 
+from .checks import speed_limit
 from .events import EventKind
 from .execution import Execution
 from .lease import LEAP
@@ -76,6 +77,7 @@ class Jogging:
         self._held: Array | None = None  # the reference of the tick before
         self._refused = False  # until the sender lets go
         self._complaints = Complaints()
+        execution.feed_by(self.tick)
 
     def twist(
         self, linear: ArrayLike, angular: ArrayLike, now_s: float, frame: str = "", number: int | None = None, driver: str = ""
@@ -123,7 +125,7 @@ class Jogging:
         return None
 
     def tick(self, now_s: float) -> None:
-        """Push the next sample of the stream, if somebody jogs; to be called before each tick of the execution."""
+        """Push the next sample of the stream, if somebody jogs: the execution has this done at the beginning of each tick."""
         since_s, self._ticked_s = min(now_s - self._ticked_s, LONGEST_S), now_s
         silent_s, execution = now_s - self._heard_s, self._execution
         wanted = self._twist is not None and self._twist.any() or self._joints.any()
@@ -180,9 +182,10 @@ class Jogging:
             values = np.linalg.eigvalsh(square)
             damping = max(DAMPING**2 * float(values[-1]) - float(values[0]), LEAST)
             v = rows.T @ np.linalg.solve(square + damping * np.eye(len(rows)), wanted)
-        most, limits = float((np.abs(v) / self._execution.description.velocity).max()), self._execution.limits
+        limits = self._execution.limits
+        most = float((np.abs(v) / speed_limit(self._execution.description, limits.torque.servo_map)).max())
         if model is not None:
-            most = max(most, float(np.linalg.norm(model.jacobian(q) @ v)) / limits.tip_speed)
+            most = max(most, float(tip_speeds(model, q, v)) / limits.tip_speed)
         slowed: Array = v / max(1.0, most / SPEED_SHARE)
         return slowed
 

@@ -16,11 +16,11 @@ import numpy as np
 
 from picker_dynamics.errors import ImpassableError, InfeasibleError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import Array, DynamicsModel, times
+from picker_dynamics.robot.model import Array, DynamicsModel, times, tip_speeds
 from picker_dynamics.trajectory.progress import PathLimits, Progress, fastest
 from picker_dynamics.trajectory.trajectory import Trajectory, from_points
 
-from .checks import SampledMotion
+from .checks import SampledMotion, speed_limit
 from .torque_limits import TorqueLimits
 from .validator import MotionValidator, Validated
 
@@ -108,15 +108,9 @@ def _grid(path: Trajectory) -> Array:
     return np.append(places, path.duration)
 
 
-def _speed_limit(validator: MotionValidator, description: ArmDescription) -> Array:
-    """(n,) of the joints [rad/s or m/s]."""
-    servos = validator.limits.servo_map
-    return description.velocity if servos is None else np.minimum(description.velocity, SPEED_SHARE * servos.setpoint_speed)
-
-
 def _speed_use(motion: SampledMotion, validator: MotionValidator, description: ArmDescription) -> Array:
     """(s,) share of the speed limits that a motion uses, joints and tool."""
-    joints = (np.abs(motion.v) / _speed_limit(validator, description)).max(axis=1)
+    joints = (np.abs(motion.v) / speed_limit(description, validator.limits.servo_map, SPEED_SHARE)).max(axis=1)
     use: Array = np.maximum(joints, motion.tip_speed / validator.tip_speed)
     return use
 
@@ -129,8 +123,8 @@ def path_limits(
     q, slope, bend = path.sample(s)
     model, torques = validator.model, validator.limits
     servos = torques.servo_map
-    speed = _speed_limit(validator, description)
-    way = np.linalg.norm(times(model.jacobian(q), slope), axis=-1)
+    speed = speed_limit(description, servos, SPEED_SHARE)
+    way = tip_speeds(model, q, slope)
     with np.errstate(divide="ignore"):
         fastest_joint = (KEPT * speed / np.abs(slope)).min(axis=-1)
         z_max = np.minimum(fastest_joint, KEPT * validator.tip_speed / way) ** 2

@@ -19,11 +19,11 @@ import math
 import numpy as np
 
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import Array, times
+from picker_dynamics.robot.model import Array, tip_speeds
 from picker_dynamics.trajectory import splines
 from picker_dynamics.trajectory.trajectory import Trajectory
 
-from .checks import Check, PositionLimits, SampledMotion, SlowedTorque
+from .checks import Check, PositionLimits, SampledMotion, SlowedTorque, speed_limit
 from .validator import MotionValidator
 
 State = tuple[Array, Array, Array]
@@ -144,8 +144,8 @@ class StreamFilter:
         torque = model.required_torque(q, v, a)
         shares = [
             limits.peak_use(torque) / TORQUE_SHARE,
-            np.abs(v) / (SPEED_SHARE * self.description.velocity),
-            np.linalg.norm(times(model.jacobian(q), v), axis=-1, keepdims=True) / (SPEED_SHARE * validator.tip_speed),
+            np.abs(v) / (SPEED_SHARE * speed_limit(self.description, limits.servo_map)),
+            tip_speeds(model, q, v)[:, None] / (SPEED_SHARE * validator.tip_speed),
         ]
         servos = limits.servo_map
         if servos is not None:

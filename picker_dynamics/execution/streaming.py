@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import LimitError, PickerError
-from picker_dynamics.robot.model import Array
+from picker_dynamics.robot.model import Array, tip_speeds
 from picker_dynamics.robot.units import told
 
-from .checks import HoldTorque, PositionLimits, SampledMotion, SetpointRange
+from .checks import HoldTorque, PositionLimits, SampledMotion, SetpointRange, speed_limit
 from .goal import OutdatedError
 from .motion import Phase
 from .reference_generator import ReferenceGenerator
@@ -304,8 +304,8 @@ class Stream:
 
     def _velocity(self, validator: MotionValidator) -> Array:
         """Of the stream, (n,) [rad/s], no more than the arm may have."""
-        v, most = self._heard.velocity(), self.generator.description.velocity
-        tip = float(np.linalg.norm(validator.model.jacobian(self._q) @ v))
+        v, most = self._heard.velocity(), speed_limit(self.generator.description, validator.limits.servo_map)
+        tip = float(tip_speeds(validator.model, self._q, v))
         return v / max(1.0, tip / validator.tip_speed, float((np.abs(v) / most).max()))
 
     def _require_standing(self, q: Array, validator: MotionValidator) -> None:

@@ -1,13 +1,14 @@
 """Motion validator: whether the arm may make a motion, and the smallest slowing with which it may.
 
 Goals, jogs, streams, ways to rest and changes of payload are held to the same limits.  A further check, such as collision, is one
-more entry of ``further``: all of those obey it.  One in ``checks`` alone holds for goals and their time scaling.
+more entry of ``checks``, and all of those obey it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +37,9 @@ from .torque_limits import TorqueLimits
 
 MAX_STRETCH = 10.0
 """Slowest that a motion is made, as a factor on its duration."""
+
+OWN = (PositionLimits, VelocityLimits, TipSpeed, HoldTorque, PeakTorque, MotorSpeed, SetpointRange, SlowedTorque)
+"""Checks of the arm's own limits."""
 
 LEAST_SPEED = 0.02
 """Slowest that one goes on whose limits became tighter on its way, as a share of its speed: where it is stopped instead, the arm
@@ -90,7 +94,6 @@ class MotionValidator:
         model: the arm with its present payload.
         limits: torques, of the same joints in the same order.
         checks: in the order in which they refuse.
-        further: those of them that ways to rest have to pass too, beside torque and range.
         scales_time: slow a motion that is too fast instead of refusing it.
         period_s: largest distance of the samples [s].
         quick: raise ``TakesLong`` rather than try more than twice, more than ``QUICK_S`` of motion, or more than one approach.
@@ -99,7 +102,6 @@ class MotionValidator:
     model: DynamicsModel
     limits: TorqueLimits
     checks: tuple[Check, ...]
-    further: tuple[Check, ...] = ()
     scales_time: bool = True
     period_s: float = 0.01
     quick: bool = False
@@ -117,6 +119,11 @@ class MotionValidator:
     def tip_speed(self) -> float:
         """Largest speed of the tool [m/s]; infinite where nobody looks at it."""
         return min((check.limit for check in self.checks if isinstance(check, TipSpeed)), default=np.inf)
+
+    @cached_property
+    def further(self) -> tuple[Check, ...]:
+        """The checks beside the arm's own limits: streams and ways to rest know those in closed form, and ask each of these."""
+        return tuple(check for check in self.checks if not isinstance(check, OWN))
 
     # -- motions and states --------------------------------------------------------------------------------
 
@@ -201,12 +208,14 @@ class MotionValidator:
             if factor is None:
                 raise broken[0].refusal()
             best = self._tried(build, float(factor), whole=False)
-        while best.factor / low > resolution:
-            trial = self._tried(build, (low * best.factor) ** 0.5, whole=False)
-            if trial.passed:
-                best = trial
-            else:
-                low = trial.factor
+
+        def passes(factor: float) -> bool:
+            nonlocal best
+            trial = self._tried(build, factor, whole=False)
+            best = trial if trial.passed else best
+            return trial.passed
+
+        _bisected(passes, best.factor, low, resolution)
         return best
 
     def scaled(self, trajectory: Trajectory, resolution: float = RESOLUTION) -> Validated:
@@ -252,19 +261,28 @@ class MotionValidator:
         for usage, slowest in zip(usages, self.usages(motion.slowed(LEAST_SPEED))):
             if slowest.broken:
                 raise (usage if usage.broken else slowest).refusal()
-        low, high = LEAST_SPEED, 1.0 / max((usage.share for usage in broken if usage.by_speed), default=1.0)
-        trial = high / RESOLUTION**0.5
-        while high / low > RESOLUTION:
-            if any(usage.broken for usage in self.usages(motion.slowed(trial))):
-                high = trial
-            else:
-                low = trial
-            trial = (low * high) ** 0.5
-        return low, broken[0].refusal()
+
+        def passes(share: float) -> bool:
+            return not any(usage.broken for usage in self.usages(motion.slowed(share)))
+
+        most = 1.0 / max((usage.share for usage in broken if usage.by_speed), default=1.0)
+        return _bisected(passes, LEAST_SPEED, most, RESOLUTION, most / RESOLUTION**0.5), broken[0].refusal()
 
     def torque_share(self, q: Array, v: Array, a: Array) -> float:
         """Largest share of an allowed peak torque that these states (s, n) need; 1 is the limit."""
         return float(self.limits.peak_use(self.model.required_torque(q, v, a)).max())
+
+
+def _bisected(passes: Callable[[float], bool], good: float, bad: float, resolution: float, first: float | None = None) -> float:
+    """The factor nearest to ``bad``, to ``resolution``, that passes, as ``good`` does; ``first``: the one to try first."""
+    trial = (good * bad) ** 0.5 if first is None else first
+    while max(good / bad, bad / good) > resolution:
+        if passes(trial):
+            good = trial
+        else:
+            bad = trial
+        trial = (good * bad) ** 0.5
+    return good
 
 
 def _passed(usages: Iterable[Usage]) -> Iterable[Usage]:
@@ -321,4 +339,4 @@ def motion_validator(
         SlowedTorque(limits),
         *further,
     )
-    return MotionValidator(model, limits, checks, tuple(further), scales_time)
+    return MotionValidator(model, limits, checks, scales_time)

@@ -19,6 +19,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from picker_dynamics.board.session import State, what_enables
 from picker_dynamics.errors import BlockedError, GoalAbortedError, GoalCancelledError, GoalRefusedError, LinkError, PickerError
+from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.lease import IF_FREE
 from picker_dynamics.robot.joint_order import ordered
 
@@ -55,7 +56,7 @@ SILENT_S = 15.0
 """So long one listens and hears no reference before the graph is gone for who waits for its motion [s]: longer than a network is
 cut that no motion minds."""
 
-ENDS = {"aborted": GoalAbortedError, "cancelled": GoalCancelledError}
+ENDS = {EventKind.ABORTED.outcome: GoalAbortedError, EventKind.CANCELLED.outcome: GoalCancelledError}
 
 OUTCOMES_KEPT = 500
 """Of so many goals the last word is remembered: a page that stays open for a season hears of more."""
@@ -106,7 +107,8 @@ class ArmClient(GraphClient):
             self.outcomes.pop(goal, None)
             self.outcomes[goal] = message
             if len(self.outcomes) > OUTCOMES_KEPT:
-                over = (name for name, one in self.outcomes.items() if values_of(one).get("outcome") != "accepted")
+                going = EventKind.ACCEPTED.outcome
+                over = (name for name, one in self.outcomes.items() if values_of(one).get("outcome") != going)
                 del self.outcomes[next(over, next(iter(self.outcomes)))]
 
     def on_hardware(self, message: DiagnosticStatus) -> None:
@@ -296,7 +298,7 @@ class ArmClient(GraphClient):
         while values.get("error") == BlockedError.__name__ and time.monotonic() < deadline:
             self.wait_at_most(deadline - time.monotonic(), partial(self._more_was_said_than_of, goal))
             goal, values = self._answered(message)
-        self._require(goal, "accepted", "done")
+        self._require(goal, EventKind.ACCEPTED, EventKind.DONE)
         return goal, float(values.get("duration_s", "nan"))
 
     def _answered(self, message: JointTrajectory) -> tuple[str, dict[str, str]]:
@@ -318,8 +320,8 @@ class ArmClient(GraphClient):
         """
         if self.silent_s > SILENT_S:  # it may be back
             self.catch_up()
-        self._require(goal, "accepted", "done")
-        if values_of(self.outcomes[goal])["outcome"] == "done":
+        self._require(goal, EventKind.ACCEPTED, EventKind.DONE)
+        if values_of(self.outcomes[goal])["outcome"] == EventKind.DONE.outcome:
             return True
         if self.silent_s > SILENT_S:
             why = f"nothing came of the graph for {SILENT_S:g} s: what becomes of the motion is not known"
@@ -346,10 +348,10 @@ class ArmClient(GraphClient):
         self.goals.publish(JointTrajectory(joint_names=list(self.joint_names)))
         self.wait(lambda: self.controller["phase"] not in MOVING, "the controller does not answer")
 
-    def _require(self, goal: str, *outcomes: str) -> None:
+    def _require(self, goal: str, *kinds: EventKind) -> None:
         answer = self.outcomes[goal]
         values = values_of(answer)
-        if values["outcome"] not in outcomes:
+        if values["outcome"] not in [kind.outcome for kind in kinds]:
             raise ENDS.get(values["outcome"], GoalRefusedError)(
                 answer.message,
                 subject=values.get("joint"),

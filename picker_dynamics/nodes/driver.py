@@ -19,6 +19,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Header
 from std_srvs.srv import SetBool, Trigger
 
+from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.lease import Holder, Kind
 
 from .client import ArmClient
@@ -114,7 +115,7 @@ class Driver(ArmClient):
         values = values_of(message)
         self.drives = Holder(Kind.DRIVER, self.driver) in holders_in(values)
         if values.get("goal") == self.driver:
-            self.refusal = message.message if values["outcome"] == "refused" else ""
+            self.refusal = message.message if values["outcome"] == EventKind.REFUSED.outcome else ""
 
     # -- motions -------------------------------------------------------------------------------------------
 
@@ -126,7 +127,7 @@ class Driver(ArmClient):
         said = self.outcomes.get(self._step)
         if said is None:
             return time.monotonic() - self._sent_s < UNANSWERED_S
-        return values_of(said)["outcome"] == "accepted"
+        return values_of(said)["outcome"] == EventKind.ACCEPTED.outcome
 
     def ended(self) -> str | None:
         """What became of the motion that was sent last, once, when it has ended: empty where it is done; else None."""
@@ -136,7 +137,7 @@ class Driver(ArmClient):
         self._step = ""
         if said is None:
             return "the controller does not answer"
-        return "" if values_of(said)["outcome"] == "done" else said.message
+        return "" if values_of(said)["outcome"] == EventKind.DONE.outcome else said.message
 
     def begin_step(self, target: np.ndarray, duration_s: float) -> None:
         """Send a motion to rest at ``target`` (n,) [rad or m]; one at a time."""

@@ -350,7 +350,6 @@ class TrajectoryController(Claimant, Node):
     # -- time ----------------------------------------------------------------------------------------------
 
     def on_tick(self) -> None:
-        self.jogging.tick(self.stamps.now_s())
         tick = self.execution.tick(self.stamps.now_s(), self.arm_state, self.watched)
         self.report.publish_status(tick.events)
         if tick.error is not None:

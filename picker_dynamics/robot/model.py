@@ -17,6 +17,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -313,3 +314,16 @@ def times(matrix: Array, vector: Array) -> Array:
     """Matrices (..., m, k) times vectors (..., k)."""
     product: Array = np.einsum("...ij,...j->...i", matrix, vector)
     return product
+
+
+class HasJacobian(Protocol):
+    """Model of an arm that knows the tool's Jacobian: a dynamics model, or kinematics alone."""
+
+    def jacobian(self, q: ArrayLike) -> Array:
+        """Linear Jacobian of the tip, (..., 3, n) [m/rad]."""
+
+
+def tip_speeds(model: HasJacobian, q: Array, v: Array) -> Array:
+    """Speed of the tool |J(q) v| in states (..., n), (...,) [m/s]."""
+    speed: Array = np.linalg.norm(times(model.jacobian(q), v), axis=-1)
+    return speed

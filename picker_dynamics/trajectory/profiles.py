@@ -13,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.robot.model import Array, as_states, checked_number, per_joint
+from picker_dynamics.robot.model import Array, HasJacobian, as_states, checked_number, per_joint, tip_speeds
 
 from .splines import DEGREE
 from .trajectory import Trajectory
@@ -31,13 +30,6 @@ POLYNOMIALS = {"constant": [0.0, 1.0], "cubic": [0.0, 0.0, 3.0, -2.0], "quintic"
 
 MIN_DURATION_S = 0.02
 """Shortest motion: one servo frame [s]."""
-
-
-class HasJacobian(Protocol):
-    """Whatever knows the tool's Jacobian: a dynamics model, or kinematics alone."""
-
-    def jacobian(self, q: ArrayLike) -> Array:
-        """Linear Jacobian of the tip, (..., 3, n) [m/rad]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +127,7 @@ def joint_move(
 def tip_speed(trajectory: Trajectory, kinematics: HasJacobian, period_s: float = 0.01) -> tuple[float, float]:
     """Largest speed |J(q) v| of the tip along the motion [m/s], and when [s]."""
     times, q, v, _ = trajectory.grid(period_s)
-    speed = np.linalg.norm(np.einsum("...ij,...j->...i", kinematics.jacobian(q), v), axis=-1)
+    speed = tip_speeds(kinematics, q, v)
     worst = int(speed.argmax())
     return float(speed[worst]), float(times[worst])
 

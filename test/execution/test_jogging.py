@@ -35,7 +35,6 @@ def jog(rig, jogging, seconds, say=lambda _number: None, every=3):
     for number in range(round(seconds / rig.period_s)):
         if number % every == 0:
             say(number)
-        jogging.tick(rig.now_s + rig.period_s)
         rig.tick()
 
 

@@ -15,6 +15,7 @@ from pytest import approx, fixture, mark
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import PickerError
 from picker_dynamics.estimation.closed_loop import LEAD_S, ClosedLoop
+from picker_dynamics.execution.checks import SETPOINT_SHARE
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.floor import FloorCheck
 from picker_dynamics.execution.motion import Phase
@@ -28,6 +29,7 @@ HEAVY = np.array([0.3, 1.12, -1.3, -0.5, 0.6])
 """The shoulder bears 92 % of what it may hold."""
 
 POSES = {"home": HOME, "heavy": HEAVY, "upright": np.array([-0.5, 1.5, -1.2, -0.3, 0.6])}
+SPEED = np.minimum(ARM.velocity, SETPOINT_SHARE * SERVOS.setpoint_speed)
 PEAK, HOLD = TorqueLimits.of_servos(SERVOS).peak, TorqueLimits.of_servos(SERVOS).hold
 
 
@@ -52,7 +54,7 @@ def require_within_limits(references) -> None:
     assert (dt > 0.0).all()
     assert (q > ARM.lower - 1e-6).all() and (q < ARM.upper + 1e-6).all()
     mean, rate = np.diff(q, axis=0) / dt, np.diff(v, axis=0) / dt
-    assert (np.abs(np.concatenate([v, mean])) <= ARM.velocity).all()
+    assert (np.abs(np.concatenate([v, mean])) <= SPEED).all()
     tip = np.linalg.norm(np.diff(TRUTH.forward_kinematics(q), axis=0) / dt, axis=1)
     assert tip.max() <= TIP_SPEED * 1.001
     assert tip_speeds(q, v).max() <= TIP_SPEED * 1.001
@@ -268,6 +270,15 @@ def test_a_faster_stream_is_followed_as_fast_as_the_tip_may_be_and_then_refused_
     assert rig.fastest_tip() == approx(TIP_SPEED, rel=0.02)
     require_within_limits(rig.references)
     assert len(rig.problems) == 1
+
+
+def test_a_joint_in_a_stream_is_no_faster_than_in_a_goal(rig):
+    """The scissor moves the tip little: its URDF lets it turn faster than a servo's set-point may be moved."""
+    joint, t = ARM.joint_names.index("scissor"), np.arange(0.0, 0.4, PERIOD_S)
+    rig.stream([moved(scissor=-7.5 * t_k**2) for t_k in t])  # at 6 rad/s in the end
+    rig.to_rest()
+    assert 0.9 * SPEED[joint] < np.abs(rig["v"][:, joint]).max() <= SPEED[joint] < 0.5 * ARM.velocity[joint]
+    require_within_limits(rig.references)
 
 
 def test_noise_about_a_position_limit_is_followed_within_it(rig):

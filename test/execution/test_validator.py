@@ -291,6 +291,11 @@ def test_one_more_check_is_obeyed_by_motions_states_and_the_scaling_of_time():
             made.validate_state(moved(base=pose), [speed, 0, 0, 0, 0], ZERO)
 
 
+def test_a_check_that_is_not_of_the_arms_own_limits_is_asked_by_streams_and_ways_to_rest_wherever_it_is_entered():
+    made = validator()
+    assert made.further == () and dataclasses.replace(made, checks=(*WALL, *made.checks)).further == WALL
+
+
 def test_one_more_check_is_obeyed_by_goals_and_streams():
     rig = Rig(limits(further=WALL), period_s=0.02)
     with raises(LimitError, match=r"0\.60 rad into the wall"):

@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError
+from picker_dynamics.robot.model import tip_speeds
 
 from .base import Base
 from .fourier import HARMONICS, Fourier
-from .limits import MARGIN, Limits, tip_speeds, usual_states
+from .limits import MARGIN, Limits, usual_states
 
 SAMPLES = 60
 """States of one period at which regressor and limits are looked at in the search; four times as many in the end."""

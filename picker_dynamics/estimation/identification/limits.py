@@ -17,7 +17,7 @@ from picker_dynamics.robot import arms, servo_map
 from picker_dynamics.robot.arms import Arm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import sample_poses
-from picker_dynamics.robot.model import DynamicsModel
+from picker_dynamics.robot.model import DynamicsModel, tip_speeds
 
 MARGIN = 0.95
 """Share of every limit that is used: the goal is checked between the samples too."""
@@ -72,11 +72,6 @@ def usual_states(
     v, a = rng.uniform(-1.0, 1.0, (2, *q.shape)) * velocity
     slower = np.minimum(1.0, tip_speed / np.maximum(tip_speeds(model, q, v), 1e-9))[:, None]
     return q, slower * v, slower * a / RISE_S
-
-
-def tip_speeds(model: DynamicsModel, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """(k,) speed of the tool in states (k, n) [m/s]."""
-    return np.linalg.norm(np.einsum("tij,tj->ti", model.jacobian(q), v), axis=-1)
 
 
 def of_torque_arm(arm: Arm, acceleration=None) -> Limits:

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.errors import InputError
+from picker_dynamics.robot.model import tip_speeds
 
 from . import base, consistent, filtering, least_squares, selection
 from .columns import Columns
 from .consistent import LEAVES, ConsistentFit
 from .filtering import CUTOFF_HZ, SLIDES, Equations
 from .least_squares import BaseFit
-from .limits import tip_speeds, usual_states
+from .limits import usual_states
 from .samples import Samples, checked
 from .selection import Trial
 

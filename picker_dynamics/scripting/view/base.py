@@ -15,6 +15,7 @@ import numpy as np
 
 from picker_dynamics import __version__
 from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.execution.events import EventKind
 from picker_dynamics.nodes.marker_shapes.region import region_of
 from picker_dynamics.robot.model import Array, DynamicsModel
 
@@ -231,7 +232,7 @@ class View(ABC):
                 return {}
             raise
         except PickerError as error:
-            self.say(str(error), "error", joint=error.subject or "", outcome="refused")
+            self.say(str(error), "error", joint=error.subject or "", outcome=EventKind.REFUSED.outcome)
             raise
 
     def changed_hands(self, driven: bool) -> None:

@@ -98,7 +98,6 @@ class SimulatedView(View):
                     raise
         if with_jog is not None:
             self._carry_on(*with_jog)
-        self._jogging.tick(self.body.now_s)
         if now_s - self._told_s < LOOK_S:
             return
         self._told_s = now_s

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from picker_dynamics.errors import GoalAbortedError, GoalRefusedError, InputError, LinkError, PickerError
+from picker_dynamics.execution.events import EventKind
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.trajectory import Trajectory
@@ -24,6 +25,9 @@ from ..scripted_arm import ScriptedArm
 from . import asked as ask
 from .channel import Channel
 from .motions import Motions, Wanted
+
+GOES = (EventKind.ACCEPTED.outcome, EventKind.DONE.outcome)
+"""Outcomes of a leg that is under way, or done."""
 
 STEP_S, ANSWER_S, TELL_S = 0.02, 5.0, 0.2
 """How often it is looked whether a leg is over, how long the controller has to answer, how often pages are told [s]."""
@@ -131,7 +135,8 @@ class Tours:
                 view.cancel()  # whatever began just then
             view.say(f"{name}: ended in {progress.where}", "warn")
         except PickerError as error:
-            view.say(f"{name}: ended in {progress.where}: {error}", "error", joint=error.subject or "", outcome="refused")
+            said = f"{name}: ended in {progress.where}: {error}"
+            view.say(said, "error", joint=error.subject or "", outcome=EventKind.REFUSED.outcome)
         finally:
             self._forget()
 
@@ -166,15 +171,15 @@ class LegGoal:
         self._body, self._name = body, name
         body.until(lambda: name in body.outcomes, LinkError("the controller does not answer"))
         said = body.outcomes[name]
-        if said.outcome not in ("accepted", "done"):
+        if said.outcome not in GOES:
             raise GoalRefusedError(said.text, subject=said.joint)
         self.duration_s, self._begin_s = said.duration_s, body.now_s
 
     def ended(self) -> bool:
         said = self._body.outcomes[self._name]
-        if said.outcome not in ("accepted", "done"):
+        if said.outcome not in GOES:
             raise GoalAbortedError(said.text, subject=said.joint)
-        return said.outcome == "done"
+        return said.outcome == EventKind.DONE.outcome
 
     def progress(self) -> float:
         return min((self._body.now_s - self._begin_s) / max(self.duration_s, 1e-9), 0.99)
