@@ -11,7 +11,7 @@ k = lagrangian.from_description(description).constants  # P1, P2, P3: first mome
 base, shoulder, elbow, wrist, scissor = q = np.radians([20.0, 65.0, -55.0, -20.0, 0.0])
 a1, a2, a3 = np.cumsum([shoulder, elbow, wrist])  # elevations of the three links, from the horizontal
 lift = k.g * np.array([k.P1 * np.cos(a1), k.P2 * np.cos(a2), k.P3 * np.cos(a3)])
-by_hand = np.array([0.0, lift.sum(), lift[1:].sum(), lift[2], 0.0])  # a joint carries every link beyond it
+gravity_torque = np.array([0.0, lift.sum(), lift[1:].sum(), lift[2], 0.0])  # a joint carries every link beyond it
 
-print("by hand:  ", by_hand.round(9))
+print("by hand:  ", gravity_torque.round(9))
 print("Pinocchio:", load("picker").gravity(q).round(9))

@@ -169,7 +169,7 @@ class LinkError(PickerError):
 
 
 class NoPortError(LinkError):
-    """There is no such serial port."""
+    """A serial port that does not exist."""
 
 
 class BoardFaultError(PickerError):

@@ -25,17 +25,17 @@ LIMIT_S = 30.0
 
 
 def children() -> dict[str, str]:
-    """What belongs into the environment of a process that is to end with this one."""
+    """Variables for the environment of a process that is to end with this one."""
     return {PARENT: str(os.getpid())}
 
 
 def command_prefix() -> str:
-    """What stands before the command of a program that is not ours, so that it ends with this process; empty outside Linux."""
+    """Prefix to the command of a program that is not ours, so that it ends with this process; empty outside Linux."""
     return "setpriv --pdeathsig TERM" if sys.platform == "linux" and shutil.which("setpriv") else ""
 
 
 def end_with_parent(number: int = signal.SIGTERM, limit_s: float = LIMIT_S) -> threading.Event:
-    """From now on this process gets a signal when its parent ends or has ended; without one in the environment nothing happens.
+    """Have this process get a signal when its parent ends or has ended; without one in the environment nothing happens.
 
     Args:
         number: of the signal, which the main thread gets.

@@ -30,7 +30,7 @@ START_S = 0.05
 
 
 class CatchUp:
-    """When set-points are played: as long after one another as they were meant to be, however late they come.
+    """Play times of set-points: as far apart as they were meant to be, however late they come.
 
         p = p0 + t - t0                                   in motion
         p = now + REACH_S + w(t - t0)                     where the board has run out of them, and so stands
@@ -50,20 +50,20 @@ class CatchUp:
 
     @property
     def delay_s(self) -> float:
-        """How much later than it should the last one is played [s]."""
+        """Delay of the set-point sent last: how much later than it should it is played [s]."""
         return 0.0 if self._time_s is None else self._played_s - self._time_s
 
     def late_s(self, now_s: float) -> float:
-        """How long after its own time the last one is over when the next comes now; 0 where the board still plays [s]."""
+        """How long after its own time the last set-point is over when the next comes now; 0 where the board still plays [s]."""
         earliest_s = now_s + REACH_S
         return 0.0 if self._time_s is None or earliest_s <= self._played_s else earliest_s - self._time_s
 
     def restart(self) -> None:
-        """What comes next follows nothing, but is played after what is on its way."""
+        """Begin anew: the next set-point follows nothing, but is played after what is on its way."""
         self._time_s = None
 
     def played_s(self, time_s: float, now_s: float, stands: bool, step_s: float) -> float:
-        """When a set-point for ``time_s`` that is sent now is played [s]; ``stands``: it is the one before once more.
+        """Play time [s] of a set-point for ``time_s`` that is sent now; ``stands``: it is the one before once more.
 
         Where nothing moves that is at least ``step_s`` after the one before [s].
         """
@@ -82,11 +82,11 @@ class CatchUp:
         return self._begun[1] + (math.sqrt(2.0 * RAMP_S * way_s) if way_s < 0.5 * RAMP_S else way_s + 0.5 * RAMP_S)
 
     def sent(self, time_s: float, played_s: float) -> None:
-        """That was sent."""
+        """Note that the set-point for ``time_s`` [s] was sent, to be played at ``played_s`` [s]."""
         self._time_s, self._played_s = time_s, played_s
 
     def stood(self, time_s: float) -> None:
-        """The set-point for ``time_s`` was the last one once more, and is not sent: so much is made up."""
+        """Note that the set-point for ``time_s`` was the last one once more, and is not sent: so much is made up."""
         self._time_s, self._played_s = time_s, max(self._played_s, time_s)
 
 
@@ -145,7 +145,7 @@ class CommandTiming:
         self._rows.append((arrived_s, holds_s))
 
     def take(self) -> Timing | None:
-        """What came since the last call; None of fewer than three commands."""
+        """Timing of the commands that came since the last call; None of fewer than three."""
         rows, self._rows = self._rows, self._rows[-1:]
         if len(rows) < 3:
             return None

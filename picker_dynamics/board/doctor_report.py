@@ -37,7 +37,7 @@ class Potentiometer:
 
     @classmethod
     def parse(cls, text: str) -> Potentiometer:
-        """From ``joint=raw@pulse_us,raw@pulse_us``, for example ``shoulder=212@1000,790@2000``.
+        """Potentiometer from ``joint=raw@pulse_us,raw@pulse_us``, for example ``shoulder=212@1000,790@2000``.
 
         Raises:
             InputError: the text has another form, or names one pulse twice.
@@ -55,7 +55,7 @@ class Potentiometer:
 
     @property
     def us_per_count(self) -> float:
-        """[us]"""
+        """Pulse per ADC count [us]."""
         return (self.pulses_us[1] - self.pulses_us[0]) / (self.raw[1] - self.raw[0])
 
     def pulse_us(self, raw: float) -> float:
@@ -133,7 +133,7 @@ class LinkFigures:
 
     @classmethod
     def of(cls, session: Session, seconds: float) -> LinkFigures:
-        """As of now, since the board's present start was heard."""
+        """Figures of the link as of now, since the board's present start was heard."""
         host = session.host
         begin = next(k for k, one in enumerate(host.heard) if one.message is session.first[0])
         numbers = [one.sequence for one in host.heard[begin:]]
@@ -175,7 +175,7 @@ class Patient:
 
     @property
     def limits_match(self) -> bool:
-        """The board was flashed for this servo map."""
+        """Whether the board was flashed for this servo map."""
         return bool(self.session.limits)
 
     def names(self, mask: int) -> str:
@@ -258,16 +258,16 @@ class Report:
     interrupted: bool = False
 
     def count(self, status: Status) -> int:
-        """Checks that ended so."""
+        """Number of checks that ended with this status."""
         return sum(one.status is status for one in self.outcomes)
 
     @property
     def passed(self) -> bool:
-        """Nothing is wrong with the board, as far as was looked."""
+        """Whether nothing is wrong with the board, as far as was looked."""
         return self.patient.limits_match and not self.count(Status.FAILED) and self.left_as_found is not False
 
     def oscillator_text(self) -> str:
-        """The estimate in words."""
+        """Estimate of the oscillator's frequency in words."""
         one = self.oscillator
         return (
             one
@@ -279,7 +279,7 @@ class Report:
         )
 
     def verdict(self) -> str:
-        """One line."""
+        """Verdict on the board in one line."""
         figures = ", ".join(f"{self.count(status)} {status.value}" for status in Status if self.count(status))
         troubles = []
         if not self.patient.limits_match:
@@ -291,7 +291,7 @@ class Report:
         return f"checks: {figures or 'none made'}" + "".join(f"; {one}" for one in troubles)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Report as a dictionary, ready for JSON."""
         patient = self.patient
         info, found = patient.session.info, patient.session.found
         return {
@@ -351,5 +351,5 @@ def line(outcome: Outcome) -> str:
 
 
 def table(facts: Sequence[tuple[str, str]]) -> str:
-    """Findings, one a line."""
+    """Table of findings, one a line."""
     return "\n".join(f"  {name:14}{value}" for name, value in facts)

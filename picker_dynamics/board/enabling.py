@@ -30,7 +30,7 @@ class Enabling:
         self._answer: Future[Ack | Info] | None = None
 
     def advance(self, telemetry: Telemetry, now_s: float) -> bool:
-        """Do what is due; whether all outputs run.
+        """Do what is due to switch on the outputs; whether all of them run.
 
         Raises:
             PickerError: a joint could not be switched on; its ``subject`` says which.

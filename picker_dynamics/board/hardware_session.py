@@ -48,7 +48,7 @@ LONGEST_STEP_S = 0.2
 
 
 class HardwareSession(Session):
-    """One board and the arm on it.
+    """Session with one board and the arm on it.
 
     Args:
         link: the serial link, not opened yet.
@@ -81,7 +81,7 @@ class HardwareSession(Session):
 
     @property
     def delay_s(self) -> float:
-        """How much later than they should commands are played, because of a stall [s]."""
+        """Delay of commands: how much later than they should they are played, because of a stall [s]."""
         return self._sender.delay_s
 
     def connect(self) -> None:

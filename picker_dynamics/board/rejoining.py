@@ -18,7 +18,7 @@ STALL_S = 0.05
 
 
 class Rejoining:
-    """What was missing since an epoch began, and for how long.
+    """Watch over an epoch: what was missing since it began, and for how long.
 
     Attributes:
         silence_s: longest that the board may say nothing [s].
@@ -32,7 +32,7 @@ class Rejoining:
         self.begin()
 
     def begin(self) -> None:
-        """A new epoch: nothing is missing."""
+        """Begin a new epoch: nothing is missing."""
         self.unconfirmed = False
         self._why, self._refused_since_s = "", math.inf
         self._silent_s = self._epoch_s = 0.0
@@ -46,11 +46,11 @@ class Rejoining:
         self._epoch_s += dt
 
     def followed(self) -> None:
-        """A command was followed."""
+        """Note that a command was followed."""
         self._refused_since_s, self._silent_s = math.inf, 0.0
 
     def refused(self, why: str, now_s: float) -> None:
-        """A command was not; of several in a row the first one's reason is said."""
+        """Note that a command was not followed; of several in a row the first one's reason is said."""
         if self._refused_since_s == math.inf:
             self._refused_since_s, self._why = now_s, why
 
@@ -61,11 +61,11 @@ class Rejoining:
 
     @property
     def old(self) -> bool:
-        """Whether why the epoch began was said for long enough."""
+        """Whether the reason for which the epoch began was said for long enough."""
         return self._epoch_s > REMARK_S
 
     def due(self, commanded: bool, moved: bool, figures: str, now_s: float) -> str:
-        """Why everyone restarts now; '' where nobody has to.
+        """Reason why everyone restarts now; '' where nobody has to.
 
         Args:
             commanded: commands of this epoch have come.

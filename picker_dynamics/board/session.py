@@ -25,7 +25,7 @@ def what_enables(status: Mapping[str, str]) -> str:
 
 
 class Routine(str):
-    """What is said on the way up and down, and is no warning."""
+    """Remark on the way up or down, which is no warning."""
 
 
 class Session:
@@ -77,7 +77,7 @@ class Session:
 
     @property
     def outputs(self) -> str:
-        """Whether they are ``running``, ``partly``, or ``off``; else ``unknown``."""
+        """State of the outputs: ``running``, ``partly``, or ``off``; else ``unknown``."""
         return "unknown"
 
     def require_not_stopped(self) -> None:
@@ -94,6 +94,6 @@ class Session:
                 raise InputError(f"{name}: the {what} is {value}, not a finite number", subject=name, value=float(value))
 
     def begin_epoch(self, held: np.ndarray, remark: str) -> None:
-        """From now on commands start at ``held`` (n,) [rad or m]."""
+        """Begin an epoch: from now on commands start at ``held`` (n,) [rad or m]."""
         self.held, self.problem = held, remark
         self.epoch += 1

@@ -61,11 +61,11 @@ class SetpointGuard:
         self._q, self._rate = servos.rest, np.zeros(servos.n)
 
     def restart(self, outputs: np.ndarray) -> None:
-        """The next set-point begins at the one that the ``outputs`` hold, (n,) [rad]."""
+        """Begin anew: the next set-point begins at the one that the ``outputs`` hold, (n,) [rad]."""
         self.last_s, self._q, self._rate = None, outputs, np.zeros(len(outputs))
 
     def untimely(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> Refusal | None:
-        """Why ``q_cmd`` (n,) [rad] for ``time_s`` cannot be sent now, whatever was sent before; None: it can.
+        """Reason why ``q_cmd`` (n,) [rad] for ``time_s`` cannot be sent now, whatever was sent before; None: it can.
 
         Raises:
             InputError: a time or a set-point that is not finite.
@@ -80,7 +80,7 @@ class SetpointGuard:
         return Refusal.AHEAD if time_s > now_s + AHEAD_S else None
 
     def refusal(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> Refusal | None:
-        """Why ``q_cmd`` (n,) [rad] for ``time_s`` is not sent; None: it is.  Raises as ``untimely``."""
+        """Reason why ``q_cmd`` (n,) [rad] for ``time_s`` is not sent; None: it is.  Raises as ``untimely``."""
         untimely = self.untimely(time_s, q_cmd, now_s)
         since_s = math.inf if self.last_s is None else time_s - self.last_s
         if untimely is not None or since_s < 0.0:

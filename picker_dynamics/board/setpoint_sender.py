@@ -24,7 +24,7 @@ that come at once."""
 
 @dataclass
 class CommandCounts:
-    """What became of the commands: every one that came is in exactly one of these."""
+    """Counts of commands by what became of them: every one that came is in exactly one of these."""
 
     sent: int = 0
     not_active: int = 0
@@ -71,16 +71,16 @@ class SetpointSender:
 
     @property
     def last_s(self) -> float | None:
-        """Time for which the last one was [s]; None: the next one begins at the outputs."""
+        """Time for which the last set-point was [s]; None: the next one begins at the outputs."""
         return self._guard.last_s
 
     @property
     def delay_s(self) -> float:
-        """How much later than it should the last one is played [s]."""
+        """Delay of the set-point sent last: how much later than it should it is played [s]."""
         return self._catch_up.delay_s
 
     def pause_s(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> float:
-        """How long after the last one ``q_cmd`` (n,) [rad] is for ``time_s``, where it may be followed.
+        """Time from the last set-point to ``q_cmd`` (n,) [rad] for ``time_s`` [s], where it may be followed.
 
         Else 0: what cannot be followed begins nothing anew.  Raises as ``send``.
         """
@@ -89,7 +89,7 @@ class SetpointSender:
         return time_s - self.last_s
 
     def restart(self, outputs: np.ndarray) -> None:
-        """The next one begins at the set-point that the ``outputs`` hold, (n,) [rad]."""
+        """Begin anew: the next set-point begins at the one that the ``outputs`` hold, (n,) [rad]."""
         self._guard.restart(outputs)
         self._catch_up.restart()
         self._pulses, self._stood = (), False

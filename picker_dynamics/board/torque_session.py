@@ -124,7 +124,7 @@ class TorqueSession(Session):
         return True
 
     def torque(self, q: np.ndarray, v: np.ndarray, time_s: float) -> np.ndarray:
-        """What the drives give now, (n,) [N·m or N]: the command, their own hold, or only drag."""
+        """Torque that the drives give now, (n,) [N·m or N]: the command, their own hold, or only drag."""
         if not self.powered:
             return np.asarray(-self._drag * v)
         if self._command is not None:
@@ -142,7 +142,7 @@ class TorqueSession(Session):
             self._command = None
 
     def tick(self, time_s: float) -> None:
-        """Do what is due."""
+        """Begin an epoch where one is due: to enable, after a silence, or where the arm was too fast."""
         pose, silent = self._hold.pose, self._command is not None and time_s - self._command_s > REJOIN_S
         if pose is None or not (self.state is State.ENABLING or (self.state is State.ACTIVE and (silent or self._too_fast))):
             return

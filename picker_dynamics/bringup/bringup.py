@@ -45,13 +45,13 @@ REACH = (
 
 
 def local_only(environment: Mapping[str, str]) -> dict[str, str]:
-    """What is to be added to that environment so that ROS stays on this machine: nothing where its user has chosen."""
+    """Environment variables to add so that ROS stays on this machine: none where the user has chosen others."""
     return {} if any(environment.get(name) for name in REACH) else dict(LOCAL_ONLY)
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Everything that runs; ``notes`` are for the person who starts it."""
+    """Processes of an arm's ROS graph; ``notes`` are for the person who starts it."""
 
     nodes: tuple[NodeSpec, ...]
     board: BoardSpec | None
@@ -142,7 +142,7 @@ def _assumption(arm: ArmDescription, servos: ServoMap) -> str:
 
 
 def view_graph(options: Options) -> Graph:
-    """Only what shows an arm whose joints somebody else moves, sliders for example.
+    """Graph that only shows an arm whose joints somebody else moves, sliders for example.
 
     Raises:
         DescriptionError, ConfigurationError: a URDF or servo map that is wrong.
@@ -208,7 +208,7 @@ def _common(options: Options) -> dict[str, str]:
 
 
 def tool_prefix(tool: str, configurations: Mapping[str, str]) -> str:
-    """What stands before the command of a tool that launch starts, so that it ends with launch; then what a person asks for.
+    """Prefix to the command of a tool that launch starts, so that it ends with launch; then what a person asks for.
 
     Raises:
         ConfigurationError: a filter that is no regular expression.

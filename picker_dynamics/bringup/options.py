@@ -65,7 +65,7 @@ def require_choice(name: str, value: str, allowed: Iterable[str]) -> None:
 
 
 def misspelt(given: Iterable[str], known: Iterable[str]) -> list[str]:
-    """What is to be said of launch arguments that do not exist, and look like some that do: launch ignores them."""
+    """Remarks on launch arguments that do not exist, and look like some that do: launch ignores them."""
     known = list(known)
     found = ((name, difflib.get_close_matches(name, known, 1, 0.8)) for name in sorted(set(given) - set(known)))
     return [f"there is no argument {name}, did you mean {meant[0]}?" for name, meant in found if meant]
@@ -83,7 +83,7 @@ def require_no_simulated_time(given: Mapping[str, str]) -> None:
 
 @dataclass(frozen=True)
 class Options:
-    """What a person may choose at bring-up; None or empty: the default of the nodes.
+    """Options that a person may choose at bring-up; None or empty: the default of the nodes.
 
     Args:
         hardware: ``sim`` (virtual board and arm) or ``serial``.
@@ -220,6 +220,6 @@ class Options:
 
     @property
     def frame_prefix(self) -> str:
-        """What stands before the names of this arm's frames."""
+        """Prefix to the names of this arm's frames."""
         namespace = self.namespace.strip("/")
         return f"{namespace}/" if namespace else ""

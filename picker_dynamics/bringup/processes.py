@@ -38,7 +38,7 @@ class NodeSpec:
 
     @property
     def drives(self) -> bool:
-        """Whether it is what drives the joints, which may take its time to end."""
+        """Whether the node drives the joints, and so may take its time to end."""
         return self.name == "hardware"
 
     @property

@@ -89,7 +89,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser(command: str = "") -> argparse.ArgumentParser:
-    """All commands and their options; with the name of a command that there is, those of its module alone."""
+    """Parser of all commands and their options; with the name of a command that there is, those of its module alone."""
     top = _Parser(prog="picker", description="Control of a servo arm that goes where it is told.")
     top.add_argument("--version", action="version", version=f"picker_dynamics {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")

@@ -83,7 +83,7 @@ def drive(options, make_seat: Callable[[object, Equipment], Seat]) -> int:
 
 
 class Seat:
-    """Where a person sits who drives: keys in, steps out, and what is to be seen.
+    """Seat of a person who drives: keys in, steps out, and what is to be seen.
 
     Args:
         client: a ``Driver`` that has the arm.
@@ -123,7 +123,7 @@ class Seat:
                     self.draw()
 
     def take(self, key: str) -> keys.Action | None:
-        """Do what a key means; returns that."""
+        """Do what a key means; returns the action."""
         repeated = self.panel.repeated
         action = self.panel.press(key, time.monotonic())
         if self.panel.repeated > repeated:
@@ -248,7 +248,7 @@ class Seat:
         self._lines = len(lines)
 
     def status(self) -> list[str]:
-        """Where the arm is, what it carries, who has it, what is chosen."""
+        """Status in lines: where the arm is, what it carries, who has it, what is chosen."""
         client, panel, names = self.client, self.panel, self.description.joint_names
         lines = ["no joint states have come"]
         if client.state is not None:

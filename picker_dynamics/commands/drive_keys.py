@@ -51,17 +51,17 @@ class Words:
 
 @dataclass(frozen=True)
 class Stop:
-    """The stop, latched."""
+    """Key's action that latches the stop."""
 
 
 @dataclass(frozen=True)
 class Quit:
-    """The end."""
+    """Key's action that ends driving."""
 
 
 @dataclass(frozen=True)
 class Help:
-    """Which keys there are."""
+    """Key's action that tells which keys there are."""
 
 
 Action = TipStep | JointStep | Words | Stop | Quit | Help
@@ -87,7 +87,7 @@ ADDS, TAKES = "+=", "-_"
 
 @dataclass
 class Panel:
-    """What was chosen: size of the steps, joint, the line that is being typed (None: none).
+    """Choices of a person who drives: size of the steps, joint, the line that is being typed (None: none).
 
     Args:
         joints: how many the arm has.
@@ -108,7 +108,7 @@ class Panel:
         return SIZES[self.size]
 
     def press(self, key: str, now_s: float) -> Action | None:
-        """What a key means that was pressed at ``now_s``, in order of time; None: nothing that concerns the arm."""
+        """Action of a key that was pressed at ``now_s``, in order of time; None: nothing that concerns the arm."""
         if key == " ":
             self.line = None
             return Stop()  # however often, whatever is being typed

@@ -42,7 +42,7 @@ class Examination:
         print(text, file=sys.stderr if self.options.json else sys.stdout, flush=True)
 
     def run(self) -> Report:
-        """All of it; the report, also where a person interrupted.
+        """Examine the board; the report, also where a person interrupted.
 
         Raises:
             LinkError: no such port, busy, silent, gone.

@@ -91,7 +91,7 @@ def _read(path: str, options, console: Console) -> servo_log.ServoLog:
 
 
 def as_json(found: Fit, errors: dict[str, list[servo_fit.Error]], fixed) -> dict:
-    """All that was found, ready for JSON."""
+    """Figures found of a servo, ready for JSON."""
     figures = {}
     for name, unit in UNITS.items():
         sd = found.sd.get(name, 0.0)

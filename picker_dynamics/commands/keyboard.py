@@ -90,7 +90,7 @@ class Keyboard:
         self.resumed = True
 
     def keys(self, wait_s: float) -> list[str]:
-        """Those that were pressed, after at most ``wait_s``.
+        """Keys that were pressed, after at most ``wait_s``.
 
         Raises:
             EOFError: the terminal is gone, or the program is to end.

@@ -156,7 +156,7 @@ def listen(options, client, arm, known: Equipment) -> int:
 
 
 def serve(options, topics, arm, known: Equipment, target) -> None:
-    """One target, from what was heard to what became of it."""
+    """Serve one target, from what was heard to what became of it."""
     from picker_dynamics.nodes.pick_topic import Outcome
 
     begun: list = []

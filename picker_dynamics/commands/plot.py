@@ -85,7 +85,7 @@ def limits_of(recorded: ArmRecording, arm: str = "", urdf: str = "", servos: str
 
 
 def summary(recorded: ArmRecording, limits: Bounds | None) -> list[str]:
-    """One line a joint: tracking error, and torque as a share of what the joint gives at the most."""
+    """Summary of a recording, one line a joint: tracking error, and torque as a share of what the joint gives at the most."""
     error = np.abs(tracking_error(recorded.reference, recorded.state).values)
     lines = [
         f"{len(recorded.state)} states, {len(recorded.reference)} references, {len(recorded.setpoint)} set-points, "

@@ -80,7 +80,7 @@ def waited_for(make, longest_s: float, stop: list[int]):
 
 
 def served(view, options):
-    """The server; on any port where nobody chose one and the usual is taken."""
+    """Server of the page; on any port where nobody chose one and the usual is taken."""
     from picker_dynamics.scripting.view.server import ViewServer
 
     if options.view_port is not None:

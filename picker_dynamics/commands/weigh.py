@@ -139,7 +139,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def text_of(weighed, more: dict, is_set: bool) -> str:
-    """For a person."""
+    """Weighed payload in words, for a person."""
     mass = weighed.mass
     low, high = (1e3 * x for x in mass.interval)
     said = (
@@ -154,7 +154,7 @@ def text_of(weighed, more: dict, is_set: bool) -> str:
 
 
 def typed(options):
-    """From readings on the command line: one pose, each reading of its own visit."""
+    """Payload weighed from readings on the command line: one pose, each reading of its own visit."""
     from picker_dynamics.estimation.calibration.poses import stand_off
     from picker_dynamics.estimation.calibration.statics import lifts
     from picker_dynamics.estimation.payload.droop import Measurement

@@ -25,7 +25,7 @@ Model = TypeVar("Model", bound=DynamicsModel)
 
 
 def progress(elapsed: float, duration: float) -> float:
-    """3 x² - 2 x³ of the time that has elapsed, x = elapsed / duration, 1 after it: a passage without kinks."""
+    """Progress 3 x² - 2 x³ of the time that has elapsed, x = elapsed / duration, 1 after it: a passage without kinks."""
     if elapsed >= duration:
         return 1.0
     x = elapsed / duration
@@ -46,7 +46,7 @@ class PayloadChange(Generic[Model]):
 
     @property
     def settled(self) -> bool:
-        """Whether the last one counts alone."""
+        """Whether the change is over: the last payload counts alone."""
         return self._elapsed >= self._duration
 
     def begin(self, model: Model, duration_s: float) -> None:
@@ -55,11 +55,11 @@ class PayloadChange(Generic[Model]):
         self.model, self._elapsed, self._duration = model, 0.0, duration_s
 
     def pass_over(self, former: Model, duration_s: float) -> None:
-        """Whatever was under way, pass over to the present one from ``former``, within ``duration_s`` [s]."""
+        """Pass over to the present payload from ``former``, whatever was under way, within ``duration_s`` [s]."""
         self._former, self._elapsed, self._duration = ((1.0, former),), 0.0, duration_s
 
     def finish(self) -> None:
-        """The last one counts alone, from now on."""
+        """Finish the change: the last payload counts alone from now on."""
         self._elapsed = self._duration
 
     def advance(self, dt: float) -> None:

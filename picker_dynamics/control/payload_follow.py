@@ -138,7 +138,7 @@ class PayloadFollower:
         self.pause()
 
     def limit(self, max_kg: float, rate_kg_s: float) -> None:
-        """Other bounds from now on."""
+        """Set other bounds of the payload and its rate from now on."""
         self.max_kg, self.rate = positive("payload.follow_max", max_kg), positive("payload.follow_rate", rate_kg_s)
 
     def pause(self) -> None:
@@ -277,7 +277,7 @@ class Following:
 
     @property
     def problem(self) -> str:
-        """Why it does not follow, or not further."""
+        """Reason why the payload is not followed, or not further."""
         return self._problem or (self.obstacle if self.on else "")
 
     @property
@@ -286,7 +286,7 @@ class Following:
 
     @property
     def mass(self) -> float:
-        """What is followed [kg]; 0 while nothing is."""
+        """Mass of the payload that is followed [kg]; 0 while nothing is."""
         return self.follower.mass if self.follower is not None else 0.0
 
     # -- what is set -----------------------------------------------------------------------------------------
@@ -342,7 +342,7 @@ class Following:
     # -- on and off ------------------------------------------------------------------------------------------
 
     def set_provenance(self, provenance: str) -> None:
-        """Where joint states come from, as the hardware says: begin what was wished at the start, or end it."""
+        """Take where joint states come from, as the hardware says: begin what was wished at the start, or end it."""
         self.provenance = provenance or self.provenance
         if self.wished and self.provenance not in ("", MEASURED):
             self._problem = f"payload.follow is on, but joint_states are {self.provenance}, not measured: nothing is followed"
@@ -380,7 +380,7 @@ class Following:
             self.follower.observe(q, v, effort, time_s, sure)
 
     def obstruct(self, why: object) -> None:
-        """Nothing can be learned from this state, for a reason that the diagnostics tell."""
+        """Note that nothing can be learned from this state, for a reason that the diagnostics tell."""
         self.obstacle = f"the payload is not followed: {why}"
 
     def update_estimate(self) -> str:
@@ -403,7 +403,7 @@ class Following:
         return "" if said else self._problem
 
     def facts(self) -> dict[str, object]:
-        """For the diagnostics."""
+        """Facts about the followed payload, for the diagnostics."""
         if self.follower is None:
             return {"payload_follow": False}
         estimate = self.follower.estimate

@@ -73,12 +73,12 @@ class ArmStateModel:
 
     @property
     def q(self) -> Array:
-        """(n,) position [rad]."""
+        """Joint positions, (n,) [rad]."""
         return np.array(self._q)
 
     @property
     def v(self) -> Array:
-        """(n,) velocity [rad/s]."""
+        """Joint velocities, (n,) [rad/s]."""
         return np.array(self._v)
 
     def step(self, setpoint: ArrayLike, dt: float) -> tuple[Array, Array]:
@@ -133,11 +133,11 @@ class ArmStateModel:
         )
 
     def motor_torque(self, setpoint: ArrayLike) -> Array:
-        """tau_m (n,) [N·m] of the motors here, at ``setpoint`` (n,) [rad]."""
+        """Motor torques tau_m, (n,) [N·m], at this state, at ``setpoint`` (n,) [rad]."""
         return self.servo.motor_torque(setpoint, self._q, self._v, self._supply)
 
     def spring_torque(self, setpoint: ArrayLike) -> Array:
-        """tau_m + D v (n,) [N·m]: what the motors bear here, at ``setpoint`` (n,) [rad]."""
+        """Spring torques tau_m + D v, (n,) [N·m]: what the motors bear at this state, at ``setpoint`` (n,) [rad]."""
         return self.servo.spring_torque(setpoint, self._q, self._supply)
 
     def _drag(self, v: Array) -> Array:

@@ -44,7 +44,7 @@ def checked_source(share: float) -> float:
 
 
 class SupplyFollower:
-    """What the source of the servos' supply gives without load.
+    """Estimate of what the source of the servos' supply gives without load.
 
     Args:
         servos: the servo map: whether it is measured, and what it should be.
@@ -62,7 +62,7 @@ class SupplyFollower:
 
     @property
     def volt(self) -> float | None:
-        """The same in volts; None where nobody measures."""
+        """Voltage of the supply without load [V]; None where nobody measures."""
         return None if self._nominal_v is None else self.source * self._nominal_v
 
     def measure(self, supply_mv: int, motor: ArrayLike, dt_s: float) -> float:

@@ -52,7 +52,7 @@ class ReferenceBuffer:
         self._points.clear()
 
     def push(self, time_s: float, reference: Reference) -> None:
-        """Append; one that is earlier than the last (the reference began anew) replaces what was to come after it."""
+        """Append a reference; one that is earlier than the last (the reference began anew) replaces what was to come after it."""
         while self._points and self._points[-1][0] >= time_s:
             self._points.pop()
         self._points.append((time_s, reference))

@@ -42,7 +42,7 @@ PEER_POSES = 50
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What was found, and how well the models agree.
+    """Report of a check: what was found, and how well the models agree.
 
     Attributes:
         source: where the URDF came from.
@@ -188,7 +188,7 @@ def _urchin_and_pinocchio(arm: ArmDescription, pinocchio: DynamicsModel, seed: i
 
 
 def as_text(report: CheckReport, strict: bool) -> str:
-    """What a person reads: findings, a table of residuals, and one line of verdict."""
+    """Report as a text for a person: findings, a table of residuals, and one line of verdict."""
     lines = [f"{report.source}: {report.robot}, {len(report.joints)} joints: {' '.join(report.joints)}"]
     lines.append(f"lint: {len(report.findings) or 'no'} finding{'' if len(report.findings) == 1 else 's'}")
     for finding in report.findings:
@@ -207,7 +207,7 @@ def as_text(report: CheckReport, strict: bool) -> str:
 
 
 def as_json_text(report: CheckReport, strict: bool) -> str:
-    """The same for programs; what is not a number is null."""
+    """Report as JSON for programs; what is not a number is null."""
 
     def number(value: float) -> float | None:
         return value if math.isfinite(value) else None

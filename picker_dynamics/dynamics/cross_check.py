@@ -37,7 +37,7 @@ UNITS = {"M": "kg·m²", "C v": "N·m", "g": "N·m", "tau": "N·m", "forward dyn
 
 @dataclass(frozen=True)
 class WorstState:
-    """Where a term differs most: the state, the entry (joints, or x y z), and the two values there."""
+    """State at which a term differs most: the state, the entry (joints, or x y z), and the two values there."""
 
     q: Array
     v: Array
@@ -79,7 +79,7 @@ class CrossCheckReport:
         return self.residuals[self.worst_term]
 
     def agrees(self, limit: float = LIMIT) -> bool:
-        """No residual is above the limit."""
+        """Whether no residual is above the limit."""
         return self.worst <= limit
 
     def require(self, limit: float = LIMIT) -> None:
@@ -102,7 +102,7 @@ class CrossCheckReport:
         )
 
     def table(self, limit: float = LIMIT) -> str:
-        """One line per term: name, worst relative residual, verdict."""
+        """Table of residuals, one line per term: name, worst relative residual, verdict."""
         payload = f", again with {self.payload_kg * 1e3:g} g at the tool" if self.payload_kg else ""
         lines = [f"{'term':<17} {'worst residual':>14}   over {self.samples} states{payload}"]
         lines += [f"{term:<17} {residual:>14.1e}   {verdict(residual, limit)}" for term, residual in self.residuals.items()]
@@ -110,7 +110,7 @@ class CrossCheckReport:
 
 
 def verdict(residual: float, limit: float) -> str:
-    """What a table says of a residual."""
+    """Verdict on a residual, as a table has it."""
     return "ok" if residual <= limit else f"above {limit:.0e}"
 
 

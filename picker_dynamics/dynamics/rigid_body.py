@@ -84,7 +84,7 @@ class RigidBody(DynamicsModel):
         self.loaded = Loaded(self._bare)
 
     def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> RigidBody:
-        """The same arm carrying any load; see :meth:`DynamicsModel.with_payload`.
+        """Model of the same arm carrying any load; see :meth:`DynamicsModel.with_payload`.
 
         Raises:
             InputError: values that :func:`payload_values` refuses, or a tool that no joint moves.
@@ -153,24 +153,24 @@ class RigidBody(DynamicsModel):
         return self._evaluate(pin.computeGeneralizedGravity, (self.n,), (-1,), q=q)
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
-        """tau = M a + C v + g by the recursive Newton-Euler algorithm, (..., n) [N·m], without friction."""
+        """Joint torques tau = M a + C v + g by the recursive Newton-Euler algorithm, (..., n) [N·m], without friction."""
         return self._evaluate(pin.rnea, (self.n,), (-1,), q=q, v=v, a=a)
 
     def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> Array:
-        """a = M^-1 (tau - C v - g) by the articulated-body algorithm, (..., n) [rad/s²]."""
+        """Joint accelerations a = M^-1 (tau - C v - g) by the articulated-body algorithm, (..., n) [rad/s²]."""
         return self._evaluate(pin.aba, (self.n,), (-1,), q=q, v=v, tau=tau)
 
     def torque_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, j: ArrayLike) -> Array:
-        """d(tau)/dt = (dtau/dq) v + (dtau/dv) a + M j, (..., n) [N·m/s], by the derivatives of RNEA."""
+        """Rate of the joint torques d(tau)/dt = (dtau/dq) v + (dtau/dv) a + M j, (..., n) [N·m/s], by the derivatives of RNEA."""
         return self._evaluate(_torque_rate, (self.n,), (-1,), q=q, v=v, a=a, j=j)
 
     def torque_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> tuple[Array, Array]:
-        """dtau/dq and dtau/dv at constant ``a``, each (..., n, n), by the derivatives of RNEA."""
+        """Torque derivatives dtau/dq and dtau/dv at constant ``a``, each (..., n, n), by the derivatives of RNEA."""
         by = self._evaluate(_derivatives, (3, self.n, self.n), (-2, -1), q=q, v=v, a=a)
         return by[..., 0, :, :], by[..., 1, :, :]
 
     def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
-        """Y(q, v, a) with Y pi = M a + C v + g, (..., n, 10 n): linear in the bodies' parameters pi, rotors and friction apart.
+        """Regressor Y with Y pi = M a + C v + g, (..., n, 10 n): linear in the bodies' parameters pi, rotors and friction apart.
 
         ``pi`` holds for each joint, in our order, the ten of what it moves, up to the next joints: m, m c (3), then Ixx, Ixy,
         Iyy, Ixz, Iyz, Izz about the origin of the joint's child link, in its axes (``identification.parameters``).

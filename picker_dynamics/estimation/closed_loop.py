@@ -88,7 +88,7 @@ class Recording:
 
     @property
     def tip_error(self) -> np.ndarray:
-        """(s,) distance of the tip from where it should be [m]."""
+        """Tip error, (s,): distance of the tip from where it should be [m]."""
         return np.linalg.norm(self.tip - self.tip_ref, axis=1)
 
     @property
@@ -97,7 +97,7 @@ class Recording:
         return float(np.sqrt(np.mean(self.tip_error**2)))
 
     def joined(self, other: Recording) -> Recording:
-        """This run and the one after it."""
+        """Recording of this run and of the one after it."""
         return Recording(*(np.concatenate([getattr(self, f.name), getattr(other, f.name)]) for f in fields(self)))
 
 
@@ -195,7 +195,7 @@ class ClosedLoop:
 
     @property
     def reference(self) -> Trajectory:
-        """What was followed last."""
+        """Reference that was followed last."""
         return self._reference
 
     def hold(self, duration_s: float) -> Recording:

@@ -61,7 +61,7 @@ WAY_PERIOD_S = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Approach:
-    """How a motion ends.
+    """Approach of a motion to its goal: how it ends.
 
     Attributes:
         joints: indices of those that are lowered to the goal; empty: it has no approach.
@@ -82,7 +82,7 @@ class Approach:
     width: Array
 
     def text(self, joint_names: tuple[str, ...]) -> str:
-        """In words; empty where there is nothing to say."""
+        """Approach in words; empty where there is nothing to say."""
         if self.joints:
             names = " and ".join(joint_names[j] for j in self.joints)
             return f"the last {self.duration_s:.2f} s an approach that lowers {names}"
@@ -96,7 +96,7 @@ class ApproachPlanner:
         self._side = FrictionSide(n, ANY_WIDTH)
 
     def start(self, q: ArrayLike, effort: ArrayLike | None = None, validator: MotionValidator | None = None) -> None:
-        """The arm is held at ``q`` (n,) [rad] by motors that give ``effort`` (n,) [N·m]; None: nobody knows."""
+        """Note that the arm is held at ``q`` (n,) [rad] by motors that give ``effort`` (n,) [N·m]; None: nobody knows."""
         pose = np.array(q, dtype=float)
         side, servos = None, None if validator is None else validator.limits.servo_map
         if effort is not None and validator is not None and servos is not None:
@@ -105,16 +105,16 @@ class ApproachPlanner:
         self._side.advance(pose)
 
     def begins(self, approach: Approach | None) -> None:
-        """A motion begins that is to end like this."""
+        """Note that a motion begins that is to end like this."""
         if approach is not None:
             self._side.width = approach.width
 
     def sent(self, q: Array) -> None:
-        """A reference was sent."""
+        """Note that a reference was sent."""
         self._side.advance(q)
 
     def arrived(self, approach: Approach) -> None:
-        """A motion came to its end by one."""
+        """Note that a motion came to its end by an approach."""
         self._side.bounds = approach.bounds
 
     def loaded(self, before: DynamicsModel | None, after: DynamicsModel | None, servos: ServoMap | None) -> None:

@@ -55,7 +55,7 @@ def in_blocks(work: Callable[..., Array], *states: Array) -> Array:
 
 @dataclass(frozen=True)
 class Usage:
-    """How much of one limit a motion uses, where it uses most of it.
+    """Usage of one limit by a motion, where it uses most of it.
 
     Attributes:
         share: of the limit; above 1 (and ``slack``) the motion is refused.
@@ -79,11 +79,11 @@ class Usage:
 
     @property
     def broken(self) -> bool:
-        """Whether the motion may not be made."""
+        """Whether the limit is broken, and the motion may not be made."""
         return not self.share <= 1.0 + self.slack
 
     def refusal(self) -> PickerError:
-        """The error that says so."""
+        """Error that refuses the motion for this usage."""
         if self.error is InfeasibleError:
             return InfeasibleError(self.text, subject=self.subject, value=self.value, limit=self.limit, time_s=self.time_s)
         return LimitError(self.text, subject=self.subject, value=self.value, limit=self.limit)
@@ -138,12 +138,12 @@ class SampledMotion:
 
     @classmethod
     def at(cls, model: DynamicsModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> SampledMotion:
-        """One state (n,) each, at which the arm may stop."""
+        """Motion of a single state, (n,) each, at which the arm may stop."""
         q, v, a = (np.asarray(x, dtype=float)[None] for x in (q, v, a))
         return cls(model, np.zeros(1), q, v, a, q[0])
 
     def slowed(self, share: float) -> SampledMotion:
-        """The same path at that share of its speed, by the same samples, whose times are those of the goal still."""
+        """Motion along the same path at that share of its speed, by the same samples, whose times are those of the goal still."""
         slower = self.q, self.v * share, self.a * share**2
         return SampledMotion(self.model, self.times, *slower, self.rest, self.trajectory, self._begin_s, self._stretch)
 
@@ -152,7 +152,7 @@ class SampledMotion:
         return (self._begin_s + time_s) / self._stretch
 
     def stopping(self, deceleration: float) -> Array:
-        """(3, n) a single state, and where a stop from it, with a [rad/s²], comes to rest, 0.75 v |v| / a onwards; the way."""
+        """Way of a stop from a single state, (3, n): the state, halfway, and the rest, with a [rad/s²] 0.75 v |v| / a onwards."""
         q, v = self.q[0], self.v[0]
         way: Array = q + np.array([[0.0], [0.5], [1.0]]) * (0.75 * np.abs(v).max() / deceleration * v)
         return way
@@ -163,22 +163,22 @@ class SampledMotion:
 
     @cached_property
     def torque(self) -> Array:
-        """(s, n) tau_d = M a + C v + g + F(v) [N·m]."""
+        """Required torques, (s, n): tau_d = M a + C v + g + F(v) [N·m]."""
         return in_blocks(self.model.required_torque, self.q, self.v, self.a)
 
     @cached_property
     def gravity(self) -> Array:
-        """(s, n) g [N·m]."""
+        """Gravity torques g, (s, n) [N·m]."""
         return in_blocks(self.model.gravity, self.q)
 
     @cached_property
     def rest_torque(self) -> Array:
-        """(n,) g where the arm comes to rest [N·m]."""
+        """Gravity torques g, (n,), where the arm comes to rest [N·m]."""
         return self.model.gravity(self.rest)
 
     @cached_property
     def tip_speed(self) -> Array:
-        """(s,) |J(q) v| [m/s]."""
+        """Speed of the tool |J(q) v|, (s,) [m/s]."""
         return in_blocks(lambda q, v: tip_speeds(self.model, q, v), self.q, self.v)
 
     def lowest_supply(self, limits: TorqueLimits) -> float:
@@ -186,15 +186,15 @@ class SampledMotion:
         return float(limits.supply(self.torque).min())
 
     def when(self, k: int, digits: int = 2) -> str:
-        """Of sample ``k``, in words; nothing for a single state."""
+        """Time of sample ``k``, in words; nothing for a single state."""
         return "" if self.trajectory is None else f" at {self.times[k]:.{digits}f} s"
 
 
 class Check(Protocol):
-    """One reason why a motion may not be made."""
+    """Check of a motion: one reason why it may not be made."""
 
     def worst(self, motion: SampledMotion) -> Usage:
-        """Where the motion uses most of the limit."""
+        """Usage of the limit where the motion uses most of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,7 +267,7 @@ class TipSpeed:
 
 @dataclass(frozen=True, eq=False)
 class HoldTorque:
-    """|g(q_end)| <= hold_share tau_stall: the arm can stay where the motion ends."""
+    """Torque that holds the end: |g(q_end)| <= hold_share tau_stall: the arm can stay where the motion ends."""
 
     limits: TorqueLimits
 
@@ -285,7 +285,7 @@ class HoldTorque:
 
 @dataclass(frozen=True, eq=False)
 class PeakTorque:
-    """|tau_d| <= peak_share u tau_stall along the motion, u the lowest supply that the motion itself causes."""
+    """Peak torque along the motion: |tau_d| <= peak_share u tau_stall, u the lowest supply that the motion itself causes."""
 
     limits: TorqueLimits
 
@@ -327,7 +327,7 @@ class MotorSpeed:
 
 @dataclass(frozen=True, eq=False)
 class SetpointRange:
-    """q_cmd inside the pulse range: q_cmd = q_d + compensation, whichever side the friction is on."""
+    """Set-points q_cmd inside the pulse range: q_cmd = q_d + compensation, whichever side the friction is on."""
 
     servos: ServoMap
     source: float = 1.0

@@ -78,7 +78,7 @@ class CollisionCheck:
             )
 
     def worst(self, motion: SampledMotion) -> Usage:
-        """Where a pair lacks most of the distance that it has to keep, at least that with which the motion begins."""
+        """Usage where a pair lacks most of the distance that it has to keep, at least that with which the motion begins."""
         model, one_state = self._carrying(motion.model), motion.trajectory is None
         q, times = (motion.stopping(self.deceleration), np.zeros(3)) if one_state else (motion.q, motion.times)
         keep = self.kept(motion, one_state)
@@ -103,7 +103,7 @@ class CollisionCheck:
         return _usage(pair.names, distance, kept, self.margin_m, float(times[worst.sample]), first, worst.by_m, one_state)
 
     def kept(self, motion: SampledMotion, one_state: bool) -> Array:
-        """(p,) distance that each pair has to keep [m]; a single state, which no motion may come near, the bare margin."""
+        """Distance that each pair has to keep, (p,) [m]; a single state, which no motion may come near, the bare margin."""
         model = motion.model
         collision = self._carrying(model)
         kept = np.full(len(collision.pairs), self.margin_m)

@@ -60,7 +60,7 @@ class Course:
         return self.path.trajectory.sample(self.progress_at(time_s))
 
     def progress_at(self, time_s: float) -> float:
-        """How far the path is at ``time_s``, in its trajectory's time [s]; negative: it waits; 0 where there is none."""
+        """Progress of the path at ``time_s``, in its trajectory's time [s]; negative: it waits; 0 where there is none."""
         if self.path is None:
             return 0.0
         return time_s - self.path.start_s if self.scaling is None else self.scaling.at(time_s).progress
@@ -80,14 +80,14 @@ class Course:
         return [motion for motion in self.under_way if motion.duration_s > progress]
 
     def left(self, identifier: str, time_s: float) -> float:
-        """How much of a motion lies ahead at ``time_s``, in its trajectory's time [s]; 0: over, or displaced."""
+        """Rest of a motion that lies ahead at ``time_s``, in its trajectory's time [s]; 0: over, or displaced."""
         for motion in self.under_way:
             if motion.identifier == identifier:
                 return max(motion.duration_s - max(self.progress_at(time_s), 0.0), 0.0)
         return 0.0
 
     def settled(self, start_s: float) -> Course:
-        """The same, with a path that was slowed for lower limits made for them, so that what joins it obeys them."""
+        """Course whose path, if slowed for lower limits, is made for them, so that what joins it obeys them."""
         if self.allowed == 1.0 or self.path is None or start_s < self.path.start_s:
             return self
         factor = 1.0 / self.allowed

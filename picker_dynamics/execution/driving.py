@@ -24,7 +24,7 @@ FORGOTTEN_S = 1.0
 
 
 class Drivers:
-    """Those who want to drive the arm of an ``Execution``; times are seconds on its clock."""
+    """Drivers, who want to drive the arm of an ``Execution``; times are seconds on its clock."""
 
     def __init__(self, execution: Execution):
         self._execution = execution

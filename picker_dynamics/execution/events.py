@@ -12,7 +12,7 @@ from .motion import Motion, Phase
 
 
 class Severity(Enum):
-    """How much an event matters to who watches."""
+    """Severity of an event: how much it matters to who watches."""
 
     OK = auto()
     WARN = auto()
@@ -20,7 +20,7 @@ class Severity(Enum):
 
 
 class EventKind(Enum):
-    """What happened: the outcome as it is published (empty: no goal's), and its severity."""
+    """Kind of event: the outcome as it is published (empty: no goal's), and its severity."""
 
     REMARK = ("", Severity.OK)
     NOTICE = ("", Severity.WARN)
@@ -35,7 +35,7 @@ class EventKind(Enum):
 
     @property
     def outcome(self) -> str:
-        """Of the goal, as published."""
+        """Outcome of the goal, as published."""
         return self.value[0]
 
     @property
@@ -45,7 +45,7 @@ class EventKind(Enum):
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happened.
+    """Event of an execution: one thing that happened.
 
     Attributes:
         kind: what.
@@ -70,5 +70,5 @@ class Event:
 
     @property
     def lease(self) -> str:
-        """Who moves the arm, in words; empty: nobody."""
+        """Holders of the arm, in words: who moves it; empty: nobody."""
         return in_words(self.holders)

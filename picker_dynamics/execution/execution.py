@@ -366,7 +366,7 @@ class Execution:
             self.tell(EventKind.REMARK, "goals are taken again")
 
     def close(self) -> tuple[Event, ...]:
-        """The last words: goals under way are aborted; what is still to be told."""
+        """Close the execution: goals under way are aborted; the events that are still to be told."""
         self._goals.abort_all("aborted: the controller ends")
         self._goals.close()
         return self.take_events()
@@ -502,6 +502,6 @@ class Execution:
         self._events.append(Event(kind, text, self._generator.phase(), accepted, refused, holders=self.lease.holders, **fields))
 
     def take_events(self) -> tuple[Event, ...]:
-        """What happened and was not handed out yet, in order."""
+        """Events that were not handed out yet, in order."""
         events, self._events = tuple(self._events), []
         return events

@@ -62,7 +62,7 @@ class FloorCheck:
         return FrameHeights(self.description)
 
     def worst(self, motion: SampledMotion) -> Usage:
-        """Where the motion is deepest below the floor, or below where it begins."""
+        """Usage where the motion is deepest below the floor, or below where it begins."""
         nothing = Usage(1.0, self.heights.names[0], self.floor_z, self.floor_z, 0.0, "above the floor")
         if self.floor_z == OFF:
             return nothing

@@ -60,7 +60,7 @@ class Following:
         self.followed_s = self._begun_s = -math.inf
 
     def begins(self, time_s: float) -> None:
-        """An epoch begins: its references are for ``time_s`` and later."""
+        """Begin an epoch: its references are for ``time_s`` and later."""
         self._begun_s = time_s
 
     def sent(self, stamp_s: float, time_s: float) -> None:
@@ -82,7 +82,7 @@ class Following:
         return False
 
     def heard(self, commanded: bool | None, confirmed: bool = True) -> None:
-        """What the hardware says of commands.
+        """Take what the hardware says of commands.
 
         Args:
             commanded: whether it has heard any since it began to hold; None: it takes none.
@@ -109,7 +109,7 @@ class Following:
 
     @property
     def missing(self) -> Missing | None:
-        """What is missing; None: nothing."""
+        """Link that is missing between a reference and an arm that moves; None: nothing is."""
         if self._ticks_s - self._command_s > self._command_patience_s:
             return Missing.COMMANDS
         if self._unheard_s is not None and self._ticks_s - self._unheard_s > self._ear_patience_s:

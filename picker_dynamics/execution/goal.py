@@ -90,17 +90,17 @@ class ParsedGoal:
 
     @property
     def light(self) -> bool:
-        """Whether it can be checked between two references."""
+        """Whether the goal can be checked between two references."""
         return len(self.times_s) <= LIGHT_POINTS and self.times_s[-1] <= LIGHT_S
 
     @property
     def stands(self) -> bool:
-        """Whether its last two points are one pose: it says how the motion ends, and nothing else may be made of that."""
+        """Whether the goal's last two points are one pose: it says how the motion ends, and nothing else may be made of that."""
         return len(self.times_s) > 1 and bool((self.positions[-1] == self.positions[-2]).all())
 
     @property
     def heavy(self) -> bool:
-        """Whether checking it takes so long that the arm should stand meanwhile."""
+        """Whether checking the goal takes so long that the arm should stand meanwhile."""
         return len(self.times_s) > HEAVY_POINTS or self.times_s[-1] > HEAVY_S
 
     def within(self, lower: Array, upper: Array) -> ParsedGoal:
@@ -109,7 +109,7 @@ class ParsedGoal:
         return replace(self, positions=np.where(np.abs(self.positions - at) < HAIR, at, self.positions))
 
     def after(self, late_s: float) -> ParsedGoal:
-        """What lies ahead ``late_s`` after the start, times from there on, at once; as joint_trajectory_controller does.
+        """Rest of the goal ``late_s`` after its start, times from there on, at once; as joint_trajectory_controller does.
 
         Raises:
             OutdatedError: nothing does.
@@ -126,7 +126,7 @@ class ParsedGoal:
         return replace(self, times_s=times, positions=q, velocities=v, accelerations=a, start_s=None)
 
     def trajectory(self, start: tuple[Array, Array, Array], factor: float = 1.0) -> Trajectory:
-        """Through its points, ``factor`` times as slow, blended from the state (q, v, a) of its joints, (m,) each, at time 0.
+        """Trajectory through its points, ``factor`` times as slow, blended from its joints' q, v, a, (m,) each, at time 0.
 
         Where the points have positions only, it passes near them, but for the last one.
         """

@@ -47,7 +47,7 @@ Beside = Callable[[Callable[[], Any]], "Future[Any]"]
 
 
 def at_once(work: Callable[[], Any]) -> Future[Any]:
-    """Has work done here and now: for who has no tick to lose."""
+    """Future of work done here and now: for who has no tick to lose."""
     done: Future[Any] = Future()
     try:
         done.set_result(work())
@@ -255,7 +255,7 @@ class GoalManager:
 
     @property
     def watches_path(self) -> bool:
-        """Whether every state of the arm counts."""
+        """Whether every state of the arm counts for a goal that is being executed."""
         return any(entry.tracker is not None and entry.tracker.watches_path for entry in self._executing.values())
 
     def finished(self, motion: Motion, reference: Reference) -> None:

@@ -54,7 +54,7 @@ class Verdict:
 
     @classmethod
     def of(cls, error: PickerError) -> Verdict:
-        """The goal was refused."""
+        """Verdict on a goal that was refused."""
         code = (
             Code.INVALID_JOINTS
             if isinstance(error, JointNamesError)
@@ -66,7 +66,7 @@ class Verdict:
 
     @classmethod
     def aborted(cls, text: str) -> Verdict:
-        """It cannot go on: displaced, a fault.  There is no better code for that."""
+        """Verdict on a goal that cannot go on: displaced, a fault.  There is no better code for that."""
         return cls(Outcome.ABORTED, Code.INVALID_GOAL, text)
 
     @classmethod
@@ -132,7 +132,7 @@ class SentReferences:
 
 
 class GoalTracker:
-    """Judges one goal.
+    """Judge of one goal.
 
     Args:
         names, units: of all joints of the arm.

@@ -117,7 +117,7 @@ def goal_of(command: GripperCommand, settings: GripperSettings, arm: ArmDescript
 
 
 def remark(command: GripperCommand, settings: GripperSettings) -> str:
-    """What whoever asks for more effort than there is should know; the effort of a command is the largest allowed one."""
+    """Remark for whoever asks for more effort than there is; the effort of a command is the largest allowed one."""
     if not len(command.effort) or settings.torque is None or not command.effort[0] > settings.torque:
         return ""
     return (
@@ -135,7 +135,7 @@ def _one(what: str, values: Sequence[float], joint: str) -> float:
 
 
 class GripperTracker:
-    """Judges one command.
+    """Judge of one gripper command.
 
     Args:
         index: of the joint among the arm's.
@@ -206,7 +206,7 @@ def gripper_request(
 
 
 def settings_problem(settings: GripperSettings, arm: ArmDescription) -> str:
-    """What is wrong with the settings for an arm; empty: nothing."""
+    """Problem of the gripper's settings for an arm; empty: none."""
     if settings.joint not in arm.joint_names:
         return f"gripper.joint is {settings.joint!r}; the arm has {', '.join(arm.joint_names)}"
     limit = float(arm.velocity[arm.joint_names.index(settings.joint)])

@@ -70,7 +70,7 @@ class ReferenceGuard:
         self.begin(np.zeros(description.n))
 
     def begin(self, pose: ArrayLike) -> None:
-        """A new epoch: the first reference is ``pose`` (n,) [rad], at rest."""
+        """Begin a new epoch: the first reference is ``pose`` (n,) [rad], at rest."""
         self._held = self._rest = np.array(pose, dtype=float)
         self.last = self._tip = self._looked = None
         self._allowed_speed = 0.0

@@ -82,7 +82,7 @@ class Jogging:
     def twist(
         self, linear: ArrayLike, angular: ArrayLike, now_s: float, frame: str = "", number: int | None = None, driver: str = ""
     ) -> None:
-        """Have the tip move at ``linear`` (3,) [m/s], and its pitch change as if the hand turned at ``angular`` (3,) [rad/s].
+        """Jog the tip: it moves at ``linear`` (3,) [m/s], and its pitch change as if the hand turned at ``angular`` (3,) [rad/s].
 
         Args:
             frame: link in whose axes both are given; empty: the base.
@@ -113,7 +113,7 @@ class Jogging:
     def joints(
         self, names: Sequence[str], velocities: ArrayLike, now_s: float, number: int | None = None, driver: str = ""
     ) -> None:
-        """Have these joints move at ``velocities`` [rad/s or m/s]; the rest as for ``twist``."""
+        """Jog joints: they move at ``velocities`` [rad/s or m/s]; the rest as for ``twist``."""
         try:
             known = [name for name in self._names if name in names]
             speeds = ordered(names, velocities, known if set(names) <= set(self._names) else self._names, "velocities")

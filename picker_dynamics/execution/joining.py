@@ -43,7 +43,7 @@ class Joining:
 
 
 def joined(course: Course, goal: ParsedGoal, start_s: float, slowing: Slowing) -> Joining:
-    """How a goal joins a course at ``start_s``: what has its track or one of its joints has to make way."""
+    """Joining of a goal to a course at ``start_s``: what has its track or one of its joints has to make way."""
     own = set(goal.joints.tolist())
     staying = tuple(m for m in course.going_on(start_s) if m.track != goal.track and not set(m.joints) & own)
     others = others_beside(course, own, staying, start_s, slowing)
@@ -54,7 +54,7 @@ def joined(course: Course, goal: ParsedGoal, start_s: float, slowing: Slowing) -
 def others_beside(
     course: Course, joints: Iterable[int], staying: Sequence[Motion], start_s: float, slowing: Slowing
 ) -> Trajectory:
-    """What the joints do that are not ``joints``: they go on with the motions that stay, or come to rest."""
+    """Trajectory of the joints that are not ``joints``: they go on with the motions that stay, or come to rest."""
     q, v, a = course.own_state_at(start_s)
     free = np.ones(len(q), dtype=bool)
     free[list(joints)] = False

@@ -49,7 +49,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Holder:
-    """Who moves the arm, or wants to.
+    """Holder of the arm: who moves it, or wants to.
 
     Attributes:
         kind: what it does.
@@ -70,14 +70,14 @@ class Holder:
         return f"{what} {name}" if name else what
 
     def may_displace(self, other: Holder) -> bool:
-        """Whether it takes the arm from somebody who moves the same joints."""
+        """Whether the holder takes the arm from another who moves the same joints."""
         if other.kind is Kind.GOAL:
             return self.kind is Kind.GOAL and self.track in (MAIN_TRACK, other.track) and not self.if_free
         return bool(self.name) and self.name == other.name
 
 
 def in_words(holders: Iterable[Holder]) -> str:
-    """Several holders; empty: nobody."""
+    """Holders in words; empty: nobody."""
     return ", ".join(map(str, holders))
 
 
@@ -116,11 +116,11 @@ class Lease:
 
     @property
     def holders(self) -> tuple[Holder, ...]:
-        """Who has it, as last looked at."""
+        """Holders of the arm, as last looked at."""
         return tuple(self._grants)
 
     def __str__(self) -> str:
-        """Who has it, in words; empty: nobody."""
+        """Holders of the arm in words; empty: nobody."""
         return in_words(self.holders)
 
     def require(self, asker: Holder, joints: Iterable[int], now_s: float, number: int | None = None) -> None:
@@ -159,7 +159,7 @@ class Lease:
             raise HeldError(f"the arm was stopped: a {asker} may have it in {left_s:.2f} s", subject="stop", left_s=left_s)
 
     def has(self, holder: Holder, now_s: float) -> bool:
-        """Whether somebody has joints, and was not silent for too long."""
+        """Whether a holder has joints, and was not silent for too long."""
         grant = self._grants.get(holder)
         return grant is not None and not _lapsed(holder, grant, now_s)
 
@@ -176,16 +176,16 @@ class Lease:
         return new
 
     def end(self, holder: Holder) -> None:
-        """It does not move the arm any more."""
+        """End the grant of a holder, who does not move the arm any more."""
         self._grants.pop(holder, None)
 
     def leave(self, holder: Holder) -> None:
-        """It gives the arm back of its own accord: a stop after that does not keep it out."""
+        """End the grant of a holder who gives the arm back: a stop after that does not keep it out."""
         self.end(holder)
         self._streamed_s = -float("inf")
 
     def end_kind(self, kind: Kind) -> None:
-        """None of them moves the arm any more."""
+        """End the grants of all holders of a kind, none of whom moves the arm any more."""
         for holder in [one for one in self._grants if one.kind is kind]:
             self.end(holder)
 
@@ -204,7 +204,7 @@ class Lease:
         self.end_all()
 
     def lapsed(self, now_s: float) -> list[Holder]:
-        """Those who have been silent for too long; they do not have it any more."""
+        """Holders that have been silent for too long; they do not have the arm any more."""
         gone = [holder for holder, grant in self._grants.items() if _lapsed(holder, grant, now_s)]
         for holder in gone:
             self.end(holder)

@@ -19,7 +19,7 @@ AHEAD_S = 5.0
 
 @dataclass(frozen=True)
 class Found:
-    """What the present limits want of a course that was made for others.
+    """Demand of the present limits on a course that was made for others.
 
     Attributes:
         why: what does not pass.
@@ -38,11 +38,11 @@ class LookAhead:
         self._looked: tuple[MotionValidator | None, float] = None, 0.0  # how far, and for whom
 
     def passed(self, validator: MotionValidator) -> None:
-        """The whole course was just let pass by this one."""
+        """Note that this validator has just let the whole course pass."""
         self._passed_by = validator
 
     def is_due(self, validator: MotionValidator | None) -> bool:
-        """Whether something is left to be looked at for these limits."""
+        """Whether something of the course is left to be looked at for these limits."""
         return validator is not self._passed_by
 
     def look(self, course: Course, validator: MotionValidator | None, time_s: float) -> Found | None:

@@ -58,7 +58,7 @@ class GoalRequest:
 
     @property
     def holder(self) -> Holder:
-        """Who asks for the arm."""
+        """Holder who asks for the arm."""
         return Holder(Kind.GOAL, self.driver, self.track, self.identifier, self.if_free)
 
 
@@ -105,21 +105,21 @@ class PendingGoals:
         return before.drop() if before else None
 
     def remove(self, wanted: Callable[[GoalRequest], bool]) -> list[GoalRequest]:
-        """Withdraw those requests; returns them."""
+        """Withdraw requests; returns them."""
         gone = {track: pending for track, pending in self._waiting.items() if wanted(pending.request)}
         for track in gone:
             del self._waiting[track]
         return [pending.drop() for pending in gone.values()]
 
     def next(self, now_s: float) -> Pending | None:
-        """What may be looked at now, which leaves; the first that came goes first.  One that is checked beside needs no rest."""
+        """Goal to look at now, which leaves; the first that came goes first.  One that is checked beside needs no rest."""
         for track, pending in self._waiting.items():
             if now_s >= pending.due_s and (now_s >= self._rested_s or pending.work is not None):
                 return self._waiting.pop(track)
         return None
 
     def joining(self, after_s: float, time_s: float) -> Pending | None:
-        """One that is checked and joins the motion under way after ``after_s``, at ``time_s`` at the latest; it leaves."""
+        """Goal that is checked and joins the motion under way after ``after_s``, at ``time_s`` at the latest; it leaves."""
         for track, pending in self._waiting.items():
             joins_s = None if pending.basis is None else pending.basis.joins_s
             if joins_s is not None and after_s < joins_s <= time_s and pending.work is not None and pending.work.done():
@@ -132,5 +132,5 @@ class PendingGoals:
         self._waiting.setdefault(pending.request.track, pending)
 
     def looked(self, begin_s: float, end_s: float) -> None:
-        """A check took from ``begin_s`` to ``end_s``."""
+        """Note that a check took from ``begin_s`` to ``end_s``."""
         self._rested_s = end_s + REST * (end_s - begin_s)

@@ -16,7 +16,7 @@ from .validator import MotionValidator, Validated
 
 
 class Planned(NamedTuple):
-    """What becomes of a goal: the motion that may be made, how long it is its own [s], and how it ends."""
+    """Plan of a goal: the motion that may be made, how long it is its own [s], and how it ends."""
 
     validated: Validated
     duration_s: float

@@ -37,7 +37,7 @@ from .validator import MotionValidator
 
 @dataclass(frozen=True)
 class Basis:
-    """What a check that is made beside the ticks rests on: how the arm stands or moves, and what it is held to.
+    """Basis of a check that is made beside the ticks: how the arm stands or moves, and what it is held to.
 
     Attributes:
         key: of course or pose, and of the validator; they are the same objects until something else is asked or changes.
@@ -89,13 +89,13 @@ class ReferenceGenerator:
 
     @property
     def trajectory(self) -> Trajectory | None:
-        """The one that is followed; None: the arm holds."""
+        """Trajectory that is followed; None: the arm holds."""
         path = self._path
         return None if path is None else path.trajectory
 
     @property
     def moves(self) -> bool:
-        """Whether there is more to come than a hold."""
+        """Whether the reference has more to come than a hold."""
         return self._path is not None
 
     def phase(self) -> Phase:
@@ -127,11 +127,11 @@ class ReferenceGenerator:
         return self._active().state_at(time_s)
 
     def progress_at(self, time_s: float) -> float:
-        """How far the trajectory that is followed is at ``time_s``, in its own time [s]; negative: it waits."""
+        """Progress of the trajectory that is followed at ``time_s``, in its own time [s]; negative: it waits."""
         return 0.0 if self._course is None else self._course.progress_at(time_s)
 
     def left(self, motion: Motion, time_s: float) -> float:
-        """How much of a motion lies ahead at ``time_s``, in its trajectory's time [s]; 0: over, or displaced."""
+        """Rest of a motion that lies ahead at ``time_s``, in its trajectory's time [s]; 0: over, or displaced."""
         return 0.0 if self._course is None else self._course.left(motion.identifier, time_s)
 
     def speed_at(self, time_s: float) -> float:
@@ -142,7 +142,7 @@ class ReferenceGenerator:
         return 1.0 if course.scaling is None else course.scaling.at(time_s).speed
 
     def strain(self, since_s: float) -> Strain:
-        """What ways to rest, or to another speed, need of the limits from ``since_s`` on, when a reference was sent last."""
+        """Strain of ways to rest, or to another speed, on the limits from ``since_s`` on, when a reference was sent last."""
         return self._strain if since_s < self._strained_until_s else NO_STRAIN
 
     def sample(self, time_s: float) -> tuple[Reference, Motion | None]:
@@ -192,7 +192,7 @@ class ReferenceGenerator:
         return self.progress_at(earliest_s) < path.trajectory.duration
 
     def basis(self, joins_s: float) -> Basis | None:
-        """What a goal that is to begin at ``joins_s`` can be checked for; None: nothing, the arm is about to stand, or streamed.
+        """Basis to check a goal that is to begin at ``joins_s``; None: there is none, the arm is about to stand, or streamed.
 
         Raises:
             PickerError: not active, or no check possible yet.
@@ -205,7 +205,7 @@ class ReferenceGenerator:
         return Basis((id(course), id(validator)), (course, validator), joins_s)
 
     def in_time(self, goal: ParsedGoal, time_s: float) -> ParsedGoal:
-        """What of the goal lies ahead."""
+        """Part of the goal that lies ahead."""
         late_s = self._start_time(goal, max(time_s, self._sent_s))[1]
         return goal.after(late_s) if late_s > PAST_TOLERANCE_S else goal
 
@@ -288,7 +288,7 @@ class ReferenceGenerator:
         self._begin(Motion(start_s, trajectory, "", Phase.STREAMING, duration_s=trajectory.duration))
 
     def postpone(self, time_s: float) -> None:
-        """What was to begin before ``time_s`` begins then: nothing was sent of it."""
+        """Postpone to ``time_s`` what was to begin before: nothing was sent of it."""
         course = self._active()
         if course.path is not None and course.path.start_s < time_s:
             self._course = replace(course, path=replace(course.path, start_s=time_s))
@@ -316,7 +316,7 @@ class ReferenceGenerator:
         return True
 
     def brake(self, last: Reference | None) -> None:
-        """To rest from the reference that was sent last, whatever was to follow it; None was: hold."""
+        """Brake to rest from the reference that was sent last, whatever was to follow it; None was: hold."""
         if last is None:
             return
         if not (last.v.any() or last.a.any()):

@@ -45,7 +45,7 @@ ROUNDING = 1e-3
 
 @dataclass(frozen=True)
 class Strain:
-    """What a way to rest, or to a lower speed, needs of its limits where nothing gentler is possible; 1: no more than allowed.
+    """Strain of a way to rest, or to a lower speed: need of its limits where nothing gentler is possible; 1: as allowed.
 
     Attributes:
         torque, tip: shares of the allowed torque and of the tip's speed.
@@ -58,7 +58,7 @@ class Strain:
 
     @classmethod
     def of(cls, validator: MotionValidator, q: Array, v: Array, a: Array) -> Strain:
-        """What states (s, n) need of torque and tip speed."""
+        """Strain of states (s, n): their need of torque and tip speed."""
         motion = SampledMotion(validator.model, np.zeros(len(q)), q, v, a, q[-1])
         return cls(validator.torque_share(q, v, a), float(motion.tip_speed.max() / validator.tip_speed))
 
@@ -101,7 +101,7 @@ def gentlest(
 
 @dataclass(frozen=True, eq=False)
 class Slowing:
-    """Slowing of one arm.
+    """Slowing of one arm, to rest or to another speed.
 
     Args:
         description: the arm; within its position limits it comes to rest.
@@ -121,12 +121,12 @@ class Slowing:
         )
 
     def straight(self, state: State, harder: Sequence[float] = ()) -> Iterator[Trajectory]:
-        """Straight on to rest: as wanted, ``harder`` times as hard, then ever more gently."""
+        """Ways straight on to rest: as wanted, ``harder`` times as hard, then ever more gently."""
         for share in (1.0, *harder, *(0.5**halvings for halvings in range(1, RATE_HALVINGS + 1))):
             yield self.stop(state, share)
 
     def ways_to_rest(self, course: Course, start_s: float) -> Iterator[Trajectory]:
-        """As a stream's filter foresaw; straight on, and along the path of a goal; then both ever more gently."""
+        """Ways to rest: as a stream's filter foresaw; straight on, and along the path of a goal; then both ever more gently."""
         path, progress = course.path, course.progress_at(start_s)
         if path is not None and path.phase is Phase.STREAMING:
             yield remainder(path.trajectory, progress)
@@ -140,7 +140,7 @@ class Slowing:
     def gentlest(
         self, ways: Iterable[Trajectory], validator: MotionValidator | None, to_hold: bool = False
     ) -> tuple[Trajectory, Strain]:
-        """As :func:`gentlest`, within the arm's range; the first where limits are not known."""
+        """Gentlest of some ways, as :func:`gentlest`, within the arm's range; the first where limits are not known."""
         if validator is None:
             return next(iter(ways)), NO_STRAIN
         return gentlest(ways, validator, self.description.lower, self.description.upper, to_hold)

@@ -96,7 +96,7 @@ class StreamFilter:
         return self.settling(state)
 
     def obstacle(self, target: Array, state: State, validator: MotionValidator) -> str:
-        """What keeps the arm from following ``target`` at once, in words; empty: nothing."""
+        """Obstacle that keeps the arm from following ``target`` at once, in words; empty: nothing."""
         q, v, a = self._looked_at(state, target[None])
         one, whole = (SampledMotion(validator.model, _TIMES, q, v, a, target, way) for way in (None, self._way(state, target)))
         usages = [check.worst(whole if check in validator.further else one) for check in _of_states(validator)]

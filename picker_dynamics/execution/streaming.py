@@ -96,7 +96,7 @@ class Complaints:
         return True
 
     def forget(self, of: str | None) -> None:
-        """The next one of that subject is news."""
+        """Forget a subject: the next refusal of it is news."""
         self._said.pop(of, None)
 
 
@@ -119,7 +119,7 @@ class StreamStatistics:
 
 
 class Heard:
-    """What was heard of a stream of late: (arrival [s], positions (n,) [rad]), newest last."""
+    """Samples of a stream that were heard of late: (arrival [s], positions (n,) [rad]), newest last."""
 
     def __init__(self) -> None:
         self._samples: deque[tuple[float, Array]] = deque(maxlen=MEMORY)
@@ -135,7 +135,7 @@ class Heard:
 
     @property
     def newest_s(self) -> float:
-        """When the newest came [s]."""
+        """Arrival of the newest sample [s]."""
         return self._samples[-1][0] if self._samples else -np.inf
 
     @property

@@ -38,26 +38,26 @@ UNSEEN = 0.05
 
 
 def joint_uncertainty(servos: ServoMap) -> Array:
-    """(n,) of joints that bear nothing [rad]: half of deadband and play, and half a step of the pulses."""
+    """Uncertainty of joints that bear nothing, (n,) [rad]: half of deadband and play, and half a step of the pulses."""
     steps = [np.ptp(servo.to_angle([servo.pulses_us[0], servo.pulses_us[0] + servos.quantum_us])) for servo in servos.servos]
     uncertainty: Array = servos.model.gap + 0.5 * np.array(steps)
     return uncertainty
 
 
 def band(servo: ServoModel, load: Array) -> Array:
-    """(n,) h: from where joints that bear ``load`` (n,) [N·m] rest after coming down to where after coming up [rad]."""
+    """Friction band h, (n,) [rad]: between the rest after coming down and after coming up, under ``load`` (n,) [N·m]."""
     width: Array = servo.sag(servo.motor_for(load, 1.0)) - servo.sag(servo.motor_for(load, -1.0))
     return width
 
 
 def guessed(servos: ServoMap, else_by: float = 0.0) -> Array:
-    """(n,) by which the friction of the gears may be wrong: GUESSED where it was not measured."""
+    """Share, (n,), by which the friction of the gears may be wrong: GUESSED where it was not measured."""
     share: Array = np.where(["load_friction" in servo.unmeasured for servo in servos.servos], GUESSED, else_by)
     return share
 
 
 def side_uncertainty(servo: ServoModel, load: Array, bounds: Array, share: Array) -> Array:
-    """(n,) of joints under ``load`` (n,) [N·m], the side within ``bounds`` (2, n), the friction known to ``share`` [rad]."""
+    """Uncertainty of joints under ``load`` (n,) [N·m], the side within ``bounds`` (2, n), friction known to ``share`` [rad]."""
     low, high = bounds
     certain = np.maximum(np.maximum(low, -high), 0.0)
     came_up = np.where(load > 0.0, high, -low)
@@ -67,7 +67,7 @@ def side_uncertainty(servo: ServoModel, load: Array, bounds: Array, share: Array
 
 
 def angle_uncertainty(model: DynamicsModel, servos: ServoMap, q: ArrayLike, bounds: Array | None = None) -> Array:
-    """(..., n) dq of joints at rest at ``q`` (..., n) [rad]; ``bounds`` (2, n) of the friction's sides, None: not known."""
+    """Uncertainty dq of joints at rest at ``q`` (..., n) [rad]; ``bounds`` (2, n) of the friction's sides, None: not known."""
     stiffness = servos.model.stiffness
     unmeasured = [servo.stiffness_sd is None and "stiffness_nm_rad" in servo.unmeasured for servo in servos.servos]
     wrong = np.maximum([(servo.stiffness_sd or 0.0) / servo.stiffness for servo in servos.servos], SHARE)
@@ -84,5 +84,5 @@ def angle_uncertainty(model: DynamicsModel, servos: ServoMap, q: ArrayLike, boun
 
 
 def tip_uncertainty(model: DynamicsModel, servos: ServoMap, q: ArrayLike, bounds: Array | None = None) -> float:
-    """Of the tool at rest at ``q`` (n,) [rad], in [m]; ``bounds`` as for ``angle_uncertainty``."""
+    """Uncertainty of the tool at rest at ``q`` (n,) [rad], in [m]; ``bounds`` as for ``angle_uncertainty``."""
     return float(np.linalg.norm(model.jacobian(q), axis=0) @ angle_uncertainty(model, servos, q, bounds))

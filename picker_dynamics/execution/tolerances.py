@@ -29,7 +29,7 @@ ROUNDING = 1.2e-7
 
 @dataclass(frozen=True)
 class JointTolerance:
-    """What a goal says of one joint [rad, rad/s, rad/s²; m for a sliding one].  Accelerations are not measured: not looked at."""
+    """Tolerance of one joint [rad, rad/s, rad/s²; m for a sliding one].  Accelerations are not measured: not looked at."""
 
     name: str
     position: float = 0.0
@@ -125,7 +125,7 @@ class Tolerances:
     def wanted(
         self, path: Iterable[JointTolerance], goal: Iterable[JointTolerance], goal_time: float, names: Sequence[str]
     ) -> Tolerances:
-        """What a goal makes of these defaults.
+        """Tolerances of a goal, which changes these defaults.
 
         Raises:
             JointNamesError: a tolerance for a joint that the arm does not have.

@@ -16,7 +16,7 @@ FULL = 0.995
 
 @dataclass(frozen=True, eq=False)
 class TorqueLimits:
-    """What joints may give, (n,) each [N·m; N where they slide].
+    """Torques that joints may give, (n,) each [N·m; N where they slide].
 
     Attributes:
         joint_names: order of the arrays.
@@ -67,23 +67,23 @@ class TorqueLimits:
 
     @property
     def peak(self) -> Array:
-        """(n,) allowed along a motion, if no current flows: a motor gives its share of its own stall, friction and all."""
+        """Torques allowed along a motion if no current flows: a motor gives its share of its own stall, friction and all."""
         return self.most(self.peak_share * self.given)
 
     def most(self, share: Array) -> Array:
-        """share (tau_full + tau_c) - tau_c, (n,)."""
+        """Largest torques at a share: share (tau_full + tau_c) - tau_c, (n,)."""
         most: Array = share * (self.full + self.coulomb) - self.coulomb
         return most
 
     @property
     def held_share(self) -> Array:
-        """(n,) ``hold_share``, which spares the motor heat, whatever the supply, unless that gives less."""
+        """Share of torque that may hold, (n,): ``hold_share``, to spare the motor heat, unless the supply gives less."""
         least: Array = np.minimum(self.hold_share, np.maximum(self.hold_share, self.peak_share) * self.given)
         return least
 
     @property
     def hold(self) -> Array:
-        """(n,) allowed where a motion ends."""
+        """Torques allowed where a motion ends, (n,)."""
         return self.most(self.held_share)
 
     def text(self, share: Array, joint: int, supply: float = 1.0) -> str:

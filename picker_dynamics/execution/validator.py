@@ -76,7 +76,7 @@ class Validated:
 
     @property
     def passed(self) -> bool:
-        """Whether no limit is broken."""
+        """Whether the motion breaks no limit."""
         return not any(usage.broken for usage in self.usages)
 
 
@@ -128,7 +128,7 @@ class MotionValidator:
     # -- motions and states --------------------------------------------------------------------------------
 
     def usages(self, motion: SampledMotion) -> Iterable[Usage]:
-        """What a motion uses of each limit, computed as they are asked for."""
+        """Usages of the limits by a motion, computed as they are asked for."""
         return (check.worst(motion) for check in self.checks)
 
     def sampled(self, trajectory: Trajectory) -> SampledMotion:
@@ -294,7 +294,7 @@ def _passed(usages: Iterable[Usage]) -> Iterable[Usage]:
 
 
 def torque_checks(limits: TorqueLimits) -> tuple[Check, ...]:
-    """What a motion needs of its joints: hold first, peak, and for servos their speed and range of set-points."""
+    """Checks of what a motion needs of its joints: hold first, peak, and for servos their speed and range of set-points."""
     servos = limits.servo_map
     of_servos: tuple[Check, ...] = (
         () if servos is None else (MotorSpeed(servos, limits.source), SetpointRange(servos, limits.source))
@@ -303,7 +303,7 @@ def torque_checks(limits: TorqueLimits) -> tuple[Check, ...]:
 
 
 def torque_validator(model: DynamicsModel, limits: TorqueLimits | ServoMap, stays: bool = True) -> MotionValidator:
-    """Looks at torques alone: for motions whose poses and speeds are known to be within limits.
+    """Validator of torques alone: for motions whose poses and speeds are known to be within limits.
 
     Args:
         stays: the arm stays where it ends, for which less torque is allowed than on the way.
@@ -321,7 +321,7 @@ def motion_validator(
     scales_time: bool = True,
     further: Sequence[Check] = (),
 ) -> MotionValidator:
-    """Looks at everything: what goals, streams and jogs have to pass.
+    """Validator of everything: what goals, streams and jogs have to pass.
 
     Args:
         description: position and velocity limits.

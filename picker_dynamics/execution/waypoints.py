@@ -38,7 +38,7 @@ MOST = 50
 
 @dataclass(frozen=True, eq=False)
 class Waypoint:
-    """Where a motion goes: ``tip`` or ``q``.
+    """Waypoint of a motion: ``tip`` or ``q``.
 
     Args:
         tip: (3,) of the tool [m], base frame.

@@ -43,12 +43,12 @@ def said(what: str, error: Error = InputError) -> Iterator[None]:
 
 
 def read_yaml(path: str | Path, what: str, error: Error = InputError, most: int = YAML_BYTES) -> Any:
-    """What a YAML file says; arguments and errors as for ``read_bytes``, and for what is no YAML, too deep, or too much."""
+    """Content of a YAML file; arguments and errors as for ``read_bytes``, and for what is no YAML, too deep, or too much."""
     return parse_yaml(read_text(path, what, most, error), f"cannot read {what} {path}", error)
 
 
 def parse_yaml(text: str, what: str = "YAML", error: Error = InputError) -> Any:
-    """What a YAML text says; a key that is given twice is an error too, where YAML silently keeps the last."""
+    """Content of a YAML text; a key that is given twice is an error too, where YAML silently keeps the last."""
     with said(what, error):
         return yaml.load(text, _Loader)
 
@@ -100,12 +100,12 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 
 
 def read_json(path: str | Path, what: str, error: Error = InputError, most: int = JSON_BYTES) -> Any:
-    """What a JSON file says; arguments and errors as for ``read_bytes``, and for what is no JSON, or too deep."""
+    """Content of a JSON file; arguments and errors as for ``read_bytes``, and for what is no JSON, or too deep."""
     return parse_json(read_text(path, what, most, error), f"cannot read {what} {path}", error)
 
 
 def parse_json(text: str | bytes, what: str = "JSON", error: Error = InputError) -> Any:
-    """What a JSON text says; its numbers are finite, and whole ones fit into 64 bits."""
+    """Content of a JSON text; its numbers are finite, and whole ones fit into 64 bits."""
     with said(what, error):
         value = json.loads(text, parse_int=_whole, parse_float=_real, parse_constant=_real)
         _require_flat(value)

@@ -27,7 +27,7 @@ Error = type[PickerError]
 
 
 def read_bytes(path: str | Path, what: str, most: int, error: Error = InputError) -> bytes:
-    """All of a file.
+    """Bytes of a whole file.
 
     Args:
         path: of a regular file, or of a pipe that somebody writes to.
@@ -77,7 +77,7 @@ def _all_of(file: Any, most: int, until_s: float) -> bytes:
 
 
 def read_text(path: str | Path, what: str, most: int, error: Error = InputError, encoding: str = "utf-8") -> str:
-    """All of a file as text; arguments and errors as for ``read_bytes``, and for what is no text."""
+    """Text of a whole file; arguments and errors as for ``read_bytes``, and for what is no text."""
     data = read_bytes(path, what, most, error)
     try:
         return data.decode(encoding)

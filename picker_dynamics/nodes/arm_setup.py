@@ -59,7 +59,7 @@ def load_torque_arm(node) -> Arm:
 
 @dataclass(frozen=True)
 class ControlledArm:
-    """What the controller has to know of an arm, whatever moves its joints.
+    """Arm as the controller has to know it, whatever moves its joints.
 
     Attributes:
         description: the arm.

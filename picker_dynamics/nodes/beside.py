@@ -21,5 +21,5 @@ class Beside:
         return self._threads.submit(work, *arguments)
 
     def close(self, wait: bool = False) -> None:
-        """What has not begun never will; what has is waited for, where that is wanted."""
+        """Close the threads: what has not begun never will; what has is waited for, where that is wanted."""
         self._threads.shutdown(wait=wait, cancel_futures=True)

@@ -31,7 +31,7 @@ LONGEST = 80
 
 
 class OccupiedError(PickerError):
-    """Another node does already what only one can do for an arm."""
+    """A task of an arm that only one node can do, and that another does already."""
 
     exit_code = 15
 

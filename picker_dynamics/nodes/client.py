@@ -90,7 +90,7 @@ class ArmClient(GraphClient):
         self.hear_motion()
 
     def hear_motion(self) -> None:
-        """Have states and references taken in as they come."""
+        """Take in joint states and references as they come."""
         self.create_subscription(JointState, "joint_states", self.on_state, 10)
         self.create_subscription(JointTrajectory, "arm_controller/reference", self.on_reference, LATEST)
 
@@ -147,13 +147,13 @@ class ArmClient(GraphClient):
         return command
 
     def payload(self) -> float:
-        """What the graph believes the tool to carry [kg]."""
+        """Payload that the graph believes the tool to carry [kg]."""
         with self.telling() as told:
             self.wait(lambda: told.payload_kg is not None, "no payload is told: is the dynamics node running?")
         return told.payload_kg
 
     def tip_speed(self) -> float:
-        """What the controller allows the tool [m/s]."""
+        """Tip speed that the controller allows the tool [m/s]."""
         return float(self.get_parameters("trajectory_controller", ["tip_speed_limit"])[0].double_value)
 
     def listen(self, duration_s: float) -> tuple[np.ndarray, np.ndarray | None]:

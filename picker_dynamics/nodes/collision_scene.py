@@ -36,7 +36,7 @@ SCENE_BYTES = 131_072
 
 
 class CollisionScene:
-    """What stands about the arm: the scene file's shapes, and those that visualization_msgs/MarkerArray add to them.
+    """Shapes about the arm: the scene file's, and those that visualization_msgs/MarkerArray add to them.
 
     A marker is a shape by the name ``ns`` (``ns/id`` where the id is not 0), as RViz counts them: ADD takes the place of one of
     that name, DELETE and DELETEALL take away what came by the topic.
@@ -124,7 +124,7 @@ class CollisionScene:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be said of the arm's shapes."""
+        """Notes on the arm's shapes."""
         return self._check.collision.notes if self._check is not None else ()
 
     @property
@@ -132,7 +132,7 @@ class CollisionScene:
         return {**self._of_file, **self._of_topic}
 
     def on_markers(self, message: MarkerArray, _info=None) -> None:
-        """Take all of a message or nothing."""
+        """Take all of a message of markers or nothing."""
         try:
             named = _named_after(self._of_topic, message.markers)
             require_few(len({**self._of_file, **named}), TOPIC)
@@ -143,7 +143,7 @@ class CollisionScene:
         self._go_by(TOPIC, shapes, self._droops, None)
 
     def refuse_markers(self, error: PickerError) -> None:
-        """A message that is too long to be looked at."""
+        """Refuse a message of markers that is too long to be looked at."""
         self.complain(f"{TOPIC} refused: {error}", error)
 
     def on_mode(self, message: String) -> None:
@@ -244,13 +244,13 @@ def _shape(name: str, marker: Marker, root: str, prefix: str) -> Geometry:
 
 
 def scene_shown(client: ArmClient, arm: ArmDescription, markers: list[Marker]) -> Scene:
-    """What a running graph shows that motions are kept clear of; errors as ``shapes_after``."""
+    """Scene that motions are kept clear of, as a running graph shows it; errors as ``shapes_after``."""
     namespace = client.get_namespace().strip("/")
     return shapes_after({}, markers, arm.root, f"{namespace}/" if namespace else "")
 
 
 def surroundings(client: ArmClient, arm: ArmDescription) -> dict[str, Any]:
-    """What the motions of a running graph are kept clear of, as fields of a script's equipment.
+    """Surroundings that the motions of a running graph are kept clear of, as fields of a script's equipment.
 
     Raises:
         LinkError: nobody tells.

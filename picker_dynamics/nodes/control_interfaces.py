@@ -55,7 +55,7 @@ class ControlInterfaces:
         return self.state_out.get_subscription_count() > 0
 
     def publish_state(self, tick: Tick, reference) -> None:
-        """``reference`` is the newest that was sent: what the dynamics node makes set-points of."""
+        """Publish the state; ``reference`` is the newest that was sent: what the dynamics node makes set-points of."""
         desired, actual, difference = error_points(tick.error, tick.progress_s)
         message = JointTrajectoryControllerState(
             joint_names=list(self.node.arm.joint_names),

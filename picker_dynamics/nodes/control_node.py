@@ -129,7 +129,7 @@ class ControlNode(Claimant, Node, ABC):
     # -- topics and parameters -----------------------------------------------------------------------------
 
     def look_at_hardware(self) -> None:
-        """Whether the payload can be followed; nothing else in the status matters here, so it need not wake this node."""
+        """Look whether the payload can be followed; nothing else in the status matters here, so it need not wake this node."""
         if self.hardware.look():
             with contextlib.suppress(InputError):  # the controller says so
                 self.on_hardware(stream_message(DiagnosticStatus, "hardware/status", self.hardware.newest))
@@ -146,7 +146,7 @@ class ControlNode(Claimant, Node, ABC):
         """A new epoch begins at the pose in the message; without names the arm is not active any more."""
 
     def begin(self, pose: np.ndarray | None) -> None:
-        """A new epoch: whether the arm may be driven from ``pose`` (n,) on with its payload; None: it is not active any more.
+        """Begin an epoch: whether the arm may be driven from ``pose`` (n,) on with its payload; None: it is not active any more.
 
         Where it may not, there are no commands, and so it is held as it is.
         """
@@ -183,7 +183,7 @@ class ControlNode(Claimant, Node, ABC):
         return ordered(message.name, getattr(message, field), self.arm.joint_names, "joint_states")
 
     def publish_command(self, message, tau, setpoint=()) -> None:
-        """The answer to ``message``, with its stamp."""
+        """Publish the command that answers ``message``, with its stamp."""
         self.processed += 1
         self.problem = ""
         self.command.header.stamp = message.header.stamp
@@ -213,12 +213,12 @@ class ControlNode(Claimant, Node, ABC):
         """The arm with the payload that it is controlled with."""
 
     def require_holdable(self, payload: Payload) -> None:
-        """More than the joints hold where the arm is would push it away: raises an InfeasibleError or LimitError."""
+        """Require that the joints hold the payload where the arm is: more raises an InfeasibleError or LimitError."""
         require_graspable(*payload, self.limits)
         require_holdable(self.model.with_payload(*payload), self.limits, self.standing())
 
     def standing(self) -> Sequence[np.ndarray]:
-        """Where the arm is, as far as anybody knows: its reference, else its last state, else where it rests and starts."""
+        """Poses where the arm may be: its reference, else its last state, else where it rests and starts."""
         if self.pose is not None:
             return (self.pose,)
         self.states_of_arm.look()

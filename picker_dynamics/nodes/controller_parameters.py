@@ -93,14 +93,14 @@ class ControllerParameters:
         return self.values[name]
 
     def tolerances(self) -> Tolerances:
-        """What a goal has that names none."""
+        """Tolerances of a goal that names none."""
         path, goal = (
             [self.values[f"constraints.{joint}.{what}"] for joint in self.arm.joint_names] for what in ("trajectory", "goal")
         )
         return Tolerances.of(path, goal, self["constraints.stopped_velocity_tolerance"], self["constraints.goal_time"])
 
     def on_change(self, parameters) -> SetParametersResult:
-        """All of them or none."""
+        """Take changed parameters, all of them or none."""
         wanted = {one.name: one.value for one in parameters if one.name in self.values}
         for name, value in wanted.items():
             if problem := _problem(name, value):

@@ -38,7 +38,7 @@ RESULT_TIMEOUT_S = 10
 
 
 class GoalRequests(CRequests):
-    """Those for goals of an action server; of a goal that is too long comes a TrajectoryError, which says so, in its place."""
+    """Requests for goals of an action server; of a goal that is too long comes a TrajectoryError, which says so, in its place."""
 
     def __init__(self, server, action):
         super().__init__(server, action.Impl.SendGoalService, "rcl_action_take_goal_request", "rcl_action_send_goal_response")
@@ -136,7 +136,7 @@ class DeferredActionServer(ActionServer):
         return any((self._is_taken, begins, self._is_cancel_request_ready, self._is_result_request_ready, self._is_goal_expired))
 
     def take_data(self) -> dict:
-        """As in rclpy, but a goal's request is taken beside, and handed on once it is there."""
+        """Data that is ready, as in rclpy, but a goal's request is taken beside, and handed on once it is there."""
         begins, self._is_goal_request_ready = self._is_goal_request_ready, False
         data = super().take_data()
         if self._is_taken:
@@ -183,7 +183,7 @@ class DeferredActionServer(ActionServer):
     # -- goals -----------------------------------------------------------------------------------------------
 
     def notify_execute(self, goal_handle, execute_callback) -> None:
-        """It executes from now on; nothing to enter yet."""
+        """Note that a goal is executed from now on; nothing to enter yet."""
 
     def conclude(self, goal_handle, verdict: Verdict, result) -> None:
         """Give the goal its result, once."""

@@ -16,7 +16,7 @@ AT_ONCE_HZ = 5.0
 
 
 def sender_in(header) -> str:
-    """Who or what a message names in its ``frame_id``, cut: it comes back in texts and statuses."""
+    """Sender that a message names in its ``frame_id``, cut: it comes back in texts and statuses."""
     return shown(header.frame_id, NAME_MAX)
 
 
@@ -46,13 +46,13 @@ class Flood:
         return True
 
     def withheld(self) -> str:
-        """What is to be said of those that did not pass since this was asked last."""
+        """Remark on the messages that did not pass since this was asked last."""
         new, self._said = self.missed - self._said, self.missed
         return f" (and {new} more)" if new else ""
 
 
 def status(level, name: str, message: str, hardware_id: str = "", **values) -> DiagnosticStatus:
-    """A status; ``values`` become its key-value pairs, numbers with all their digits, texts cut (``errors.shown``)."""
+    """Diagnostic status; ``values`` become its key-value pairs, numbers with all their digits, texts cut (``errors.shown``)."""
     pairs = [KeyValue(key=key, value=_text(value)) for key, value in values.items()]
     return DiagnosticStatus(level=level, name=name, message=shown(message), hardware_id=hardware_id, values=pairs)
 
@@ -68,7 +68,7 @@ def neighbour(node, name: str) -> str:
 
 
 def array(stamp, *statuses: DiagnosticStatus) -> DiagnosticArray:
-    """Statuses for ``/diagnostics``."""
+    """Array of statuses for ``/diagnostics``."""
     message = DiagnosticArray(status=list(statuses))
     message.header.stamp = stamp
     return message

@@ -52,7 +52,7 @@ class Request:
         self._asked, self._begin_s = [ask()], time.monotonic()
 
     def answer(self) -> str:
-        """In words; empty: none yet.  Of one that was repeated the rest is waited for: it is carried out, too."""
+        """Answer in words; empty: none yet.  Of a request that was repeated the rest is waited for: it is carried out, too."""
         done, passed_s = [future for future in self._asked if future.done()], time.monotonic() - self._begin_s
         due = passed_s > SILENCE_S * len(self._asked)
         if done and (len(done) == len(self._asked) or due):
@@ -97,7 +97,7 @@ class Driver(ArmClient):
         return message
 
     def leave(self) -> None:
-        """Give the arm back; what moves decelerates."""
+        """Give the arm back: what moves decelerates."""
         if self.under_way:
             self.goals.publish(self._goal([]))
         with self._saying:
@@ -130,7 +130,7 @@ class Driver(ArmClient):
         return values_of(said)["outcome"] == EventKind.ACCEPTED.outcome
 
     def ended(self) -> str | None:
-        """What became of the motion that was sent last, once, when it has ended: empty where it is done; else None."""
+        """Outcome of the motion that was sent last, once, when it has ended: empty where it is done; else None."""
         if not self._step or self.under_way:
             return None
         said = self.outcomes.pop(self._step, None)
@@ -154,7 +154,7 @@ class Driver(ArmClient):
     # -- services ------------------------------------------------------------------------------------------
 
     def ask_to_stop(self) -> Request:
-        """Latch the stop; asked for until that is answered."""
+        """Latch the stop; it is asked for until that is answered."""
         return self._request("emergency_stop", SetBool.Request(data=True), repeat=True)
 
     def ask_to_reset(self) -> Request:
@@ -167,7 +167,7 @@ class Driver(ArmClient):
         return self._request("enable", SetBool.Request(data=True))
 
     def ask_to_carry(self, mass: float) -> Request:
-        """The tool carries so much [kg]."""
+        """Ask the graph to set the payload [kg]."""
         parameter: ParameterMessage = Parameter("payload.mass", value=float(mass)).to_parameter_msg()
         return self._request(PAYLOAD, SetParameters.Request(parameters=[parameter]), repeat=True)
 

@@ -32,7 +32,7 @@ UNCOUNTED = 2**64 - 1
 
 
 def number_of(info) -> int | None:
-    """Of a message, as its publisher counts; None where the middleware does not say."""
+    """Number of a message, as its publisher counts; None where the middleware does not say."""
     number = info["publication_sequence_number"]
     return None if number == UNCOUNTED else number
 
@@ -44,7 +44,7 @@ def sources(node, topic: str) -> list[str]:
 
 
 class Alone:
-    """Whether a topic has one publisher, looked at now and then.
+    """Watch over a topic: whether it has one publisher, looked at now and then.
 
     Args:
         topic: as the node calls it.
@@ -106,7 +106,7 @@ class OneSender:
 
     @property
     def problem(self) -> str:
-        """What is to be said of strangers that were heard of late; empty: there are none."""
+        """Remark on strangers that were heard of late; empty: there are none."""
         return self._problem if time.monotonic() - self._said_s < HEARD_S else ""
 
 
@@ -195,7 +195,7 @@ class DuplicatePublisherMonitor:
         self._names = ""
 
     def look(self) -> str:
-        """What is to be said of them; empty if there are none.  Call it about once a second."""
+        """Remark on other publishers of the topic; empty if there are none.  Call it about once a second."""
         others = self._others()
         if others and self._ear is None:
             self._ear = hear_stream(self.node, JointTrajectory, self.publisher.topic_name, self._hear, LATEST)

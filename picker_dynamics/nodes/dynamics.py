@@ -71,7 +71,7 @@ class Dynamics(ControlNode):
         self.tell_mode()
 
     def on_held_pose(self, message: JointState) -> None:
-        """At a new epoch, fade in from the set-point that is on the outputs: the servos' springs bear the efforts with it."""
+        """Fade in at a new epoch from the set-point that is on the outputs: the servos' springs bear the efforts with it."""
         self.pose = None
         self.begin(None)
         if not message.name:
@@ -89,7 +89,7 @@ class Dynamics(ControlNode):
         self.begin(held)
 
     def on_source(self, message: Float64) -> None:
-        """What the servos' supply gives without load: the compensation follows it, at its own pace."""
+        """Take what the servos' supply gives without load: the compensation follows it, at its own pace."""
         try:
             source = checked_source(message.data)
         except PickerError as error:
@@ -127,7 +127,7 @@ class Dynamics(ControlNode):
 
     @property
     def moves(self) -> bool:
-        """Whether the reference does."""
+        """Whether the reference moves."""
         return self.pose is not None and bool(self.velocity.any())
 
     def change(self, parameters: dict[str, object]) -> None:

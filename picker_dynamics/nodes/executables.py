@@ -11,7 +11,7 @@ MODULES = {"virtual_board": "sim.board"}
 
 
 def loaded(executable: str) -> Callable[[], int | None]:
-    """Its ``main``."""
+    """Function ``main`` of an executable."""
     main: Callable[[], int | None] = import_module(f"picker_dynamics.{MODULES.get(executable, f'nodes.{executable}')}").main
     return main
 

@@ -66,7 +66,7 @@ class FocusedExecutor(SingleThreadedExecutor):
         return super().shutdown(timeout_sec)
 
     def add_node(self, node) -> bool:
-        """Of the node itself only the view is spun."""
+        """Add a node, of which only the view is spun."""
         return super().add_node(node) if isinstance(node, _View) else False
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
@@ -222,7 +222,7 @@ class Polled:
         self.newest = self.info = None
 
     def take(self) -> list:
-        """What has come, each with its info, the oldest first."""
+        """Messages that have come, each with its info, the oldest first."""
         handle, came = self._subscription.handle, []
         with handle:
             while (taken := handle.take_message(self._subscription.msg_type, self._raw)) is not None:

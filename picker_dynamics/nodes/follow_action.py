@@ -16,7 +16,7 @@ from .runtime import seconds, to_stamp
 
 
 class FollowAction:
-    """Every goal is accepted, and one that cannot be executed is aborted at once: a rejection could not say why.
+    """Action server that accepts every goal, and aborts at once one that cannot be executed: a rejection could not say why.
 
     Args:
         node: has ``arm`` (a description), ``parameters`` and ``execution``.

@@ -18,7 +18,7 @@ from .runtime import LATEST, seconds, stream_message, to_stamp
 
 
 def start_in(header, stamps: StampClock) -> float | None:
-    """When a goal with this header starts, on the steady clock [s]; None: at once."""
+    """Start of a goal with this header, on the steady clock [s]; None: at once."""
     stamp_s = seconds(header.stamp)
     return stamps.to_steady(stamp_s, stamps.now_s()) if stamp_s else None
 
@@ -54,7 +54,7 @@ def goal_from(message: JointTrajectory, partial: bool, start_s: float | None) ->
 
 
 def is_gripper_command(message: JointTrajectory, joint: str) -> bool:
-    """Whether it asks for the gripper's joint alone, at one point without a time: the gripper takes the time that it needs."""
+    """Whether a goal is for the gripper's joint alone, at one point without a time: the gripper takes the time that it needs."""
     points = message.points
     return list(message.joint_names) == [joint] and len(points) == 1 and not seconds(points[0].time_from_start)
 
@@ -70,7 +70,7 @@ class ArmStates:
         self.problem = ""
 
     def look(self) -> bool:
-        """Read what has come; whether ``state`` is new."""
+        """Read the joint states that have come; whether ``state`` is new."""
         if not self._topic.look():
             return False
         try:

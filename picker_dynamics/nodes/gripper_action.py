@@ -80,7 +80,7 @@ class GripperAction:
         return True
 
     def state(self) -> JointState:
-        """Where the gripper is; empty while nobody knows."""
+        """State of the gripper; empty while nobody knows where it is."""
         message, state = JointState(name=[self.settings.joint]), self.node.states.state
         if state is not None:
             to_stamp(message.header.stamp, self.node.stamps.to_stamp(state.time_s))

@@ -53,7 +53,7 @@ CHOICES = {"on_shutdown": ("hold", "park", "relax"), "on_overheat": ("warn", "st
 
 
 def disagreement(urdf: str, arm: ArmDescription) -> str:
-    """What is to be said of a description that is not that of ``arm``; empty if it is."""
+    """Remark on a description that is not that of ``arm``; empty if it is."""
     try:
         require_agreement(urdf, arm)
     except PickerError as error:
@@ -228,16 +228,16 @@ class Hardware(SessionNode, GuardedLifecycleNode):
             self.session.problem = f"with a payload of {message.inertia.m:g} kg {error}; set a smaller one, then enable"
 
     def on_description(self, message: String, _info=None) -> None:
-        """Where somebody publishes another arm, this one holds: planners would go by the other one."""
+        """Take a published description: where it is another arm's, this one holds, as planners would go by the other one."""
         self.described = self.beside(disagreement, message.data, self.arm)
 
     def refuse_description(self, error: InputError) -> None:
-        """One that is too long to be looked at is that of another arm, as far as anybody knows."""
+        """Refuse a description that is too long to be looked at: it is another arm's, as far as anybody knows."""
         self.described = Future()
         self.described.set_result(str(error))
 
     def take_description(self) -> None:
-        """What became of the look at a description, beside the ticks."""
+        """Take what became of the look at a description, beside the ticks."""
         looked, self.described = self.described, None
         before, self.report.description_problem = self.report.description_problem, looked.result()
         if self.report.description_problem in (before, ""):
@@ -278,7 +278,7 @@ class Hardware(SessionNode, GuardedLifecycleNode):
     # -- time ----------------------------------------------------------------------------------------------
 
     def on_timer(self) -> None:
-        """Tick where no command brings it along."""
+        """Tick by the timer, where no command brings a tick along."""
         self.on_tick()
         self.tick_by_timer(self.tick_period_s)
 
@@ -346,7 +346,7 @@ class Hardware(SessionNode, GuardedLifecycleNode):
             self.publish_status()
 
     def close(self, hurried) -> None:
-        """The last word: what ``on_shutdown`` says."""
+        """Leave the arm as ``on_shutdown`` says."""
         self.beside.close()
         self.on_end = self.get_parameter("on_shutdown").value
         try:

@@ -52,7 +52,7 @@ class HardwareReport:
         self._trouble: tuple[int, ...] | None = None
 
     def entries(self, level, sources: list[str]) -> list[DiagnosticStatus]:
-        """All of them, ``level`` being that of the node; ``sources`` are the nodes whose commands it is given."""
+        """Entries of the hardware's diagnostics, ``level`` the node's; ``sources`` are the nodes whose commands it is given."""
         return [
             self._board(level),
             self._link(),

@@ -33,7 +33,7 @@ class HardwareStatus:
 
     @classmethod
     def of(cls, message: DiagnosticStatus) -> HardwareStatus:
-        """As a message says it."""
+        """Status of the hardware, as a message says it."""
         values, states = values_of(message), {one.value: one for one in State}
         return cls(
             states.get(values.get("state", "")),
@@ -46,5 +46,5 @@ class HardwareStatus:
 
     @property
     def active(self) -> bool:
-        """Whether commands are followed."""
+        """Whether the hardware follows commands."""
         return self.state is State.ACTIVE

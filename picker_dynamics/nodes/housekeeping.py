@@ -54,7 +54,7 @@ class HousekeepingServices:
             self._requests = {one: CRequests(one.handle, one.srv_type) for one in filter(is_about_parameters, node.services)}
 
     def idle(self, services: Iterable[Service]) -> list[Service]:
-        """Those of a node that are to be waited for."""
+        """Services of a node that are to be waited for."""
         return [service for service in services if service not in self._busy]
 
     def begin(self, service: Service) -> bool:
@@ -96,7 +96,7 @@ class HousekeepingServices:
             self._log.warning(f"{service.srv_name}: a response cannot be sent: its client may have gone")
 
     def close(self) -> None:
-        """What has not been taken never will; call it before the executor ends, which is handed what is taken just now."""
+        """Close: what has not been taken never will; call it before the executor ends, which is handed what is taken just now."""
         self._beside.close(wait=True)
 
 

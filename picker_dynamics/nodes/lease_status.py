@@ -10,7 +10,7 @@ KINDS = {kind.value: kind for kind in Kind}
 
 
 def holder_fields(holders: Iterable[Holder]) -> dict[str, str]:
-    """As published, numbered."""
+    """Fields of the holders as published, numbered."""
     return {
         f"holder.{number}.{field}": value
         for number, holder in enumerate(holders)
@@ -19,7 +19,7 @@ def holder_fields(holders: Iterable[Holder]) -> dict[str, str]:
 
 
 def holders_in(values: Mapping[str, str]) -> list[Holder]:
-    """As they were published."""
+    """Holders as they were published."""
     found: list[Holder] = []
     while (kind := KINDS.get(values.get(f"holder.{len(found)}.kind", ""))) is not None:
         begin = f"holder.{len(found)}."

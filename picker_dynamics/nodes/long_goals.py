@@ -37,21 +37,21 @@ NOTHING = np.zeros(0)
 
 
 class Time(NamedTuple):
-    """As in the message."""
+    """Time, as in the message."""
 
     sec: int
     nanosec: int
 
 
 class Header(NamedTuple):
-    """As in the message."""
+    """Header, as in the message."""
 
     stamp: Time
     frame_id: str
 
 
 class Point(NamedTuple):
-    """As in the message."""
+    """Trajectory point, as in the message."""
 
     positions: np.ndarray
     velocities: np.ndarray
@@ -85,7 +85,7 @@ def short_message(data: bytes) -> JointTrajectory:
 
 
 def message_in(data: bytes) -> JointTrajectory | LongMessage:
-    """What ``goal_from`` makes a goal of, out of the bytes of a JointTrajectory.
+    """Message of which ``goal_from`` makes a goal, out of the bytes of a JointTrajectory.
 
     Raises:
         TrajectoryError: too many points, or bytes that are none.

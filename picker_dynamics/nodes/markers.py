@@ -146,7 +146,7 @@ class Markers(Node):
         return vector if time.monotonic() < time_s + STALE_S else None
 
     def moving(self) -> list[Shape]:
-        """What follows the arm."""
+        """Shapes that follow the arm."""
         reference, state = self.fresh("reference"), self.fresh("state")
         shapes = [] if reference is None else ghost_shapes(self.arm, reference)
         where = reference if state is None else state

@@ -50,7 +50,7 @@ LOOK_S = 0.1
 
 
 def split(words: list[str]) -> list[tuple[str, list[str]]]:
-    """Each node's name and arguments.
+    """Names and arguments of the nodes.
 
     Raises:
         InputError: no node, or one that does not exist.
@@ -72,7 +72,7 @@ def split(words: list[str]) -> list[tuple[str, list[str]]]:
 
 
 def log_levels(words: list[str]) -> list[str]:
-    """What of a node's arguments is about logging: that is the process's, not a node's."""
+    """Arguments of a node that are about logging: that is the process's, not a node's."""
     pairs = zip(words, words[1:])
     return [word for pair in pairs if pair[0] == "--log-level" for word in pair]
 
@@ -102,7 +102,7 @@ class Spun(threading.Thread):
         self._over()
 
     def end(self) -> int:
-        """Let it end; its exit code."""
+        """Let the node end; its exit code."""
         self._ending.set()
         if self.ident is not None:  # else another node could not be made, and this one never began
             self.join()

@@ -40,7 +40,7 @@ TF_S = 0.5
 
 
 class Outcome(Enum):
-    """What became of a target, as ``pick/status`` says it."""
+    """Outcome of a target, as ``pick/status`` says it."""
 
     UNDER_WAY = "under way"
     DONE = "done"

@@ -23,7 +23,7 @@ SILENCE_S = 5.0
 
 
 class Recorder(Node):
-    """One subscription for each topic whose type is installed.
+    """Recorder of a graph: one subscription for each topic whose type is installed.
 
     Attributes:
         finished: the time asked for is over.
@@ -85,6 +85,6 @@ class Recorder(Node):
         self.finished = True
 
     def summary(self) -> str:
-        """One line: what is in the file."""
+        """Summary in one line: what is in the file."""
         taken = ", ".join(f"{name} {count}" for name, count in self.counts.items()) or "nothing"
         return f"{self.recording.path}: {self.recording.messages} messages in {time.monotonic() - self.begun_s:.1f} s: {taken}"

@@ -225,7 +225,7 @@ def _packaged() -> set[str]:
 
 
 def listen(args, stop: list[int]) -> None:
-    """Begin: ``stop`` gets the number of each signal of ``ENDS``; ROS is initialised.
+    """Initialise ROS and listen to signals: ``stop`` gets the number of each signal of ``ENDS``.
 
     rclpy's own signal handling loses the last message, so it is switched off and a flag takes its place.
 
@@ -245,7 +245,7 @@ def listen(args, stop: list[int]) -> None:
 
 
 def shutdown_ros() -> None:
-    """End: ROS is shut down; a signal that comes while Python winds up would look like a crash."""
+    """Shut ROS down; a signal that comes while Python winds up would look like a crash."""
     rclpy.try_shutdown()
     for number in ENDS:
         signal.signal(number, signal.SIG_IGN)
@@ -271,14 +271,14 @@ def exit_code_of(error: Exception) -> int:
 
 
 def end_soon() -> None:
-    """After a failure this process ends whatever hangs, Python's own end too: the system kills it after ``LIMIT_S``."""
+    """Have this process end after a failure whatever hangs, Python's own end too: the system kills it after ``LIMIT_S``."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(round(LIMIT_S))
 
 
 def steps(*todo: Callable[[], object]) -> int:
-    """Do each of these, whatever becomes of those before; the exit code of the first that failed."""
+    """Do each of these steps, whatever becomes of those before; the exit code of the first that failed."""
     code = 0
     for do in todo:
         try:

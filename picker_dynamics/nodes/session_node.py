@@ -49,7 +49,7 @@ class SessionNode(Claimant, ABC):
     provenance: str
 
     def offer(self, stopped: str, before_service: Callable[[], None] = lambda: None) -> None:
-        """Publishers, services and timers; ``stopped`` is what is said of a stop."""
+        """Offer publishers, services and timers; ``stopped`` is what is said of a stop."""
         self.claim(EXCLUSIVE["hardware"])
         self.status_facts: tuple | None = None
         self.state_told: tuple | None = None
@@ -185,7 +185,7 @@ class SessionNode(Claimant, ABC):
             self.publish_held_pose()
 
     def status_message(self) -> DiagnosticStatus:
-        """What there is to be said of the session."""
+        """Status of the session, as a message."""
         session = self.session
         return status(
             self.level(),
@@ -205,14 +205,14 @@ class SessionNode(Claimant, ABC):
         )
 
     def held_changed(self) -> bool:
-        """Whether who joins now would start from a pose that is not the present one."""
+        """Whether the pose that is held has changed: who joins now would start from another one."""
         held, said = self.session.held, self.held.position
         if held is None or len(said) != len(held) or time.monotonic() - self.held_said_s < PRESENT_S:
             return False
         return bool(np.abs(held - said).max() > PRESENT)
 
     def publish_held_pose(self) -> None:
-        """Where commands have to start, and what bears the arm there; no names: none are followed.
+        """Publish where commands have to start, and what bears the arm there; no names: none are followed.
 
         One stamp an epoch: said again with it on the way, it is for who joins, and nothing new to who commands.
         """
@@ -225,7 +225,7 @@ class SessionNode(Claimant, ABC):
         self.held_pose_out.publish(held)
 
     def hear_command(self, message: JointState, info) -> None:
-        """Whoever commands the active arm is the only one."""
+        """Hear who commands: whoever commands the active arm is the only one."""
         try:
             if self.session.state is State.ACTIVE:
                 self.senders.hear(message, info)

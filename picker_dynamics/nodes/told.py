@@ -30,7 +30,7 @@ class Told:
         return "/".join(filter(None, (self.namespace, part)))
 
     def hear(self, node, qos=TOLD) -> list:
-        """Listen to it with a node; its subscriptions.  ``qos``: of ``/diagnostics``."""
+        """Listen to the graph with a node; its subscriptions.  ``qos``: of ``/diagnostics``."""
         return [
             node.create_subscription(DiagnosticArray, "/diagnostics", self.on_diagnostics, qos),
             node.create_subscription(InertiaStamped, "payload", self.on_payload, LATCHED),
@@ -58,7 +58,7 @@ class Told:
 
     @property
     def troubles(self) -> list[str]:
-        """What is said in entries that are not in order."""
+        """Troubles: what is said in entries that are not in order."""
         return [f"{name}: {entry.message}" for name, entry in self._mine().items() if entry.level != OK]
 
     def value(self, part: str, key: str) -> str | None:

@@ -83,7 +83,7 @@ class TorqueArmSim(SessionNode, Node):
     # -- topics and parameters -----------------------------------------------------------------------------
 
     def on_command(self, message: JointState) -> None:
-        """Until it comes, what acted before acts on; its stamp is that of the state which it answers, 0: of the present one."""
+        """Take a command: what acted before acts on until then; its stamp is the state's which it answers, 0: the present one."""
         self.advance()
         stamp = seconds(message.header.stamp)
         try:

@@ -45,7 +45,7 @@ class TorqueControl(ControlNode):
         hear_stream(self, JointState, "joint_states", self.on_state, LATEST)
 
     def on_held_pose(self, message: JointState) -> None:
-        """At a new epoch the reference starts anew, and when the arm is not active nobody follows the old one."""
+        """Begin an epoch: the reference starts anew, and when the arm is not active nobody follows the old one."""
         self.loop.start()
         try:
             self.begin(self.vector(message, "position") if message.name else None)
@@ -82,7 +82,7 @@ class TorqueControl(ControlNode):
         return self.loop.model
 
     def use_payload(self, payload: Payload) -> None:
-        """Where another one could not be borne, the joints tell where the arm is: with this one it may be driven at once."""
+        """Control with this payload; where another could not be borne, the joints tell where the arm is: it may move at once."""
         self.loop.set_payload(*payload, self.stamps.now_s())
         if self.unbearable:
             self.loop.start()

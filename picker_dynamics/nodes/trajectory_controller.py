@@ -207,7 +207,7 @@ class TrajectoryController(Claimant, Node):
         self.look_whether_bearable()
 
     def look_whether_bearable(self) -> None:
-        """Whether the arm may be driven at all with its payload, from where it is held; if not, nobody moves it.
+        """Look whether the arm may be driven at all with its payload, from where it is held; if not, nobody moves it.
 
         Looked at until commands come: from then on each motion is held to the payload, and each payload to the motion.
         """
@@ -217,14 +217,14 @@ class TrajectoryController(Claimant, Node):
         self.block()
 
     def on_source(self, message: Float64) -> None:
-        """What the servos' supply gives without load: what is planned next is planned with it."""
+        """Take what the servos' supply gives without load: what is planned next is planned with it."""
         try:
             self.source = checked_source(message.data)
         except PickerError as error:
             self.complain(f"supply refused: {error}", error)
 
     def on_hardware(self, message: DiagnosticStatus, _info=None) -> None:
-        """Why the arm is not active, for people; what is held comes as ``hardware/held_pose``, right after."""
+        """Take why the arm is not active, for people; what is held comes as ``hardware/held_pose``, right after."""
         before, self.hardware = self.hardware, HardwareStatus.of(message)
         now = self.hardware
         self.following.heard(now.commanded if now.active else None, now.confirmed or not now.active)
@@ -234,7 +234,7 @@ class TrajectoryController(Claimant, Node):
             self.execution.tell(EventKind.NOTICE, f"the hardware is not active: {now.message}")
 
     def on_held_pose(self, message: JointState) -> None:
-        """Each message begins an epoch: the reference (re)starts from the pose that is held, or ends where none is."""
+        """Begin an epoch by each message: the reference (re)starts from the pose that is held, or ends where none is."""
         if not self.epochs.begins(message.header.stamp):
             return
         anew = bool(message.name) and self.hardware.active and not self.hardware.problem  # why was said, and is not true any more
@@ -300,7 +300,7 @@ class TrajectoryController(Claimant, Node):
         )
 
     def asker(self, identifier: str) -> dict[str, Any]:
-        """What the name of a goal says of who asks: fields of ``GoalRequest``."""
+        """Fields of ``GoalRequest`` that the name of a goal gives: who asks."""
         return {"identifier": identifier, "driver": self.driver_of(identifier), "if_free": identifier.startswith(IF_FREE)}
 
     def on_driver(self, message: Header, _info=None) -> None:
@@ -357,7 +357,7 @@ class TrajectoryController(Claimant, Node):
         self.look_whether_followed()
 
     def look_whether_followed(self) -> None:
-        """Whether references become commands, and the arm tells where it is: goals end where that is not so."""
+        """Look whether references become commands, and the arm tells where it is: goals end where that is not so."""
         self.until_look -= 1
         if self.until_look > 0:
             return
@@ -381,13 +381,13 @@ class TrajectoryController(Claimant, Node):
         self.execution.block(duplicate or self.unbearable or why, self.stamps.now_s())
 
     def arm_state(self):
-        """Where the arm is."""
+        """Newest state of the arm."""
         if self.states.look():
             self.following.stated()
         return self.states.state
 
     def watched(self) -> bool:
-        """Whether anybody listens to the error."""
+        """Whether anybody listens to the tracking error."""
         return self.interfaces is not None and self.interfaces.heard
 
     def send(self, reference: Reference) -> None:
@@ -400,7 +400,7 @@ class TrajectoryController(Claimant, Node):
     # -- what is said --------------------------------------------------------------------------------------
 
     def complain(self, message: str, error: PickerError | None = None) -> None:
-        """Say so in a tick, behind what happened before."""
+        """Say what is wrong in a tick, behind what happened before."""
         self.execution.tell(EventKind.PROBLEM, message, error=error)
 
     def look_for_duplicates(self) -> None:
@@ -423,7 +423,7 @@ class TrajectoryController(Claimant, Node):
         self.report.diagnose(self.states_problem)
 
     def close(self, _hurried) -> None:
-        """The last word to whoever waits for a goal."""
+        """Close the controller: the last word to whoever waits for a goal."""
         self.ticks.cancel()
         self.beside.close()
         self.report.publish_status(self.execution.close())

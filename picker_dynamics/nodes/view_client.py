@@ -141,7 +141,7 @@ class ViewClient(Driver):
         self.on_words(message)
 
     def on_scene(self, message: MarkerArray) -> None:
-        """The whole scene, as it counts."""
+        """Take the whole scene, as it counts."""
         self.scene = tuple(
             Shape(
                 marker.ns,
@@ -209,7 +209,7 @@ class ViewClient(Driver):
     # -- asking --------------------------------------------------------------------------------------------
 
     def answer_of(self, request: Request) -> str:
-        """What a service says; to be waited for on another thread than the one that looks."""
+        """Answer of a service; to be waited for on another thread than the one that looks."""
         said: list[str] = []
         self._until(lambda: said or said.extend(filter(None, [request.answer()])), 2.0 * ANSWER_S, "no answer")
         return said[0]
@@ -231,7 +231,7 @@ class ViewClient(Driver):
         return self._getting.call_async(GetParameters.Request(names=names))
 
     def hardware_port(self) -> str:
-        """Where the hardware node has its board; empty: it has none."""
+        """Port at which the hardware node has its board; empty: it has none."""
         return self.get_parameters("hardware", ["port"])[0].string_value
 
     def _until(self, condition: Callable[[], object], longest_s: float, complaint: str) -> None:

@@ -17,14 +17,14 @@ SEPARATOR = "=" * 80
 
 
 def missing(error: ImportError) -> MissingDependencyError:
-    """What to say where a package of the extra is not installed."""
+    """Error to raise where a package of the extra is not installed."""
     return MissingDependencyError(
         f'{error.name} is not installed; recordings need it: pip install "picker_dynamics[record]"', subject=error.name
     )
 
 
 def definition(kind: str) -> str:
-    """All text of a type such as ``sensor_msgs/msg/JointState``.
+    """Definition of a message type, all its text, such as ``sensor_msgs/msg/JointState``.
 
     Raises:
         ConfigurationError: a package or file is missing.

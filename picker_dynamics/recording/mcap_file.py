@@ -65,7 +65,7 @@ class McapFile:
         self._channels: dict[int, tuple[str, int]] = {}
 
     def messages(self, ends: tuple[str, ...]) -> Iterator[Message]:
-        """Those of topics that end so, in the file's order."""
+        """Messages of topics that end so, in the file's order."""
         with opened(self.path, "recording", RecordingError) as file:
             try:
                 yield from self._all(file, ends)

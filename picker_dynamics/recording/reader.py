@@ -52,7 +52,7 @@ class Series:
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """What became of a goal, and when [s since 1970]."""
+    """Event of a goal: what became of it, and when [s since 1970]."""
 
     t: float
     outcome: str
@@ -61,7 +61,7 @@ class Event:
 
 @dataclass(frozen=True, eq=False)
 class ArmRecording:
-    """One arm's words, at the times for which they hold (the stamps in the messages).
+    """Recording of one arm: its words, at the times for which they hold (the stamps in the messages).
 
     Attributes:
         joint_names: order of every series.
@@ -85,7 +85,7 @@ class ArmRecording:
 
 
 class Bounds(NamedTuple):
-    """(n,) each [N·m or N]: what the joints give at the most, along a motion, and where it ends; units of positions."""
+    """Bounds (n,) [N·m or N]: what joints give at the most, along a motion, and where it ends; units of positions."""
 
     stall: np.ndarray
     peak: np.ndarray

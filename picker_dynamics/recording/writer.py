@@ -19,7 +19,7 @@ ENDLESS = "    sec: 9223372036\n    nsec: 854775807\n"
 
 
 def checked_path(out: str | None, namespace: str = "") -> Path:
-    """Where to record to: a file that does not exist yet, in a folder that does.
+    """Path to record to: a file that does not exist yet, in a folder that does.
 
     Args:
         out: None: a name of the present time, in this folder.
@@ -80,7 +80,7 @@ class Recording:
             return self._writer.register_channel(name, "cdr", schema, {"offered_qos_profiles": qos_text(latched, depth)})
 
     def write(self, channel: int, data: bytes, received_ns: int, sent_ns: int) -> None:
-        """One serialised message, with the times at which it came and was sent [ns since 1970]."""
+        """Write one serialised message, with the times at which it came and was sent [ns since 1970]."""
         with self._said():
             self._writer.add_message(channel, received_ns, data, sent_ns, self.messages & 0xFFFFFFFF)
             self.messages += 1

@@ -60,7 +60,7 @@ LIMITS_DEG, JAW = (-80.0, 80.0), "gripper"
 
 @dataclass(frozen=True)
 class Part:
-    """One joint and the link that it carries; m, kg, rad (limits of a sliding joint: m).
+    """Part of an arm: one joint and the link that it carries; m, kg, rad (limits of a sliding joint: m).
 
     ``section`` is the diameter of a round link, or both edges; ``mass`` is with the servo that rides on it, None where
     ``density`` [kg/m³] has to say; ``pinion`` [m] drives a sliding joint.
@@ -119,7 +119,7 @@ def read_design(values: Any) -> Design:
 
 
 def read_joint(values: Any, top: Mapping[str, Any], before: list[Part]) -> Part:
-    """One joint, after those ``before`` it; what it leaves open is as in ``top``.  Errors as ``read_design``."""
+    """Part read from one joint, after those ``before`` it; what it leaves open is as in ``top``.  Errors as ``read_design``."""
     name: Any = values.get("name") if isinstance(values, dict) else None
     where = f"joint {name if name is not None else len(before) + 1}"
     joint = JOINT | _keys(values, JOINT, where)
@@ -134,7 +134,7 @@ def read_joint(values: Any, top: Mapping[str, Any], before: list[Part]) -> Part:
 
 
 def why_no_name(name: Any, before: list[Part]) -> str:
-    """Why a joint after those ``before`` it cannot be called so; empty: it can."""
+    """Reason why a joint after those ``before`` it cannot be called so; empty: it can."""
     if name in (*(part.name for part in before), JAW):
         return "it is taken"
     right = isinstance(name, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", name)

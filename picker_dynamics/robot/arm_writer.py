@@ -39,7 +39,7 @@ GRIP_SHARE = 0.25
 
 @dataclass(frozen=True)
 class Load:
-    """What the arm asks of one joint: its largest gravity torque, and what its servo may hold [N·m or N]."""
+    """Load on one joint: its largest gravity torque, and what its servo may hold [N·m or N]."""
 
     joint: str
     servo: str
@@ -69,7 +69,7 @@ class Written:
 
 
 def written(name: str, design: Design) -> Written:
-    """Both files of a designed arm.
+    """Files of a designed arm, both of them.
 
     Raises:
         InputError: a link lighter than the servo that rides on it, servos that hold the arm in no pose.

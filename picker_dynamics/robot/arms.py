@@ -62,7 +62,7 @@ class Arm:
 
     @property
     def hold_limit(self) -> Array:
-        """(n,) effort allowed where a motion ends [N·m or N]."""
+        """Effort allowed where a motion ends, (n,) [N·m or N]."""
         if self.hold_share is None:
             raise ConfigurationError(f"arm {self.name} has servos, not efforts: config/servos.yaml says what they may give")
         return self.hold_share * self.description.effort
@@ -125,7 +125,7 @@ def of_entry(name: str, arm: ArmDescription, entry: Any) -> Arm:
 
 
 def entry_of(arm: Arm) -> dict[str, Any]:
-    """What ``of_entry`` makes this torque-controlled arm of."""
+    """Entry of which ``of_entry`` makes this torque-controlled arm."""
     assert arm.home is not None
     home = dict(zip(arm.description.joint_names, arm.home.tolist()))
     figures = (arm.bandwidth, arm.peak_share, arm.hold_share, arm.tip_speed, arm.goal_tolerance, arm.path_tolerance)

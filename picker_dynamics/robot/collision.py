@@ -66,7 +66,7 @@ class Body:
 
     @property
     def is_plane(self) -> bool:
-        """Whether it is the floor, which no sphere holds."""
+        """Whether the body is the floor, which no sphere holds."""
         return math.isinf(self.radius)
 
 
@@ -98,7 +98,7 @@ class Placed:
         self._request, self._result = coal.DistanceRequest(), coal.DistanceResult()
 
     def spheres(self, pairs: Sequence[Pair]) -> Array:
-        """(s, p) distances of the spheres about both of each pair: never more than those of the shapes [m]."""
+        """Distances, (s, p), of the spheres about both of each pair: never more than those of the shapes [m]."""
         a, b = ([self._number[body] for body in ends] for ends in zip(*((pair.a, pair.b) for pair in pairs)))
         apart = self._positions[:, a] - self._positions[:, b]
         away: Array = np.sqrt(np.einsum("spi,spi->sp", apart, apart)) - self._radii[a] - self._radii[b]
@@ -180,7 +180,7 @@ class CollisionModel:
         return Placed(self.bodies, self.description, q)
 
     def distances(self, q: ArrayLike) -> Array:
-        """(p,) of every pair at the pose ``q`` (n,) [m]; of those far apart no more than a bound below."""
+        """Distances, (p,), of every pair at the pose ``q`` (n,) [m]; of those far apart no more than a bound below."""
         placed = self.placed(np.asarray(q, dtype=float)[None])
         distances: Array = placed.spheres(self.pairs)[0]
         for p in np.flatnonzero(distances <= NEAR_M).tolist():

@@ -26,7 +26,7 @@ TOLERANCE = 1e-13
 def dry_friction(
     free: Sequence[float], response: Sequence[Sequence[float]], bound: Sequence[float], guess: Sequence[float]
 ) -> list[float]:
-    """f (n,) [N·m].
+    """Friction torques f, (n,) [N·m].
 
     Args:
         free: v0, (n,) [rad/s].

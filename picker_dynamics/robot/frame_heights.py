@@ -36,7 +36,7 @@ class FrameHeights:
         self.varies = np.array([height.ndim > 0 for height in self._heights(np.zeros((1, description.n)))])
 
     def __call__(self, q: ArrayLike) -> Array:
-        """(..., m) heights of ``names`` above the root's origin [m], for joint positions (..., n) [rad or m]."""
+        """Heights, (..., m), of ``names`` above the root's origin [m], for joint positions (..., n) [rad or m]."""
         q = as_states("q", q, self.description.n)
         rows = q.reshape(-1, q.shape[-1])
         heights = [np.broadcast_to(height, len(rows)) for height in self._heights(rows)]

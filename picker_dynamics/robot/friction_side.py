@@ -47,13 +47,13 @@ class FrictionSide:
 
     @property
     def middle(self) -> Array:
-        """(n,) side that is wrong by as little as can be."""
+        """Side, (n,), that is wrong by as little as can be."""
         low, high = self.bounds
         between: Array = 0.5 * (low + high)
         return between
 
     def start(self, side: ArrayLike | None = None) -> None:
-        """Stand, on ``side`` (n,); None: nobody knows."""
+        """Start standing, on ``side`` (n,); None: nobody knows."""
         self.last: Array | None = None
         self._stood_s = 0.0
         self.bounds: Array = np.array([np.full(self._n, -1.0), np.ones(self._n)] if side is None else [side, side], dtype=float)

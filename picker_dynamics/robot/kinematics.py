@@ -66,7 +66,7 @@ class PickerKinematics:
         return self._angles(q)[1][..., 2]
 
     def jacobian(self, q: ArrayLike) -> Array:
-        """d tip / d q, (..., 3, n) [m/rad], for joint angles q (..., n) [rad]."""
+        """Jacobian of the tip, d tip / d q, (..., 3, n) [m/rad], for joint angles q (..., n) [rad]."""
         theta0, elevations = self._angles(q)
         along, up = self.lengths * np.cos(elevations), self.lengths * np.sin(elevations)
         rho = along.sum(axis=-1)

@@ -210,28 +210,28 @@ class DynamicsModel(ABC):
 
     @cached_property
     def armature_matrix(self) -> Array:
-        """diag(armature), (n, n) [kg·m²], read-only."""
+        """Matrix of the rotors' inertias, diag(armature), (n, n) [kg·m²], read-only."""
         return read_only(np.diag(self.armature))
 
     @abstractmethod
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """M(q), (..., n, n) [kg·m²], symmetric positive definite, armature included."""
+        """Mass matrix M(q), (..., n, n) [kg·m²], symmetric positive definite, armature included."""
 
     @abstractmethod
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """C(q, v), (..., n, n), from Christoffel symbols, so that dM/dt - 2C is skew-symmetric."""
+        """Coriolis matrix C(q, v), (..., n, n), from Christoffel symbols, so that dM/dt - 2C is skew-symmetric."""
 
     @abstractmethod
     def gravity(self, q: ArrayLike) -> Array:
-        """g(q) = dV/dq, (..., n) [N·m]."""
+        """Gravity torques g(q) = dV/dq, (..., n) [N·m]."""
 
     @abstractmethod
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """T(q, v), (...) [J]."""
+        """Kinetic energy T(q, v), (...) [J]."""
 
     @abstractmethod
     def potential_energy(self, q: ArrayLike) -> Array:
-        """V(q), (...) [J]."""
+        """Potential energy V(q), (...) [J]."""
 
     @abstractmethod
     def forward_kinematics(self, q: ArrayLike) -> Array:
@@ -247,14 +247,14 @@ class DynamicsModel(ABC):
 
     @abstractmethod
     def torque_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, j: ArrayLike) -> Array:
-        """d(tau)/dt along a motion with jerk ``j`` [rad/s³], (..., n) [N·m/s], without friction."""
+        """Rate of the joint torques, d(tau)/dt, along a motion with jerk ``j`` [rad/s³], (..., n) [N·m/s], without friction."""
 
     @abstractmethod
     def torque_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> tuple[Array, Array]:
-        """dtau/dq and dtau/dv at constant ``a``, each (..., n, n), without friction; dtau/da is M."""
+        """Torque derivatives dtau/dq and dtau/dv at constant ``a``, each (..., n, n), without friction; dtau/da is M."""
 
     def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> DynamicsModel:
-        """The same arm carrying a load; a load it already carries is replaced.
+        """Model of the same arm carrying a load; a load it already carries is replaced.
 
         Args:
             mass: [kg], >= 0.
@@ -268,12 +268,12 @@ class DynamicsModel(ABC):
         raise InputError(f"the equations of {type(self).__name__} have no load at the tool", subject="payload", value=mass)
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
-        """tau = M a + C v + g, (..., n) [N·m]: what the actuators supply, without friction."""
+        """Joint torques tau = M a + C v + g, (..., n) [N·m]: what the actuators supply, without friction."""
         q, v, a = batch_of_states(self.n, q=q, v=v, a=a)
         return times(self.mass_matrix(q), a) + times(self.coriolis_matrix(q, v), v) + self.gravity(q)
 
     def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> Array:
-        """a = M^-1 (tau - C v - g), (..., n) [rad/s²].
+        """Joint accelerations a = M^-1 (tau - C v - g), (..., n) [rad/s²].
 
         Raises:
             InputError: the mass matrix is singular: some motion moves no inertia.
@@ -288,12 +288,12 @@ class DynamicsModel(ABC):
             ) from error
 
     def friction(self, v: ArrayLike) -> Array:
-        """F(v) = b v + f_c tanh(v / v_s), (..., n) [N·m]: opposes motion, so the actuators add it."""
+        """Joint friction F(v) = b v + f_c tanh(v / v_s), (..., n) [N·m]: opposes motion, so the actuators add it."""
         v = as_states("v", v, self.n)
         return self.viscous * v + self.coulomb * np.tanh(v / COULOMB_SPEED)
 
     def required_torque(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrench: ArrayLike | None = None) -> Array:
-        """tau_d = M a + C v + g + F(v) - J^T f_ext, (..., n) [N·m].
+        """Required torques tau_d = M a + C v + g + F(v) - J^T f_ext, (..., n) [N·m].
 
         Args:
             wrench: (..., 6) force [N] then moment [N·m] that the surroundings apply to the tool, base axes.
@@ -306,7 +306,7 @@ class DynamicsModel(ABC):
         return tau - sum(times(J, part) for J, part in zip(transposed, (wrench[..., :3], wrench[..., 3:])))
 
     def torque(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
-        """tau_d of a motion that touches nothing, (..., n) [N·m]: ``required_torque`` by the name that scripts look for."""
+        """Required torques tau_d, touching nothing, (..., n) [N·m]: ``required_torque`` by the name that scripts look for."""
         return self.required_torque(q, v, a)
 
 

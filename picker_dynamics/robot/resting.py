@@ -33,7 +33,7 @@ SETTLE_STEP_S, SETTLE_STEPS, SETTLE_RESIDUAL = 0.1, 5000, 1e-10
 
 
 def newton(unbalanced: Unbalanced, q: np.ndarray, tolerance: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """q (..., n) at which nothing is unbalanced, and what is left unbalanced there (..., n), by Newton's method.
+    """Positions q (..., n) at which nothing is unbalanced, and what is left unbalanced there (..., n), by Newton's method.
 
     Args:
         unbalanced: of q and the number of the step: the residual (..., n), minus its derivatives by q (..., n, n), and the
@@ -56,7 +56,7 @@ def sag(pull: np.ndarray, compliance: np.ndarray, deadband: np.ndarray) -> tuple
 
 
 def resting_position(unloaded: ArrayLike, pull: Sloped, compliance: np.ndarray, deadband: np.ndarray) -> np.ndarray:
-    """Where joints rest, (..., n) [rad].
+    """Rest positions of joints, (..., n) [rad].
 
     Args:
         unloaded: u, (..., n) [rad].
@@ -87,7 +87,7 @@ def sloped(load: Callable[[np.ndarray], np.ndarray], step: float = 1e-6) -> Slop
 def settled(
     servo: ServoModel, load: Callable[[np.ndarray], np.ndarray], setpoint: np.ndarray, start: np.ndarray, source: ArrayLike = 1.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Where an arm comes to rest (n,) [rad], and what torque is not borne there (n,) [N·m]: none, unless it falls for ever.
+    """Pose where an arm comes to rest (n,) [rad], and what torque is not borne there (n,) [N·m]: none, unless it falls for ever.
 
     The over-damped motion D dq/dt = spring(q_cmd - q) - g(q), less what friction holds, is followed until it stands, so that of
     several poses at rest (any angle of the gap, and all that friction holds) it finds a stable one near ``start``.

@@ -84,7 +84,7 @@ def require_few(count: int, where: str) -> None:
 
 
 def scene_shape(name: str, kind: str, size: Any, at: Any, rotation: Any, where: str) -> Geometry:
-    """One shape of a scene, checked.
+    """Shape of a scene, checked.
 
     Args:
         kind: box, cylinder or sphere.

@@ -19,7 +19,7 @@ from .units import told
 
 
 def serial_arm(description: ArmDescription) -> ArmDescription:
-    """The same arm with at most one moving finger; ``notes`` say what was locked.  One that is serial already is returned as is.
+    """Arm with at most one moving finger; ``notes`` say what was locked.  One that is serial already is returned as is.
 
     Raises:
         DescriptionError: no joint moves, or one has no range, two arms, or a mimic joint that is no finger; says which.

@@ -127,7 +127,7 @@ class ServoModel:
 
     @cached_property
     def without_friction(self) -> ServoModel:
-        """The same servos, whose gears hold nothing back."""
+        """Model of the same servos, whose gears hold nothing back."""
         if self.frictionless:
             return self
         figures = self.stiffness, self.deadband, self.no_load_speed, self.stall_torque, self.joint_names
@@ -136,7 +136,7 @@ class ServoModel:
     # -- supply --------------------------------------------------------------------------------------------
 
     def supply_under(self, motor: ArrayLike, source: ArrayLike = 1.0) -> Array:
-        """u (..., 1), or () where the source is stiff, while the motors give ``motor`` [N·m]; ``source``: u_0."""
+        """Supply u (..., 1), or () where the source is stiff, while the motors give ``motor`` [N·m]; ``source``: u_0."""
         if self.stiff_supply:
             return np.asarray(source, dtype=float)
         taken = np.abs(motor) @ self.drain
@@ -144,7 +144,7 @@ class ServoModel:
         return share
 
     def supply_at(self, q_cmd: ArrayLike, q: ArrayLike, source: ArrayLike = 1.0) -> Array:
-        """u of joints at rest at ``q`` [rad], told ``q_cmd``: their torques are proportional to it, u = u_0 / (1 + sum_j ...)."""
+        """Supply u, joints at rest at ``q`` [rad], told ``q_cmd``: torques are proportional to it, u = u_0 / (1 + sum_j ...)."""
         if self.stiff_supply:
             return np.asarray(source, dtype=float)
         pull = np.abs(self.spring_torque(q_cmd, q))
@@ -152,13 +152,13 @@ class ServoModel:
         return share
 
     def lowest_supply(self, tau: ArrayLike, source: ArrayLike = 1.0) -> Array:
-        """u while joints bear ``tau`` [N·m], every one of them lifted: that takes most of its motor."""
+        """Lowest supply u while joints bear ``tau`` [N·m], every one of them lifted: that takes most of its motor."""
         return self.supply_under(self.motor_for(np.abs(tau), 1.0), source)
 
     # -- forwards ------------------------------------------------------------------------------------------
 
     def spring_torque(self, q_cmd: ArrayLike, q: ArrayLike, supply: ArrayLike = 1.0) -> Array:
-        """clip(u K dz(q_cmd - q, delta + b/2), -u tau_ms, u tau_ms) [N·m]: the motor without its damping."""
+        """Spring torque clip(u K dz(q_cmd - q, delta + b/2), -u tau_ms, u tau_ms) [N·m]: the motor without its damping."""
         share = np.asarray(supply, dtype=float)
         pull = share * self.stiffness * dead_zone(np.subtract(q_cmd, q), self.gap)
         most = share * self.motor_stall
@@ -166,19 +166,19 @@ class ServoModel:
         return clipped
 
     def motor_torque(self, q_cmd: ArrayLike, q: ArrayLike, v: ArrayLike, supply: ArrayLike = 1.0) -> Array:
-        """tau_m [N·m] for set-point ``q_cmd`` [rad] at the state ``q`` [rad], ``v`` [rad/s]."""
+        """Motor torque tau_m [N·m] for set-point ``q_cmd`` [rad] at the state ``q`` [rad], ``v`` [rad/s]."""
         tau: Array = self.spring_torque(q_cmd, q, supply) - self.damping * np.asarray(v)
         return tau
 
     def friction(self, motor: ArrayLike) -> Array:
-        """tau_c + x |tau_m| [N·m]: the most that the gears hold back."""
+        """Friction torque tau_c + x |tau_m| [N·m]: the most that the gears hold back."""
         bound: Array = self.coulomb + self.load_friction * np.abs(motor)
         return bound
 
     # -- backwards -----------------------------------------------------------------------------------------
 
     def motor_for(self, tau: ArrayLike, side: ArrayLike = 0.0) -> Array:
-        """tau_m [N·m] that gives ``tau`` [N·m] on the joint where the friction's side is ``side``, -1 to 1."""
+        """Motor torque tau_m [N·m] that gives ``tau`` [N·m] on the joint where the friction's side is ``side``, -1 to 1."""
         if self.frictionless:
             return np.asarray(tau, dtype=float)
         side = np.asarray(side, dtype=float)
@@ -192,7 +192,7 @@ class ServoModel:
         return slope
 
     def spring_demand(self, v_d: ArrayLike, tau_d: ArrayLike, side: ArrayLike | None = None) -> Array:
-        """tau_m + D v_d [N·m]: what the spring has to give; a servo can do it while that is within +-tau_ms.
+        """Spring torque tau_m + D v_d [N·m]: what the spring has to give; a servo can do it while that is within +-tau_ms.
 
         Args:
             side: of the friction; default that of the motion, against ``v_d``.
@@ -202,7 +202,7 @@ class ServoModel:
         return demand
 
     def offset(self, motor: ArrayLike, v_d: ArrayLike = 0.0, source: ArrayLike = 1.0) -> Array:
-        """tau_s / (u K) + (delta + b/2) tanh(tau_s / u_s) [rad]: by how much the set-point leads whose motor gives ``motor``.
+        """Offset tau_s / (u K) + (delta + b/2) tanh(tau_s / u_s) [rad]: lead of the set-point whose motor gives ``motor``.
 
         Args:
             v_d: speed of the joint meanwhile [rad/s].
@@ -220,19 +220,19 @@ class ServoModel:
         return np.asarray(q_d) + self.offset(motor, v_d, source)
 
     def sag(self, motor: ArrayLike, source: ArrayLike = 1.0) -> Array:
-        """tau / (u K) + (delta + b/2) sign(tau) [rad]: how far a joint at rest is behind its set-point, its motor giving that."""
+        """Sag tau / (u K) + (delta + b/2) sign(tau) [rad]: how far a joint rests behind its set-point, its motor giving tau."""
         motor = np.asarray(motor, dtype=float)
         behind: Array = motor / (self.supply_under(motor, source) * self.stiffness) + self.gap * np.sign(motor)
         return behind
 
     def side_of(self, motor: ArrayLike, load: ArrayLike) -> Array:
-        """(..., n) side of the friction of joints at rest whose motors give ``motor`` and that bear ``load`` [N·m]."""
+        """Side, (..., n), of the friction of joints at rest whose motors give ``motor`` and that bear ``load`` [N·m]."""
         held, bound = np.subtract(motor, load), self.friction(motor)
         side: Array = np.clip(np.divide(held, bound, out=np.zeros_like(held), where=bound > 0.0), -1.0, 1.0)
         return side
 
     def resting_position(self, q_cmd: ArrayLike, load: ArrayLike, side: ArrayLike = 0.0) -> Array:
-        """Where the joint rests [rad] at set-point ``q_cmd`` [rad] while it bears ``load`` [N·m], with its friction on ``side``.
+        """Joint's rest [rad] at set-point ``q_cmd`` [rad] while it bears ``load`` [N·m], with its friction on ``side``.
 
         Within the gap any angle is at rest; the answer is its middle.
 

@@ -18,7 +18,7 @@ SHIPPED = "config/servos.yaml"
 
 
 def load(urdf: str | Path = "", servos: str | Path = "", overlay: str | Path = "") -> tuple[ArmDescription, ServoMap]:
-    """Description and servo map.
+    """Load an arm's description and servo map.
 
     Args:
         urdf: file; empty: urdf/picker.urdf.
@@ -65,7 +65,7 @@ def gripper_of(arm: ArmDescription, servos: ServoMap | None) -> int | None:
 
 
 def overlay_of(arm: ArmDescription, servos: str | Path, kind: str) -> str:
-    """What :func:`load` takes as overlay for simulated servos of that kind: the shipped file for the shipped map's joints."""
+    """Overlay that :func:`load` takes for simulated servos of that kind: the shipped file for the shipped map's joints."""
     return kind if servos or not _is_shipped(arm) else str(resource(SIMULATED_SERVOS[kind]))
 
 

@@ -74,7 +74,7 @@ class ServoBudget:
             )
 
     def load(self, torque: Array, live: NDArray[np.bool_]) -> None:
-        """From now on the servos' motors give ``torque`` (n,) [N·m], those that are not ``live`` (n,) nothing."""
+        """Load the servos: from now on their motors give ``torque`` (n,) [N·m], those that are not ``live`` (n,) nothing."""
         self.live = live
         self.share = np.where(live, np.abs(torque) * self._per_torque, 0.0)
         total = self.total_a
@@ -93,7 +93,7 @@ class ServoBudget:
 
     @property
     def current_a(self) -> Array:
-        """(n,) current of each servo [A]."""
+        """Current of each servo, (n,) [A]."""
         return self._amperes(self.share, self.live)
 
     @property
@@ -115,7 +115,7 @@ class ServoBudget:
     # -- temperature ---------------------------------------------------------------------------------------
 
     def seconds_left(self) -> Array:
-        """(n,) until each servo is at the limit if its load stays as it is [s]; infinite where it never will."""
+        """Time until each servo is at the limit, (n,), if its load stays as it is [s]; infinite where it never will."""
         final = self.ambient_c + self._rise * self.share**2
         gap, beyond = np.maximum(final - self.celsius, 0.0), final - self.limit_c
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -123,7 +123,7 @@ class ServoBudget:
         return np.where(self.celsius >= self.limit_c, 0.0, left)
 
     def temperature(self) -> Temperature | None:
-        """What is to be said of the warmest servo; None as long as all are cool."""
+        """Temperature of the warmest servo, as is to be said; None as long as all are cool."""
         worst = int(np.argmax(self.celsius))
         celsius = float(self.celsius[worst])
         if celsius < self.ambient_c + WARN_SHARE * (self.limit_c - self.ambient_c):

@@ -105,7 +105,7 @@ class Servo:
 
     @property
     def slides(self) -> bool:
-        """Whether it drives a sliding joint."""
+        """Whether the servo drives a sliding joint."""
         return self.pinion is not None
 
     @property
@@ -115,7 +115,7 @@ class Servo:
 
     @property
     def per_turn(self) -> float:
-        """How far the joint goes for a radian of its servo: 1, of a sliding one its pinion's radius [m]."""
+        """Travel of the joint for a radian of its servo: 1, of a sliding one its pinion's radius [m]."""
         return self.pinion or 1.0
 
     @property
@@ -125,7 +125,7 @@ class Servo:
 
     @property
     def deadband(self) -> float:
-        """delta [rad]: half the deadband, through the mean slope of the pulse map."""
+        """Half the deadband, delta [rad], through the mean slope of the pulse map."""
         slope = (self.horn_angles[-1] - self.horn_angles[0]) / (self.pulses_us[-1] - self.pulses_us[0])
         return 0.5 * self.deadband_us * slope
 
@@ -211,7 +211,7 @@ class ServoMap:
 
     @cached_property
     def stall_drain(self) -> Array:
-        """(n,) share of the nominal voltage that the source loses to each servo at stall; 0 where nothing electric is known."""
+        """Share, (n,), of the nominal voltage that the source loses to each servo at stall; 0 where nothing electric is known."""
         lost = self.supply_ohm / self.supply_v if self.supply_v else 0.0
         return read_only([lost * servo.electric.stall_a if servo.electric else 0.0 for servo in self.servos])
 

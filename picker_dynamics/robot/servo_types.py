@@ -24,7 +24,7 @@ WITH_VOLTAGE = ("stall_torque_nm", "no_load_speed_rad_s")
 
 @dataclass(frozen=True)
 class ServoType:
-    """One data sheet.
+    """Data sheet of one servo type.
 
     Attributes:
         name: as it is sold.
@@ -46,7 +46,7 @@ class ServoType:
 
     @property
     def travel_deg(self) -> float:
-        """What the horn turns through from the first pulse to the last [deg]."""
+        """Angle that the horn turns through from the first pulse to the last [deg]."""
         points = self.figures["pulse_map"]
         return float(points[-1][0] - points[0][0])
 
@@ -76,7 +76,7 @@ class ServoType:
 
 @cache
 def servo_types() -> Mapping[str, ServoType]:
-    """All data sheets, by name."""
+    """Data sheets of all servo types, by name."""
     file = read_yaml(resource(FILE), "servo types", ConfigurationError)
     made = {}
     for name, sheet in file["types"].items():

@@ -39,7 +39,7 @@ Camera = tuple[str, Pose]
 
 @dataclass(frozen=True, eq=False)
 class Sighting:
-    """What was seen.
+    """Sighting of a target: its pose as it was seen.
 
     Attributes:
         frame: in which it is told.

@@ -19,7 +19,7 @@ VISIBLE = 0.1
 
 
 def told_in(unit: str) -> tuple[float, str]:
-    """What a position [rad or m] is multiplied with to be told, and the unit that it is then in."""
+    """Factor by which a position [rad or m] is multiplied to be told, and the unit that it is then in."""
     return (1e3, "mm") if unit == "m" else (math.degrees(1.0), "deg")
 
 

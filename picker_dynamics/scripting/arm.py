@@ -125,14 +125,14 @@ class Arm(ScriptedArm):
     def offline(
         cls, arm: str | Path = "", servos: str | Path = "", q: ArrayLike | None = None, scene: str | Path | None = None
     ) -> Arm:
-        """No arm, only questions about it at the pose ``q`` (n,) [rad or m], by default home; the rest as for ``simulated``."""
+        """Arm only to ask about, at the pose ``q`` (n,) [rad or m], by default home; the rest as for ``simulated``."""
         return cls(equipment(arm, servos, scene=scene), None, q)
 
     def __enter__(self) -> Arm:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_exception: object) -> None:
-        """Close it; where an exception ends the block, Ctrl-C for one, a motion under way ends too."""
+        """Close the arm; where an exception ends the block, Ctrl-C for one, a motion under way ends too."""
         try:
             if kind is not None:
                 with suppress(PickerError):  # what ended the block is told; an arm out of reach cannot be asked

@@ -14,7 +14,7 @@ from .equipment import Equipment
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """What is known of an arm at one instant, for recordings.
+    """Sample of an arm: what is known at one instant, for recordings.
 
     Attributes:
         t: [s], of any one clock.
@@ -34,7 +34,7 @@ class Goal(Protocol):
     duration_s: float
 
     def ended(self) -> bool:
-        """Whether it was answered.
+        """Whether the goal was answered.
 
         Raises:
             GoalAbortedError: it did not come to its end.
@@ -55,15 +55,15 @@ class Body(Protocol):
 
     @property
     def q(self) -> Array:
-        """(n,) where the joints are [rad or m]: the truth in simulation, else as measured or modelled."""
+        """Joint positions, (n,) [rad or m]: the truth in simulation, else as measured or modelled."""
 
     @property
     def held(self) -> Array:
-        """(n,) where they should be now [rad or m]."""
+        """Positions at which the joints should be now, (n,) [rad or m]."""
 
     @property
     def payload(self) -> float:
-        """What the tool is believed to carry [kg]."""
+        """Payload that the tool is believed to carry [kg]."""
 
     def set_payload(self, mass: float) -> None:
         """Tell that the tool carries ``mass`` [kg]; a simulated one does from then on.
@@ -87,7 +87,7 @@ class Body(Protocol):
         ``begin``."""
 
     def tip_speed(self) -> float | None:
-        """What its controller allows the tool [m/s]; None: the default."""
+        """Tip speed that the controller allows the tool [m/s]; None: the default."""
 
     def surrounded(self, known: Equipment) -> Equipment:
         """The arm ``known`` with all that its motions are kept clear of."""
@@ -97,7 +97,7 @@ class Body(Protocol):
 
     @property
     def now_s(self) -> float:
-        """Its clock [s]."""
+        """Time on the body's clock [s]."""
 
     def close(self) -> None:
         """Leave the arm as it stands."""

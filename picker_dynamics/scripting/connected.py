@@ -124,7 +124,7 @@ class ConnectedBody:
 
     @property
     def q(self) -> Array:
-        """The next that is heard."""
+        """Joint positions (n,) that are heard next [rad or m]."""
         self.client.state = None
         self.client.wait(lambda: self.client.state is not None, "no joint_states arrive")
         return np.array(self.client.state)

@@ -57,19 +57,19 @@ class Equipment:
 
     @property
     def armature(self) -> Array | None:
-        """(n,) rotor inertias at the joints [kg·m²]; None: none are known."""
+        """Rotor inertias at the joints, (n,) [kg·m²]; None: none are known."""
         return None if self.servos is None else self.servos.armature
 
     @cached_property
     def home(self) -> Array:
-        """(n,) where work starts [rad or m]."""
+        """Home pose, (n,), where work starts [rad or m]."""
         if self.servos is not None:
             return read_only(self.servos.home)
         return read_only(np.zeros(self.description.n) if self.torque is None or self.torque.home is None else self.torque.home)
 
     @cached_property
     def rest(self) -> Array:
-        """(n,) where the arm may be switched off [rad or m]; home, where joints are measured."""
+        """Rest pose, (n,), where the arm may be switched off [rad or m]; home, where joints are measured."""
         return self.home if self.servos is None else read_only(self.servos.rest)
 
     @cached_property
@@ -78,7 +78,7 @@ class Equipment:
         return servo_arm.gripper_of(self.description, self.servos)
 
     def require_gripper(self) -> int:
-        """The ``gripper``.
+        """Index of the gripper's joint, which has to be there.
 
         Raises:
             InputError: there is none; says what would make the last joint one.
@@ -94,7 +94,7 @@ class Equipment:
 
     @cached_property
     def limits(self) -> TorqueLimits:
-        """What the joints may give."""
+        """Torques that the joints may give."""
         from picker_dynamics.execution.torque_limits import TorqueLimits
 
         if self.servos is not None:
@@ -124,7 +124,7 @@ class Equipment:
         return {}
 
     def execution_limits(self, payload: float = 0.0) -> Limits:
-        """What motions are held to, as the trajectory controller does by default: torque, tip speed, floor; how they end."""
+        """Limits held to by motions, as the trajectory controller does by default: torque, tip speed, floor; how they end."""
         from picker_dynamics.execution.execution import Limits
         from picker_dynamics.execution.validator import TIP_SPEED
 
@@ -134,7 +134,7 @@ class Equipment:
 
     @cached_property
     def surroundings(self) -> Check:
-        """What no motion may come too near to: everything there is, or the floor.
+        """Surroundings that no motion may come too near to: everything there is, or the floor.
 
         Raises:
             MissingDependencyError: coal is not installed.

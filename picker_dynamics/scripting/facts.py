@@ -12,7 +12,7 @@ from .equipment import Equipment
 
 
 def facts(client: Any, told: Any, arm: Equipment) -> dict[str, Any]:
-    """What is known, ready for JSON; SI units."""
+    """Facts about an arm that runs, ready for JSON; SI units."""
     hardware, controller = dict(client.hardware), dict(client.controller)
     found: dict[str, Any] = {
         "arm": client.arm_name,
@@ -67,7 +67,7 @@ def next_command(hardware: dict[str, str], controller: dict[str, str]) -> str:
 
 
 def first_command(hardware: dict[str, str], controller: dict[str, str]) -> str:
-    """What to do with an arm that was just started, in words; empty as long as it is on the way there by itself."""
+    """Command to begin with on an arm that was just started, in words; empty as long as it is on the way there by itself."""
     if hardware.get("state") == "idle" and hardware.get("problem"):  # it says what it waits for
         return f"{what_enables(hardware)}, then picker home"
     taken = hardware.get("commanded") == "true" and controller.get("phase") == "holding"

@@ -25,7 +25,7 @@ PERIOD_S = 1.0 / RATE_HZ
 
 
 class Machine(Protocol):
-    """What moves when references are sent, and the truth about it."""
+    """Machine that moves when references are sent, and the truth about it."""
 
     lead_s: float
 
@@ -33,7 +33,7 @@ class Machine(Protocol):
     def plant(self) -> Plant | TorquePlant: ...
 
     def take(self, reference: Reference) -> None:
-        """A reference, ``lead_s`` before it holds."""
+        """Take a reference, ``lead_s`` before it holds."""
 
     def advance(self) -> None:
         """Let one control period pass."""

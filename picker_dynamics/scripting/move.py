@@ -21,11 +21,11 @@ class Move:
 
     @property
     def progress(self) -> float:
-        """Share that is over, 0 to 1."""
+        """Share of the motion that is over, 0 to 1."""
         return self._goal.progress()
 
     def done(self) -> bool:
-        """Whether it has come to its end; a little time passes.
+        """Whether the motion has come to its end; a little time passes.
 
         Raises:
             GoalAbortedError: it ended in another way, and the arm holds.
@@ -35,7 +35,7 @@ class Move:
         return self._goal.ended()
 
     def over(self) -> bool:
-        """Whether it has come to an end, whichever; a little time passes."""
+        """Whether the motion has come to an end, whichever; a little time passes."""
         try:
             return self.done()
         except GoalRefusedError:  # or aborted

@@ -43,7 +43,7 @@ PITCHES = tuple(math.radians(by) for by in (0.0, 10.0, -10.0, 20.0, -20.0, 35.0,
 
 @dataclass(frozen=True)
 class Handling:
-    """What is picked or placed, and how.
+    """Handling of a load: where it is picked or placed, and how.
 
     Args:
         tip: (3,) of the tool where it grips or lets go [m], base frame.
@@ -226,12 +226,12 @@ class Way:
         self._add(Pose(name), planned(self.validator, motion), motion)
 
     def pose(self, name: str, target: Array) -> None:
-        """The joints' own way."""
+        """Move to a pose on the joints' own way."""
         self.name = name
         self._add(Pose(name), self._direct(target))
 
     def grip(self, name: str, at: float) -> None:
-        """The gripper's joint alone."""
+        """Move the gripper's joint alone."""
         self.name, target = name, self.held.copy()
         target[self.known.gripper] = at
         if np.array_equal(target, self.held):
@@ -239,7 +239,7 @@ class Way:
         self._add(Grip(name, at), self._direct(target))
 
     def set_payload(self, mass: float) -> None:
-        """From here on the tool carries so much [kg]."""
+        """Set what the tool carries from here on [kg]."""
         step = Payload(mass)
         self.name = step.name
         self.validator = self.known.validator(mass, self.tip_speed)

@@ -47,22 +47,22 @@ class Plan:
 
     @property
     def possible(self) -> bool:
-        """Whether the arm may make it."""
+        """Whether the arm may make the motion."""
         return self.refusal is None
 
     @property
     def peak_share(self) -> dict[str, float]:
-        """Of each joint, the largest torque along the motion as a share of what is allowed."""
+        """Largest torque of each joint along the motion, as a share of what is allowed."""
         return self._named(np.abs(self.motion.torque).max(axis=0) / self.peak)
 
     @property
     def hold_share(self) -> dict[str, float]:
-        """Of each joint, the torque with which it holds the target, as a share of what is allowed."""
+        """Torque with which each joint holds the target, as a share of what is allowed."""
         return self._named(np.abs(self.motion.rest_torque) / self.hold)
 
     @property
     def margins(self) -> dict[str, float]:
-        """Of each joint, what is left of its torque where least is: 1 - the larger of both shares; negative: too much."""
+        """Margin of each joint: what is left of its torque where least is: 1 - the larger of both shares; negative: too much."""
         peak, hold = self.peak_share, self.hold_share
         return {name: 1.0 - max(peak[name], hold[name]) for name in self.joint_names}
 

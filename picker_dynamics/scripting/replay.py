@@ -64,7 +64,7 @@ class Leg:
 
     @property
     def moves(self) -> bool:
-        """Whether the arm does."""
+        """Whether the arm moves in the leg."""
         return isinstance(self.step, (Pose, Grip))
 
 
@@ -78,7 +78,7 @@ def unheard(_leg: Leg, _share: float) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """What was checked: its legs, those that are repeated too, and how long the motions and pauses take."""
+    """Replay that was checked: its legs, those that are repeated too, and how long the motions and pauses take."""
 
     legs: tuple[Leg, ...]
 

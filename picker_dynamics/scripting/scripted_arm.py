@@ -73,7 +73,7 @@ class ScriptedArm:
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Order of every array."""
+        """Names of the joints, the order of every array."""
         return self.description.joint_names
 
     @property
@@ -84,19 +84,19 @@ class ScriptedArm:
 
     @property
     def q(self) -> Array:
-        """(n,) joint positions [rad or m]: the truth in simulation, else as measured, or as modelled where nothing measures."""
+        """Joint positions, (n,) [rad or m]: the truth in simulation, else as measured, or as modelled where nothing measures."""
         self._open()
         return np.array(self._pose if self.body is None else self.body.q)
 
     @property
     def held(self) -> Array:
-        """(n,) where the joints should be now [rad or m]: the reference."""
+        """Positions at which the joints should be now, (n,) [rad or m]: the reference."""
         self._open()
         return np.array(self._pose if self.body is None else self.body.held)
 
     @property
     def tip(self) -> Array:
-        """(3,) where the tool is at ``q`` [m], base frame."""
+        """Position of the tool, (3,), at ``q`` [m], base frame."""
         return self.tip_at(self.q)
 
     def tip_at(self, q: ArrayLike) -> Array:
@@ -106,7 +106,7 @@ class ScriptedArm:
 
     @property
     def payload(self) -> float:
-        """What the tool is believed to carry [kg]; set it when a load is taken or put down (a simulated tool then carries it).
+        """Payload believed to be on the tool [kg]; set it when a load is taken or put down (a simulated tool then carries it).
 
         Raises:
             InputError, InfeasibleError: a load that can be none, or that the arm cannot hold where it is.
@@ -124,7 +124,7 @@ class ScriptedArm:
         body.set_payload(mass)
 
     def gravity_torque(self, q: ArrayLike | None = None) -> Array:
-        """(..., n) what holds the arm against gravity [N·m or N], payload included, at ``q`` (..., n), by default here.
+        """Gravity torques, (..., n), which hold the arm [N·m or N], payload included, at ``q`` (..., n), by default here.
 
         A running graph is asked for its payload at each call: a loop there takes ``model`` once.
         """
@@ -143,7 +143,7 @@ class ScriptedArm:
         via: Sequence[Waypoint] = (),
         **joints: float,
     ) -> Plan:
-        """Whether the arm may move there from the pose that it holds, and at what cost; arguments as ``move``, nothing moves."""
+        """Plan of a motion from the pose held: whether it may be made, and at what cost; arguments as ``move``, nothing moves."""
         held, arm = self.held, self.description
         asked = Asked(q, tip, pitch, direction, unit, duration, straight, tuple(via), joints)
         validator = self._validator()

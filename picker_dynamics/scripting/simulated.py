@@ -39,7 +39,7 @@ class SimulatedGoal:
         self.refusal: PickerError | None = None
 
     def take(self, event: Event) -> None:
-        """What the execution says of it."""
+        """Take what the execution says of the goal."""
         if event.kind is EventKind.ACCEPTED and event.motion is not None:
             self.duration_s, self._begin_s = event.motion.duration_s, event.motion.start_s
         elif event.error is not None:
@@ -165,4 +165,4 @@ class SimulatedBody:
         return ArmState(plant.time, plant.q, plant.v)
 
     def close(self) -> None:
-        """Nothing is left behind: it is all in this process."""
+        """Close the body: nothing is left behind, it is all in this process."""

@@ -35,7 +35,7 @@ TURN_RAD = 2.0 * math.pi
 
 
 def asked_duration(arm: ArmDescription, start: Array, target: Array, least_s: float = 0.0) -> float:
-    """For how long [s] a motion between two poses (n,) [rad or m] asks: ``least_s`` or more."""
+    """Duration [s] that a motion between two poses (n,) [rad or m] asks for: ``least_s`` or more."""
     return max(least_s, SHORTEST_S, SHORTEST_S_M * tip_way(arm, start, target))
 
 
@@ -80,7 +80,7 @@ def _in_units(arm: ArmDescription, target: Array, instead: str) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Where a motion shall go, and how; fields as the arguments of ``Arm.move``."""
+    """Motion that is asked for: where it shall go, and how; fields as the arguments of ``Arm.move``."""
 
     q: ArrayLike | None
     tip: Sequence[float] | None
@@ -94,11 +94,11 @@ class Asked:
 
     @property
     def dense(self) -> bool:
-        """Whether it is planned here, as points that the controller follows as they are."""
+        """Whether the motion is planned here, as points that the controller follows as they are."""
         return bool(self.straight or self.via)
 
     def target(self, arm: ArmDescription, held: Array) -> Array:
-        """The pose (n,) [rad or m] where it ends, for an arm that is held at ``held`` (n,)."""
+        """Pose (n,) [rad or m] where the motion ends, for an arm that is held at ``held`` (n,)."""
         self._require_one()
         within = np.clip(held, arm.lower, arm.upper)
         if self.q is not None:
@@ -108,7 +108,7 @@ class Asked:
         return joint_target(arm, within, self.joints, self.unit)
 
     def seconds(self, arm: ArmDescription, held: Array, target: Array) -> float:
-        """For how long it asks [s]."""
+        """Duration that the motion asks for [s]."""
         return asked_duration(arm, held, target) if self.duration is None else duration_s(self.duration)
 
     def through(self, arm: ArmDescription, held: Array, validator: MotionValidator) -> Trajectory:

@@ -79,7 +79,7 @@ class Pose:
 
 @dataclass(frozen=True)
 class Pause:
-    """So long nothing moves [s]."""
+    """Pause in which nothing moves [s]."""
 
     seconds: float
 
@@ -90,7 +90,7 @@ class Pause:
 
 @dataclass(frozen=True)
 class Payload:
-    """The tool carries so much from here on [kg]."""
+    """Payload that the tool carries from here on [kg]."""
 
     mass: float
 

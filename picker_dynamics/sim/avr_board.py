@@ -70,7 +70,7 @@ def avr_firmware(
 
 
 def wiring(servos: ServoMap, backend: str = "pca9685") -> Wiring:
-    """What has to be connected for a firmware for this servo map."""
+    """Wiring of a board with a firmware for this servo map."""
     first = TIMER_FIRST_PIN if backend == "timer" else 0
     supply = {} if servos.supply is None else {"supply_adc": servos.supply.adc, "supply_divider": servos.supply.divider}
     return Wiring(
@@ -82,7 +82,7 @@ def wiring(servos: ServoMap, backend: str = "pca9685") -> Wiring:
 
 
 def compiled_in(servos: ServoMap, backend: str = "pca9685") -> FirmwareConfig:
-    """What ``arm_config.h`` says for these servos."""
+    """Configuration in ``arm_config.h`` for these servos."""
     usual = firmware_config(servos)
     resolution_ns = TIMER_RESOLUTION_NS if backend == "timer" else round(usual.frame_us * 1e3 / PCA9685_COUNTS)
     return replace(usual, resolution_ns=resolution_ns)

@@ -129,7 +129,7 @@ class AvrFirmware:
 
     @property
     def pulses(self) -> tuple[int, ...]:
-        """The same in whole 1/8 us; 0 where an output is off."""
+        """Pulses on the outputs in whole 1/8 us; 0 where an output is off."""
         return tuple(0 if pulse is None else round(pulse * PULSE_UNITS_PER_US) for pulse in self.pulses_us)
 
     @property
@@ -139,7 +139,7 @@ class AvrFirmware:
 
     @property
     def telemetry(self) -> Telemetry | None:
-        """What the board said last; None since a reset."""
+        """Telemetry that the board sent last; None since a reset."""
         return self._telemetry
 
     @property
@@ -149,7 +149,7 @@ class AvrFirmware:
 
     @property
     def state(self) -> BoardState:
-        """What the board does with the joints that the host owns."""
+        """State of the board: what it does with the joints that the host owns."""
         return BoardState(self._telemetry.state) if self._telemetry else BoardState.IDLE
 
     @property
@@ -196,7 +196,7 @@ class AvrFirmware:
         self.uno.send(data)
 
     def transmit(self) -> bytes:
-        """What left the board since the last call."""
+        """Bytes that left the board since the last call."""
         data = bytes(self._out)
         self._out.clear()
         return data

@@ -160,7 +160,7 @@ def load_library(path: str | Path) -> ctypes.CDLL:
 
 
 class Uno:
-    """One simulated Uno and the PCA9685 at its I2C bus.
+    """Simulated Uno and the PCA9685 at its I2C bus.
 
     Args:
         library: path of libpicker_uno.so.
@@ -182,7 +182,7 @@ class Uno:
         self._cycles = (c_uint64 * CHUNK)()
 
     def close(self) -> None:
-        """Free it; nothing else may be called afterwards."""
+        """Free the simulated Uno; nothing else may be called afterwards."""
         if self._handle:
             self._c.uno_free(self._handle)
             self._handle = None
@@ -245,7 +245,7 @@ class Uno:
         return self._take(self._c.uno_fetch)
 
     def fetch_bytes(self) -> tuple[bytes, list[int]]:
-        """What the Uno sent, as bytes, and their cycles beside them: up to ``CHUNK`` of them, the rest with the next call."""
+        """Bytes that the Uno sent, and their cycles beside them: up to ``CHUNK`` of them, the rest with the next call."""
         count = self._c.uno_fetch(self._handle, self._values, self._cycles, CHUNK)
         return bytes(self._values[:count]), self._cycles[:count]
 
@@ -302,7 +302,7 @@ class Uno:
 
     @property
     def statistics(self) -> Statistics:
-        """What was counted."""
+        """Counts since power-on, or since they were cleared."""
         counts = _Counts()
         self._c.uno_statistics(self._handle, ctypes.byref(counts))
         return Statistics(**{one.name: getattr(counts, one.name) for one in fields(Statistics)})

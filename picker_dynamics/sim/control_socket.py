@@ -106,7 +106,7 @@ class ControlServer:
 
     @property
     def readers(self) -> list[socket.socket]:
-        """To wait on with select."""
+        """Sockets to wait on with select."""
         return [self._listener, *self._pending]
 
     def serve(self, ready) -> None:
@@ -203,7 +203,7 @@ class BoardControl:
         return reply
 
     def truth(self) -> Truth:
-        """Where the arm really is."""
+        """Truth about the arm: where it really is."""
         reply = self.command("truth")
         values = {f.name: reply[f.name] for f in fields(Truth)}
         for name in ("q", "v", "tip", "torque", "setpoint", "pulses_us"):
@@ -215,11 +215,11 @@ class BoardControl:
         self.command("attach", mass_kg=mass_kg, com=[float(x) for x in com])
 
     def detach(self) -> None:
-        """Let go of it."""
+        """Let the berry go that is on the tool."""
         self.command("detach")
 
     def plant_error(self) -> dict:
-        """What differs from the URDF and the servo map: factors and added friction."""
+        """Plant's differences from the URDF and the servo map: factors and added friction."""
         return self.command("plant_error")
 
     def wire(self, drop: float = 0.0, corrupt: float = 0.0) -> None:

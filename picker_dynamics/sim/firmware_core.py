@@ -119,7 +119,7 @@ class VirtualFirmware:
 
     @property
     def state(self) -> BoardState:
-        """What the board does with the joints that the host owns."""
+        """State of the board: what it does with the joints that the host owns."""
         return self._motion.state
 
     @property

@@ -104,7 +104,7 @@ class Ledger:
         self._outputs: tuple[tuple[int, ...], int] | None = None
 
     def as_dict(self) -> dict:
-        """Everything, ready for JSON; ``queued`` are the accepted set-points whose time is still to come."""
+        """Audit, ready for JSON; ``queued`` are the accepted set-points whose time is still to come."""
         counts = asdict(self.counts) | {"queued": len(self._points)}
         counts["rejected_by_reason"] = dict(self.counts.rejected_by_reason)
         return counts | {"stop_times_s": list(self.stop_times_s), "plug_times_s": list(self.plug_times_s)}
@@ -112,7 +112,7 @@ class Ledger:
     # -- the cable -----------------------------------------------------------------------------------------
 
     def plugged_in(self) -> None:
-        """The port is there again."""
+        """Note that the port is there again."""
         self.plug_times_s.append(time.monotonic())
 
     def disturbed(self) -> None:
@@ -120,7 +120,7 @@ class Ledger:
         self._disturbed = self._excuse_gap = True
 
     def quiet(self) -> None:
-        """The wire is whole again; the frame that was cut at the seam is still excused."""
+        """Note that the wire is whole again; the frame that was cut at the seam is still excused."""
         self._disturbed = False
 
     def received(self, data: bytes, deaf: bool) -> None:
@@ -152,7 +152,7 @@ class Ledger:
     # -- the board -----------------------------------------------------------------------------------------
 
     def answered(self, data: bytes) -> None:
-        """What the firmware sent in answer to all that was received: what it did not refuse it has accepted."""
+        """Take what the firmware sent in answer to all that was received: what it did not refuse it has accepted."""
         for _, message in self._outgoing.feed(data):
             if isinstance(message, Nack) and message.request_type == MessageType.SET_POINT:
                 if self._asked.pop(message.request, None) is not None:

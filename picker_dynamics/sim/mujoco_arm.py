@@ -65,22 +65,22 @@ class MujocoArm:
 
     @property
     def time(self) -> float:
-        """[s] since the last reset."""
+        """Simulated time since the last reset [s]."""
         return self._d.time
 
     @property
     def q(self) -> np.ndarray:
-        """(n,) joint positions [rad or m], a copy."""
+        """Joint positions, (n,) [rad or m], a copy."""
         return self._d.qpos[self._q_index]
 
     @property
     def v(self) -> np.ndarray:
-        """(n,) joint velocities [rad/s or m/s], a copy."""
+        """Joint velocities, (n,) [rad/s or m/s], a copy."""
         return self._d.qvel[self._dof]
 
     @property
     def tip(self) -> np.ndarray:
-        """(3,) position of the tool [m], base frame."""
+        """Position of the tool, (3,) [m], base frame."""
         mujoco.mj_kinematics(self._m, self._d)
         return self._d.xpos[self._tool].copy()
 
@@ -118,7 +118,7 @@ class MujocoArm:
         return d
 
     def mass_matrix(self, q) -> np.ndarray:
-        """M(q), (n, n), of the simulated arm with its errors, rotors and load."""
+        """Mass matrix M(q), (n, n), of the simulated arm with its errors, rotors and load."""
         full = np.zeros((self._m.nv, self._m.nv))
         mujoco.mj_fullM(self._m, self._at(q, np.zeros(self.n)), full)
         return full[np.ix_(self._dof, self._dof)]

@@ -45,7 +45,7 @@ class OutputMotion:
 
     @property
     def state(self) -> BoardState:
-        """IDLE while the host owns nothing."""
+        """State of the motion; IDLE while the host owns nothing."""
         return self._motion if self.owned else BoardState.IDLE
 
     # -- outputs on and off --------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ class OutputMotion:
             self._motion = BoardState.BRAKE
 
     def frame(self, at_us: int) -> None:
-        """One servo frame, whose queue is evaluated at board time ``at_us`` (its start + half a frame)."""
+        """Run one servo frame, whose queue is evaluated at board time ``at_us`` (its start + half a frame)."""
         self.limited = 0
         self.played_us = at_us
         if self._motion is BoardState.MOVE:

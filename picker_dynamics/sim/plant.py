@@ -156,7 +156,7 @@ class Plant(MujocoArm):
         self.attach(0.0)
 
     def feed(self, source: float) -> None:
-        """From now on the supply gives the share ``source`` of its nominal voltage without load."""
+        """Feed the servos: from now on the supply gives the share ``source`` of its nominal voltage without load."""
         self.source = source
         self._supply = np.asarray(source)
         self.wake()
@@ -214,7 +214,7 @@ class Plant(MujocoArm):
         self._rows, self._stale = self._response.tolist(), INERTIA_STEPS
 
     def wake(self) -> None:
-        """Something has changed that may move the arm."""
+        """Wake the simulation: something has changed that may move the arm."""
         self.at_rest, self._looked_s, self._looked_q = False, self._d.time, self._d.qpos.copy()
         self._stale = 0
 
@@ -248,7 +248,7 @@ class Plant(MujocoArm):
 
     @property
     def torque(self) -> np.ndarray:
-        """(n,) torque of the servos on the joints now [N·m], damping included; 0 where relaxed."""
+        """Torque of the servos on the joints now, (n,) [N·m], damping included; 0 where relaxed."""
         motor = self.servo.motor_torque(self._aim, self.q, self.v, self._supply) * self._live
         gears = self.servo.friction(motor)
         return motor + self._dry * gears / np.maximum(gears + self._friction, 1e-12)  # the rest is the URDF's
@@ -267,11 +267,11 @@ class Plant(MujocoArm):
 
     @property
     def perturbed(self) -> dict:
-        """What ``plant_error`` changed, ready for JSON."""
+        """Changes by ``plant_error``, ready for JSON."""
         return self.error.report()
 
     def tip_at(self, q) -> np.ndarray:
-        """(3,) where the tool would be at ``q`` [m], base frame."""
+        """Position, (3,), at which the tool would be at ``q`` [m], base frame."""
         return self._at(q, np.zeros(self.n)).xpos[self._tool].copy()
 
     def energy(self) -> tuple[float, float]:

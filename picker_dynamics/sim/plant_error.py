@@ -67,7 +67,7 @@ class PlantError:
     source: float = 1.0
 
     def report(self) -> dict:
-        """What was changed, ready for JSON: factors per link and joint, friction in N·m."""
+        """Changes of the plant, ready for JSON: factors per link and joint, friction in N·m."""
         per_joint = {
             name: dict(zip(self.joint_names, map(float, getattr(self, name))))
             for name in ("armature", "stiffness", "deadband", "damping")

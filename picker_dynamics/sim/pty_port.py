@@ -28,14 +28,14 @@ _SPEEDS = {getattr(termios, name): int(name[1:]) for name in dir(termios) if nam
 
 
 class Wire:
-    """What happens to bytes on their way: ``drop`` and ``corrupt`` are the shares of bytes lost and damaged."""
+    """Wire that does harm to bytes on their way: ``drop`` and ``corrupt`` are the shares of bytes lost and damaged."""
 
     def __init__(self, seed: int = 0):
         self.drop = self.corrupt = 0.0
         self._random = random.Random(seed)
 
     def carry(self, data: bytes, *, noise: bool = False) -> bytes:
-        """What arrives of ``data``; with ``noise`` other bytes altogether."""
+        """Bytes that arrive of ``data``; with ``noise`` other ones altogether."""
         if noise:
             return self._random.randbytes(len(data))
         if not (self.drop or self.corrupt):
@@ -137,7 +137,7 @@ class PtyPort:
 
     @property
     def descriptor(self) -> int | None:
-        """To wait on with select; None while nobody is at the other end (it would be ready all the time)."""
+        """Descriptor to wait on with select; None while nobody is at the other end (it would be ready all the time)."""
         return self._master if self._connected else None
 
     def rose(self) -> bool:
@@ -155,7 +155,7 @@ class PtyPort:
         return rising
 
     def read(self) -> bytes:
-        """What has arrived."""
+        """Bytes that have arrived."""
         if not self._connected:
             return b""
         try:
@@ -169,7 +169,7 @@ class PtyPort:
         return self.wire.carry(data, noise=self._other_speed())
 
     def write(self, data: bytes) -> None:
-        """Send; what nobody takes is lost."""
+        """Send bytes; what nobody takes is lost."""
         if not data:
             return
         sent = 0

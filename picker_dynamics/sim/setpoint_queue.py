@@ -58,7 +58,7 @@ class SetPointQueue:
         self._points.clear()
 
     def refusal(self, time_us: int, now_us: int, played_us: int, max_lead_us: int) -> Reason:
-        """Why a point at ``time_us`` cannot be taken; NONE where it can."""
+        """Reason why a point at ``time_us`` cannot be taken; NONE where it can."""
         if ahead_us(time_us, now_us) > max_lead_us:
             return Reason.TOO_FAR
         if ahead_us(time_us, played_us) <= 0:

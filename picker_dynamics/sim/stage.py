@@ -42,7 +42,7 @@ _KINDS = {"box": mujoco.mjtGeom.mjGEOM_BOX, "sphere": mujoco.mjtGeom.mjGEOM_SPHE
 
 @dataclass(frozen=True, eq=False)
 class Prop:
-    """What stands about: a ``box`` (half edges), ``sphere`` (radius) or ``capsule`` (radius, half length along z) [m]."""
+    """Prop that stands about: a ``box`` (half edges), ``sphere`` (radius) or ``capsule`` (radius, half length along z) [m]."""
 
     kind: str
     size: tuple[float, ...]
@@ -88,12 +88,12 @@ class Stage:
         return self._drawn().reduce(FINER)
 
     def outline(self, q) -> Image.Image:
-        """What an arm at ``q`` (n,) [rad or m] hides: 0 to 255."""
+        """Outline of an arm at ``q`` (n,) [rad or m]: what it hides, 0 to 255."""
         self._pose(q, ())
         return self._drawn().getchannel("A").reduce(FINER)
 
     def pixels(self, points) -> np.ndarray:
-        """(..., 2) where in a picture points (..., 3) [m] are [px]."""
+        """Pixels, (..., 2), at which points (..., 3) [m] are in a picture [px]."""
         return self._pixels(np.asarray(points, dtype=float)) / FINER
 
     # --- what is looked at ------------------------------------------------------------------------

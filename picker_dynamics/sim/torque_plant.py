@@ -71,5 +71,5 @@ class TorquePlant(MujocoArm):
 
     @property
     def torque(self) -> np.ndarray:
-        """(n,) efforts of the last step [N·m or N]."""
+        """Efforts of the last step, (n,) [N·m or N]."""
         return self._applied

@@ -97,7 +97,7 @@ class SupplyMeter:
         self._step_mv = ADC_REFERENCE_MV * servos.supply.divider / ADC_COUNTS if servos.supply else 0.0
 
     def reads_mv(self, share: float, exact: bool = False) -> int:
-        """Where the supply gives that share of its nominal voltage [mV], 0 where it is not measured; ``exact``: without steps."""
+        """Reading of the meter at a share of the nominal voltage [mV], 0 where it is not measured; ``exact``: without steps."""
         if not self._wired:
             return 0
         mv = 1e3 * share * self.nominal_v
@@ -235,7 +235,7 @@ class VirtualBoard:
         return min(max(due_s + self.plant.dt, self._sim_s + self._tick_s), self._sim_s + REST_TICK_S)
 
     def wait(self, until_s: float) -> list:
-        """Sleep until then or until somebody writes; what is readable."""
+        """Sleep until a time or until somebody writes; what is readable."""
         readers = self.control.readers if self.control is not None else []
         if self.port.descriptor is not None:
             readers = [*readers, self.port.descriptor]

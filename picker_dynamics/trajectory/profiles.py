@@ -45,7 +45,7 @@ class Profile:
         return Trajectory(("s",), self.breaks, self.coefficients[..., None])
 
     def sample(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """s, ds/dt, d²s/dt² at ``t`` (...) in 0 ... 1; constant outside."""
+        """Profile's s, ds/dt, d²s/dt² at ``t`` (...) in 0 ... 1; constant outside."""
         s, sd, sdd = self._trajectory.sample(t)
         return s[..., 0], sd[..., 0], sdd[..., 0]
 
@@ -84,7 +84,7 @@ def _profile(name: str, breaks: list[float], rows: list[list[float]]) -> Profile
 
 
 def along(law: Profile, q0: ArrayLike, q1: ArrayLike, duration_s: float, joint_names: Sequence[str]) -> Trajectory:
-    """q(t) = q0 + s(t / T) (q1 - q0): the joints move together, (n,) [rad], in ``duration_s`` [s]."""
+    """Trajectory q(t) = q0 + s(t / T) (q1 - q0): the joints move together, (n,) [rad], in ``duration_s`` [s]."""
     n = len(joint_names)
     q0, q1 = as_states("q0", q0, n), as_states("q1", q1, n)
     coefficients = law.coefficients[..., None] * (q1 - q0)

@@ -64,7 +64,7 @@ class Progress:
         return float(self.times[-1]) + self.window_s
 
     def at(self, t: Array) -> tuple[Array, Array, Array]:
-        """s, ds/dt, d²s/dt² (...) at times ``t`` (...) [s]."""
+        """Progress s, ds/dt, d²s/dt² (...) at times ``t`` (...) [s]."""
         if not self.window_s:
             _, s, speed, rate = self._raw(t)
             return s, speed, rate

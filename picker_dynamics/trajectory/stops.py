@@ -28,7 +28,7 @@ def stop_trajectory(
     upper: ArrayLike | None = None,
     min_s: float = 0.02,
 ) -> Trajectory:
-    """From the moving state (q, v, a) to rest, all joints together along a straight line, then hold.
+    """Trajectory from the moving state (q, v, a) to rest, all joints together along a straight line, then hold.
 
     The velocity is a cubic from (v, a) to (0, 0), of peak deceleration 1.5 |v| / T if a = 0.
 

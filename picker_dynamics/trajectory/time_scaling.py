@@ -63,7 +63,7 @@ class TimeScaling:
 
     @property
     def settled_s(self) -> float:
-        """When the last ramp ends; the speed is ``target`` from there on."""
+        """Time at which the last ramp ends [s]; the speed is ``target`` from there on."""
         return self._phases[-1].begin_s
 
     def at(self, time_s: float) -> Instant:
@@ -81,12 +81,12 @@ class TimeScaling:
         return self._planned(time_s, self.at(time_s), speed, rate, self._smoothness_at(time_s))
 
     def restarted(self, time_s: float, speed: float, rate: float) -> TimeScaling:
-        """For a trajectory that takes over at ``time_s``: progress 0 there; a ramp from the present speed to ``speed``."""
+        """Scaling of a trajectory that takes over at ``time_s``: progress 0 there; a ramp from the present speed to ``speed``."""
         now = self.at(time_s)
         return self._planned(time_s, Instant(0.0, now.speed, now.rate), speed, rate, self._smoothness_at(time_s))
 
     def stretched(self, factor: float) -> TimeScaling:
-        """For the same trajectory, ``factor`` times as slow: nothing changes."""
+        """Scaling for the same trajectory, ``factor`` times as slow: nothing changes."""
         made = TimeScaling(self._phases[0].begin_s, self.target * factor)
         made._smoothness = self._smoothness * factor
         made._phases = tuple(

@@ -121,7 +121,7 @@ class Trajectory:
         return q, np.where(moving, v, 0.0), np.where(moving, a, 0.0)
 
     def grid(self, period_s: float, within: int = 0) -> tuple[Array, Array, Array, Array]:
-        """(t, q, v, a) every ``period_s`` [s] or closer and on both sides of every break, in order of time.
+        """Samples (t, q, v, a) every ``period_s`` [s] or closer and on both sides of every break, in order of time.
 
         Shapes (s,) and (s, n).  An acceleration or velocity that jumps at a break appears with both values.
 
@@ -185,7 +185,7 @@ class Trajectory:
         return self._worst(self.coefficients, np.minimum(lower, self.start), np.maximum(upper, self.start))
 
     def worst_velocity(self, limit: Array) -> Excess | None:
-        """How far the velocity limit (n,) is exceeded at most, likewise."""
+        """How far the velocity limit (n,) is exceeded at most, as ``worst_position`` tells it of positions."""
         return self._worst(splines.derivative(self.coefficients), -limit, limit)
 
     def _worst(self, coefficients: Array, lower: Array, upper: Array) -> Excess | None:

@@ -41,9 +41,9 @@ def test_energy_is_conserved_in_free_fall():
 def test_stretched_arm_needs_the_known_shoulder_torque():
     """Sum of m g x by hand: 0.9785 N·m without, 1.0828 N·m with a 25 g berry at the tip."""
     bare, berry = model_of("picker", 0), model_of("picker", 1)
-    analytic_model = 9.81 * (0.15 * 0.1 + 0.12 * 0.2725 + 0.08 * 0.385 + 0.05 * 0.425)
-    assert bare.gravity(np.zeros(5))[1] == approx(analytic_model, rel=1e-12)
-    assert berry.gravity(np.zeros(5))[1] == approx(analytic_model + 9.81 * 0.025 * 0.425, rel=1e-12)
+    shoulder_torque = 9.81 * (0.15 * 0.1 + 0.12 * 0.2725 + 0.08 * 0.385 + 0.05 * 0.425)
+    assert bare.gravity(np.zeros(5))[1] == approx(shoulder_torque, rel=1e-12)
+    assert berry.gravity(np.zeros(5))[1] == approx(shoulder_torque + 9.81 * 0.025 * 0.425, rel=1e-12)
 
 
 # --- the URDF's numbers, against Pinocchio ------------------------------------------------------------------

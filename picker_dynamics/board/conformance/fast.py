@@ -32,7 +32,7 @@ def top_speed(session: Session) -> int:
 
 
 def moving(session: Session, speed: int, count: int) -> None:
-    """All joints in even motion, half way through."""
+    """Bring all joints into even motion, and wait until they are half way through."""
     host = session.host
     watch_closely(session)
     points = even(session, speed, count, begin_us(session))
@@ -61,7 +61,7 @@ def compensation(speed: int) -> int:
 
 
 def require_braked(session: Session, seen: list[Telemetry], speed: int) -> None:
-    """From even motion each step is smaller by `brake` than the one before, until the joint stands."""
+    """Require braking: from even motion each step is smaller by `brake` than the one before, until the joint stands."""
     for joint in joints_of(session.usable):
         limit = session.limits[joint]
         got = frames_of(session, seen, joint)

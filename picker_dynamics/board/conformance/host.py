@@ -81,7 +81,7 @@ class Host:
 
     @property
     def exact(self) -> bool:
-        """Time is simulated."""
+        """Whether time is simulated."""
         return self.wire.exact
 
     @property
@@ -131,7 +131,7 @@ class Host:
     # -- listening -------------------------------------------------------------------------------------
 
     def mark(self) -> int:
-        """Where ``heard`` ends now."""
+        """Mark in ``heard``: the place where it ends now."""
         return len(self.heard)
 
     def listen(self, duration_us: int, until: Callable[[], object] | None = None) -> bool:
@@ -201,7 +201,7 @@ class Host:
     def ask_frame(
         self, type_id: int, payload: bytes = b"", *, version: int = PROTOCOL_VERSION, sequence: int | None = None
     ) -> Answer | None:
-        """As :meth:`ask`, with any frame."""
+        """Send any frame and wait for its answer, as :meth:`ask` does with a message."""
         mark = self.mark()
         return self.answer_to(self.send_frame(type_id, payload, version=version, sequence=sequence), mark)
 

@@ -30,7 +30,7 @@ def send_points(session: Session, stamps: Iterable[int], pulses: Sequence[int] |
 def require_refused(
     session: Session, stamp: int, reason: Reason, what: str, pulses: Sequence[int] | None = None, detail: int = 0
 ) -> None:
-    """One point has to be refused for this reason, and counted."""
+    """Require that one set-point is refused for this reason, and counted."""
     before = session.host.fresh()
     after, refusals = send_points(session, [stamp], pulses)
     require_nack(refusals[0] if refusals else None, reason, what, detail)

@@ -101,12 +101,12 @@ class Session:
 
     @property
     def watched(self) -> bool:
-        """The board watches over its host: joints are owned, by this host or since an earlier one."""
+        """Whether the board watches over its host: joints are owned, by this host or since an earlier one."""
         return self.touched or bool(self.found.owned)
 
     @property
     def keeps_outputs(self) -> bool:
-        """The outputs are those of a PCA9685, which outlives a reset of the board; timer-driven pins do not."""
+        """Whether the outputs are those of a PCA9685, which outlives a reset of the board; timer-driven pins do not."""
         return self.info.resolution_ns > PCA9685_NS
 
     @property
@@ -117,7 +117,7 @@ class Session:
     # -- before a check --------------------------------------------------------------------------------
 
     def calm(self) -> Telemetry:
-        """No fault latched, the telemetry as from boot on: where every check begins; telemetry as of then.
+        """Bring the board to where every check begins: no fault latched, the telemetry as from boot on; telemetry as of then.
 
         Raises:
             CheckSkipped: a fault stays, for its cause does.
@@ -219,7 +219,7 @@ class Session:
         self.host.fresh()
 
     def settle(self) -> None:
-        """After a check: no stop latched, nothing moves, telemetry as from boot on."""
+        """Settle the board after a check: no stop latched, nothing moves, telemetry as from boot on."""
         self.host.keep_alive = self.watched
         try:
             self.still()
@@ -228,7 +228,7 @@ class Session:
             pass
 
     def leave(self, *, hurry: bool = False) -> None:
-        """Outputs as they were found: what ran stands where it stood, what was off is off.
+        """Leave the outputs as they were found: what ran stands where it stood, what was off is off.
 
         Args:
             hurry: something went wrong: stop first.

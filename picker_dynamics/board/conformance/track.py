@@ -237,7 +237,7 @@ def steps(session: Session, seen: Sequence[Telemetry], joint: int) -> list[int]:
 
 
 def require_on_way(session: Session, points: Sequence[Point], seen: Sequence[Telemetry], what: str) -> None:
-    """Every pulse seen has to be on the way at the instant at which its frame was evaluated."""
+    """Require every pulse seen to be on the way at the instant at which its frame was evaluated."""
     way = Way(points)
     for one in by_frame(session, seen).values():
         at, _ = evaluated_us(session, one.time_us)

@@ -35,7 +35,7 @@ class Wire(Protocol):
         """Hand bytes over."""
 
     def receive(self, wait_us: int) -> bytes:
-        """What has arrived, waiting at most ``wait_us`` for it."""
+        """Bytes that have arrived, waiting at most ``wait_us`` for them."""
 
     def close(self) -> None:
         """Let go of the board."""
@@ -74,7 +74,7 @@ class LockStepWire:
         return data
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Close the wire: nothing is held."""
 
 
 class SerialWire:
@@ -106,7 +106,7 @@ class SerialWire:
         self._port.flush()
 
     def receive(self, wait_us: int) -> bytes:
-        """What has arrived; returns as soon as there is something."""
+        """Bytes that have arrived; returns as soon as there are some."""
         self._port.flush()
         return self._port.read(max(0, wait_us) * 1e-6)
 

@@ -55,7 +55,7 @@ def sources() -> Path:
 
 
 def build_folder() -> Path:
-    """Where things are built: ``build/firmware`` of a source tree, else a folder of the user's cache."""
+    """Folder in which firmware is built: ``build/firmware`` of a source tree, else a folder of the user's cache."""
     share = share_directory()
     if (share / "setup.py").is_file():
         return share / "build" / "firmware"

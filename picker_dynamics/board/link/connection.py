@@ -213,7 +213,7 @@ class Link:
 
     @property
     def telemetry_s(self) -> float:
-        """Host time of its arrival [s, monotonic]."""
+        """Host time at which the latest telemetry arrived [s, monotonic]."""
         return self._telemetry_s
 
     @property
@@ -274,7 +274,7 @@ class Link:
         return self.request_async(message, timeout_s).result()
 
     def request_async(self, message: Message, timeout_s: float = 0.5) -> Future[Ack | Info]:
-        """As :meth:`request`, but returns at once; the future gets the answer or the exception."""
+        """Send a request as :meth:`request` does, but return at once; the future gets the answer or the exception."""
         self._require_connection()
         return self._submit(message, timeout_s)
 

@@ -58,7 +58,7 @@ class Port:
             _log.debug("%s: cannot clear HUPCL: %s", self.name, error)
 
     def read(self, timeout_s: float) -> bytes:
-        """What has arrived, waiting up to ``timeout_s`` for the first byte; b'' where nothing has.
+        """Bytes that have arrived, waiting up to ``timeout_s`` for the first one; b'' where none has.
 
         Raises:
             LinkError: the cable was pulled.
@@ -141,7 +141,7 @@ def _refusal(port: str, error: Exception) -> LinkError:
 
 
 def no_word(port: str, baud: int, bytes_seen: int, timeout_s: float) -> str:
-    """Why there was no valid frame in time, from the bytes that came instead."""
+    """Reason why there was no valid frame in time, told from the bytes that came instead."""
     if bytes_seen:
         return (
             f"what is on {port} speaks something else: {bytes_seen} bytes at {baud} baud and no valid "

@@ -120,7 +120,7 @@ class PendingRequests:
         return [one.wire for one in again]
 
     def fail(self, sequence: int, error: PickerError) -> None:
-        """One request could not even be sent."""
+        """Fail a request that could not even be sent: its future gets the error."""
         with self._lock:
             pending = self._waiting.pop(sequence, None)
         if pending is not None:

@@ -41,7 +41,7 @@ class MessageType(IntEnum):
 
 
 class BoardState(IntEnum):
-    """What the board does with the joints that the host owns."""
+    """State of the board: what it does with the joints that the host owns."""
 
     IDLE = 0  # the host owns no joint; outputs are as the boot found them
     HOLD = 1  # standing, the pulses do not change
@@ -55,7 +55,7 @@ class BoardState(IntEnum):
 
 
 class Reason(IntEnum):
-    """Why the board refused a message (Nack, and the telemetry's last_reason)."""
+    """Reason why the board refused a message (Nack, and the telemetry's last_reason)."""
 
     NONE = 0
     UNKNOWN_TYPE = 1
@@ -108,7 +108,7 @@ class Fault(IntEnum):
 
     @property
     def bit(self) -> int:
-        """This fault's bit in the telemetry's fault word."""
+        """Bit of the fault in the telemetry's fault word."""
         return 1 << (self - 1)
 
 

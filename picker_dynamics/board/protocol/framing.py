@@ -72,7 +72,7 @@ def build(version: int, type_id: int, sequence: int, payload: bytes) -> bytes:
 
 
 def parse(stuffed: bytes) -> RawFrame:
-    """One stuffed frame, without its delimiter.
+    """Frame in stuffed bytes, which come without its delimiter.
 
     Raises:
         ProtocolError: where stuffing, length or checksum are wrong.

@@ -187,7 +187,7 @@ class TelemetryPeriod(Message):
 
 @dataclass(frozen=True, slots=True)
 class Info(Message):
-    """What the board is; the answer to Hello, whose sequence number is ``request``."""
+    """Board's own description: the answer to Hello, whose sequence number is ``request``."""
 
     TYPE = MessageType.INFO
     request: U16

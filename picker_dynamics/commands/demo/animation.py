@@ -111,7 +111,7 @@ def film(scene: Scene, arm: ArmDescription, result: ModeResult, pace: ModeResult
 
 
 class Berries:
-    """Where the berries are in one run, and what else stands about."""
+    """Berries of one run: where they are, and what else stands about."""
 
     def __init__(self, scene: Scene, arm: ArmDescription, result: ModeResult):
         self.run, self.tray = result.recording, None
@@ -125,7 +125,7 @@ class Berries:
         self.got = [self.run.tip_error[row - 1] <= scene.tolerance_m for row in self.taken]
 
     def __call__(self, row: int) -> tuple[int, tuple[Prop, ...]]:
-        """How many the arm has got by that row, and what is to be seen."""
+        """Number of berries that the arm has got by that row, and what is to be seen."""
         props, got = [self.tray] if self.tray else [], 0
         for number, (taken, left, ok) in enumerate(zip(self.taken, self.left, self.got)):
             got += ok and row >= taken

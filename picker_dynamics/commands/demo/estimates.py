@@ -48,7 +48,7 @@ class Sides:
 
 
 def sides(options, out: Path) -> Sides:
-    """As the command's options have it; a hidden servo map goes into ``out``, where the simulated board reads it.
+    """Sides as the command's options have them; a hidden servo map goes into ``out``, where the simulated board reads it.
 
     Raises:
         ConfigurationError: files that are missing, or a calibration of another simulated arm.

@@ -25,7 +25,7 @@ MODES = ("none", "gravity", "full")
 
 @dataclass(frozen=True)
 class ModeResult:
-    """One mode over the whole tour: hold errors (k,) [m], tracking error rms [m], the recording of it all, and its motions.
+    """Result of one mode over the tour: hold errors (k,) [m], tracking error rms [m], the recording of it all, and its motions.
 
     ``motions``: (k,) what each was for, its duration [s], and how it ended; ``legs``: (k,) when it was begun.
     """

@@ -43,7 +43,7 @@ class Pick:
 
 @dataclass
 class Live:
-    """What happened on the live graph."""
+    """Record of the picks on the live graph, and of what else happened there."""
 
     picks: list[Pick] = field(default_factory=list)
     refused: dict = field(default_factory=dict)

@@ -31,7 +31,7 @@ class Progress:
         self._status: Status | None = None
 
     def step(self, text: str) -> None:
-        """What is being done now."""
+        """Show what is being done now."""
         if not self.console.is_terminal:
             return
         if self._status is None:
@@ -40,7 +40,7 @@ class Progress:
         self._status.update(text)
 
     def say(self, text: str) -> None:
-        """What was done; stays on the screen."""
+        """Print what was done; it stays on the screen."""
         self._end_step()
         self.console.print(text, soft_wrap=True)
 
@@ -174,7 +174,7 @@ def _mm(length_m: float) -> float:
 
 
 def passed(live: Live) -> bool:
-    """Every berry was picked near enough, the impossible was refused, and nothing faulted."""
+    """Whether every berry was picked near enough, the impossible was refused, and nothing faulted."""
     return bool(live.picks) and all(pick.ok for pick in live.picks) and bool(live.refused) and not live.faults
 
 

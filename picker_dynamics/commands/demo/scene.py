@@ -69,7 +69,7 @@ def load_scene(path: Path, arm: ArmDescription, servos: ServoMap) -> Scene:
 
 
 def pickers_scene(arm: ArmDescription, servos: ServoMap, raw: dict) -> Scene:
-    """Each berry picked, and placed on the tray, with nothing hit of what config/scene.yaml has.
+    """Scene in which each berry is picked, and placed on the tray, with nothing hit of what config/scene.yaml has.
 
     Raises:
         GoalRefusedError, UnreachableError: a berry that cannot be, or a tray.

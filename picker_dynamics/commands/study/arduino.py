@@ -30,7 +30,7 @@ MOST_SAMPLES = 5_000_000
 
 
 def exact_model(payload_kg: float = 0.0):
-    """The note's arm."""
+    """Exact model of the note's arm, with a payload."""
     given = {name: getattr(formulas, name) for name in ("g", "L1", "L2", "L3", "m1", "m2", "m3", "m4", "I1y", "I2y", "I3y")}
     slender = {f"I{i}z": given[f"I{i}y"] for i in (1, 2, 3)}  # Iiz = Iiy
     none = dict.fromkeys(("I0z", "I1x", "I2x", "I3x", "I4"), 0.0)
@@ -38,7 +38,7 @@ def exact_model(payload_kg: float = 0.0):
 
 
 def random_states(samples: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """q, v, a, (samples, 5) each.
+    """Random states q, v, a, (samples, 5) each.
 
     Raises:
         InputError: a number of samples that is not 1 to ``MOST_SAMPLES``, a seed that is negative.

@@ -21,7 +21,7 @@ cos, sin = np.cos, np.sin
 
 
 def compute_gravity_compensation(joint: int, theta1, theta2, theta3):
-    """computeGravityCompensation [N·m]."""
+    """Gravity torque of a joint, the note's computeGravityCompensation [N·m]."""
     if joint == 1:
         return (
             m1 * g * (L1 / 2) * cos(theta1)
@@ -41,7 +41,7 @@ def compute_gravity_compensation(joint: int, theta1, theta2, theta3):
 
 
 def compute_mass_matrix_element(i: int, j: int, theta1, theta2, theta3):
-    """computeMassMatrixElement [kg·m²]."""
+    """Element of the mass matrix, the note's computeMassMatrixElement [kg·m²]."""
     if i == 1 and j == 1:
         return (
             I1y
@@ -59,7 +59,7 @@ def compute_mass_matrix_element(i: int, j: int, theta1, theta2, theta3):
 
 
 def compute_coriolis_term(joint: int, theta2, theta1_dot, theta2_dot):
-    """computeCoriolisTerm [N·m]; the note's other arguments do not occur in it."""
+    """Coriolis torque of a joint, the note's computeCoriolisTerm [N·m]; its other arguments do not occur in it."""
     if joint == 1:
         return -m2 * L1 * L2 * sin(theta2) * theta2_dot * theta2_dot - m3 * L1 * L2 * sin(theta2) * theta2_dot * theta2_dot
     if joint == 2:
@@ -81,5 +81,5 @@ def parts(theta, theta_dot, theta_ddot) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 
 def compute_joint_torques(theta, theta_dot, theta_ddot) -> np.ndarray:
-    """computeJointTorques, (..., 5) [N·m]."""
+    """Joint torques, the note's computeJointTorques, (..., 5) [N·m]."""
     return sum(parts(theta, theta_dot, theta_ddot))

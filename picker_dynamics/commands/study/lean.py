@@ -51,14 +51,14 @@ class LeanModel:
         return np.array(getattr(self._equations, quantity)(self._constants, *(x.tolist() for x in states)))
 
     def acceleration(self, q: list[float], v: list[float], tau: list[float]) -> list[float]:
-        """M^-1 (tau - C v - g) of one state, all lists of n numbers."""
+        """Acceleration M^-1 (tau - C v - g) of one state, all lists of n numbers."""
         k = self._constants
         bias = self._equations.inverse_dynamics(k, q, v, [0.0] * self.n)
         return solve([list(row) for row in self._equations.mass_matrix(k, q)], [t - b for t, b in zip(tau, bias)])
 
 
 def solve(A: list[list[float]], b: list[float]) -> list[float]:
-    """x with A x = b for a small symmetric positive definite A, by elimination; both are overwritten."""
+    """Solution x of A x = b for a small symmetric positive definite A, by elimination; both are overwritten."""
     n = len(b)
     for i in range(n):
         pivot = A[i]

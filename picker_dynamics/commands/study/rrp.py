@@ -78,7 +78,7 @@ def arm(load_kg: float) -> LeanModel:
 
 
 def law(name: str) -> ControlLaw:
-    """One of ``LAWS``, told ``BELIEVED_KG``.
+    """Control law of ``LAWS``, told ``BELIEVED_KG``.
 
     Raises:
         InputError: another name.
@@ -104,7 +104,7 @@ def path(profile_name: str = "quintic") -> ToolPath:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One simulation and its errors.
+    """Case of the study: one simulation and its errors.
 
     Attributes:
         law, load_kg, mode: what was simulated.
@@ -121,15 +121,15 @@ class Case:
     error: np.ndarray
 
     def error_at(self, time_s: float) -> float:
-        """[% of the path]"""
+        """Tracking error of the tool at a time [% of the path]."""
         return float(self.error[np.searchsorted(self.run.t, time_s - 1e-9)])
 
     def worst_from(self, time_s: float) -> float:
-        """[% of the path]"""
+        """Worst tracking error of the tool from a time on [% of the path]."""
         return float(self.error[self.run.t >= time_s - 1e-9].max())
 
     def passes(self, percent: float) -> float | None:
-        """When the error exceeds that for the first time [s]; None if it never does."""
+        """Time at which the tracking error exceeds ``percent`` first [s]; None if it never does."""
         beyond = self.error > percent
         return float(self.run.t[beyond.argmax()]) if beyond.any() else None
 
@@ -141,7 +141,7 @@ class Case:
 def simulate(
     law_name: str, load_kg: float, mode: str, way: ToolPath, *, start_off=START_OFF_M, duration_s: float = TOTAL_S
 ) -> Case:
-    """One law on the arm with that load, from rest, the tool ``start_off`` (3,) [m] beside the begin of the path.
+    """Simulate one law on the arm with that load, from rest, the tool ``start_off`` (3,) [m] beside the begin of the path.
 
     Raises:
         InputError: an unknown law or mode, a negative load.
@@ -158,7 +158,7 @@ def simulate(
 
 
 def comparison(progress=lambda text: None) -> dict[tuple[str, float, str], Case]:
-    """Every law, load and mode."""
+    """Cases of every law, load and mode."""
     way, cases = path(), {}
     for name in LAWS:
         progress(f"{LAWS[name]}, every load")
@@ -169,7 +169,7 @@ def comparison(progress=lambda text: None) -> dict[tuple[str, float, str], Case]
 
 
 def profiles(progress=lambda text: None) -> dict[tuple[str, str, float], Case]:
-    """Every profile, law and two loads, started on the path, in continuous time."""
+    """Cases of every profile and law with two loads, started on the path, in continuous time."""
     cases = {}
     for profile_name in PROFILES:
         progress(f"{profile_name} profile, every law")

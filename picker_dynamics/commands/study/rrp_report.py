@@ -52,7 +52,7 @@ def show(summary: dict, console: Console) -> None:
 
 
 def number(value: float) -> str:
-    """Short, whatever its size."""
+    """Number in few digits, whatever its size."""
     if abs(value) < 1e-5:
         return "<1e-5"
     return f"{value:.0f}" if abs(value) >= 100.0 else f"{value:.2g}" if abs(value) < 1.0 else f"{value:.3g}"

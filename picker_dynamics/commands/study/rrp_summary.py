@@ -26,7 +26,7 @@ WALL_S = 0.5
 
 
 def summarise(comparison: dict, profiles: dict, open_loop: dict) -> dict:
-    """Everything, ready for JSON: errors in per cent of the path, efforts in N·m, N·m, N."""
+    """Summary of the study, ready for JSON: errors in per cent of the path, efforts in N·m, N·m, N."""
     way = rrp.path()
     laws = {
         name: {mode: {_load(load): _case(comparison[name, load, mode]) for load in LOADS_KG} for mode in MODES} for name in LAWS

@@ -39,7 +39,7 @@ MOST_EVALUATIONS = 200_000
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What happened.
+    """Simulated motion of an arm under a control law.
 
     Attributes:
         t: (s,) [s]; q, v, tau: (s, n); state: (s, k) of the law.
@@ -57,7 +57,7 @@ class Run:
 
 
 def continuous(law: ControlLaw, arm: LeanModel, trajectory: Trajectory, q0, duration_s: float, *, period_s: float = 1e-3) -> Run:
-    """From rest at ``q0`` (n,), the law acting at every instant; states every ``period_s`` [s].
+    """Simulate from rest at ``q0`` (n,), the law acting at every instant; states every ``period_s`` [s].
 
     Raises:
         MissingDependencyError: SciPy is not installed.
@@ -102,7 +102,7 @@ def continuous(law: ControlLaw, arm: LeanModel, trajectory: Trajectory, q0, dura
 
 
 def sampled(law: ControlLaw, arm: LeanModel, trajectory: Trajectory, q0, duration_s: float, *, period_s: float = 1e-3) -> Run:
-    """From rest at ``q0`` (n,), the law acting every ``period_s`` [s], its effort held in between."""
+    """Simulate from rest at ``q0`` (n,), the law acting every ``period_s`` [s], its effort held in between."""
     begun = time.perf_counter()
     q, t = _start(arm, q0, duration_s, period_s)
     references = list(map(Reference, *trajectory.sample(t)))

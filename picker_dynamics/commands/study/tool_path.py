@@ -45,11 +45,11 @@ class ToolPath:
 
     @property
     def length(self) -> float:
-        """[m]"""
+        """Length of the path [m]."""
         return float(np.linalg.norm(self.end - self.begin))
 
     def tool(self, t) -> np.ndarray:
-        """Where the tool should be at ``t`` (...) [s], (..., 3) [m]."""
+        """Position at which the tool should be at ``t`` (...) [s], (..., 3) [m]."""
         s, _, _ = self.law.sample(np.asarray(t, dtype=float) / self.duration_s)
         return self.begin + s[..., None] * (self.end - self.begin)
 

@@ -32,7 +32,7 @@ class ComputedTorque(ControlLaw):
         self.Kp, self.Kd = self._gains("Kp", Kp), self._gains("Kd", Kd)
 
     def acceleration(self, q: Array, v: Array, reference: Reference, state: Array) -> Array:
-        """u = a_d + Kd ed + Kp e, (..., n): the acceleration that the law asks for."""
+        """Acceleration that the law asks for: u = a_d + Kd ed + Kp e, (..., n)."""
         return reference.a + self.Kd * (reference.v - v) + self.Kp * (reference.q - q)
 
     def __call__(self, q: Array, v: Array, reference: Reference, state: Array) -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ from .law import NO_STATE, ControlLaw, Reference
 
 
 class FeedForward(ControlLaw):
-    """tau = inverse dynamics of the reference; looks neither at q nor at v."""
+    """Feed-forward law, tau = inverse dynamics of the reference; looks neither at q nor at v."""
 
     def __call__(self, q: Array, v: Array, reference: Reference, state: Array = NO_STATE) -> tuple[Array, Array]:
         return self.model.inverse_dynamics(reference.q, reference.v, reference.a), state

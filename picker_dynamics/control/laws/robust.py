@@ -54,19 +54,19 @@ class Robust(ComputedTorque):
         self.rho, self.epsilon = self._gains("rho", rho), self._gains("epsilon", epsilon)
 
     def initial_state(self, q: Array, v: Array, reference: Reference) -> Array:
-        """y(0) = -(ed + Kd e), (n,)."""
+        """Initial state of the law: y(0) = -(ed + Kd e), (n,)."""
         return -(reference.v - v + self.Kd * (reference.q - q))
 
     def departure(self, q: Array, v: Array, reference: Reference, state: Array) -> Array:
-        """z = ed + Kd e + y, (..., n)."""
+        """Departure z = ed + Kd e + y, (..., n)."""
         return reference.v - v + self.Kd * (reference.q - q) + state
 
     def min_max(self, z: Array) -> Array:
-        """w = rho z / sqrt(z² + epsilon²), (..., n)."""
+        """Robust term w = rho z / sqrt(z² + epsilon²), (..., n)."""
         return self.rho * z / np.sqrt(z * z + self.epsilon**2)
 
     def acceleration(self, q: Array, v: Array, reference: Reference, state: Array) -> Array:
-        """u = a_d + Kd ed + Kp e + w, (..., n): the acceleration that the law asks for."""
+        """Acceleration that the law asks for: u = a_d + Kd ed + Kp e + w, (..., n)."""
         return super().acceleration(q, v, reference, state) + self.min_max(self.departure(q, v, reference, state))
 
     def __call__(self, q: Array, v: Array, reference: Reference, state: Array) -> tuple[Array, Array]:
@@ -75,5 +75,5 @@ class Robust(ComputedTorque):
 
 
 def model_error(arm: DynamicsModel, believed: DynamicsModel, q: Array, v: Array, u: Array) -> Array:
-    """eta = u - M^-1 (tau - C v - g), (..., n), for tau = M^ u + C^ v + g^: how ``arm`` misses the acceleration ``u``."""
+    """Error eta = u - M^-1 (tau - C v - g), (..., n), for tau = M^ u + C^ v + g^: how ``arm`` misses the acceleration ``u``."""
     return u - arm.forward_dynamics(q, v, believed.inverse_dynamics(q, v, u))

@@ -71,7 +71,7 @@ def names() -> tuple[str, ...]:
 
 
 def make(name: str, **parameters: float) -> ClosedForm:
-    """One of the reference notes' systems.
+    """Closed form of one of the reference notes' systems.
 
     Args:
         name: one of :func:`names`.

@@ -20,7 +20,7 @@ class Body:
     inertia: Array
 
     def moved(self, rotation: Array, position: Array) -> Body:
-        """The same body seen from a frame in which its own frame has this pose."""
+        """Body seen from a frame in which its own frame has this pose."""
         return Body(self.mass, position + rotation @ self.com, rotation @ self.inertia @ rotation.T)
 
     def about(self, point: Array) -> Array:

@@ -54,7 +54,7 @@ def from_urdf(source: str | Path | ArmDescription, gravity: ArrayLike = DOWN, *,
 
 
 def chain_of(description: ArmDescription, gravity: ArrayLike = DOWN, *, armature: ArrayLike | None = None) -> ChainModel:
-    """As :func:`from_urdf`, without the warning about mimic joints (the linter has a finding about each)."""
+    """Chain model of an arm, without :func:`from_urdf`'s warning about mimic joints (the linter has a finding about each)."""
     if not description.n:
         raise DescriptionError(f"{description.source}: no joint of {description.name} moves")
     index = {joint.child: i for i, joint in enumerate(description.movable)}

@@ -61,7 +61,7 @@ class ChainParameters:
 
     @cached_property
     def carries(self) -> NDArray[np.bool_]:
-        """(n + 1, n) bool: whether joint j (column) lies on the way from the base to body l (row); last row: the base."""
+        """Matrix (n + 1, n), bool: whether joint j (column) lies on the way from the base to body l (row); last row: the base."""
         ways = np.zeros((self.n + 1, self.n), dtype=bool)
         for i, parent in enumerate(self.parents):
             ways[i] = ways[parent]
@@ -71,7 +71,7 @@ class ChainParameters:
 
 @dataclass(frozen=True)
 class Frames:
-    """Where the frames are: ``R`` (..., n, 3, 3), ``p`` (..., n, 3) [m] and axes ``z`` (..., n, 3), base frame."""
+    """Poses of the joints' frames: ``R`` (..., n, 3, 3), ``p`` (..., n, 3) [m] and axes ``z`` (..., n, 3), base frame."""
 
     R: Array
     p: Array
@@ -94,7 +94,7 @@ def turns(axes: Array, angles: Array) -> Array:
 
 
 def frames(k: ChainParameters, q: Array) -> Frames:
-    """Frame after frame: turned about the axis by q_i, or moved along it.
+    """Poses of the joints' frames, one after the other: turned about the axis by q_i, or moved along it.
 
     R_i = R_parent rotation_i turn(axis_i, q_i)          p_i = p_parent + R_parent offset_i          revolute
     R_i = R_parent rotation_i                            p_i = p_parent + R_parent offset_i + z_i q_i   prismatic
@@ -112,7 +112,7 @@ def frames(k: ChainParameters, q: Array) -> Frames:
 
 
 def jacobians(k: ChainParameters, f: Frames, bodies: Sequence[int] | NDArray[np.int_], points: Array) -> tuple[Array, Array]:
-    """Jv and Jw, each (..., m, 3, n), of m ``points`` (..., m, 3) [m, base frame] that move with frames ``bodies`` (m,).
+    """Jacobians Jv and Jw, each (..., m, 3, n), of m ``points`` (..., m, 3) [m, base frame] moving with frames ``bodies`` (m,).
 
     Jv_j = w_j x (point - p_j) + u_j,   Jw_j = w_j      for the joints j on the way to that frame
     """
@@ -124,7 +124,7 @@ def jacobians(k: ChainParameters, f: Frames, bodies: Sequence[int] | NDArray[np.
 
 
 def cross(x: Array, y: Array) -> Array:
-    """x × y over the last axis; np.cross itself, quicker."""
+    """Cross product x × y over the last axis; np.cross itself, quicker."""
     out = np.empty(np.broadcast_shapes(x.shape, y.shape))
     (x0, x1, x2), (y0, y1, y2) = np.moveaxis(x, -1, 0), np.moveaxis(y, -1, 0)
     out[..., 0], out[..., 1], out[..., 2] = x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0
@@ -132,18 +132,18 @@ def cross(x: Array, y: Array) -> Array:
 
 
 def centres(k: ChainParameters, f: Frames) -> Array:
-    """c_l, the centres of mass, (..., n, 3) [m]."""
+    """Centres of mass c_l, (..., n, 3) [m]."""
     return f.p + (f.R @ k.coms[..., None])[..., 0]
 
 
 def body_jacobians(k: ChainParameters, f: Frames) -> tuple[Array, Array, Array]:
-    """Of every body Jv and Jw, (..., n, 3, n), at its centre of mass, and R I R^T, (..., n, 3, 3): base axes."""
+    """Jacobians Jv and Jw of each body at its centre of mass, (..., n, 3, n), and inertia R I R^T, (..., n, 3, 3): base axes."""
     Jv, Jw = jacobians(k, f, np.arange(k.n), centres(k, f))
     return Jv, Jw, f.R @ k.inertias @ np.swapaxes(f.R, -1, -2)
 
 
 def jacobian_derivatives(Jv: Array, Jw: Array) -> tuple[Array, Array]:
-    """How the Jacobians of bodies change: (..., 3, n, n), column j by joint k.
+    """Derivatives of the bodies' Jacobians, (..., 3, n, n): column j by joint k.
 
     Of two joints on the way to a body, the one nearer to the base turns what the other one does:
 
@@ -163,7 +163,7 @@ def jacobian_derivatives(Jv: Array, Jw: Array) -> tuple[Array, Array]:
 
 
 def mass_matrix(k: ChainParameters, f: Frames) -> Array:
-    """M = sum_l m_l Jv_l^T Jv_l + Jw_l^T (R_l I_l R_l^T) Jw_l, (..., n, n)."""
+    """Mass matrix M = sum_l m_l Jv_l^T Jv_l + Jw_l^T (R_l I_l R_l^T) Jw_l, (..., n, n)."""
     Jv, Jw, inertia = body_jacobians(k, f)
     m = k.masses[:, None, None]
     M: Array = np.sum(m * (np.swapaxes(Jv, -1, -2) @ Jv) + np.swapaxes(Jw, -1, -2) @ inertia @ Jw, axis=-3)
@@ -171,7 +171,7 @@ def mass_matrix(k: ChainParameters, f: Frames) -> Array:
 
 
 def mass_matrix_derivatives(k: ChainParameters, f: Frames) -> Array:
-    """dM_ij/dq_k, (..., n, n, n), by the product rule.
+    """Derivatives of the mass matrix, dM_ij/dq_k, (..., n, n, n), by the product rule.
 
     sum_l  m_l (dJv_ik · Jv_j + Jv_i · dJv_jk) + dJw_ik · I Jw_j + Jw_i · I dJw_jk,     I = R_l I_l R_l^T
     """
@@ -189,20 +189,20 @@ def _sum_over_bodies(dJ: Array, J: Array) -> Array:
 
 
 def christoffel(k: ChainParameters, f: Frames) -> Array:
-    """b_ijk = 1/2 (m_ijk + m_ikj - m_jki) with m_ijk = dM_ij/dq_k, (..., n, n, n)."""
+    """Christoffel symbols b_ijk = 1/2 (m_ijk + m_ikj - m_jki) with m_ijk = dM_ij/dq_k, (..., n, n, n)."""
     m = mass_matrix_derivatives(k, f)
     return 0.5 * (m + np.swapaxes(m, -1, -2) - np.moveaxis(m, -1, -3))
 
 
 def gravity(k: ChainParameters, f: Frames) -> Array:
-    """g = - sum_l Jv_l^T (m_l g0): what holds the weights, by Jacobian transpose, (..., n)."""
+    """Gravity torques g = - sum_l Jv_l^T (m_l g0): what holds the weights, by Jacobian transpose, (..., n)."""
     Jv, _, _ = body_jacobians(k, f)
     g: Array = -np.einsum("...lcj,l,c->...j", Jv, k.masses, k.gravity)
     return g
 
 
 def kinetic_energy(k: ChainParameters, f: Frames, v: Array) -> Array:
-    """T = sum_l 1/2 m_l |Jv_l v|² + 1/2 (Jw_l v) · R_l I_l R_l^T (Jw_l v), (...)."""
+    """Kinetic energy T = sum_l 1/2 m_l |Jv_l v|² + 1/2 (Jw_l v) · R_l I_l R_l^T (Jw_l v), (...)."""
     Jv, Jw, inertia = body_jacobians(k, f)
     velocity, omega = (times(J, v[..., None, :]) for J in (Jv, Jw))
     T: Array = 0.5 * np.sum(k.masses[:, None] * velocity**2 + omega * times(inertia, omega), axis=(-2, -1))
@@ -210,5 +210,5 @@ def kinetic_energy(k: ChainParameters, f: Frames, v: Array) -> Array:
 
 
 def potential_energy(k: ChainParameters, f: Frames) -> Array:
-    """V = - sum_l m_l g0 · c_l, (...): zero with all mass at height 0 of the base frame."""
+    """Potential energy V = - sum_l m_l g0 · c_l, (...): zero with all mass at height 0 of the base frame."""
     return -(centres(k, f) @ k.gravity) @ k.masses

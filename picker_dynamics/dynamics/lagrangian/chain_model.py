@@ -46,7 +46,7 @@ class ChainModel(AnalyticModel):
         self.payload_mass = 0.0
 
     def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> ChainModel:
-        """The same arm carrying any load; see :meth:`DynamicsModel.with_payload`.
+        """Model of the same arm carrying any load; see :meth:`DynamicsModel.with_payload`.
 
         Raises:
             InputError: values that :func:`payload_values` refuses, or a tool that no joint moves.
@@ -75,7 +75,7 @@ class ChainModel(AnalyticModel):
         return chain_equations.mass_matrix(self.parameters, self._frames(q)) + self.armature_matrix
 
     def christoffel(self, q: ArrayLike) -> Array:
-        """b_ijk = 1/2 (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i), (..., n, n, n), by exact derivatives."""
+        """Christoffel symbols b_ijk = 1/2 (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i), (..., n, n, n), by exact derivatives."""
         k = self.parameters
         return self._in_blocks(lambda rows: chain_equations.christoffel(k, chain_equations.frames(k, rows)), q=q)
 
@@ -115,7 +115,7 @@ class ChainModel(AnalyticModel):
         return chain_torque.inverse_dynamics
 
     def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> Array:
-        """a = M^-1 (tau - C v - g), (..., n) [rad/s²].
+        """Joint accelerations a = M^-1 (tau - C v - g), (..., n) [rad/s²].
 
         Raises:
             InputError: M cannot be inverted: some joints, alone or together, move no mass; names them.

@@ -100,7 +100,7 @@ def cross(x: Values, y: Values) -> Values:
 
 
 def turned(R: Values, x: Values) -> Values:
-    """R x."""
+    """Vector turned by a rotation: R x."""
     return (
         R[0] * x[0] + R[1] * x[1] + R[2] * x[2],
         R[3] * x[0] + R[4] * x[1] + R[5] * x[2],
@@ -109,7 +109,7 @@ def turned(R: Values, x: Values) -> Values:
 
 
 def turned_back(R: Values, x: Values) -> Values:
-    """R^T x."""
+    """Vector turned back by a rotation: R^T x."""
     return (
         R[0] * x[0] + R[3] * x[1] + R[6] * x[2],
         R[1] * x[0] + R[4] * x[1] + R[7] * x[2],
@@ -118,7 +118,7 @@ def turned_back(R: Values, x: Values) -> Values:
 
 
 def product(R: Values, Q: Values) -> Values:
-    """R Q."""
+    """Product of two rotations: R Q."""
     return (
         R[0] * Q[0] + R[1] * Q[3] + R[2] * Q[6],
         R[0] * Q[1] + R[1] * Q[4] + R[2] * Q[7],
@@ -154,7 +154,7 @@ def carried(w: Values, al: Values, r: Values) -> Values:
 
 
 def body_moment(R: Values, inertia: Values, w: Values, al: Values) -> Values:
-    """N = I al + w x I w, with I = R inertia R^T."""
+    """Moment on a body N = I al + w x I w, with I = R inertia R^T."""
     xx, xy, xz, yy, yz, zz = inertia[0], inertia[1], inertia[2], inertia[3], inertia[4], inertia[5]
     symmetric = (xx, xy, xz, xy, yy, yz, xz, yz, zz)
     I_al = turned(R, turned(symmetric, turned_back(R, al)))
@@ -163,7 +163,7 @@ def body_moment(R: Values, inertia: Values, w: Values, al: Values) -> Values:
 
 
 def inverse_dynamics(k: Constants, q: Values, v: Values, a: Values) -> Values:
-    """tau = M a + C v + g, a list of n torques [N·m] (forces [N] of prismatic joints).
+    """Joint torques tau = M a + C v + g, a list of n torques [N·m] (forces [N] of prismatic joints).
 
     Outwards, with s from the parent's origin to p_i and r from p_i to c_i (w, al: angular velocity and
     acceleration, acc: acceleration of p_i less g0; w, al, acc of the parent on the right):

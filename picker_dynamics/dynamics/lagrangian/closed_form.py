@@ -38,7 +38,7 @@ class Equations(NamedTuple):
 
     @classmethod
     def of(cls, module: ModuleType) -> Equations:
-        """Those of a system's file."""
+        """Equations of a system's file."""
         return cls(**{name: equation for name, equation in vars(module).items() if name in cls._fields})
 
 
@@ -82,7 +82,7 @@ class ClosedForm(AnalyticModel):
         return self._evaluate(self.equations.gravity, (self.n,), q=q)
 
     def torque_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, j: ArrayLike) -> Array:
-        """d(tau)/dt along a motion with jerk ``j`` [rad/s³], (..., n) [N·m/s], without friction.
+        """Rate of the joint torques, d(tau)/dt, along a motion with jerk ``j`` [rad/s³], (..., n) [N·m/s], without friction.
 
         By the system's third-order equations where its file writes them out, and otherwise by a complex step.
         """

@@ -42,7 +42,7 @@ class AnalyticModel(DynamicsModel):
     @property
     @abstractmethod
     def torque_equation(self) -> Equation:
-        """tau(constants, q, v, a) = M a + C v + g, written out, without rotors."""
+        """Joint torques tau(constants, q, v, a) = M a + C v + g, written out, without rotors."""
 
     def _apply(self, equation: Equation, shape: tuple[int, ...], *states: np.ndarray) -> np.ndarray:
         """``equation`` of the joints' components of ``states``, which were checked: an array (..., *shape), real or complex."""
@@ -61,11 +61,11 @@ class AnalyticModel(DynamicsModel):
         return tau
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
-        """tau = M a + C v + g, written out, (..., n) [N·m], without friction."""
+        """Joint torques tau = M a + C v + g, written out, (..., n) [N·m], without friction."""
         return self._torque(*batch_of_states(self.n, q=q, v=v, a=a))
 
     def torque_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, j: ArrayLike) -> Array:
-        """d(tau)/dt along a motion with jerk ``j`` [rad/s³], (..., n) [N·m/s], without friction.
+        """Rate of the joint torques, d(tau)/dt, along a motion with jerk ``j`` [rad/s³], (..., n) [N·m/s], without friction.
 
         d(tau)/dt = Im tau(q + i h v, v + i h a, a + i h j) / h
         """
@@ -74,7 +74,7 @@ class AnalyticModel(DynamicsModel):
         return self._torque(q + ih * v, v + ih * a, a + ih * j).imag / COMPLEX_STEP
 
     def torque_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> tuple[Array, Array]:
-        """dtau_i/dq_j and dtau_i/dv_j at constant a, each (..., n, n), without friction; dtau_i/da_j is M.
+        """Torque derivatives dtau_i/dq_j and dtau_i/dv_j at constant a, each (..., n, n), without friction; dtau_i/da_j is M.
 
         dtau/dq_j = Im tau(q + i h e_j, v, a) / h          dtau/dv_j = Im tau(q, v + i h e_j, a) / h
         """

@@ -19,7 +19,7 @@ Rows: TypeAlias = Sequence[Values]
 
 
 def sin_cos(angle: Scalar) -> tuple[Scalar, Scalar]:
-    """(sin, cos) of ``angle`` [rad].
+    """Sine and cosine (sin, cos) of ``angle`` [rad].
 
     A compiler can put in its place a version that vectorises (``benchmarks/compiled.py``).
     """

@@ -68,7 +68,7 @@ class ArmEstimate:
 
     @property
     def figures(self) -> Mapping[str, ServoFigures]:
-        """What angles, droop and sweeps have told of the servos."""
+        """Servo figures that angles, droop and sweeps have told."""
         found = dict(self.angles) if self.fit is None else figures_from(self.fit, self.angles)
         return with_sweeps(found, self.sweeps)
 

@@ -37,7 +37,7 @@ PATIENCE_S = 2.0
 
 
 class BoardOutputs:
-    """See ``mover.Outputs``.
+    """Outputs of a real board, as ``mover.Outputs`` has them.
 
     Args:
         link: the serial link, not opened yet.
@@ -80,13 +80,13 @@ class BoardOutputs:
 
     @property
     def pulses_us(self) -> np.ndarray:
-        """(n,) [us]; NaN where an output is off."""
+        """Pulses on the outputs, (n,) [us]; NaN where an output is off."""
         telemetry = self._telemetry()
         return np.array([pulse / 8.0 if telemetry.live >> joint & 1 else np.nan for joint, pulse in enumerate(telemetry.pulses)])
 
     @property
     def faults(self) -> str:
-        """What is latched, in words, but for the host that was away; '' where nothing is."""
+        """Latched faults in words, but for the host that was away; '' where there are none."""
         return describe_faults(self._telemetry().faults & ~Fault.HOST_LOST.bit)
 
     @property
@@ -103,7 +103,7 @@ class BoardOutputs:
     # -- switching ---------------------------------------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Clear what is latched; moves nothing.
+        """Clear the latched faults; moves nothing.
 
         Raises:
             BoardFaultError: a cause that is still there.
@@ -134,13 +134,13 @@ class BoardOutputs:
         self._after(self.link.request(Enable(1 << joint, tuple(pulses))).time_us)
 
     def switch_off(self, joint: int | None = None) -> None:
-        """One output off, or all of them: the arm falls."""
+        """Switch one output off, or all of them: the arm falls."""
         self._after(self.link.request(Disable((1 << len(self.limits)) - 1 if joint is None else 1 << joint)).time_us)
 
     # -- moving ------------------------------------------------------------------------------------------------------
 
     def play(self, rows: np.ndarray) -> None:
-        """(k, n) pulses [us], one row a servo frame; returns when the arm stands.
+        """Play pulses (k, n) [us], one row a servo frame; returns when the arm stands.
 
         Interrupted (Ctrl-C) it stops the arm at once, and the stop stays latched.
 

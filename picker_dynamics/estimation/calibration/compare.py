@@ -36,7 +36,7 @@ RULER_SD_MM, RULER_MAX_MM, PAIRS_MIN = 0.5, 300.0, 3
 
 @dataclass(frozen=True)
 class Numbers:
-    """What is believed of an arm; ``name``: where it comes from; ``tip_mm``: its stated uncertainty at the tip (95 %), if any."""
+    """Numbers believed of an arm; ``name``: their source; ``tip_mm``: their stated uncertainty at the tip (95 %), if any."""
 
     name: str
     description: ArmDescription
@@ -210,7 +210,7 @@ def tip_errors(
 
 @dataclass(frozen=True)
 class RulerReport:
-    """What a person read on a ruler, at the same poses with either set of numbers: distances of the tip from its target [mm].
+    """Ruler readings at the same poses with either set of numbers: distances of the tip from its target [mm].
 
     ``nearer``: mean of how much nearer the tip is afterwards [mm], with a 95 % interval of Student's t.
     """
@@ -222,7 +222,7 @@ class RulerReport:
 
     @property
     def no_worse(self) -> bool:
-        """The readings do not say that the tip is farther off than before."""
+        """Whether the readings do not say that the tip is farther off than before."""
         return self.interval_mm[1] >= 0.0
 
 

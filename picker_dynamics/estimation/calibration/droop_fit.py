@@ -76,7 +76,7 @@ not driven."""
 
 @dataclass(frozen=True, eq=False)
 class DroopFit:
-    """What the readings say.
+    """Fit of the droop model to readings: what they say of the servos.
 
     Attributes:
         model: that was fitted.
@@ -99,7 +99,7 @@ class DroopFit:
     friction: np.ndarray
 
     def figure(self, joint: str, name: str) -> Measured:
-        """One of ``FIGURES`` of a joint."""
+        """Figure of a joint, one of ``FIGURES``, as fitted."""
         return self._measured(f"{joint}.{name}")
 
     def told(self, joint: str, name: str) -> bool:
@@ -108,7 +108,7 @@ class DroopFit:
         return bool(self.covariance[i, i] < (TOLD * self.model.prior()[1][i]) ** 2)
 
     def stiffness(self, joint: str) -> Measured:
-        """K = 1/c [N·m/rad]; sd to first order."""
+        """Stiffness K = 1/c [N·m/rad]; sd to first order."""
         c = self.figure(joint, "compliance")
         return Measured(1.0 / c.value, c.sd / c.value**2)
 
@@ -171,7 +171,7 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
 
 
 def bounds_of(model: DroopModel) -> np.ndarray:
-    """(2, u) between which the unknowns are sought."""
+    """Bounds between which the unknowns are sought, (2, u)."""
     mean, _ = model.prior()
     bounds = np.full((2, len(mean)), [[-np.inf], [np.inf]])
     for figure, ends in BOUNDS.items():
@@ -242,7 +242,7 @@ def update(off, jacobian, held, from_mean, prior_sd, visits, sd) -> Update:
 
 
 def friction_round(friction, by_friction, found: Update, visits, guess=FRICTION_SD) -> np.ndarray:
-    """(j,) next sizes of the friction [N·m]: the mean square over the visits and the guess.
+    """Next sizes of the friction, (j,) [N·m]: the mean square over the visits and the guess.
 
     Args:
         friction: (j,) with which ``found`` was found.
@@ -311,7 +311,7 @@ def require_plausible(model: DroopModel, unknowns, readings: Sequence[Reading]) 
 
 
 def moved_shares(model: DroopModel, unknowns, readings: Sequence[Reading]) -> dict[str, float]:
-    """By joint, how far it followed its set-points: slope of where it was over what it was told; 1 for a servo that works.
+    """How far each joint followed its set-points: slope of where it was over what it was told; 1 for a servo that works.
 
     Told by the median of the slopes between visits, so that a misread elevation does not accuse a joint.  Only of joints whose
     set-points differ, and only from visits at which the elevations, of an arm of which one slides the heights too, tell every

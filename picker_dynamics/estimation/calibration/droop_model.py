@@ -76,7 +76,7 @@ DISPLAY_STEPS, OF_A_STEP = np.radians([1.0, 0.5]), 1e-6
 
 @dataclass(frozen=True)
 class Reading:
-    """One look at the arm at rest.
+    """Reading of the arm at rest.
 
     Args:
         pulses_us: (n,) on the servos' inputs, as the board makes them.
@@ -109,7 +109,7 @@ class Reading:
 
     @property
     def pose(self) -> tuple:
-        """What decides where the arm rests: readings with the same are of one pose."""
+        """Pose of a reading: what decides where the arm rests; readings with the same are of one pose."""
         return (
             *np.asarray(self.pulses_us, dtype=float).tolist(),
             self.side,
@@ -134,7 +134,7 @@ def reading_errors(readings: Sequence[Reading]) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Rest:
-    """Where the arm rests at some poses, and how that changes.
+    """Rest of the arm at some poses: where its joints are, and how that changes.
 
     Attributes:
         q: (v, n) [rad].
@@ -179,7 +179,7 @@ class _Bearing:
 
 @dataclass(frozen=True, eq=False)
 class DroopModel:
-    """What the readings should be, for given figures.
+    """Model of the arm's droop: what the readings should be, for given figures.
 
     Args:
         description: the arm as drawn: lengths are believed.
@@ -207,7 +207,7 @@ class DroopModel:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each unknown is, for reports."""
+        """Names of the unknowns, for reports."""
         figures = tuple(f"{joint}.{figure}" for joint in self.joints for figure in FIGURES)
         return figures + tuple(f"{link}.{what}" for link in self.links for what in ("mass", "distance"))
 
@@ -239,12 +239,12 @@ class DroopModel:
         ]
 
     def resting(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
-        """(r, n) where the joints rest [rad]."""
+        """Rest positions of the joints, (r, n) [rad]."""
         poses, rows = _poses(readings)
         return self._balance(unknowns, poses)[0][rows]
 
     def rest(self, unknowns, readings: Sequence[Reading]) -> Rest:
-        """Where the joints rest at the pose of each reading, with derivatives."""
+        """Rest of the joints at the pose of each reading, with derivatives."""
         q, told = self._balance(unknowns, readings)
         figures, columns = self._figures(unknowns), list(self.columns)
         bearing = self._bearing(unknowns, readings, figures)(q)
@@ -278,7 +278,7 @@ class DroopModel:
         return Rest(q, load.torque, by_unknowns, by_friction, by_skid)
 
     def predict(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
-        """(r,) the readings as they should be [rad or m]."""
+        """Readings as they should be, (r,) [rad or m]."""
         poses, rows = _poses(readings)
         return self._seen(self._balance(unknowns, poses)[0], rows, readings)
 
@@ -293,7 +293,7 @@ class DroopModel:
         return self._seen(rest.q, rows, readings), (own @ rest.by_unknowns[rows])[:, 0], Chance(by_friction, by_skid)
 
     def off(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
-        """(r,) readings less what they should be [rad or m]."""
+        """Residuals, (r,): readings less what they should be [rad or m]."""
         return wrapped(np.array([one.value for one in readings]) - self.predict(unknowns, readings), readings)
 
     def _balance(self, unknowns, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray]:
@@ -395,7 +395,7 @@ def _supplies(readings: Sequence[Reading]) -> np.ndarray:
 
 
 def wrapped(difference, readings: Sequence[Reading]) -> np.ndarray:
-    """(r,) differences of readings, those of angles within ±pi."""
+    """Differences of readings, (r,), those of angles within ±pi."""
     turns = np.array([one.sensor.kind == "elevation" for one in readings])
     return np.where(turns, (difference + np.pi) % (2.0 * np.pi) - np.pi, difference)
 

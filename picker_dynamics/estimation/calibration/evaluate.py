@@ -348,7 +348,7 @@ def better_station(
 
 @dataclass(frozen=True)
 class Saturated:
-    """At ``visit`` the servo of ``joint`` bears ``torque`` [N·m] by the estimate, more than ``limit``: it may have slipped."""
+    """Servo of ``joint`` that at ``visit`` bears ``torque`` [N·m] by the estimate, above ``limit``: it may have slipped."""
 
     visit: int
     joint: str

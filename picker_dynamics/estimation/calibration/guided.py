@@ -18,7 +18,7 @@ QUICK = ("map", "droop", "result")
 
 
 def table(session) -> list[tuple[str, str, str]]:
-    """Of every step: name, what it is, how far it is."""
+    """Table of the steps: name, what each is, how far it is."""
     rows = []
     for step in STEPS:
         count = session.count(step.NAME)
@@ -100,7 +100,7 @@ def _perhaps_again(context: StepContext, step) -> None:
 
 
 def leave(context: StepContext) -> None:
-    """At the end: the arm holds, or is switched off if the person says so."""
+    """Leave the arm at the end: it holds, or is switched off if the person says so."""
     if context.mover is None or not context.arm_is_on:
         return
     context = context.of("power")

@@ -21,7 +21,7 @@ INCLINOMETER_SD = 0.1 * np.pi / 180.0
 
 @dataclass(frozen=True)
 class SensorModel:
-    """What is read of an arm at rest: ``elevation`` of a link [rad] by inclinometer, or ``height`` of its origin above the
+    """Sensor on an arm at rest: ``elevation`` of a link [rad] by inclinometer, or ``height`` of its origin above the
     base [m] by ruler.  ``ahead`` and ``up`` as for ``statics.elevation``."""
 
     kind: str
@@ -53,7 +53,7 @@ class SensorModel:
         return elevation(pose, self.ahead, self.up) if self.kind == "elevation" else pose.position[..., 2]
 
     def rates(self, description: ArmDescription, poses: Mapping[str, Pose]) -> np.ndarray:
-        """(..., n) derivatives of the reading by the joint positions."""
+        """Derivatives, (..., n), of the reading by the joint positions."""
         if self.kind == "height":
             return height_rates(description, self.link, poses)
         return elevation_rates(description, self.link, poses, self.ahead, self.up)

@@ -56,7 +56,7 @@ class MapPoint:
 
 @dataclass(frozen=True)
 class Levelled:
-    """How an inclinometer tells a joint's angle: sign (elevation of ``child`` - parent_sign elevation of ``parent`` - offset).
+    """Joint angle by an inclinometer: sign (elevation of ``child`` - parent_sign elevation of ``parent`` - offset).
 
     ``parent`` is None where no joint tilts it.
     """
@@ -84,7 +84,7 @@ class Levelled:
 
 
 def levelled(description: ArmDescription, name: str, pose) -> Levelled | None:
-    """How an inclinometer tells a joint's angle; None for one whose axis is not level in every pose.
+    """Relation of a joint's angle to an inclinometer; None for a joint whose axis is not level in every pose.
 
     Args:
         pose: (n,) of the arm around which to look [rad].
@@ -129,7 +129,7 @@ def setpoint_of(validator: MotionValidator, setpoints, column: int, angle: float
 
 
 def resting_at(validator: MotionValidator, setpoints, side: float = 0.0) -> np.ndarray:
-    """(n,) where the arm rests with these set-points [rad], by what is believed now; ``side``: from which it came, 0: not known.
+    """Rest pose (n,) of the arm with these set-points [rad], by what is believed now; ``side``: from which it came, 0: not known.
 
     Raises:
         InfeasibleError: a load above stall torque there.
@@ -173,7 +173,7 @@ def turned_round(servo: Servo, point: MapPoint) -> Servo:
 
 
 def moved_as_told(servo: Servo, before: MapPoint, after: MapPoint) -> int:
-    """1: it did, -1: it turned the other way, 0: it hardly moved."""
+    """Whether a joint moved as told, as a sign: 1: it did, -1: it turned the other way, 0: it hardly moved."""
     told = float(servo.to_angle(after.pulse_us) - servo.to_angle(before.pulse_us))
     turned = after.angle - before.angle
     if abs(turned) < min(joint_way(servo, STILL), 0.5 * abs(told)):

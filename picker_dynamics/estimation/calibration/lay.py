@@ -50,21 +50,21 @@ class Lay:
 
     @property
     def rolls(self) -> bool:
-        """Whether distances count along the joint's axis."""
+        """Whether the link's distances count along the joint's axis."""
         return bool(abs(self.ahead @ self.axis) > ALONG_AXIS)
 
     @property
     def way(self) -> str:
-        """Along what its balance point is told, for a person."""
+        """Line along which the link's balance point is told, for a person."""
         return "along the joint's axis" if self.rolls else f"along the line to {self.end}"
 
     @property
     def laid(self) -> str:
-        """How an inclinometer lies on it, for a person."""
+        """How an inclinometer lies on the link, for a person."""
         return f"laid from {self.start} to {self.end}"
 
     def distance(self, com) -> float:
-        """Of a centre of mass (3,) [m] along the line."""
+        """Distance of a centre of mass (3,) along the line [m]."""
         return float(self.ahead @ com)
 
     def at(self, com, distance: float) -> np.ndarray:
@@ -77,7 +77,7 @@ class Lay:
         return float(np.linalg.norm(across - (across @ self.axis) * self.axis))
 
     def inertia(self, matrix) -> float:
-        """Of a matrix (3, 3), about the axis [kg·m²]."""
+        """Inertia about the axis [kg·m²], of an inertia matrix (3, 3)."""
         return float(self.axis @ matrix @ self.axis)
 
 
@@ -120,7 +120,7 @@ def _lines(arm: ArmDescription, link: str, poses) -> Iterator[tuple[str, np.ndar
 
 
 def forward(arm: ArmDescription, poses) -> np.ndarray:
-    """(2,) the horizontal way from the first joint to the tool; the root's x axis where the tool is right above."""
+    """Horizontal way, (2,), from the first joint to the tool; the root's x axis where the tool is right above."""
     away = (poses[arm.tool].position - poses[arm.movable[0].child].position)[:2]
     return away if np.linalg.norm(away) > 10.0 * SHORTEST else np.array([1.0, 0.0])
 

@@ -61,7 +61,7 @@ MASS_MAX, LENGTH_MAX = 20.0, 2.0
 
 @dataclass(frozen=True)
 class LinkReadings:
-    """What was read of one link, or of an assembly that is not taken apart.
+    """Readings of one link, or of an assembly that is not taken apart.
 
     Args:
         masses_kg: weighings.

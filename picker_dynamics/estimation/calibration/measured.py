@@ -24,16 +24,16 @@ class Measured:
     sd: float
 
     def times(self, factor: float) -> Measured:
-        """The same in another unit."""
+        """Measured value in another unit."""
         return Measured(factor * self.value, factor * self.sd)
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval."""
+        """95 % interval of the value."""
         return self.value - NORMAL_95 * self.sd, self.value + NORMAL_95 * self.sd
 
     def contains(self, truth: float) -> bool:
-        """Whether the 95 % interval does."""
+        """Whether the 95 % interval contains the truth."""
         low, high = self.interval
         return low <= truth <= high
 

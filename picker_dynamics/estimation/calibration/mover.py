@@ -37,10 +37,10 @@ class Outputs(Protocol):
 
     @property
     def pulses_us(self) -> np.ndarray:
-        """(n,) [us]; NaN where an output is off."""
+        """Pulses on the outputs, (n,) [us]; NaN where an output is off."""
 
     def reset(self) -> None:
-        """Clear what is latched; moves nothing."""
+        """Clear the latched faults; moves nothing."""
 
     def adopt(self) -> None:
         """Take over the outputs that run; nothing moves."""
@@ -49,13 +49,13 @@ class Outputs(Protocol):
         """Start one output, at a pulse [us]."""
 
     def play(self, rows: np.ndarray) -> None:
-        """(k, n) pulses [us], one row a servo frame; returns when the arm stands.  Raises where the board stops or is gone."""
+        """Play pulses (k, n) [us], one row a frame; returns when the arm stands.  Raises where the board stops or is gone."""
 
     def wait(self, seconds: float) -> None:
-        """Let it rest [s]; raises as ``play`` does."""
+        """Let the arm rest [s]; raises as ``play`` does."""
 
     def switch_off(self, joint: int | None = None) -> None:
-        """One output off, or all of them: the arm falls."""
+        """Switch one output off, or all of them: the arm falls."""
 
     def let_go(self) -> None:
         """Give the port up, for a while; the outputs hold."""
@@ -72,17 +72,17 @@ class Mover:
 
     @property
     def live(self) -> np.ndarray:
-        """(n,) which outputs run."""
+        """Outputs that run, (n,)."""
         return ~np.isnan(self.outputs.pulses_us)
 
     def setpoint(self, validator: MotionValidator) -> np.ndarray:
-        """(n,) where the outputs are [rad]; the rest pose's for those that are off."""
+        """Set-point that the outputs hold, (n,) [rad]; the rest pose's for those that are off."""
         servos, pulses = validator.limits.servo_map, self.outputs.pulses_us
         resting = servos.to_pulse_us(servos.clamp(servos.rest))
         return servos.to_angle(np.clip(np.where(self.live, pulses, resting), servos.pulse_lower_us, servos.pulse_upper_us))
 
     def travel(self, validator: MotionValidator, goal, weight: Weight | None = None) -> None:
-        """To a set-point (n,) [rad], straight or by home, as ``poses.way`` has it; ``weight``: that hangs on meanwhile.
+        """Travel to a set-point (n,) [rad], straight or by home, as ``poses.way`` has it; ``weight``: that hangs on meanwhile.
 
         Raises:
             PickerError: no way that can be borne; the board stopped, or is gone.
@@ -101,7 +101,7 @@ class Mover:
         self.outputs.play(self.pulses(validator, np.stack([line.sample(float(t))[0] for t in times])))
 
     def jog(self, validator: MotionValidator, joint: int, by: float) -> None:
-        """One joint by an angle [rad] or a length [m], as far as its pulses go, if the servos can bear where that leads.
+        """Jog one joint by an angle [rad] or a length [m], as far as its pulses go, if the servos can bear where that leads.
 
         Raises:
             LimitError: its pulses end here.
@@ -150,7 +150,7 @@ class Mover:
         return np.maximum(lower, servos.setpoint_lower), np.minimum(upper, servos.setpoint_upper)
 
     def pulses(self, validator: MotionValidator, setpoints) -> np.ndarray:
-        """(k, n) pulses [us] of set-points [rad], NaN for outputs that are off.
+        """Pulses of set-points [rad], (k, n) [us], NaN for outputs that are off.
 
         Raises:
             LimitError: beyond what the board was flashed with.

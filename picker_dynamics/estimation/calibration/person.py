@@ -23,7 +23,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked.
+    """Question that a person is asked.
 
     Args:
         step, key: of the session.
@@ -40,10 +40,10 @@ class Question:
 
 
 class Person(Protocol):
-    """Who answers."""
+    """Person who answers questions."""
 
     def ask(self, question: Question) -> str:
-        """What the person types."""
+        """Answer to a question, as the person types it."""
 
     def tell(self, text: str, style: str = "") -> None:
         """Say something; style: "", title, hint, warning, good."""
@@ -103,11 +103,11 @@ class Guide:
         self.session.record(self.step, key, value, typed, fact=fact)
 
     def forget(self, key: str = "") -> None:
-        """The questions of the step whose keys begin so are open again."""
+        """Forget answers of the step: questions whose keys begin so are open again."""
         self.session.forget(self.step, key)
 
     def ask(self, key: str, text: str, words: Sequence[tuple[str, str]] = (), about: tuple = ()) -> str:
-        """What a person types, whatever it is."""
+        """Answer of a person, whatever is typed."""
         return self._somebody(text).ask(Question(self.step, key, text, tuple(words), about)).strip()
 
     def read(
@@ -156,7 +156,7 @@ class Guide:
     def choose(
         self, key: str, text: str, words: Sequence[tuple[str, str]], *, about: tuple = (), keep: bool = True, enter: str = ""
     ) -> str:
-        """One of some words.
+        """Word of some that a person chooses.
 
         Args:
             keep: it goes on file, and is not asked again.
@@ -208,7 +208,7 @@ class Guide:
         return self.choose(key, text, words, about=about, keep=False, enter="yes") == "yes"
 
     def wait_for(self, key: str, text: str, about: tuple = ()) -> None:
-        """Until a person has done something, and says so: the arm moves then."""
+        """Wait until a person has done something, and says so: the arm moves then."""
         self.choose(key, text, (("yes", "or Enter: done, and the arm may move"),), about=about, keep=False, enter="yes")
 
     def _somebody(self, text: str) -> Person:
@@ -255,7 +255,7 @@ class Terminal:
         self.console.print(text, style=self.STYLES[style], highlight=False, markup=False, soft_wrap=True)
 
     def busy(self, text: str) -> AbstractContextManager:
-        """A spinner."""
+        """Spinner, shown while something takes its time."""
         return self.console.status(text)
 
 

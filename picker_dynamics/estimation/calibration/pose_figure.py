@@ -24,7 +24,7 @@ ASIDE = 0.3
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One pose (n,) [rad or m] of the figure, and what is read there."""
+    """Panel of the figure: one pose (n,) [rad or m], and what is read there."""
 
     title: str
     q: np.ndarray

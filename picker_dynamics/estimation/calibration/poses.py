@@ -115,7 +115,7 @@ class Station:
     def readings(
         self, tool: str, values: Sequence[float] | None = None, visit: int = 0, side: float = 0.0, supply: float = 1.0
     ) -> list[Reading]:
-        """What is read at one visit from one side, sensor by sensor; values 0 while they are not known."""
+        """Readings at one visit from one side, sensor by sensor; values 0 while they are not known."""
         values = np.zeros(len(self.sensors)) if values is None else values
         return [
             Reading(self.pulses_us, sensor, float(value), visit, self.weight.mass, tool, self.weight.point, side, supply)
@@ -138,7 +138,7 @@ def cautious_validator(
 
 
 def sensors(description: ArmDescription, joints: Sequence[str], instrument: str = "inclinometer") -> tuple[SensorModel, ...]:
-    """What is read at a station of an arm whose sought joints, from the base outwards, are ``joints``.
+    """Sensors that are read at a station of an arm whose sought joints, from the base outwards, are ``joints``.
 
     Args:
         instrument: ``inclinometer``: the elevation of each link that such a joint turns; ``ruler``: the height above the mounting
@@ -341,7 +341,7 @@ def choose(
 
 
 def aim(model: DroopModel, stations: Sequence[Station], unknowns) -> np.ndarray:
-    """(u, u) what is wanted of the figures' covariance: trace(aim · covariance) is 1 per goal that is met just so.
+    """Aim (u, u): what is wanted of the figures' covariance: trace(aim · covariance) is 1 per goal that is met just so.
 
     The tip rests off by A (estimate - truth), A = (Jacobian of the tip) · dq/d(unknowns), as the set-points of a calibrated arm
     are those of its estimate; what hops leave of it, and friction by chance, which comes anew each time, does not count.

@@ -63,7 +63,7 @@ class Bench(Protocol):
 
 @dataclass(frozen=True)
 class Calibrated:
-    """What came out: properties and figures, and the arm and its servo map with them."""
+    """Result of a calibration: properties and figures, and the arm and its servo map with them."""
 
     links: Mapping[str, LinkProperties]
     figures: Mapping[str, ServoFigures]
@@ -123,7 +123,7 @@ def calibrate(
     tell: Callable[[str], None] = lambda _text: None,
     instrument: str = "inclinometer",
 ) -> Calibrated:
-    """Walk the whole way.
+    """Calibrate an arm: walk the whole way from the links to the figures.
 
     Args:
         description, servos: as believed before.

@@ -99,7 +99,7 @@ def angle(what: str, text: str) -> float:
 
 
 def place(what: str, text: str, lower: float, upper: float) -> float:
-    """Where a sliding joint stands, from its zero [m].
+    """Position of a sliding joint, from its zero [m].
 
     Args:
         lower, upper: of its way [m]; it may be off by as much as that is long.
@@ -165,7 +165,7 @@ def pulse(what: str, text: str) -> float:
 
 
 def near_place(what: str, value: float, expected: float, tolerance: float) -> str:
-    """Why a length [m] cannot be right, '' where it is within ``tolerance`` of what is expected."""
+    """Reason why a length [m] cannot be right, '' where it is within ``tolerance`` of what is expected."""
     if abs(value - expected) <= tolerance:
         return ""
     hints = ((-value, "the sign?"), (10.0 * value, "is it in cm? then type the unit too"))
@@ -175,7 +175,7 @@ def near_place(what: str, value: float, expected: float, tolerance: float) -> st
 
 
 def near(what: str, value: float, expected: float, tolerance: float) -> str:
-    """Why an angle [rad] cannot be right, '' where it is within ``tolerance`` of what is expected."""
+    """Reason why an angle [rad] cannot be right, '' where it is within ``tolerance`` of what is expected."""
     off = math.remainder(value - expected, 2.0 * math.pi)
     if abs(off) <= tolerance:
         return ""

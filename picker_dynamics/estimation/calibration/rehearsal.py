@@ -42,12 +42,12 @@ OSCILLATOR_SHARE = 0.03
 
 
 class World(Protocol):
-    """What a person sees of the arm, and does to it."""
+    """World of a simulated person: what is seen of the arm, and done to it."""
 
     description: ArmDescription
 
     def q(self) -> np.ndarray:
-        """(n,) where the joints truly are [rad]."""
+        """True joint positions, (n,) [rad]."""
 
     def hang(self, mass: float, point: Sequence[float]) -> None:
         """Hang a weight on, gently; mass 0: take it off."""
@@ -82,7 +82,7 @@ class SimulatedPerson:
         self._times: Counter[tuple[str, str]] = Counter()
 
     def tell(self, text: str, style: str = "") -> None:
-        """Show it."""
+        """Show what the person is told."""
         self._show(text, style)
 
     def busy(self, text: str) -> AbstractContextManager:
@@ -90,7 +90,7 @@ class SimulatedPerson:
         return nullcontext()
 
     def ask(self, question: Question) -> str:
-        """An answer; shown."""
+        """Answer of the simulated person, which is shown."""
         self.asked += 1
         self._times[question.step, question.key] += 1
         refuse_if(
@@ -104,7 +104,7 @@ class SimulatedPerson:
         return answer
 
     def answer(self, question: Question) -> str:
-        """What the person types."""
+        """Answer to a question, as the person types it."""
         step, key, about = question.step, question.key, question.about
         words = dict(question.words)
         if key == "misfit":
@@ -192,18 +192,18 @@ class PlantWorld:
         self.bench, self.outputs, self.description = bench, outputs, bench.plant.description
 
     def q(self) -> np.ndarray:
-        """(n,) [rad]"""
+        """True joint positions, (n,) [rad]."""
         return self.bench.plant.q
 
     def hang(self, mass: float, point: Sequence[float]) -> None:
-        """Gently, within ``HAND_S``."""
+        """Hang a weight on gently, within ``HAND_S``."""
         plant, before = self.bench.plant, self.bench.plant.payload
         for share in HANDS_OFF:
             plant.attach(before + share * (mass - before), point)
             self.outputs.wait(HAND_S / len(HANDS_OFF))
 
     def link(self, name: str) -> LinkReadings:
-        """With the noise of scale, ruler and stopwatch."""
+        """Readings of a link, with the noise of scale, ruler and stopwatch."""
         return self.bench.link(name)
 
 
@@ -223,7 +223,7 @@ class PlantOutputs:
 
     @property
     def pulses_us(self) -> np.ndarray:
-        """(n,) [us]; NaN where an output is off."""
+        """Pulses on the outputs, (n,) [us]; NaN where an output is off."""
         return self._pulses.copy()
 
     @property
@@ -236,31 +236,31 @@ class PlantOutputs:
         self._pulses[joint] = pulse_us
 
     def play(self, rows: np.ndarray) -> None:
-        """Frame by frame."""
+        """Play set-points frame by frame."""
         for row in rows:
             self._pulses = np.where(np.isnan(self._pulses), np.nan, self._servos.quantise_us(row))
             self.wait(FRAME_S)
 
     def wait(self, seconds: float) -> None:
-        """Let it rest."""
+        """Let the arm rest."""
         if seconds > 0.0:
             self.plant.advance(tuple(None if np.isnan(pulse) else pulse for pulse in self._pulses.tolist()), seconds)
 
     def switch_off(self, joint: int | None = None) -> None:
-        """One output off, or all of them: the arm falls."""
+        """Switch one output off, or all of them: the arm falls."""
         self._pulses[slice(None) if joint is None else joint] = np.nan
 
     def let_go(self) -> None:
-        """There is no port."""
+        """Let go of the port: there is none."""
 
     def take(self) -> None:
-        """There is no port."""
+        """Take the port again: there is none."""
 
     def reset(self) -> None:
-        """Nothing is latched."""
+        """Clear the latched faults: there are none."""
 
     def adopt(self) -> None:
-        """Nothing ran before."""
+        """Adopt outputs that ran before: none did."""
 
 
 class Rehearsal:

@@ -28,7 +28,7 @@ FRICTION_KEYS = ("load_friction", "coulomb_nm", "play_deg")
 
 @dataclass(frozen=True)
 class ServoFigures:
-    """What was found of one servo; None: nothing, what was believed stays.
+    """Figures found of one servo; None: nothing was found, what was believed stays.
 
     Args:
         zero: offset of the joint [rad, of a sliding one m].  scale: error of the horn's angle, as a share.
@@ -136,7 +136,7 @@ def with_friction(servo: Servo) -> Servo:
 
 
 def usual_give(servos: ServoMap, found: Mapping[str, ServoFigures]) -> Measured | None:
-    """What a servo of which no stiffness was found gives at stall torque [rad]: the mean of those that turn their joint and of
+    """Usual give at stall torque [rad] of a servo of which no stiffness was found: the mean of those that turn their joint and of
     which one was, and how far another one may be from that; None: of none of them."""
     torque = {servo.joint: servo.stall_torque for servo in servos.servos if not servo.slides}
     read = [(torque[joint], one.stiffness) for joint, one in found.items() if one.stiffness is not None and joint in torque]

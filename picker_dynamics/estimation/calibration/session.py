@@ -33,7 +33,7 @@ def now() -> str:
 
 
 def checksums(urdf: str, *servo_files: str | Path) -> dict[str, str]:
-    """What ties a session to an arm: of the URDF's text and of the servo map's files.
+    """Checksums that tie a session to an arm: of the URDF's text and of the servo map's files.
 
     Raises:
         ConfigurationError: a file that cannot be read.
@@ -176,17 +176,17 @@ class Session:
         return typed[-1]
 
     def count(self, step: str) -> int:
-        """Answers there are to questions of a step."""
+        """Number of answers to questions of a step."""
         return sum(1 for one, _ in self._latest if one == step)
 
     def finish(self, step: str) -> None:
-        """All of a step is answered."""
+        """Note that all of a step is answered."""
         if step not in self.done:
             self.done[step] = self.clock()
             self._write()
 
     def reopen(self, step: str) -> None:
-        """A step is to be looked at again; its answers stay."""
+        """Reopen a step, to be looked at again; its answers stay."""
         if self.done.pop(step, None) is not None:
             self._write()
 
@@ -213,7 +213,7 @@ class Session:
 
 
 def backup_name(path: Path) -> Path:
-    """``NAME.1``, ``NAME.2`` …: the first that is free."""
+    """Name of a backup: the first that is free of ``NAME.1``, ``NAME.2`` …."""
     number = 1
     while (free := path.with_name(f"{path.name}.{number}")).exists():
         number += 1

@@ -138,13 +138,13 @@ class SimulatedBench:
         return values
 
     def angle(self, joint: str, servos: ServoMap, setpoint: float) -> float:
-        """Where a joint that bears nothing goes for a set-point [rad], told from the tip on a ruler."""
+        """Position to which a joint that bears nothing goes for a set-point [rad], told from the tip on a ruler."""
         column = self.plant.joint_names.index(joint)
         true = self.plant.servo_map.servos[column]
         return float(true.to_angle(servos.servos[column].to_pulse_us(setpoint)) + self.rng.normal(0.0, ANGLE_SD))
 
     def sensed(self, sensors: Sequence[SensorModel], q) -> list[float]:
-        """What is read with the joints at q (n,) [rad or m], the instruments' noise in it."""
+        """Sensor readings with the joints at q (n,) [rad or m], the instruments' noise in it."""
         poses = link_poses(self.plant.description, q)
         return [float(sensor.of(poses) + self.rng.normal(0.0, sensor.sd)) for sensor in sensors]
 
@@ -165,7 +165,7 @@ class SimulatedBench:
 
 @dataclass
 class RestingBench(SimulatedBench):
-    """The same arm already at rest, many times faster: where MuJoCo's gravity, the hidden servos' springs and friction balance.
+    """Bench of an arm already at rest, far faster: where MuJoCo's gravity, the hidden servos' springs and friction balance.
 
     Joints rest at the edge of their friction on the side from which they came, less what their last hop leaves, which is drawn;
     those that bear so little that a hop carries them through their gap rest about there by chance.
@@ -184,7 +184,7 @@ class RestingBench(SimulatedBench):
         return self.sensed(station.sensors, q)
 
     def hops(self, station: Station) -> np.ndarray:
-        """(n,) torque by which joints usually stop short of the friction's edge [N·m]."""
+        """Torques, (n,), by which joints usually stop short of the friction's edge [N·m]."""
         plant = self.plant
         plant.attach(station.weight.mass, station.weight.point)
         inertia = np.diag(plant.mass_matrix(plant.servo_map.to_angle(station.pulses_us)))
@@ -194,7 +194,7 @@ class RestingBench(SimulatedBench):
         return plant.servo.stiffness * steps * over / (1.0 + over)
 
     def resting(self, station: Station, columns: Sequence[int], side: float, held=0.0) -> np.ndarray:
-        """(n,) where the joints rest [rad] with the weight on, come from one side; ``held``: that is borne besides (n,) [N·m]."""
+        """Rest positions of the joints (n,) [rad], the weight on, come from one side; ``held``: borne besides (n,) [N·m]."""
         plant, column, still = self.plant, list(columns), np.zeros(self.plant.n)
         plant.attach(station.weight.mass, station.weight.point)
         servo = plant.whole_servo

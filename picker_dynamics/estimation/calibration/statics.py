@@ -41,7 +41,7 @@ class PointMass:
 
 @dataclass(frozen=True)
 class Loads:
-    """What the joints bear, and how it changes; for k masses and batches (...).
+    """Loads that the joints bear, and how they change; for k masses and batches (...).
 
     Attributes:
         torque: (..., n) that holds the arm still [N·m or N].
@@ -62,7 +62,7 @@ def links_of(description: ArmDescription) -> tuple[PointMass, ...]:
 
 
 def random_poses(description: ArmDescription, count: int) -> np.ndarray:
-    """(count, n) the same ones every time, within the limits and a turn [rad or m]."""
+    """Random poses, (count, n), the same ones every time, within the limits and a turn [rad or m]."""
     lower, upper = np.maximum(description.lower, -np.pi), np.minimum(description.upper, np.pi)
     return np.random.default_rng(0).uniform(lower, upper, (count, description.n))
 
@@ -79,7 +79,7 @@ def gravity_torques(description: ArmDescription, q, masses: Sequence[PointMass],
 
 
 def loads(description: ArmDescription, q, masses: Sequence[PointMass], poses: Mapping[str, Pose] | None = None) -> Loads:
-    """``gravity_torques`` and their derivatives; arguments as there."""
+    """Gravity torques and their derivatives; arguments as for ``gravity_torques``."""
     poses = link_poses(description, q) if poses is None else poses
     batch, n = np.shape(q)[:-1], description.n
     turns = np.array([joint.type != "prismatic" for joint in description.movable])[:, None]
@@ -138,7 +138,7 @@ def elevation(pose: Pose, ahead: Direction = AHEAD, up: Direction = UP) -> np.nd
 def elevation_rates(
     description: ArmDescription, link: str, poses: Mapping[str, Pose], ahead: Direction = AHEAD, up: Direction = UP
 ) -> np.ndarray:
-    """(..., n) derivatives of a link's elevation by the joint positions: d(ahead, up)/dq = a × (ahead, up)."""
+    """Derivatives, (..., n), of a link's elevation by the joint positions: d(ahead, up)/dq = a × (ahead, up)."""
     rotation = poses[link].rotation
     axes, _ = joint_axes(description, poses)
     one, other = (rotation @ np.asarray(direction) for direction in (ahead, up))
@@ -148,7 +148,7 @@ def elevation_rates(
 
 
 def height_rates(description: ArmDescription, link: str, poses: Mapping[str, Pose]) -> np.ndarray:
-    """(..., n) derivatives of the height of a link's origin by the joint positions."""
+    """Derivatives, (..., n), of the height of a link's origin by the joint positions."""
     axes, origins = joint_axes(description, poses)
     turned = _cross(axes, poses[link].position[..., None, :] - origins)[..., 2]
     return _moves(description, link, True) * turned + _moves(description, link, False) * axes[..., 2]

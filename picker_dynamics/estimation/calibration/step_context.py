@@ -57,7 +57,7 @@ class StepContext(Guide):
     switched: set[str] = field(default_factory=set)
 
     def of(self, step: str) -> StepContext:
-        """The same for a step; what is switched on stays known."""
+        """Context for another step; what is switched on stays known."""
         return replace(self, step=step)
 
     @property
@@ -94,7 +94,7 @@ class StepContext(Guide):
         return self.mover
 
     def take_over(self) -> None:
-        """Outputs that run already; faults are told first.
+        """Take over outputs that run already; faults are told first.
 
         Raises:
             LeaveError: the person leaves a fault latched.

@@ -52,7 +52,7 @@ GAINED_SPEED = 3.0
 
 @dataclass(frozen=True)
 class TimedMove:
-    """One move of one joint, timed.
+    """Timed move of one joint.
 
     Args:
         distance: that it turned until it was timed [rad].

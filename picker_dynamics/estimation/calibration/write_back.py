@@ -256,7 +256,7 @@ def write(path: str | Path, text: str) -> Path | None:
 
 @dataclass(frozen=True)
 class ResultCheck:
-    """What was found.
+    """Result of the checks on what a calibration found.
 
     Attributes:
         report: of ``picker check``.
@@ -358,7 +358,7 @@ def _servos(joint_names: tuple[str, ...], overlay: str | None, servos: str | Pat
 
 
 def geometry_findings(description: ArmDescription, links: Mapping[str, LinkProperties]) -> tuple[Finding, ...]:
-    """What ``picker check`` says of the measured links: density of what is drawn, centre of mass inside of it, radius of
+    """Findings of ``picker check`` on the measured links: density of what is drawn, centre of mass inside of it, radius of
     gyration within it, triangle inequality; and masses far from the URDF's.
 
     Args:

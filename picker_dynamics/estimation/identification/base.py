@@ -50,18 +50,18 @@ class Base:
 
     @property
     def count(self) -> int:
-        """r"""
+        """Number r of base parameters."""
         return len(self.independent)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The combinations: ``Iyy(link2) + 0.16 m(link3)``."""
+        """Names of the combinations: ``Iyy(link2) + 0.16 m(link3)``."""
         names = self.columns.names
         return tuple(_combination(row, int(own), names) for row, own in zip(self.X, self.independent))
 
     @property
     def short_names(self) -> tuple[str, ...]:
-        """The parameter that stands first in each; a dagger where others come with it."""
+        """Short names: the parameter that stands first in each; a dagger where others come with it."""
         names = self.columns.names
         return tuple(names[own] + ("" if np.count_nonzero(row) == 1 else "†") for row, own in zip(self.X, self.independent))
 

@@ -29,7 +29,7 @@ DRIVE_UNITS = {
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What the parameters of an arm are, and the regressor that belongs to them.
+    """Parameters of an arm, and the regressor that belongs to them.
 
     The vector of all p parameters has the bodies' 10 n first, then n of each kind of ``drives``.
 
@@ -45,17 +45,17 @@ class Columns:
 
     @classmethod
     def of(cls, description: ArmDescription, *, friction: bool = True, rotors: bool = False, offsets: bool = False) -> Columns:
-        """Those of an arm."""
+        """Parameters of an arm: its bodies', and those of its drives that are looked for."""
         wanted = dict(zip(DRIVES, (friction, friction, rotors, offsets)))
         return cls(description, RigidBody(description), tuple(name for name in DRIVES if wanted[name]))
 
     def with_rotors(self) -> Columns:
-        """The same with rotors looked for."""
+        """Parameters with those of the rotors too."""
         return replace(self, drives=tuple(name for name in DRIVES if name in (*self.drives, "rotor")))
 
     @property
     def n(self) -> int:
-        """Joints."""
+        """Number n of joints."""
         return self.description.n
 
     @property
@@ -65,42 +65,42 @@ class Columns:
 
     @property
     def count(self) -> int:
-        """p, the number of all parameters."""
+        """Number p of all parameters."""
         return self.bodies + len(self.drives) * self.n
 
     @property
     def names(self) -> tuple[str, ...]:
-        """For example ``Izz(upper_arm)`` and ``coulomb(shoulder)``."""
+        """Names of the parameters, for example ``Izz(upper_arm)`` and ``coulomb(shoulder)``."""
         return (
             *(f"{name}({joint.child})" for joint in self.description.movable for name in parameters.NAMES),
             *(f"{kind}({joint})" for kind in self.drives for joint in self.description.joint_names),
         )
 
     def regressor(self, q, v, a) -> np.ndarray:
-        """(..., n, p) at states (..., n)."""
+        """Regressor, (..., n, p), at states (..., n)."""
         q, v, a = batch_of_states(self.n, q=q, v=v, a=a)
         each = {"viscous": v, "coulomb": np.tanh(v / COULOMB_SPEED), "rotor": a, "offset": np.ones_like(v)}
         diagonals = [each[kind][..., None] * np.eye(self.n) for kind in self.drives]
         return np.concatenate([self.model.regressor(q, v, a), *diagonals], axis=-1)
 
     def known(self, v) -> np.ndarray:
-        """(..., n) the URDF's friction where none is looked for, 0 otherwise: a part of the effort that is no column's."""
+        """Friction of the URDF, (..., n), where none is looked for, 0 otherwise: a part of the effort that is no column's."""
         return np.zeros_like(v) if "coulomb" in self.drives else self.model.friction(v)
 
     def believed(self) -> np.ndarray:
-        """(p,) as the URDF has them; rotors and offsets, of which it says nothing, 0."""
+        """Parameters as the URDF has them, (p,); rotors and offsets, of which it says nothing, 0."""
         zero = np.zeros(self.n)
         drives = {"viscous": self.description.damping, "coulomb": self.description.friction, "rotor": zero, "offset": zero}
         return np.concatenate([parameters.of_description(self.description).ravel(), *(drives[kind] for kind in self.drives)])
 
     @property
     def friction(self) -> np.ndarray:
-        """(p,) whether a parameter is friction."""
+        """Whether each parameter is friction, (p,)."""
         kinds = [np.full(self.n, kind in ("viscous", "coulomb")) for kind in self.drives]
         return np.concatenate([np.zeros(self.bodies, dtype=bool), *kinds])
 
     def drive(self, kind: str, values: np.ndarray) -> np.ndarray:
-        """(n,) of one kind of drive parameter out of all (p,); 0 where that kind is not looked for."""
+        """Drive parameters of one kind, (n,), out of all (p,); 0 where that kind is not looked for."""
         if kind not in self.drives:
             return np.zeros(self.n)
         begin = self.bodies + self.drives.index(kind) * self.n

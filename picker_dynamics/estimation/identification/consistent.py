@@ -48,7 +48,7 @@ SIGNED = ("offset",)
 
 @dataclass(frozen=True, eq=False)
 class ConsistentFit:
-    """The arm that was found.
+    """Arm that an identification found.
 
     Attributes:
         columns: which parameters.
@@ -71,12 +71,12 @@ class ConsistentFit:
 
     @property
     def bodies(self) -> np.ndarray:
-        """(n, 10) standard parameters."""
+        """Standard parameters of the bodies, (n, 10)."""
         return self.pi[: self.columns.bodies].reshape(-1, parameters.COUNT)
 
     @property
     def sd(self) -> np.ndarray:
-        """(p,) standard deviations."""
+        """Standard deviations of the parameters, (p,)."""
         return np.sqrt(np.diag(self.covariance))
 
     def figures(self, body: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -90,7 +90,7 @@ class ConsistentFit:
         return values, sds, _figures(before if before[0] > 0.0 else self.pi[own], prior)[1]
 
     def load_figures(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Those of the payload and their standard deviations, in the frame of the body that bears it."""
+        """Figures of the payload and their standard deviations, in the frame of the body that bears it."""
         return None if self.load is None else _figures(*self.load)
 
 

@@ -75,7 +75,7 @@ class Search:
         self._scale = np.sqrt(np.mean((usual[..., base.independent] * self._whiten[:, None]) ** 2, axis=(0, 1)))
 
     def times(self, count: int) -> np.ndarray:
-        """Of one period [s]."""
+        """Sample times of one period, (count,) [s]."""
         return np.arange(count) * self.period / count
 
     # -- limits ------------------------------------------------------------------------------------------
@@ -123,18 +123,18 @@ class Search:
     # -- worth -------------------------------------------------------------------------------------------
 
     def singular_values(self, motion: Fourier, count: int = SAMPLES) -> np.ndarray:
-        """Of the whitened, scaled base regressor along one period, largest first; by its Gram matrix, which is small."""
+        """Singular values of the whitened, scaled base regressor along one period, largest first; by its small Gram matrix."""
         Y = self.columns.regressor(*motion.sample(self.times(count)))[..., self.base.independent]
         W = (Y * self._whiten[:, None] / self._scale).reshape(-1, self.base.count)
         return np.sqrt(np.maximum(np.linalg.eigvalsh(np.einsum("ki,kj->ij", W, W))[::-1], 0.0) / count)
 
     def cost(self, motion: Fourier) -> float:
-        """What the search makes small."""
+        """Cost of a motion, which the search makes small."""
         s = np.maximum(self.singular_values(motion), 1e-12)
         return float(np.log(s[0] / s[-1]) - INFORMATION * np.log(s).sum())
 
     def condition(self, motion: Fourier) -> float:
-        """cond, on a finer grid."""
+        """Condition number of the regressor, on a finer grid."""
         s = self.singular_values(motion, 4 * SAMPLES)
         return float(s[0] / max(s[-1], 1e-300))
 

@@ -48,7 +48,7 @@ FINE, COARSE = 25.0, 2.0
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """tau = Y pi, filtered alike.
+    """Equations tau = Y pi, both sides filtered alike.
 
     Attributes:
         t: (k,) [s].  tau: (k, n) without what is known [N·m or N].  Y: (k, n, p).
@@ -141,7 +141,7 @@ def _sliding(v: np.ndarray, samples: float) -> np.ndarray:
 
 
 def low_pass(x: np.ndarray, dt: float, cutoff_hz: float) -> np.ndarray:
-    """x (k, …) through the filter, forwards and backwards."""
+    """Samples x (k, …) through the filter, forwards and backwards."""
     sections = butter(ORDER, cutoff_hz, fs=1.0 / dt, output="sos")
     return sosfiltfilt(sections, x, axis=0, padlen=min(len(x) - 1, int(3.0 / (cutoff_hz * dt))))
 

@@ -25,7 +25,7 @@ KNOT_S = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Fourier:
-    """One motion of n joints.
+    """Periodic motion of n joints, a Fourier series.
 
     Args:
         centre: (n,) q0 [rad or m].
@@ -41,22 +41,22 @@ class Fourier:
 
     @property
     def duration(self) -> float:
-        """[s]"""
+        """Duration of the motion, all its periods [s]."""
         return self.period * self.periods
 
     @property
     def highest_hz(self) -> float:
-        """Of its harmonics."""
+        """Highest frequency of its harmonics [Hz]."""
         return (self.free.shape[1] + 1) / self.period
 
     def coefficients(self) -> tuple[np.ndarray, np.ndarray]:
-        """a_k and b_k, (harmonics, n) each."""
+        """Coefficients a_k and b_k, (harmonics, n) each."""
         a, b = self.free
         k = np.arange(1, len(a) + 1)[:, None]
         return np.vstack([a, -a.sum(axis=0)]), np.vstack([b, -(k * b).sum(axis=0) / (len(b) + 1)])
 
     def sample(self, t) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """q, v, a at times t (k,) [s], (k, n) each."""
+        """Positions, velocities and accelerations q, v, a at times t (k,) [s], (k, n) each."""
         a, b = self.coefficients()
         w = 2.0 * math.pi / self.period * np.arange(1, len(a) + 1)
         angle = np.outer(np.asarray(t, dtype=float), w)
@@ -64,7 +64,7 @@ class Fourier:
         return (self.centre + (sine / w) @ a - (cosine / w) @ b, cosine @ a + sine @ b, (cosine * w) @ b - (sine * w) @ a)
 
     def points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """t (k,), q, v, a (k, n) every ``KNOT_S``, both ends included."""
+        """Points t (k,), q, v, a (k, n) every ``KNOT_S``, both ends included."""
         t = np.linspace(0.0, self.duration, math.ceil(self.duration / KNOT_S) + 1)
         q, v, a = self.sample(t)
         v[[0, -1]] = a[[0, -1]] = 0.0  # what is left there is rounding

@@ -46,7 +46,7 @@ OPEN_SHARE = 0.1
 
 @dataclass(frozen=True, eq=False)
 class BaseFit:
-    """What was found.
+    """Fit of the base parameters by least squares.
 
     Attributes:
         base: which parameters.
@@ -74,7 +74,7 @@ class BaseFit:
 
     @property
     def sd(self) -> np.ndarray:
-        """(r,) standard deviations of beta."""
+        """Standard deviations of beta, (r,)."""
         return np.sqrt(np.diag(self.covariance))
 
     @property
@@ -89,12 +89,12 @@ class BaseFit:
 
 
 def usable(columns: Columns, sliding: np.ndarray) -> np.ndarray:
-    """(k, n) whether a joint's samples count, in fits and predictions alike: where friction is sought, while it slides."""
+    """Whether a joint's samples count, (k, n), in fits and predictions alike: where friction is sought, while it slides."""
     return sliding if "coulomb" in columns.drives else np.ones(sliding.shape, dtype=bool)
 
 
 def joined(equations: Sequence[Equations]) -> tuple[np.ndarray, np.ndarray]:
-    """tau (k, n) and Y (k, n, p) of all recordings."""
+    """Efforts tau (k, n) and regressor Y (k, n, p) of all recordings."""
     return np.concatenate([one.tau for one in equations]), np.concatenate([one.Y for one in equations])
 
 

@@ -34,7 +34,7 @@ HALF_TURN = math.pi
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """What a motion must obey, (n,) each unless said otherwise.
+    """Limits that a motion must obey, (n,) each unless said otherwise.
 
     Attributes:
         lower, upper: [rad or m].
@@ -58,7 +58,7 @@ class Limits:
 
     @property
     def middle(self) -> np.ndarray:
-        """(n,) the middle of the range."""
+        """Middle of the range of positions, (n,)."""
         return 0.5 * (self.lower + self.upper)
 
 
@@ -75,7 +75,7 @@ def usual_states(
 
 
 def of_torque_arm(arm: Arm, acceleration=None) -> Limits:
-    """Of an arm of config/arms.yaml whose joints take efforts.
+    """Limits of an arm of config/arms.yaml whose joints take efforts.
 
     Args:
         acceleration: (n,) [rad/s²]; default the velocity limit within ``RISE_S``.
@@ -98,7 +98,7 @@ def of_torque_arm(arm: Arm, acceleration=None) -> Limits:
 
 
 def of_servo_arm(description: ArmDescription, servos, tip_speed: float, acceleration=None) -> Limits:
-    """Of an arm of hobby servos (with potentiometers or current sensors to measure): what the servo map allows."""
+    """Limits of an arm of hobby servos (with potentiometers or current sensors to measure): what the servo map allows."""
     validator = torque_validator(RigidBody(description, servos.armature), servos)
     return _limits(description, validator, acceleration, tip_speed, servos.model.damping, servos.stall_torque)
 
@@ -123,7 +123,7 @@ def _limits(description, validator, acceleration, tip_speed, drag, stall) -> Lim
 
 
 def of_options(arm_name: str, description: ArmDescription, tip_speed: float | None, servos: str = "") -> Limits:
-    """Those of a named arm, or else of a URDF whose joints take efforts, or with ``servos``, of a servo arm."""
+    """Limits of a named arm, or else of a URDF whose joints take efforts, or with ``servos``, of a servo arm."""
     if tip_speed is not None and not 0.0 < tip_speed < math.inf:
         raise InputError(f"tip speed is {tip_speed} m/s, must be above 0", subject="tip_speed", value=tip_speed, limit=0.0)
     control = arms.load(arm_name).control if arm_name else "servo" if servos else "torque"

@@ -25,7 +25,7 @@ KEYS = ("time_from_start", "positions", "velocities", "accelerations")
 
 @dataclass(frozen=True, eq=False)
 class MotionFile:
-    """What is needed to move through it: t (k,) [s], q, v, a (k, n)."""
+    """Motion of a file, as is needed to move through it: t (k,) [s], q, v, a (k, n)."""
 
     arm: str
     units: tuple[str, ...]
@@ -37,7 +37,7 @@ class MotionFile:
 
     @property
     def trajectory(self) -> Trajectory:
-        """Through the points."""
+        """Trajectory through the motion's points."""
         return trajectory.from_points(self.t, self.q, self.v, self.a, joint_names=self.joint_names)
 
 
@@ -66,7 +66,7 @@ def text(found: Excitation, name: str, arm: ArmDescription, **more) -> str:
 
 
 def read(path: str | Path) -> MotionFile:
-    """Read such a file.
+    """Read a file of a motion.
 
     Raises:
         InputError: it is none.

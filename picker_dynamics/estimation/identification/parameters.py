@@ -23,7 +23,7 @@ _ROW, _COLUMN = (0, 0, 1, 0, 1, 2), (0, 1, 1, 2, 2, 2)
 
 
 def standard(body: Body) -> np.ndarray:
-    """pi (10,) of a body."""
+    """Standard parameters pi (10,) of a body."""
     about_origin = body.about(np.zeros(3))
     return np.concatenate([[body.mass], body.mass * body.com, about_origin[_ROW, _COLUMN]])
 
@@ -42,7 +42,7 @@ def body(pi: np.ndarray) -> Body:
 
 
 def of_description(description: ArmDescription) -> np.ndarray:
-    """pi of all bodies as the URDF has them, (n, 10), in the order of the joints."""
+    """Standard parameters pi of all bodies as the URDF has them, (n, 10), in the order of the joints."""
     return np.array([standard(welded(description, joint.child)) for joint in description.movable]).reshape(-1, COUNT)
 
 
@@ -53,7 +53,7 @@ def figures(pi: np.ndarray) -> np.ndarray:
 
 
 def figures_slope(pi: np.ndarray) -> np.ndarray:
-    """d(figures)/d(pi), (10, 10), of a body with mass; with I_c = I - (h·h 1 - h hᵀ) / m and h = m c."""
+    """Slope of the figures, d(figures)/d(pi), (10, 10), of a body with mass; with I_c = I - (h·h 1 - h hᵀ) / m and h = m c."""
     mass, h = pi[0], pi[1:4]
     made = np.eye(COUNT)
     made[1:4, 0], made[1:4, 1:4] = -h / mass**2, np.eye(3) / mass

@@ -28,7 +28,7 @@ from .selection import Trial
 
 @dataclass(frozen=True, eq=False)
 class Identified:
-    """What came out.
+    """Result of an identification.
 
     Attributes:
         base: base parameters with their covariance.
@@ -74,22 +74,22 @@ class Prediction:
 
     @property
     def shares(self) -> np.ndarray:
-        """(n,) error relative to effort."""
+        """Error relative to effort, (n,)."""
         return self.error / self.effort
 
     @property
     def overall(self) -> float:
-        """Of all joints: the root mean square of their shares, as N·m and N cannot be added."""
+        """Error of all joints: the root mean square of their shares, as N·m and N cannot be added."""
         return _together(self.shares)
 
     @property
     def resting(self) -> float:
-        """The same of samples that do not count."""
+        """Error of all joints, as ``overall``, of the samples that do not count."""
         return _together(self.resting_error / self.resting_effort)
 
     @property
     def everything_shares(self) -> np.ndarray:
-        """(n,) error relative to effort of all samples."""
+        """Error relative to effort of all samples, (n,)."""
         error, effort = (
             np.nan_to_num(self.moving * moving**2) + np.nan_to_num((1.0 - self.moving) * resting**2)
             for moving, resting in ((self.error, self.resting_error), (self.effort, self.resting_effort))
@@ -98,7 +98,7 @@ class Prediction:
 
     @property
     def everything(self) -> float:
-        """As ``overall``, of all samples."""
+        """Error of all joints, as ``overall``, of all samples."""
         return _together(self.everything_shares)
 
 

@@ -35,7 +35,7 @@ _ROWS, _COLUMNS = [*range(4), *_ABOVE[0]], [*range(4), *_ABOVE[1]]
 
 
 def pseudo_inertia(pi: np.ndarray) -> np.ndarray:
-    """J (..., 4, 4) of standard parameters pi (..., 10)."""
+    """Pseudo-inertia matrix J (..., 4, 4) of standard parameters pi (..., 10)."""
     inertia = tensor(pi)
     made = np.empty((*pi.shape[:-1], 4, 4))
     made[..., :3, :3] = 0.5 * np.trace(inertia, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - inertia
@@ -45,7 +45,7 @@ def pseudo_inertia(pi: np.ndarray) -> np.ndarray:
 
 
 def standard_of(J: np.ndarray) -> np.ndarray:
-    """pi (..., 10) of J: linear, so it takes derivatives of J to those of pi."""
+    """Standard parameters pi (..., 10) of J: linear, so it takes derivatives of J to those of pi."""
     S = J[..., :3, :3]
     inertia = np.trace(S, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - S
     moments = np.stack([inertia[..., i, j] for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))], axis=-1)
@@ -58,7 +58,7 @@ def physical(pi: np.ndarray) -> bool:
 
 
 def believed(pi: np.ndarray) -> np.ndarray:
-    """J0 (4, 4), positive definite, of what a URDF says; one that says a line, a point or nothing gets a little extent."""
+    """Pseudo-inertia J0 (4, 4), positive definite, as a URDF has it; of a line, a point or nothing it gets a little extent."""
     J = pseudo_inertia(pi)
     mass = J[3, 3] if J[3, 3] > 0.0 else 1e-3
     centre = J[:3, 3] / mass
@@ -72,12 +72,12 @@ def believed(pi: np.ndarray) -> np.ndarray:
 
 
 def upper_factor(J: np.ndarray) -> np.ndarray:
-    """L (4, 4), upper triangular with a positive diagonal, with J = L Lᵀ."""
+    """Factor L (4, 4), upper triangular with a positive diagonal, with J = L Lᵀ."""
     return np.linalg.cholesky(J[::-1, ::-1])[::-1, ::-1]
 
 
 class LogCholesky:
-    """theta <-> pi of one body.
+    """Log-Cholesky coordinates of one body: theta <-> pi.
 
     Args:
         pi: (10,) what is believed of it.
@@ -92,7 +92,7 @@ class LogCholesky:
         return U
 
     def standard(self, theta: np.ndarray) -> np.ndarray:
-        """pi (10,) of theta (10,)."""
+        """Standard parameters pi (10,) of theta (10,)."""
         LU = self.L @ self._U(theta)
         return standard_of(LU @ LU.T)
 
@@ -107,7 +107,7 @@ class LogCholesky:
 
 
 def divergence_roots(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """r (10,) with r·r = D, smooth in theta (10,), and its slopes dr_i/dtheta_i (10,).
+    """Roots r (10,) with r·r = D, smooth in theta (10,), and its slopes dr_i/dtheta_i (10,).
 
     The first four are sign(x) sqrt(exp(2 x) - 2 x - 1), which near 0 is sqrt(2) (x + x²/3).
     """

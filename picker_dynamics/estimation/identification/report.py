@@ -22,7 +22,7 @@ UNTOLD = 0.7
 
 
 def as_json(found: Identified, sources: list[str], when: str) -> dict:
-    """All of it, ready for JSON; intervals are standard deviations (``sd``)."""
+    """Identified parameters, ready for JSON; intervals are standard deviations (``sd``)."""
     columns, base, bodies = found.bodies.columns, found.base, found.bodies
     joints = columns.description.joint_names
     rows = zip(base.base.names, base.beta.tolist(), base.sd.tolist(), (100.0 * base.effect).tolist())
@@ -88,7 +88,7 @@ def _figures(figures) -> dict:
 
 
 def parameters_of(columns: Columns, content: dict) -> np.ndarray:
-    """pi (p,) out of such JSON.
+    """Parameters pi (p,) out of a report's JSON.
 
     Raises:
         InputError: it is of another arm, or none.

@@ -52,7 +52,7 @@ class Samples:
     remarks: tuple[str, ...] = ()
 
     def between(self, begin_s: float | None, end_s: float | None) -> Samples:
-        """Those from ``begin_s`` to ``end_s`` after the first [s]; None: all there are."""
+        """Samples from ``begin_s`` to ``end_s`` after the first [s]; None: all there are."""
         since = self.t - self.t[0] if len(self.t) else self.t
         keep = (since >= (-np.inf if begin_s is None else begin_s)) & (since <= (np.inf if end_s is None else end_s))
         return replace(self, t=self.t[keep], q=self.q[keep], v=None if self.v is None else self.v[keep], tau=self.tau[keep])

@@ -95,7 +95,7 @@ TRAINED, FOLDS = 0.7, 4
 
 
 def supply(log: ServoLog, reference: float | None) -> np.ndarray:
-    """(k,) V / V_ref, averaged; 1 where it was not measured."""
+    """Supply V / V_ref, (k,), averaged; 1 where it was not measured."""
     if log.voltage is None or reference is None:
         return np.ones(len(log.t))
     half = max(round(0.5 * VOLTAGE_S * len(log.t) / max(log.t[-1] - log.t[0], 1e-9)), 0)
@@ -166,7 +166,7 @@ class Rig:
         )
 
     def errors(self, figures: np.ndarray, step_s: float) -> np.ndarray:
-        """(c, samples) [rad] of the model's positions, bounded."""
+        """Errors of the model's positions, (c, samples) [rad], bounded."""
         with np.errstate(over="ignore", invalid="ignore"):
             off = self.simulate(figures, step_s) - self.q
         return np.clip(np.nan_to_num(off, nan=MOST_OFF), -MOST_OFF, MOST_OFF)
@@ -210,7 +210,7 @@ def fixed_figures(fixed: Mapping[str, float]) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What was found.
+    """Fit of a servo's figures to its logs.
 
     Attributes:
         figures: by name.
@@ -223,7 +223,7 @@ class Fit:
     rig: Rig
 
     def told(self, name: str) -> bool:
-        """Whether the logs tell that figure, other than by what was assumed."""
+        """Whether the logs tell a figure, other than by what was assumed."""
         if name not in self.sd:
             return False
         if name == "voltage_share":
@@ -233,7 +233,7 @@ class Fit:
 
     @property
     def largest_load(self) -> float:
-        """[N·m] in the logs."""
+        """Largest load in the logs [N·m]."""
         return max(float(np.abs(one.load).max()) for one in self.rig.pieces)
 
     def positions(self, log: ServoLog) -> list[tuple[ServoLog, np.ndarray]]:
@@ -245,7 +245,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Error:
-    """Of the model along one log [rad]: mean of its size, root mean square, largest."""
+    """Error of the model along one log [rad]: mean of its size, root mean square, largest."""
 
     source: str
     mean: float

@@ -60,7 +60,7 @@ LOAD = (1e-4, 1e4)
 
 @dataclass(frozen=True, eq=False)
 class ServoLog:
-    """What was recorded of one servo.
+    """Recording of one servo.
 
     Attributes:
         source: for messages.
@@ -90,7 +90,7 @@ class ServoLog:
 
     @property
     def inertia(self) -> float:
-        """Of the pendulum about the output [kg·m²]."""
+        """Inertia of the pendulum about the output [kg·m²]."""
         return (self.mass + self.rod_mass / 3.0) * self.length**2
 
     @property
@@ -100,11 +100,11 @@ class ServoLog:
 
     @property
     def load(self) -> np.ndarray:
-        """(k,) [N·m] that the servo bears at rest."""
+        """Load that the servo bears at rest, (k,) [N·m]."""
         return self.torque + self.moment * np.sin(self.q)
 
     def part(self, which: slice | np.ndarray) -> ServoLog:
-        """The samples ``which``."""
+        """Part of the log: the samples ``which``."""
         columns = {name: getattr(self, name)[which] for name in ("t", "goal", "q", "torque", "enabled")}
         return replace(self, **columns, voltage=None if self.voltage is None else self.voltage[which])
 

@@ -38,7 +38,7 @@ FRICTION_SHARE = (0.02, 0.08)
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What was measured, and the effort that really acted, (k, n) [N·m or N]."""
+    """Simulated run: what was measured, and the effort that really acted, (k, n) [N·m or N]."""
 
     samples: Samples
     true_tau: np.ndarray

@@ -32,7 +32,7 @@ def carrier(description: ArmDescription) -> int | None:
 
 
 def believed(description: ArmDescription, body: int) -> np.ndarray:
-    """pi (10,) of the payload in the frame of ``body``, which bears the tool."""
+    """Standard parameters pi (10,) of the payload in the frame of ``body``, which bears the tool."""
     poses = link_poses(description, np.zeros(description.n))
     own, tool = (poses[name] for name in (description.movable[body].child, description.tool))
     length = sum(float(np.linalg.norm(joint.xyz)) for joint in description.path_to(description.tool))

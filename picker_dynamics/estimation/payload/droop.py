@@ -84,13 +84,13 @@ class Potentiometer:
 
     @property
     def link(self) -> str:
-        """What it is on: the joint, for messages."""
+        """Joint that the potentiometer is on, for messages."""
         return self.joint
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One reading of the arm at rest.
+    """Reading of the arm at rest.
 
     Args:
         pulses_us: (n,) on the servos' inputs.
@@ -110,7 +110,7 @@ class Measurement:
 
 
 def sensed(description: ArmDescription, sensor: SensorModel | Potentiometer, q, poses) -> tuple[np.ndarray, np.ndarray]:
-    """What a sensor reads without error at q (..., n) with the links at ``poses`` (...) [rad or m], and how the joints change
+    """Sensor's reading without error at q (..., n) with the links at ``poses`` (...) [rad or m], and how the joints change
     it (n,) or (..., n)."""
     if isinstance(sensor, Potentiometer):
         column = description.joint_names.index(sensor.joint)
@@ -193,7 +193,7 @@ class DroopScale:
     # -- what readings should be ---------------------------------------------------------------------------------------
 
     def resting(self, pulses_us, mass, side=0.0) -> tuple[np.ndarray, Loads]:
-        """Where the joints rest, (r, n) [rad], and what they bear there.
+        """Rest positions of the joints, (r, n) [rad], and what they bear there.
 
         Args:
             pulses_us: (r, n).  mass: (r,) in the tool [kg].  side: (r,) from which they came.
@@ -209,7 +209,7 @@ class DroopScale:
         return q, loads(self.description, q, masses)
 
     def predict(self, readings: Sequence[Measurement], mass: float) -> np.ndarray:
-        """(r,) readings [rad or m] with ``mass`` [kg] in the tool at those with payload."""
+        """Readings, (r,) [rad or m], with ``mass`` [kg] in the tool at those with payload."""
         return self._linearised(readings, mass).values
 
     def _linearised(self, readings: Sequence[Measurement], mass: float) -> _Linearised:
@@ -268,7 +268,7 @@ class DroopScale:
         return estimate(np.zeros(len(readings)), change.slope, self._covariance(readings, change))[0].sd
 
     def alone(self, readings: Sequence[Measurement]) -> np.ndarray:
-        """(r,) standard deviation of the mass [kg] from each reading by itself, were everything else known."""
+        """Standard deviation of the mass, (r,) [kg], from each reading by itself, were everything else known."""
         change = self._linearised(readings, self.blind_kg)
         with np.errstate(divide="ignore"):
             return np.sqrt([one.sensor.sd**2 for one in readings] + (change.friction**2).sum(axis=-1)) / np.abs(change.slope)
@@ -327,7 +327,7 @@ class DroopScale:
     # -- what cannot be ------------------------------------------------------------------------------------------------
 
     def require_sides(self, readings) -> None:
-        """Where gears hold something back it has to be known from which side the arm came."""
+        """Require that it is known from which side the arm came, where gears hold something back."""
         unknown = sum(one.side == 0.0 for one in readings)
         refuse_if(
             unknown and not self.servos.model.frictionless,
@@ -340,7 +340,7 @@ class DroopScale:
         )
 
     def require_plausible(self, readings) -> None:
-        """Each reading is near where the arm is without payload, or below, where one of half a kilogram would bring it."""
+        """Require that each reading is near where the arm is without payload, or below, where half a kilogram would bring it."""
         empty, full = (self.predict(readings, mass) for mass in (0.0, 0.5))
         for number, (one, light, heavy) in enumerate(zip(readings, empty, full), start=1):
             which = f"reading {number}, {_what(one)}," if len(readings) > 1 else _what(one)

@@ -38,7 +38,7 @@ NEGATIVE = 3.0
 
 @dataclass(frozen=True)
 class Weighed:
-    """A payload.
+    """Weighed payload.
 
     Attributes:
         mass: [kg].
@@ -52,7 +52,7 @@ class Weighed:
 
 
 def estimate(excess, slope, covariance) -> tuple[Measured, float, np.ndarray]:
-    """m of y = s m + e with the covariance V of e, the misfit, and each reading against all others.
+    """Mass m of y = s m + e with the covariance V of e, the misfit, and each reading against all others.
 
     Args:
         excess: (r,) y.  slope: (r,) s; 0 without payload.  covariance: (r, r) V.

@@ -54,7 +54,7 @@ class Visit:
     def measurements(
         self, sensors: Sequence[SensorModel | Potentiometer], values: Sequence[float] | None = None
     ) -> list[Measurement]:
-        """Its readings; 0 while they are not known."""
+        """Measurements of the visit; 0 while they are not known."""
         values = np.zeros(len(sensors)) if values is None else values
         return [
             Measurement(self.pulses_us, sensor, float(value), self.number, self.loaded, self.side)
@@ -121,7 +121,7 @@ def poses(
 
 
 def visits(where: Sequence[np.ndarray], loaded: bool) -> list[Visit]:
-    """Every pose once, each from the same side whenever it is visited."""
+    """Visits to every pose once, each from the same side whenever it is visited."""
     first = len(where) if loaded else 0
     return [Visit(pulses, SIDES[number % 2], first + number, loaded) for number, pulses in enumerate(where)]
 

@@ -57,13 +57,13 @@ class EffortSamples:
 
     @classmethod
     def at_rest(cls, q, effort, station=0, loaded=True) -> EffortSamples:
-        """Of an arm that stands; ``q`` and ``effort`` (s, n)."""
+        """Samples of an arm that stands; ``q`` and ``effort`` (s, n)."""
         q, effort = np.atleast_2d(q), np.atleast_2d(effort)
         still = np.zeros_like(q, dtype=float)
         return cls(q, still, still, effort, np.broadcast_to(station, len(q)), np.broadcast_to(loaded, len(q)))
 
     def joined(self, other: EffortSamples) -> EffortSamples:
-        """These and others."""
+        """Samples of these and others together."""
         return EffortSamples(
             *(
                 np.concatenate([getattr(self, name), getattr(other, name)])
@@ -73,7 +73,7 @@ class EffortSamples:
 
 
 def payload_regressor(model, com, q, v, a) -> tuple[np.ndarray, np.ndarray]:
-    """tau_0 and Y, (s, n) each: the arm's torque without payload [N·m or N], and what a kilogram adds [.../kg]."""
+    """Regressor: tau_0 and Y, (s, n) each: the arm's torque without payload [N·m or N], and what a kilogram adds [.../kg]."""
     empty = model.required_torque(q, v, a)
     return empty, model.with_payload(1.0, tuple(com)).required_torque(q, v, a) - empty
 

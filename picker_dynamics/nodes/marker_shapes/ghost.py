@@ -15,7 +15,7 @@ SKIN_M = 0.001
 
 
 def ghost_shapes(description: ArmDescription, q, colour=COLOUR) -> list[Shape]:
-    """Every visual element of the arm at q (n,) [rad or m], in the root frame."""
+    """Shapes of every visual element of the arm at q (n,) [rad or m], in the root frame."""
     poses = link_poses(description, q)
     shapes = []
     for link in description.links.values():

@@ -62,7 +62,7 @@ def torque_shapes(description: ArmDescription, q, torque, strongest, hold_limit)
 
 
 def arc_points(centre, axis, share: float) -> np.ndarray:
-    """(k, 3) points of an arc around a joint [m], in the sense of the torque by the right-hand rule; it begins above.
+    """Points of an arc, (k, 3), around a joint [m], in the sense of the torque by the right-hand rule; it begins above.
 
     Args:
         axis: (3,) unit vector.

@@ -85,7 +85,7 @@ class Bucket:
 
 
 class Door:
-    """Who may ask.
+    """Door of the server: who may ask.
 
     Args:
         host: on which the server listens.

@@ -121,7 +121,7 @@ class Pick:
 
 @dataclass(frozen=True)
 class Play:
-    """How a recording is shown: whether it plays, how fast, and from where on its time line [s]; None: from where it is."""
+    """Playing of a recording: whether it plays, how fast, and from where on its time line [s]; None: from where it is."""
 
     on: bool
     at_s: float | None = None

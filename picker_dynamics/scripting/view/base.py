@@ -57,12 +57,12 @@ class View(ABC):
     @property
     @abstractmethod
     def payload(self) -> float:
-        """What the tool is believed to carry [kg]."""
+        """Payload that the tool is believed to carry [kg]."""
 
     @property
     @abstractmethod
     def tip_speed(self) -> float | None:
-        """What the controller allows the tool [m/s]; None: the default."""
+        """Tip speed that the controller allows the tool [m/s]; None: the default."""
 
     @property
     @abstractmethod
@@ -86,7 +86,7 @@ class View(ABC):
 
     @abstractmethod
     def held(self) -> Array:
-        """Where the joints should be now (n,) [rad or m].
+        """Positions at which the joints should be now, (n,) [rad or m].
 
         Raises:
             LinkError: nobody says.
@@ -94,11 +94,11 @@ class View(ABC):
 
     @abstractmethod
     def status(self) -> Mapping[str, Any]:
-        """How the arm is, and what to do."""
+        """Status of the arm, and what to do."""
 
     @abstractmethod
     def take_arm(self) -> None:
-        """Have the arm for motions of the page that drives.
+        """Take the arm for motions of the page that drives.
 
         Raises:
             PickerError: somebody else has it.
@@ -117,7 +117,7 @@ class View(ABC):
 
     @abstractmethod
     def jog(self, asked: ask.Jog | None) -> None:
-        """Have the arm move like that for a moment; None: let go."""
+        """Jog the arm as is asked, for a moment; None: let go."""
 
     @abstractmethod
     def cancel(self) -> None:
@@ -133,7 +133,7 @@ class View(ABC):
 
     @abstractmethod
     def set(self, asked: ask.Setting) -> None:
-        """Payload, compensation or speed."""
+        """Set payload, compensation or speed."""
 
     @abstractmethod
     def close(self) -> None:
@@ -144,7 +144,7 @@ class View(ABC):
         raise InputError("nothing can be recorded here", subject="record")
 
     def play(self, asked: ask.Play) -> None:
-        """Where on its time line a recording is shown."""
+        """Show a recording from a place on its time line."""
         raise InputError("this is no recording", subject="play")
 
     # -- what is told ----------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ class View(ABC):
         return mesh_file(self.known.description, number, self._folder)
 
     def look_up(self, what: str) -> Mapping[str, Any]:
-        """What takes long to make, or is seldom asked for."""
+        """Look up what takes long to make, or is seldom asked for."""
         if what == "region":
             return self._cannot_be_held()
         if what == "tours":
@@ -193,7 +193,7 @@ class View(ABC):
         raise InputError(f"there is no {what}", subject="request")
 
     def check(self, asked: ask.ToJoints | ask.ToTip) -> Mapping[str, Any]:
-        """Whether that motion may be made, and where it would lead; nothing moves."""
+        """Check whether a motion may be made, and where it would lead; nothing moves."""
         return self.motions.check(asked, self.held(), self.payload, self.tip_speed)
 
     def do(self, asked: ask.Asked, page: str) -> Mapping[str, Any]:
@@ -236,12 +236,12 @@ class View(ABC):
             raise
 
     def changed_hands(self, driven: bool) -> None:
-        """Another page drives, or none (``driven``: whether one does)."""
+        """Note that another page drives, or none (``driven``: whether one does)."""
         self.lapse()
         self.jog(None)
 
     def lapse(self) -> None:
-        """Nothing that pages have asked for by now begins any more, and what is under way in steps takes no further one."""
+        """Let lapse all that pages asked for: none of it begins any more, and what is under way in steps takes no further one."""
         self._motions_asked.lapse()
         self._jogs_asked.lapse()
         self.tours.end()

@@ -18,7 +18,7 @@ SAID = 50
 
 
 class Channel:
-    """What is told, as the bytes of server-sent events."""
+    """Channel of what is told, as the bytes of server-sent events."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -54,7 +54,7 @@ class Channel:
             self._changed.notify_all()
 
     def read(self, name: str, silence_s: float = 0.3) -> Iterator[bytes]:
-        """What is told from now on, and before that the newest of each kind; a blank comment after a silence."""
+        """Events that are told from now on, and before that the newest of each kind; a blank comment after a silence."""
         seen, me = 0, next(self._numbers)
         self.readers[me] = name
         try:

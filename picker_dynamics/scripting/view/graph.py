@@ -78,7 +78,7 @@ class GraphView(View):
         client.on_beat = lambda: self._keeper.carry_on(client, time.monotonic())
 
     def run(self, over: Callable[[], bool]) -> None:
-        """Look at the graph until that is over."""
+        """Look at the graph until ``over`` says that it is enough."""
         sys.setswitchinterval(SWITCH_S)
         self.truth.start()
         self.client.keep_arm(lambda: over() or self._over.is_set())
@@ -98,7 +98,7 @@ class GraphView(View):
     # -- what is told ----------------------------------------------------------------------------------------
 
     def look(self) -> None:
-        """Tell what is new; called after each look at the graph."""
+        """Tell pages what is new; called after each look at the graph."""
         now_s, there = time.monotonic(), self.channel.there
         if not self.wheel.look(there, now_s, bool(self.tours.name)) and not self.client.leaving:
             self.wheel.give_back()
@@ -264,7 +264,7 @@ class Truth(threading.Thread):
         self._newest: tuple[Array, float] | None = None
 
     def newest(self, now_s: float) -> tuple[Array, float] | None:
-        """Where it is, and how old that is [s]."""
+        """Newest pose of the simulated arm, and how old that is [s]."""
         found = self._newest
         return None if found is None or now_s - found[1] > RETRY_S else (found[0], max(now_s - found[1], 0.0))
 

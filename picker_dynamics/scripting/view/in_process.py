@@ -69,7 +69,7 @@ class SimulatedView(View):
         body.on_sample, body.on_event = self._after_step, self._hear
 
     def close(self) -> None:
-        """The script's arm is as it was."""
+        """Close the view: the script's arm is as it was."""
         self.tours.end()
         self.body.on_sample, self.body.on_event = self._before, self._before_event
         if self._recorded is not None:
@@ -229,7 +229,7 @@ class SimulatedView(View):
             self._jog = self._jog[0], 0.0
 
     def cancel(self) -> None:
-        """Where time stands still the motion ends as soon as some passes."""
+        """Cancel the motion: where time stands still it ends as soon as some passes."""
         self.jog(None)
         wait([self._handed_over(lambda: self.body.execution.cancel(self.body.now_s))], PATIENCE_S)
 

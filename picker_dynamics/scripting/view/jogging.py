@@ -42,7 +42,7 @@ class JogKeeper:
         self._target: Array | None = None
 
     def take(self, asked: Jog, client: Any, now_s: float) -> None:
-        """Have the arm move like that from now on, for a moment."""
+        """Take a jog: the arm moves like that from now on, for a moment."""
         with self._lock:
             if self._asked is None:
                 self._last_s, self._target = now_s, None
@@ -50,12 +50,12 @@ class JogKeeper:
         self.carry_on(client, now_s)
 
     def let_go(self) -> None:
-        """The page has let go."""
+        """Let go of the jog: the page has."""
         with self._lock:
             self._until_s = 0.0
 
     def carry_on(self, client: Any, now_s: float) -> None:
-        """Say it again, as often as the controller wants to hear it; zero, where the page does not any more."""
+        """Say the jog again, as often as the controller wants to hear it; zero, where the page does not any more."""
         with self._lock:
             asked, since_s = self._asked, min(now_s - self._last_s, LONGEST_S)
             if asked is None:

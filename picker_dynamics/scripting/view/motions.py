@@ -57,7 +57,7 @@ class Motions:
         self.known, self._validator = known, lru_cache(maxsize=2)(known.validator)
 
     def wanted(self, asked: Motion, held: Array, payload: float, tip_speed: float | None = None) -> Wanted:
-        """What is asked for, from the pose ``held`` (n,) [rad or m].
+        """Motion that is asked for, from the pose ``held`` (n,) [rad or m].
 
         Args:
             payload: that the tool carries [kg].
@@ -80,7 +80,7 @@ class Motions:
         return Wanted(target, asked_duration(arm, within, target))
 
     def check(self, asked: Motion, held: Array, payload: float, tip_speed: float | None = None) -> dict[str, Any]:
-        """Whether that may be made, as JSON: where it leads, how long it takes, what it costs, or why it is refused."""
+        """Check of a motion, as JSON: where it leads, how long it takes, what it costs, or why it is refused."""
         arm, still = self.known.description, np.zeros(self.known.description.n)
         try:
             wanted = self.wanted(asked, held, payload, tip_speed)
@@ -105,7 +105,7 @@ class Motions:
         }
 
     def validator(self, payload: float, tip_speed: float | None) -> MotionValidator:
-        """That of the controller, for this payload."""
+        """Validator like the controller's, for this payload."""
         return self._validator(payload, tip_speed)
 
     def _target(self, asked: Motion, within: Array) -> Array:
@@ -121,7 +121,7 @@ class Motions:
 
 
 def refusal(error: PickerError) -> dict[str, Any]:
-    """Why something is refused, in the validator's words, and which joint it is about."""
+    """Refusal as JSON: why, in the validator's words, and which joint it is about."""
     return {"why": str(error), "subject": error.subject, "time_s": getattr(error, "time_s", None)}
 
 

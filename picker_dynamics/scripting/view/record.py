@@ -21,7 +21,7 @@ END_S = 20.0
 
 
 class RecordProcess:
-    """One recording at a time of the graph below a namespace.
+    """Process that makes one recording at a time of the graph below a namespace.
 
     Args:
         say: called with the words and level of one that ended by itself, on a thread of its own.
@@ -75,7 +75,7 @@ class RecordProcess:
         return self._words()
 
     def close(self) -> None:
-        """End it where there is one."""
+        """End the recording where there is one."""
         if self.path:
             self.end()
 

@@ -44,11 +44,11 @@ class RecordingView(View):
 
     @property
     def length_s(self) -> float:
-        """How long it is [s]."""
+        """Length of the recording [s]."""
         return max(float(self._end_s - self._begin_s), LOOK_S)
 
     def run(self, over: Callable[[], bool]) -> None:
-        """Play until that is over."""
+        """Play until ``over`` says that it is enough."""
         last_s = time.monotonic()
         while not (over() or self._over):
             time.sleep(LOOK_S)
@@ -144,7 +144,7 @@ class RecordingView(View):
             self._refuse()
 
     def cancel(self) -> None:
-        """Nothing moves."""
+        """Cancel the motion: nothing moves."""
 
     def stop(self) -> str:
         return "a recording: there is nothing to stop"

@@ -54,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 
 class Viewed(Protocol):
-    """What is shown, and driven."""
+    """View that is shown, and driven."""
 
     channel: Channel
 
@@ -62,7 +62,7 @@ class Viewed(Protocol):
         """The arm as the page draws it."""
 
     def look_up(self, what: str) -> Mapping[str, Any]:
-        """What takes long to make, or is seldom asked for, by name; errors as ``do``."""
+        """Look up what takes long to make, or is seldom asked for, by name; errors as ``do``."""
 
     def mesh(self, number: int) -> Path | None:
         """File of a mesh that the URDF names."""
@@ -78,7 +78,7 @@ class Viewed(Protocol):
         """
 
     def check(self, asked: ToJoints | ToTip) -> Mapping[str, Any]:
-        """Whether that motion may be made, and where it would lead; nothing moves; errors as ``do``."""
+        """Check whether a motion may be made, and where it would lead; nothing moves; errors as ``do``."""
 
 
 class File:
@@ -144,7 +144,7 @@ class ViewServer(ThreadingHTTPServer):
 
     @property
     def crowded(self) -> bool:
-        """Whether only stops are answered."""
+        """Whether the server is so crowded that only stops are answered."""
         return self._count > CONNECTIONS
 
     def process_request(self, request: Any, client_address: Any) -> None:

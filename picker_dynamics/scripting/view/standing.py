@@ -11,7 +11,7 @@ from picker_dynamics.errors import PickerError
 
 
 class LapsedError(PickerError):
-    """What was asked for ended before it began."""
+    """A thing asked for that ended before it began."""
 
 
 class Standing:
@@ -26,13 +26,13 @@ class Standing:
         self._ended = 0
 
     def lapse(self) -> None:
-        """What was asked for by now is carried out no more; what comes behind this is."""
+        """Let lapse what was asked for by now: it is carried out no more; what comes behind this is."""
         with self.lock:
             self._ended += 1
 
     @property
     def ended(self) -> int:
-        """How often something has ended them."""
+        """Number of times that something has ended what was asked for."""
         return self._ended
 
     def require(self, ended: int) -> None:

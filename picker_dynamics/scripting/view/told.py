@@ -19,7 +19,7 @@ LONGEST_S = 99.0
 
 @dataclass(frozen=True, eq=False)
 class Instant:
-    """What is known at one instant, each (n,) [rad, m, N·m or N] with its age [s]; None: not known.
+    """Instant of an arm, as known, each (n,) [rad, m, N·m or N] with its age [s]; None: not known.
 
     Attributes:
         state: where the joints are, or are believed to be; reference: where they should be; truth: where a simulated arm is.
@@ -33,7 +33,7 @@ class Instant:
 
 
 def pose(model: DynamicsModel, seen: Instant, time_s: float) -> dict[str, Any]:
-    """Where the arm is, with the places of its tip, and what that asks of the joints.
+    """Pose of the arm, with the places of its tip, and what that asks of the joints.
 
     Args:
         model: the arm with what it carries.

@@ -37,7 +37,7 @@ MOST, RECORDINGS, LARGEST_BYTES = 200, 20, 262_144
 
 
 class Outcome(NamedTuple):
-    """What became of a goal so far (accepted, done, refused, ...), in words, the joint it is about, and its duration [s]."""
+    """Outcome of a goal so far (accepted, done, refused, ...), in words, the joint it is about, and its duration [s]."""
 
     outcome: str
     text: str
@@ -117,11 +117,11 @@ class Tours:
         return {"said": said}
 
     def end(self) -> None:
-        """Have what is under way end: the arm decelerates and holds."""
+        """End what is under way: the arm decelerates and holds."""
         self._body.over.set()
 
     def hear(self, goal: str, outcome: Outcome) -> None:
-        """What becomes of goals, as it is said."""
+        """Hear what becomes of goals, as it is said."""
         if self.name:
             self._body.outcomes[goal] = outcome
 
@@ -242,7 +242,7 @@ class ViewBody:
             raise EndedError("ended before it was done", subject="tour")
 
     def close(self) -> None:
-        """The view goes on."""
+        """Close the body alone: the view goes on."""
 
     def until(self, condition: Callable[[], bool], complaint: PickerError) -> None:
         """Wait for that, a while."""
@@ -267,7 +267,7 @@ class ViewBody:
 
 
 def listed(folder: Path, arm: ArmDescription) -> dict[str, Any]:
-    """What of a folder can be made again: taught motions with their steps, or why they cannot be used; the newest recordings."""
+    """Motions of a folder to make again: taught ones with their steps, or why they cannot be used; the newest recordings."""
     names = sorted(path.name for path in folder.glob("*.yaml"))[:MOST]
     found = [_told(folder / name, arm) for name in names if _is_taught(folder / name)]
     recordings = sorted((one.name for one in folder.glob("*.mcap") if ask.NAME.fullmatch(one.name)), reverse=True)[:RECORDINGS]

@@ -16,7 +16,7 @@ GONE_S, IDLE_S = 2.0, 300.0
 
 
 class Wheel:
-    """Who drives; times are seconds on any one clock.
+    """Wheel of the arm: who drives; times are seconds on any one clock.
 
     Args:
         on_change: called when somebody drives (True) or nobody does any more (False), before that may change again.
@@ -56,7 +56,7 @@ class Wheel:
                 self._release()
 
     def give_back(self) -> None:
-        """What somebody took who drives no more is given back, where nobody drives now."""
+        """Give back what somebody took who drives no more, where nobody drives now."""
         with self._lock:
             if not self.driver:
                 self._release()

@@ -16,19 +16,19 @@ def tip(q: Values, *lengths: float) -> Values:
 
 
 def tip_jacobian(q: Values, *lengths: float) -> Rows:
-    """d(tip)/dq, three rows of n [m/rad]: each joint turns, about +z, all that lies beyond it."""
+    """Jacobian of the tip, d(tip)/dq, three rows of n [m/rad]: each joint turns, about +z, all that lies beyond it."""
     x, y = zip(*to_the_tip(q, *lengths))
     return tuple(-yi for yi in y), x, (0.0,) * len(q)
 
 
 def tip_angular_jacobian(q: Values) -> Rows:
-    """Every joint turns the last bar about +z: three rows of n."""
+    """Angular Jacobian of the tip, three rows of n: every joint turns the last bar about +z."""
     n = len(q)
     return (0.0,) * n, (0.0,) * n, (1.0,) * n
 
 
 def to_the_tip(q: Values, *lengths: float) -> list[tuple[Scalar, Scalar]]:
-    """From each joint to the tip, (x, y) [m]."""
+    """Vectors from each joint to the tip, (x, y) [m]."""
     angle: Scalar = 0.0
     x: Scalar = 0.0
     y: Scalar = 0.0

@@ -40,29 +40,29 @@ class Parameters(NamedTuple):
 
 
 def axis_inertia(k: Parameters, r3: Scalar) -> Scalar:
-    """m2 a² + m3 r3² + J2 + J3, about the axis."""
+    """Inertia about the axis: m2 a² + m3 r3² + J2 + J3."""
     return k.m2 * k.a * k.a + k.m3 * r3 * r3 + k.J2 + k.J3
 
 
 def mass_matrix(k: Parameters, q: Values) -> Rows:
-    """M(q): rows of entries [kg·m², kg]."""
+    """Mass matrix M(q): rows of entries [kg·m², kg]."""
     return ((axis_inertia(k, q[1]), 0.0), (0.0, k.m3))
 
 
 def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
-    """C(q, v) from Christoffel symbols: rows of entries."""
+    """Coriolis matrix C(q, v) from Christoffel symbols: rows of entries."""
     m3r3 = k.m3 * q[1]
     return ((m3r3 * v[1], m3r3 * v[0]), (-m3r3 * v[0], 0.0))
 
 
 def gravity(k: Parameters, q: Values) -> Values:
-    """dP/dq: a torque [N·m] and a force [N]."""
+    """Gravity terms dP/dq: a torque [N·m] and a force [N]."""
     s, c = sin_cos(q[0])
     return k.g * (k.m2 * k.a + k.m3 * q[1]) * c, k.m3 * k.g * s
 
 
 def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
-    """T [N·m] of the ground on body 2 and F [N] of body 2 on body 3.
+    """Torque T [N·m] of the ground on body 2 and F [N] of body 2 on body 3.
 
     T = (m2 a² + m3 r3² + J2 + J3) thetadd + 2 m3 r3 r3d thetad + g (m2 a + m3 r3) cos(theta)
     F = m3 r3dd - m3 r3 thetad² + m3 g sin(theta)
@@ -75,7 +75,7 @@ def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
 
 
 def torque_rate(k: Parameters, q: Values, v: Values, a: Values, j: Values) -> Values:
-    """dT/dt [N·m/s] and dF/dt [N/s].
+    """Rates of torque and force: dT/dt [N·m/s] and dF/dt [N/s].
 
     dT/dt = (m2 a² + m3 r3² + J2 + J3) thetaddd + 2 m3 (r3d² thetad + r3 r3dd thetad + 2 r3 r3d thetadd)
             - g (m2 a + m3 r3) thetad sin(theta) + g m3 r3d cos(theta)
@@ -94,12 +94,12 @@ def torque_rate(k: Parameters, q: Values, v: Values, a: Values, j: Values) -> Va
 
 
 def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """K(q, v) [J]."""
+    """Kinetic energy K(q, v) [J]."""
     return 0.5 * axis_inertia(k, q[1]) * v[0] * v[0] + 0.5 * k.m3 * v[1] * v[1]
 
 
 def potential_energy(k: Parameters, q: Values) -> Scalar:
-    """P(q) [J]."""
+    """Potential energy P(q) [J]."""
     s, _ = sin_cos(q[0])
     return k.g * (k.m2 * k.a + k.m3 * q[1]) * s
 
@@ -111,13 +111,13 @@ def tip(k: Parameters, q: Values) -> Values:
 
 
 def tip_jacobian(k: Parameters, q: Values) -> Rows:
-    """d(centre of mass 3)/dq: three rows of two."""
+    """Jacobian of body 3's centre of mass, d(centre of mass 3)/dq: three rows of two."""
     s, c = sin_cos(q[0])
     return ((-q[1] * s, c), (q[1] * c, s), (0.0, 0.0))
 
 
 def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """The waist turns body 3 about +z, the slide does not."""
+    """Angular Jacobian of body 3: the waist turns it about +z, the slide does not."""
     return ((0.0, 0.0), (0.0, 0.0), (1.0, 0.0))
 
 

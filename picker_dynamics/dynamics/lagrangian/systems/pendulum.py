@@ -66,45 +66,45 @@ class ThirdOrderLagrange(NamedTuple):
 
 
 def pivot_inertia(k: Parameters) -> Scalar:
-    """J_G + m a²."""
+    """Inertia about the pin: J_G + m a²."""
     return k.J_G + k.m * k.a * k.a
 
 
 def mass_matrix(k: Parameters, q: Values) -> Rows:
-    """M: the inertia about the pin [kg·m²]."""
+    """Mass matrix M: the inertia about the pin [kg·m²]."""
     return ((pivot_inertia(k),),)
 
 
 def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
-    """C: none, M is constant."""
+    """Coriolis matrix C: none, M is constant."""
     return ((0.0,),)
 
 
 def gravity(k: Parameters, q: Values) -> Values:
-    """dP/dtheta [N·m]."""
+    """Gravity torque dP/dtheta [N·m]."""
     _, c = sin_cos(q[0])
     return (k.m * k.g * k.a * c,)
 
 
 def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
-    """T = (J_G + m a²) thetadd + m g a cos(theta) [N·m]."""
+    """Torque T = (J_G + m a²) thetadd + m g a cos(theta) [N·m]."""
     _, c = sin_cos(q[0])
     return (pivot_inertia(k) * a[0] + k.m * k.g * k.a * c,)
 
 
 def torque_rate(k: Parameters, q: Values, v: Values, a: Values, j: Values) -> Values:
-    """dT/dt = (J_G + m a²) thetaddd - m g a thetad sin(theta) [N·m/s]."""
+    """Rate of the torque dT/dt = (J_G + m a²) thetaddd - m g a thetad sin(theta) [N·m/s]."""
     s, _ = sin_cos(q[0])
     return (pivot_inertia(k) * j[0] - k.m * k.g * k.a * v[0] * s,)
 
 
 def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """K [J]."""
+    """Kinetic energy K [J]."""
     return 0.5 * pivot_inertia(k) * v[0] * v[0]
 
 
 def potential_energy(k: Parameters, q: Values) -> Scalar:
-    """P [J]."""
+    """Potential energy P [J]."""
     s, _ = sin_cos(q[0])
     return k.m * k.g * k.a * s
 
@@ -115,17 +115,17 @@ def tip(k: Parameters, q: Values) -> Values:
 
 
 def tip_jacobian(k: Parameters, q: Values) -> Rows:
-    """d(centre of mass)/dtheta: three rows of one [m/rad]."""
+    """Jacobian of the centre of mass, d(centre of mass)/dtheta: three rows of one [m/rad]."""
     return bars.tip_jacobian(q, k.a)
 
 
 def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """The pendulum turns about +z."""
+    """Angular Jacobian of the pendulum: it turns about +z."""
     return bars.tip_angular_jacobian(q)
 
 
 def gibbs(k: Parameters, q: Values, v: Values, a: Values, torque: Values) -> Values:
-    """G, dG/dthetadd and dG/dthetad for an applied ``torque`` [N·m].
+    """Gibbs function G, dG/dthetadd and dG/dthetad for an applied ``torque`` [N·m].
 
     G = 1/2 m (xdd² + ydd²) + 1/2 J_G thetadd² + m g ydd - T thetadd, with xdd² + ydd² = a² (thetadd² + thetad⁴)
     and ydd = a (thetadd cos(theta) - thetad² sin(theta)).
@@ -140,7 +140,10 @@ def gibbs(k: Parameters, q: Values, v: Values, a: Values, torque: Values) -> Val
 
 
 def third_order_lagrange(k: Parameters, q: Values, v: Values, a: Values, j: Values) -> Values:
-    """S = 1/2 (J_G + m a²)(thetadd² + thetad⁴) of all particles, and Q* = (J_G + m a²)(thetaddd - thetad³)."""
+    """Both sides of the third-order Lagrange equation, S of all particles and Q*.
+
+    S = 1/2 (J_G + m a²)(thetadd² + thetad⁴) and Q* = (J_G + m a²)(thetaddd - thetad³).
+    """
     S = 0.5 * pivot_inertia(k) * (a[0] * a[0] + v[0] ** 4)
     return S, pivot_inertia(k) * (j[0] - v[0] ** 3)
 
@@ -162,7 +165,7 @@ class Pendulum(ReferenceSystem):
         return Gibbs(*np.moveaxis(values, -1, 0))
 
     def third_order_lagrange(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, j: ArrayLike) -> ThirdOrderLagrange:
-        """S and Q* of the note's "third-order Lagrange ??????", for q, v, a, j (..., 1).
+        """Sides S and Q* of the note's "third-order Lagrange ??????", for q, v, a, j (..., 1).
 
         Q* is what the rates of ALL forces add up to, constraint forces included: see docs/derivations.md.
         """

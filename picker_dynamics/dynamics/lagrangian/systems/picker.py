@@ -34,7 +34,7 @@ from ..scalars import Rows, Scalar, Values, sin_cos
 
 
 class Constants(NamedTuple):
-    """What the equations need to know of the arm.
+    """Constants of the picker's equations: what they need to know of the arm.
 
     Attributes:
         g: gravity [m/s²].
@@ -81,7 +81,7 @@ class Constants(NamedTuple):
 
 
 def directions(q: Values) -> Rows:
-    """u = ((s1, c1), (s2, c2), (s3, c3)): sine and cosine of a1, a2, a3, where links 1, 2 and 3 point."""
+    """Directions u = ((s1, c1), (s2, c2), (s3, c3)): sine and cosine of a1, a2, a3, where links 1, 2 and 3 point."""
     a1 = q[1]
     a2 = a1 + q[2]
     a3 = a2 + q[3]
@@ -89,7 +89,7 @@ def directions(q: Values) -> Rows:
 
 
 def elevation_rates(v: Values) -> Values:
-    """(w1, w2, w3) from joint rates; the same sums turn joint accelerations into al1, al2, al3."""
+    """Elevation rates (w1, w2, w3) from joint rates; the same sums turn joint accelerations into al1, al2, al3."""
     w1 = v[1]
     w2 = w1 + v[2]
     return w1, w2, w2 + v[3]
@@ -101,7 +101,7 @@ def joint_torques(t0: Scalar, t1: Scalar, t2: Scalar, t3: Scalar, t4: Scalar) ->
 
 
 def yaw_inertia(k: Constants, u: Rows) -> Values:
-    """D and H1, H2, H3 = half its derivatives by a1, a2, a3."""
+    """Yaw inertia D, and H1, H2, H3 = half its derivatives by a1, a2, a3."""
     (s1, c1), (s2, c2), (s3, c3) = u
     R1 = k.B11 * c1 + k.B12 * c2 + k.B13 * c3
     R2 = k.B12 * c1 + k.B22 * c2 + k.B23 * c3
@@ -122,7 +122,7 @@ def yaw_inertia(k: Constants, u: Rows) -> Values:
 
 
 def plane_inertia(k: Constants, u: Rows) -> Values:
-    """E12, E13, E23 and F12, F13, F23: Bik times cosine and sine of ai - ak."""
+    """Inertia terms of the vertical plane, E12, E13, E23 and F12, F13, F23: Bik times cosine and sine of ai - ak."""
     (s1, c1), (s2, c2), (s3, c3) = u
     E12, F12 = k.B12 * (c1 * c2 + s1 * s2), k.B12 * (s1 * c2 - c1 * s2)
     E13, F13 = k.B13 * (c1 * c3 + s1 * s3), k.B13 * (s1 * c3 - c1 * s3)
@@ -131,7 +131,7 @@ def plane_inertia(k: Constants, u: Rows) -> Values:
 
 
 def inverse_dynamics(k: Constants, q: Values, v: Values, a: Values) -> Values:
-    """tau = M a + C v + g(q), written out: five torques [N·m].
+    """Inverse dynamics tau = M a + C v + g(q), written out: five torques [N·m].
 
     t0 = D al0 + 2 w0 (H1 w1 + H2 w2 + H3 w3) + K (c3 al4 - s3 w3 w4)
     t1 = J1 al1 + E12 al2 + E13 al3 + F12 w2² + F13 w3² - H1 w0² + g P1 c1        (t2 alike)
@@ -163,7 +163,7 @@ def inverse_dynamics(k: Constants, q: Values, v: Values, a: Values) -> Values:
 
 
 def mass_matrix(k: Constants, q: Values) -> Rows:
-    """M(q): rows of entries [kg·m²]."""
+    """Mass matrix M(q): rows of entries [kg·m²]."""
     _, _, (s3, c3) = u = directions(q)
     D, _, _, _ = yaw_inertia(k, u)
     E12, E13, E23, _, _, _ = plane_inertia(k, u)
@@ -185,7 +185,7 @@ def mass_matrix(k: Constants, q: Values) -> Rows:
 
 
 def coriolis_matrix(k: Constants, q: Values, v: Values) -> Rows:
-    """C(q, v) from Christoffel symbols: rows of entries.
+    """Coriolis matrix C(q, v) from Christoffel symbols: rows of entries.
 
     In (theta0, a1, a2, a3, theta4) the matrix is, with Kd = 1/2 K s3,
 
@@ -215,13 +215,13 @@ def coriolis_matrix(k: Constants, q: Values, v: Values) -> Rows:
 
 
 def gravity(k: Constants, q: Values) -> Values:
-    """g(q) = dV/dq: five torques [N·m]."""
+    """Gravity torques g(q) = dV/dq: five of them [N·m]."""
     (_, c1), (_, c2), (_, c3) = directions(q)
     return joint_torques(0.0, k.g * k.P1 * c1, k.g * k.P2 * c2, k.g * k.P3 * c3, 0.0)
 
 
 def kinetic_energy(k: Constants, q: Values, v: Values) -> Scalar:
-    """T(q, v) [J]."""
+    """Kinetic energy T(q, v) [J]."""
     _, _, (s3, c3) = u = directions(q)
     D, _, _, _ = yaw_inertia(k, u)
     E12, E13, E23, _, _, _ = plane_inertia(k, u)
@@ -237,7 +237,7 @@ def kinetic_energy(k: Constants, q: Values, v: Values) -> Scalar:
 
 
 def potential_energy(k: Constants, q: Values) -> Scalar:
-    """V(q) [J]."""
+    """Potential energy V(q) [J]."""
     (s1, _), (s2, _), (s3, _) = directions(q)
     return k.g * (k.P1 * s1 + k.P2 * s2 + k.P3 * s3) + k.V0
 
@@ -252,7 +252,7 @@ def tip(k: Constants, q: Values) -> Values:
 
 
 def tip_jacobian(k: Constants, q: Values) -> Rows:
-    """d(tip)/dq: three rows of five [m/rad]."""
+    """Jacobian of the tip, d(tip)/dq: three rows of five [m/rad]."""
     s0, c0 = sin_cos(q[0])
     (s1, c1), (s2, c2), (s3, c3) = directions(q)
     reach = k.L1 * c1 + k.L2 * c2 + k.L3 * c3

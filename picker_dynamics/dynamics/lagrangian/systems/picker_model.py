@@ -19,7 +19,7 @@ JOINT_NAMES = ("base", "shoulder", "elbow", "wrist", "scissor")
 
 @dataclass(frozen=True)
 class PickerParameters:
-    """What is weighed and measured on the arm; triples run over links 1, 2, 3: upper arm, forearm, hand.
+    """Parameters weighed and measured on the arm; triples run over links 1, 2, 3: upper arm, forearm, hand.
 
     Args:
         g: gravity [m/s²], along -z.
@@ -153,7 +153,7 @@ class PickerModel(ClosedForm):
         )
 
     def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> PickerModel:
-        """The same arm carrying a load on the hand's x axis, of diagonal inertia; see :meth:`DynamicsModel.with_payload`.
+        """Model of this arm carrying a load on the hand's x axis, of diagonal inertia; see :meth:`DynamicsModel.with_payload`.
 
         Raises:
             InputError: a load off the hand's axis, which this closed form does not describe (``rigid_body``

@@ -50,7 +50,7 @@ class Parameters(NamedTuple):
 
 
 def inertias(k: Parameters, q: Values) -> Values:
-    """m11, m12, m22 of the note, and h."""
+    """Inertia terms m11, m12, m22 of the note, and h."""
     s2, c2 = sin_cos(q[1])
     m22 = k.m2 * k.lg2 * k.lg2 + k.I2
     m12 = m22 + k.m2 * k.l1 * k.lg2 * c2
@@ -59,19 +59,19 @@ def inertias(k: Parameters, q: Values) -> Values:
 
 
 def mass_matrix(k: Parameters, q: Values) -> Rows:
-    """M(q): rows of entries [kg·m²]."""
+    """Mass matrix M(q): rows of entries [kg·m²]."""
     m11, m12, m22, _ = inertias(k, q)
     return ((m11, m12), (m12, m22))
 
 
 def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
-    """C_ij = sum_k b_ijk v_k: rows of entries."""
+    """Coriolis matrix C_ij = sum_k b_ijk v_k: rows of entries."""
     _, _, _, h = inertias(k, q)
     return ((-h * v[1], -h * (v[0] + v[1])), (h * v[0], 0.0))
 
 
 def gravity(k: Parameters, q: Values) -> Values:
-    """G(q) = dU/dq: two torques [N·m]."""
+    """Gravity torques G(q) = dU/dq: two of them [N·m]."""
     _, c1 = sin_cos(q[0])
     _, c12 = sin_cos(q[0] + q[1])
     G2 = k.m2 * k.g * k.lg2 * c12
@@ -79,7 +79,7 @@ def gravity(k: Parameters, q: Values) -> Values:
 
 
 def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
-    """tau = M a + V + G: two torques [N·m], the first of which the note leaves empty.
+    """Inverse dynamics tau = M a + V + G: two torques [N·m], the first of which the note leaves empty.
 
     tau1 = m11 a1 + m12 a2 + b122 v2² + 2 b112 v1 v2 + m1 g lg1 c1 + m2 g (l1 c1 + lg2 c12)
     tau2 = m12 a1 + m22 a2 + b211 v1² + m2 g lg2 c12
@@ -92,13 +92,13 @@ def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
 
 
 def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """K(q, v) [J]."""
+    """Kinetic energy K(q, v) [J]."""
     m11, m12, m22, _ = inertias(k, q)
     return 0.5 * m11 * v[0] * v[0] + m12 * v[0] * v[1] + 0.5 * m22 * v[1] * v[1]
 
 
 def potential_energy(k: Parameters, q: Values) -> Scalar:
-    """U(q) [J]."""
+    """Potential energy U(q) [J]."""
     s1, _ = sin_cos(q[0])
     s12, _ = sin_cos(q[0] + q[1])
     return k.m1 * k.g * k.lg1 * s1 + k.m2 * k.g * (k.l1 * s1 + k.lg2 * s12)
@@ -110,12 +110,12 @@ def tip(k: Parameters, q: Values) -> Values:
 
 
 def tip_jacobian(k: Parameters, q: Values) -> Rows:
-    """d(tip)/dq: three rows of two [m/rad]."""
+    """Jacobian of the tip, d(tip)/dq: three rows of two [m/rad]."""
     return bars.tip_jacobian(q, k.l1, k.l2)
 
 
 def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """Both joints turn link 2 about +z."""
+    """Angular Jacobian of link 2: both joints turn it about +z."""
     return bars.tip_angular_jacobian(q)
 
 

@@ -53,7 +53,7 @@ class Parameters(NamedTuple):
 
 
 class Release(NamedTuple):
-    """How the bar swings after a release from rest.
+    """Swing of the bar after a release from rest.
 
     Attributes:
         period_s: exact period, (...) [s].
@@ -67,22 +67,22 @@ class Release(NamedTuple):
 
 
 def contact_inertia(k: Parameters, theta: Scalar) -> Scalar:
-    """J + m r² theta², about the line of contact [kg·m²]."""
+    """Inertia about the line of contact: J + m r² theta² [kg·m²]."""
     return k.J + k.m * k.r * k.r * theta * theta
 
 
 def mass_matrix(k: Parameters, q: Values) -> Rows:
-    """M = J + m r² theta² [kg·m²]."""
+    """Mass matrix M = J + m r² theta² [kg·m²]."""
     return ((contact_inertia(k, q[0]),),)
 
 
 def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
-    """C = 1/2 dM/dt = m r² theta thetad."""
+    """Coriolis matrix C = 1/2 dM/dt = m r² theta thetad."""
     return ((k.m * k.r * k.r * q[0] * v[0],),)
 
 
 def gravity(k: Parameters, q: Values) -> Values:
-    """dP/dtheta = m g r theta cos(theta) [N·m]."""
+    """Gravity torque dP/dtheta = m g r theta cos(theta) [N·m]."""
     _, c = sin_cos(q[0])
     return (k.m * k.g * k.r * q[0] * c,)
 
@@ -95,12 +95,12 @@ def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
 
 
 def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """K [J]."""
+    """Kinetic energy K [J]."""
     return 0.5 * contact_inertia(k, q[0]) * v[0] * v[0]
 
 
 def potential_energy(k: Parameters, q: Values) -> Scalar:
-    """P [J]."""
+    """Potential energy P [J]."""
     s, c = sin_cos(q[0])
     return k.m * k.g * k.r * (c + q[0] * s)
 
@@ -112,13 +112,13 @@ def tip(k: Parameters, q: Values) -> Values:
 
 
 def tip_jacobian(k: Parameters, q: Values) -> Rows:
-    """dG/dtheta: three rows of one [m/rad]."""
+    """Jacobian of the centre of mass G, dG/dtheta: three rows of one [m/rad]."""
     s, c = sin_cos(q[0])
     return (-k.r * q[0] * s,), (k.r * q[0] * c,), (0.0,)
 
 
 def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """The bar turns about +z."""
+    """Angular Jacobian of the bar: it turns about +z."""
     return (0.0,), (0.0,), (1.0,)
 
 

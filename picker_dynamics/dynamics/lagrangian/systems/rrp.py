@@ -72,7 +72,7 @@ def plane(k: Parameters, q: Values) -> Values:
 
 
 def inertias(k: Parameters, q: Values) -> Values:
-    """H11, H22, H23, H33 of the note."""
+    """Inertia terms H11, H22, H23, H33 of the note."""
     s2, c2, D, D3, rho, _, rho3, _ = plane(k, q)
     H11 = k.M * rho * rho + k.m3 * rho3 * rho3 + k.m2 * k.l2 * k.l2 * c2 * c2 / 3.0 + k.m3 * k.l * k.l * s2 * s2 / 12.0
     H22 = (
@@ -82,7 +82,7 @@ def inertias(k: Parameters, q: Values) -> Values:
 
 
 def half_derivatives(k: Parameters, q: Values) -> Values:
-    """P, Q, S: half of dH11/dtheta2, dH11/dd3 and dH22/dd3."""
+    """Inertia derivatives P, Q, S: half of dH11/dtheta2, dH11/dd3 and dH22/dd3."""
     s2, c2, D, D3, rho, z, rho3, z3 = plane(k, q)
     P = k.M * rho * z + k.m3 * rho3 * z3 + (k.m3 * k.l * k.l / 12.0 - k.m2 * k.l2 * k.l2 / 3.0) * s2 * c2
     Q = (k.M * rho + k.m3 * rho3) * s2
@@ -91,20 +91,20 @@ def half_derivatives(k: Parameters, q: Values) -> Values:
 
 
 def mass_matrix(k: Parameters, q: Values) -> Rows:
-    """H(q): rows of entries."""
+    """Mass matrix H(q): rows of entries."""
     H11, H22, H23, H33 = inertias(k, q)
     return ((H11, 0.0, 0.0), (0.0, H22, H23), (0.0, H23, H33))
 
 
 def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
-    """C(q, v) from Christoffel symbols, which the note leaves out: rows of entries."""
+    """Coriolis matrix C(q, v) from Christoffel symbols, which the note leaves out: rows of entries."""
     P, Q, S = half_derivatives(k, q)
     w1, w2, w3 = v[0], v[1], v[2]
     return ((P * w2 + Q * w3, P * w1, Q * w1), (-P * w1, S * w3, S * w2), (-Q * w1, -S * w2, 0.0))
 
 
 def gravity(k: Parameters, q: Values) -> Values:
-    """G(q) = dV/dq: two torques [N·m] and a force [N]."""
+    """Gravity terms G(q) = dV/dq: two torques [N·m] and a force [N]."""
     _, c2, _, _, rho, _, rho3, _ = plane(k, q)
     G2 = -k.g * (k.M * rho + k.m3 * rho3 - 0.5 * k.m2 * k.l2 * c2)
     G3 = k.g * c2 * (k.M + k.m3)
@@ -112,7 +112,7 @@ def gravity(k: Parameters, q: Values) -> Values:
 
 
 def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
-    """tau = H a + C v + G, written out: two torques [N·m] and a force [N].
+    """Inverse dynamics tau = H a + C v + G, written out: two torques [N·m] and a force [N].
 
     tau1 = H11 a1 + 2 w1 (P w2 + Q w3)
     tau2 = H22 a2 + H23 a3 - P w1² + 2 S w2 w3 + G2
@@ -129,13 +129,13 @@ def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
 
 
 def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """T(q, v) [J]."""
+    """Kinetic energy T(q, v) [J]."""
     H11, H22, H23, H33 = inertias(k, q)
     return 0.5 * (H11 * v[0] * v[0] + H22 * v[1] * v[1] + H33 * v[2] * v[2]) + H23 * v[1] * v[2]
 
 
 def potential_energy(k: Parameters, q: Values) -> Scalar:
-    """V(q) [J]."""
+    """Potential energy V(q) [J]."""
     s2, _, _, _, _, z, _, z3 = plane(k, q)
     return k.g * (k.M * z + k.m3 * z3 + 0.5 * k.m2 * k.l2 * s2)
 
@@ -148,14 +148,14 @@ def tip(k: Parameters, q: Values) -> Values:
 
 
 def tip_jacobian(k: Parameters, q: Values) -> Rows:
-    """d(load)/dq: three rows of three."""
+    """Jacobian of the load, d(load)/dq: three rows of three."""
     s1, c1 = sin_cos(q[0])
     s2, c2, _, _, rho, z, _, _ = plane(k, q)
     return ((-rho * s1, z * c1, s2 * c1), (rho * c1, z * s1, s2 * s1), (0.0, -rho, c2))
 
 
 def tip_jacobian_determinant(k: Parameters, q: Values) -> Scalar:
-    """det J = -rho D: zero where the load is on the axis of theta1, or at the foot of the slide."""
+    """Determinant of the Jacobian, det J = -rho D: zero where the load is on theta1's axis, or at the foot of the slide."""
     _, _, D, _, rho, _, _, _ = plane(k, q)
     return -rho * D
 
@@ -180,11 +180,11 @@ class Rrp(ReferenceSystem):
     coordinates = ("theta1", "theta2", "d3")
 
     def jacobian_determinant(self, q: ArrayLike) -> Array:
-        """det J = -rho D, (...) [m²], for q (..., 3)."""
+        """Determinant of the load's Jacobian, det J = -rho D, (...) [m²], for q (..., 3)."""
         return self._evaluate(tip_jacobian_determinant, (), q=q)
 
     def inverse_jacobian(self, q: ArrayLike) -> Array:
-        """J^-1, (..., 3, 3): joint rates [rad/s, rad/s, m/s] for a velocity of the load [m/s], base frame.
+        """Inverse Jacobian J^-1, (..., 3, 3): joint rates [rad/s, rad/s, m/s] for a velocity of the load [m/s], base frame.
 
         Raises:
             SingularityError: the load is on the axis of theta1 (rho = 0), or D = 0.
@@ -229,7 +229,7 @@ class Rrp(ReferenceSystem):
         return np.stack([theta1, theta2, D - l4], axis=-1)
 
     def inverse_kinematics_branches(self, point: ArrayLike) -> Array:
-        """All four solutions, (..., 4, 3), in the order of ``BRANCHES``; errors as ``inverse_kinematics``."""
+        """Inverse kinematics' four solutions, (..., 4, 3), in the order of ``BRANCHES``; errors as ``inverse_kinematics``."""
         return np.stack(
             [self.inverse_kinematics(point, sigma_rho=sigma_rho, sigma_D=sigma_D) for sigma_rho, sigma_D in BRANCHES], axis=-2
         )

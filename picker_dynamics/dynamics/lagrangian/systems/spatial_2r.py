@@ -49,7 +49,7 @@ class Parameters(NamedTuple):
 
 
 def inertias(k: Parameters, q: Values) -> Values:
-    """d11, d22 of the note, and d112 = d(d11)/dq2."""
+    """Inertia terms d11, d22 of the note, and d112 = d(d11)/dq2."""
     s2, c2 = sin_cos(q[1])
     h2 = k.L1 + 0.5 * k.L2 * c2
     d11 = k.I1x + 0.25 * k.m1 * k.L1 * k.L1 + k.m2 * h2 * h2 + k.I2x * c2 * c2 + k.I2z * s2 * s2
@@ -59,19 +59,19 @@ def inertias(k: Parameters, q: Values) -> Values:
 
 
 def mass_matrix(k: Parameters, q: Values) -> Rows:
-    """D(q): rows of entries [kg·m²]."""
+    """Mass matrix D(q): rows of entries [kg·m²]."""
     d11, d22, _ = inertias(k, q)
     return ((d11, 0.0), (0.0, d22))
 
 
 def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
-    """C(q, v) from Christoffel symbols: rows of entries."""
+    """Coriolis matrix C(q, v) from Christoffel symbols: rows of entries."""
     _, _, d112 = inertias(k, q)
     return ((0.5 * d112 * v[1], 0.5 * d112 * v[0]), (-0.5 * d112 * v[0], 0.0))
 
 
 def gravity(k: Parameters, q: Values) -> Values:
-    """G(q) = dV/dq: two torques [N·m]."""
+    """Gravity torques G(q) = dV/dq: two of them [N·m]."""
     s1, c1 = sin_cos(q[0])
     s2, c2 = sin_cos(q[1])
     G1 = -k.g * (0.5 * k.m1 * k.L1 + k.m2 * (k.L1 + 0.5 * k.L2 * c2)) * s1
@@ -80,7 +80,7 @@ def gravity(k: Parameters, q: Values) -> Values:
 
 
 def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
-    """tau = D a + C v + G, written out: two torques [N·m]."""
+    """Inverse dynamics tau = D a + C v + G, written out: two torques [N·m]."""
     d11, d22, d112 = inertias(k, q)
     G1, G2 = gravity(k, q)
     tau1 = d11 * a[0] + d112 * v[0] * v[1] + G1
@@ -89,13 +89,13 @@ def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
 
 
 def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """K(q, v) [J]."""
+    """Kinetic energy K(q, v) [J]."""
     d11, d22, _ = inertias(k, q)
     return 0.5 * (d11 * v[0] * v[0] + d22 * v[1] * v[1])
 
 
 def potential_energy(k: Parameters, q: Values) -> Scalar:
-    """P(q) [J]."""
+    """Potential energy P(q) [J]."""
     _, c1 = sin_cos(q[0])
     _, c2 = sin_cos(q[1])
     return k.g * c1 * (0.5 * k.m1 * k.L1 + k.m2 * (k.L1 + 0.5 * k.L2 * c2))
@@ -109,21 +109,21 @@ def tip(k: Parameters, q: Values) -> Values:
 
 
 def tip_rotation(k: Parameters, q: Values) -> Rows:
-    """R = Rx(q1) Ry(q2): three rows of three."""
+    """Rotation of the end effector R = Rx(q1) Ry(q2): three rows of three."""
     s1, c1 = sin_cos(q[0])
     s2, c2 = sin_cos(q[1])
     return ((c2, 0.0, s2), (s1 * s2, c1, -s1 * c2), (-c1 * s2, s1, c1 * c2))
 
 
 def tip_jacobian(k: Parameters, q: Values) -> Rows:
-    """d(end effector)/dq: three rows of two [m/rad]."""
+    """Jacobian of the end effector, d(end effector)/dq: three rows of two [m/rad]."""
     s1, c1 = sin_cos(q[0])
     s2, c2 = sin_cos(q[1])
     return ((0.0, k.L2 * c2), (-c1 * (k.L1 + k.L2 * c2), k.L2 * s1 * s2), (-s1 * (k.L1 + k.L2 * c2), -k.L2 * c1 * s2))
 
 
 def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """J_omega: about +x, and about the turned +y."""
+    """Angular Jacobian of the end effector, J_omega: about +x, and about the turned +y."""
     s1, c1 = sin_cos(q[0])
     return ((1.0, 0.0), (0.0, c1), (0.0, s1))
 
@@ -135,5 +135,5 @@ class Spatial2R(ReferenceSystem):
     coordinates = ("q1", "q2")
 
     def orientation(self, q: ArrayLike) -> Array:
-        """R = Rx(q1) Ry(q2), (..., 3, 3): axes of the end effector in the base frame, for q (..., 2) [rad]."""
+        """Orientation of the end effector R = Rx(q1) Ry(q2), (..., 3, 3): its axes in the base frame, for q (..., 2) [rad]."""
         return self._evaluate(tip_rotation, (3, 3), q=q)

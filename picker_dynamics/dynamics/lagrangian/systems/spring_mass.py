@@ -29,37 +29,37 @@ class Parameters(NamedTuple):
 
 
 def mass_matrix(k: Parameters, q: Values) -> Rows:
-    """M: the mass [kg]."""
+    """Mass matrix M: the mass [kg]."""
     return ((k.m,),)
 
 
 def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
-    """C: none, M is constant."""
+    """Coriolis matrix C: none, M is constant."""
     return ((0.0,),)
 
 
 def gravity(k: Parameters, q: Values) -> Values:
-    """dP/dx = k x [N]: here the spring's force."""
+    """Gravity term dP/dx = k x [N]: here the spring's force."""
     return (k.k * q[0],)
 
 
 def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
-    """F_ext = m xdd + k x [N]."""
+    """External force F_ext = m xdd + k x [N]."""
     return (k.m * a[0] + k.k * q[0],)
 
 
 def torque_rate(k: Parameters, q: Values, v: Values, a: Values, j: Values) -> Values:
-    """dF_ext/dt = m xddd + k xd [N/s]."""
+    """Rate of the external force dF_ext/dt = m xddd + k xd [N/s]."""
     return (k.m * j[0] + k.k * v[0],)
 
 
 def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """K [J]."""
+    """Kinetic energy K [J]."""
     return 0.5 * k.m * v[0] * v[0]
 
 
 def potential_energy(k: Parameters, q: Values) -> Scalar:
-    """P [J]."""
+    """Potential energy P [J]."""
     return 0.5 * k.k * q[0] * q[0]
 
 

@@ -58,7 +58,7 @@ class Parameters(NamedTuple):
 
 
 def inertias(k: Parameters, q: Values) -> Values:
-    """JA, JB, JC, A, B, C of the note."""
+    """Inertia terms JA, JB, JC, A, B, C of the note."""
     _, c3 = sin_cos(q[1])
     _, c4 = sin_cos(q[2])
     _, c34 = sin_cos(q[1] + q[2])
@@ -73,7 +73,7 @@ def inertias(k: Parameters, q: Values) -> Values:
 
 
 def centrifugal(k: Parameters, q: Values) -> Values:
-    """D, E, F of the note."""
+    """Centrifugal terms D, E, F of the note."""
     s3, _ = sin_cos(q[1])
     s4, _ = sin_cos(q[2])
     s34, _ = sin_cos(q[1] + q[2])
@@ -81,7 +81,7 @@ def centrifugal(k: Parameters, q: Values) -> Values:
 
 
 def weights(k: Parameters, q: Values) -> Values:
-    """G2, G3, G4 of the note."""
+    """Weight terms G2, G3, G4 of the note."""
     _, c2 = sin_cos(q[0])
     _, c23 = sin_cos(q[0] + q[1])
     _, c234 = sin_cos(q[0] + q[1] + q[2])
@@ -90,7 +90,7 @@ def weights(k: Parameters, q: Values) -> Values:
 
 
 def mass_matrix(k: Parameters, q: Values) -> Rows:
-    """M(q): rows of entries [kg·m²]."""
+    """Mass matrix M(q): rows of entries [kg·m²]."""
     JA, JB, JC, A, B, C = inertias(k, q)
     return ((JA, A, B), (A, JB, C), (B, C, JC))
 
@@ -107,13 +107,13 @@ def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
 
 
 def gravity(k: Parameters, q: Values) -> Values:
-    """dP/dq: three torques [N·m]."""
+    """Gravity torques dP/dq: three of them [N·m]."""
     G2, G3, G4 = weights(k, q)
     return G2 + G3 + G4, G3 + G4, G4
 
 
 def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
-    """T2, T3 and T4 [N·m].
+    """Joint torques T2, T3 and T4 [N·m].
 
     T2 = JA thetadd2 + A thetadd3 + B thetadd4 - 2 (D + E) thetad2 thetad3 - 2 (E + F) thetad2 thetad4
          - 2 (E + F) thetad3 thetad4 - (D + E) thetad3² - (E + F) thetad4² + G2 + G3 + G4
@@ -144,14 +144,14 @@ def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
 
 
 def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """K(q, v) [J]."""
+    """Kinetic energy K(q, v) [J]."""
     JA, JB, JC, A, B, C = inertias(k, q)
     v2, v3, v4 = v[0], v[1], v[2]
     return 0.5 * (JA * v2 * v2 + JB * v3 * v3 + JC * v4 * v4) + A * v2 * v3 + B * v2 * v4 + C * v3 * v4
 
 
 def potential_energy(k: Parameters, q: Values) -> Scalar:
-    """P(q) [J]."""
+    """Potential energy P(q) [J]."""
     s2, _ = sin_cos(q[0])
     s23, _ = sin_cos(q[0] + q[1])
     s234, _ = sin_cos(q[0] + q[1] + q[2])
@@ -164,12 +164,12 @@ def tip(k: Parameters, q: Values) -> Values:
 
 
 def tip_jacobian(k: Parameters, q: Values) -> Rows:
-    """d(tip)/dq: three rows of three [m/rad]; each joint moves what lies beyond it."""
+    """Jacobian of the tip, d(tip)/dq: three rows of three [m/rad]; each joint moves what lies beyond it."""
     return bars.tip_jacobian(q, k.d2, k.d3, k.d4)
 
 
 def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """Every joint turns bar 4 about +z."""
+    """Angular Jacobian of bar 4: every joint turns it about +z."""
     return bars.tip_angular_jacobian(q)
 
 

@@ -51,7 +51,7 @@ class Parameters(NamedTuple):
 
 
 def inertias(k: Parameters, q: Values) -> Values:
-    """JA, JB, C and D of the note."""
+    """Inertia terms JA, JB, C and D of the note."""
     s3, c3 = sin_cos(q[1])
     JB = k.m3 * k.a3 * k.a3 + k.J3
     JA = JB + k.m2 * k.a2 * k.a2 + k.m3 * k.d2 * k.d2 + k.J2 + 2.0 * k.m3 * k.d2 * k.a3 * c3
@@ -61,14 +61,14 @@ def inertias(k: Parameters, q: Values) -> Values:
 
 
 def weights(k: Parameters, q: Values) -> Values:
-    """G2 and G3 of the note."""
+    """Weight terms G2 and G3 of the note."""
     _, c2 = sin_cos(q[0])
     _, c23 = sin_cos(q[0] + q[1])
     return (k.m2 * k.a2 + k.m3 * k.d2) * k.g * c2, k.m3 * k.a3 * k.g * c23
 
 
 def mass_matrix(k: Parameters, q: Values) -> Rows:
-    """M(q): rows of entries [kg·m²]."""
+    """Mass matrix M(q): rows of entries [kg·m²]."""
     JA, JB, C, _ = inertias(k, q)
     return ((JA, C), (C, JB))
 
@@ -80,13 +80,13 @@ def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
 
 
 def gravity(k: Parameters, q: Values) -> Values:
-    """dP/dq: two torques [N·m]."""
+    """Gravity torques dP/dq: two of them [N·m]."""
     G2, G3 = weights(k, q)
     return G2 + G3, G3
 
 
 def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
-    """T2 and T3 [N·m].
+    """Joint torques T2 and T3 [N·m].
 
     T2 = JA thetadd2 + C thetadd3 - 2 D thetad2 thetad3 - D thetad3² + G2 + G3
     T3 = C thetadd2 + JB thetadd3 + D thetad2² + G3
@@ -100,7 +100,7 @@ def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
 
 
 def torque_rate(k: Parameters, q: Values, v: Values, a: Values, j: Values) -> Values:
-    """dT2/dt and dT3/dt [N·m/s]; JAd, Cd, Dd, G2d and G3d are time derivatives (JB is constant).
+    """Torque rates dT2/dt and dT3/dt [N·m/s]; JAd, Cd, Dd, G2d and G3d are time derivatives (JB is constant).
 
     dT2/dt = JA thetaddd2 + JAd thetadd2 + C thetaddd3 + Cd thetadd3 - 2 Dd thetad2 thetad3
              - 2 D thetadd2 thetad3 - 2 D thetad2 thetadd3 - Dd thetad3² - 2 D thetad3 thetadd3 + G2d + G3d
@@ -134,7 +134,7 @@ def torque_rate(k: Parameters, q: Values, v: Values, a: Values, j: Values) -> Va
 
 
 def linear_state_space(k: Parameters, q: Values, v: Values, torque: Values) -> Rows:
-    """A and B of the deviations from (q, v) under ``torque``: rows of A (4) beside those of B (2).
+    """State-space matrices A and B of the deviations from (q, v) under ``torque``: rows of A (4) beside those of B (2).
 
         thetadd = 1/det [JB -C; -C JA] {G; H},   det = JA JB - C²,   {G; H} = {T2; T3} - velocity products - weights
 
@@ -177,13 +177,13 @@ def linear_state_space(k: Parameters, q: Values, v: Values, torque: Values) -> R
 
 
 def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """K(q, v) [J]."""
+    """Kinetic energy K(q, v) [J]."""
     JA, JB, C, _ = inertias(k, q)
     return 0.5 * JA * v[0] * v[0] + C * v[0] * v[1] + 0.5 * JB * v[1] * v[1]
 
 
 def potential_energy(k: Parameters, q: Values) -> Scalar:
-    """P(q) [J]."""
+    """Potential energy P(q) [J]."""
     s2, _ = sin_cos(q[0])
     s23, _ = sin_cos(q[0] + q[1])
     return (k.m2 * k.a2 + k.m3 * k.d2) * k.g * s2 + k.m3 * k.a3 * k.g * s23
@@ -195,12 +195,12 @@ def tip(k: Parameters, q: Values) -> Values:
 
 
 def tip_jacobian(k: Parameters, q: Values) -> Rows:
-    """d(tip)/dq: three rows of two [m/rad]."""
+    """Jacobian of the tip, d(tip)/dq: three rows of two [m/rad]."""
     return bars.tip_jacobian(q, k.d2, k.d3)
 
 
 def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """Both joints turn bar 3 about +z."""
+    """Angular Jacobian of bar 3: both joints turn it about +z."""
     return bars.tip_angular_jacobian(q)
 
 

@@ -230,7 +230,7 @@ class StationReader:
     def read_station(
         self, validator: MotionValidator, station: Station, side: float, columns: Sequence[int]
     ) -> list[float] | None:
-        """See ``procedure.Bench``."""
+        """Readings at a station, as ``procedure.Bench`` has them."""
         key = self._key(station, side)
         if self.context.known(f"{key}.skip") is not None:
             return None
@@ -298,13 +298,13 @@ class StationReader:
             self.context.tell(f"the poses, and what is read at each: {path}", "hint")
 
     def forget(self, reading) -> None:
-        """The visit of a reading is open again."""
+        """Forget a reading: its visit is open again."""
         for sort, key in self._keys.items():
             if sort == _sort(reading.pulses_us, reading.weight, reading.weight_point, reading.side):
                 self.context.forget(f"{key}.")
 
     def finish(self) -> None:
-        """No weight is left hanging."""
+        """Finish the stations: no weight is left hanging."""
         if self.context.person is not None:
             self._look_what_hangs()
         if self._hanging.mass and self.context.person is not None:
@@ -425,7 +425,7 @@ COMING_SPEED = 0.1
 def expected_at(
     description: ArmDescription, validator: MotionValidator, station: Station, side: float
 ) -> dict[SensorModel, float]:
-    """What should be read at a station come to from one side [rad or m], by what is believed now."""
+    """Readings expected at a station come to from one side [rad or m], by what is believed now."""
     loaded = with_weight(validator, station.weight)
     poses = link_poses(description, resting_at(loaded, validator.limits.servo_map.to_angle(station.pulses_us), side))
     return {sensor: float(sensor.of(poses)) for sensor in station.sensors}

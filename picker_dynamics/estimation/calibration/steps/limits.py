@@ -26,7 +26,7 @@ ENDS = (("low", -1.0, "towards smaller"), ("high", 1.0, "towards larger"))
 
 
 def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
-    """Both ends of every joint that is to be looked at."""
+    """Find both ends of every joint that is to be looked at."""
     ends = {}
     context.explain(
         "Each joint goes step by step as far as you let it. Say stop before anything touches: a cable that pulls, the "

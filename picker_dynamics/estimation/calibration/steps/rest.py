@@ -43,7 +43,7 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
 
 
 def require_rest(estimate: ArmEstimate) -> None:
-    """The rest pose is one.
+    """Require that the rest pose is within the limits and can be held.
 
     Raises:
         InputError: outside the limits.
@@ -63,7 +63,7 @@ def require_rest(estimate: ArmEstimate) -> None:
 
 
 def jog_freely(context: StepContext, estimate: ArmEstimate, key: str, text: str) -> np.ndarray:
-    """Any joint by some degrees, until the person is content: the pulses there (n,) [us]."""
+    """Jog any joint by some degrees, until the person is content: the pulses there (n,) [us]."""
     mover, validator, names = context.arm(estimate), estimate.validator(), estimate.servos.joint_names
     slides = [servo.slides for servo in estimate.servos.servos]
     forms = [

@@ -100,12 +100,12 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
 
 
 def calibrated(estimate: ArmEstimate) -> Calibrated:
-    """What ``procedure.calibrate`` gives."""
+    """Calibrated arm, as ``procedure.calibrate`` gives it."""
     return Calibrated(estimate.links, estimate.figures, estimate.fit, estimate.known_description, estimate.known_servos)
 
 
 def figures(estimate: ArmEstimate) -> dict:
-    """All that was found, ready for JSON: value and standard deviation, SI units; springs, gaps, torques and speeds are the
+    """All figures found, ready for JSON: value and standard deviation, SI units; springs, gaps, torques and speeds are the
     servo's own, whatever it drives."""
     servos, joints = estimate.known_servos, {}
     for name, one in estimate.figures.items():
