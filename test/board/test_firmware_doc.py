@@ -4,14 +4,12 @@ import re
 import shlex
 
 import yaml
-from arm_fixtures import picker, servos
+from arm_fixtures import servos
 from firmware_tools import FAULT_ROWS, doc_rows, doc_section
 from places import ROOT
 
 from picker_dynamics.board.firmware.header import TIMER_CHANNELS, TIMER_FIRST_PIN
 from picker_dynamics.commands import cli
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import servo_map
 
 DOC = (ROOT / "docs" / "firmware.md").read_text()
 
@@ -35,7 +33,7 @@ def test_its_pieces_of_a_servo_map_can_be_used(tmp_path):
         for key, entries in piece.items():
             overlay[key].update(entries)
     (tmp_path / "overlay.yaml").write_text(yaml.safe_dump(overlay))
-    arm = servo_map.load(resource("config/servos.yaml"), picker().joint_names, tmp_path / "overlay.yaml")
+    arm = servos(overlay=tmp_path / "overlay.yaml")
     assert (arm.supply.adc, arm.supply.divider, arm.servos[1].feedback_adc, arm.oscillator_hz) == (3, 2.0, 0, 25_731_000)
 
 

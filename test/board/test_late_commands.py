@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from arm_fixtures import rigid_body, servos
-from stepped_board import STEP_S, Bench, angles
+from stepped_board import STEP_S, SteppedBoard, angles
 
 from picker_dynamics.board.command_timing import LATEST_S, RAMP_S, REACH_S, CatchUp
 from picker_dynamics.trajectory.profiles import joint_move, limit_tip_speed
@@ -47,7 +47,7 @@ class Ride:
     """
 
     def __init__(self, *stalls: Stall, lead_s: float = LEAD_S, late_s: float = 0.0):
-        self.bench, self.stalls, self.lead_s = Bench(SERVOS, START), stalls, lead_s
+        self.bench, self.stalls, self.lead_s = SteppedBoard(SERVOS, START), stalls, lead_s
         self.session = self.bench.session()
         self.delays, self.problems, tips = [], set(), []
         rng = np.random.default_rng(1)
@@ -151,7 +151,7 @@ def test_no_interval_is_played_shorter_than_it_was_meant_to_be(seed):
 @pytest.mark.parametrize("back_s", [0.0, 0.07, 0.09])
 def test_commands_that_start_anew_follow_what_the_board_was_sent_before(back_s):
     """The estimate of the board's clock gets better meanwhile, and steps back: nothing is refused for its time."""
-    bench = Bench(SERVOS, START)
+    bench = SteppedBoard(SERVOS, START)
     session = bench.session()
     link = session.link
     honest = link.board_time_us

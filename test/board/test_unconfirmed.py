@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from arm_fixtures import servos
-from stepped_board import Bench, angles
+from stepped_board import SteppedBoard, angles
 
 from picker_dynamics.board.hardware_session import SEEN_S, State
 
@@ -19,7 +19,7 @@ class Ride:
     """The base turns, at a constant speed, from where commands began last."""
 
     def __init__(self):
-        self.bench = Bench(SERVOS, START)
+        self.bench = SteppedBoard(SERVOS, START)
         self.session = self.bench.session()
         self.begun_s = self.epoch = None
 

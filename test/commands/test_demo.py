@@ -24,7 +24,6 @@ from picker_dynamics.errors import ConfigurationError, PickerError
 from picker_dynamics.estimation.calibration.simulated import SimulatedBench
 from picker_dynamics.estimation.closed_loop import Recording
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import servo_map
 from picker_dynamics.robot.kinematics import PickerKinematics
 from picker_dynamics.scripting.taught import Payload
 from picker_dynamics.trajectory.straight_line import off_line
@@ -248,7 +247,7 @@ def test_a_calibration_is_believed_of_the_arm_that_was_rehearsed(calibrated, tmp
     assert known.true[1] == rehearsed != known.configured[1]
     made = bringup.graph(dataclasses.replace(known.graph, directory=str(tmp_path)))
     words = made.board.arguments
-    board = servo_map.load(resource("config/servos.yaml"), picker().joint_names, words[words.index("--servo-overlay") + 1])
+    board = servos(overlay=words[words.index("--servo-overlay") + 1])
     for ours, true in zip(board.servos, rehearsed.servos):
         assert ours.zero == approx(true.zero, abs=1e-12)
         assert_allclose(ours.horn_angles, true.horn_angles, atol=1e-12)

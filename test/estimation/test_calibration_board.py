@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from arm_fixtures import picker
+from arm_fixtures import picker, servos
 from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.board.firmware.config import board_limits
@@ -31,7 +31,6 @@ from picker_dynamics.estimation.calibration.steps import droop
 from picker_dynamics.estimation.calibration.steps import droop as droop_step
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.sim.board import spawn_board
 from picker_dynamics.sim.plant import Plant
 
@@ -110,9 +109,8 @@ class Bench:
         self.arm = descriptions.parse(write_back.urdf_text(plain, {}, "", limits=NARROW))
         self.overlay = folder / "turned.yaml"
         self.overlay.write_text(TURNED)
-        files = resource("config/servos.yaml"), self.overlay
-        self.servos = servo_maps.load(files[0], self.arm.joint_names, files[1])
-        self.tied = checksums(self.arm.urdf, *files)
+        self.servos = servos(overlay=self.overlay)
+        self.tied = checksums(self.arm.urdf, resource("config/servos.yaml"), self.overlay)
 
     def outputs(self) -> board_bench.BoardOutputs:
         names = self.arm.joint_names
@@ -164,7 +162,7 @@ def test_a_pulled_cable_is_told_and_the_session_goes_on_with_what_is_open(bench)
     person, estimate, _ = bench.walk("map")
     assert any("Outputs run already" in text for text in person.told)
     servo = estimate.servos.servos[3]
-    true = servo_maps.load(resource("config/servos.yaml"), bench.arm.joint_names).servos[3]
+    true = servos(simulated=False).servos[3]
     assert servo.direction == true.direction == -1
     for pulse in (2246.0, 1900.0):
         assert servo.to_angle(pulse) == approx(true.to_angle(pulse), abs=math.radians(1.0))

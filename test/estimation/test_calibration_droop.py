@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+from arm_fixtures import servos
 from calibration_truth import ARM, BELIEVED, COLUMNS, JOINTS, SENSORS, SIMULATED, VALIDATOR, bench, hidden, weighed
 from numpy.testing import assert_allclose, assert_array_equal
 from pytest import approx, fixture, mark, raises
@@ -33,7 +34,6 @@ from picker_dynamics.estimation.calibration.poses import (
 from picker_dynamics.estimation.calibration.statics import PointMass, elevation, gravity_torques, links_of, loads
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.robot.kinematic_tree import link_poses
 
 
@@ -263,7 +263,7 @@ def test_files_are_written_beside_what_was_there_and_read_back(calibrated, tmp_p
     assert write_back.write(overlay, "old") is None
     assert write_back.write(overlay, write_back.overlay_text(found.servos, found.figures, "today")) == tmp_path / "servos.yaml.1"
     assert (tmp_path / "servos.yaml.1").read_text() == "old"
-    again = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, overlay)
+    again = servos(overlay=overlay)
     pulses = BELIEVED.to_pulse_us(BELIEVED.home)
     assert_allclose(again.model.stiffness, found.servos.model.stiffness, rtol=1e-4)
     sd = [servo.stiffness_sd for servo in again.servos]

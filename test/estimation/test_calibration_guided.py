@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 import yaml
+from arm_fixtures import servos
 from calibration_truth import ARM, BELIEVED, SIMULATED
 from matplotlib import pyplot as plt
 from pytest import approx, fixture, mark, raises
@@ -23,9 +24,7 @@ from picker_dynamics.estimation.calibration.person import READING_S
 from picker_dynamics.estimation.calibration.session import Session
 from picker_dynamics.estimation.calibration.steps import result, sweep
 from picker_dynamics.estimation.calibration.sweep import lever_loads
-from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.sim.plant import Plant
 
 COARSE_S = 2e-3
@@ -376,7 +375,7 @@ def test_the_command_rehearses_all_of_it(tmp_path, few_stations, capsys):
     assert report["cross_validation_mm"]["median"] < 5.0 and "foretold from all others" in said.err
     session = Session.open(tmp_path, json.loads((tmp_path / "session.json").read_text())["arm"], {})
     assert list(session.done) == list(command.STEP_NAMES) == [step.NAME for step in guided.STEPS]
-    overlay = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, tmp_path / "servos.calibrated.yaml")
+    overlay = servos(overlay=tmp_path / "servos.calibrated.yaml")
     made = descriptions.load(tmp_path / "arm.urdf")
     ends = np.array([servo.pulse_range for servo in overlay.servos])
     assert (ends[:, 0] <= made.lower + 1e-4).all() and (ends[:, 1] >= made.upper - 1e-4).all(), "the pulses reach the limits"
@@ -397,7 +396,7 @@ def test_the_quick_way_takes_at_most_forty_answers_and_marks_what_they_do_not_te
                 joint,
                 key,
             )
-    overlay = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, tmp_path / "servos.calibrated.yaml")
+    overlay = servos(overlay=tmp_path / "servos.calibrated.yaml")
     assert "wrist.load_friction" in overlay.unmeasured and "shoulder.stiffness_nm_rad" not in overlay.unmeasured
     options = commands.choices["calibrate"].parse_args([*words, "--step", "map"])
     with raises(InputError, match="--quick has steps of its own"):

@@ -20,9 +20,7 @@ from picker_dynamics.estimation.calibration.write_back import (
     write,
     write_result,
 )
-from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot import servo_map as servo_maps
 
 ARM, BELIEVED = picker(), servos(simulated=False)
 LINKS = {"upper_arm": mass_properties.LinkProperties(Measured(0.16, 6e-4), Measured(0.105, 3e-4), Measured(5.4e-4, 2e-5))}
@@ -48,7 +46,7 @@ SWEEPS = {
 def written(tmp_path, figures, servos_after, **more):
     path = tmp_path / "overlay.yaml"
     path.write_text(overlay_text(servos_after, figures, "2026-05-04", **more))
-    return servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, path), path.read_text()
+    return servos(overlay=path), path.read_text()
 
 
 # -- the overlay ---------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from picker_dynamics.estimation.payload.torque import EffortSamples, weigh_by_ef
 from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import kinematic_tree
-from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.sim.torque_plant import TorquePlant
 
 ARM = picker()
@@ -192,7 +191,7 @@ def test_a_servo_that_saturates_and_figures_that_nobody_measured_are_said():
     with raises(InfeasibleError, match="shoulder would bear 2.* stalls at 1.08"):
         SCALE.weigh([droop.Measurement(far, FOREARM, float(values[0]), 0, True)] * 12)
     with raises(ConfigurationError, match="stiffness of shoulder was never measured.*picker calibrate"):
-        droop.DroopScale(ARM, servo_maps.load(resource("config/servos.yaml"), ARM.joint_names))
+        droop.DroopScale(ARM, servos(simulated=False))
     with raises(InputError, match="are these millimetres"):
         droop.DroopScale(ARM, SERVOS, (20.0, 0.0, 0.0))
 

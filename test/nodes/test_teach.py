@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from arm_fixtures import picker as picker_arm
 from patient import patiently, picker
-from scenarios.bench import HOME, at_home, is_told, moved, press_until, unstalled, until, until_shown
+from scenarios.bench import HOME, at_home, is_told, moved, press_until, until, until_shown
 from waiting import run
 
 from benchmarks.terminal import Terminal
@@ -20,10 +20,6 @@ from picker_dynamics.scripting.taught import Pause, Payload
 pytestmark = pytest.mark.ros
 
 HEAD = "arm: picker\njoints: {base: deg, shoulder: deg, elbow: deg, wrist: deg, scissor: deg}\nsteps:\n"
-
-
-def replay(client, *words: str):
-    return unstalled(client, lambda: picker("replay", *words), lambda done: done.stderr)
 
 
 def test_what_was_taught_by_keys_is_made_again(client, board, tmp_path):
@@ -56,7 +52,7 @@ def test_what_was_taught_by_keys_is_made_again(client, board, tmp_path):
 
     client.move_through([2.0], [moved(base=0.4, wrist=-0.3)])
     assert picker("teach", str(path), "--here", "aside").returncode == 0
-    done = replay(client, str(path), "--loop", "2", "--speed", "2")
+    done = picker("replay", str(path), "--loop", "2", "--speed", "2")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("step 6: aside") == 2 and done.stdout.endswith("done: 12 steps\n")
     is_told(client, moved(base=0.4, wrist=-0.3), 1e-3)

@@ -11,8 +11,6 @@ from arm_fixtures import rigid_body, servos
 from pytest import approx, mark, raises
 
 from picker_dynamics.errors import ConfigurationError, InputError
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import servo_map
 from picker_dynamics.robot.servo_budget import ServoBudget
 
 SERVOS = servos(simulated=False, ideal=True)
@@ -138,7 +136,7 @@ def written(tmp_path, electric, supply_a=5.0):
     """The picker's servo map with an overlay that says this of electricity."""
     overlay = tmp_path / "overlay.yaml"
     overlay.write_text(yaml.safe_dump({"board": {"supply_a": supply_a}, "defaults": {"electric": electric}}))
-    return servo_map.load(resource("config/servos.yaml"), SERVOS.joint_names, overlay)
+    return servos(overlay=overlay)
 
 
 def test_figures_are_read_with_what_of_them_is_assumed(tmp_path):

@@ -7,12 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import yaml
-from arm_fixtures import picker, rigid_body, servos
+from arm_fixtures import rigid_body, servos
 from scipy.optimize import brentq
 
 from picker_dynamics.errors import ConfigurationError
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import servo_map
 
 SERVOS, BODY = servos(), rigid_body()
 SERVO = SERVOS.model
@@ -68,4 +66,4 @@ def test_a_source_that_cannot_be_is_refused_by_name(tmp_path, board, said):
     overlay = tmp_path / "overlay.yaml"
     overlay.write_text(yaml.safe_dump({"board": board}))
     with pytest.raises(ConfigurationError, match=said):
-        servo_map.load(resource("config/servos.yaml"), picker().joint_names, overlay)
+        servos(overlay=overlay)

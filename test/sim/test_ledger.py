@@ -2,58 +2,57 @@
 
 import numpy as np
 import pytest
-from firmware_bench import ALL, FRAME_US, LIMITS, MIDDLE
+from firmware_bench import CONFIG, FRAME_US, LIMITS, MIDDLE, Bench
 
-from picker_dynamics.board.firmware.config import FirmwareConfig
-from picker_dynamics.board.protocol import Enable, Fault, Hello, Ping, Relax, Reset, SetPoint, Stop, encode
+from picker_dynamics.board.protocol import Fault, Relax, Reset, SetPoint, Stop
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.ledger import Ledger
 from picker_dynamics.sim.output_motion import OutputMotion
 from picker_dynamics.sim.setpoint_queue import SetPointQueue
 
-STEP_US = 2_000
 
-
-class Rig:
-    """A firmware and its books, in simulated time, as ``VirtualBoard`` brings them together; a host that streams."""
+class KeptFirmware(VirtualFirmware):
+    """A firmware and its books, as ``VirtualBoard`` brings them together."""
 
     def __init__(self):
-        self.firmware = VirtualFirmware(FirmwareConfig(LIMITS, queue_capacity=16))
+        super().__init__(CONFIG)
         self.ledger = Ledger(LIMITS, FRAME_US, ("a", "b", "c"))
-        self.now_us, self.sequence = 0, 0
-        self.ledger.look(self.firmware, 0)
-        self.send(Hello())
-        self.send(Enable(ALL, MIDDLE))
+        self.ledger.look(self, 0)
 
-    def receive(self, data: bytes) -> None:
-        self.firmware.advance(self.now_us)
-        self.ledger.look(self.firmware, self.now_us)
-        self.ledger.answered(self.firmware.transmit())
-        self.ledger.received(data, deaf=self.firmware.board_time_us(self.now_us) > 1 << 31)
-        self.firmware.receive(data, self.now_us)
-        self.ledger.answered(self.firmware.transmit())
+    def advance(self, now_us: int) -> None:
+        super().advance(now_us)
+        self.ledger.look(self, now_us)
 
-    def send(self, message, *, lost: bool = False) -> None:
-        if not lost:
-            self.receive(encode(message, self.sequence))
-        self.sequence = self.sequence + 1 & 0xFFFF
+    def receive(self, data: bytes, now_us: int) -> None:
+        self.advance(now_us)
+        self.ledger.received(data, deaf=self.board_time_us(now_us) > 1 << 31)
+        super().receive(data, now_us)
 
-    def run(self, duration_us: int) -> None:
-        until_us = self.now_us + duration_us
-        while self.now_us < until_us:
-            self.now_us += STEP_US
-            self.firmware.advance(self.now_us)
-            self.ledger.look(self.firmware, self.now_us)
-            if self.now_us % 100_000 == 0:
-                self.send(Ping())
-        self.ledger.answered(self.firmware.transmit())
+    def transmit(self) -> bytes:
+        data = super().transmit()
+        self.ledger.answered(data)
+        return data
 
-    def stream(self, seconds: float, *, lost=()) -> int:
+
+class Rig(Bench):
+    """A host that streams to a firmware of which books are kept."""
+
+    step_us = 2_000
+
+    def __init__(self):
+        self.connect(KeptFirmware())
+        self.ledger = self.firmware.ledger
+        self.enabled()
+
+    def swing(self, seconds: float, *, lost=()) -> int:
         """A swing at 100 Hz, 60 ms ahead; ``lost``: which of the set-points the wire loses.  How many were sent."""
         count = round(100 * seconds)
         for k in range(count):
             pulse = round(12000 + 2500 * min(seconds, 1.0) * np.sin(2.0 * np.pi * k / count) ** 3)
-            self.send(SetPoint(self.now_us - self.boot_us + 63_000, (pulse, 24000 - pulse, 12000)), lost=k in lost)
+            if k in lost:
+                self.sequence = self.sequence + 1 & 0xFFFF
+            else:
+                self.send(SetPoint(self.now_us - self.boot_us + 63_000, (pulse, 24000 - pulse, 12000)))
             self.run(10_000)
         return count
 
@@ -69,13 +68,13 @@ class Rig:
 def streamed(seconds, **options):
     """Another rig, after a swing."""
     rig = Rig()
-    rig.stream(seconds, **options)
+    rig.swing(seconds, **options)
     return rig
 
 
 def test_a_motion_is_executed_to_the_last_set_point():
     rig = Rig()
-    sent = rig.stream(2.0)
+    sent = rig.swing(2.0)
     rig.run(200_000)
     rig.require_balance()
     assert (rig.counts.arrived, rig.counts.executed) == (sent, sent)
@@ -127,11 +126,11 @@ def test_frames_lost_on_the_wire_are_excused_only_while_it_is_disturbed():
     rig = streamed(0.3, lost=(5, 6))
     assert (rig.counts.lost_frames, rig.counts.lost_frames_without_cause) == (2, 2)
     rig.ledger.disturbed()
-    rig.stream(0.3, lost=(5, 29))
+    rig.swing(0.3, lost=(5, 29))
     rig.ledger.quiet()  # the last one is seen to be missing only at the next that comes
-    rig.stream(0.3)
+    rig.swing(0.3)
     assert (rig.counts.lost_frames, rig.counts.lost_frames_without_cause) == (4, 2)
-    rig.stream(0.3, lost=(7,))
+    rig.swing(0.3, lost=(7,))
     assert rig.counts.lost_frames_without_cause == 3
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
@@ -23,11 +24,21 @@ def shipped_arm(name: str) -> arms.Arm:
     return arms.load(name)
 
 
+def servos(simulated: bool = True, ideal: bool = False, *, overlay: Path | str | None = None) -> servo_map.ServoMap:
+    """Of the shipped map, or of the simulated arm; typical ones, or the same without friction and play on a stiff supply.
+
+    ``overlay``: of the shipped map with this file over it instead, which is read every time.
+    """
+    return _servos(simulated, ideal) if overlay is None else _shipped_servos(overlay)
+
+
+def _shipped_servos(overlay: Path | str | None) -> servo_map.ServoMap:
+    return servo_map.load(resource("config/servos.yaml"), picker().joint_names, overlay)
+
+
 @cache
-def servos(simulated: bool = True, ideal: bool = False):
-    """Of the shipped map, or of the simulated arm; typical ones, or the same without friction and play on a stiff supply."""
-    overlay = resource("config/servos.sim.yaml") if simulated else None
-    loaded = servo_map.load(resource("config/servos.yaml"), picker().joint_names, overlay)
+def _servos(simulated: bool, ideal: bool) -> servo_map.ServoMap:
+    loaded = _shipped_servos(resource("config/servos.sim.yaml") if simulated else None)
     if not ideal:
         return loaded
     frictionless = tuple(replace(one, load_friction=0.0, coulomb=0.0, play=0.0) for one in loaded.servos)

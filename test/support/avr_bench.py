@@ -12,8 +12,6 @@ from firmware_bench import FRAME_US, Bench
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.firmware.header import header_text
 from picker_dynamics.board.protocol import BoardState, Ping, SetPoint, Telemetry
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import servo_map
 from picker_dynamics.sim.avr_board import compiled_in, wiring
 from picker_dynamics.sim.avr_firmware import BAUD, AvrFirmware
 from picker_dynamics.sim.avr_uno import CYCLES_PER_US, Uno
@@ -40,8 +38,7 @@ def with_inputs(folder: Path):
         "board: {supply: {adc: 3, divider: 2.0, minimum_v: 4.5}}\n"
         "joints: {shoulder: {feedback_adc: 0}, wrist: {feedback_adc: 2}}\n"
     )
-    arm, _ = picker()
-    return servo_map.load(resource("config/servos.yaml"), arm.joint_names, overlay)
+    return servos_of_picker(overlay=overlay)
 
 
 def started_at(start_us: int, folder: Path) -> Path:

@@ -13,7 +13,7 @@ from pathlib import Path
 from arm_fixtures import picker
 from patient import patient_clients, patiently, with_patience
 from scenarios import motions
-from scenarios.bench import unstalled, wait_until_up
+from scenarios.bench import wait_until_up
 from stalls import processes_below
 from waiting import PATIENCE_S, until
 
@@ -27,7 +27,7 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.sim.control_socket import BoardControl
 
-__all__ = ["BOARD", "Running", "Started", "command_to", "connected", "own_domain", "picker_up", "process_tree", "running_graph"]
+__all__ = ["BOARD", "Running", "Started", "connected", "own_domain", "picker_up", "process_tree", "running_graph"]
 
 BOARD = "virtual_board"
 OVERLAY = str(resource("config/servos.sim.yaml"))
@@ -41,12 +41,6 @@ class Running:
     client: ArmClient
     board: BoardControl | None
     log: Path
-
-
-def command_to(running: Running, run_picker, words: list[str]) -> None:
-    """Run a ``picker`` command to the graph; once more where a machine that stood still stopped the arm."""
-    code, _, complaints = unstalled(running.client, lambda: run_picker(*words), lambda done: done[2])
-    assert code == 0, (words, complaints)
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from arm_fixtures import picker, rigid_body, servos
 from sequences import Broken, carrying, require
-from stepped_board import STEP_S, Bench, SteppedLink, angles
+from stepped_board import STEP_S, SteppedBoard, SteppedLink, angles
 
 from picker_dynamics.board.hardware_session import HardwareSession, State
 from picker_dynamics.board.protocol import Fault
@@ -185,7 +185,7 @@ class Arm:
     """
 
     def __init__(self, found=HOME):
-        self.bench = Bench(SERVOS, found)
+        self.bench = SteppedBoard(SERVOS, found)
         self.link = SteppedLink(self.bench, joint_names=NAMES)
         self.model = ArmStateModel(carrying(0.0), SERVOS.model, SERVOS.rest)
         self.session = HardwareSession(self.link, SERVOS, self.model)

@@ -1,7 +1,7 @@
 """A board and the arm on it in simulated time, and the real link to it without a thread: everything waits for nobody.
 
-``Bench.now_s`` is the time of all parts: of the link and of the session (``time.monotonic`` there, see ``clock``), of the board,
-whose own clock is a little faster, and of the plant.  Who waits for an answer lets time go on.
+``SteppedBoard.now_s`` is the time of all parts: of the link and of the session (``time.monotonic`` there, see ``clock``), of the
+board, whose own clock is a little faster, and of the plant.  Who waits for an answer lets time go on.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Frame:
     boot_id: int
 
 
-class Bench:
+class SteppedBoard:
     """The board with its cable, and the plant.
 
     Args:
@@ -123,7 +123,7 @@ class Bench:
 class SteppedPort:
     """What a link writes to: the bench's cable."""
 
-    def __init__(self, bench: Bench):
+    def __init__(self, bench: SteppedBoard):
         self.bench = bench
 
     def send(self, wire: bytes) -> None:
@@ -141,7 +141,7 @@ class SteppedPort:
 class SteppedLink(Link):
     """The serial link, its thread's work done whenever the bench says so."""
 
-    def __init__(self, bench: Bench, **options):
+    def __init__(self, bench: SteppedBoard, **options):
         super().__init__("stepped", **options)
         self.bench, self._next_ping_s = bench, 0.0
 

@@ -17,7 +17,6 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from waiting import PATIENCE_S
 
 from picker_dynamics.errors import PickerError
-from picker_dynamics.execution.following import Missing
 from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATEST, seconds, to_stamp
 from picker_dynamics.sim.control_socket import BoardControl
@@ -34,8 +33,6 @@ STILL = 0.02
 """Speed of the true arm [rad/s] below which it stands,"""
 STANDS_S = 0.15
 """for so long [s]: one that swings turns round in between."""
-STOOD_STILL = (*(one.value for one in Missing), "commands paused", "no commands for", "too late", "aborted: active")
-"""What is said where a machine that stood still has stopped the arm."""
 
 
 def moved(q=HOME, **by) -> np.ndarray:
@@ -111,16 +108,6 @@ def press_until(client, terminal, keys: str, condition) -> None:
         may=lambda: client.controller["phase"] in ("holding", "inactive"),
         step=lambda: client.spin_once(0.05),
     )
-
-
-def unstalled(client, ask, said):
-    """What ``ask()`` brings about; again where a machine that stood still stopped the arm, by what is ``said(of it)``."""
-    for _ in range(3):
-        found = ask()
-        if not any(sign in said(found) for sign in STOOD_STILL):
-            break
-        client.spin(1.0)
-    return found
 
 
 def stands(client, board) -> np.ndarray:
