@@ -99,6 +99,7 @@ class Seat:
         self.tips = TipSteps(arm.description)
         self.kinematics = arm.model().forward_kinematics
         self.dropped, self.said = 0, ["h: which keys there are"]
+        self._told_of_drops = ""
         self.payload_kg: float | None = None
         self._requests: list = []
         self._drawn_s, self._lines, self._on_screen = -math.inf, 0, sys.stdout.isatty()
@@ -221,10 +222,11 @@ class Seat:
         self.dropped += 1
         presses = "press" if self.dropped == 1 else "presses"
         said = f"{self.dropped} {presses} dropped: {why}"
-        if self.dropped > 1 and "dropped: " in self.said[-1]:
+        if self.dropped > 1 and self.said[-1] is self._told_of_drops:
             self.said[-1] = said
         else:
             self.say(said)
+        self._told_of_drops = said
 
     def say(self, *lines: str) -> None:
         """Put lines in front of the person."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 from pathlib import Path
 
 from picker_dynamics.errors import PickerError
@@ -15,6 +16,13 @@ from .session import Session
 
 SETTLE_S = 2.5
 """A stretched shoulder comes to rest in 1.7 s."""
+
+
+class Power(Enum):
+    """Step towards an arm that is on: outputs that ran were taken over; all outputs run."""
+
+    TAKEN_OVER = auto()
+    ON = auto()
 
 
 class LeaveError(PickerError):
@@ -54,7 +62,7 @@ class StepContext(Guide):
     overlay: str = ""
     quick: bool = False
     step: str = ""
-    switched: set[str] = field(default_factory=set)
+    switched: set[Power] = field(default_factory=set)
 
     def of(self, step: str) -> StepContext:
         """Context for another step; what is switched on stays known."""
@@ -63,7 +71,7 @@ class StepContext(Guide):
     @property
     def arm_is_on(self) -> bool:
         """Whether all outputs were switched on."""
-        return "on" in self.switched
+        return Power.ON in self.switched
 
     def arm(self, estimate: ArmEstimate) -> Mover:
         """The arm, all outputs on; asks before it switches any on, or, where all of them run, before it moves at first.
@@ -77,7 +85,7 @@ class StepContext(Guide):
         if not self.arm_is_on:
             self.take_over()
             self.of("power").switch_on(mover, estimate)
-            self.switched.add("on")
+            self.switched.add(Power.ON)
         return mover
 
     def port(self) -> Mover:
@@ -99,7 +107,7 @@ class StepContext(Guide):
         Raises:
             LeaveError: the person leaves a fault latched.
         """
-        if "taken over" in self.switched:
+        if Power.TAKEN_OVER in self.switched:
             return
         outputs, guide = self.port().outputs, self.of("power")
         if outputs.faults:
@@ -117,7 +125,7 @@ class StepContext(Guide):
                 "hint",
             )
             outputs.adopt()
-        self.switched.add("taken over")
+        self.switched.add(Power.TAKEN_OVER)
 
     def switch_on(self, mover: Mover, estimate: ArmEstimate) -> None:
         servos = estimate.known_servos

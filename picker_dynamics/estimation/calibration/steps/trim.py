@@ -101,8 +101,8 @@ def oscillator_hz(context: StepContext, estimate: ArmEstimate, how: str, assumed
             about=(commanded, assumed),
         )
     turned = []
-    for source, key in (("a servo tester", "tester"), ("this board", f"{number}.board")):
-        first, second = (_angle_at(context, estimate, key, pulse, source) for pulse in (1200.0, 1800.0))
+    for key, by_board in (("tester", False), (f"{number}.board", True)):
+        first, second = (_angle_at(context, estimate, key, pulse, by_board) for pulse in (1200.0, 1800.0))
         turned.append(second - first)
     if abs(turned[0]) < math.radians(20.0) or not 0.7 < turned[1] / turned[0] < 1.3:
         context.tell(
@@ -138,13 +138,13 @@ def _some_output(context: StepContext, estimate: ArmEstimate) -> tuple[int, floa
     return int(joint), float(commanded)
 
 
-def _angle_at(context: StepContext, estimate: ArmEstimate, key: str, pulse: float, source: str) -> float:
-    if source == "this board" and context.known(f"{key}.{pulse:.0f}") is None:
+def _angle_at(context: StepContext, estimate: ArmEstimate, key: str, pulse: float, by_board: bool) -> float:
+    if by_board and context.known(f"{key}.{pulse:.0f}") is None:
         mover, validator = context.arm(estimate), estimate.validator()
         goal = mover.setpoint(validator)
         goal[0] = validator.limits.servo_map.servos[0].to_angle(pulse)
         mover.travel(validator, goal)
-    name = estimate.servos.joint_names[0]
+    name, source = estimate.servos.joint_names[0], "this board" if by_board else "a servo tester"
     return context.read(
         f"{key}.{pulse:.0f}",
         f"The {name} servo at {pulse:.0f} us from {source}: its angle [deg]?",
