@@ -122,7 +122,7 @@ class CRequests:
         self._forget_error = library.rcutils_reset_error
         self._take.argtypes = self._send.argtypes = (ctypes.c_void_p,) * 3
         self._struct = c_struct(service.Request())
-        self._request, self._response = _Functions(service.Request), _Functions(service.Response)
+        self._request, self._response = MessageFunctions(service.Request), MessageFunctions(service.Response)
         self._pointer = server.pointer
 
     def take(self) -> tuple:
@@ -162,7 +162,7 @@ class CRequests:
             self._response.destroy(message)
 
 
-class _Functions:
+class MessageFunctions:
     """What rosidl_generator_py made for a type of messages; Python goes on while one is destroyed."""
 
     def __init__(self, kind):

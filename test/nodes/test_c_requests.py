@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint, MultiDOFJ
 
 from picker_dynamics.errors import InputError, TrajectoryError
 from picker_dynamics.execution.goal import MAX_POINTS
-from picker_dynamics.nodes.c_requests import MAX_CHARACTERS, MAX_ENTRIES, _Functions, c_struct, require_little
+from picker_dynamics.nodes.c_requests import MAX_CHARACTERS, MAX_ENTRIES, MessageFunctions, c_struct, require_little
 from picker_dynamics.nodes.deferred_action import require_short
 
 pytestmark = pytest.mark.ros
@@ -28,7 +28,7 @@ def written():
 
     def write(message):
         check_for_type_support(type(message))
-        functions = _Functions(type(message))
+        functions = MessageFunctions(type(message))
         made = functions.create()
         undo.append(lambda: functions.destroy(made))
         functions.from_python(message, made)
