@@ -340,6 +340,29 @@ def test_ctrl_c_ends_a_command_without_a_traceback_at_any_time(tmp_path, words, 
     assert "Traceback" not in said and (finished or process.returncode == 130), (process.returncode, said)
 
 
+SWALLOWED = {
+    "a library that is loaded": "import swallows",
+    "a destructor": "class Last:\n    def __del__(self): wait()\nlast = Last()\ndel last",
+}
+"""What is done as a person interrupts, and goes on as if nothing had been."""
+
+
+@mark.parametrize("what", SWALLOWED)
+def test_an_interruption_that_is_swallowed_counts_all_the_same(tmp_path, what):
+    wait = "import time\ndef wait():\n    print('begins', flush=True)\n    try: time.sleep(0.5)\n    except Exception: pass\n"
+    (tmp_path / "swallows.py").write_text(f"{wait}try: wait()\nexcept BaseException: pass\n")
+    body = f"{wait}{SWALLOWED[what]}\ntime.sleep({PATIENCE_S})\n"
+    start = f"import sys; from picker_dynamics.commands import check; check.run = lambda _: exec({body!r}, {{}}); "
+    start += "sys.argv[1:] = ['check', 'any.urdf']; from picker_dynamics.__main__ import main; sys.exit(main())"
+    with subprocess.Popen(
+        [sys.executable, "-c", start], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    ) as process:
+        assert process.stdout.readline() == "begins\n"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=0.5 * PATIENCE_S)
+    assert process.returncode == 130 and not said
+
+
 def test_the_installed_command_knows_its_version():
     done = subprocess.run([PICKER, "--version"], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == f"picker_dynamics {__version__}"
