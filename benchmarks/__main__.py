@@ -1,6 +1,6 @@
 """All benchmarks: one JSON document on standard output, progress and a table on standard error.
 
-    python -m benchmarks                 everything, about ten minutes on two cores
+    python -m benchmarks                 everything, about an hour on two cores
     python -m benchmarks --quick         fewer rounds and poses: to see that it runs, not to quote
     python -m benchmarks --only loop     one of them; may be repeated
     python -m benchmarks --slow          those that take long too: ten minutes of soak, ten arms

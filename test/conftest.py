@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,8 @@ pytest.register_assert_rewrite("hardware_bench", "ros_graph", "scenarios", "sess
 settings.register_profile("long", max_examples=3000, deadline=None)  # of generated sequences: test/support/generated.py
 
 ATTEMPTS_S = 600.0
+NOTICED_S = 1.0
+"""Within which running nodes notice what a first attempt left behind, a board that was reset for one."""
 AHEAD = 10
 """Steps of priority that tests against the clock go before others."""
 AGAIN, STALLS = pytest.StashKey[list[str]](), pytest.StashKey[Stalls]()
@@ -141,6 +144,7 @@ def attempts(item, attempt, takes_turns: bool):
         if stalls.count and not again and (failed := [report for report in reports if report.failed]):
             again.append(f"{failed[0].when} failed, {stalls}\n{failed[0].longreprtext}")
             with turns.alone() if takes_turns else contextlib.nullcontext():
+                time.sleep(NOTICED_S)
                 reports = attempt()
     reports[0].again = again
     return reports

@@ -131,12 +131,26 @@ def wait_until_up(client) -> None:
 
 
 def ready(client) -> None:
-    """Enabled and holding, whatever happened before."""
+    """Enabled and holding, with references, whatever happened before.
+
+    It may be noticed only now, as a cable that was pulled or a board that was reset.
+    """
+
+    def held() -> bool:
+        client.catch_up()
+        if client.hardware["state"] not in ("active", "enabling"):
+            until_hardware(client, "idle")
+            enable_again(client)
+        client.desired = None
+        return client.wait_at_most(HELD_S, lambda: is_held(client) and client.desired is not None)
+
     client.wait(lambda: client.hardware and client.controller, "nobody answers", PATIENCE_S)
-    if client.hardware["state"] not in ("active", "enabling"):
-        until_hardware(client, "idle")
-        enable_again(client)
+    until(client, held, "an arm that is held")
     client.wait_holding(PATIENCE_S)
+
+
+def is_held(client) -> bool:
+    return (client.hardware["state"], client.controller["phase"]) == ("active", "holding")
 
 
 def enable_again(client) -> None:
@@ -146,17 +160,8 @@ def enable_again(client) -> None:
 
 
 def at_home(client, board) -> np.ndarray:
-    """Holding at the home pose; where the true arm is then.
-
-    What was done before may be noticed only now, as a cable that was pulled.
-    """
-
-    def held() -> bool:
-        ready(client)
-        client.desired = None
-        return client.wait_at_most(HELD_S, lambda: client.desired is not None)
-
-    until(client, held, "an arm that is held")
+    """Holding at the home pose; where the true arm is then."""
+    ready(client)
     if np.abs(client.reference() - HOME).max() > 1e-6:
         client.move_through([1.0], [HOME], timeout_s=PATIENCE_S)
     return stands(client, board)
