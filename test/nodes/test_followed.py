@@ -74,6 +74,54 @@ def arrives(client, board, target) -> None:
     is_where_it_was(client, board, target, 0.03)
 
 
+# -- each on a graph of its own, as its nodes die; before the shared one, so that one graph runs at a time ---
+
+
+def test_a_dynamics_node_that_is_replaced_by_another_one(tmp_path, domain):
+    """In a namespace: the next graph of this domain takes it for another arm."""
+    with holding_graph(tmp_path, namespace="replaced") as one:
+        name = start_swinging(one.client, one.board)
+        one.runner.signal("replaced/dynamics", signal.SIGKILL)
+        ends_soon(one.client, name, Missing.COMMANDS.value, PAUSED)
+        next_goal_does_nothing(one.client, Missing.COMMANDS.value, PAUSED)
+        words = [sys.executable, "-m", "picker_dynamics.nodes.dynamics", "--ros-args", "-r", "__ns:=/replaced"]
+        with subprocess.Popen([*words, "-p", f"servo_overlay:={OVERLAY}"], env=os.environ) as another:
+            try:
+                one.client.wait_ready(PATIENCE_S)
+                arrives(one.client, one.board, moved(base=0.2))
+            finally:
+                another.kill()
+
+
+def test_a_hardware_node_that_is_killed_ends_the_goal(tmp_path, domain):
+    with holding_graph(tmp_path, namespace="other") as other:
+        name = start_swinging(other.client, other.board)
+        other.runner.signal("other/hardware", signal.SIGKILL)
+        ends_soon(other.client, name, Missing.STATES.value)
+        next_goal_does_nothing(other.client, Missing.STATES.value)
+        until(other.client, lambda: other.runner.processes["other/hardware"].wait(PATIENCE_S) < 0, "its end")
+
+
+class Deaf(bringup.NodeSpec):
+    """A hardware node that hears no commands, as one that the dynamics node has not found yet."""
+
+    def ros_arguments(self) -> list[str]:
+        return [*super().ros_arguments(), "-r", "joint_commands:=elsewhere"]
+
+
+def test_a_hardware_node_that_hears_no_commands_executes_no_goal(tmp_path, domain):
+    made = bringup.graph(bringup.Options(directory=str(tmp_path), namespace="deaf"))
+    nodes = tuple(Deaf(**vars(node)) if node.executable == "hardware" else node for node in made.nodes)
+    with running_nodes(dataclasses.replace(made, nodes=nodes), tmp_path / "nodes.log", NAMES, "deaf") as arm:
+        until_hardware(arm.client, "active")
+        until_told(arm.client, "joint_commands do not reach")
+        assert arm.client.hardware["commanded"] == "false"
+        assert answer(arm.client) == f"refused: {Missing.DELIVERY.value}"
+
+
+# -- on a graph that they share, and leave holding -----------------------------------------------------
+
+
 def test_done_means_that_the_arm_is_there_and_how_well_that_is_known(client, board):
     at_home(client, board)
     arrives(client, board, moved(base=0.4))
@@ -155,46 +203,3 @@ def test_a_goal_that_ends_where_it_began_is_not_done_while_the_board_stands_stil
     until(client, lambda: over(client, name), "the end of the goal")
     if outcome(client, name) == "done":
         np.testing.assert_allclose(board.truth().q, moved(), atol=0.05)
-
-
-def test_a_dynamics_node_that_is_replaced_by_another_one(tmp_path, domain):
-    """In a namespace and on a graph of its own: a second attempt finds its node alive."""
-    with holding_graph(tmp_path, namespace="replaced") as one:
-        name = start_swinging(one.client, one.board)
-        one.runner.signal("replaced/dynamics", signal.SIGKILL)
-        ends_soon(one.client, name, Missing.COMMANDS.value, PAUSED)
-        next_goal_does_nothing(one.client, Missing.COMMANDS.value, PAUSED)
-        words = [sys.executable, "-m", "picker_dynamics.nodes.dynamics", "--ros-args", "-r", "__ns:=/replaced"]
-        with subprocess.Popen([*words, "-p", f"servo_overlay:={OVERLAY}"], env=os.environ) as another:
-            try:
-                one.client.wait_ready(PATIENCE_S)
-                arrives(one.client, one.board, moved(base=0.2))
-            finally:
-                another.kill()
-
-
-def test_a_hardware_node_that_is_killed_ends_the_goal(tmp_path, domain):
-    """In a namespace and on a graph of its own, beside that of the tests above."""
-    with holding_graph(tmp_path, namespace="other") as other:
-        name = start_swinging(other.client, other.board)
-        other.runner.signal("other/hardware", signal.SIGKILL)
-        ends_soon(other.client, name, Missing.STATES.value)
-        next_goal_does_nothing(other.client, Missing.STATES.value)
-        until(other.client, lambda: other.runner.processes["other/hardware"].wait(PATIENCE_S) < 0, "its end")
-
-
-class Deaf(bringup.NodeSpec):
-    """A hardware node that hears no commands, as one that the dynamics node has not found yet."""
-
-    def ros_arguments(self) -> list[str]:
-        return [*super().ros_arguments(), "-r", "joint_commands:=elsewhere"]
-
-
-def test_a_hardware_node_that_hears_no_commands_executes_no_goal(tmp_path, domain):
-    made = bringup.graph(bringup.Options(directory=str(tmp_path), namespace="deaf"))
-    nodes = tuple(Deaf(**vars(node)) if node.executable == "hardware" else node for node in made.nodes)
-    with running_nodes(dataclasses.replace(made, nodes=nodes), tmp_path / "nodes.log", NAMES, "deaf") as arm:
-        until_hardware(arm.client, "active")
-        until_told(arm.client, "joint_commands do not reach")
-        assert arm.client.hardware["commanded"] == "false"
-        assert answer(arm.client) == f"refused: {Missing.DELIVERY.value}"

@@ -133,7 +133,7 @@ def wait_until_up(client) -> None:
 def ready(client) -> None:
     """Enabled and holding, with references, whatever happened before.
 
-    It may be noticed only now, as a cable that was pulled or a board that was reset.
+    It may be noticed only now, at any moment of this wait, as a cable that was pulled or a board that was reset.
     """
 
     def held() -> bool:
@@ -142,15 +142,20 @@ def ready(client) -> None:
             until_hardware(client, "idle")
             enable_again(client)
         client.desired = None
-        return client.wait_at_most(HELD_S, lambda: is_held(client) and client.desired is not None)
+        return client.wait_at_most(HELD_S, lambda: is_held(client) and client.desired is not None and takes_goals(client))
 
     client.wait(lambda: client.hardware and client.controller, "nobody answers", PATIENCE_S)
-    until(client, held, "an arm that is held")
-    client.wait_holding(PATIENCE_S)
+    until(client, held, "an arm that is held and takes goals")
 
 
 def is_held(client) -> bool:
     return (client.hardware["state"], client.controller["phase"]) == ("active", "holding")
+
+
+def takes_goals(client) -> bool:
+    """Goals are heard, and what comes of them is too, by the hardware and by this client."""
+    heard = client.state is not None and client.goals.get_subscription_count() > 0
+    return heard and client.hardware.get("commanded", "true") == "true"
 
 
 def enable_again(client) -> None:
