@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
-from ros_graph import OVERLAY, running_graph
-from scenarios.bench import Watch, at_home, ready, until_hardware, wait_until_up
+from patient import with_patience
+from ros_graph import OVERLAY
+from scenarios.bench import Watch, at_home, ready, until_hardware
+from waiting import PATIENCE_S
 
+from picker_dynamics.bringup import bringup
+from picker_dynamics.bringup.runner import GraphRunner, ProcessEndedError
 from picker_dynamics.errors import PickerError
 from picker_dynamics.resources import resource
 
@@ -58,8 +64,10 @@ def test_a_payload_that_is_not_there_moves_the_tip_slowly_and_little(client, boa
 
 
 def test_a_graph_that_starts_with_more_than_the_arm_holds_ends_with_one_line(domain, tmp_path):
-    with pytest.raises(PickerError, match="dynamics|ended"):
-        with running_graph(tmp_path, payload_mass=2.0, servo_overlay=OVERLAY, namespace="heavy") as running:
-            wait_until_up(running.client)
+    heavy = bringup.Options(directory=str(tmp_path), payload_mass=2.0, servo_overlay=OVERLAY, namespace="heavy")
+    late_s = time.monotonic() + PATIENCE_S
+    with GraphRunner(with_patience(bringup.graph(heavy)), log_path=tmp_path / "nodes.log", grace_s=PATIENCE_S) as runner:
+        with pytest.raises(ProcessEndedError, match="heavy/dynamics ended by itself"):
+            runner.wait(lambda: time.monotonic() > late_s)
     said = (tmp_path / "nodes.log").read_text()
     assert "needs" in said and "to hold its pose, allowed 0.6" in said and "Traceback" not in said
