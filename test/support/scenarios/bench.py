@@ -261,6 +261,12 @@ class Commands:
         until(self._client, lambda: np.ptp(self.positions[-50:], axis=0).max() < tolerance, "a steady set-point")
         return self.positions[-1]
 
+    def steady_efforts(self) -> np.ndarray:
+        """Wait until the torque of no joint changes any more, as it does after commands began anew, and return it [N m]."""
+        self.more(50)
+        until(self._client, lambda: np.ptp(self.efforts[-50:], axis=0).max() < 1e-7, "a steady torque")
+        return self.efforts[-1]
+
     def largest_step(self, period_s: float = 0.01) -> float:
         """From one command to the next; where some were not heard, or not sent, their share of it [rad]."""
         periods = np.maximum(np.diff(self.times_s) / period_s, 1.0)

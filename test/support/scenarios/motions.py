@@ -107,20 +107,19 @@ def carries_a_payload_without_a_jump(client, board) -> None:
     """The set-points rise to what the berry weighs, gradually; a bad value changes nothing."""
     at_home(client, board)
     with Commands(client) as commands:
-        bare = commands.efforts[-1]
-        client.set_parameters("dynamics", payload__mass=0.05)
-        heavier = rigid_body(0.05).gravity(HOME) - rigid_body().gravity(HOME)
-        until(client, lambda: np.allclose(commands.efforts[-1] - bare, heavier, atol=1e-6), "the torque of the payload")
-        assert np.abs(heavier).max() > 0.02
-        for bad in (-0.1, np.nan, 1e3, "heavy"):
-            with pytest.raises(PickerError):
-                client.set_parameters("dynamics", payload__mass=bad)
-        for bad in ([0.1], [0.0, 0.0, np.nan]):
-            with pytest.raises(PickerError, match="com|number"):
-                client.set_parameters("dynamics", payload__com=bad)
-        commands.more(20)
-        np.testing.assert_allclose(commands.efforts[-1] - bare, heavier, atol=1e-6)
-        client.set_parameters("dynamics", payload__mass=0.0)
+        bare = commands.steady_efforts()
+        with client.meanwhile("dynamics", payload__mass=0.05):
+            heavier = rigid_body(0.05).gravity(HOME) - rigid_body().gravity(HOME)
+            until(client, lambda: np.allclose(commands.efforts[-1] - bare, heavier, atol=1e-6), "the torque of the payload")
+            assert np.abs(heavier).max() > 0.02
+            for bad in (-0.1, np.nan, 1e3, "heavy"):
+                with pytest.raises(PickerError):
+                    client.set_parameters("dynamics", payload__mass=bad)
+            for bad in ([0.1], [0.0, 0.0, np.nan]):
+                with pytest.raises(PickerError, match="com|number"):
+                    client.set_parameters("dynamics", payload__com=bad)
+            commands.more(20)
+            np.testing.assert_allclose(commands.efforts[-1] - bare, heavier, atol=1e-6)
         until(client, lambda: np.allclose(commands.efforts[-1], bare, atol=1e-6), "the torque of the bare arm")
     assert commands.largest_step() < 0.004, "half a second for the passage, at 100 Hz"
 
