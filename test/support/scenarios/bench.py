@@ -255,17 +255,18 @@ class Commands:
         wanted = len(self.positions) + count
         until(self._client, lambda: len(self.positions) >= wanted, "commands")
 
-    def steady(self, tolerance: float = 1e-3) -> np.ndarray:
-        """Wait until fifty in a row are the same set-point, and return it [rad]."""
+    def _steady(self, values: list[np.ndarray], tolerance: float, what: str) -> np.ndarray:
         self.more(50)
-        until(self._client, lambda: np.ptp(self.positions[-50:], axis=0).max() < tolerance, "a steady set-point")
-        return self.positions[-1]
+        until(self._client, lambda: np.ptp(values[-50:], axis=0).max() < tolerance, what)
+        return values[-1]
+
+    def steady(self) -> np.ndarray:
+        """Wait until fifty in a row are the same set-point, and return it [rad]."""
+        return self._steady(self.positions, 1e-3, "a steady set-point")
 
     def steady_efforts(self) -> np.ndarray:
-        """Wait until the torque of no joint changes any more, as it does after commands began anew, and return it [N m]."""
-        self.more(50)
-        until(self._client, lambda: np.ptp(self.efforts[-50:], axis=0).max() < 1e-7, "a steady torque")
-        return self.efforts[-1]
+        """Wait until fifty in a row are the same torque, as they are some time after commands began anew, and return it [N m]."""
+        return self._steady(self.efforts, 1e-7, "a steady torque")
 
     def largest_step(self, period_s: float = 0.01) -> float:
         """From one command to the next; where some were not heard, or not sent, their share of it [rad]."""
