@@ -43,7 +43,7 @@ demo: setup
 	@$(if $(filter avr,$(BOARD)),$(PACKAGES) sim)
 	@$(VENV)/picker demo $(if $(BOARD),--board $(BOARD)) $(ARGS)
 
-# What becomes of files on several workers; where one of them dies, xdist would wait for its last tests for ever.
+# Which worker takes which files is in test/conftest.py; where one of them dies, xdist would wait for its last tests for ever.
 SHARED = --dist=loadfile --no-loadscope-reorder --max-worker-restart=0
 
 # Without the packages tests of the firmware are left out, and the last line says which.

@@ -1,4 +1,4 @@
-"""What all tests share: the order in which files run, a second attempt, alone, where the machine stalled, and last words.
+"""What all tests share: which files run beside each other, a second attempt, alone, where the machine stalled, and last words.
 
 The last words: which tests ran again and why; which tests of the firmware did not run, and what they need.
 """
@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import time
+import zlib
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -52,25 +54,38 @@ def pytest_runtest_setup() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-def pytest_collection_modifyitems(items) -> None:
-    """Files with live nodes, those with slow tests first, spread evenly among the others.
+# -- which files go beside each other ------------------------------------------------------------------
 
-    Workers take files in this order: some wait for nodes while others calculate.
-    """
-    files: dict[Path, list] = {}
-    for item in items:
-        files.setdefault(item.path, []).append(item)
-    live, others = [], []
-    for tests in files.values():
-        (live if any(test.get_closest_marker("ros") for test in tests) else others).append(tests)
-    live.sort(key=lambda tests: not any(test.get_closest_marker("slow") for test in tests))
-    places = sorted(
-        [((i + 0.5) / len(kind), tests) for kind in (live, others) for i, tests in enumerate(kind)], key=lambda place: place[0]
-    )
-    items[:] = [test for _, tests in places for test in tests]
+
+@cache
+def has_nodes(path: Path) -> bool:
+    """Whether tests of this file start nodes: their marker stands in it.  Known before, and apart from, its collection."""
+    return re.search(r"\bmark\.ros\b", path.read_text(encoding="utf-8")) is not None
+
+
+def pytest_collection_modifyitems(items) -> None:
+    """Files with nodes come first: among several workers they are the longest row."""
+    items.sort(key=lambda item: not has_nodes(item.path))
     for item in items:
         if against_the_clock(item) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(ATTEMPTS_S))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Of each two workers, one takes the files with nodes, one file after another; the rest go to whoever is free.
+
+    Two graphs beside each other want more than two slow cores have, and neither keeps its times.
+    """
+    from xdist.scheduler import LoadFileScheduling
+
+    class Rows(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            row = zlib.crc32(file.encode()) % max(1, self.numnodes // 2)
+            return f"nodes {row}" if has_nodes(config.rootpath / file) else file
+
+    return Rows(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="module")
