@@ -39,9 +39,14 @@ FIRST = "PYTEST_XDIST_WORKER" not in os.environ
 OF_THE_FIRMWARE = ("test_firmware", "test_avr", "test_conformance", "test_doctor", "test_toolchain")
 
 
-def pytest_configure() -> None:
-    if FIRST:
-        favour()
+def pytest_configure(config) -> None:
+    """Whoever runs tests goes before strangers and behind nodes: a worker for itself, as another may calculate."""
+    if hasattr(config, "workerinput"):
+        with contextlib.suppress(PermissionError):  # leads a session already
+            os.setsid()
+    elif not FIRST:
+        return
+    favour(started=False)
 
 
 def pytest_runtest_setup() -> None:
@@ -111,9 +116,11 @@ def ahead_of_others() -> Iterator[None]:
     except PermissionError:
         yield
         return
+    favour()
     try:
         yield
     finally:
+        favour(started=False)
         os.setpriority(os.PRIO_PROCESS, 0, before)
 
 

@@ -49,7 +49,7 @@ def read_bytes(path: str | Path, what: str, most: int, error: Error = InputError
 def opened(path: str | Path, what: str, error: Error = InputError, pipes: bool = False) -> Iterator[BinaryIO]:
     """A file to be read, regular or perhaps a pipe; whatever the system says against it, then or later, is one error."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         with open(handle, "rb", buffering=0 if pipes else -1) as file:
             mode = os.fstat(handle).st_mode
             if not (stat.S_ISREG(mode) or (pipes and stat.S_ISFIFO(mode))):
