@@ -27,7 +27,6 @@ pytest.register_assert_rewrite("hardware_bench", "ros_graph", "scenarios", "sess
 
 settings.register_profile("long", max_examples=3000, deadline=None)  # of generated sequences: test/support/generated.py
 
-ATTEMPTS_S = 600.0
 NOTICED_S = 1.0
 """Within which running nodes notice what a first attempt left behind, a board that was reset for one."""
 AHEAD = 10
@@ -71,9 +70,6 @@ def has_nodes(path: Path) -> bool:
 def pytest_collection_modifyitems(items) -> None:
     """Files with nodes come first: among several workers they are the longest row."""
     items.sort(key=lambda item: not has_nodes(item.path))
-    for item in items:
-        if against_the_clock(item) and not item.get_closest_marker("timeout"):
-            item.add_marker(pytest.mark.timeout(ATTEMPTS_S))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -116,23 +112,23 @@ def ahead_of_others() -> Iterator[None]:
     except PermissionError:
         yield
         return
-    favour()
     try:
         yield
     finally:
-        favour(started=False)
         os.setpriority(os.PRIO_PROCESS, 0, before)
 
 
-def favour(process: int | str = "self", started: bool = True, nice: int = -AHEAD) -> None:
+def favour(process: int | str = "self", started: bool = True, nice: int = -2 * AHEAD) -> None:
     """The same for the session of a process: where Linux shares processors among sessions, nobody is nicer than one's own.
 
-    Each node is in a session of its own.  What has not ``started`` comes behind those that move an arm: a graph that starts
-    would take all processors from them, as their equal.  A process that was put behind (``view_pages.behind_the_arm``) stays
-    there.
+    Each node is in a session of its own; what shares ours keeps what this process has.  What has not ``started`` comes behind
+    those that move an arm: a graph that starts would take all processors from them, as their equal.  A process that was put
+    behind (``view_pages.behind_the_arm``) stays there.
     """
     with contextlib.suppress(OSError):  # no such sessions; not root; gone meanwhile
         if process != "self":
+            if os.getsid(int(process)) == os.getsid(0):
+                return
             nice = max(nice, os.getpriority(os.PRIO_PROCESS, int(process)))
         Path(f"/proc/{process}/autogroup").write_text(str(nice if started else nice // 2))
 
