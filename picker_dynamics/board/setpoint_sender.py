@@ -1,4 +1,7 @@
-"""Set-point sender: the only way of a set-point to the board, so that each is looked at, put in its time, and counted."""
+"""Set-point sender: the only way of a command to the board, so that each is looked at, put in its time, and counted.
+
+A calibration and the test of a board's conformance, which ask a board themselves, send past it.
+"""
 
 from __future__ import annotations
 

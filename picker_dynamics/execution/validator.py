@@ -1,7 +1,7 @@
 """Motion validator: whether the arm may make a motion, and the smallest slowing with which it may.
 
-Goals, jogs, streams, ways to rest and changes of payload are held to the same limits.  A further check, such as collision, is one
-more entry of ``checks``, and all of those obey it.
+Goals, jogs, streams and ways to rest are held to the same limits.  A further check, such as collision, is one more entry of
+``checks``, and all of those obey it; a change of payload is held to the torques (``torque_validator``).
 """
 
 from __future__ import annotations
