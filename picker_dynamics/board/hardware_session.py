@@ -238,7 +238,7 @@ class HardwareSession(Session):
         """Model the arm with another payload; where nobody has commanded yet, commands start anew from where it rests with it.
 
         Raises:
-            InfeasibleError: there is no such place; the session is idle then.
+            InfeasibleError: there is no such place; the session is idle then.  LinkError: not connected.
         """
         self.model.model = model
         if self.state is State.ACTIVE and not self.commanded and not self.telemetry().state.moves:

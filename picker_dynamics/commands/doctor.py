@@ -4,7 +4,7 @@
     checks          the conformance suite: first what moves nothing; with ``--motion`` also joints, a little and slowly;
                     with ``--bare`` everything, for a board to which no servo is connected
 
-Nothing moves before somebody has agreed, and the outputs are left as they were found.
+A board that keeps the protocol moves nothing before somebody has agreed, and the outputs are left as they were found.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ class Compensator:
         self.start(self._servo.sag(motor, self._source))
 
     def set_mode(self, mode: str) -> None:
-        """Change the mode; the set-point passes over within ``fade_s``.
+        """Change the mode; the set-point passes over in ``fade_s``, or longer where the tip would creep too fast.
 
         Raises:
             InputError: an unknown mode.
@@ -131,7 +131,7 @@ class Compensator:
             self.start(self._offset)
 
     def set_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> None:
-        """Carry another load, within ``transition_s``; a change under way goes on from where it is.
+        """Carry another load, in ``transition_s`` or longer (``TIP_CREEP``); a change under way goes on from where it is.
 
         Before the first reference after ``start_held`` nothing has to pass: the fade does.
 

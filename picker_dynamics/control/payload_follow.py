@@ -53,8 +53,8 @@ BEYOND = 0.05
 """Share of the largest mass by which an estimate may be outside of what is possible before that is said."""
 
 FOLLOW_PERIOD_S = 0.2
-"""How often the mass that is used may change [s]; never more often than a change of payload takes: one is over when the next
-begins."""
+"""How often the mass that is used may change [s]; never more often than a change of payload takes at the least; one that takes
+longer goes on from where it is."""
 
 ANGLE_SD, FRICTION_SHARE = 0.003, 0.01
 """Of a measured joint angle [rad], and of what dry friction holds back in a servo, as a share of its stall torque."""
@@ -399,7 +399,7 @@ class Following:
             except PickerError as error:
                 self.follower.mass = before
                 self._problem = f"the payload is heavier than {before:.3f} kg, not followed further: {error}"
-            self._publish(mass)
+            self._publish(self.follower.mass)
         return "" if said else self._problem
 
     def facts(self) -> dict[str, object]:

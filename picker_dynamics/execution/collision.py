@@ -4,8 +4,8 @@
 
 with dq what the servos' angles are uncertain by (``tip_uncertainty``), and L by which a joint changes that distance at the most
 (``robot/collision.py``).  Samples are so close that no point moves more than ``MAX_STEP_M`` against the other shape from one to
-the next; those that a distance known before or nearby answers for are not computed.  Where an arm is closer already it may go
-away, and not closer; links may be as close as they are at home and at rest.
+the next; those that a distance known before or nearby answers for are not computed.  A goal may take an arm that
+is closer already away, not closer; streams and jogs are refused there.  Links may be as close as they are at home and at rest.
 """
 
 from __future__ import annotations

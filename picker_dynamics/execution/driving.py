@@ -1,8 +1,8 @@
 """Door for drivers: who drives an arm says so again and again, has the lease as long as that goes on, and names its goals by it.
 
 A driver is a program in which a person steers by hand.  It is heard every few hundredths of a second; one that is silent for
-``SILENCE_S`` has lost the arm, which decelerates (``Execution.tick``).  A goal is a driver's where its name is the driver's, a
-slash, and anything else: another's goals are refused meanwhile.
+``SILENCE_S`` has lost the arm, which decelerates (``Execution.tick``).  A goal is a driver's where its name is the driver's, or
+that, a slash, and anything: another's goals are refused meanwhile.
 """
 
 from __future__ import annotations

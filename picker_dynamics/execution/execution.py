@@ -1,7 +1,8 @@
 """Execution: goals, streams and stops in; the reference that is sent, and what became of each goal, out.
 
-One pure object, free of ROS and of clocks.  Its owner asks for the pose that is held (``start``), hands in what is asked of the
-arm, and calls :meth:`Execution.tick` at the rate of the reference; the order in which all of it happens is in there.
+One object, free of ROS; times come in, and its clock tells only how long checks take.  Its owner asks for the pose that is held
+(``start``), hands in what is asked of the arm, and calls :meth:`Execution.tick` at the rate of the reference; the order in which
+all of it happens is in there.
 """
 
 from __future__ import annotations

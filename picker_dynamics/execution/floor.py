@@ -1,7 +1,8 @@
 """Floor check: no motion takes the tool or a joint below a plane, that on which the arm stands.
 
 Points are looked at, not shapes: the tool's frame and the origin of every joint.  A link's belly, a cable, or what the tool holds
-may be lower.  An arm that is below already may come up, and is not taken deeper.
+may be lower.  A goal may take an arm that is below already up, not deeper; streams and jogs are refused
+there, as a state alone does not say where it began.
 """
 
 from __future__ import annotations

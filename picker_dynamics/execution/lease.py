@@ -14,7 +14,7 @@ driver                         refused         refused        refused        ref
 A goal that asks for a free arm (``Holder.if_free``) takes it from nobody: of two scripts that ask at once the first has it.
 A stream and a driver refuse nobody of their own name: a driver sends goals and streams of its own.
 Goals that move different joints, on different tracks, have the arm side by side.
-A goal has it until it is answered; a stream and a driver until they have been silent for a while.
+A goal has it until it is answered or cancelled; a stream and a driver until they have been silent for a while.
 Stopping needs no lease: it is everybody's, and takes the arm from whoever has it, so who wants it stops it first.
 """
 
@@ -32,7 +32,7 @@ IF_FREE = "if_free_"
 """With which the name of a goal begins that takes the arm from no other goal; read where its message is taken."""
 
 PAUSE_S = 2.0
-"""After a stop neither the stream nor the driver that it stopped has the arm for this long [s]: time for somebody else."""
+"""After a stop of a stream or driver none of these has the arm for this long [s]: time for somebody's goal."""
 
 LEAP = 400
 """Largest step in the numbers of one sender's samples: who stood still for the time of a lease has missed so many at 800 Hz."""

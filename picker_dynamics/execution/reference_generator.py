@@ -316,7 +316,7 @@ class ReferenceGenerator:
         return True
 
     def brake(self, last: Reference | None) -> None:
-        """Brake to rest from the reference that was sent last, whatever was to follow it; None was: hold."""
+        """Brake to rest from the reference that was sent last, whatever was to follow it; None was: nothing changes."""
         if last is None:
             return
         if not (last.v.any() or last.a.any()):

@@ -1,7 +1,8 @@
 """Motion validator: whether the arm may make a motion, and the smallest slowing with which it may.
 
-Goals, jogs, streams and ways to rest are held to the same limits.  A further check, such as collision, is one more entry of
-``checks``, and all of those obey it; a change of payload is held to the torques (``torque_validator``).
+Goals are held to all checks, streams and jogs to all but ``SlowedTorque``; ways to rest to peak torque, speeds, positions and the
+further checks, as far as there is a way that obeys them; a change of payload to the torques (``torque_validator``).  A further
+check, such as collision, is one more entry of ``checks``.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ class MotionValidator:
 
     @cached_property
     def further(self) -> tuple[Check, ...]:
-        """The checks beside the arm's own limits: streams and ways to rest know those in closed form, and ask each of these."""
+        """The checks beside the arm's own limits: streams and ways to rest look at those by themselves, and ask each of these."""
         return tuple(check for check in self.checks if not isinstance(check, OWN))
 
     # -- motions and states --------------------------------------------------------------------------------
@@ -321,7 +322,7 @@ def motion_validator(
     scales_time: bool = True,
     further: Sequence[Check] = (),
 ) -> MotionValidator:
-    """Validator of everything: what goals, streams and jogs have to pass.
+    """Validator of goals, and, by ways of their own, of streams, jogs and ways to rest.
 
     Args:
         description: position and velocity limits.

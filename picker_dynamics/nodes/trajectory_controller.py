@@ -242,10 +242,9 @@ class TrajectoryController(Claimant, Node):
         self.begun = None
         if message.name:
             try:
-                pose, effort = (
-                    ordered(message.name, values, self.arm.joint_names, "hardware/held_pose") if len(values) else None
-                    for values in (message.position, message.effort)
-                )
+                names, what = self.arm.joint_names, "hardware/held_pose"
+                pose = ordered(message.name, message.position, names, what)
+                effort = ordered(message.name, message.effort, names, what) if len(message.effort) else None
                 self.execution.start(pose, effort)
                 self.following.begins(self.stamps.now_s() + self.execution.timing.lead_s)
                 self.begun = pose

@@ -1,5 +1,6 @@
 """The simulated arm and boards: MuJoCo from the same URDF, a virtual board that speaks the real protocol, and the real firmware
-on a simulated Uno.  Imports ``robot``, ``board`` and ``files``; knows no model and no control of ours.
+on a simulated Uno.  Imports ``robot``, ``board`` and ``files``; knows no dynamics and no control of ours (of the servo
+it has `robot`'s model).
 """
 
 __all__ = [

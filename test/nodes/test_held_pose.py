@@ -169,7 +169,14 @@ def test_who_is_interrupted_by_a_new_epoch_is_told_why(problem, why):
     """The hardware node says for two seconds why it began one: a controller that stood still for longer does not hear it."""
     rig = Rig()
     rig.submit(goal(moved(base=0.5)), "g")
-    controller = types.SimpleNamespace(
+    hear_held_pose(controller_of(rig, problem), position=HOME.tolist())
+    assert [event.text for event in rig.execution.take_events() if event.identifier == "g"][-1] == f"aborted: {why}"
+
+
+def controller_of(rig: Rig, problem: str = "") -> types.SimpleNamespace:
+    """What a controller's look at held poses needs of it, about the execution of a rig."""
+    complaints: list[str] = []
+    return types.SimpleNamespace(
         epochs=Epochs(),
         execution=rig.execution,
         hardware=HardwareStatus(State.ACTIVE, problem, message=problem or State.ACTIVE.value),
@@ -177,11 +184,36 @@ def test_who_is_interrupted_by_a_new_epoch_is_told_why(problem, why):
         following=Following(0.01),
         stamps=types.SimpleNamespace(now_s=lambda: rig.now_s),
         look_whether_bearable=lambda: None,
+        complaints=complaints,
+        complain=lambda text, _error: complaints.append(text),
     )
-    pose = JointState(name=list(controller.arm.joint_names), position=HOME.tolist())
-    pose.header.stamp.sec = 7
+
+
+def hear_held_pose(controller, stamp_s: int = 7, **values: list[float]) -> None:
+    pose = JointState(name=list(controller.arm.joint_names), **values)
+    pose.header.stamp.sec = stamp_s
     TrajectoryController.on_held_pose(controller, pose)
-    assert [event.text for event in rig.execution.take_events() if event.identifier == "g"][-1] == f"aborted: {why}"
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({}, "5 joint names but 0 values"),
+        ({"effort": [0.0] * 5}, "5 joint names but 0 values"),
+        ({"position": [0.0] * 4}, "5 joint names but 4 values"),
+        ({"position": HOME.tolist(), "effort": [0.0] * 4}, "5 joint names but 4 values"),
+        ({"position": [0.0, np.nan, 0.0, 0.0, 0.0]}, "shoulder is nan"),
+    ],
+    ids=["names alone", "efforts alone", "too few positions", "too few efforts", "not a number"],
+)
+def test_a_held_pose_that_is_none_is_refused_and_the_controller_waits_for_the_next(values, why):
+    rig = Rig()
+    controller = controller_of(rig)
+    hear_held_pose(controller, **values)
+    assert not rig.execution.active and len(controller.complaints) == 1 and why in controller.complaints[0]
+    assert rig.run(0.1) == [], "no reference is sent"
+    hear_held_pose(controller, stamp_s=8, position=HOME.tolist())
+    assert rig.execution.active
 
 
 def test_a_held_pose_without_efforts_is_said_and_an_empty_one_ends_the_epoch(node):

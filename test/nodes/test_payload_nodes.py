@@ -202,8 +202,11 @@ def test_measured_angles_are_followed_within_the_bounds_and_what_can_be_held(nod
     assert set_to(node, payload__follow_max=5.0, payload__follow_rate=5.0).successful
     follower = node.following.follower
     monkeypatch.setattr(type(follower), "estimate", 20.0 * follower.estimate)  # the springs seem to bear kilograms
+    told: list[float] = []
+    monkeypatch.setattr(node, "publish_payload", lambda payload: told.append(payload.mass))
     node.following.update_estimate()
     assert node.following.mass == believed and "not followed further" in node.following.problem
+    assert told == [believed], "nobody hears of a payload that was refused"
     assert set_to(node, payload__follow=False).successful
     assert not node.following.on and node.following.mass == 0.0 and node.compensator.model.payload_mass == 0.0
     assert not node.following.problem

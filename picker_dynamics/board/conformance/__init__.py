@@ -4,7 +4,8 @@
     for outcome in run(session): ...
     session.leave()
 
-Each check is a rule of docs/protocol.md and a function that asks a board for it through frames alone.  Time is the
+Each check is a rule of docs/protocol.md and a function that asks a board for it through frames alone, but for those
+of ``owner``, who has the board's supply and outputs in hand.  Time is the
 board's: what is judged are the time stamps of its answers and telemetry, so the same checks run in simulated time on a board
 that is owned, and in real time on a serial port.
 """

@@ -11,7 +11,7 @@ from ..protocol import Ack, BoardState, Fault, Info, Nack, Reason, Telemetry
 class Need(IntEnum):
     """Effect of a check on the arm; the host's user allows it up to one of these."""
 
-    WIRE = 0  # nothing is switched on, nothing moves
+    WIRE = 0  # a board that keeps the protocol switches nothing on, and moves nothing
     MOTION = 1  # joints are switched on or taken over where they are, and move a little, slowly
     BARE = 2  # fast moves, and requests after which a faulty board might jump: no servo may be connected
 

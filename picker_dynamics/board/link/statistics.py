@@ -24,7 +24,7 @@ class LinkStatistics:
         frames_missed: Gaps in the board's sequence numbers.
         telemetry_received: Telemetry frames.
         setpoints_sent: Set-points handed to the operating system.
-        setpoints_not_sent: Set-points that failed with a LinkError, because the board takes no data.
+        setpoints_not_sent: Set-points that failed with a LinkError: the board takes no data, or the link is lost.
         setpoints_refused: Set-points that the board refused, by reason.
         retransmissions: Requests sent again.
         losses, connections: Times that the link was lost, and made.

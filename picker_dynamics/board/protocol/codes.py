@@ -43,7 +43,7 @@ class MessageType(IntEnum):
 class BoardState(IntEnum):
     """State of the board: what it does with the joints that the host owns."""
 
-    IDLE = 0  # the host owns no joint; outputs are as the boot found them
+    IDLE = 0  # the host owns no joint; outputs are as the boot found them, or off
     HOLD = 1  # standing, the pulses do not change
     MOVE = 2  # following the queue
     BRAKE = 3  # decelerating: stop, fault, or the queue ran out in motion

@@ -318,7 +318,7 @@ class Unknown:
     Args:
         version: Protocol version of the frame.
         type_id: Its type byte.
-        reason: OTHER_VERSION, UNKNOWN_TYPE, BAD_LENGTH or BAD_VALUE.
+        reason: OTHER_VERSION, UNKNOWN_TYPE, or BAD_LENGTH (also of a number without meaning).
     """
 
     version: int

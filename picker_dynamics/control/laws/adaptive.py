@@ -44,7 +44,7 @@ class Adaptive(ControlLaw):
         loaded: the same arm with a load of 1 kg of the shape, and at the place, of the unknown one.
         L: (n,) or a number [1/s], > 0: how fast e follows s to zero.
         K: (n,) or a number [N·m·s/rad or N·s/m], > 0.
-        gamma: gain of the estimate [kg/J], > 0.
+        gamma: gain of the estimate [kg²/J], > 0.
         estimate: m^ to start with [kg].
     """
 

@@ -113,7 +113,7 @@ class Search:
         return bool(tip_speeds(self.model, q, v).max() <= limits.tip_speed)
 
     def passes(self, motion: Fourier) -> bool:
-        """The controller's own check of the goal, over its whole duration."""
+        """The controller's own check of the arm's limits, over the whole motion; floor and scene are looked at as it is run."""
         try:
             self.limits.check(motion.trajectory(self.columns.description.joint_names))
         except (LimitError, InfeasibleError):

@@ -42,7 +42,7 @@ class Limits:
         peak, hold: effort anywhere, and where it ends [N·m or N].
         drag: servos spend this on their own speed [N·m·s/rad], and have ``stall`` for all; 0 and infinite for other joints.
         tip_speed: of the tool [m/s], one number.
-        check: the goal check that a running controller has; raises what it refuses.
+        check: a running controller's check of a goal, but for floor and scene; raises what it refuses.
     """
 
     lower: np.ndarray
