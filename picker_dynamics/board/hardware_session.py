@@ -5,13 +5,12 @@
                           +-------------------------------- link lost: offline, reconnect ------------------+
 
 All methods return at once, except ``connect`` (call it off the executor) and the short requests of ``activate``,
-``reset`` and ``disable``.  ``tick`` advances everything that takes time.  Times are host seconds of ``time.monotonic``.
+``reset`` and ``disable``.  ``tick`` advances everything that takes time.  Times are host seconds of the ``clock``.
 """
 
 from __future__ import annotations
 
 import threading
-import time
 from typing import cast
 
 import numpy as np
@@ -25,6 +24,7 @@ from picker_dynamics.robot.servo_budget import ServoBudget
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.robot.units import told
 
+from .clock import SYSTEM_CLOCK, Clock
 from .enabling import Enabling
 from .firmware.config import board_limits
 from .link import Link
@@ -55,14 +55,22 @@ class HardwareSession(Session):
         servos: joint <-> pulse.
         state_model: the modelled joint state.
         budget: estimates of current and temperature, fed from it.
+        clock: host time, the link's.
 
     Attributes:
         port_comes: whether it is no warning that there is no port yet.
     """
 
-    def __init__(self, link: Link, servos: ServoMap, state_model: ArmStateModel, budget: ServoBudget | None = None):
+    def __init__(
+        self,
+        link: Link,
+        servos: ServoMap,
+        state_model: ArmStateModel,
+        budget: ServoBudget | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+    ):
         super().__init__(servos.joint_names, State.OFFLINE, Routine("not connected"))
-        self.link, self.servos, self.model = link, servos, state_model
+        self.link, self.servos, self.model, self.clock = link, servos, state_model, clock
         self.budget = budget or ServoBudget(servos)
         self.supply = SupplyFollower(servos)
         self.relax_latched = False
@@ -220,11 +228,11 @@ class HardwareSession(Session):
     def _clear_faults(self) -> None:
         """Reset the board, and wait for the telemetry that says so: what comes next looks at it."""
         done = cast(Ack, self.link.request(Reset(), REQUEST_TIMEOUT_S))
-        until_s = time.monotonic() + REQUEST_TIMEOUT_S
+        until_s = self.clock.now() + REQUEST_TIMEOUT_S
         while ahead_us(self.telemetry().time_us, done.time_us) < 0 or self.telemetry().faults:
-            if time.monotonic() > until_s:
+            if self.clock.now() > until_s:
                 raise BoardFaultError(describe_faults(self.telemetry().faults) or "the board sends no telemetry")
-            time.sleep(0.002)
+            self.clock.sleep(0.002)
 
     def rejoin(self) -> None:
         """Let commands start anew from where the outputs are now; they have to stand.
@@ -427,7 +435,7 @@ class HardwareSession(Session):
 
     @property
     def unseen_s(self) -> float:
-        return max(time.monotonic() - self.link.telemetry_s - SEEN_S, 0.0)
+        return max(self.clock.now() - self.link.telemetry_s - SEEN_S, 0.0)
 
     @property
     def outputs(self) -> str:

@@ -1,9 +1,8 @@
 """Closed loop of controller, board and arm without ROS, faster than real time: trajectory to pulses to the arm's true tip.
 
-    trajectory(t + lead) -> Compensator -> pulses -> SetPoint frame -> VirtualFirmware -> Plant
+    trajectory(t + lead) -> ServoLaw -> HardwareSession, sender, link -> bytes -> firmware -> Plant
 
-Each arrow is the code that the nodes and the board use; frames are encoded bytes, stamped in board time that
-the host fits from the board's telemetry.  What is left out is the wire's delay, which the lead exists to hide.
+Each arrow is the robot's own code on virtual time.  What is left out is the wire's delay, which the lead exists to hide.
 Errors are those of the plant's true tip against where the reference says the tip is at that moment.
 """
 
@@ -14,24 +13,11 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from picker_dynamics.board.clock_fit import ClockFit
-from picker_dynamics.board.firmware.config import FirmwareConfig, board_limits
-from picker_dynamics.board.protocol import (
-    TIME_MODULUS,
-    Enable,
-    FrameDecoder,
-    Hello,
-    Message,
-    Nack,
-    SetPoint,
-    Telemetry,
-    encode,
-    pulse_units,
-)
-from picker_dynamics.control.compensation import Compensator
-from picker_dynamics.control.supply_follow import SupplyFollower
-from picker_dynamics.errors import BoardFaultError, InfeasibleError, LimitError, PickerError
+from picker_dynamics.controller.laws import ServoLaw
+from picker_dynamics.controller.simulated import SimulatedServos, servo_law
+from picker_dynamics.errors import InfeasibleError, LimitError, PickerError
 from picker_dynamics.execution.approach import Approach, ApproachPlanner, Ending
+from picker_dynamics.execution.motion import Reference
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import MotionValidator, Validated, motion_validator
 from picker_dynamics.robot.description import ArmDescription
@@ -39,7 +25,6 @@ from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.plant import Plant
-from picker_dynamics.sim.virtual_board import SupplyMeter
 from picker_dynamics.trajectory.profiles import joint_move, limit_tip_speed
 from picker_dynamics.trajectory.trajectory import Trajectory, standing
 
@@ -47,9 +32,6 @@ LEAD_S = 0.06
 """How far ahead of the time at which it holds a set-point is sent [s]."""
 
 RATE_HZ = 100.0
-
-TICK_S = 1e-3
-"""How often the board is looked at [s]."""
 
 SETTLE_S = 2.5
 """How long after arrival a hold error is read [s]: a stretched shoulder swings for 1.7 s."""
@@ -102,7 +84,7 @@ class Recording:
 
 
 class ClosedLoop:
-    """A controller, a board and a plant in lock-step.
+    """Law, session, board and plant on virtual time: trajectories in, what the true arm does out.
 
     Args:
         plant: the arm; what differs between it and ``model`` is what the controller does not know.
@@ -130,41 +112,30 @@ class ClosedLoop:
         ends: MotionValidator | None = None,
     ):
         self.plant, self.model, self.servo_map = plant, model, servo_map
-        self.lead_s, self.period_s, self.clock_rate = lead_s, 1.0 / rate_hz, 1.0 + clock_drift
+        self.lead_s, self.period_s, self._drift = lead_s, 1.0 / rate_hz, clock_drift
         self._ends, self._sides = ends, ApproachPlanner(model.n)
         self.approaches: list[Approach | None] = []
-        self.compensator = Compensator(
-            model,
-            servo_map.model,
-            mode,
-            fade_s=0.0,
-            setpoint_lower=servo_map.setpoint_lower,
-            setpoint_upper=servo_map.setpoint_upper,
-            setpoint_speed=servo_map.setpoint_speed,
-        )
-        frame_us = round(servo_map.frame_s * 1e6)
-        self._stamp_shift_us = 0 if half_frame else frame_us // 2
-        self._meter = SupplyMeter(servo_map)
-        self._config = FirmwareConfig(board_limits(servo_map), frame_us=frame_us, resolution_ns=round(servo_map.quantum_us * 1e3))
+        self.compensator = servo_law(model, servo_map, mode, fade_s=0.0)
+        self._shift_s = 0.0 if half_frame else 0.5 * servo_map.frame_s
 
     def start(self, q) -> None:
-        """Boot the board, put the arm at ``q`` (n,) [rad] and enable it there; the arm has not sagged yet.
+        """Put the arm at ``q`` (n,) [rad], its outputs at the set-point for that; it has not sagged yet.
 
         Raises:
             LimitError: the pulses do not reach that pose.
         """
-        self.plant.reset(q)
-        self.firmware = VirtualFirmware(self._config)
-        self.firmware.set_supply(self._meter.reads_mv(self.plant.supply))
-        self.clock, self._decoder, self._sequence = ClockFit(), FrameDecoder(), 0
-        self._supply, self._measured_s = SupplyFollower(self.servo_map), self.plant.time
         self._reference = standing(self.plant.joint_names, q)
-        self.compensator.side.start()
         self._sides.start(q)
+        self.compensator.side.start()
+        self.compensator.start()
         setpoint, _ = self.compensator.update(*self._reference.sample(0.0), self.period_s)
-        self._send(Hello())
-        self._send(Enable((1 << self.plant.n) - 1, self._pulses(setpoint)))
-        self._listen()
+        self.arm = SimulatedServos(self.plant, self.servo_map, self.compensator.model, q, setpoint, self._drift)
+        self._law = ServoLaw(self.compensator)
+
+    @property
+    def firmware(self) -> VirtualFirmware:
+        """The simulated board's firmware."""
+        return self.arm.board.firmware
 
     def run(self, trajectory: Trajectory, hold_s: float = 0.0, *, stands: bool = False) -> Recording:
         """Follow ``trajectory`` from now on, then hold its end for ``hold_s`` [s]; ``stands``: it says itself how it ends.
@@ -173,7 +144,7 @@ class ClosedLoop:
         the arm has been told to stand at the end for ``hold_s``.
 
         Raises:
-            BoardFaultError: the board refused a frame or latched a fault.
+            BoardFaultError: the board or the sender refused a set-point, or the board latched a fault.
         """
         trajectory, approach = (trajectory, None) if stands else self._ended(trajectory)
         self.approaches.append(approach)
@@ -222,52 +193,24 @@ class ClosedLoop:
         self.plant.attach(mass, com)
         before = self.compensator.model
         self.compensator.set_payload(mass, com)
+        self.arm.hardware.set_model(self.compensator.model)
         self._sides.loaded(before, self.compensator.model, self.servo_map)
 
     # --- one period -----------------------------------------------------------------------------------
 
     def command(self, holds_s: float, reference) -> None:
         """Send the set-point for the host time at which it holds."""
-        setpoint, _ = self.compensator.update(*reference, self.period_s)
+        command = self._law.command(Reference(holds_s, *reference), None)
         self._sides.sent(reference[0])
-        time_us = (self.clock.board_us(holds_s) + self._stamp_shift_us) % TIME_MODULUS
-        self._send(SetPoint(time_us, self._pulses(setpoint)))
-
-    def _pulses(self, setpoint) -> tuple[int, ...]:
-        return tuple(pulse_units(pulse) for pulse in self.servo_map.to_pulse_us(setpoint).tolist())
-
-    def _board_us(self) -> int:
-        return round(self.plant.time * 1e6 * self.clock_rate)
-
-    def _send(self, message: Message) -> None:
-        self.firmware.receive(encode(message, self._sequence), self._board_us())
-        self._sequence += 1
+        self.compensator.source = self.arm.hardware.source
+        if not self.arm.hardware.write(replace(command, time_s=holds_s + self._shift_s), self.plant.time):
+            self.arm.require_active()
 
     def advance(self) -> None:
         """Let one control period pass."""
-        self.firmware.set_supply(self._meter.reads_mv(self.plant.supply))
-        end_s, tick_s = self.plant.time + self.period_s, max(TICK_S, self.plant.dt)
-        while self.plant.time < end_s - 0.5 * tick_s:
-            self.firmware.advance(self._board_us())
-            self._listen()
-            self.plant.advance(self.firmware.pulses_us, tick_s)
-
-    def _listen(self) -> None:
-        data = self.firmware.transmit()
-        if not data:
-            return
-        for _, message in self._decoder.feed(data):
-            if isinstance(message, Telemetry):
-                self.clock.add(self.plant.time, message.time_us)
-                self._follow_supply(message.supply_mv)
-                if message.faults:
-                    raise BoardFaultError(f"the board reports {message.fault_text}", value=message.faults)
-            elif isinstance(message, Nack):
-                raise BoardFaultError(f"the board refused frame {message.request}: {message.reason.name}", value=message.reason)
-
-    def _follow_supply(self, supply_mv: int) -> None:
-        since_s, self._measured_s = self.plant.time - self._measured_s, self.plant.time
-        self.compensator.source = self._supply.measure(supply_mv, self.compensator.motor, since_s)
+        self.arm.board.run(self.period_s)
+        self.arm.hardware.read(self.plant.time)
+        self.arm.require_active()
 
 
 def endings(description: ArmDescription, model: DynamicsModel, servos: ServoMap) -> MotionValidator:

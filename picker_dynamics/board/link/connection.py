@@ -1,17 +1,24 @@
-"""Serial link to one board: handshake, requests, set-points, telemetry, board time, loss and return."""
+"""Serial link to one board: handshake, requests, set-points, telemetry, board time, loss and return.
+
+    own thread   read -> take frames -> repeat unanswered requests -> ping -> watch for silence       a real port
+    poll()       the same round, in the caller's thread                                               a port in memory
+
+A port in memory lets simulated time pass while somebody waits for it (``Port.read``), so a link on virtual time is the same code.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import cast
 
 from picker_dynamics.errors import BoardFaultError, LinkError, PickerError, ProtocolError, VersionError
 
+from ..clock import SYSTEM_CLOCK, Clock
 from ..clock_fit import ClockFit
 from ..protocol import (
     PROTOCOL_VERSION,
@@ -29,7 +36,7 @@ from ..protocol import (
     encode,
 )
 from ..protocol.messages import Unknown
-from .port import Port, no_word, wait_for_port
+from .port import Port, SerialPort, no_word, wait_for_port
 from .requests import PendingRequests, RefusedError, refusal
 from .statistics import LinkCounters, LinkStatistics
 
@@ -43,9 +50,9 @@ _log = logging.getLogger(__name__)
 class Link:
     """Serial link to one board: opened, kept alive, watched, and opened again where it was lost.
 
-    A thread of its own reads, pings (which keeps the board's watch over the host quiet), and repeats unanswered requests.
-    Callbacks run in that thread: they return soon, and never call :meth:`request` or :meth:`close`.
-    All host times are ``time.monotonic()`` [s].
+    A thread of its own reads, pings (which keeps the board's watch over the host quiet), and repeats unanswered requests; without
+    one :meth:`poll` does.  Callbacks run there: they return soon, and never call :meth:`request` or :meth:`close`.
+    All host times are the clock's [s].
 
     Args:
         port: Device, for example ``/dev/ttyUSB0``.
@@ -56,6 +63,8 @@ class Link:
         on_boot: Called with (old boot id, new boot id) when the board has started anew; after
             :meth:`reconnect` in the thread that called it.
         on_refused: Called with the error for each set-point that the board refused.
+        clock: Host time.
+        open_port: Called with port and baud; returns the open port.  One whose ``threaded`` is False needs :meth:`poll`.
     """
 
     def __init__(
@@ -68,10 +77,12 @@ class Link:
         on_loss: Callable[[LinkError], None] | None = None,
         on_boot: Callable[[int, int], None] | None = None,
         on_refused: Callable[[PickerError], None] | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+        open_port: Callable[[str, int], Port] = SerialPort,
     ):
         self.port, self.baud, self.joint_names = port, baud, tuple(joint_names)
         self.on_telemetry, self.on_loss, self.on_boot, self.on_refused = on_telemetry, on_loss, on_boot, on_refused
-        self.clock = ClockFit()
+        self.clock, self._host, self._open_port = ClockFit(), clock, open_port
         self._counters = LinkCounters()
         self._requests = PendingRequests()
         self._port: Port | None = None
@@ -94,7 +105,7 @@ class Link:
         self._bytes_seen = 0
         self._other_version: int | None = None
         self._lost: LinkError | None = None
-        self._ready = False
+        self._ready, self._next_ping_s = False, 0.0
         self.clock.restart()
 
     def open(self, timeout_s: float = 3.0) -> Info:
@@ -112,11 +123,12 @@ class Link:
         if self._thread is not None:
             raise LinkError(f"{self.port} is open already")
         self._forget()
-        self._port = port = Port(self.port, self.baud)
+        self._port = port = self._open_port(self.port, self.baud)
         self._closing = False
-        thread = threading.Thread(target=self._run, args=(port,), name=f"link {self.port}", daemon=True)
-        thread.start()
-        self._thread = thread  # not before it runs: close() may come at any moment, and joins it
+        if port.threaded:
+            thread = threading.Thread(target=self._run, args=(port,), name=f"link {self.port}", daemon=True)
+            thread.start()
+            self._thread = thread  # not before it runs: close() may come at any moment, and joins it
         try:
             self._wait_for(lambda: self._heard_s, timeout_s)
             self._info = info = self._greet(timeout_s)
@@ -135,7 +147,7 @@ class Link:
     def _greet(self, timeout_s: float) -> Info:
         """The board's answer to HELLO; whatever else it says is worth another try."""
         try:
-            return cast(Info, self._submit(Hello(), timeout_s).result())
+            return cast(Info, self._result(self._submit(Hello(), timeout_s)))
         except (RefusedError, BoardFaultError) as error:
             raise LinkError(f"{error}: does it keep this protocol?") from error
 
@@ -174,7 +186,7 @@ class Link:
         """
         self.close()
         cancelled = cancelled or threading.Event()
-        pause_s, until_s = BACK_OFF_S[0], time.monotonic() + give_up_s
+        pause_s, until_s = BACK_OFF_S[0], self._host.now() + give_up_s
         while True:
             try:
                 return self.open(timeout_s)
@@ -183,7 +195,7 @@ class Link:
                 appeared = wait_for_port(self.port, pause_s, cancelled)
                 if cancelled.is_set():
                     raise LinkError(f"reconnecting to {self.port} was cancelled; before: {error}") from error
-                if time.monotonic() >= until_s:
+                if self._host.now() >= until_s:
                     raise
             pause_s = BACK_OFF_S[0] if appeared else min(2.0 * pause_s, BACK_OFF_S[1])
 
@@ -213,13 +225,13 @@ class Link:
 
     @property
     def telemetry_s(self) -> float:
-        """Host time at which the latest telemetry arrived [s, monotonic]."""
+        """Host time at which the latest telemetry arrived [s]."""
         return self._telemetry_s
 
     @property
     def statistics(self) -> LinkStatistics:
         """A frozen snapshot of the counters."""
-        age_ms = 1e3 * (time.monotonic() - self._telemetry_s) if self._telemetry else None
+        age_ms = 1e3 * (self._host.now() - self._telemetry_s) if self._telemetry else None
         return self._counters.snapshot(
             connected=self.connected,
             retransmissions=self._requests.retransmissions,
@@ -229,8 +241,8 @@ class Link:
         )
 
     def board_time_us(self, host_s: float | None = None) -> int:
-        """Board time [us], modulo 2^32, at a host time [s, ``time.monotonic()``; default: now]."""
-        return self.clock.board_us(time.monotonic() if host_s is None else host_s)
+        """Board time [us], modulo 2^32, at a host time [s; default: now]."""
+        return self.clock.board_us(self._host.now() if host_s is None else host_s)
 
     # -- sending ---------------------------------------------------------------------------------------
 
@@ -271,7 +283,7 @@ class Link:
             LinkError: no answer, or the link was lost, or the board has started anew meanwhile.
         """
         self._not_in_callback("request()")
-        return self.request_async(message, timeout_s).result()
+        return self._result(self.request_async(message, timeout_s))
 
     def request_async(self, message: Message, timeout_s: float = 0.5) -> Future[Ack | Info]:
         """Send a request as :meth:`request` does, but return at once; the future gets the answer or the exception."""
@@ -282,7 +294,7 @@ class Link:
         with self._send_lock:
             sequence = self._sequence
             wire = encode(message, sequence)
-            future = self._requests.add(sequence, message, wire, time.monotonic(), timeout_s)
+            future = self._requests.add(sequence, message, wire, self._host.now(), timeout_s)
             try:
                 self._write(wire)
             except LinkError as error:
@@ -307,31 +319,53 @@ class Link:
 
     # -- the thread ------------------------------------------------------------------------------------
 
+    def poll(self) -> None:
+        """Do once what the thread of a link does; for a port without a thread."""
+        port = self._port
+        if port is not None and self._lost is None:
+            with self._losing():
+                self._round(port, 0.0)
+
     def _run(self, port: Port) -> None:
-        next_ping_s = 0.0
-        try:
+        with self._losing():
             while not self._closing:
-                self._take_bytes(port.read(_POLL_S))
-                now_s = time.monotonic()
-                with self._send_lock:
-                    if self._port is None:  # closed meanwhile, by somebody who did not wait for this thread
-                        return
-                    port.flush()
-                    for wire in self._requests.due(now_s):
-                        self._write(wire)
-                if self._ready and now_s >= next_ping_s:
-                    next_ping_s = now_s + PING_PERIOD_S
-                    self._send_ping()
-                if self._ready and now_s - self._heard_s > SILENCE_S:
-                    raise LinkError(f"the board on {self.port} is silent for {SILENCE_S} s", value=SILENCE_S)
+                self._round(port, _POLL_S)
+
+    @contextmanager
+    def _losing(self) -> Iterator[None]:
+        try:
+            yield
         except LinkError as error:
             self._lose(error)
         except Exception as error:  # nobody would hear of it, and the link would seem to be connected
-            _log.exception("the thread of the serial link failed")
+            _log.exception("the serial link failed")
             self._lose(LinkError(f"the link to {self.port} failed: {type(error).__name__}: {error}"))
 
+    def _round(self, port: Port, wait_s: float) -> None:
+        """Read for at most ``wait_s`` [s], repeat requests, ping; raises a LinkError where the board is silent."""
+        self._take_bytes(port.read(wait_s))
+        now_s = self._host.now()
+        with self._send_lock:
+            if self._port is None:  # closed meanwhile, by somebody who did not wait for this thread
+                return
+            port.flush()
+            for wire in self._requests.due(now_s):
+                self._write(wire)
+        if self._ready and now_s >= self._next_ping_s:
+            self._next_ping_s = now_s + PING_PERIOD_S
+            self._send_ping()
+        if self._ready and now_s - self._heard_s > SILENCE_S:
+            raise LinkError(f"the board on {self.port} is silent for {SILENCE_S} s", value=SILENCE_S)
+
+    def _result(self, answer: Future[Ack | Info]) -> Ack | Info:
+        """The board's answer; a port without a thread is read until it comes."""
+        while not answer.done() and (port := self._port) is not None and not port.threaded:
+            with self._losing():
+                self._round(port, _POLL_S)
+        return answer.result()
+
     def _take_bytes(self, data: bytes) -> None:
-        arrived_s = time.monotonic()
+        arrived_s = self._host.now()
         self._bytes_seen += len(data)
         damaged = self._decoder.counters.broken
         for sequence, message in self._decoder.feed(data):
@@ -383,7 +417,7 @@ class Link:
             self._pings.clear()
         with self._send_lock:
             sequence, self._sequence = self._sequence, self._sequence + 1 & 0xFFFF
-            self._pings[sequence] = time.monotonic()
+            self._pings[sequence] = self._host.now()
             self._write(encode(Ping(), sequence))
 
     def _meet(self, boot_id: int) -> None:
@@ -412,8 +446,18 @@ class Link:
 
     def _wait_for(self, word: Callable[[], object], timeout_s: float) -> None:
         """Part of the handshake: wait until ``word()`` is true, or say why it never came."""
-        with self._news:
-            self._news.wait_for(lambda: word() or self._lost or self._other_version or self._closing, timeout_s)
+
+        def over() -> object:
+            return word() or self._lost or self._other_version or self._closing
+
+        port, until_s = self._port, self._host.now() + timeout_s
+        if port is None or port.threaded:
+            with self._news:
+                self._news.wait_for(over, timeout_s)
+        else:
+            while not over() and self._host.now() < until_s:
+                with self._losing():
+                    self._round(port, _POLL_S)
         if self._lost or self._closing:
             raise LinkError(str(self._lost or f"{self.port} was closed"))
         if self._other_version:

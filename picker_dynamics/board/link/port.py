@@ -10,6 +10,7 @@ import sys
 import termios
 import threading
 import time
+from typing import Protocol
 
 import serial
 from serial.tools import list_ports
@@ -23,8 +24,30 @@ LOOK_S = 0.1
 _log = logging.getLogger(__name__)
 
 
-class Port:
-    """An open port.  One thread reads, callers of :meth:`send` and :meth:`flush` take turns.
+class Port(Protocol):
+    """An open port, as a link uses it.
+
+    Attributes:
+        threaded: a thread reads it; else whoever owns the link polls it.
+    """
+
+    threaded: bool
+
+    def read(self, timeout_s: float) -> bytes:
+        """Bytes that have arrived, waiting up to ``timeout_s`` for the first one; b'' where none has.  Raises a LinkError."""
+
+    def send(self, data: bytes) -> None:
+        """Send ``data``; raises a LinkError."""
+
+    def flush(self) -> None:
+        """Try to hand over what waits."""
+
+    def close(self) -> None:
+        """Close the port."""
+
+
+class SerialPort:
+    """An open serial port.  One thread reads, callers of :meth:`send` and :meth:`flush` take turns.
 
     Args:
         name: Device, for example ``/dev/ttyUSB0``.
@@ -33,6 +56,8 @@ class Port:
     Raises:
         LinkError: no such port, no permission, busy, or no serial port.
     """
+
+    threaded = True
 
     def __init__(self, name: str, baud: int):
         self.name = name

@@ -1,0 +1,103 @@
+"""Laws of the control loop: what the joints are commanded for a reference; compensated set-points, or computed torque.
+
+    reference -> Compensator -> servo set-point                     ServoLaw
+    reference, measured state -> TorqueLoop -> effort               TorqueLaw
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from picker_dynamics.board.session import Session
+from picker_dynamics.control.compensation import Compensator
+from picker_dynamics.control.laws.law import Reference as LawReference
+from picker_dynamics.control.torque_loop import TorqueLoop
+from picker_dynamics.execution.goal_tracking import ArmState
+from picker_dynamics.execution.motion import Reference
+from picker_dynamics.robot.model import DynamicsModel
+
+from .hardware import Command
+
+LONGEST_STEP_S = 0.1
+"""A gap between references counts as this much time at the most, so that no fade is skipped [s]."""
+
+
+class Law(Protocol):
+    """Law that makes commands of references."""
+
+    source: float
+    """Share of its nominal voltage that the servos' supply gives without load; assign another where that is known."""
+
+    @property
+    def model(self) -> DynamicsModel:
+        """The arm with the payload that was set last."""
+
+    def start(self, session: Session) -> None:
+        """Start anew where the session holds the arm."""
+
+    def set_payload(self, mass: float, com: Sequence[float], now_s: float) -> None:
+        """Carry another payload of ``mass`` [kg] at ``com`` (3,) [m], tool frame."""
+
+    def command(self, reference: Reference, state: ArmState | None) -> Command | None:
+        """Command for ``reference``, where the arm is at ``state``; None: there is none."""
+
+
+class ServoLaw:
+    """Compensated set-points of position servos."""
+
+    def __init__(self, compensator: Compensator):
+        self.compensator = compensator
+        self._last_s: float | None = None
+
+    @property
+    def model(self) -> DynamicsModel:
+        return self.compensator.model
+
+    @property
+    def source(self) -> float:
+        return self.compensator.source
+
+    @source.setter
+    def source(self, share: float) -> None:
+        self.compensator.source = share
+
+    def start(self, session: Session) -> None:
+        self._last_s = None
+        if session.held is not None and session.held_effort is not None:
+            self.compensator.start_held(session.held, session.held_effort)
+
+    def set_payload(self, mass: float, com: Sequence[float], now_s: float) -> None:
+        self.compensator.set_payload(mass, com)
+
+    def command(self, reference: Reference, state: ArmState | None) -> Command:
+        dt = 0.0 if self._last_s is None else min(max(reference.time_s - self._last_s, 0.0), LONGEST_STEP_S)
+        self._last_s = reference.time_s
+        setpoint, tau = self.compensator.update(reference.q, reference.v, reference.a, dt)
+        return Command(reference.time_s, tau, setpoint)
+
+
+class TorqueLaw:
+    """Computed torque from the measured state; a reference counts from the time at which it holds."""
+
+    source = 1.0
+
+    def __init__(self, loop: TorqueLoop):
+        self.loop = loop
+
+    @property
+    def model(self) -> DynamicsModel:
+        model: DynamicsModel = self.loop.model
+        return model
+
+    def start(self, session: Session) -> None:
+        self.loop.start()
+
+    def set_payload(self, mass: float, com: Sequence[float], now_s: float) -> None:
+        self.loop.set_payload(mass, com, now_s)
+
+    def command(self, reference: Reference, state: ArmState | None) -> Command | None:
+        self.loop.references.push(reference.time_s, LawReference(reference.q, reference.v, reference.a))
+        if state is None or state.v is None:
+            return None
+        return Command(state.time_s, self.loop.effort(state.q, state.v, state.time_s))
