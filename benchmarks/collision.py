@@ -21,8 +21,7 @@ from picker_dynamics.execution.collision import CollisionCheck
 from picker_dynamics.robot.kinematic_tree import sample_poses
 from picker_dynamics.robot.scene import scene_shape
 from picker_dynamics.scripting.equipment import equipment
-from picker_dynamics.scripting.machines import ServoMachine
-from picker_dynamics.scripting.simulated import SimulatedBody
+from picker_dynamics.scripting.simulated import SimulatedBody, simulation
 from picker_dynamics.trajectory.trajectory import from_points
 
 MOTIONS, CHECKS, DURATION_S, SEED = 200, 300, 2.0, 1
@@ -101,7 +100,7 @@ def _rounded(value: float) -> float:
 
 def _made(arm, truth: MujocoShapes, count: int, tell) -> dict:
     """Accepted motions made by the simulated arm."""
-    body = SimulatedBody(arm, ServoMachine(arm, arm.home, "full"), real_time=False)
+    body = SimulatedBody(arm, simulation(arm), real_time=False)
     body.on_sample = lambda sample: contacts.append(truth.contacts(sample.q))
     targets, contacts, asked, done = _targets(arm.description, count, SEED + 1), [], 0, 0
     while done < count:

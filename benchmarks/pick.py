@@ -18,8 +18,7 @@ from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.scene import scene_shape
 from picker_dynamics.scripting.arm import Arm
 from picker_dynamics.scripting.equipment import equipment
-from picker_dynamics.scripting.machines import ServoMachine
-from picker_dynamics.scripting.simulated import SimulatedBody
+from picker_dynamics.scripting.simulated import SimulatedBody, simulation
 from picker_dynamics.scripting.taught import Payload
 
 SEED, PICKED, IMPOSSIBLE = 1, 20, 10
@@ -63,7 +62,7 @@ def run(picked: int = PICKED, refused: int = IMPOSSIBLE, tell=lambda _text: None
     """Figures; JSON-able."""
     started, rng = time.perf_counter(), np.random.default_rng(SEED)
     known = replace(equipment(overlay="typical"), scene=SCENE)
-    body = SimulatedBody(known, ServoMachine(known, known.home, "full"), real_time=False)
+    body = SimulatedBody(known, simulation(known), real_time=False)
     wanted, others = list(berries(rng, picked)), list(impossible(rng, refused))
     off_mm, missed, planning_ms, touched, why = [], [], [], [], {}
     with Arm(known, body) as arm:
@@ -72,7 +71,7 @@ def run(picked: int = PICKED, refused: int = IMPOSSIBLE, tell=lambda _text: None
 
             def tell_leg(leg, _share, place=place, closed=closed) -> None:
                 if isinstance(leg.step, Payload) and leg.step.mass and not closed:
-                    closed.append(float(np.linalg.norm(body.machine.plant.tip - place)))
+                    closed.append(float(np.linalg.norm(body.simulation.plant.tip - place)))
 
             try:
                 begin_s = time.thread_time()

@@ -1,4 +1,4 @@
-"""Clock of a host: what time it is, and how to wait; given to whatever acts in time, so that simulated time can take its place."""
+"""Clock of a host: what time it is, and how to wait; whatever acts in time is given one, and simulated time can be one."""
 
 from __future__ import annotations
 

@@ -310,6 +310,7 @@ class HardwareSession(Session):
 
     def tick(self, now_s: float) -> None:
         """Look at the newest telemetry, all of it at the same one, and do what is due."""
+        self.link.poll()
         if self.state is State.OFFLINE:
             self.budget.advance(self._since_last_step(now_s))  # it holds, and goes on warming up
             return

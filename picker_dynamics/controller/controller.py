@@ -62,11 +62,7 @@ class Controller:
     """
 
     def __init__(
-        self,
-        hardware: Hardware,
-        law: Law,
-        execution: Execution,
-        model_of: Callable[[float, Sequence[float]], DynamicsModel],
+        self, hardware: Hardware, law: Law, execution: Execution, model_of: Callable[[float, Sequence[float]], DynamicsModel]
     ):
         self.hardware, self.law, self.execution, self._model_of = hardware, law, execution, model_of
         self.payload: tuple[float, tuple[float, ...]] = (0.0, (0.0, 0.0, 0.0))
@@ -130,7 +126,7 @@ class Controller:
             self.execution.follow_supply(self.hardware.source)
 
     def set_payload(self, mass: float, com: Sequence[float], now_s: float) -> None:
-        """Carry ``mass`` [kg] at ``com`` (3,) [m], tool frame, from now on: plans, compensation and modelled state change together.
+        """Carry ``mass`` [kg] at ``com`` (3,) [m], tool frame: plans, compensation and modelled state change together.
 
         Raises:
             InputError: not a payload.

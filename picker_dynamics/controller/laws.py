@@ -1,7 +1,7 @@
 """Laws of the control loop: what the joints are commanded for a reference; compensated set-points, or computed torque.
 
-    reference -> Compensator -> servo set-point                     ServoLaw
-    reference, measured state -> TorqueLoop -> effort               TorqueLaw
+reference -> Compensator -> servo set-point                     ServoLaw
+reference, measured state -> TorqueLoop -> effort               TorqueLaw
 """
 
 from __future__ import annotations

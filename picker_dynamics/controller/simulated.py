@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.link import Link
 from picker_dynamics.board.session import State
+from picker_dynamics.board.torque_session import TorqueSession
 from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.control.state_model import ArmStateModel
+from picker_dynamics.control.torque_loop import TorqueLoop
+from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import BoardFaultError
+from picker_dynamics.execution.execution import Execution, Limits, Timing
+from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.board_in_memory import BoardInMemory
 from picker_dynamics.sim.plant import Plant
+from picker_dynamics.sim.torque_plant import TorquePlant
 
+from .controller import Controller, Cycle
+from .laws import ServoLaw, TorqueLaw
 from .servo_board import ServoBoard
+from .torque_arm import SimulatedTorqueArm
+
+ModelOf = Callable[[float, Sequence[float]], DynamicsModel]
+"""Model of an arm with a payload: mass [kg] and centre (3,) [m], tool frame."""
+
+TORQUE_RATE_HZ = 250.0
+"""Rate of the loop where joints take efforts: their law is closed over it."""
 
 MODEL_STEP_S = 0.005
 """Of the modelled joint state [s]: within 0.6 mrad of much finer steps for the stiffest servos."""
@@ -52,7 +69,7 @@ class SimulatedServos:
     """
 
     def __init__(
-        self, plant: Plant, servos: ServoMap, model: DynamicsModel, q: Array, setpoint: Sequence[float], clock_drift: float = 0.0
+        self, plant: Plant, servos: ServoMap, model: DynamicsModel, q: Array, setpoint: ArrayLike, clock_drift: float = 0.0
     ):
         plant.reset(q)
         self.plant = plant
@@ -70,3 +87,97 @@ class SimulatedServos:
         """Raise a BoardFaultError where the board does not follow commands."""
         if self.session.state is not State.ACTIVE:
             raise BoardFaultError(self.session.problem or self.session.state.value)
+
+
+class VirtualTime:
+    """Clock that a simulation moves on by hand."""
+
+    def __init__(self) -> None:
+        self._steps, self._period_s = 0, 0.0
+
+    def now(self) -> float:
+        """Virtual time [s]."""
+        return self._steps * self._period_s
+
+    def run(self, seconds: float) -> None:
+        """Let one period of ``seconds`` pass, the same at each call."""
+        self._period_s = seconds
+        self._steps += 1
+
+
+class SimulatedArm:
+    """A controller and the simulated arm that it moves, in steps of one control period of virtual time.
+
+    Attributes:
+        plant: the truth.
+        controller: owns the hardware.
+        execution: the controller's.
+    """
+
+    def __init__(self, plant: Plant | TorquePlant, controller: Controller, clock: BoardInMemory | VirtualTime):
+        self.plant, self.controller, self.execution, self._clock = plant, controller, controller.execution, clock
+        self.period_s = 1.0 / controller.execution.timing.rate_hz
+
+    @property
+    def now_s(self) -> float:
+        """Virtual time [s]."""
+        return self._clock.now()
+
+    def step(self) -> Cycle:
+        """Make one cycle of the controller, then let a control period pass."""
+        cycle = self.controller.cycle(self.now_s)
+        self._clock.run(self.period_s)
+        return cycle
+
+    def set_payload(self, mass: float) -> None:
+        """Put a load of ``mass`` [kg] on the true tool and tell the controller.
+
+        Raises:
+            PickerError: the arm cannot hold it where it is; nothing changes.
+        """
+        self.controller.set_payload(mass, (0.0, 0.0, 0.0), self.now_s)
+        self.plant.attach(mass)
+
+
+def simulated_servos(
+    description: ArmDescription,
+    servos: ServoMap,
+    limits: Limits,
+    model_of: ModelOf,
+    q: Array,
+    *,
+    compensation: str = "full",
+    true: ServoMap | None = None,
+    **plant: Any,
+) -> SimulatedArm:
+    """Arm on servos that is enabled at ``q`` (n,) [rad], compensated; ``plant`` as for ``Plant``.
+
+    Args:
+        limits: of its motions.
+        model_of: the arm with a payload, for plans and for the modelled state.
+        compensation: mode of the compensation.
+        true: the servos of the true arm, where they are not those that the controller believes in.
+    """
+    arm_itself = Plant(description, true or servos, **plant)
+    compensator = servo_law(RigidBody(description, servos.armature), servos, compensation)
+    still = np.zeros(description.n)
+    outputs, _ = servo_law(compensator.model, servos, compensation, fade_s=0.0).update(q, still, still, 0.0)
+    arm = SimulatedServos(arm_itself, servos, model_of(0.0, (0.0, 0.0, 0.0)), q, outputs)
+    controller = Controller(arm.hardware, ServoLaw(compensator), Execution(description, limits, clock=arm.board.now), model_of)
+    return SimulatedArm(arm_itself, controller, arm.board)
+
+
+def simulated_efforts(
+    description: ArmDescription, bandwidth: float, limits: Limits, model_of: ModelOf, q: Array, **plant: Any
+) -> SimulatedArm:
+    """Arm whose joints take efforts and are measured, held at ``q`` (n,) [rad or m]; ``plant`` as for ``TorquePlant``."""
+    clock, model, true = VirtualTime(), RigidBody(description), TorquePlant(description, q=q, **plant)
+    session = TorqueSession(model, description.effort, description.velocity, bandwidth)
+    session.enable()
+    hardware = SimulatedTorqueArm(true, session, 0.0)
+    execution = Execution(description, limits, Timing(rate_hz=TORQUE_RATE_HZ), clock=clock.now)
+    controller = Controller(hardware, TorqueLaw(TorqueLoop(model, bandwidth)), execution, model_of)
+    arm = SimulatedArm(true, controller, clock)
+    while not controller.active:  # its drives brake first
+        arm.step()
+    return arm

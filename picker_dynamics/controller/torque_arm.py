@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from picker_dynamics.board.protocol import Telemetry
 from picker_dynamics.board.torque_session import TorqueSession
 from picker_dynamics.execution.goal_tracking import ArmState
 from picker_dynamics.robot.model import DynamicsModel

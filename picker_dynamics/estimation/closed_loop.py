@@ -130,7 +130,7 @@ class ClosedLoop:
         self.compensator.start()
         setpoint, _ = self.compensator.update(*self._reference.sample(0.0), self.period_s)
         self.arm = SimulatedServos(self.plant, self.servo_map, self.compensator.model, q, setpoint, self._drift)
-        self._law = ServoLaw(self.compensator)
+        self._law, self._begin_s = ServoLaw(self.compensator), self.plant.time
 
     @property
     def firmware(self) -> VirtualFirmware:
@@ -183,7 +183,7 @@ class ClosedLoop:
             self.advance()
             now_s = self.plant.time
             reference = earlier.sample(earlier.duration) if now_s < start_s else trajectory.sample(now_s - start_s)
-            rows.append((now_s, *reference, self.plant.q, self.plant.setpoint, self.plant.torque, self.plant.tip))
+            rows.append((now_s - self._begin_s, *reference, self.plant.q, self.plant.setpoint, self.plant.torque, self.plant.tip))
         t, q_ref, v_ref, a_ref, q, setpoint, tau, tip = (np.array(column) for column in zip(*rows))
         tau_ref = self.compensator.model.required_torque(q_ref, v_ref, a_ref)
         return Recording(t, q_ref, q, setpoint, tau_ref, tau, self.model.forward_kinematics(q_ref), tip)

@@ -83,16 +83,10 @@ class Arm(ScriptedArm):
             servo not in SIMULATED_SERVOS, f"servo is {servo!r}, must be one of {', '.join(SIMULATED_SERVOS)}", "servo", servo
         )
         known = equipment(arm, servos, servo, arms, scene, compensation == "none")
-        from .machines import Machine, ServoMachine, TorqueMachine
-        from .simulated import SimulatedBody
+        from .simulated import SimulatedBody, simulation
 
         error = {"plant_error": checked_number("plant_error", plant_error, least=0.0), "seed": seed}
-        machine: Machine
-        if known.servos is None:
-            machine = TorqueMachine(known, known.home, **error)
-        else:
-            machine = ServoMachine(known, known.home, compensation, **error)
-        return cls(known, SimulatedBody(known, machine, real_time))
+        return cls(known, SimulatedBody(known, simulation(known, compensation, **error), real_time))
 
     @classmethod
     def connect(cls, namespace: str = "", arm: str | Path = "", servos: str | Path = "") -> Arm:

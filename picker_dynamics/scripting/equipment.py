@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -102,7 +103,7 @@ class Equipment:
         assert self.torque is not None
         return TorqueLimits.of_arm(self.torque)
 
-    def model(self, payload: float = 0.0, com: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> DynamicsModel:
+    def model(self, payload: float = 0.0, com: Sequence[float] = (0.0, 0.0, 0.0)) -> DynamicsModel:
         """The arm carrying a point mass [kg] at ``com`` [m], tool frame.
 
         Raises:

@@ -1,4 +1,4 @@
-"""A simulated arm in the script's own process: execution and machine in lock-step, without ROS."""
+"""A simulated arm in the script's own process: the control loop on virtual time, without ROS."""
 
 from __future__ import annotations
 
@@ -6,27 +6,37 @@ import itertools
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from picker_dynamics.controller.simulated import SimulatedArm, simulated_efforts, simulated_servos
 from picker_dynamics.errors import GoalAbortedError, GoalCancelledError, GoalRefusedError, PickerError
 from picker_dynamics.execution import goal as goals
 from picker_dynamics.execution.events import Event, EventKind
-from picker_dynamics.execution.execution import Execution, Timing
-from picker_dynamics.execution.goal_tracking import ArmState, Outcome, Verdict
+from picker_dynamics.execution.goal_tracking import Outcome, Verdict
 from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, gripper_request
 from picker_dynamics.execution.motion import Phase
-from picker_dynamics.execution.payload_hold import require_holdable
 from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.robot.model import Array
+from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .body import Sample
 from .equipment import Equipment
-from .machines import PERIOD_S, Machine
 
 STOP_S = 20.0
 """A cancelled motion stands long before this [s]."""
+
+
+def simulation(arm: Equipment, compensation: str = "full", true: ServoMap | None = None, **plant: Any) -> SimulatedArm:
+    """Simulated arm under its controller, at home; ``true`` and ``plant`` as for ``simulated_servos`` or ``TorquePlant``."""
+    limits = arm.execution_limits()
+    if arm.servos is not None:
+        how = {"compensation": compensation, "true": true}
+        return simulated_servos(arm.description, arm.servos, limits, arm.model, arm.home, **how, **plant)
+    assert arm.torque is not None and arm.torque.bandwidth is not None
+    return simulated_efforts(arm.description, arm.torque.bandwidth, limits, arm.model, arm.home, **plant)
 
 
 class SimulatedGoal:
@@ -62,22 +72,19 @@ class SimulatedGoal:
 
 
 class SimulatedBody:
-    """An arm that stands, enabled, where its machine does.
+    """A simulated arm that is enabled.
 
     Args:
         arm: the equipment.
-        machine: what moves.
+        simulation: controller and plant.
         real_time: no faster than the clock on the wall.
     """
 
-    def __init__(self, arm: Equipment, machine: Machine, real_time: bool):
-        self.arm, self.machine, self.real_time = arm, machine, real_time
+    def __init__(self, arm: Equipment, simulation: SimulatedArm, real_time: bool):
+        self.arm, self.simulation, self.real_time = arm, simulation, real_time
         self.on_sample: Callable[[Sample], None] | None = None
         self.on_event: Callable[[Event], None] | None = None
-        self.payload = 0.0
-        timing = Timing(1.0 / PERIOD_S, machine.lead_s)
-        self.execution = Execution(arm.description, arm.execution_limits(), timing, clock=lambda: self.now_s)
-        self.execution.start(machine.plant.q if arm.servos is None else arm.home)
+        self.execution = simulation.execution
         self._numbers = itertools.count(1)
         self._goal: SimulatedGoal | None = None
         self._due_s = time.monotonic()
@@ -85,11 +92,11 @@ class SimulatedBody:
 
     @property
     def now_s(self) -> float:
-        return self.machine.plant.time
+        return self.simulation.now_s
 
     @property
     def q(self) -> Array:
-        return self.machine.plant.q
+        return np.array(self.simulation.plant.q)
 
     @property
     def held(self) -> Array:
@@ -97,13 +104,12 @@ class SimulatedBody:
         assert sent is not None
         return np.array(sent.q)
 
+    @property
+    def payload(self) -> float:
+        return self.simulation.controller.payload[0]
+
     def set_payload(self, mass: float) -> None:
-        model = self.arm.model(mass)
-        if mass:
-            require_holdable(model, self.execution.limits.torque, [self.q])
-        self.execution.change_some(model=model)
-        self.machine.set_payload(mass)
-        self.payload = mass
+        self.simulation.set_payload(mass)
 
     def begin(self, target: Array, duration_s: float) -> SimulatedGoal:
         still = [0.0] * len(target)
@@ -145,24 +151,17 @@ class SimulatedBody:
             self.step()
 
     def step(self) -> None:
-        tick = self.execution.tick(self.now_s, self._state)
-        for event in tick.events:
+        for event in self.simulation.step().tick.events:
             if self.on_event is not None:
                 self.on_event(event)
             if self._goal is not None and event.identifier == self._goal.name:
                 self._goal.take(event)
-        if tick.reference is not None:
-            self.machine.take(tick.reference)
-        self.machine.advance()
         if self.on_sample is not None:
-            self.on_sample(Sample(self.now_s, self.q, self.held, np.array(self.machine.plant.torque)))
+            self.on_sample(Sample(self.now_s, self.q, self.held, np.array(self.simulation.plant.torque)))
         if self.real_time:
-            self._due_s = max(self._due_s + PERIOD_S, time.monotonic() - PERIOD_S)
+            period_s = self.simulation.period_s
+            self._due_s = max(self._due_s + period_s, time.monotonic() - period_s)
             time.sleep(max(0.0, self._due_s - time.monotonic()))
-
-    def _state(self) -> ArmState:
-        plant = self.machine.plant
-        return ArmState(plant.time, plant.q, plant.v)
 
     def close(self) -> None:
         """Close the body: nothing is left behind, it is all in this process."""

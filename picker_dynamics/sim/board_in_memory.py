@@ -3,8 +3,8 @@
     link.send -> MemoryPort -> firmware -> pulses -> Plant          the protocol's bytes, as on a cable
     link.poll <- MemoryPort <- telemetry, answers
 
-Virtual time passes in ``run`` and ``sleep``, and where a link waits for an answer.  What arrives is handed on at the moment at which
-it arrives.  It is the ``Clock`` of all that drives this board.
+Virtual time passes in ``run`` and ``sleep``, and where a link waits for an answer; bytes are handed on when they arrive.
+The board is the ``Clock`` of all that drives it.
 """
 
 from __future__ import annotations

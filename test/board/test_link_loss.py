@@ -10,7 +10,7 @@ from board_on_pty import ALL, MIDDLE, PATIENCE_S, BoardOnPty, speaker
 from waiting import until
 
 from picker_dynamics.board.link import Link, connection
-from picker_dynamics.board.link.port import BACKLOG_MAX, Port
+from picker_dynamics.board.link.port import BACKLOG_MAX, SerialPort
 from picker_dynamics.board.protocol import Ack, BoardState, Enable, FrameDecoder, Ping, Reason, Stop
 from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.errors import LinkError, VersionError
@@ -166,7 +166,7 @@ def test_a_board_that_takes_no_data_fails_loudly_and_bounded(link, board):
 
 def test_a_port_that_is_closed_while_it_is_read_is_gone(board, monkeypatch):
     """By another thread: pyserial has no descriptor for a moment, and does not say that it is closed yet."""
-    port = Port(board.port, 500_000)
+    port = SerialPort(board.port, 500_000)
     monkeypatch.setattr(serial.Serial, "fileno", lambda _self: None)
     for use in (lambda: port.read(0.0), lambda: port.send(b"x")):
         with pytest.raises(LinkError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any, Protocol
 
-from ..link.port import Port
+from ..link.port import SerialPort as Port
 
 TICK_US = 500
 """How finely the time of an owned board is cut; bytes arrive with this resolution."""

@@ -192,7 +192,9 @@ class Link:
                 return self.open(timeout_s)
             except LinkError as error:
                 self._call(on_failure, error)
-                appeared = wait_for_port(self.port, pause_s, cancelled)
+                appeared = self._host is SYSTEM_CLOCK and wait_for_port(self.port, pause_s, cancelled)
+                if self._host is not SYSTEM_CLOCK:
+                    self._host.sleep(pause_s)
                 if cancelled.is_set():
                     raise LinkError(f"reconnecting to {self.port} was cancelled; before: {error}") from error
                 if self._host.now() >= until_s:
@@ -322,7 +324,7 @@ class Link:
     def poll(self) -> None:
         """Do once what the thread of a link does; for a port without a thread."""
         port = self._port
-        if port is not None and self._lost is None:
+        if port is not None and not port.threaded and self._lost is None:
             with self._losing():
                 self._round(port, 0.0)
 
