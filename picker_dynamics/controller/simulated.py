@@ -147,7 +147,6 @@ def simulated_servos(
     q: Array,
     *,
     compensation: str = "full",
-    true: ServoMap | None = None,
     **plant: Any,
 ) -> SimulatedArm:
     """Arm on servos that is enabled at ``q`` (n,) [rad], compensated; ``plant`` as for ``Plant``.
@@ -156,9 +155,8 @@ def simulated_servos(
         limits: of its motions.
         model_of: the arm with a payload, for plans and for the modelled state.
         compensation: mode of the compensation.
-        true: the servos of the true arm, where they are not those that the controller believes in.
     """
-    arm_itself = Plant(description, true or servos, **plant)
+    arm_itself = Plant(description, servos, **plant)
     compensator = servo_law(RigidBody(description, servos.armature), servos, compensation)
     still = np.zeros(description.n)
     outputs, _ = servo_law(compensator.model, servos, compensation, fade_s=0.0).update(q, still, still, 0.0)

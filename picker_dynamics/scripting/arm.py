@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -85,7 +85,7 @@ class Arm(ScriptedArm):
         known = equipment(arm, servos, servo, arms, scene, compensation == "none")
         from .simulated import SimulatedBody, simulation
 
-        error = {"plant_error": checked_number("plant_error", plant_error, least=0.0), "seed": seed}
+        error: dict[str, Any] = {"plant_error": checked_number("plant_error", plant_error, least=0.0), "seed": seed}
         return cls(known, SimulatedBody(known, simulation(known, compensation, **error), real_time))
 
     @classmethod

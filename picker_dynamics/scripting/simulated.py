@@ -19,7 +19,6 @@ from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, 
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.robot.model import Array
-from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .body import Sample
@@ -29,12 +28,11 @@ STOP_S = 20.0
 """A cancelled motion stands long before this [s]."""
 
 
-def simulation(arm: Equipment, compensation: str = "full", true: ServoMap | None = None, **plant: Any) -> SimulatedArm:
-    """Simulated arm under its controller, at home; ``true`` and ``plant`` as for ``simulated_servos`` or ``TorquePlant``."""
+def simulation(arm: Equipment, compensation: str = "full", **plant: Any) -> SimulatedArm:
+    """Simulated arm under its controller, at home; ``plant`` as for ``Plant`` or ``TorquePlant``."""
     limits = arm.execution_limits()
     if arm.servos is not None:
-        how = {"compensation": compensation, "true": true}
-        return simulated_servos(arm.description, arm.servos, limits, arm.model, arm.home, **how, **plant)
+        return simulated_servos(arm.description, arm.servos, limits, arm.model, arm.home, compensation=compensation, **plant)
     assert arm.torque is not None and arm.torque.bandwidth is not None
     return simulated_efforts(arm.description, arm.torque.bandwidth, limits, arm.model, arm.home, **plant)
 

@@ -182,7 +182,7 @@ def test_jaws_close_until_what_they_grip_stops_them_and_press_no_harder_than_the
     known = equipment(overlay="typical")
     *others, scissor = known.servos.servos
     thick = replace(known.servos, servos=(*others, replace(scissor, grip=replace(scissor.grip, contact=0.4))))
-    simulated = simulation(known, true=thick)
+    simulated = simulation(replace(known, servos=thick))
     with ScriptArm(known, SimulatedBody(known, simulated, real_time=False)) as arm:
         arm.pick(BERRY)
         assert arm.q[4] == approx(0.4, abs=0.01) and off_mm(arm.tip, BERRY + 0.03 * UP) < 4.0
