@@ -21,7 +21,7 @@ from picker_dynamics.execution.collision import CollisionCheck
 from picker_dynamics.robot.kinematic_tree import sample_poses
 from picker_dynamics.robot.scene import scene_shape
 from picker_dynamics.scripting.equipment import equipment
-from picker_dynamics.scripting.simulated import SimulatedBody, simulation
+from picker_dynamics.scripting.local import SimulatedBody, simulation
 from picker_dynamics.trajectory.trajectory import from_points
 
 MOTIONS, CHECKS, DURATION_S, SEED = 200, 300, 2.0, 1

@@ -18,7 +18,7 @@ from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.scene import scene_shape
 from picker_dynamics.scripting.arm import Arm
 from picker_dynamics.scripting.equipment import equipment
-from picker_dynamics.scripting.simulated import SimulatedBody, simulation
+from picker_dynamics.scripting.local import SimulatedBody, simulation
 from picker_dynamics.scripting.taught import Payload
 
 SEED, PICKED, IMPOSSIBLE = 1, 20, 10

@@ -10,6 +10,7 @@ All methods return at once, except ``connect`` (call it off the executor) and th
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import cast
 
@@ -92,15 +93,18 @@ class HardwareSession(Session):
         """Delay of commands: how much later than they should they are played, because of a stall [s]."""
         return self._sender.delay_s
 
-    def connect(self) -> None:
+    def connect(self, give_up_s: float = math.inf) -> None:
         """Open the port and shake hands, again and again with growing pauses until it works or ``cancelled`` is set.
 
+        Args:
+            give_up_s: after so long the last error is raised [s].
+
         Raises:
-            LinkError: cancelled.
+            LinkError: cancelled, or no board for so long.
             VersionError: the board speaks another protocol version: trying again would not help.
             BoardFaultError: the board drives another number of joints.
         """
-        info = self.link.reconnect(cancelled=self.cancelled, on_failure=self._on_failure)
+        info = self.link.reconnect(give_up_s=give_up_s, cancelled=self.cancelled, on_failure=self._on_failure)
         if info.joints != self.servos.n:
             self.link.close()
             raise BoardFaultError(

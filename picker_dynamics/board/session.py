@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import Enum
 
@@ -28,7 +29,7 @@ class Routine(str):
     """Remark on the way up or down, which is no warning."""
 
 
-class Session:
+class Session(ABC):
     """Base of the sessions: state, latched stop, and epochs, each of which begins at a pose that is held.
 
     Attributes:
@@ -53,6 +54,33 @@ class Session:
         self.held_effort: np.ndarray | None = None
         self.setpoint: np.ndarray | None = None
 
+    @abstractmethod
+    def activate(self, at_rest_pose: bool) -> str:
+        """Switch the outputs on, or adopt those that run; returns what is being done.
+
+        Args:
+            at_rest_pose: a person has put the arm at its rest pose and says so.
+
+        Raises:
+            PickerError: stop or a fault is latched, or the arm's pose is unknown.
+        """
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Latch the stop; the arm decelerates and holds."""
+
+    @abstractmethod
+    def relax(self) -> None:
+        """Switch all outputs off and latch: the arm falls."""
+
+    @abstractmethod
+    def disable(self) -> None:
+        """Switch all outputs off: the arm falls.  Raises a PickerError where that is not confirmed."""
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Clear stop and faults whose cause is gone; moves and resumes nothing.  Raises a PickerError for a cause still there."""
+
     @property
     def engaged(self) -> bool:
         """Whether the outputs are commanded, or are being switched on for that."""
@@ -60,6 +88,7 @@ class Session:
 
     def refuse_foreign(self) -> None:
         """A command came from somebody else than the one who commands: it is not looked at."""
+        return None
 
     @property
     def commanded(self) -> bool:

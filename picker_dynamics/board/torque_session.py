@@ -64,7 +64,7 @@ class TorqueSession(Session):
 
     # -- switching -----------------------------------------------------------------------------------------
 
-    def enable(self) -> str:
+    def activate(self, at_rest_pose: bool = True) -> str:
         """Brake, hold, and take commands from then on; returns what is being done.
 
         Raises:

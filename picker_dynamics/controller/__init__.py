@@ -1,3 +1,3 @@
 """The control loop of one arm: read, update, write; the only owner of its hardware, on any clock."""
 
-__all__ = ["controller", "hardware", "laws", "servo_board", "servo_loop", "simulated", "torque_arm"]
+__all__ = ["controller", "hardware", "laws", "robot", "servo_board", "simulated", "torque_arm"]

@@ -25,7 +25,7 @@ from picker_dynamics.sim.board_in_memory import BoardInMemory
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.torque_plant import TorquePlant
 
-from .controller import Controller, Cycle
+from .controller import Controller
 from .laws import ServoLaw, TorqueLaw
 from .servo_board import ServoBoard
 from .torque_arm import SimulatedTorqueArm
@@ -99,6 +99,9 @@ class VirtualTime:
         """Virtual time [s]."""
         return self._steps * self._period_s
 
+    def sleep(self, seconds: float) -> None:
+        """Nobody waits: time passes in ``run``."""
+
     def run(self, seconds: float) -> None:
         """Let one period of ``seconds`` pass, the same at each call."""
         self._period_s = seconds
@@ -112,31 +115,21 @@ class SimulatedArm:
         plant: the truth.
         controller: owns the hardware.
         execution: the controller's.
+        clock: virtual time, which passes in ``run``.
     """
 
     def __init__(self, plant: Plant | TorquePlant, controller: Controller, clock: BoardInMemory | VirtualTime):
-        self.plant, self.controller, self.execution, self._clock = plant, controller, controller.execution, clock
+        self.plant, self.controller, self.execution, self.clock = plant, controller, controller.execution, clock
         self.period_s = 1.0 / controller.execution.timing.rate_hz
 
     @property
     def now_s(self) -> float:
         """Virtual time [s]."""
-        return self._clock.now()
+        return self.clock.now()
 
-    def step(self) -> Cycle:
-        """Make one cycle of the controller, then let a control period pass."""
-        cycle = self.controller.cycle(self.now_s)
-        self._clock.run(self.period_s)
-        return cycle
-
-    def set_payload(self, mass: float) -> None:
-        """Put a load of ``mass`` [kg] on the true tool and tell the controller.
-
-        Raises:
-            PickerError: the arm cannot hold it where it is; nothing changes.
-        """
-        self.controller.set_payload(mass, (0.0, 0.0, 0.0), self.now_s)
-        self.plant.attach(mass)
+    def run(self) -> None:
+        """Let a control period pass."""
+        self.clock.run(self.period_s)
 
 
 def simulated_servos(
@@ -171,11 +164,12 @@ def simulated_efforts(
     """Arm whose joints take efforts and are measured, held at ``q`` (n,) [rad or m]; ``plant`` as for ``TorquePlant``."""
     clock, model, true = VirtualTime(), RigidBody(description), TorquePlant(description, q=q, **plant)
     session = TorqueSession(model, description.effort, description.velocity, bandwidth)
-    session.enable()
+    session.activate(at_rest_pose=True)
     hardware = SimulatedTorqueArm(true, session, 0.0)
     execution = Execution(description, limits, Timing(rate_hz=TORQUE_RATE_HZ), clock=clock.now)
     controller = Controller(hardware, TorqueLaw(TorqueLoop(model, bandwidth)), execution, model_of)
     arm = SimulatedArm(true, controller, clock)
     while not controller.active:  # its drives brake first
-        arm.step()
+        controller.cycle(arm.now_s)
+        arm.run()
     return arm

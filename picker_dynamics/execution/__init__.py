@@ -28,4 +28,5 @@ __all__ = [
     "torque_limits",
     "validator",
     "waypoints",
+    "worker",
 ]

@@ -24,8 +24,8 @@ from rclpy.waitable import NumberOfEntities
 from picker_dynamics.errors import TrajectoryError
 from picker_dynamics.execution.goal import require_few
 from picker_dynamics.execution.goal_tracking import Outcome, Verdict
+from picker_dynamics.execution.worker import Worker
 
-from .beside import Beside
 from .c_requests import Counted, CRequests, Text
 
 GoalEvent = rclpy_implementation.GoalEvent
@@ -89,7 +89,7 @@ class DeferredActionServer(ActionServer):
         refuses: Callable[..., bool] = lambda _request: False,
     ):
         self.concluding = 0
-        self._beside = Beside()
+        self._beside = Worker()
         self._taken: Future | None = None
         self._waits = False  # another request came while one is taken
 

@@ -19,13 +19,13 @@ from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import ConfigurationError, DescriptionError, InputError, LinkError, PickerError
+from picker_dynamics.execution.worker import Worker
 from picker_dynamics.files.reading import XML_BYTES
 from picker_dynamics.robot.description import ArmDescription, require_agreement
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.servo_budget import ServoBudget
 
 from .arm_setup import load_arm
-from .beside import Beside
 from .diagnostics import array, name_of
 from .duplicate_publishers import OnePublisher
 from .executor import serve_waiting
@@ -120,7 +120,7 @@ class Hardware(SessionNode, GuardedLifecycleNode):
         self.payloads = OnePublisher(self, InertiaStamped, "payload", self.on_payload)
         self.source_out = self.create_publisher(Float64, "hardware/supply", LATCHED)
         self.source_said = 1.0
-        self.beside, self.described = Beside(), None
+        self.beside, self.described = Worker(), None
         hear_stream(self, String, "robot_description", self.on_description, LATCHED, DESCRIPTION_BYTES, self.refuse_description)
         self.ticks = steady_timer(self, self.tick_period_s, self.on_timer)
         if self.autostart:

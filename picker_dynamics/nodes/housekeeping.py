@@ -14,8 +14,8 @@ from rclpy.node import Node
 from rclpy.service import Service
 
 from picker_dynamics.errors import shown
+from picker_dynamics.execution.worker import Worker
 
-from .beside import Beside
 from .c_requests import CRequests, TooMuch
 
 HOUSEKEEPING = ("rcl_interfaces", "lifecycle_msgs", "type_description_interfaces")
@@ -48,7 +48,7 @@ class HousekeepingServices:
 
     def __init__(self, node: Node, create_task: Callable):
         self._create_task, self._log = create_task, node.get_logger()
-        self._beside, self._busy = Beside(), set[Service]()
+        self._beside, self._busy = Worker(), set[Service]()
         self._requests: dict[Service, CRequests] = {}
         with contextlib.suppress(AttributeError, OSError, TypeError, ValueError):
             self._requests = {one: CRequests(one.handle, one.srv_type) for one in filter(is_about_parameters, node.services)}

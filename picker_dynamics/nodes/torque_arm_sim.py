@@ -57,7 +57,7 @@ class TorqueArmSim(SessionNode, Node):
         self.plant = TorquePlant(self.arm, q=arm.home, plant_error=error, seed=seed)
         self.plant.attach(load)
         self.session = TorqueSession(RigidBody(self.arm), self.arm.effort, self.arm.velocity, arm.bandwidth)
-        self.session.enable()
+        self.session.activate(at_rest_pose=True)
         self.now_s = time.monotonic()
         self.rejected, self.skipped_s = 0, 0.0
         self.command_stamps = StampReader(stamp_clock(self))
@@ -76,7 +76,7 @@ class TorqueArmSim(SessionNode, Node):
             self.now_s += plant.dt
 
     def enable(self) -> str:
-        return self.session.enable()
+        return self.session.activate(at_rest_pose=True)
 
     adopt = enable
 

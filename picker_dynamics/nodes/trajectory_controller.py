@@ -34,12 +34,12 @@ from picker_dynamics.execution.payload_hold import unbearable
 from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.execution.tip_uncertainty import tip_uncertainty
 from picker_dynamics.execution.tolerances import Tolerances
+from picker_dynamics.execution.worker import Worker
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
 
 from .arm_setup import load_controlled_arm
 from .arm_topic import ArmTopic
-from .beside import Beside
 from .claims import EXCLUSIVE, Claimant
 from .collision_scene import CollisionScene
 from .controller_parameters import AUTO, ControllerParameters, declare_gripper
@@ -120,7 +120,7 @@ class TrajectoryController(Claimant, Node):
         self.look_every, self.until_look = max(1, round(FOLLOWING_PERIOD_S * rate_hz)), 1
         self.gripper = declare_gripper(self, self.arm, controlled.gripper, controlled.grips)
         timing = Timing(rate_hz, lead_s, max(1, round(rate_hz / monitor_hz)))
-        self.beside = Beside()
+        self.beside = Worker()
         self.execution = Execution(self.arm, Limits(controlled.limits), timing, deceleration, send=self.send, beside=self.beside)
         self.drivers, self.jogging = Drivers(self.execution), Jogging(self.execution)
         self.deceleration = deceleration

@@ -18,15 +18,20 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import PickerError, refuse_if
+from picker_dynamics.errors import ConfigurationError, PickerError, refuse_if
 from picker_dynamics.execution.waypoints import Waypoint
+from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
 from picker_dynamics.robot.model import checked_number
+from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
 
 from .equipment import equipment, rigid_body
 from .scripted_arm import ScriptedArm
 
 if TYPE_CHECKING:
+    from picker_dynamics.session.session import Status
+
+    from .local import LocalBody
     from .view.live import LiveView
 
 __all__ = ["Arm", "Waypoint", "load"]
@@ -83,10 +88,59 @@ class Arm(ScriptedArm):
             servo not in SIMULATED_SERVOS, f"servo is {servo!r}, must be one of {', '.join(SIMULATED_SERVOS)}", "servo", servo
         )
         known = equipment(arm, servos, servo, arms, scene, compensation == "none")
-        from .simulated import SimulatedBody, simulation
+        from .local import SimulatedBody, simulation
 
         error: dict[str, Any] = {"plant_error": checked_number("plant_error", plant_error, least=0.0), "seed": seed}
         return cls(known, SimulatedBody(known, simulation(known, compensation, **error), real_time))
+
+    @classmethod
+    def open(
+        cls,
+        port: str = "/dev/ttyACM0",
+        arm: str | Path = "",
+        servos: str | Path = "",
+        *,
+        compensation: str = "full",
+        scene: str | Path | None = None,
+        rate_hz: float = 100.0,
+    ) -> Arm:
+        """Open a real arm whose board is on ``port``: its control loop runs in this process, without ROS; nothing is enabled.
+
+        Call ``enable`` before the first motion.  When the script ends the board holds the arm.
+
+        Args:
+            port: serial port of the board.
+            arm, servos: path of a URDF and its servo map; empty: the picker's.
+            compensation: ``none``, ``gravity`` or ``full``.
+            scene: as for ``simulated``.
+            rate_hz: of the control loop, at most 200.
+
+        Raises:
+            LinkError: no board there, or another program has the port.
+            ConfigurationError: an arm without a servo map.
+            DescriptionError, VersionError, BoardFaultError: files or board cannot be used.
+        """
+        from picker_dynamics.controller.robot import Robot
+
+        from .local import OpenedBody
+
+        known = equipment(arm, servos, "", "", scene, compensation == "none")
+        refuse_if(
+            not 10.0 <= rate_hz <= SERVO_RATE_HZ, f"rate_hz is {rate_hz:g}, must be 10 to {SERVO_RATE_HZ:g}", "rate_hz", rate_hz
+        )
+        if known.servos is None or servo_arm.assumes(known.description, servos):
+            name = known.description.name
+            raise ConfigurationError(f"{name} on a serial port needs its servo map: servos=FILE", subject="servos", value=name)
+        robot = Robot(
+            known.description,
+            known.servos,
+            port,
+            known.execution_limits(),
+            known.model,
+            compensation=compensation,
+            rate_hz=rate_hz,
+        )
+        return cls(known, OpenedBody(known, robot))
 
     @classmethod
     def connect(cls, namespace: str = "", arm: str | Path = "", servos: str | Path = "") -> Arm:
@@ -121,6 +175,44 @@ class Arm(ScriptedArm):
     ) -> Arm:
         """Arm only to ask about, at the pose ``q`` (n,) [rad or m], by default home; the rest as for ``simulated``."""
         return cls(equipment(arm, servos, scene=scene), None, q)
+
+    # -- outputs, of an arm whose controller runs in this process -------------------------------------------
+
+    def enable(self, *, at_rest_pose: bool = False) -> str:
+        """Adopt outputs that run, or switch them on, one joint at a time; returns what was done.
+
+        Args:
+            at_rest_pose: a person has put the arm at its rest pose.  Needed where outputs are off: a servo jumps from wherever
+                it is to where its first pulse sends it.
+
+        Raises:
+            PickerError: a stop or fault is latched, the pose is unknown, or the board is gone.
+        """
+        return self._local().enable(at_rest_pose)
+
+    def stop(self) -> None:
+        """Latch a stop: the arm decelerates and holds; ``reset``, then ``enable``, to continue."""
+        self._local().session.stop()
+
+    def relax(self) -> None:
+        """Switch the outputs off and latch: the arm falls."""
+        self._local().session.relax()
+
+    def reset(self) -> None:
+        """Clear a stop and faults whose cause is gone; nothing moves."""
+        self._local().session.reset()
+
+    def status(self) -> Status:
+        """Return the state of outputs, reference and payload."""
+        return self._local().session.status()
+
+    def _local(self) -> LocalBody:
+        from .local import LocalBody
+
+        body = self._moving()
+        if not isinstance(body, LocalBody):
+            raise PickerError("the outputs of a running graph are switched by picker enable, stop, reset and relax")
+        return body
 
     def __enter__(self) -> Arm:
         return self

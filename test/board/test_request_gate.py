@@ -65,7 +65,7 @@ class Server:
                 self.session.stop()
                 return self.gate.hold(lambda: setattr(request, "answered_s", self.now_s), self.now_s)
             self.gate.require_open()
-            self.session.reset() if request.name == "reset" else self.session.enable()
+            self.session.reset() if request.name == "reset" else self.session.activate()
         except BoardFaultError as error:
             request.refused = str(error)
         request.answered_s = self.now_s

@@ -64,7 +64,7 @@ class Rig:
         self.loop = TorqueLoop(model(), bandwidth)
         self.delay, self.connected, self.time_s = round(delay_s / self.plant.dt), connected, 0.0
         self.errors = []
-        self.session.enable()
+        self.session.activate()
 
     def run(self, duration_s: float) -> None:
         every = round(PERIOD_S / self.plant.dt)
@@ -227,7 +227,7 @@ def test_every_arm_follows_a_motion(name):
         session(arm),
     )
     path = motion(1.0, arm.home, arm.home + 0.05, arm.description.joint_names)
-    drives.enable()
+    drives.activate()
     worst = 0.0
     for step in range(1200):
         time_s = step * plant.dt
@@ -278,7 +278,7 @@ def test_when_commands_stay_away_in_mid_motion_the_drives_brake_and_hold_and_beg
 
 def active() -> TorqueSession:
     made = session()
-    made.enable()
+    made.activate()
     made.torque(HOME, ZERO, 0.0)
     made.tick(0.0)
     return made
@@ -286,7 +286,7 @@ def active() -> TorqueSession:
 
 def test_drives_become_active_only_at_rest_and_say_where():
     made = session()
-    assert made.enable().startswith("enabling") and made.state is State.ENABLING
+    assert made.activate().startswith("enabling") and made.state is State.ENABLING
     made.torque(HOME, np.full(3, 0.5), 0.0)
     made.tick(0.0)
     assert made.state is State.ENABLING, "it moves"
@@ -312,7 +312,7 @@ def test_answers_that_come_too_late_swing_nothing_up(least_s, most_s):
     path = motion(2.0, arm.home, arm.home + [-0.5, 0.4, 0.3], arm.description.joint_names)
     for time_s in np.arange(0.0, 3.0, 0.01):
         loop.references.push(time_s, Reference(*path.sample(min(time_s, 2.0))))
-    drives.enable()
+    drives.activate()
     coming = []
     for step in range(2500):
         time_s = step * plant.dt
@@ -360,10 +360,10 @@ def test_stop_latches_and_resumes_nothing():
     assert made.state is State.IDLE and not made.command(ZERO, 0.001)
     assert_allclose(made.torque(HOME, ZERO, 0.002), model().gravity(HOME))
     with raises(BoardFaultError, match="reset"):
-        made.enable()
+        made.activate()
     made.reset()
     assert made.state is State.IDLE and not made.problem
-    made.enable()
+    made.activate()
     made.tick(0.01)
     assert made.state is State.ACTIVE and made.epoch == 2
 
@@ -384,7 +384,7 @@ def test_a_relaxed_arm_falls_slowed_by_its_gears_and_is_caught_by_enabling():
     assert np.abs(plant.q - HOME).max() > 0.05, "it falls"
     assert made.state is State.IDLE and "off" in made.problem
     made.reset()
-    made.enable()
+    made.activate()
     run(1.5)
     assert made.state is State.ACTIVE and np.abs(plant.v).max() < STANDSTILL
     assert_allclose(plant.q, made.held, atol=1e-3)

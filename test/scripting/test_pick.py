@@ -17,7 +17,7 @@ from picker_dynamics.robot.scene import scene_shape
 from picker_dynamics.robot.tip_target import tip_target
 from picker_dynamics.scripting.arm import Arm as ScriptArm
 from picker_dynamics.scripting.equipment import equipment
-from picker_dynamics.scripting.simulated import SimulatedBody, simulation
+from picker_dynamics.scripting.local import SimulatedBody, simulation
 from picker_dynamics.trajectory.straight_line import off_line
 
 BERRY, TRAY, UP = np.array([0.26, 0.08, 0.17]), np.array([0.10, -0.20, 0.11]), np.array([0.0, 0.0, 1.0])
@@ -182,7 +182,7 @@ def test_jaws_close_until_what_they_grip_stops_them_and_press_no_harder_than_the
     known = equipment(overlay="typical")
     *others, scissor = known.servos.servos
     thick = replace(known.servos, servos=(*others, replace(scissor, grip=replace(scissor.grip, contact=0.4))))
-    simulated = simulation(replace(known, servos=thick))
+    simulated = simulation(known, servos=thick)
     with ScriptArm(known, SimulatedBody(known, simulated, real_time=False)) as arm:
         arm.pick(BERRY)
         assert arm.q[4] == approx(0.4, abs=0.01) and off_mm(arm.tip, BERRY + 0.03 * UP) < 4.0

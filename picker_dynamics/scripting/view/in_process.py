@@ -26,8 +26,8 @@ from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.robot.model import Array
 
 from ..body import Sample
+from ..local import SimulatedBody
 from ..recorded import Recorded
-from ..simulated import SimulatedBody
 from . import asked as ask
 from .base import View
 from .jogging import HOLDS_S

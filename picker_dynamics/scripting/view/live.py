@@ -11,7 +11,7 @@ from picker_dynamics.errors import PickerError
 
 from ..body import Body
 from ..equipment import Equipment
-from ..simulated import SimulatedBody
+from ..local import SimulatedBody
 from .base import View
 from .server import ViewServer
 

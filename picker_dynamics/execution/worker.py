@@ -1,23 +1,24 @@
-"""Work beside a node's own thread, as little in the way of its ticks as Python allows."""
+"""Worker: a thread that plans beside the control loop, as little in the way of its cycles as Python allows."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 SWITCH_S = 0.001
 """How long it may compute while a reference waits for Python [s]."""
 
 
-class Beside:
-    """A thread that does one thing after another, and lets go of Python when a reference is due."""
+class Worker:
+    """Thread that does one thing after another, and lets go of Python when a reference is due."""
 
     def __init__(self) -> None:
         sys.setswitchinterval(min(SWITCH_S, sys.getswitchinterval()))
-        self._threads = ThreadPoolExecutor(1, "beside")
+        self._threads = ThreadPoolExecutor(1, "worker")
 
-    def __call__(self, work: Callable, *arguments) -> Future:
+    def __call__(self, work: Callable[..., Any], *arguments: object) -> Future[Any]:
         return self._threads.submit(work, *arguments)
 
     def close(self, wait: bool = False) -> None:
