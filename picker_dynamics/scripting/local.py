@@ -56,10 +56,12 @@ class LocalGoal:
         self.body, self.name = body, name
         self.duration_s, self._begin_s = 0.0, body.now_s
         self.verdict: Verdict | None = None
+        self.heard = False
         self.refusal: PickerError | None = None
 
     def take(self, event: Event) -> None:
         """Take what the execution says of the goal."""
+        self.heard = True
         if event.kind is EventKind.ACCEPTED and event.motion is not None:
             self.duration_s, self._begin_s = event.motion.duration_s, event.motion.start_s
         elif event.error is not None:
@@ -157,7 +159,7 @@ class LocalBody(ABC):
             goal.verdict = verdict
 
         self.session.submit(request(identifier=goal.name, answer=answer))
-        while not goal.duration_s and goal.verdict is None:
+        while not goal.heard:
             self.step()
         if goal.refusal is not None:
             why = goal.refusal

@@ -1,4 +1,4 @@
-"""The control loop on virtual time, through session, sender, link and bytes, judged by the true arm and by the board's outputs."""
+"""The control loop on virtual time, through session, sender, link and bytes; judged by the true arm and the outputs."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_what_the_board_plays_is_read(bench):
     bench.run(0.6)
     played = bench.arm.controller.hardware.played
     assert played.state is BoardState.MOVE and played.accepted > 50 and played.rejected == played.underruns == 0
-    assert played.queue_length > 0
+    assert played.queue_depth > 0
     bench.session.stop()
     bench.run(0.04)
     assert bench.arm.controller.hardware.played.state.moves, "it brakes"
