@@ -35,6 +35,9 @@ def dry_friction(
         guess: where to begin, (n,) [N·m]: the friction of the step before.
     """
     force = [min(max(f, -most), most) for f, most in zip(guess, bound)]
+    solved = _if_these_stick(free, response, bound, force)  # as a rule the same joints stick as in the step before
+    if solved is not None:
+        return solved
     for sweep in range(1, SWEEPS + 1):
         change = 0.0
         for j, (v, row, most) in enumerate(zip(free, response, bound)):
@@ -55,15 +58,43 @@ def dry_friction(
 def _if_these_stick(
     free: Sequence[float], response: Sequence[Sequence[float]], bound: Sequence[float], force: Sequence[float]
 ) -> list[float] | None:
-    """The solution, if the joints whose ``force`` is within its bound stick and the others slip as it says; else None."""
-    R, most, f = np.array(response), np.array(bound), np.array(force)
-    sticks = np.abs(f) < most
-    slips = ~sticks
-    f[sticks] = np.linalg.solve(R[np.ix_(sticks, sticks)], -(np.asarray(free)[sticks] + R[np.ix_(sticks, slips)] @ f[slips]))
-    v = np.asarray(free) + R @ f
-    if (np.abs(f) <= most).all() and (f[slips] * v[slips] <= 0.0).all():
-        return [float(one) for one in f]
-    return None
+    """The solution, if the joints whose ``force`` is within its bound stick and the others slip as it says; else None.
+
+    Plain numbers: for a handful of joints an array costs more than its arithmetic.
+    """
+    sticks = [j for j, (f, most) in enumerate(zip(force, bound)) if abs(f) < most]
+    slips = [j for j, (f, most) in enumerate(zip(force, bound)) if abs(f) >= most]
+    found = list(force)
+    if sticks:
+        rest = [-free[j] - sum([response[j][k] * found[k] for k in slips]) for j in sticks]
+        for j, f in zip(sticks, _solved([[response[j][k] for k in sticks] for j in sticks], rest)):
+            if abs(f) > bound[j]:
+                return None
+            found[j] = f
+    for j in slips:
+        if found[j] * (free[j] + sum([entry * f for entry, f in zip(response[j], found)])) > 0.0:
+            return None
+    return found
+
+
+def _solved(A: list[list[float]], b: list[float]) -> list[float]:
+    """x of A x = b by elimination; ``A`` (n, n) is symmetric positive definite, so no pivot is needed; both are overwritten."""
+    n = len(b)
+    for k in range(n):
+        top, pivot = A[k], A[k][k]
+        for i in range(k + 1, n):
+            row = A[i]
+            factor = row[k] / pivot
+            if factor:
+                for j in range(k + 1, n):
+                    row[j] -= factor * top[j]
+                b[i] -= factor * b[k]
+    for k in range(n - 1, -1, -1):
+        row, x = A[k], b[k]
+        for j in range(k + 1, n):
+            x -= row[j] * b[j]
+        b[k] = x / row[k]
+    return b
 
 
 def dry_friction_apart(
