@@ -25,8 +25,7 @@ from arm_fixtures import servos
 from patient import picker
 from places import ROOT
 from ros_graph import control_socket, own_domain
-from stalls import processes_below
-from waiting import PATIENCE_S, until
+from waiting import PATIENCE_S, processes_below, until
 
 from picker_dynamics.bringup.bringup import Options, graph
 from picker_dynamics.bringup.processes import CommandSpec
@@ -406,7 +405,7 @@ def test_without_sliders_and_rviz_neither_package_is_needed(prefix):
 
 
 @pytest.mark.ros
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_simulated_arm_comes_up_moves_and_parks_at_ctrl_c(tmp_path):
     pytest.importorskip("launch_ros.actions", reason="launch and launch_ros come with ROS 2, not from PyPI")
     from ament_index_python.packages import PackageNotFoundError, get_package_prefix

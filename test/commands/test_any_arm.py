@@ -22,22 +22,18 @@ from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 
 SERVOS = str(any_arms.urdf("four_joint").with_suffix(".servos.yaml"))
-TRIES = 6
 OFF_M = 0.005
 """How far the true tip may be from where it was told to be: 5 mm, the demo's tolerance, for each 0.425 m of arm."""
 
 
 def moved(run_picker, *words):
-    """What the command said; once more where a machine that stood still stopped the arm."""
-    for _ in range(TRIES):
-        code, said, complaints = run_picker(*words)
-        if not re.search("aborted|no joint_states come|do not reach", complaints):
-            break
+    """What the command said."""
+    code, said, complaints = run_picker(*words)
     assert code == 0, complaints
     return said
 
 
-@mark.slow
+@mark.long
 @mark.ros
 @mark.parametrize("name", any_arms.NAMES)
 def test_an_arm_moves_from_its_urdf_alone(name, tmp_path, run_picker):
@@ -83,7 +79,7 @@ arms:
 """
 
 
-@mark.slow
+@mark.long
 @mark.ros
 def test_a_torque_controlled_arm_of_ones_own_moves_too(tmp_path, run_picker):
     (tmp_path / "arms.yaml").write_text(ARMS)

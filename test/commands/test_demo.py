@@ -309,7 +309,7 @@ def few_berries(monkeypatch):
 
 
 @mark.ros
-@mark.slow
+@mark.long
 def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(few_berries, tmp_path):
     """The board waits longer for a host that this machine may starve."""
     few_berries(1)
@@ -329,7 +329,7 @@ def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(few_be
 
 
 @mark.ros
-@mark.slow
+@mark.long
 @mark.parametrize("name, berries", [(name, 3 if name == "four_joint" else 1) for name in any_arms.NAMES])
 def test_an_arm_of_another_shape_picks_its_berries_too(name, berries, few_berries, tmp_path):
     """One of them on all of its tour, with a servo map; servos are assumed for the others."""

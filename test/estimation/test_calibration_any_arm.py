@@ -265,7 +265,7 @@ def test_above_and_below_are_the_tool_s_where_joints_move_it_against_each_other(
     assert not lifts(arm, q, [1.0, 0.0, 0.0])
 
 
-@mark.slow
+@mark.long
 def test_an_arm_on_a_lift_is_rehearsed(lift, tmp_path, capsys):
     words = ["--simulated", "--json", "--settle", "1.5", "--urdf", str(lift), "--out", str(tmp_path / "out")]
     assert cli.main(["calibrate", *words]) == 0
@@ -463,7 +463,7 @@ def test_what_cannot_be_calibrated_is_said_in_a_sentence(name, words, message, t
     assert not (tmp_path / "a").exists()
 
 
-@mark.slow
+@mark.long
 @mark.parametrize(
     "name, servos, droops, bears_nothing",
     [
@@ -490,7 +490,7 @@ def test_an_arm_is_rehearsed_to_the_end(name, servos, droops, bears_nothing, tmp
     assert report["joints"][bears_nothing].get("stiffness_nm_rad") is None, "it bears nothing"
 
 
-@mark.slow
+@mark.long
 @mark.parametrize("words", [[], ["--quick"]])
 def test_an_arm_of_which_every_joint_slides_is_rehearsed_to_the_end(words, tmp_path, capsys):
     urdf = str(any_arms.urdf("gantry"))
@@ -513,7 +513,7 @@ def test_an_arm_of_which_every_joint_slides_is_rehearsed_to_the_end(words, tmp_p
     assert DroopScale(*made).columns == (2,), "it can be weighed, as well as that spring is known"
 
 
-@mark.slow
+@mark.long
 @mark.parametrize("name, words", [("so100", []), ("z1", ["--quick"]), ("ur5", ["--quick"]), ("panda", ["--quick"])])
 def test_an_arm_with_assumed_servos_is_rehearsed_and_what_was_found_goes_together(name, words, tmp_path, capsys, few_poses):
     """With --quick the links stay the URDF's."""

@@ -8,7 +8,7 @@ import launch_testing
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
-from launch_bench import LaunchedArms, do
+from launch_bench import LaunchedArms
 from scenarios import faults, motions, streams
 
 
@@ -23,7 +23,7 @@ class TestTheArm(unittest.TestCase):
         cls.arm = cls.enterClassContext(bench.connected())
 
     def do(self, scenario, *arguments):
-        do(scenario, self.arm.client, self.arm.board, *arguments)
+        scenario(self.arm.client, self.arm.board, *arguments)
 
     def test_it_comes_up_holding(self):
         self.do(motions.comes_up_holding)

@@ -13,7 +13,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from picker_dynamics.nodes.runtime import LATCHED, OUTCOMES
 from picker_dynamics.resources import resource
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 GRAPH = {"scene": str(resource("config/scene.yaml"))}
 SWING = moved(base=-0.9)

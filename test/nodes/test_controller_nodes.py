@@ -31,17 +31,15 @@ from scenarios.bench import (
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-from waiting import PATIENCE_S, again_until, python
+from waiting import PATIENCE_S
+from waiting import until as wait_until
 
-from picker_dynamics.bringup import bringup
 from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.goal import MAX_POINTS
-from picker_dynamics.nodes.claims import EXCLUSIVE, OccupiedError
 from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATEST, STREAM_BYTES, seconds, to_stamp
-from picker_dynamics.resources import resource
 
-pytestmark = [pytest.mark.ros, pytest.mark.usefixtures("settings")]
+pytestmark = [pytest.mark.ros, pytest.mark.long, pytest.mark.usefixtures("settings")]
 
 
 def test_of_a_flood_of_goals_each_is_answered_and_the_last_one_wins(client, board):
@@ -189,12 +187,10 @@ def test_an_endless_message_of_a_stranger_holds_nothing_up(arm, client, board, k
     before, said = arm.log.read_text(), f"{topic}: a message of {len(data)} bytes is ignored, at most {STREAM_BYTES} are taken"
     with publishing(client, kind, topic) as stranger:
         name = under_way(client, board, goal(moved(base=0.5), times=[3.0]))
-        again_until(
-            lambda: stranger.publish(data),
+        wait_until(
             lambda: said in arm.log.read_text().removeprefix(before),
             said_last(client, said),
-            every_s=0.3,
-            step=lambda: client.spin_once(0.05),
+            step=lambda: (stranger.publish(data), client.spin(0.3)),
         )
         ends(client, name)
 
@@ -209,23 +205,6 @@ def alone_at_home(client, board) -> None:
     """Whoever else was there is gone, and known to be."""
     until(client, lambda: "two controllers" not in client.controller["message"], "the end of another controller")
     at_home(client, board)
-
-
-@pytest.mark.parametrize("executable", ["trajectory_controller", "dynamics", "hardware"])
-def test_a_second_node_of_one_kind_ends_before_it_has_said_a_word(client, board, arm, executable):
-    """Whatever it is called; the motion under way does not notice."""
-    alone_at_home(client, board)
-    node = bringup.NodeSpec(executable, {"servo_overlay": str(resource("config/servos.sim.yaml"))}, node_name="second")
-    topic = EXCLUSIVE[executable]
-    name = start(client, goal(moved(base=0.3), times=[60.0]))
-    with Watch(board):
-        ended = python("-m", node.module, *node.ros_arguments())
-    has_it = arm.runner.processes[executable].pid
-    assert ended.returncode == OccupiedError.exit_code and ended.stdout == ""
-    assert ended.stderr.startswith(f"error: /{topic} in ROS domain") and f"by process {has_it} already" in ended.stderr
-    assert len(ended.stderr.splitlines()) == 1
-    assert outcome(client, name) == "accepted" and client.controller["phase"] == "executing"
-    client.cancel()
 
 
 def test_a_publisher_that_only_is_there_does_no_harm_and_one_reference_of_its_own_is_one_too_many(client, board):

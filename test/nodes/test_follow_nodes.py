@@ -34,7 +34,7 @@ from waiting import PATIENCE_S
 from picker_dynamics.execution.goal_tracking import Code
 from picker_dynamics.nodes.runtime import LATCHED, seconds
 
-pytestmark = [pytest.mark.ros, pytest.mark.usefixtures("settings")]
+pytestmark = [pytest.mark.ros, pytest.mark.long, pytest.mark.usefixtures("settings")]
 GRAPH = {"rate_hz": 200.0}
 
 

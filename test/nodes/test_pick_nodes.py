@@ -24,7 +24,7 @@ from picker_dynamics.nodes.runtime import LATEST, OUTCOMES, to_stamp
 from picker_dynamics.resources import resource
 from picker_dynamics.robot.sighting import read_cameras
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 GRAPH = {"scene": str(resource("config/scene.yaml"))}
 BERRY, TRAY = np.array([0.26, 0.02, 0.17]), np.array([0.20, -0.15, 0.12])

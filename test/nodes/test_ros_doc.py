@@ -8,7 +8,7 @@ import pytest
 from places import ROOT, loaded
 from ros_graph import own_domain
 
-pytestmark = [pytest.mark.ros, pytest.mark.slow]
+pytestmark = pytest.mark.ros
 
 SYMPTOMS = ("sags", "jumps", "jitters", "resets", "refuses", "No board", "Two nodes on one port")
 

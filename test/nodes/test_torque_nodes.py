@@ -17,7 +17,7 @@ from picker_dynamics.bringup import bringup
 from picker_dynamics.errors import ConfigurationError, GoalRefusedError, PickerError
 from picker_dynamics.resources import resource
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 RRP = shipped_arm("rrp")
 NAMES = RRP.description.joint_names

@@ -16,12 +16,12 @@ from patient import patiently
 from ros_graph import Up, arm_of, control_socket, folder_of, process_tree
 from scenarios.bench import HOME, at_home, until, until_hardware, until_phase, wait_until_up
 from view_pages import DRAWN, fill, hides, press, shows, with_arm
-from waiting import PATIENCE_S, again_until
+from waiting import PATIENCE_S
 from waiting import until as wait_until
 
 from picker_dynamics.errors import GoalRefusedError
 
-pytestmark = [pytest.mark.ros, pytest.mark.slow, view_pages.NEEDED]
+pytestmark = [pytest.mark.ros, pytest.mark.long, view_pages.NEEDED]
 
 HANDLE = """axis => {
   const target = picker.stage.scene.children.find((one) => one.gizmo), { camera, canvas } = picker.stage;
@@ -107,7 +107,8 @@ def meanwhile(client, page):
 
 def pressed_until(page, press, reached, step) -> None:
     words = page.locator("#words")
-    again_until(press, reached, lambda: f"{words.inner_text()!r} is said; what was pressed for", every_s=10.0, step=step)
+    press()
+    wait_until(reached, lambda: f"{words.inner_text()!r} is said; what was pressed for", step=step)
 
 
 def angles(page) -> np.ndarray:

@@ -14,7 +14,7 @@ from waiting import until as wait_until
 from picker_dynamics.errors import GoalRefusedError
 from picker_dynamics.recording.reader import read
 
-pytestmark = [pytest.mark.ros, pytest.mark.skipif(bool(unbuilt()), reason=unbuilt())]
+pytestmark = [pytest.mark.ros, pytest.mark.long, pytest.mark.skipif(bool(unbuilt()), reason=unbuilt())]
 
 TOUR = """arm: picker
 joints: {base: deg, shoulder: deg, elbow: deg, wrist: deg, scissor: deg}
