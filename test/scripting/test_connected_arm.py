@@ -17,7 +17,7 @@ from picker_dynamics import Arm, Waypoint
 from picker_dynamics.errors import ClosedError, ConfigurationError, GoalAbortedError, GoalRefusedError, LinkError
 from picker_dynamics.nodes import client
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 HOME = np.array(servos().home)
 
