@@ -353,18 +353,6 @@ def test_all_of_picker_up_ends_when_it_is_killed(up, options):
 
 @pytest.mark.long
 @pytest.mark.ros
-def test_picker_up_ends_with_its_own_code_when_the_board_dies(up):
-    arm, mine = up("--sim", words=UP)
-    os.kill(mine[BOARD], signal.SIGKILL)
-    code, said = arm.ended()
-    assert code == ProcessEndedError.exit_code == 12
-    assert "error: virtual_board was ended by signal 9; stopping the others" in said
-    assert gone(mine) and "Traceback" not in said
-    assert files(arm) == ["log"]
-
-
-@pytest.mark.long
-@pytest.mark.ros
 def test_picker_up_looks_for_a_port_that_is_not_there_until_its_terminal_is_closed(up, tmp_path):
     port = str(tmp_path / "ttyACM7")
     arm, mine = up("--port", port, words=f"no serial port {port}: is the board plugged in?; trying again")

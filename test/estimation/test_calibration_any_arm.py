@@ -94,6 +94,7 @@ def test_an_inclinometer_on_the_links_tells_the_angles_of_their_joints(name):
         assert joint in ("grasp", "gripper", "wrist_roll") or levelled(arm, joint, np.zeros(arm.n)) is None
 
 
+@mark.long
 @mark.parametrize("seed", [0, 2])
 def test_a_quick_map_of_a_joint_whose_home_is_far_from_its_middle_is_as_sure_as_it_says(seed, tmp_path):
     """so100's pan starts 43 degrees off; its gears and its gap, of which its map tells nothing, let it rest 0.6 degrees short of
@@ -113,6 +114,7 @@ def test_a_quick_map_of_a_joint_whose_home_is_far_from_its_middle_is_as_sure_as_
         assert servo.to_angle(servo.pulses_us[-1]) == approx(true.to_angle(servo.pulses_us[-1]), abs=np.radians(2.0))
 
 
+@mark.long
 @mark.parametrize("seed", [0, 1])
 def test_joints_that_slide_are_mapped_with_a_ruler_and_their_ends_are_where_they_touch(seed, tmp_path):
     """A gantry with servos and typical friction of its own; its spindle, which bears 2.9 N, hangs 3 mm below its set-point."""
@@ -191,6 +193,7 @@ def test_what_was_found_of_a_rack_is_written_as_its_servo_s_own_figures(tmp_path
     assert again.servos[2].stiffness_sd == approx(90.0, rel=1e-3)
 
 
+@mark.long
 @mark.parametrize("bench_class, seeds", [(RestingBench, range(4)), (SimulatedBench, (3,))])
 def test_spring_and_friction_of_a_joint_that_slides_are_read_off_a_ruler_under_the_tool(bench_class, seeds):
     """A gantry whose spindle bears 200 g and 400 g besides, which it sags by 1.7 and 3.3 mm."""
@@ -285,6 +288,7 @@ def test_a_joint_that_slides_and_does_not_move_is_told():
         fit(model, still)
 
 
+@mark.long
 def test_a_joint_that_stands_beyond_half_a_turn_is_mapped_there(tmp_path):
     """kinova's are at home at 180 degrees: an inclinometer cannot tell 185 from -175."""
     urdf, names = str(any_arms.urdf("kinova")), ("j2s6s200_joint_2", "j2s6s200_joint_3")
@@ -316,6 +320,7 @@ def test_the_elbow_of_an_arm_whose_upper_arm_rolls_droops_where_it_does_not_roll
     assert tuple(1 + arm.joint_names.index(joint) for joint in alone) == (found if name == "z1" else (2,))
 
 
+@mark.long
 @mark.parametrize("seed", [0, 1])
 def test_the_tip_of_an_arm_with_joints_of_which_no_droop_tells_is_within_what_is_stated(seed):
     """panda's upper arm and forearm roll, and bear up to 30 N·m where they do: poses are those of the whole range."""

@@ -361,6 +361,7 @@ def test_readings_that_cannot_be_are_asked_again_repeated_or_left_out_and_one_mo
     assert person.keys.count(keys[0]) == 4
 
 
+@mark.long
 def test_the_command_rehearses_all_of_it(tmp_path, few_stations, capsys):
     commands = ArgumentParser().add_subparsers()
     command.add_parser(commands)

@@ -189,23 +189,6 @@ def test_stop_reset_and_enable_and_a_second_page(client, tabs):
     hides(page, "#again")
 
 
-def test_by_the_keyboard_alone_on_a_narrow_screen(client, tabs):
-    page = with_arm(tabs(360, 720))
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    for _ in range(40):
-        page.keyboard.press("Tab")
-        if page.evaluate("Boolean(document.activeElement.closest('.joint'))"):
-            break
-    before = client.reference()
-    for _ in range(15):
-        page.keyboard.press("ArrowRight")
-    shows(page, "#verdict", "may be made")
-    page.keyboard.press("Enter")
-    wait_until(lambda: client.reference()[0] > before[0] + 0.05, "the motion", step=meanwhile(client, page))
-    page.keyboard.press(" ")
-    until(client, client.is_stopped, "the stop")
-
-
 def test_a_server_that_hangs_or_is_killed_is_said_within_a_second_and_one_that_comes_back_is_found(up, pages):
     page = with_arm(pages())
     page.evaluate(LOST)
