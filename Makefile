@@ -46,28 +46,30 @@ demo: setup
 	@$(if $(filter avr,$(BOARD)),$(PACKAGES) sim)
 	@$(VENV)/picker demo $(if $(BOARD),--board $(BOARD)) $(ARGS)
 
-# Which worker takes which files is in test/conftest.py; where one of them dies, xdist would wait for its last tests for ever.
-SHARED = --dist=loadfile --no-loadscope-reorder --max-worker-restart=0
+# A file is one worker's.  Where a worker dies, xdist would wait for its last tests for ever.
+SIDE_BY_SIDE = -n $(WORKERS) --dist=loadfile --max-worker-restart=0
+PYTEST = $(VENV)/python -m pytest
 
-PYTEST = $(VENV)/python -m pytest -n $(WORKERS) $(SHARED)
-
+# Tests with running nodes come last and one at a time: nothing else takes their processors.
 # Without the packages tests of the firmware are left out, and the last line says which.
 test: setup
 	@$(PACKAGES) || true
-	@$(PYTEST) $(ARGS)
+	@$(PYTEST) $(SIDE_BY_SIDE) -m "not ros and not long" $(ARGS)
+	@$(PYTEST) -m "ros and not long" $(ARGS)
 
-# The second line: those that draw their cases, with thousands of them.
+# Last come those that draw their cases, with thousands of them.
 test-long: setup
 	@$(PACKAGES) || true
-	@$(PYTEST) -m long --timeout 1800 $(ARGS)
-	@$(PYTEST) --hypothesis-profile long $$(grep -l "from generated import" -r test --include="test_*.py")
+	@$(PYTEST) $(SIDE_BY_SIDE) -m "not ros and long" --timeout 1800 $(ARGS)
+	@$(PYTEST) -m "ros and long" --timeout 1800 $(ARGS)
+	@$(PYTEST) $(SIDE_BY_SIDE) --hypothesis-profile long $$(grep -lr "from generated import" test --include="test_*.py")
 
 CHANGED = { git diff --name-only $$(git merge-base HEAD $(BASE)); git ls-files --others --exclude-standard; }
 ROOMS = sed -nE 's,^(picker_dynamics|test)/([a-z_]+)/.*,test/\2,p; s,^firmware/.*,test/board,p; s,^(urdf|config)/.*,test/robot,p'
 
 check: lint
 	@rooms="$$($(CHANGED) | $(ROOMS) | grep -vE '/(support|data|launch)$$' | sort -u | xargs -r ls -d 2> /dev/null)"; \
-	test -z "$$rooms" || $(PYTEST) -m "not long and not ros" $$rooms $(ARGS)
+	test -z "$$rooms" || $(PYTEST) $(SIDE_BY_SIDE) -m "not ros and not long" $$rooms $(ARGS)
 
 bench: setup
 	@$(VENV)/python -m benchmarks $(ARGS)
@@ -102,8 +104,7 @@ format: setup
 colcon: setup
 	@mkdir -p $(SCRATCH)
 	@$(COLCON) build $(SPACES) --install-base $(SCRATCH)/install
-	@$(COLCON) test $(SPACES) --install-base $(SCRATCH)/install --event-handlers console_direct+ \
-		--pytest-args " -n" $(WORKERS) $(foreach word,$(SHARED)," $(word)")
+	@$(COLCON) test $(SPACES) --install-base $(SCRATCH)/install --event-handlers console_direct+
 	@$(COLCON) test-result --test-result-base $(SCRATCH)/build --verbose
 
 clean:

@@ -1,10 +1,8 @@
-"""What all tests share: which files run side by side, a ROS domain, signals, and which tests of the firmware were left out."""
+"""What all tests share: a ROS domain, signals, and which tests of the firmware were left out."""
 
 from __future__ import annotations
 
-import re
 import signal
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,30 +23,6 @@ def pytest_runtest_setup() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
-
-
-@cache
-def has_nodes(path: Path) -> bool:
-    """Whether tests of this file start nodes: their marker stands in it."""
-    return re.search(r"\bmark\.ros\b", path.read_text(encoding="utf-8")) is not None
-
-
-def pytest_collection_modifyitems(items) -> None:
-    """Files with nodes come first: one worker runs all of them."""
-    items.sort(key=lambda item: not has_nodes(item.path))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """One worker runs the files with nodes, one graph at a time; each other file goes to the next free worker."""
-    from xdist.scheduler import LoadFileScheduling
-
-    class OneGraphAtATime(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file = super()._split_scope(nodeid)
-            return "nodes" if has_nodes(config.rootpath / file) else file
-
-    return OneGraphAtATime(config, log)
 
 
 @pytest.fixture(scope="module")

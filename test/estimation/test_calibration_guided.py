@@ -342,6 +342,7 @@ def test_a_session_that_is_broken_off_again_and_again_ends_as_one_that_is_not(tm
     assert broken.bench.plant.payload == 0.0
 
 
+@mark.long
 def test_readings_that_cannot_be_are_asked_again_repeated_or_left_out_and_one_more_pose_is_read(tmp_path, few_stations):
     rig = Rig(tmp_path)
     with raises(KeyboardInterrupt):

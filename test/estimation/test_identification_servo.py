@@ -135,6 +135,7 @@ def test_how_the_voltage_counts(share):
     assert spread < 0.3
 
 
+@mark.long
 def test_stiffness_goes_with_the_gain():
     logs = [
         dataclasses.replace(moved(GOALS["waves"], T, {"stiffness": 12.0 * gain / 32.0}, seed=gain), gain=float(gain))

@@ -1,6 +1,6 @@
 """The three nodes as processes on the virtual board, judged by the simulation's truth: scenarios, commands, two arms.
 
-In `make test`: what only processes show, which is a goal and a stream by topic, stop, reset and enable by services,
+In `make test`: what only processes show, which is a goal by topic, stop, reset and enable by services,
 a pulled cable and its return, an illegal lifecycle request, a second node of one kind, and a session at a terminal.
 """
 
@@ -51,12 +51,12 @@ def test_it_comes_up_holding(client, board):
 
 SCENARIOS = [
     motions.executes_a_trajectory,
-    streams.follows_a_good_stream,
     faults.stops_and_resumes_nothing,
     faults.survives_a_pulled_cable,
     faults.refuses_illegal_transitions_and_lives,
 ]
 LONG_SCENARIOS = [
+    streams.follows_a_good_stream,
     motions.refuses_a_goal_from_the_past,
     motions.refuses_to_hurry_where_slowing_is_off,
     motions.carries_a_payload_without_a_jump,
