@@ -57,16 +57,10 @@ SCENARIOS = [
 ]
 LONG_SCENARIOS = [
     streams.follows_a_good_stream,
-    motions.refuses_a_goal_from_the_past,
-    motions.refuses_to_hurry_where_slowing_is_off,
     motions.carries_a_payload_without_a_jump,
     motions.changes_compensation_without_a_jump,
     faults.ignores_commands_that_do_not_fit,
-    faults.takes_no_goal_while_it_is_off,
     faults.survives_a_board_reset_in_mid_motion,
-    faults.brakes_at_a_fault_and_names_it,
-    faults.arrives_in_spite_of_damaged_frames,
-    faults.relaxes,
 ]
 
 
@@ -79,12 +73,6 @@ def test_the_arm(client, board, scenario):
 @pytest.mark.parametrize("scenario", LONG_SCENARIOS, ids=lambda scenario: scenario.__name__)
 def test_the_arm_in_all_its_cases(client, board, scenario):
     scenario(client, board)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("case", motions.IMPOSSIBLE)
-def test_what_cannot_be_done_is_refused_and_moves_nothing(client, board, case):
-    motions.refuses(client, board, case)
 
 
 @pytest.mark.long
@@ -183,34 +171,6 @@ def test_outputs_that_are_off_are_switched_on_only_where_somebody_says_that_the_
     assert (code, complaints, board.truth().live) == (5, ["error: not enabled"], 0)
     assert command("enable", "--yes")[0] == 0
     client.wait_holding(PATIENCE_S)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("words", "code", "named"),
-    [
-        (["move", "--tip", "0.6", "0", "0.1"], 5, "out of reach by 175.1 mm; the nearest point"),
-        (["move", "--joints", "tail=5"], 5, "no joint 'tail'; the arm has base"),
-        (["move", "--joints", "base=nan"], 5, "base: 'nan' is no number; for example: 12.3 deg"),
-        (["move"], 5, "give either --tip"),
-        (["jog", "tail", "5"], 5, "no joint 'tail'"),
-        (["jog", "base", "200"], 6, "refused: base"),
-        (["jog", "base", "-5mm"], 5, "base: 'mm' is none of deg"),
-        (["move", "--joints", "shoulder=0", "elbow=0", "wrist=0"], 6, "shoulder needs"),
-        (["payload", "1.5"], 1, "shoulder needs"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_a_command_that_cannot_be_carried_out_says_why_in_one_line(client, board, command, monkeypatch, words, code, named):
-    def nobody(_prompt):
-        raise EOFError
-
-    monkeypatch.setattr("builtins.input", nobody)
-    before = at_home(client, board)
-    got, _, complaints = command(*words)
-    assert len(complaints) == 1 and complaints[0].startswith("error: ") and named in complaints[0], complaints
-    assert got == code
-    is_where_it_was(client, board, before)
 
 
 @pytest.mark.long

@@ -14,7 +14,7 @@ import pytest
 import view_pages
 from patient import patiently
 from ros_graph import Up, arm_of, control_socket, folder_of, process_tree
-from scenarios.bench import HOME, at_home, until, until_hardware, until_phase, wait_until_up
+from scenarios.bench import HOME, at_home, until_phase, wait_until_up
 from view_pages import DRAWN, fill, hides, press, shows, with_arm
 from waiting import PATIENCE_S
 from waiting import until as wait_until
@@ -171,22 +171,6 @@ def test_a_button_that_is_held_jogs_and_a_target_is_dragged_refused_in_the_gates
         page.click("#go")
 
     pressed_until(page, go, lambda: abs(float(shown.inner_text().split()[3]) - wanted) < 6.0, meanwhile(client, page))
-
-
-def test_stop_reset_and_enable_and_a_second_page(client, tabs):
-    page, second = with_arm(tabs()), with_arm(tabs(600, 500))
-    page.click("#drive")
-    shows(page, "#drive", "You drive")
-    second.click("#home")
-    shows(second, "#words li.error", "another page drives")
-    second.keyboard.press("Escape")  # everybody may
-    until(client, client.is_stopped, "the stop")
-    shows(page, "#again-title", "Stopped")
-    assert page.locator("#enable").is_disabled()
-    pressed_until(page, lambda: page.click("#reset"), page.locator("#enable").is_enabled, meanwhile(client, page))
-    page.click("#enable")
-    until_hardware(client, "active")
-    hides(page, "#again")
 
 
 def test_a_server_that_hangs_or_is_killed_is_said_within_a_second_and_one_that_comes_back_is_found(up, pages):
