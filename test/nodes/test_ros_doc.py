@@ -1,4 +1,7 @@
-"""docs/ros.md says what the nodes that run say: every topic, service, action and parameter."""
+"""docs/ros.md says what the nodes that run say: every topic, service, action and parameter.
+
+In `make test`: only running nodes tell all that rclpy adds to what they declare.
+"""
 
 from __future__ import annotations
 
