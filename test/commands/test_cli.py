@@ -319,7 +319,7 @@ LASTING = [["check", "--samples", "1000000"], ["move", "--joints", "a=1"], ["stu
 
 
 @mark.parametrize("words", LASTING, ids=lambda words: words[0])
-@mark.parametrize("delay_s", [0.0, 0.1, 1.0])
+@mark.parametrize("delay_s", [0.0, 1.0])
 def test_ctrl_c_ends_a_command_without_a_traceback_at_any_time(tmp_path, words, delay_s):
     start = "import signal, sys; real = signal.signal; "
     start += "signal.signal = lambda *how: (real(*how), print('begins', flush=True))[0]; "

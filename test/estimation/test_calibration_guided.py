@@ -315,6 +315,7 @@ def few_stations(monkeypatch, few_poses):
         monkeypatch.setattr(module, "Plant", partial(Plant, dt=COARSE_S))
 
 
+@mark.long
 def test_a_session_that_is_broken_off_again_and_again_ends_as_one_that_is_not(tmp_path, few_stations):
     folders = tmp_path / "whole", tmp_path / "broken"
     for folder in folders:

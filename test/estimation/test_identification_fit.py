@@ -227,6 +227,7 @@ def test_links_of_all_shapes_are_written():
 # -- from the shell --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_whole_way_from_the_shell(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("picker_dynamics.estimation.identification.excitation.DRAWN", 30)
     monkeypatch.setattr("picker_dynamics.estimation.identification.excitation.BETTERED", 60)
