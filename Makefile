@@ -49,19 +49,21 @@ demo: setup
 # A file is one worker's.  Where a worker dies, xdist would wait for its last tests for ever.
 SIDE_BY_SIDE = -n $(WORKERS) --dist=loadfile --max-worker-restart=0
 PYTEST = $(VENV)/python -m pytest
+# Exit code 5: ARGS selects none of these.
+OR_NONE = || test $$? -eq 5
 
 # Tests with running nodes come last and one at a time: nothing else takes their processors.
 # Without the packages tests of the firmware are left out, and the last line says which.
 test: setup
 	@$(PACKAGES) || true
-	@$(PYTEST) $(SIDE_BY_SIDE) -m "not ros and not long" $(ARGS)
-	@$(PYTEST) -m "ros and not long" $(ARGS)
+	@$(PYTEST) $(SIDE_BY_SIDE) -m "not ros and not long" $(ARGS) $(OR_NONE)
+	@$(PYTEST) -m "ros and not long" $(ARGS) $(OR_NONE)
 
 # Last come those that draw their cases, with thousands of them.
 test-long: setup
 	@$(PACKAGES) || true
-	@$(PYTEST) $(SIDE_BY_SIDE) -m "not ros and long" --timeout 1800 $(ARGS)
-	@$(PYTEST) -m "ros and long" --timeout 1800 $(ARGS)
+	@$(PYTEST) $(SIDE_BY_SIDE) -m "not ros and long" --timeout 1800 $(ARGS) $(OR_NONE)
+	@$(PYTEST) -m "ros and long" --timeout 1800 $(ARGS) $(OR_NONE)
 	@$(PYTEST) $(SIDE_BY_SIDE) --hypothesis-profile long $$(grep -lr "from generated import" test --include="test_*.py")
 
 CHANGED = { git diff --name-only $$(git merge-base HEAD $(BASE)); git ls-files --others --exclude-standard; }
@@ -69,7 +71,7 @@ ROOMS = sed -nE 's,^(picker_dynamics|test)/([a-z_]+)/.*,test/\2,p; s,^firmware/.
 
 check: lint
 	@rooms="$$($(CHANGED) | $(ROOMS) | grep -vE '/(support|data|launch)$$' | sort -u | xargs -r ls -d 2> /dev/null)"; \
-	test -z "$$rooms" || $(PYTEST) $(SIDE_BY_SIDE) -m "not ros and not long" $$rooms $(ARGS)
+	test -z "$$rooms" || $(PYTEST) $(SIDE_BY_SIDE) -m "not ros and not long" $$rooms $(ARGS) $(OR_NONE)
 
 bench: setup
 	@$(VENV)/python -m benchmarks $(ARGS)
