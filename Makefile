@@ -1,6 +1,8 @@
 # `make demo` and `make test` are all a person needs; each makes .venv first where it has to (tools/make_venv.py).
 #   make setup PYTHON=python3.12     another Python than python3 (3.10 to 3.13)
-#   make demo ARGS="--seed 1"        arguments for what runs: demo, bench, test
+#   make demo ARGS="--seed 1"        arguments for what runs: demo, bench, test, test-long, check
+#   make check                       lint, and the tests of the rooms that differ from BASE (main), without running nodes
+#   make test-long                   what make test leaves out: CONTRIBUTING.md lists it
 #   make demo BOARD=avr              the real firmware on a simulated Uno, instead of the virtual board
 #   make firmware                    the board's .hex for both back ends, and their sizes
 #   make apt                         Debian packages of the firmware (build, simulate, fuzz) and a browser, where missing and allowed;
@@ -13,6 +15,7 @@ PYTHON ?= python3
 WORKERS ?= 2
 APT ?= yes
 BOARD ?=
+BASE ?= main
 TIME ?= 60
 MINUTES ?= 10
 VENV := .venv/bin
@@ -30,7 +33,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PACKAGES := $(if $(filter no,$(APT)),true,$(PYTHON) tools/apt_packages.py)
 
-.PHONY: setup apt demo test bench soak firmware fuzz fuzz-inputs lint format colcon clean
+.PHONY: setup apt demo test test-long check bench soak firmware fuzz fuzz-inputs lint format colcon clean
 
 setup:
 	@$(PYTHON) tools/make_venv.py
@@ -43,13 +46,32 @@ demo: setup
 	@$(if $(filter avr,$(BOARD)),$(PACKAGES) sim)
 	@$(VENV)/picker demo $(if $(BOARD),--board $(BOARD)) $(ARGS)
 
-# Which worker takes which files is in test/conftest.py; where one of them dies, xdist would wait for its last tests for ever.
-SHARED = --dist=loadfile --no-loadscope-reorder --max-worker-restart=0
+# A file is one worker's.  Where a worker dies, xdist would wait for its last tests for ever.
+SIDE_BY_SIDE = -n $(WORKERS) --dist=loadfile --max-worker-restart=0
+PYTEST = $(VENV)/python -m pytest
+# Exit code 5: ARGS selects none of these.
+OR_NONE = || test $$? -eq 5
 
+# Tests with running nodes come last and one at a time: nothing else takes their processors.
 # Without the packages tests of the firmware are left out, and the last line says which.
 test: setup
 	@$(PACKAGES) || true
-	@$(VENV)/python -m pytest -n $(WORKERS) $(SHARED) $(ARGS)
+	@$(PYTEST) $(SIDE_BY_SIDE) -m "not ros and not long" $(ARGS) $(OR_NONE)
+	@$(PYTEST) -m "ros and not long" $(ARGS) $(OR_NONE)
+
+# Last come those that draw their cases, with thousands of them.
+test-long: setup
+	@$(PACKAGES) || true
+	@$(PYTEST) $(SIDE_BY_SIDE) -m "not ros and long" --timeout 1800 $(ARGS) $(OR_NONE)
+	@$(PYTEST) -m "ros and long" --timeout 1800 $(ARGS) $(OR_NONE)
+	@$(PYTEST) $(SIDE_BY_SIDE) --hypothesis-profile long $$(grep -lr "from generated import" test --include="test_*.py")
+
+CHANGED = { git diff --name-only $$(git merge-base HEAD $(BASE)); git ls-files --others --exclude-standard; }
+ROOMS = sed -nE 's,^(picker_dynamics|test)/([a-z_]+)/.*,test/\2,p; s,^firmware/.*,test/board,p; s,^(urdf|config)/.*,test/robot,p'
+
+check: lint
+	@rooms="$$($(CHANGED) | $(ROOMS) | grep -vE '/(support|data|launch)$$' | sort -u | xargs -r ls -d 2> /dev/null)"; \
+	test -z "$$rooms" || $(PYTEST) $(SIDE_BY_SIDE) -m "not ros and not long" $$rooms $(ARGS) $(OR_NONE)
 
 bench: setup
 	@$(VENV)/python -m benchmarks $(ARGS)
@@ -84,8 +106,7 @@ format: setup
 colcon: setup
 	@mkdir -p $(SCRATCH)
 	@$(COLCON) build $(SPACES) --install-base $(SCRATCH)/install
-	@$(COLCON) test $(SPACES) --install-base $(SCRATCH)/install --event-handlers console_direct+ \
-		--pytest-args " -n" $(WORKERS) $(foreach word,$(SHARED)," $(word)")
+	@$(COLCON) test $(SPACES) --install-base $(SCRATCH)/install --event-handlers console_direct+
 	@$(COLCON) test-result --test-result-base $(SCRATCH)/build --verbose
 
 clean:

@@ -53,7 +53,6 @@ setup(
         ],
         # What rosdep does not have, or not for Ubuntu 24.04; imported only where it is used.
         "sim": ["mujoco>=3.17"],
-        "fast": ["numba"],  # benchmarks/compiled.py
         "peer": ["urchin"],
         # What `picker demo` and `picker study` show their results with, and what integrates in a study.
         "demo": ["matplotlib", "pillow", "rich", "scipy"],

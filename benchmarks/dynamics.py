@@ -2,8 +2,8 @@
 
 What is compared, the closed form on urdf/picker.urdf:
 
-* a batch of states: compiled, and in NumPy, against a Python loop that calls ``pin.rnea`` for each state;
-* one state: the compiled call and ``RigidBody``'s against a bare call of ``pin.rnea``;
+* a batch of states: in NumPy, against a Python loop that calls ``pin.rnea`` for each state;
+* one state: the model's call and ``RigidBody``'s beside a bare call of ``pin.rnea``;
 
 and the same for the N-joint chain, on serial arms of 6 and 7 joints.  Besides: what a script's ``Arm``
 adds to a question to its model.
@@ -28,8 +28,6 @@ from picker_dynamics.dynamics.lagrangian import AnalyticModel
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.robot import description
 from picker_dynamics.robot.description import ArmDescription
-
-from .compiled import compile_model
 
 STATES = 100_000
 CALLS = 5_000
@@ -88,7 +86,7 @@ def _beyond_model_us(rounds: int) -> float:
 
 def _measured(arm: ArmDescription, analytic_model: AnalyticModel, rounds: int) -> dict:
     """All ways to compute the inverse dynamics of one arm, in turns."""
-    compiled, rigid_body = compile_model(analytic_model), RigidBody(arm)
+    rigid_body = RigidBody(arm)
     model = pin.buildModelFromXML(arm.urdf)
     data = model.createData()
     q, v, a = cross_check.sample_states(arm.lower, arm.upper, arm.velocity, STATES)
@@ -98,35 +96,23 @@ def _measured(arm: ArmDescription, analytic_model: AnalyticModel, rounds: int) -
         for i in range(STATES):
             pin.rnea(model, data, q[i], v[i], a[i])
 
-    batch = {
-        "pinocchio_loop": pinocchio_loop,
-        "compiled": lambda: compiled.inverse_dynamics(q, v, a),
-        "numpy": lambda: analytic_model.inverse_dynamics(q, v, a),
-    }
+    batch = {"pinocchio_loop": pinocchio_loop, "numpy": lambda: analytic_model.inverse_dynamics(q, v, a)}
     single = {
         "pinocchio": _repeat(pin.rnea, model, data, *one),
-        "compiled": _repeat(compiled.inverse_dynamics, *one),
         "rigid_body": _repeat(rigid_body.inverse_dynamics, *one),
         "numpy": _repeat(analytic_model.inverse_dynamics, *one),
     }
-    compile_s = _seconds(lambda: (compiled.inverse_dynamics(*one), compiled.inverse_dynamics(q, v, a)))
     batch_s = [{name: _seconds(function) for name, function in batch.items()} for _ in range(rounds)]
     single_s = [{name: _seconds(function) for name, function in single.items()} for _ in range(rounds)]
     batch_s = {name: [r[name] for r in batch_s] for name in batch}
     single_s = {name: [r[name] for r in single_s] for name in single}
 
-    def speedup(times: dict[str, list[float]], slow: str, fast: str) -> float:
-        return median(s / f for s, f in zip(times[slow], times[fast]))
-
     return {
         "states": STATES,
         "rounds": rounds,
-        "compile_s": round(compile_s, 2),
         "batch_ns_per_state": {name: round(median(s) / STATES * 1e9, 1) for name, s in batch_s.items()},
         "single_us_per_call": {name: round(median(s) / CALLS * 1e6, 3) for name, s in single_s.items()},
-        "batch_compiled_speedup": round(speedup(batch_s, "pinocchio_loop", "compiled"), 1),
-        "batch_numpy_speedup": round(speedup(batch_s, "pinocchio_loop", "numpy"), 1),
-        "single_compiled_speedup": round(speedup(single_s, "pinocchio", "compiled"), 2),
+        "batch_numpy_speedup": round(median(s / f for s, f in zip(batch_s["pinocchio_loop"], batch_s["numpy"])), 1),
     }
 
 

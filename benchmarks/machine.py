@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 TICKS_S = os.sysconf("SC_CLK_TCK")
-PACKAGES = {"numpy": "numpy", "pinocchio": "pin", "numba": "numba", "mujoco": "mujoco", "rclpy": "ros-jazzy-rclpy"}
+PACKAGES = {"numpy": "numpy", "pinocchio": "pin", "mujoco": "mujoco", "rclpy": "ros-jazzy-rclpy"}
 
 
 def facts() -> dict:

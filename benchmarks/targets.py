@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 TARGETS: tuple[tuple[str, str, float], ...] = (
-    ("dynamics.batch_compiled_speedup", "at least", 15.0),
-    ("dynamics.single_compiled_speedup", "at least", 1.0),
-    ("dynamics.chain_6_joints.single_compiled_speedup", "at least", 0.2),
-    ("dynamics.chain_7_joints.single_compiled_speedup", "at least", 0.2),
     ("dynamics.arm_beyond_model_us", "at most", 20.0),
     ("hold.typical.full.hold_mm.median", "at most", 1.6),
     ("hold.typical.full.hold_mm.max", "at most", 3.5),

@@ -10,7 +10,7 @@ from firmware_tools import needs
 
 from picker_dynamics.board.firmware import toolchain
 
-pytestmark = needs("fuzz")
+pytestmark = [needs("fuzz"), pytest.mark.long]
 RUNS = {"fuzz_parser": 30_000, "fuzz_core": 6_000}
 
 

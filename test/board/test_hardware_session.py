@@ -17,8 +17,6 @@ from picker_dynamics.board.rejoining import REJOIN_S
 from picker_dynamics.board.setpoint_guard import NEAR, PAST_S
 from picker_dynamics.errors import InputError, LimitError, LinkError, PickerError
 
-pytestmark = pytest.mark.realtime
-
 # -- switching on --------------------------------------------------------------------------------------
 
 

@@ -29,8 +29,6 @@ from picker_dynamics.board.protocol import (
 from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.errors import LinkError, ProtocolError, VersionError
 
-pytestmark = pytest.mark.realtime
-
 # -- opening -------------------------------------------------------------------------------------------
 
 

@@ -27,8 +27,6 @@ from picker_dynamics.board.protocol import (
 )
 from picker_dynamics.errors import BoardFaultError, InputError, LinkError
 
-pytestmark = pytest.mark.realtime
-
 # -- requests and set-points ---------------------------------------------------------------------------
 
 

@@ -19,8 +19,6 @@ from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.board.session import Routine
 from picker_dynamics.errors import BoardFaultError, LinkError, VersionError
 
-pytestmark = pytest.mark.realtime
-
 # -- stop, reset, relax --------------------------------------------------------------------------------
 
 

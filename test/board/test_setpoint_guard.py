@@ -15,7 +15,6 @@ from picker_dynamics.board.rejoining import PAUSE_S, REJOIN_S
 from picker_dynamics.board.setpoint_guard import AHEAD_S, NEAR, PAST_S, Refusal, SetpointGuard
 from picker_dynamics.errors import InputError
 
-realtime = pytest.mark.realtime
 BASE = np.eye(5)[0]
 
 
@@ -122,7 +121,6 @@ def test_whatever_is_asked_what_is_sent_keeps_speed_and_continuity(seed):
 # -- in a session --------------------------------------------------------------------------------------
 
 
-@realtime
 def test_a_second_sender_at_an_old_pose_moves_nothing_and_restarts_nobody(rig):
     """It is refused for as long as it goes on: the first one's commands go on meanwhile."""
     session = rig.active()
@@ -140,7 +138,6 @@ def test_a_second_sender_at_an_old_pose_moves_nothing_and_restarts_nobody(rig):
     rig.require_no_step()
 
 
-@realtime
 def test_commands_that_jump_are_not_sent_and_after_a_while_all_start_anew_where_the_arm_holds(rig):
     session = rig.active()
     rig.stream(moved(base=0.2))
@@ -159,7 +156,6 @@ def test_commands_that_jump_are_not_sent_and_after_a_while_all_start_anew_where_
     assert rig.send(session.setpoint), "it never refuses for ever"
 
 
-@realtime
 def test_without_commands_the_held_pose_becomes_the_present_one(rig):
     """An epoch for each stretch of holding: who comes then begins where the arm is, and not where it was enabled."""
     session = rig.active()
@@ -175,7 +171,6 @@ def test_without_commands_the_held_pose_becomes_the_present_one(rig):
     rig.stream_until(session.setpoint, lambda: not session.problem, "an end of the remark")
 
 
-@realtime
 def test_the_time_of_a_command_is_held_to_the_present(rig):
     session = rig.active()
     now = time.monotonic()
@@ -187,7 +182,6 @@ def test_the_time_of_a_command_is_held_to_the_present(rig):
     assert session.command(now + LEAD_S, session.setpoint, now) is True
 
 
-@realtime
 def test_a_tick_that_comes_late_is_no_silence_of_who_commands(rig):
     """This process stood still: the commands of that time are only waiting to be heard."""
     session = rig.active()

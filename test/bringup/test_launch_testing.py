@@ -37,7 +37,7 @@ def launch_test() -> list[str]:
 
 
 @pytest.mark.ros
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(PATIENCE_S + 20.0)
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.partition(".")[0])
 def test_launch(launch_test, file):

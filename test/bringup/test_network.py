@@ -11,7 +11,7 @@ from waiting import python
 CASES = Path(__file__).with_name("network_cases.py")
 PATIENCE_S = 600.0
 
-pytestmark = [pytest.mark.ros, pytest.mark.timeout(PATIENCE_S + 60.0)]
+pytestmark = [pytest.mark.ros, pytest.mark.long, pytest.mark.timeout(PATIENCE_S + 60.0)]
 
 
 def test_goals_streams_and_stop_over_a_network_that_loses_packets_or_is_cut():

@@ -1,4 +1,7 @@
-"""Running a graph as processes: who is started, who ends whom, and that nobody is left behind."""
+"""Running a graph as processes: who is started, who ends whom, and that nobody is left behind.
+
+In `make test`, of running nodes: `picker up --sim` gets ready, and Ctrl-C and SIGTERM end it; only processes show that.
+"""
 
 from __future__ import annotations
 
@@ -298,10 +301,13 @@ def up(domain, tmp_path_factory):
 
 
 @pytest.mark.ros
-def test_ctrl_c_ends_picker_up_and_all_that_it_started(up):
-    arm, mine = up("--sim", words=UP)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_picker_up_gets_ready_and_a_signal_ends_it_and_all_that_it_started(up, number):
+    arm, mine = up("--sim", words="ready: ")
     assert set(mine) == {BOARD, "trajectory_controller", "dynamics", "hardware"}
-    os.killpg(arm.process.pid, signal.SIGINT)
+    said = arm.said()
+    assert said.splitlines()[-1] == "ready: try picker home" and "WARN" not in said
+    os.killpg(arm.process.pid, number)
     code, said = arm.ended()
     assert code == 0, said
     assert gone(mine)
@@ -309,12 +315,12 @@ def test_ctrl_c_ends_picker_up_and_all_that_it_started(up):
     assert files(arm) == ["log"], "no folder is left behind"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.ros
 @pytest.mark.parametrize(
     "options",
-    [(), ("--one-process", "--namespace", "left"), ("--arm", "rrp"), ("--urdf", str(any_arms.urdf("four_joint")))],
-    ids=["picker", "together", "torque", "own"],
+    [("--one-process", "--namespace", "left"), ("--arm", "rrp"), ("--urdf", str(any_arms.urdf("four_joint")))],
+    ids=["together", "torque", "own"],
 )
 def test_a_start_ends_with_what_to_do_next_and_warns_of_nothing(up, options):
     arm, _ = up("--sim", *options, words="ready: ")
@@ -322,12 +328,11 @@ def test_a_start_ends_with_what_to_do_next_and_warns_of_nothing(up, options):
     said = arm.said()
     assert said.splitlines()[-1] == " ".join(("ready: try picker home", *elsewhere)) and "WARN" not in said
     moved = picker("home", *elsewhere)
-    assert moved.returncode == 0 or "aborted" in moved.stderr, (
-        f"goals are taken, whatever a busy machine makes of it: {moved.stderr}"
-    )
+    assert moved.returncode == 0, moved.stderr
     assert arm.said().count("ready: ") == 1
 
 
+@pytest.mark.long
 @pytest.mark.ros
 def test_a_start_on_outputs_that_are_off_ends_with_how_to_enable_them(up, tmp_path):
     with spawn_board(tmp_path / "tty"):
@@ -335,6 +340,7 @@ def test_a_start_on_outputs_that_are_off_ends_with_how_to_enable_them(up, tmp_pa
         assert "\nready: picker enable, then picker home\n" in arm.said()
 
 
+@pytest.mark.long
 @pytest.mark.ros
 @pytest.mark.parametrize("options", [(), ("--one-process", "--markers")], ids=["apart", "together"])
 def test_all_of_picker_up_ends_when_it_is_killed(up, options):
@@ -345,17 +351,7 @@ def test_all_of_picker_up_ends_when_it_is_killed(up, options):
     assert files(arm) == ["log"], "the board removes its folder"
 
 
-@pytest.mark.ros
-def test_picker_up_ends_with_its_own_code_when_the_board_dies(up):
-    arm, mine = up("--sim", words=UP)
-    os.kill(mine[BOARD], signal.SIGKILL)
-    code, said = arm.ended()
-    assert code == ProcessEndedError.exit_code == 12
-    assert "error: virtual_board was ended by signal 9; stopping the others" in said
-    assert gone(mine) and "Traceback" not in said
-    assert files(arm) == ["log"]
-
-
+@pytest.mark.long
 @pytest.mark.ros
 def test_picker_up_looks_for_a_port_that_is_not_there_until_its_terminal_is_closed(up, tmp_path):
     port = str(tmp_path / "ttyACM7")

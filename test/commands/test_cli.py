@@ -314,10 +314,12 @@ def test_demo_refuses_an_error_that_makes_no_sense(picker_command, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@mark.parametrize(
-    "words", [["check"], ["move", "--joints", "a=1"], ["study", "rrp"], ["demo", "--out", "{}"]], ids=lambda words: words[0]
-)
-@mark.parametrize("delay_s", [0.0, 0.1, 0.4, 1.0])
+LASTING = [["check", "--samples", "1000000"], ["move", "--joints", "a=1"], ["study", "rrp"], ["demo", "--out", "{}"]]
+"""Commands that last for seconds."""
+
+
+@mark.parametrize("words", LASTING, ids=lambda words: words[0])
+@mark.parametrize("delay_s", [0.0, 1.0])
 def test_ctrl_c_ends_a_command_without_a_traceback_at_any_time(tmp_path, words, delay_s):
     start = "import signal, sys; real = signal.signal; "
     start += "signal.signal = lambda *how: (real(*how), print('begins', flush=True))[0]; "
@@ -336,8 +338,7 @@ def test_ctrl_c_ends_a_command_without_a_traceback_at_any_time(tmp_path, words, 
         time.sleep(delay_s)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=PATIENCE_S)
-    finished = process.returncode == 0 and delay_s > 0.1
-    assert "Traceback" not in said and (finished or process.returncode == 130), (process.returncode, said)
+    assert "Traceback" not in said and process.returncode == 130, (process.returncode, said)
 
 
 SWALLOWED = {

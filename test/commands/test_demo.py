@@ -309,7 +309,7 @@ def few_berries(monkeypatch):
 
 
 @mark.ros
-@mark.slow
+@mark.long
 def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(few_berries, tmp_path):
     """The board waits longer for a host that this machine may starve."""
     few_berries(1)
@@ -329,13 +329,13 @@ def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(few_be
 
 
 @mark.ros
-@mark.slow
-@mark.parametrize("name, berries", [(name, 3 if name == "four_joint" else 1) for name in any_arms.NAMES])
-def test_an_arm_of_another_shape_picks_its_berries_too(name, berries, few_berries, tmp_path):
-    """One of them on all of its tour, with a servo map; servos are assumed for the others."""
+@mark.long
+def test_an_arm_of_another_shape_picks_its_berries_too(few_berries, tmp_path):
+    """On all of its tour, with its servo map; what other shapes pick is in test_any_arm.py."""
+    berries = 3
     few_berries(berries)
-    urdf = any_arms.urdf(name)
-    files = {"urdf": str(urdf), "servos": str(urdf.with_suffix(".servos.yaml")) if name == "four_joint" else ""}
+    urdf = any_arms.urdf("four_joint")
+    files = {"urdf": str(urdf), "servos": str(urdf.with_suffix(".servos.yaml"))}
     given = SimpleNamespace(board="virtual", plant_error=0.0, seed=0, out=str(tmp_path / "demo"), **files)
     with own_domain(), patience(), patient_clients():
         code = tour.run(given)
@@ -343,7 +343,7 @@ def test_an_arm_of_another_shape_picks_its_berries_too(name, berries, few_berrie
     assert code == 0, summary
     require_promised(summary)
     assert [pick["ok"] for pick in summary["picks"]] == [True] * berries and not summary["faults"]
-    assert summary["refused"]["joint"] == any_arms.arm(name).joint_names[0] and summary["cross_check_worst"] <= 1e-9
+    assert summary["refused"]["joint"] == any_arms.arm("four_joint").joint_names[0] and summary["cross_check_worst"] <= 1e-9
     for mode in INNER_KEYS["hold_error_mm"]:
         assert np.isfinite([*summary["hold_error_mm"][mode].values(), summary["tracking_rms_mm"][mode]]).all(), mode
     assert summary["hold_error_mm"]["full"]["median"] < summary["hold_error_mm"]["none"]["median"] / 5.0

@@ -23,7 +23,6 @@ from picker_dynamics.commands import doctor, examination
 from picker_dynamics.errors import InputError
 
 PICKER = str(Path(sys.executable).with_name("picker"))
-pytestmark = mark.realtime
 
 
 @fixture

@@ -56,7 +56,7 @@ def test_the_arm_moves_in_simulation_as_its_readme_says(arm):
         own.park()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.ros
 def test_every_command_of_its_readme_runs_on_the_running_graph(arm, tmp_path, run_picker, monkeypatch):
     folder, _ = arm

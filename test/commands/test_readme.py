@@ -15,7 +15,7 @@ FIRST = next(block for block in re.findall(r"```bash\n(.*?)```", README, re.S) i
 PYTHON = re.search(r"```python\n(.*?)```", README, re.S)[1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_script_does_what_its_comments_say(capsys):
     pytest.importorskip("mujoco", reason="the simulation is an extra")
     exec(compile(PYTHON, "README.md", "exec"), {"__name__": "__main__"})
@@ -23,7 +23,7 @@ def test_the_script_does_what_its_comments_say(capsys):
     assert re.search(r"refused: shoulder needs \d\.\d+ N·m", said), said
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.ros
 def test_who_plays_with_the_simulated_arm_sees_what_is_said(tmp_path, run_picker):
     rows = [(shlex.split(row, comments=True)[1:], "refused, with the reason" in row) for row in FIRST.splitlines()]

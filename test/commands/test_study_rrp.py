@@ -104,7 +104,7 @@ def strict_json(text: str) -> dict:
     return json.loads(text, parse_constant=refuse)
 
 
-@mark.slow
+@mark.long
 def test_the_command_ends_in_tables_figures_and_a_summary(tmp_path, run_picker, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     code, shown, _ = run_picker("study", "rrp", "--out", str(tmp_path / "study"))

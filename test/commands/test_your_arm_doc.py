@@ -51,7 +51,7 @@ def test_what_needs_no_graph_runs_in_its_order(folder, run_picker):
     assert "PICKER_JOINTS 5" in (folder / "my_arm" / "arm_config.h").read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.ros
 def test_the_first_moves_run_in_their_order(folder, run_picker):
     run_picker(*COMMANDS[0])

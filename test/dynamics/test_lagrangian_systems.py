@@ -11,7 +11,6 @@ from dynamics_models import MODELS, NOTES, WITHOUT_TIP
 from dynamics_properties import DIFFERENCE, angular_velocity, calls, close, derivative, states
 from golden import agrees, load_cases, model_of
 
-from benchmarks.compiled import compile_model
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import InputError
 
@@ -68,16 +67,6 @@ def test_third_order_equations_equal_the_complex_step(system):
     generic.equations = generic.equations._replace(torque_rate=None)
     motion = states(written_out, 50, seed=7)
     close(written_out.torque_rate(*motion), generic.torque_rate(*motion), 1e-14)
-
-
-@pytest.mark.parametrize("system", ("rrp", "rocking_bar"))
-def test_compiled_equations_give_the_same_torque(system):
-    q, v, a, _ = states(MODELS[system], 10, seed=10)
-    compiled = compile_model(MODELS[system])
-    for state in zip(q, v, a):
-        np.testing.assert_allclose(
-            compiled.inverse_dynamics(*state), MODELS[system].inverse_dynamics(*state), rtol=1e-12, atol=1e-12
-        )
 
 
 # --- one arm in the letters of three notes ------------------------------------------------------------------

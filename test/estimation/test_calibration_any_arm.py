@@ -94,6 +94,7 @@ def test_an_inclinometer_on_the_links_tells_the_angles_of_their_joints(name):
         assert joint in ("grasp", "gripper", "wrist_roll") or levelled(arm, joint, np.zeros(arm.n)) is None
 
 
+@mark.long
 @mark.parametrize("seed", [0, 2])
 def test_a_quick_map_of_a_joint_whose_home_is_far_from_its_middle_is_as_sure_as_it_says(seed, tmp_path):
     """so100's pan starts 43 degrees off; its gears and its gap, of which its map tells nothing, let it rest 0.6 degrees short of
@@ -113,6 +114,7 @@ def test_a_quick_map_of_a_joint_whose_home_is_far_from_its_middle_is_as_sure_as_
         assert servo.to_angle(servo.pulses_us[-1]) == approx(true.to_angle(servo.pulses_us[-1]), abs=np.radians(2.0))
 
 
+@mark.long
 @mark.parametrize("seed", [0, 1])
 def test_joints_that_slide_are_mapped_with_a_ruler_and_their_ends_are_where_they_touch(seed, tmp_path):
     """A gantry with servos and typical friction of its own; its spindle, which bears 2.9 N, hangs 3 mm below its set-point."""
@@ -191,6 +193,7 @@ def test_what_was_found_of_a_rack_is_written_as_its_servo_s_own_figures(tmp_path
     assert again.servos[2].stiffness_sd == approx(90.0, rel=1e-3)
 
 
+@mark.long
 @mark.parametrize("bench_class, seeds", [(RestingBench, range(4)), (SimulatedBench, (3,))])
 def test_spring_and_friction_of_a_joint_that_slides_are_read_off_a_ruler_under_the_tool(bench_class, seeds):
     """A gantry whose spindle bears 200 g and 400 g besides, which it sags by 1.7 and 3.3 mm."""
@@ -265,7 +268,7 @@ def test_above_and_below_are_the_tool_s_where_joints_move_it_against_each_other(
     assert not lifts(arm, q, [1.0, 0.0, 0.0])
 
 
-@mark.slow
+@mark.long
 def test_an_arm_on_a_lift_is_rehearsed(lift, tmp_path, capsys):
     words = ["--simulated", "--json", "--settle", "1.5", "--urdf", str(lift), "--out", str(tmp_path / "out")]
     assert cli.main(["calibrate", *words]) == 0
@@ -285,6 +288,7 @@ def test_a_joint_that_slides_and_does_not_move_is_told():
         fit(model, still)
 
 
+@mark.long
 def test_a_joint_that_stands_beyond_half_a_turn_is_mapped_there(tmp_path):
     """kinova's are at home at 180 degrees: an inclinometer cannot tell 185 from -175."""
     urdf, names = str(any_arms.urdf("kinova")), ("j2s6s200_joint_2", "j2s6s200_joint_3")
@@ -316,6 +320,7 @@ def test_the_elbow_of_an_arm_whose_upper_arm_rolls_droops_where_it_does_not_roll
     assert tuple(1 + arm.joint_names.index(joint) for joint in alone) == (found if name == "z1" else (2,))
 
 
+@mark.long
 @mark.parametrize("seed", [0, 1])
 def test_the_tip_of_an_arm_with_joints_of_which_no_droop_tells_is_within_what_is_stated(seed):
     """panda's upper arm and forearm roll, and bear up to 30 N·m where they do: poses are those of the whole range."""
@@ -463,7 +468,7 @@ def test_what_cannot_be_calibrated_is_said_in_a_sentence(name, words, message, t
     assert not (tmp_path / "a").exists()
 
 
-@mark.slow
+@mark.long
 @mark.parametrize(
     "name, servos, droops, bears_nothing",
     [
@@ -490,7 +495,7 @@ def test_an_arm_is_rehearsed_to_the_end(name, servos, droops, bears_nothing, tmp
     assert report["joints"][bears_nothing].get("stiffness_nm_rad") is None, "it bears nothing"
 
 
-@mark.slow
+@mark.long
 @mark.parametrize("words", [[], ["--quick"]])
 def test_an_arm_of_which_every_joint_slides_is_rehearsed_to_the_end(words, tmp_path, capsys):
     urdf = str(any_arms.urdf("gantry"))
@@ -513,7 +518,7 @@ def test_an_arm_of_which_every_joint_slides_is_rehearsed_to_the_end(words, tmp_p
     assert DroopScale(*made).columns == (2,), "it can be weighed, as well as that spring is known"
 
 
-@mark.slow
+@mark.long
 @mark.parametrize("name, words", [("so100", []), ("z1", ["--quick"]), ("ur5", ["--quick"]), ("panda", ["--quick"])])
 def test_an_arm_with_assumed_servos_is_rehearsed_and_what_was_found_goes_together(name, words, tmp_path, capsys, few_poses):
     """With --quick the links stay the URDF's."""

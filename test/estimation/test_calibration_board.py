@@ -41,7 +41,6 @@ TURNED = "joints:\n  wrist: {direction: 1, zero_deg: 5.0}\n"
 """What the session is told of the wrist's servo; in truth its direction is -1 and its zero 0."""
 
 SETTLE_S = 0.3
-pytestmark = mark.realtime
 
 
 class Truthful:
@@ -194,7 +193,7 @@ def test_limits_and_rest_by_jogging_and_a_station_with_a_weight(bench):
     assert truth.live == 0b11111 and not set(truth.faults) - {"HOST_LOST"}
 
 
-@mark.slow
+@mark.long
 def test_an_arm_on_a_port_arrives_as_one_in_the_process_does(tmp_path):
     """Typical servos, the same poses from either side: apart by less than a hop of a pulse, where the sides are apart by more."""
     arm, servos = arm_estimate.given(simulated=True)

@@ -315,6 +315,7 @@ def few_stations(monkeypatch, few_poses):
         monkeypatch.setattr(module, "Plant", partial(Plant, dt=COARSE_S))
 
 
+@mark.long
 def test_a_session_that_is_broken_off_again_and_again_ends_as_one_that_is_not(tmp_path, few_stations):
     folders = tmp_path / "whole", tmp_path / "broken"
     for folder in folders:
@@ -342,6 +343,7 @@ def test_a_session_that_is_broken_off_again_and_again_ends_as_one_that_is_not(tm
     assert broken.bench.plant.payload == 0.0
 
 
+@mark.long
 def test_readings_that_cannot_be_are_asked_again_repeated_or_left_out_and_one_more_pose_is_read(tmp_path, few_stations):
     rig = Rig(tmp_path)
     with raises(KeyboardInterrupt):
@@ -361,6 +363,7 @@ def test_readings_that_cannot_be_are_asked_again_repeated_or_left_out_and_one_mo
     assert person.keys.count(keys[0]) == 4
 
 
+@mark.long
 def test_the_command_rehearses_all_of_it(tmp_path, few_stations, capsys):
     commands = ArgumentParser().add_subparsers()
     command.add_parser(commands)

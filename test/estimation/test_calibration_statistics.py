@@ -39,7 +39,7 @@ def test_the_intervals_contain_the_truth_as_often_as_they_say(found):
     assert 0.75 < np.sqrt(np.mean(np.square(off))) < 1.25
 
 
-@mark.slow
+@mark.long
 def test_stiff_servos_in_coarse_steps_are_within_their_intervals():
     """Springs at the map's upper bound, 24 N·m/rad: a step of the pulses is 0.2 N·m, and carries light joints through the gap."""
     arm = SimulatedBench.with_errors(ARM, BELIEVED, seed=4)

@@ -7,7 +7,7 @@ import numpy as np
 from arm_fixtures import picker, servos, shipped_arm
 from identification_bench import ARM, TIP_SPEED, bench, found
 from numpy.testing import assert_allclose, assert_array_equal
-from pytest import approx, raises
+from pytest import approx, mark, raises
 
 from picker_dynamics.commands import cli
 from picker_dynamics.dynamics import check, rigid_body
@@ -227,6 +227,7 @@ def test_links_of_all_shapes_are_written():
 # -- from the shell --------------------------------------------------------------------------------------------
 
 
+@mark.long
 def test_the_whole_way_from_the_shell(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("picker_dynamics.estimation.identification.excitation.DRAWN", 30)
     monkeypatch.setattr("picker_dynamics.estimation.identification.excitation.BETTERED", 60)

@@ -14,7 +14,7 @@ from picker_dynamics.errors import InputError
 from picker_dynamics.estimation.identification import excitation, fourier, motion_file, procedure, sample_files
 from picker_dynamics.estimation.identification.columns import Columns
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 RRP = shipped_arm("rrp")
 

@@ -121,6 +121,7 @@ def test_a_measured_load_in_place_of_a_pendulum():
     assert found.figures["tilt"] == 0.0
 
 
+@mark.long
 @mark.parametrize("share", [1.0, 0.3])
 def test_how_the_voltage_counts(share):
     def volts(t):
@@ -135,6 +136,7 @@ def test_how_the_voltage_counts(share):
     assert spread < 0.3
 
 
+@mark.long
 def test_stiffness_goes_with_the_gain():
     logs = [
         dataclasses.replace(moved(GOALS["waves"], T, {"stiffness": 12.0 * gain / 32.0}, seed=gain), gain=float(gain))

@@ -10,7 +10,7 @@ from arm_fixtures import picker, rigid_body, servos, tip_speeds
 from execution_rig import HOME, TIP_SPEED, Rig, limits, moved
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pytest import approx, fixture, mark
+from pytest import approx, fixture, mark, param
 
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import PickerError
@@ -203,7 +203,10 @@ def followed(path, duration_s: float, pose=HOME):
     return before, loop.run(Streamed(rig, path, duration_s)), rig
 
 
-@mark.parametrize(("pose", "sigma", "duration_s"), [("heavy", 0.002, 60.0), ("home", 0.002, 10.0), ("upright", 0.0005, 5.0)])
+HELD = [("heavy", 0.002, 10.0), ("home", 0.002, 10.0), ("upright", 0.0005, 5.0), param("heavy", 0.002, 60.0, marks=mark.long)]
+
+
+@mark.parametrize(("pose", "sigma", "duration_s"), HELD)
 def test_a_held_pose_that_is_streamed_with_noise_moves_the_tip_by_less_than_2_5_mm(pose, sigma, duration_s):
     """A pulse alone is up to 3 mm: what is left of the noise seldom moves a set-point to the next one."""
     rng = np.random.default_rng(1)
@@ -254,13 +257,11 @@ def rig() -> Rig:
 @mark.parametrize("joint", ["base", "shoulder", "elbow", "wrist"])
 @mark.parametrize("pose", list(POSES))
 def test_the_way_to_a_first_command_needs_no_more_torque_than_allowed(pose, joint):
-    """From rest, 0.05 rad at once; where the arm cannot stand there, nothing moves."""
+    """From rest, 0.05 rad at once."""
     rig = ticked(pose=POSES[pose])
     target = POSES[pose] + 0.049 * np.array([name == joint for name in ARM.joint_names])
-    errors = rig.stream([target] * 150)
-    assert not errors or (errors[0].subject == "shoulder" and not rig["v"].any())
-    if not errors:
-        assert rig.newest.q == approx(target, abs=1e-4)
+    assert rig.stream([target] * 150) == []
+    assert rig.newest.q == approx(target, abs=1e-4)
     require_within_limits(rig.references)
 
 

@@ -8,7 +8,7 @@ import launch_testing
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
-from launch_bench import LaunchedArms, do
+from launch_bench import LaunchedArms
 from scenarios import faults, motions, streams
 
 
@@ -23,7 +23,7 @@ class TestTheArm(unittest.TestCase):
         cls.arm = cls.enterClassContext(bench.connected())
 
     def do(self, scenario, *arguments):
-        do(scenario, self.arm.client, self.arm.board, *arguments)
+        scenario(self.arm.client, self.arm.board, *arguments)
 
     def test_it_comes_up_holding(self):
         self.do(motions.comes_up_holding)
@@ -31,19 +31,8 @@ class TestTheArm(unittest.TestCase):
     def test_it_executes_a_trajectory(self):
         self.do(motions.executes_a_trajectory)
 
-    def test_it_refuses_what_cannot_be_done(self):
-        for case in motions.IMPOSSIBLE:
-            with self.subTest(case):
-                self.do(motions.refuses, case)
-
-    def test_it_refuses_a_goal_from_the_past(self):
-        self.do(motions.refuses_a_goal_from_the_past)
-
     def test_it_stops_and_resumes_nothing(self):
         self.do(faults.stops_and_resumes_nothing)
-
-    def test_it_takes_no_goal_while_it_is_off(self):
-        self.do(faults.takes_no_goal_while_it_is_off)
 
     def test_it_follows_a_stream(self):
         self.do(streams.follows_a_good_stream)

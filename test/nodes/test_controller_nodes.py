@@ -11,19 +11,15 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.serialization import serialize_message
 from scenarios.bench import (
     NAMES,
-    Watch,
     at_home,
     ends,
     goal,
-    is_told,
     is_where_it_was,
     moved,
     outcome,
     publishing,
-    refusal,
     said_last,
     stands,
-    start,
     under_way,
     until,
     until_told,
@@ -31,43 +27,15 @@ from scenarios.bench import (
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-from waiting import PATIENCE_S, again_until, python
+from waiting import PATIENCE_S
+from waiting import until as wait_until
 
-from picker_dynamics.bringup import bringup
 from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.goal import MAX_POINTS
-from picker_dynamics.nodes.claims import EXCLUSIVE, OccupiedError
 from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATEST, STREAM_BYTES, seconds, to_stamp
-from picker_dynamics.resources import resource
 
-pytestmark = [pytest.mark.ros, pytest.mark.usefixtures("settings")]
-
-
-def test_of_a_flood_of_goals_each_is_answered_and_the_last_one_wins(client, board):
-    at_home(client, board)
-
-    def answers() -> dict[str, tuple[str, str]]:
-        """The last word on each goal."""
-        return {values["goal"]: (values["outcome"], one.message) for one in heard for values in [values_of(one)]}
-
-    names = []
-    with (
-        client.hearing(DiagnosticStatus, "arm_controller/status", 1000) as heard,
-        publishing(client, JointTrajectory, "arm_controller/joint_trajectory", 100) as goals,
-        Watch(board),
-    ):
-        for k in range(80):
-            message = goal(moved(base=0.3 - 0.002 * k), times=[1.0])
-            names.append(uuid.uuid4().hex)
-            message.header.frame_id = names[-1]
-            goals.publish(message)
-        until(client, lambda: answers().get(names[-1], ("", ""))[0] == "done", "the end of the last goal")
-    last = [answers()[name] for name in names]
-    assert last[-1][0] == "done" and all(end in ("refused", "aborted") for end, _ in last[:-1])
-    assert all("newer goal" in text for _, text in last[:-1])
-    assert any("overtaken by a newer goal" in text for _, text in last[:-1])
-    is_told(client, moved(base=0.3 - 0.002 * 79))
+pytestmark = [pytest.mark.ros, pytest.mark.long, pytest.mark.usefixtures("settings")]
 
 
 def test_a_flood_of_refusals_is_cut_short_but_each_goal_with_a_name_has_its_answer(arm, client, board):
@@ -91,40 +59,6 @@ def test_a_flood_of_refusals_is_cut_short_but_each_goal_with_a_name_has_its_answ
     assert anonymous <= 20.0 * (took_s + 1.0) + 1.0
     assert arm.log.read_text().count("refused:") - logged <= 5.0 * (took_s + 1.0) + 1.0
     is_where_it_was(client, board, before)
-
-
-def test_the_speed_can_be_changed_on_the_way_down_to_a_pause(client, board):
-    at_home(client, board)
-    with Watch(board):
-        name = under_way(client, board, goal(moved(base=0.9), times=[5.0]))
-        client.set_parameters("trajectory_controller", speed_scaling=0.0)
-        paused = stands(client, board)
-        assert 0.0 < paused[0] < 0.85
-        client.spin(0.3)
-        is_where_it_was(client, board, paused)
-        assert outcome(client, name) == "accepted"
-        client.set_parameters("trajectory_controller", speed_scaling=0.9)
-        ends(client, name)
-    is_told(client, moved(base=0.9))
-
-
-def test_some_joints_only_unless_that_is_forbidden(client, board):
-    """Forbidden is the node's default, as joint_trajectory_controller's; config/picker.yaml allows it."""
-    before = at_home(client, board)
-    with client.meanwhile("trajectory_controller", allow_partial_joints_goal=False):
-        assert "elbow is missing" in refusal(client, goal(moved(base=0.2)[:2], names=NAMES[:2]))
-        is_where_it_was(client, board, before)
-    client.set_parameters("trajectory_controller", allow_partial_joints_goal=True)
-    ends(client, start(client, goal(moved(base=0.2)[:2], names=NAMES[:2])))
-    is_told(client, moved(base=0.2))
-
-
-def test_a_path_tolerance_also_holds_goals_of_the_topic_to_their_path(client, board):
-    at_home(client, board)
-    with client.meanwhile("trajectory_controller", constraints__base__trajectory=1e-4), Watch(board):
-        said = ends(client, start(client, goal(moved(base=0.8), times=[4.0])), "aborted")
-        assert said.startswith("path tolerance: base is off by")
-        assert stands(client, board)[0] < 0.7
 
 
 @pytest.mark.parametrize(
@@ -189,43 +123,18 @@ def test_an_endless_message_of_a_stranger_holds_nothing_up(arm, client, board, k
     before, said = arm.log.read_text(), f"{topic}: a message of {len(data)} bytes is ignored, at most {STREAM_BYTES} are taken"
     with publishing(client, kind, topic) as stranger:
         name = under_way(client, board, goal(moved(base=0.5), times=[3.0]))
-        again_until(
-            lambda: stranger.publish(data),
+        wait_until(
             lambda: said in arm.log.read_text().removeprefix(before),
             said_last(client, said),
-            every_s=0.3,
-            step=lambda: client.spin_once(0.05),
+            step=lambda: (stranger.publish(data), client.spin(0.3)),
         )
         ends(client, name)
-
-
-def test_a_gripper_command_of_the_topic_keeps_no_less_than_its_torque_and_says_so(client, board):
-    at_home(client, board)
-    message = JointTrajectory(joint_names=["scissor"], points=[JointTrajectoryPoint(positions=[0.5], effort=[0.01])])
-    assert "no more than 0.01 N·m cannot be kept" in refusal(client, message)
 
 
 def alone_at_home(client, board) -> None:
     """Whoever else was there is gone, and known to be."""
     until(client, lambda: "two controllers" not in client.controller["message"], "the end of another controller")
     at_home(client, board)
-
-
-@pytest.mark.parametrize("executable", ["trajectory_controller", "dynamics", "hardware"])
-def test_a_second_node_of_one_kind_ends_before_it_has_said_a_word(client, board, arm, executable):
-    """Whatever it is called; the motion under way does not notice."""
-    alone_at_home(client, board)
-    node = bringup.NodeSpec(executable, {"servo_overlay": str(resource("config/servos.sim.yaml"))}, node_name="second")
-    topic = EXCLUSIVE[executable]
-    name = start(client, goal(moved(base=0.3), times=[60.0]))
-    with Watch(board):
-        ended = python("-m", node.module, *node.ros_arguments())
-    has_it = arm.runner.processes[executable].pid
-    assert ended.returncode == OccupiedError.exit_code and ended.stdout == ""
-    assert ended.stderr.startswith(f"error: /{topic} in ROS domain") and f"by process {has_it} already" in ended.stderr
-    assert len(ended.stderr.splitlines()) == 1
-    assert outcome(client, name) == "accepted" and client.controller["phase"] == "executing"
-    client.cancel()
 
 
 def test_a_publisher_that_only_is_there_does_no_harm_and_one_reference_of_its_own_is_one_too_many(client, board):

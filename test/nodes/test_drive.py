@@ -18,7 +18,7 @@ from waiting import until as wait_until
 from benchmarks.terminal import Terminal
 from picker_dynamics.errors import GoalRefusedError
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 ENDS = {"q": "q", "Ctrl-C": "\x03", "Ctrl-D": "\x04", "SIGTERM": signal.SIGTERM, "SIGHUP": signal.SIGHUP}
 

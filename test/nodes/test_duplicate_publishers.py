@@ -33,7 +33,7 @@ from picker_dynamics.errors import GoalRefusedError
 from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, to_stamp
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 PULSE = 0.008
 """A step of the pulses [rad]: at rest the set-point goes to the middle of what friction holds."""

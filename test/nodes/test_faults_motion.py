@@ -25,8 +25,6 @@ SWING = np.array([0.5, -0.1, 0.1, 0.2, -0.4])
 STEPS = 50
 
 quick_enabling, unhurried = session_bench.quick_enabling, session_bench.unhurried
-pytestmark = pytest.mark.realtime
-
 STAGES = {"holding": 0.0, "accelerating": 0.2, "cruising": 0.5, "braking": 0.85, "just there": 1.0}
 """Share of the time of the motion at which the fault comes."""
 

@@ -38,7 +38,7 @@ from waiting import PATIENCE_S
 from picker_dynamics.bringup import bringup
 from picker_dynamics.execution.following import Missing
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 
 PAUSED = "no commands for"

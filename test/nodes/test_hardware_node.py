@@ -15,7 +15,7 @@ from waiting import PATIENCE_S
 from picker_dynamics.errors import PickerError
 from picker_dynamics.sim.board import spawn_board
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

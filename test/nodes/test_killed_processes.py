@@ -7,6 +7,7 @@ from ros_graph import BOARD, own_domain, picker_up
 from scenarios import graphs
 
 
+@pytest.mark.long
 @pytest.mark.ros
 @pytest.mark.parametrize("name", ["trajectory_controller", "dynamics", "hardware", BOARD])
 def test_picker_up_ends_and_says_why(tmp_path, name):

@@ -1,4 +1,8 @@
-"""The three nodes as processes on the virtual board, judged by the simulation's truth: scenarios, commands, two arms."""
+"""The three nodes as processes on the virtual board, judged by the simulation's truth: scenarios, commands, two arms.
+
+In `make test`: what only processes show, which is a goal by topic, stop, reset and enable by services,
+a pulled cable and its return, an illegal lifecycle request, a second node of one kind, and a session at a terminal.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +22,25 @@ from scenarios.bench import (
     REST,
     Watch,
     at_home,
+    goal,
     is_told,
     is_where_it_was,
     moved,
+    outcome,
     stands,
+    start,
     start_swinging,
     until,
     until_hardware,
     until_phase,
 )
-from waiting import PATIENCE_S
+from waiting import PATIENCE_S, python
 
+from picker_dynamics.bringup import bringup
 from picker_dynamics.commands import cli
 from picker_dynamics.errors import PickerError
+from picker_dynamics.nodes.claims import EXCLUSIVE, OccupiedError
+from picker_dynamics.resources import resource
 
 pytestmark = pytest.mark.ros
 
@@ -39,42 +49,56 @@ def test_it_comes_up_holding(client, board):
     motions.comes_up_holding(client, board)
 
 
-@pytest.mark.parametrize("case", motions.IMPOSSIBLE)
-def test_what_cannot_be_done_is_refused_and_moves_nothing(client, board, case):
-    motions.refuses(client, board, case)
+SCENARIOS = [
+    motions.executes_a_trajectory,
+    faults.stops_and_resumes_nothing,
+    faults.survives_a_pulled_cable,
+    faults.refuses_illegal_transitions_and_lives,
+]
+LONG_SCENARIOS = [
+    streams.follows_a_good_stream,
+    motions.carries_a_payload_without_a_jump,
+    motions.changes_compensation_without_a_jump,
+    faults.ignores_commands_that_do_not_fit,
+    faults.survives_a_board_reset_in_mid_motion,
+]
 
 
-@pytest.mark.parametrize(
-    "scenario",
-    [
-        motions.executes_a_trajectory,
-        motions.refuses_a_goal_from_the_past,
-        motions.refuses_to_hurry_where_slowing_is_off,
-        motions.carries_a_payload_without_a_jump,
-        motions.changes_compensation_without_a_jump,
-        streams.follows_a_good_stream,
-        faults.ignores_commands_that_do_not_fit,
-        faults.stops_and_resumes_nothing,
-        faults.takes_no_goal_while_it_is_off,
-        faults.survives_a_board_reset_in_mid_motion,
-        faults.survives_a_pulled_cable,
-        faults.brakes_at_a_fault_and_names_it,
-        faults.arrives_in_spite_of_damaged_frames,
-        faults.refuses_illegal_transitions_and_lives,
-        faults.relaxes,
-    ],
-    ids=lambda scenario: scenario.__name__,
-)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
 def test_the_arm(client, board, scenario):
     scenario(client, board)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("scenario", LONG_SCENARIOS, ids=lambda scenario: scenario.__name__)
+def test_the_arm_in_all_its_cases(client, board, scenario):
+    scenario(client, board)
+
+
+@pytest.mark.long
 def test_an_arm_is_held_again_though_nobody_has_noticed_yet_what_was_done_before(client, board):
     """As a test that failed half-way leaves it to the next one."""
     at_home(client, board)
     start_swinging(client, board)
     board.reset(keep_outputs=True)
     at_home(client, board)
+
+
+@pytest.mark.parametrize("executable", ["trajectory_controller", "dynamics", "hardware"])
+def test_a_second_node_of_one_kind_ends_before_it_has_said_a_word(client, board, arm, executable):
+    """Whatever it is called; the motion under way does not notice."""
+    at_home(client, board)
+    node = bringup.NodeSpec(executable, {"servo_overlay": str(resource("config/servos.sim.yaml"))}, node_name="second")
+    topic = EXCLUSIVE[executable]
+    name = start(client, goal(moved(base=0.3), times=[60.0]))
+    with Watch(board):
+        ended = python("-m", node.module, *node.ros_arguments())
+    has_it = arm.runner.processes[executable].pid
+    assert ended.returncode == OccupiedError.exit_code and ended.stdout == ""
+    assert ended.stderr.startswith(f"error: /{topic} in ROS domain") and f"by process {has_it} already" in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+    assert outcome(client, name) == "accepted" and client.controller["phase"] == "executing"
+    client.cancel()
 
 
 # -- the picker command on a running graph -------------------------------------------------------------
@@ -149,33 +173,7 @@ def test_outputs_that_are_off_are_switched_on_only_where_somebody_says_that_the_
     client.wait_holding(PATIENCE_S)
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "named"),
-    [
-        (["move", "--tip", "0.6", "0", "0.1"], 5, "out of reach by 175.1 mm; the nearest point"),
-        (["move", "--joints", "tail=5"], 5, "no joint 'tail'; the arm has base"),
-        (["move", "--joints", "base=nan"], 5, "base: 'nan' is no number; for example: 12.3 deg"),
-        (["move"], 5, "give either --tip"),
-        (["jog", "tail", "5"], 5, "no joint 'tail'"),
-        (["jog", "base", "200"], 6, "refused: base"),
-        (["jog", "base", "-5mm"], 5, "base: 'mm' is none of deg"),
-        (["move", "--joints", "shoulder=0", "elbow=0", "wrist=0"], 6, "shoulder needs"),
-        (["payload", "1.5"], 1, "shoulder needs"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_a_command_that_cannot_be_carried_out_says_why_in_one_line(client, board, command, monkeypatch, words, code, named):
-    def nobody(_prompt):
-        raise EOFError
-
-    monkeypatch.setattr("builtins.input", nobody)
-    before = at_home(client, board)
-    got, _, complaints = command(*words)
-    assert len(complaints) == 1 and complaints[0].startswith("error: ") and named in complaints[0], complaints
-    assert got == code
-    is_where_it_was(client, board, before)
-
-
+@pytest.mark.long
 def test_ctrl_c_of_a_move_stops_the_arm(client, board):
     """Whoever moves the arm from a terminal and presses Ctrl-C means the arm."""
     at_home(client, board)
@@ -202,10 +200,12 @@ def left(arm, tmp_path_factory):
         yield running
 
 
+@pytest.mark.long
 def test_two_arms_side_by_side_do_not_disturb_each_other(arm, left):
     graphs.two_arms_do_not_disturb_each_other(arm, left)
 
 
+@pytest.mark.long
 def test_a_killed_node_in_mid_motion_leaves_an_arm_that_holds(arm, left):
     """No set-points come any more: the board plays what it has, decelerates and holds; the graph knows who is missing."""
     start_swinging(left.client, left.board)
@@ -220,6 +220,7 @@ def test_a_killed_node_in_mid_motion_leaves_an_arm_that_holds(arm, left):
     arm.client.wait_holding(PATIENCE_S)
 
 
+@pytest.mark.long
 def test_when_the_board_dies_the_hardware_node_lives_and_says_so(left):
     left.runner.signal("virtual_board", signal.SIGKILL)
     until_hardware(left.client, "offline")

@@ -47,6 +47,7 @@ def test_arguments_that_do_not_fit(words, told, capsys):
     assert capsys.readouterr().err.count("error: ") == 1
 
 
+@pytest.mark.long
 @pytest.mark.ros
 def test_the_arm_goes_stops_and_holds(domain, tmp_path):
     with running_graph(tmp_path, one_process=True, rate_hz=50.0, log_level="debug") as running:
@@ -76,6 +77,7 @@ def test_a_node_that_cannot_be_made_ends_all_with_one_line(domain, tmp_path):
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.long
 @pytest.mark.ros
 def test_one_node_that_fails_ends_the_others_hardware_first(domain, tmp_path):
     """The arguments are the graph's; the failure is put into the running controller."""
@@ -107,6 +109,7 @@ sys.exit(one_process.main({words!r}))
     assert "error: it is enough" in ended.stderr
 
 
+@pytest.mark.long
 @pytest.mark.ros
 def test_a_signal_while_the_nodes_are_made_ends_it(domain, tmp_path):
     made = bringup.graph(Options(directory=str(tmp_path), one_process=True))

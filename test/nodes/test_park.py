@@ -15,7 +15,6 @@ from picker_dynamics.errors import BoardFaultError, InfeasibleError
 from picker_dynamics.nodes.park import TIP_SPEED, park
 
 unhurried = session_bench.unhurried
-pytestmark = pytest.mark.realtime
 REST = np.array(SERVOS.rest)
 START = REST + [0.4, -0.2, 0.2, 0.3, 0.5]
 

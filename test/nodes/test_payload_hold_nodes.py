@@ -16,7 +16,7 @@ from picker_dynamics.bringup.runner import GraphRunner, ProcessEndedError
 from picker_dynamics.errors import PickerError
 from picker_dynamics.resources import resource
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 GRAPH = {"servo_overlay": str(resource("config/servos.ideal.yaml"))}
 """Gears that hold nothing back: whatever is believed moves the tip."""

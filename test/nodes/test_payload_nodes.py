@@ -33,6 +33,7 @@ pytestmark = pytest.mark.ros
 RRP = shipped_arm("rrp")
 
 
+@pytest.mark.long
 def test_the_torque_arm_finds_what_hangs_on_it(domain, tmp_path):
     told: list[float] = []
     made, log = bringup.graph(bringup.Options(arm="rrp")), tmp_path / "nodes.log"

@@ -24,7 +24,7 @@ from picker_dynamics.nodes.runtime import LATEST, OUTCOMES, to_stamp
 from picker_dynamics.resources import resource
 from picker_dynamics.robot.sighting import read_cameras
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 GRAPH = {"scene": str(resource("config/scene.yaml"))}
 BERRY, TRAY = np.array([0.26, 0.02, 0.17]), np.array([0.20, -0.15, 0.12])
@@ -133,26 +133,6 @@ def test_one_target_at_a_time(client, board, asks):
     until(client, lambda: asks.answers(first), "a pick under way")
     assert "busy with another target" in asks.refused("pick", BERRY)
     until(client, lambda: outcome(asks.answers(first)[-1]) != "under way", "the end of the pick")
-
-
-REFUSED = {
-    "in the stake": ({"place": (0.24, 0.16, 0.17)}, "stake"),
-    "in the table": ({"place": (0.2, 0.0, -0.02)}, "pick refused, nothing moves; the target: "),
-    "too far": ({"place": (0.5, 0.0, 0.2)}, "out of reach by"),
-    "no number": ({"place": (0.2, float("nan"), 0.2)}, "target[1] is nan"),
-    "too old": ({"age_s": 5.0}, "the target is 5."),
-    "ahead of now": ({"age_s": -5.0}, "s ahead of now, at most 0.5 s"),
-    "in a frame of nobody's": ({"frame": "moon"}, "'moon'"),
-    "turned by no quaternion": ({"w": 0.3}, "no unit quaternion"),
-}
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_cannot_be_picked_is_refused_and_the_arm_stands(client, board, asks, what):
-    changes, said = REFUSED[what]
-    held = client.reference()
-    assert said in asks.refused("pick", **({"place": BERRY} | changes))
-    is_told(client, held, 1e-9)
 
 
 def test_by_hand_it_says_each_leg_or_why_not(client, board):

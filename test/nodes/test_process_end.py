@@ -11,7 +11,7 @@ from waiting import python, run
 
 from picker_dynamics.errors import ConfigurationError, PickerError
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 FAILING = """
 import sys

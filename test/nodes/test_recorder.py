@@ -20,7 +20,7 @@ from waiting import PATIENCE_S, until
 from picker_dynamics.nodes.runtime import LATCHED
 from picker_dynamics.recording.reader import read
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 ALL = QoSProfile(depth=100)
 """However slow the recorder is, none is overwritten before it was taken."""

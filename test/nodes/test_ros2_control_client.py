@@ -20,18 +20,21 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import description
 
 
+@pytest.mark.long
 @pytest.mark.ros
 @pytest.mark.parametrize("unset", [float("nan"), 0.0])
 def test_nothing_moves_before_a_controller_is_active(client, board, unset):
     streams.ros2_control_moves_nothing_before_a_controller_is_active(client, board, unset)
 
 
+@pytest.mark.long
 @pytest.mark.ros
 @pytest.mark.parametrize("threshold", streams.THRESHOLDS)
 def test_it_moves_the_arm_whatever_it_holds_back(client, board, threshold):
     streams.ros2_control_moves_the_arm(client, board, threshold)
 
 
+@pytest.mark.long
 @pytest.mark.ros
 @pytest.mark.parametrize(
     "scenario",

@@ -1,4 +1,7 @@
-"""docs/ros.md says what the nodes that run say: every topic, service, action and parameter."""
+"""docs/ros.md says what the nodes that run say: every topic, service, action and parameter.
+
+In `make test`: only running nodes tell all that rclpy adds to what they declare.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import pytest
 from places import ROOT, loaded
 from ros_graph import own_domain
 
-pytestmark = [pytest.mark.ros, pytest.mark.slow]
+pytestmark = pytest.mark.ros
 
 SYMPTOMS = ("sags", "jumps", "jitters", "resets", "refuses", "No board", "Two nodes on one port")
 

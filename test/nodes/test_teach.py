@@ -17,7 +17,7 @@ from picker_dynamics.errors import GoalRefusedError, InputError, LinkError
 from picker_dynamics.scripting import taught
 from picker_dynamics.scripting.taught import Pause, Payload
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 HEAD = "arm: picker\njoints: {base: deg, shoulder: deg, elbow: deg, wrist: deg, scissor: deg}\nsteps:\n"
 

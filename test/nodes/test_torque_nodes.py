@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 from arm_fixtures import shipped_arm
 from patient import picker
-from rcl_interfaces.srv import GetParameters
 from ros_graph import running_nodes
 from scenarios.bench import enable_again, goal, is_told, until, until_hardware, until_phase, wait_until_up
 
 from picker_dynamics.bringup import bringup
-from picker_dynamics.errors import ConfigurationError, GoalRefusedError, PickerError
+from picker_dynamics.errors import ConfigurationError, PickerError
 from picker_dynamics.resources import resource
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 RRP = shipped_arm("rrp")
 NAMES = RRP.description.joint_names
@@ -75,13 +74,6 @@ def test_it_moves_within_tolerance(client):
     stands_at(client, RRP.home, 1e-3)
 
 
-def test_a_goal_that_cannot_be_held_is_refused_and_moves_nothing(client):
-    before = client.reference()
-    with pytest.raises(GoalRefusedError, match="theta2 needs .* N·m to hold"):
-        client.move_through([8.0], [UNHOLDABLE])
-    np.testing.assert_array_equal(client.reference(), before)
-
-
 def test_stop_in_mid_motion_holds_and_resumes_nothing(client):
     message = goal(client.reference() + [1.0, 0.0, 0.2], times=[4.0], names=NAMES)
     message.header.frame_id = uuid.uuid4().hex
@@ -107,19 +99,6 @@ def test_a_payload_is_believed_and_one_that_is_too_heavy_refused(client):
         with pytest.raises(PickerError, match="payload.mass|needs"):
             client.set_parameters("dynamics", payload__mass=50.0)
     stands_at(client, client.reference(), 1e-3)
-
-
-def test_parameters_that_are_others_meanwhile_are_as_before_afterwards(client):
-    def values() -> tuple[str, float]:
-        request = GetParameters.Request(names=["approach", "constraints.d3.goal"])
-        before = client.call(GetParameters, "trajectory_controller/get_parameters", request).values
-        return before[0].string_value, before[1].double_value
-
-    before = values()
-    with pytest.raises(KeyError), client.meanwhile("trajectory_controller", approach="off", constraints__d3__goal=0.0):
-        assert values() == ("off", 0.0) != before
-        raise KeyError
-    assert values() == before
 
 
 def test_the_command_finds_out_which_arm_runs(client):

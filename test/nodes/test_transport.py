@@ -15,6 +15,7 @@ from picker_dynamics.resources import resource
 
 pytestmark = [
     pytest.mark.ros,
+    pytest.mark.long,
     pytest.mark.skipif(
         not get_rmw_implementation_identifier().startswith("rmw_fastrtps"), reason="another middleware than Fast DDS"
     ),

@@ -98,6 +98,7 @@ def test_no_name_of_a_node_looks_like_a_misspelt_one_of_another():
             assert not alike, f"{name} of {one} looks like {alike[0]} of {other}"
 
 
+@pytest.mark.long
 @pytest.mark.ros
 @pytest.mark.parametrize(
     ("words", "said"),

@@ -14,14 +14,14 @@ import pytest
 import view_pages
 from patient import patiently
 from ros_graph import Up, arm_of, control_socket, folder_of, process_tree
-from scenarios.bench import HOME, at_home, until, until_hardware, until_phase, wait_until_up
+from scenarios.bench import HOME, at_home, until_phase, wait_until_up
 from view_pages import DRAWN, fill, hides, press, shows, with_arm
-from waiting import PATIENCE_S, again_until
+from waiting import PATIENCE_S
 from waiting import until as wait_until
 
 from picker_dynamics.errors import GoalRefusedError
 
-pytestmark = [pytest.mark.ros, pytest.mark.slow, view_pages.NEEDED]
+pytestmark = [pytest.mark.ros, pytest.mark.long, view_pages.NEEDED]
 
 HANDLE = """axis => {
   const target = picker.stage.scene.children.find((one) => one.gizmo), { camera, canvas } = picker.stage;
@@ -107,7 +107,8 @@ def meanwhile(client, page):
 
 def pressed_until(page, press, reached, step) -> None:
     words = page.locator("#words")
-    again_until(press, reached, lambda: f"{words.inner_text()!r} is said; what was pressed for", every_s=10.0, step=step)
+    press()
+    wait_until(reached, lambda: f"{words.inner_text()!r} is said; what was pressed for", step=step)
 
 
 def angles(page) -> np.ndarray:
@@ -170,39 +171,6 @@ def test_a_button_that_is_held_jogs_and_a_target_is_dragged_refused_in_the_gates
         page.click("#go")
 
     pressed_until(page, go, lambda: abs(float(shown.inner_text().split()[3]) - wanted) < 6.0, meanwhile(client, page))
-
-
-def test_stop_reset_and_enable_and_a_second_page(client, tabs):
-    page, second = with_arm(tabs()), with_arm(tabs(600, 500))
-    page.click("#drive")
-    shows(page, "#drive", "You drive")
-    second.click("#home")
-    shows(second, "#words li.error", "another page drives")
-    second.keyboard.press("Escape")  # everybody may
-    until(client, client.is_stopped, "the stop")
-    shows(page, "#again-title", "Stopped")
-    assert page.locator("#enable").is_disabled()
-    pressed_until(page, lambda: page.click("#reset"), page.locator("#enable").is_enabled, meanwhile(client, page))
-    page.click("#enable")
-    until_hardware(client, "active")
-    hides(page, "#again")
-
-
-def test_by_the_keyboard_alone_on_a_narrow_screen(client, tabs):
-    page = with_arm(tabs(360, 720))
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    for _ in range(40):
-        page.keyboard.press("Tab")
-        if page.evaluate("Boolean(document.activeElement.closest('.joint'))"):
-            break
-    before = client.reference()
-    for _ in range(15):
-        page.keyboard.press("ArrowRight")
-    shows(page, "#verdict", "may be made")
-    page.keyboard.press("Enter")
-    wait_until(lambda: client.reference()[0] > before[0] + 0.05, "the motion", step=meanwhile(client, page))
-    page.keyboard.press(" ")
-    until(client, client.is_stopped, "the stop")
 
 
 def test_a_server_that_hangs_or_is_killed_is_said_within_a_second_and_one_that_comes_back_is_found(up, pages):

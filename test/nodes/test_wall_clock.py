@@ -12,7 +12,7 @@ from ros_graph import holding_graph
 from scenarios.bench import Watch, is_where_it_was, moved, outcome, over, start_swinging, until
 from wall_clock import settable_wall_clock
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from picker_dynamics.scripting.view.server import PAGE
 SHARED = ("urdf", "config", "launch", "rviz", "firmware")
 FEW = ("test/robot/test_joint_order.py", "test/trajectory/test_splines.py", "test/bringup/test_launch_testing.py")
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
-HEAVY = {"PIL", "coal", "matplotlib", "mcap", "mujoco", "numba", "pinocchio", "rosbags", "scipy", "urchin"}
+HEAVY = {"PIL", "coal", "matplotlib", "mcap", "mujoco", "pinocchio", "rosbags", "scipy", "urchin"}
 
 # Imported name -> rosdep key, where they differ; None: not in rosdep, an extra of setup.py.
 ROSDEP_KEYS = {
@@ -30,7 +30,6 @@ ROSDEP_KEYS = {
     "matplotlib": "python3-matplotlib",
     "mcap": None,
     "mujoco": None,
-    "numba": None,
     "numpy": "python3-numpy",
     "rich": "python3-rich",
     "rosbags": None,
@@ -196,7 +195,7 @@ def colcon_test(tmp_path_factory):
 
 
 def test_colcon_runs_the_tests_and_they_pass(colcon_test):
-    ran, failed = colcon_test(*FEW, "-m", "not slow")
+    ran, failed = colcon_test(*FEW)
     assert ran > 10 and failed == 0
 
 

@@ -37,7 +37,7 @@ def document():
 
 
 @pytest.mark.ros
-@pytest.mark.slow
+@pytest.mark.long
 def test_seconds_of_soak_lose_nothing_and_repeat_nothing(document):
     found, code = document
     broken = {name: one for name, one in found["invariants"].items() if not one["ok"] and name not in TIMING}
@@ -53,7 +53,7 @@ def test_seconds_of_soak_lose_nothing_and_repeat_nothing(document):
 
 
 @pytest.mark.ros
-@pytest.mark.slow
+@pytest.mark.long
 def test_ctrl_c_ends_it_early_with_its_document_and_leaves_nobody_behind():
     with start("--minutes", "30", "--load", "0.1") as process:
         try:

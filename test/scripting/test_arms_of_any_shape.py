@@ -13,7 +13,7 @@ OFF_M = 0.005
 """How far the true tip may be from where it was told to be: 5 mm, the demo's tolerance, for each 0.425 m of arm."""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", any_arms.NAMES)
 def test_an_arm_moves_from_its_urdf_alone(name):
     with Arm.simulated(any_arms.urdf(name), real_time=False) as arm:

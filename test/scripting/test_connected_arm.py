@@ -17,7 +17,7 @@ from picker_dynamics import Arm, Waypoint
 from picker_dynamics.errors import ClosedError, ConfigurationError, GoalAbortedError, GoalRefusedError, LinkError
 from picker_dynamics.nodes import client
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 HOME = np.array(servos().home)
 
@@ -99,20 +99,6 @@ def test_a_second_script_is_refused_while_the_first_moves_the_arm_and_has_it_aft
         first.wait(0.5)
         assert first.q[0] == pytest.approx(0.4, abs=0.03)
         second.home()
-
-
-def test_of_two_scripts_that_ask_at_once_the_first_has_the_arm(running, monkeypatch):
-    """Both have seen that it is free, before either has sent its goal."""
-    monkeypatch.setattr(client.ArmClient, "require_free", lambda _self: None)
-    monkeypatch.setattr(client.ArmClient, "wait_holding", lambda _self, _timeout_s=None: None)
-    with Arm.connect() as first, Arm.connect() as second:
-        moving = first.move(base=0.3, duration=2.0, wait=False)
-        with pytest.raises(GoalRefusedError, match=r"a goal if_free_\w+ moves the arm for another .* this goal is refused"):
-            second.move(base=-0.3)
-        moving.wait()
-        first.wait(0.5)
-        assert first.q[0] == pytest.approx(0.3, abs=0.03)
-    monkeypatch.undo()
 
 
 def test_an_exception_in_a_script_ends_its_motion_and_one_that_has_ended_cancels_nothing(running):

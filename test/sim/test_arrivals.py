@@ -91,7 +91,7 @@ class Stepped:
         self.sequence = self.sequence + 1 & 0xFFFF
 
 
-@pytest.mark.parametrize("stall_s", [0.05, 0.2, 0.45])
+@pytest.mark.parametrize("stall_s", [0.05, 0.45])
 def test_a_board_that_stood_still_in_motion_moves_its_arm_as_one_that_did_not(tmp_path, monkeypatch, stall_s):
     plain, stalled = Stepped(tmp_path, monkeypatch), Stepped(tmp_path, monkeypatch, (2.5, stall_s), (4.0, stall_s))
     assert 0.8 * TIP_SPEED < plain.speeds.max() < TIP_SPEED + TOLERANCE, "or the arm did not move"

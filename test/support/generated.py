@@ -1,4 +1,4 @@
-"""How many sequences are generated, and whether the same ones each time: ``pytest --hypothesis-profile long`` asks for many."""
+"""How many sequences are generated, and whether the same ones each time: thousands by ``--hypothesis-profile long``."""
 
 from __future__ import annotations
 

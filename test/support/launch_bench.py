@@ -14,28 +14,12 @@ from launch_testing.util import KeepAliveProc
 from patient import patience, patiently
 from ros_graph import Running, Started, arm_of, control_socket, folder_of, own_domain
 from scenarios.bench import wait_until_up
-from stalls import Stalls
 from waiting import PATIENCE_S
 
-from picker_dynamics.errors import PickerError
 from picker_dynamics.resources import resource
 
 LAUNCH_FAILURE = 1
 """Exit code of `ros2 launch` when a process of picker.launch.py ends by itself."""
-
-
-def do(scenario, *arguments) -> None:
-    """Carry out a scenario; once more, where it failed and the machine had stalled meanwhile, as under pytest."""
-    with Stalls() as stalls:
-        try:
-            scenario(*arguments)
-        except (AssertionError, PickerError) as error:
-            if not stalls.count:
-                raise
-            print(f"{scenario.__name__} runs again: {stalls}: {error}")
-        else:
-            return
-    scenario(*arguments)
 
 
 class LaunchedArms:

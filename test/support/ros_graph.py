@@ -14,8 +14,7 @@ from arm_fixtures import picker
 from patient import patient_clients, patiently, with_patience
 from scenarios import motions
 from scenarios.bench import wait_until_up
-from stalls import processes_below
-from waiting import PATIENCE_S, until
+from waiting import PATIENCE_S, processes_below, until
 
 from benchmarks.domain import own_domain
 from picker_dynamics import lifeline

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-import os
 import re
 import shutil
 import signal
@@ -69,30 +68,10 @@ def chromium() -> Iterator:
     """A headless Chromium that draws by software."""
     from playwright.sync_api import sync_playwright
 
-    with contextlib.ExitStack() as stack:
-        with behind_the_arm():
-            browser = stack.enter_context(sync_playwright()).chromium.launch(
-                executable_path=BROWSER, args=OPTIONS, timeout=WAIT_MS
-            )
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=OPTIONS, timeout=WAIT_MS)
         yield browser
         browser.close()
-
-
-@contextlib.contextmanager
-def behind_the_arm() -> Iterator[None]:
-    """Where tests go before all others, what is started meanwhile does so less than an arm's nodes.
-
-    Without a graphics card a picture takes all processors that there are.
-    """
-    before = os.getpriority(os.PRIO_PROCESS, 0)
-    if before >= 0:
-        yield
-        return
-    os.setpriority(os.PRIO_PROCESS, 0, before // 2)
-    try:
-        yield
-    finally:
-        os.setpriority(os.PRIO_PROCESS, 0, before)
 
 
 class Tabs:

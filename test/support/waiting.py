@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
+import contextlib
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,35 +37,6 @@ def until(
     return found
 
 
-def again_until(
-    act: Callable[[], object],
-    condition: Callable[[], Any],
-    what: str | Callable[[], str] = "what was waited for",
-    *,
-    every_s: float,
-    may: Callable[[], bool] = lambda: True,
-    step: Callable[[], object],
-) -> None:
-    """``act``, again where nothing has come of it for so long, as a person does: a machine stood still, keys were dropped.
-
-    Args:
-        may: whether it can be done now.
-        condition, what, step: as for ``until``.
-    """
-    acted_s = -math.inf
-
-    def there() -> bool:
-        nonlocal acted_s
-        if condition():
-            return True
-        if may() and time.monotonic() - acted_s > every_s:
-            act()
-            acted_s = time.monotonic()
-        return False
-
-    until(there, what, step=step)
-
-
 def run(*words: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
     """A command, to its end; what it said, as text."""
     return subprocess.run(words, capture_output=True, text=True, **{"check": False, "timeout": PATIENCE_S} | options)
@@ -74,3 +45,12 @@ def run(*words: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
 def python(*words: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
     """The same of this interpreter."""
     return run(sys.executable, *words, **options)
+
+
+def processes_below(pid: int) -> Iterator[int]:
+    """All processes that a process has started, directly or not."""
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # gone meanwhile
+            for child in map(int, task.read_text().split()):
+                yield child
+                yield from processes_below(child)

@@ -9,8 +9,8 @@ which is M a + C v + g term by term.  With Jv_lj = z_j x (c_l - p_j) (revolute) 
 the bodies l that joint j carries is z_j times the moment about p_j, or the force, of all of them: the sweep
 outwards finds the accelerations, the sweep back adds up forces and moments.
 
-``q``, ``v`` and ``a`` are sequences of n joint values: floats, NumPy arrays (a batch), complex, or variables of
-compiled code.  Vectors are triples and matrices nine entries, row by row, in base axes.
+``q``, ``v`` and ``a`` are sequences of n joint values: floats, NumPy arrays (a batch) or complex.
+Vectors are triples and matrices nine entries, row by row, in base axes.
 """
 
 from __future__ import annotations

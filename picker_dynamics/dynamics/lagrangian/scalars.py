@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 Scalar: TypeAlias = Any
-"""A float, an array of them (a batch), either of them complex, or a variable of compiled code."""
+"""A float or an array of them (a batch), either of them complex."""
 
 Values: TypeAlias = Sequence[Any]
 """One ``Scalar`` per joint or direction."""
@@ -19,10 +19,7 @@ Rows: TypeAlias = Sequence[Values]
 
 
 def sin_cos(angle: Scalar) -> tuple[Scalar, Scalar]:
-    """Sine and cosine (sin, cos) of ``angle`` [rad].
-
-    A compiler can put in its place a version that vectorises (``benchmarks/compiled.py``).
-    """
+    """Sine and cosine (sin, cos) of ``angle`` [rad]."""
     if isinstance(angle, float):
         return math.sin(angle), math.cos(angle)
     return np.sin(angle), np.cos(angle)

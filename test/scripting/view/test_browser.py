@@ -15,7 +15,7 @@ from view_pages import DRAWN, fill, hides, page_until, press, shows, with_arm
 
 from picker_dynamics import Arm
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), view_pages.NEEDED]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900), view_pages.NEEDED]
 
 RED = """() => {
   const red = [];

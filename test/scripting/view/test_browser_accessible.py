@@ -8,7 +8,7 @@ import pytest
 import view_pages
 from view_pages import page_until, shows, with_arm
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), view_pages.NEEDED]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900), view_pages.NEEDED]
 
 CONTROLS = {"button", "checkbox", "combobox", "slider", "spinbutton", "textbox", "link", "DisclosureTriangle"}
 """Roles of what is pressed, chosen or typed into; browsers call a ``summary`` the last."""

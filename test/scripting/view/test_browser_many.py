@@ -15,7 +15,7 @@ from waiting import run, until
 
 from picker_dynamics.scripting.view.server import STREAMS, ViewServer
 
-pytestmark = [pytest.mark.slow, pytest.mark.realtime, pytest.mark.timeout(900), view_pages.NEEDED]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900), view_pages.NEEDED]
 
 TABS = 20
 

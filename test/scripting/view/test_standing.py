@@ -15,7 +15,6 @@ from picker_dynamics.scripting.view.asked import Jog, Plain, ToJoints
 from picker_dynamics.scripting.view.in_process import SimulatedView
 from picker_dynamics.scripting.view.standing import LapsedError
 
-pytestmark = pytest.mark.realtime
 A, B = "a.1", "b.1"
 ASIDE, AHEAD = ToJoints({"base": 0.5}), Jog({"base": 0.5})
 

@@ -10,8 +10,6 @@ from pytest import approx
 from view_pages import Page, Told
 from waiting import until
 
-pytestmark = pytest.mark.realtime
-
 HEAD = "arm: picker\njoints: {base: deg, shoulder: deg, elbow: deg, wrist: deg, scissor: deg}\nsteps:\n"
 TOUR = HEAD + "- {pose: left, at: {base: 25}}\n- payload: 10\n- pause: 0.2\n- {pose: right, at: {base: -25}}\n- payload: 0\n"
 LONG = HEAD + "- {pose: left, at: {base: 40}, seconds: 30}\n"

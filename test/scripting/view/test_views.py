@@ -14,8 +14,6 @@ from picker_dynamics.scripting.equipment import equipment
 from picker_dynamics.scripting.view.asked import Step, ToJoints, ToTip
 from picker_dynamics.scripting.view.motions import Motions
 
-pytestmark = pytest.mark.realtime
-
 
 @pytest.fixture
 def page(unhurried):

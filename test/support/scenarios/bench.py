@@ -99,15 +99,10 @@ def publishing(client, kind, topic: str, qos=LATEST):
 
 
 def press_until(client, terminal, keys: str, condition) -> None:
-    """Press keys, again where nothing came of it: a machine that stood still has lost the arm for a moment, and dropped them."""
-    waiting.again_until(
-        lambda: terminal.press(keys),
-        condition,
-        said_last(client, f"what {keys!r} is to bring about"),
-        every_s=3.0,
-        may=lambda: client.controller["phase"] in ("holding", "inactive"),
-        step=lambda: client.spin_once(0.05),
-    )
+    """Press keys where the arm holds or is off, and wait for what they bring about."""
+    until(client, lambda: client.controller["phase"] in ("holding", "inactive"), "an arm that keys move")
+    terminal.press(keys)
+    until(client, condition, f"what {keys!r} is to bring about")
 
 
 def stands(client, board) -> np.ndarray:

@@ -16,25 +16,18 @@ from .bench import (
     HOME,
     NAMES,
     PATIENCE_S,
-    REST,
     STILL,
     Watch,
     at_home,
-    enable_again,
     ends,
-    goal,
     hardware_figures,
     is_where_it_was,
     moved,
     publishing,
-    ready,
-    refusal,
     stands,
-    start,
     start_swinging,
     until,
     until_hardware,
-    until_phase,
 )
 
 
@@ -62,41 +55,6 @@ def stops_and_resumes_nothing(client, board) -> None:
         assert "adopted" in client.switch("enable", True)
         client.wait_holding(PATIENCE_S)
         is_where_it_was(client, board, held, tolerance=0.02)
-
-
-def takes_no_goal_while_it_is_off(client, board) -> None:
-    """Between stop and enable a goal is refused, not kept for later."""
-    before = at_home(client, board)
-    client.switch("emergency_stop", True)
-    until_phase(client, "inactive")
-    assert "not active" in refusal(client, goal(moved(base=0.5)))
-    ready(client)
-    is_where_it_was(client, board, before, tolerance=0.02)
-
-
-def relaxes(client, board) -> None:
-    """All pulses are cut, the arm falls, and nobody claims to know where it is; enabling starts at the rest pose."""
-    at_home(client, board)
-    client.switch("emergency_stop", True)
-    client.trigger("relax")
-    until(client, lambda: board.truth().live == 0, "outputs off")
-    assert np.isnan(board.truth().setpoint).all()
-    until(client, lambda: abs(board.truth().q[1] - HOME[1]) > 0.2, "the fall")
-
-    def silence() -> bool:
-        client.state = None
-        client.spin(0.3)
-        return client.state is None
-
-    until(client, silence, "the end of joint_states of an arm that nobody knows")
-    assert silence()
-    with pytest.raises(PickerError, match="stop is latched"):
-        client.switch("enable", True)
-    client.trigger("reset")
-    said = client.switch("enable", True)
-    assert said.startswith("enabling base, shoulder")
-    client.wait_holding(PATIENCE_S)
-    np.testing.assert_allclose(stands(client, board), REST, atol=0.05)
 
 
 def resumes_after_reset_and_enable(client, why: str) -> None:
@@ -141,38 +99,6 @@ def survives_a_pulled_cable(client, board) -> None:
         resumes_after_reset_and_enable(client, "cable pulled")
         client.wait_holding(PATIENCE_S)
         np.testing.assert_allclose(stands(client, board), truth.q, atol=0.02)
-
-
-def arrives_in_spite_of_damaged_frames(client, board) -> None:
-    """One frame in ten is damaged: the board drops and counts them, and plays what it has."""
-    at_home(client, board)
-    target = moved(base=-0.4)
-    board.wire(corrupt=0.005)
-    try:
-        with Watch(board):
-            ends(client, start(client, goal(target, times=[2.0])))
-    finally:
-        board.wire()
-    until(client, lambda: np.abs(board.truth().q - target).max() < 0.03, "arrival")
-    assert client.hardware["state"] == "active"
-    until(client, lambda: hardware_figures(client)["bad_frames"] > 0, "a count of damaged frames")
-
-
-def brakes_at_a_fault_and_names_it(client, board) -> None:
-    """The servo supply breaks down in mid-motion: hold, say it, and go on only after it is back, reset and enable."""
-    at_home(client, board)  # before the watch: what a fault left behind is no part of this
-    with Watch(board):
-        name = start_swinging(client, board)
-        board.supply(3.9)
-        assert "SUPPLY_LOW" in ends(client, name, "aborted")
-        stands(client, board)
-        with pytest.raises(PickerError, match="SUPPLY_LOW"):
-            client.trigger("reset")
-        with pytest.raises(PickerError, match="SUPPLY_LOW"):
-            client.switch("enable", True)
-        board.supply(6.0)
-        enable_again(client)
-        client.wait_holding(PATIENCE_S)
 
 
 def refuses_illegal_transitions_and_lives(client, board) -> None:

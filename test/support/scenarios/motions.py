@@ -6,24 +6,9 @@ import numpy as np
 import pytest
 from arm_fixtures import rigid_body
 
-from picker_dynamics.errors import GoalRefusedError, PickerError
-from picker_dynamics.nodes.runtime import to_stamp
+from picker_dynamics.errors import PickerError
 
-from .bench import (
-    ALL,
-    HOME,
-    NAMES,
-    PATIENCE_S,
-    Commands,
-    Watch,
-    at_home,
-    goal,
-    is_where_it_was,
-    moved,
-    stands,
-    until,
-    wait_until_up,
-)
+from .bench import ALL, HOME, PATIENCE_S, Commands, Watch, at_home, moved, stands, until, wait_until_up
 
 
 def comes_up_holding(client, board) -> None:
@@ -48,59 +33,6 @@ def executes_a_trajectory(client, board) -> None:
     passed = min(np.abs(truth.q - middle).max() for truth in watch.samples)
     assert passed < 0.15, "it went by way of the first point"
     until(client, lambda: np.abs(client.state - board.truth().q).max() < 0.03, "a modelled state near the truth")
-
-
-IMPOSSIBLE = {
-    "a pose that cannot be held": (dict(targets=[np.zeros(5)], times=[6.0]), "shoulder", "N·m"),
-    "beyond a limit": (dict(targets=[moved(elbow=2.5)], times=[6.0]), "elbow", "limit"),
-    "a joint that the arm does not have": (dict(targets=[HOME], names=(*NAMES[:-1], "tail")), "tail", "unknown"),
-    "a joint named twice": (dict(targets=[HOME], names=(*NAMES[:-1], NAMES[0])), "base", "twice"),
-    "not a number": (dict(targets=[moved(wrist=np.nan)]), "wrist", "nan"),
-    "infinite": (dict(targets=[moved(wrist=np.inf)]), "wrist", "inf"),
-    "points out of order": (dict(targets=[HOME, HOME], times=[2.0, 1.0]), None, "point 1"),
-    "speed at the end": (dict(targets=[HOME], velocities=[0.1] * 5), "base", "last point"),
-    "too few positions": (dict(targets=[HOME[:-1]], rest=False), None, "4 positions for 5 joints"),
-    "no points": (dict(targets=[]), None, "no points"),
-}
-
-
-def refuses(client, board, case: str) -> None:
-    """One clear answer with the joint, the value and the limit, and the arm stays where it is."""
-    options, joint, words = IMPOSSIBLE[case]
-    before, reference = at_home(client, board), client.reference()
-    targets = options["targets"]
-    message = goal(*targets, **{key: value for key, value in options.items() if key != "targets"})
-    with pytest.raises(GoalRefusedError) as caught:
-        client.send(message)
-    assert words in str(caught.value), str(caught.value)
-    assert (caught.value.subject or None) == joint
-    if words == "N·m":
-        assert caught.value.value > caught.value.limit > 0.0
-    np.testing.assert_array_equal(client.reference(), reference)
-    assert client.controller["phase"] == "holding"
-    is_where_it_was(client, board, before)
-
-
-def refuses_a_goal_from_the_past(client, board) -> None:
-    before = at_home(client, board)
-    message = goal(moved(base=0.3))
-    to_stamp(message.header.stamp, client.get_clock().now().nanoseconds * 1e-9 - 5.0)
-    with pytest.raises(GoalRefusedError, match=r"should have started \d.\d+ s ago"):
-        client.send(message)
-    is_where_it_was(client, board, before)
-
-
-def refuses_to_hurry_where_slowing_is_off(client, board) -> None:
-    before = at_home(client, board)
-    client.set_parameters("trajectory_controller", stretch=False)
-    try:
-        with pytest.raises(GoalRefusedError, match="tip would move at .* m/s") as caught:
-            client.send(goal(moved(base=1.0), times=[0.8]))
-        assert (caught.value.subject, caught.value.limit) == ("tip", 0.25)
-        is_where_it_was(client, board, before)
-    finally:
-        client.set_parameters("trajectory_controller", stretch=True)
-    assert client.send(goal(moved(base=0.1), times=[0.1])) > 0.1, "slowed instead"
 
 
 def carries_a_payload_without_a_jump(client, board) -> None:

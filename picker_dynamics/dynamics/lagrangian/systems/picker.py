@@ -2,7 +2,7 @@
 
 The functions below are the equations of docs/derivations.md ("Strawberry picker"), once, for scalars or
 arrays: ``q``, ``v`` and ``a`` are sequences of five joint values, and any of them may be a float, a NumPy
-array (a batch), complex, or a variable of compiled code.  ``k`` holds the constants.
+array (a batch) or complex.  ``k`` holds the constants.
 
 Joints      q = (theta0 .. theta4): base, shoulder, elbow, wrist, scissor.  v, a: their time derivatives.
 Elevations  a1 = theta1, a2 = theta1 + theta2, a3 = theta1 + theta2 + theta3, from the horizontal, upwards;
