@@ -135,6 +135,7 @@ def test_a_person_at_a_bench_moves_jogs_parks_and_loads_the_arm(client, board, c
     assert command("payload", "0.02")[:2] == (0, "payload 20 g\n")
     assert client.diagnostic("dynamics", "payload_kg") == 0.02
     assert command("payload", "0")[0] == 0
+    until_phase(client)
     code, said, _ = command("status")
     assert code == 0 and said.startswith("hardware: active\ncontroller: holding")
     assert re.search(r"tip at \d+, \d+, \d+ mm \(modelled\)\n  base +\d", said)
@@ -146,14 +147,16 @@ def test_a_person_at_a_bench_moves_jogs_parks_and_loads_the_arm(client, board, c
     assert tuple(told["joints"]) == NAMES and 0.0 < told["joints"]["shoulder"]["margin"] < 1.0
 
 
-def test_a_person_at_a_bench_stops_resets_and_enables(client, board, command):
+def test_a_person_at_a_bench_stops_resets_and_enables(client, board, command, monkeypatch):
     before = at_home(client, board)
     assert command("stop")[0] == 0
     code, _, complaints = command("enable", "--yes")
     assert code == 1 and complaints == ["error: stop is latched: call reset first"]
     assert "next: picker reset, then picker enable" in command("status")[1]
     assert command("reset")[0] == 0
-    code, _, complaints = command("home")
+    with monkeypatch.context() as patched:
+        patched.setattr("picker_dynamics.nodes.graph_client.ANSWER_S", 3.0)  # so long it waits for an arm that holds
+        code, _, complaints = command("home")
     assert code != 0 and complaints[0].endswith("; picker enable first")
     assert command("enable") == (0, "outputs were running: adopted\n", []), "nothing is switched on: nobody is asked"
     client.wait_holding(PATIENCE_S)

@@ -13,10 +13,11 @@ from waiting import run
 
 from picker_dynamics.errors import InputError
 
+pytestmark = pytest.mark.long
+
 FOLDER = Path(__file__).parents[1] / "support"
 
 
-@pytest.mark.long
 def test_damaged_files_of_every_kind_end_in_one_error_each(tmp_path):
     """In a process of its own, whose memory is that of the fuzzing alone."""
     command = [sys.executable, "-m", "input_fuzz", "--seconds", "15", "--seed", "7", "--out", str(tmp_path)]

@@ -17,6 +17,8 @@ from places import ROOT
 
 from benchmarks.soak import STOPS, invariants
 
+pytestmark = [pytest.mark.ros, pytest.mark.long]
+
 PATIENCE_S = 100.0
 TIMING = (STOPS, "from the port's return to a connected board [s]")
 """Figures of a machine that does what it should; the tests' machine may be doing something else."""
@@ -36,8 +38,6 @@ def document():
     return json.loads(said), process.returncode
 
 
-@pytest.mark.ros
-@pytest.mark.long
 def test_seconds_of_soak_lose_nothing_and_repeat_nothing(document):
     found, code = document
     broken = {name: one for name, one in found["invariants"].items() if not one["ok"] and name not in TIMING}
@@ -52,8 +52,6 @@ def test_seconds_of_soak_lose_nothing_and_repeat_nothing(document):
     assert counts["commands_sent"] <= counts["setpoints_sent"]  # and points on the way where commands were missing
 
 
-@pytest.mark.ros
-@pytest.mark.long
 def test_ctrl_c_ends_it_early_with_its_document_and_leaves_nobody_behind():
     with start("--minutes", "30", "--load", "0.1") as process:
         try:
