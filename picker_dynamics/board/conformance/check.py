@@ -33,7 +33,6 @@ class Check:
             asked.
         need: what the check does to the arm.
         exact: only in simulated time, where nothing is late.
-        owned: only on a simulated board, whose owner makes the fault.
         off: only where the outputs were off when the session began: it lets go of the arm.
     """
 
@@ -42,7 +41,6 @@ class Check:
     run: CheckFunction
     need: Need = Need.WIRE
     exact: bool = False
-    owned: bool = False
     off: bool = False
 
 
