@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import conformance_exact
 import conformance_owner
 from arm_fixtures import servos
 
@@ -22,7 +23,7 @@ CONFIG = replace(firmware_config(SERVOS), supply_min_mv=4500)
 START = units(SERVOS, SERVOS.rest)
 START_US = tuple(pulse / 8 for pulse in START)
 SUPPLY_MV = 6000
-CHECKS = (*FROM_OUTSIDE, *conformance_owner.check.all)
+CHECKS = (*FROM_OUTSIDE, *conformance_exact.check.all, *conformance_owner.check.all)
 WIRE = [one for one in FROM_OUTSIDE if one.need is Need.WIRE]
 
 

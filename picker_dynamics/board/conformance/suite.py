@@ -40,8 +40,6 @@ def why_not(session: Session, check: Check) -> str:
         if not session.limits:
             return "the joints' limits are not those of the servo map"
         return "moving was not allowed" if check.need is Need.MOTION else "only without servos"
-    if check.exact and not session.host.exact:
-        return "only in simulated time"
     if check.off and session.found.live:
         return "outputs ran already: the arm would fall"
     return ""
