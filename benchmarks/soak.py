@@ -3,7 +3,7 @@
 The three nodes and the board run as processes, as with ``picker up``.  Random goals move the arm; in the midst of each
 something happens to it: bytes on the wire are dropped or damaged, the board is reset, loses its outputs or its cable, the
 servo supply dips, somebody stops the arm.  Then it is brought back, and on it goes.  Beside it other processes compute, so
-that the machine is busy.  The books are kept twice: by the nodes and by the board (``picker_dynamics/sim/ledger.py``); at the end
+that the machine is busy.  The books are kept twice: by the nodes and by the board (``ledger``, ``kept_board``); at the end
 they have to agree, and a list of invariants has to hold.  The document says of each what it was and what it had to be.
 
     python -m benchmarks.soak --minutes 10 --seed 1 --load 0.5 > soak.json
@@ -61,7 +61,7 @@ def run(minutes: float = 10.0, seed: int = 0, load: float = 0.5, tell=lambda _te
     arm, servos = servo_arm.load(overlay=resource("config/servos.sim.yaml"))
     with own_domain() as environment, tempfile.TemporaryDirectory(prefix="picker_soak_") as folder:
         graph = bringup.graph(bringup.Options(directory=folder))
-        board = replace(graph.board, arguments=[*graph.board.arguments, "--ledger", "--seed", str(seed)])
+        board = replace(graph.board, arguments=[*graph.board.arguments, "--seed", str(seed)], module="benchmarks.kept_board")
         log = Path(folder) / "nodes.log"
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         try:
@@ -128,7 +128,7 @@ def _soak(operator: Operator, runner: GraphRunner, duration_s: float, tell) -> d
     except (PickerError, SoakError) as error:
         trouble = str(error)
     lasted_s, shares = time.monotonic() - begin, cpu.shares()
-    figures, books = operator.last_figures(), operator.board.ledger()
+    figures, books = operator.last_figures(), operator.board.command("ledger")
     truth = operator.board.truth()
     counts = _counts(figures, books)
     found = operator.findings

@@ -222,12 +222,12 @@ class Operator(ArmClient):
 
     def unplug(self) -> None:
         """Pull the cable, and put it back; how long from then until the hardware node is ready to be told."""
-        plugs = len(self.board.ledger()["plug_times_s"])
+        plugs = len(self.board.command("ledger")["plug_times_s"])
         self.board.unplug(float(self.random.uniform(0.1, 3.0)))
         self.until_left()
-        self.until(lambda: len(self.board.ledger()["plug_times_s"]) > plugs, "the cable")
+        self.until(lambda: len(self.board.command("ledger")["plug_times_s"]) > plugs, "the cable")
         self.until(lambda: self.hardware["state"] == "idle", "the way back")
-        self.findings.recovery_s.append(self.idle_since_s - self.board.ledger()["plug_times_s"][-1])
+        self.findings.recovery_s.append(self.idle_since_s - self.board.command("ledger")["plug_times_s"][-1])
 
     def dip_supply(self) -> None:
         self.board.supply(3.9)
@@ -242,11 +242,11 @@ class Operator(ArmClient):
     def stop(self) -> None:
         """Once in mid-motion, and more often while it holds; how long from the request until its frame is at the board."""
         for _ in range(STOPS_IN_A_ROW):
-            before = len(self.board.ledger()["stop_times_s"])
+            before = len(self.board.command("ledger")["stop_times_s"])
             asked_s = time.monotonic()
             self.ask("emergency_stop")
-            self.until(lambda before=before: len(self.board.ledger()["stop_times_s"]) > before, "the stop frame")
-            arrived_s = self.board.ledger()["stop_times_s"][before]
+            self.until(lambda before=before: len(self.board.command("ledger")["stop_times_s"]) > before, "the stop frame")
+            arrived_s = self.board.command("ledger")["stop_times_s"][before]
             self.findings.stop_s.append(arrived_s - asked_s)
             self.holding()
             self.spin(float(self.random.uniform(0.05, 0.1)))

@@ -10,7 +10,6 @@ __all__ = [
     "board",
     "control_socket",
     "firmware_core",
-    "ledger",
     "mujoco_arm",
     "output_motion",
     "plant",

@@ -113,7 +113,6 @@ def _arguments(argv) -> argparse.Namespace:
     add("--oscillator", type=float, default=25e6, metavar="HZ", help="with avr: the PCA9685's true frequency")
     add("--baud", type=int, default=BAUD, help="speed; a client at another one gets noise; 0: any")
     add("--tick", type=float, default=TICK_S, metavar="S", help="how often it looks at its wire at least")
-    add("--ledger", action="store_true", help="keep books of every set-point, for the command ledger")
     add(
         "--linger",
         action="store_true",
@@ -137,8 +136,8 @@ def _start_pose(text: str, servos: ServoMap) -> np.ndarray:
     return pose
 
 
-def build(options: argparse.Namespace) -> VirtualBoard:
-    """The board that the command line describes.
+def build(options: argparse.Namespace, kind: type[VirtualBoard] = VirtualBoard) -> VirtualBoard:
+    """The board that the command line describes, of this kind.
 
     Raises:
         PickerError: a file, value or path that cannot be used, MuJoCo missing, or with ``avr`` the tools to build it.
@@ -169,7 +168,7 @@ def build(options: argparse.Namespace) -> VirtualBoard:
         support=not options.live,
         quantise=firmware is None,
     )
-    return VirtualBoard(
+    return kind(
         plant,
         servos,
         options.link,
@@ -181,13 +180,12 @@ def build(options: argparse.Namespace) -> VirtualBoard:
         host_timeout_s=options.host_timeout,
         seed=options.seed,
         firmware=firmware,
-        ledger=options.ledger,
         tick_s=options.tick,
     )
 
 
-def main(argv=None) -> int:
-    """Run a virtual board until a signal, the end of its parent, or ``quit``."""
+def main(argv=None, kind: type[VirtualBoard] = VirtualBoard) -> int:
+    """Run a virtual board, or another kind of it, until a signal, the end of its parent, or ``quit``."""
     options = _arguments(argv)
     heard: list[int] = []
     boards: list[VirtualBoard] = []
@@ -202,7 +200,7 @@ def main(argv=None) -> int:
     owned = lifeline.PARENT in os.environ  # by a graph, of which nobody is left when its terminal closes
     orphaned = lifeline.end_with_parent(signal.SIGINT)
     try:
-        board = build(options)
+        board = build(options, kind)
         boards.append(board)
         for number in heard[:]:
             hear(number, None)

@@ -246,10 +246,6 @@ class BoardControl:
         """Let the cause of a fault (by name, for example OUTPUT_FAILED) appear or go."""
         self.command("cause", fault=fault, present=present)
 
-    def ledger(self) -> dict:
-        """The books of a board that keeps them; see ``sim/ledger.py``."""
-        return self.command("ledger")
-
     def quit(self) -> None:
         """End the board."""
         self.command("quit")

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from picker_dynamics.board.firmware.config import ADC_COUNTS, ADC_REFERENCE_MV, FirmwareConfig, board_limits
-from picker_dynamics.board.protocol import TIME_MODULUS, Fault, ahead_us
+from picker_dynamics.board.protocol import Fault, ahead_us
 from picker_dynamics.board.protocol.codes import faults_in
 from picker_dynamics.errors import InputError, LinkError, PickerError
 from picker_dynamics.robot.servo_map import ServoMap
@@ -25,7 +25,6 @@ from picker_dynamics.robot.servo_map import ServoMap
 from .arrivals import arrivals
 from .control_socket import ControlServer
 from .firmware_core import VirtualFirmware
-from .ledger import Ledger
 from .pty_port import PtyPort
 
 BAUD = 500_000
@@ -120,7 +119,6 @@ class VirtualBoard:
         seed: of injected faults.
         firmware: what runs on the board, in place of a ``VirtualFirmware`` for these servos; it sees to ``live`` and
             ``host_timeout_s`` itself.
-        ledger: keep books of every set-point, for the command ``ledger``.
         tick_s: how often it looks at its wire and its clock at least, while the arm moves [s].
 
     Raises:
@@ -141,7 +139,6 @@ class VirtualBoard:
         host_timeout_s: float = HOST_TIMEOUT_S,
         seed: int = 0,
         firmware=None,
-        ledger: bool = False,
         tick_s: float = TICK_S,
     ):
         self.plant, self.boot_silence_s = plant, boot_silence_s
@@ -151,7 +148,6 @@ class VirtualBoard:
             firmware = VirtualFirmware(firmware_config(servos, host_timeout_s), boot_id=1, found_us=found)
         self.firmware = firmware
         self._meter, self._supply_mv = SupplyMeter(servos), 0
-        self.ledger = Ledger(board_limits(servos), round(servos.frame_s * 1e6), servos.joint_names) if ledger else None
         self._outbox = b""
         self._line_speed = getattr(firmware, "line_speed", None)  # a receiver that is executed makes its noise itself
         self._potentiometers, self._measure_at_s, self._measured_at_rest = Potentiometers(servos), 0.0, False
@@ -180,7 +176,6 @@ class VirtualBoard:
             "clock": self._set_clock,
             "supply": self._feed,
             "cause": lambda fault, present: firmware.set_cause(Fault[fault], present),
-            "ledger": self._books,
             "quit": self._end,
         }
 
@@ -245,9 +240,6 @@ class VirtualBoard:
         if now_s >= self._plug_in_at_s:
             self._plug_in_at_s = math.inf
             self.port.plug_in()
-            self._note_wire()
-            if self.ledger is not None:
-                self.ledger.plugged_in()
         if self.port.rose() and self.boot_silence_s > 0.0:
             self.firmware.reboot(self._board_us(now_s), silence_us=round(self.boot_silence_s * 1e6))
         if self._line_speed is not None:
@@ -306,36 +298,19 @@ class VirtualBoard:
         return 1e-6 * ahead_us(time_us, self.firmware.board_time_us(self._board_us(at_s))) / self._clock[2]
 
     def _collect(self) -> None:
-        data = self.firmware.transmit()
-        self._outbox += data
-        if self.ledger is not None:
-            self.ledger.answered(data)
+        self._outbox += self.firmware.transmit()
 
     def _receive(self, data: bytes, at_s: float) -> None:
         if not data:
             return
-        now_us = self._board_us(at_s)
-        if self.ledger is not None:
-            self.firmware.advance(now_us)
-            self.ledger.look(self.firmware, now_us)
-            self._collect()
-            self.ledger.received(data, deaf=self.firmware.board_time_us(now_us) > TIME_MODULUS // 2)
-        self.firmware.receive(data, now_us)
+        self.firmware.receive(data, self._board_us(at_s))
         self._collect()
-
-    def _note_wire(self) -> None:
-        """Tell the books whether what is lost now is lost on purpose."""
-        if self.ledger is not None:
-            disturbed = self.port.wire.drop or self.port.wire.corrupt or self._plug_in_at_s < math.inf
-            (self.ledger.disturbed if disturbed else self.ledger.quiet)()
 
     def _simulate(self, now_s: float) -> None:
         firmware, plant, dt = self.firmware, self.plant, self.plant.dt
         self._measure(now_s)
         while self._sim_s + dt <= now_s:
             firmware.advance(self._board_us(self._sim_s + dt))
-            if self.ledger is not None:
-                self.ledger.look(firmware, self._board_us(self._sim_s + dt))
             steps = max(1, min(self._steps_alike(), int((now_s - self._sim_s) / dt)))
             plant.advance(firmware.pulses_us, steps * dt)
             self._sim_s += steps * dt
@@ -360,9 +335,9 @@ class VirtualBoard:
         return 1 if due_s is None else math.ceil((due_s - self._sim_s) / self.plant.dt) - 1
 
     def _due_s(self) -> float | None:
-        """When the firmware has something to do, if it can tell: one that is executed has all the time, and books want looks."""
+        """When the firmware has something to do, if it can tell: one that is executed has all the time."""
         due_us = getattr(self.firmware, "due_us", None)
-        if due_us is None or self.ledger is not None:
+        if due_us is None:
             return None
         since_s, board_s, rate = self._clock
         return since_s + (due_us * 1e-6 - board_s) / rate
@@ -416,7 +391,6 @@ class VirtualBoard:
             if not 0.0 <= share <= 1.0:
                 raise InputError(f"{name} is {share}, must be a share from 0 to 1", subject=name, value=share)
         self.port.wire.drop, self.port.wire.corrupt = drop, corrupt
-        self._note_wire()
 
     def _reset(self, keep_outputs: bool = True, fault: str | None = None) -> None:
         self.firmware.reboot(
@@ -431,7 +405,6 @@ class VirtualBoard:
             raise InputError(f"seconds is {seconds}, must be above 0", subject="seconds", value=seconds, limit=0.0)
         self.port.unplug()
         self._plug_in_at_s = self._sim_s + seconds
-        self._note_wire()
 
     def _set_clock(self, jump_s: float = 0.0, drift_ppm: float | None = None) -> None:
         if not 0.0 <= jump_s <= 60.0:
@@ -440,8 +413,3 @@ class VirtualBoard:
             )
         rate = self._clock[2] if drift_ppm is None else 1.0 + drift_ppm * 1e-6
         self._clock = (self._sim_s, self._board_us(self._sim_s) * 1e-6 + jump_s, rate)
-
-    def _books(self) -> dict:
-        if self.ledger is None:
-            raise InputError("this board keeps no books: start it with --ledger", subject="ledger")
-        return self.ledger.as_dict()

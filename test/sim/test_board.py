@@ -432,7 +432,7 @@ def test_a_reply_that_was_not_waited_for_is_not_taken_for_the_next(tmp_path):
         with BoardControl(tmp_path / "control", timeout_s=PATIENCE_S) as control:
             with pytest.raises(KeyboardInterrupt):  # nobody serves
                 signal.setitimer(signal.ITIMER_REAL, 0.1)
-                control.command("ledger")
+                control.command("plant_error")
             over = threading.Event()
             serving = threading.Thread(
                 target=lambda: [server.serve(select(server.readers, [], [], 0.01)[0]) for _ in iter(over.is_set, True)]

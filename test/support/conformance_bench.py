@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+import conformance_exact
+import conformance_owner
 from arm_fixtures import servos
 
-from picker_dynamics.board.conformance import CHECKS, Host, LockStepWire, Need, Session, Status, meet, run
+from picker_dynamics.board.conformance import CHECKS as FROM_OUTSIDE
+from picker_dynamics.board.conformance import Host, LockStepWire, Need, Session, Status, meet, run
 from picker_dynamics.board.protocol import pulse_units
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.virtual_board import firmware_config
@@ -20,7 +23,7 @@ CONFIG = replace(firmware_config(SERVOS), supply_min_mv=4500)
 START = units(SERVOS, SERVOS.rest)
 START_US = tuple(pulse / 8 for pulse in START)
 SUPPLY_MV = 6000
-FROM_OUTSIDE = [one for one in CHECKS if not one.owned]
+CHECKS = (*FROM_OUTSIDE, *conformance_exact.check.all, *conformance_owner.check.all)
 WIRE = [one for one in FROM_OUTSIDE if one.need is Need.WIRE]
 
 
@@ -34,9 +37,9 @@ def failures(outcomes) -> dict[str, str]:
     return ended(outcomes, Status.FAILED)
 
 
-def passed(session, *checks, **options) -> list:
+def passed(session, checks=CHECKS, **options) -> list:
     """The outcomes of a run in which no check fails, and after which the session ends."""
-    outcomes = run(session, *checks, **options)
+    outcomes = run(session, checks, **options)
     session.leave()
     assert failures(outcomes) == {}, failures(outcomes)
     return outcomes

@@ -4,10 +4,9 @@
     for outcome in run(session): ...
     session.leave()
 
-Each check is a rule of docs/protocol.md and a function that asks a board for it through frames alone, but for those
-of ``owner``, who has the board's supply and outputs in hand.  Time is the
-board's: what is judged are the time stamps of its answers and telemetry, so the same checks run in simulated time on a board
-that is owned, and in real time on a serial port.
+Each check is a rule of docs/protocol.md and a function that asks a board for it through frames alone.  Time is the board's:
+what is judged are the time stamps of its answers and telemetry, so the same checks run in simulated time on a simulated board,
+and in real time on a serial port.  Checks that need the board's supply and outputs in hand belong to the tests.
 """
 
 from .check import Check, Outcome, Status

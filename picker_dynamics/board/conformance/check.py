@@ -32,8 +32,6 @@ class Check:
         run: takes a Session and its Host; raises Violation where the board breaks the rule, CheckSkipped where that cannot be
             asked.
         need: what the check does to the arm.
-        exact: only in simulated time, where nothing is late.
-        owned: only on a simulated board, whose owner makes the fault.
         off: only where the outputs were off when the session began: it lets go of the arm.
     """
 
@@ -41,8 +39,6 @@ class Check:
     says: str
     run: CheckFunction
     need: Need = Need.WIRE
-    exact: bool = False
-    owned: bool = False
     off: bool = False
 
 

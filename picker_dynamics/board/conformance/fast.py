@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..protocol import BoardState, SetPoint, Stop, Telemetry, ahead_us
+from ..protocol import BoardState, Stop, Telemetry, ahead_us
 from .check import Checks
 from .host import Host
 from .motion import begin_us, even
 from .outputs import joints_of
 from .requirements import CheckSkipped, Need, require, require_hold, require_underruns
 from .session import Session
-from .track import directions, evaluated_us, moved, play, send, steps, take_in_phase, watch_closely
+from .track import directions, moved, play, send, steps, take_in_phase, watch_closely
 
 check = Checks()
 
@@ -149,37 +149,3 @@ def braking_ends_at_the_limit(session: Session, host: Host) -> None:
     close = all(abs(a - b) <= compensation(speed) for a, b in zip(seen[-1].pulses, limits))
     require(seen[-1].state is BoardState.HOLD and close, f"HOLD at {limits}", f"{seen[-1].state.name} at {seen[-1].pulses}")
     require_underruns(seen[0], seen[-1], 1)
-
-
-@check("a point that finds the arm lagging starts its line at the target, not at where the arm is", need=Need.BARE, exact=True)
-def a_lagging_arm_is_led_from_its_target(session: Session, host: Host) -> None:
-    take_in_phase(session)
-    watch_closely(session)
-    speed = min(limit.speed for limit in session.limits)
-    if room(session) < 3 * speed:
-        raise CheckSkipped("too little room")
-    ends = moved(session, (5 * speed // 2,) * session.n)
-    begin, mark = begin_us(session), len(host.telemetry)
-    send(session, [(begin, session.start), (begin + 1, ends), (begin + 2, ends)])
-    host.until(lambda: host.telemetry[-1].limited and not host.telemetry[-1].queue_depth)
-    host.send(SetPoint(host.board_now_us() + 5 * session.frame_us & 0xFFFF_FFFF, ends))
-    session.still()
-    host.wait(2 * session.frame_us)
-    slowest = min(joints_of(session.usable), key=lambda joint: session.limits[joint].speed)
-    got = frames_of(session, host.telemetry[mark:], slowest)
-    require(got == [speed, speed, 5 * speed // 2 - 2 * speed], f"steps of {speed}, {speed}, {5 * speed // 2 - 2 * speed}", got)
-
-
-@check("a motion that has ended leaves no speed behind: a small one after it is no underrun", need=Need.BARE, exact=True)
-def a_motion_leaves_no_speed_behind(session: Session, host: Host) -> None:
-    take_in_phase(session)
-    speed = top_speed(session)
-    begin = begin_us(session)
-    ends = moved(session, (speed // 2 * 3,) * session.n)
-    first = play(session, [(begin, session.start), (begin + 1, ends), (begin + 2, ends)])[-1]
-    ends = moved(session, (speed // 2 * 3 + 1,) * session.n)
-    host.listen(session.frame_us, lambda: 4_000 <= evaluated_us(session, host.board_now_us())[1] < 6_000)
-    played, _ = evaluated_us(session, host.board_now_us())
-    last = play(session, [(played + session.frame_us - 1_000, ends)])[-1]  # passed in the first frame that knows it
-    require_hold(last, ends)
-    require_underruns(first, last)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 
-from ..protocol import BoardState, Nack, Reset, SetPoint, Stop, Telemetry, ahead_us
+from ..protocol import BoardState, Reset, Stop, Telemetry, ahead_us
 from .check import Checks
 from .host import Host
 from .outputs import joints_of
-from .requirements import CheckSkipped, Need, Violation, require, require_hold, require_taken, require_underruns
+from .requirements import CheckSkipped, Need, Violation, require, require_hold, require_underruns
 from .session import REACH, SLOW, Session
 from .track import Point, evaluated_us, find_phase, moved, phase_us, play, require_on_way, runs, send, watch_closely
 
@@ -184,29 +183,6 @@ def stop_ends_a_motion(session: Session, host: Host) -> None:
     host.wait(300_000)
     for one in host.since(mark, Telemetry):
         require_hold(one, held.pulses, "nothing to resume after RESET")
-
-
-@check("a host that is late by up to 20 ms changes nothing in the pulses while the queue holds", need=Need.MOTION, exact=True)
-def jitter_changes_nothing(session: Session, host: Host) -> None:
-    late = random.Random(2)
-    session.take()
-    phase_us(session)
-    watch_closely(session)
-    begin, count, spacing = host.board_now_us() + 70_000, 60, 10_000
-    points = []
-    for k in range(count + 1):
-        way = REACH * min(k, count - 1) ** 2 // (count - 1) ** 2
-        points.append((begin + spacing * k, moved(session, (way,) * session.n)))
-    seen_from, mark = len(host.telemetry), host.mark()
-    for time_us, pulses in points:
-        due_us = time_us - 60_000 + late.randrange(20_000)
-        host.listen(max(0, ahead_us(due_us & 0xFFFF_FFFF, host.board_now_us())))
-        host.send(SetPoint(time_us & 0xFFFF_FFFF, pulses))
-    session.still()
-    refused = host.since(mark, Nack)
-    require_taken(refused, "every point to be taken")
-    seen = [one for one in host.telemetry[seen_from:] if ahead_us(one.time_us, begin & 0xFFFF_FFFF) > session.frame_us]
-    require_on_way(session, points, seen, "with a jittery host")
 
 
 def _require_stop_beyond(session: Session, pulses: Sequence[int], last: Sequence[int], speed: int) -> None:

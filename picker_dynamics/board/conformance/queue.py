@@ -10,11 +10,9 @@ from .host import Host
 from .outputs import joints_of
 from .requirements import Need, require, require_nack, require_queue, require_rejected, require_taken, told
 from .session import Session
-from .track import PACE_US, evaluated_us, phase_us
+from .track import PACE_US
 
 check = Checks()
-UNSURE_US = 100
-"""How closely the instant of an evaluation is known from telemetry."""
 
 
 def send_points(session: Session, stamps: Iterable[int], pulses: Sequence[int] | None = None) -> tuple[Telemetry, list[Nack]]:
@@ -127,17 +125,6 @@ def the_far_future_is_refused(session: Session, host: Host) -> None:
     session.forget()
 
 
-@check("TOO_FAR begins at max_lead_ms, to some ms", need=Need.MOTION, exact=True)
-def the_lead_is_kept_closely(session: Session, host: Host) -> None:
-    lead_us = session.info.max_lead_ms * 1000
-    session.take()
-    way_us = round(10e6 / host.wire.baud * (12 + 2 * session.n)) + 1_000
-    require_refused(session, host.board_now_us() + lead_us + 25_000 + way_us, Reason.TOO_FAR, "a point 25 ms beyond the lead")
-    after, refusals = send_points(session, [host.board_now_us() + lead_us - 1_000])
-    require_taken(refusals, "a point 1 ms within the lead to be taken")
-    session.forget()
-
-
 @check(
     "a pulse outside an owned joint's limits is refused with OUT_OF_LIMITS and the joint, before TOO_FAR and PAST",
     need=Need.MOTION,
@@ -170,18 +157,3 @@ def pulses_at_the_limits_are_taken(session: Session, host: Host) -> None:
         require_taken(refusals, f"pulses at their {name} to be taken")
         session.forget()
         session.take()
-
-
-@check("PAST begins at the instant evaluated last, half a frame after the frame's start", need=Need.MOTION, exact=True)
-def the_past_begins_at_the_last_evaluation(session: Session, host: Host) -> None:
-    session.take()
-    phase_us(session)
-    for beyond, past in ((-UNSURE_US, True), (UNSURE_US, False)):
-        host.listen(session.frame_us, lambda: 4_000 <= evaluated_us(session, host.board_now_us())[1] < 6_000)
-        played, _ = evaluated_us(session, host.board_now_us())
-        _, refusals = send_points(session, [played + beyond])
-        if past:
-            require_nack(refusals[0] if refusals else None, Reason.PAST, f"a point {UNSURE_US} us before the last evaluation", 0)
-        else:
-            require_taken(refusals, f"a point {UNSURE_US} us after the last evaluation to be taken")
-        session.still()

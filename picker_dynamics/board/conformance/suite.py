@@ -1,4 +1,4 @@
-"""All checks in their order, and how they are run: what needs no motion first, what resets the board last."""
+"""All checks in their order, and how they are run: what needs no motion first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from picker_dynamics.errors import InputError
 
-from . import fast, framing, motion, outputs, owner, queue, requests, talk, watch
+from . import fast, framing, motion, outputs, queue, requests, talk, watch
 from .check import Check, Outcome, Status
 from .requirements import CheckSkipped, Need, Violation
 from .session import Session
@@ -16,8 +16,8 @@ ATTEMPTS = 3
 
 CHECKS: tuple[Check, ...] = tuple(
     sorted(
-        (one for module in (talk, framing, requests, outputs, queue, motion, watch, fast, owner) for one in module.check.all),
-        key=lambda one: (one.owned, one.need),
+        (one for module in (talk, framing, requests, outputs, queue, motion, watch, fast) for one in module.check.all),
+        key=lambda one: one.need,
     )
 )
 
@@ -40,10 +40,6 @@ def why_not(session: Session, check: Check) -> str:
         if not session.limits:
             return "the joints' limits are not those of the servo map"
         return "moving was not allowed" if check.need is Need.MOTION else "only without servos"
-    if check.exact and not session.host.exact:
-        return "only in simulated time"
-    if check.owned and session.host.wire.owner is None:
-        return "only on a simulated board"
     if check.off and session.found.live:
         return "outputs ran already: the arm would fall"
     return ""

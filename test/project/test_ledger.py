@@ -1,37 +1,15 @@
-"""The second bookkeeping: clean where the board does what it should, and not where it does not."""
+"""The audit of set-points (benchmarks): clean where the board does what it should, and not where it does not."""
 
 import numpy as np
 import pytest
 from firmware_bench import CONFIG, FRAME_US, LIMITS, MIDDLE, Bench
 
+from benchmarks.kept_board import KeptFirmware
+from benchmarks.ledger import Ledger
 from picker_dynamics.board.protocol import Fault, Relax, Reset, SetPoint, Stop
 from picker_dynamics.sim.firmware_core import VirtualFirmware
-from picker_dynamics.sim.ledger import Ledger
 from picker_dynamics.sim.output_motion import OutputMotion
 from picker_dynamics.sim.setpoint_queue import SetPointQueue
-
-
-class KeptFirmware(VirtualFirmware):
-    """A firmware and its books, as ``VirtualBoard`` brings them together."""
-
-    def __init__(self):
-        super().__init__(CONFIG)
-        self.ledger = Ledger(LIMITS, FRAME_US, ("a", "b", "c"))
-        self.ledger.look(self, 0)
-
-    def advance(self, now_us: int) -> None:
-        super().advance(now_us)
-        self.ledger.look(self, now_us)
-
-    def receive(self, data: bytes, now_us: int) -> None:
-        self.advance(now_us)
-        self.ledger.received(data, deaf=self.board_time_us(now_us) > 1 << 31)
-        super().receive(data, now_us)
-
-    def transmit(self) -> bytes:
-        data = super().transmit()
-        self.ledger.answered(data)
-        return data
 
 
 class Rig(Bench):
@@ -40,8 +18,9 @@ class Rig(Bench):
     step_us = 2_000
 
     def __init__(self):
-        self.connect(KeptFirmware())
-        self.ledger = self.firmware.ledger
+        self.ledger = Ledger(LIMITS, FRAME_US, ("a", "b", "c"))
+        self.connect(KeptFirmware(VirtualFirmware(CONFIG), self.ledger))
+        self.firmware.advance(0)
         self.enabled()
 
     def swing(self, seconds: float, *, lost=()) -> int:

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from ..protocol import PULSE_UNITS_PER_US, Adopt, BoardState, Disable, Fault, Reason, Reset, SetPoint, Telemetry, ahead_us
-from .check import Checks
-from .host import Host
-from .motion import begin_us, even, slow
-from .requirements import CheckSkipped, Need, require, require_fault
-from .session import PERIOD_MS, Session, meet, spread_us
-from .track import play, send, watch_closely, wavy
+from picker_dynamics.board.conformance.check import Checks
+from picker_dynamics.board.conformance.host import Host
+from picker_dynamics.board.conformance.motion import begin_us, even, slow
+from picker_dynamics.board.conformance.requirements import CheckSkipped, Need, require, require_fault
+from picker_dynamics.board.conformance.session import PERIOD_MS, Session, meet, spread_us
+from picker_dynamics.board.conformance.track import play, send, watch_closely, wavy
+from picker_dynamics.board.protocol import (
+    PULSE_UNITS_PER_US,
+    Adopt,
+    BoardState,
+    Disable,
+    Fault,
+    Reason,
+    Reset,
+    SetPoint,
+    Telemetry,
+    ahead_us,
+)
 
 check = Checks()
 PIN_US = 7.0
 """How far a pulse of a timer-driven pin may be off, where interrupts get in its way [us]."""
 
 
-@check("the outputs carry what telemetry says, to half a step of a PCA9685, to 7 us of a pin", need=Need.MOTION, owned=True)
+@check("the outputs carry what telemetry says, to half a step of a PCA9685, to 7 us of a pin", need=Need.MOTION)
 def outputs_carry_the_pulses(session: Session, host: Host) -> None:
     session.take()
     watch_closely(session)
@@ -33,7 +44,7 @@ def outputs_carry_the_pulses(session: Session, host: Host) -> None:
     require(worst <= limit, f"outputs within {limit:.2f} us of what telemetry says", f"{worst:.2f} us")
 
 
-@check("SUPPLY_LOW is raised where the supply falls below its minimum, brakes, and stays until it is back", owned=True)
+@check("SUPPLY_LOW is raised where the supply falls below its minimum, brakes, and stays until it is back")
 def a_low_supply_is_a_fault(session: Session, host: Host) -> None:
     owner = host.wire.owner
     least = getattr(owner.config, "supply_min_mv", 0)
@@ -59,7 +70,6 @@ def a_low_supply_is_a_fault(session: Session, host: Host) -> None:
 @check(
     "OUTPUT_FAILED is raised where the output stage does not answer; a motion is braked; RESET clears it once it is back",
     need=Need.MOTION,
-    owned=True,
 )
 def a_dead_output_is_a_fault(session: Session, host: Host) -> None:
     owner = host.wire.owner
@@ -97,9 +107,7 @@ def a_dead_output_is_a_fault(session: Session, host: Host) -> None:
 
 
 @check(
-    "after a reset what ran keeps running (a PCA9685), nothing is owned, counters are 0, the boot id is another",
-    need=Need.MOTION,
-    owned=True,
+    "after a reset what ran keeps running (a PCA9685), nothing is owned, counters are 0, the boot id is another", need=Need.MOTION
 )
 def a_reset_keeps_the_outputs(session: Session, host: Host) -> None:
     owner = host.wire.owner
@@ -138,7 +146,7 @@ def a_reset_keeps_the_outputs(session: Session, host: Host) -> None:
         host.expect_ack(Adopt(after.live & session.usable), "ADOPT of what still runs")
 
 
-@check("a restart by a brown-out or the board's own watchdog is RESTARTED, latched until RESET", need=Need.MOTION, owned=True)
+@check("a restart by a brown-out or the board's own watchdog is RESTARTED, latched until RESET", need=Need.MOTION)
 def a_restart_is_latched(session: Session, host: Host) -> None:
     owner = host.wire.owner
     session.take()
