@@ -1,6 +1,6 @@
 """Execution: goals, streams and stops in; the reference that is sent, and what became of each goal, out.
 
-One object, free of ROS; times come in, and its clock tells only how long checks take.  Its owner asks for the pose that is held
+One object, free of ROS and of clocks; times come in.  Its owner asks for the pose that is held
 (``start``), hands in what is asked of the arm, and calls :meth:`Execution.tick` at the rate of the reference; the order in which
 all of it happens is in there.
 """
@@ -8,7 +8,6 @@ all of it happens is in there.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -112,10 +111,8 @@ class Execution:
         limits: to begin with.
         timing: when references are sent.
         max_deceleration: [rad/s²] with which a cancelled motion comes to rest, and which a change of speed may add.
-        clock: for the time that checks take [s].
-        send: called with each reference at once; goals are looked at before where the arm stands, else after, which may take a
-            while.
-        beside: has work done beside the ticks, as ``Executor.submit`` does: long goals are parsed and checked there.
+        send: called with each reference at once.
+        beside: has work done in a worker, as ``Executor.submit`` does: goals are parsed and planned there.
 
     Attributes:
         sent: the references that were sent of late.
@@ -128,7 +125,6 @@ class Execution:
         limits: Limits,
         timing: Timing = Timing(),
         max_deceleration: float = 4.0,
-        clock: Callable[[], float] = time.monotonic,
         send: Callable[[Reference], None] = lambda _reference: None,
         beside: Beside = at_once,
     ):
@@ -142,7 +138,7 @@ class Execution:
         self._stream = Stream(self._generator)
         self._held_by: str | None = None  # what streams were refused for, as it was last said
         self._held_said_s = -math.inf
-        self._goals = GoalManager(self._generator, self._stream, self.sent, self.lease, self.tell, clock, beside)
+        self._goals = GoalManager(self._generator, self._stream, self.sent, self.lease, self.tell, beside)
         self._feeds: list[Callable[[float], None]] = []
         self._events: list[Event] = []
         self._until_monitor = timing.monitor_every
@@ -188,9 +184,9 @@ class Execution:
     # -- what is asked ---------------------------------------------------------------------------------------
 
     def submit(self, request: GoalRequest, now_s: float | None = None) -> None:
-        """Take a goal; it is looked at in a tick, unless a newer one comes first, and answered once.
+        """Take a goal; it is planned from the next tick on, unless a newer one comes first, and answered once.
 
-        Where the arm stands and ``now_s`` is told, it is looked at here: then no tick has to wait for that.
+        At rest, with ``now_s``, from now on.
         """
         if now_s is None or not self._stands:
             self._goals.submit(request)
@@ -209,7 +205,7 @@ class Execution:
         time_s = now_s + self.timing.lead_s
         if self._stands:
             time_s = max(self._generator.sent_s, time_s - 1.0 / self.timing.rate_hz)
-        self._goals.consider(now_s, time_s)
+        self._goals.look(now_s, time_s)
 
     def stream(
         self,
@@ -395,13 +391,13 @@ class Execution:
                 self.tell(EventKind.REMARK, "the stream ended: holding")
             self._end_lapsed(now_s)
             self._look_ahead(time_s)
-            if self._goals.pending:
-                self._goals.join(now_s, time_s)
-            if stands and self._goals.pending:
+            if stands:
                 self._consider(now_s)
+            else:
+                self._goals.look(now_s, time_s, planned_only=True)
             reference = self._send_next(time_s)
             error = self._monitor(now_s, time_s, look, watched)
-        if not stands and self._goals.pending:
+        if not stands:
             self._consider(now_s)
         if error is None:
             return Tick(reference, self.take_events())

@@ -12,13 +12,13 @@ path.  A new goal joins in the trajectory's time, so it is checked for full spee
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import PickerError, TrajectoryError
+from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.time_scaling import TimeScaling
@@ -27,26 +27,12 @@ from picker_dynamics.trajectory.trajectory import Trajectory, remainder
 from .approach import ApproachPlanner
 from .course import Course, State
 from .goal import PAST_TOLERANCE_S, ParsedGoal
-from .joining import Joining, joined, others_beside
+from .joining import joined, others_beside
 from .lookahead import LookAhead
 from .motion import Motion, Phase, Reference
-from .planning import Planned, planned
+from .planning import Basis, Plan, plan
 from .slowing import HARDER, NO_STRAIN, Slowing, Strain
 from .validator import MotionValidator
-
-
-@dataclass(frozen=True)
-class Basis:
-    """Basis of a check that is made beside the ticks: how the arm stands or moves, and what it is held to.
-
-    Attributes:
-        key: of course or pose, and of the validator; they are the same objects until something else is asked or changes.
-        joins_s: when the goal joins the motion under way; None: the arm stands, any time will do.
-    """
-
-    key: tuple[int, int]
-    kept: tuple[object, ...] = field(repr=False, compare=False)
-    joins_s: float | None = field(default=None, compare=False)
 
 
 class ReferenceGenerator:
@@ -191,95 +177,65 @@ class ReferenceGenerator:
             return False
         return self.progress_at(earliest_s) < path.trajectory.duration
 
-    def basis(self, joins_s: float) -> Basis | None:
-        """Basis to check a goal that is to begin at ``joins_s``; None: there is none, the arm is about to stand, or streamed.
+    def basis(self, time_s: float, ahead_s: float) -> Basis | None:
+        """Basis to plan a goal on ``ahead_s`` from ``time_s``, at once at rest; None: wait, the arm is about to be at rest.
 
         Raises:
             PickerError: not active, or no check possible yet.
         """
-        course, validator = self._ready()
-        if course.path is None:
-            return Basis((id(course.hold), id(validator)), (course.hold, validator))
-        if course.phase is Phase.STREAMING or self.progress_at(joins_s) >= course.path.trajectory.duration:
-            return None
-        return Basis((id(course), id(validator)), (course, validator), joins_s)
-
-    def in_time(self, goal: ParsedGoal, time_s: float) -> ParsedGoal:
-        """Part of the goal that lies ahead."""
-        late_s = self._start_time(goal, max(time_s, self._sent_s))[1]
-        return goal.after(late_s) if late_s > PAST_TOLERANCE_S else goal
-
-    def check_of(self, goal: ParsedGoal, time_s: float, quick: bool = False) -> Callable[[], Planned]:
-        """The check of a goal that begins at ``time_s``: work that touches nothing here, and may be done beside the ticks.
-
-        With ``quick`` it raises ``TakesLong`` where it would take longer than a reference can wait.
-
-        Its result holds, for ``submit`` at that time, while the ``basis`` is the same.
-        """
-        course, validator = self._ready()
-        start_s = max(time_s, self._sent_s)
-        joining = joined(course.settled(start_s), goal, start_s, self._slowing)
-        return self._plan_of(joining, replace(validator, quick=True) if quick else validator, start_s)
-
-    def _plan_of(self, joining: Joining, validator: MotionValidator, start_s: float) -> Callable[[], Planned]:
-        """The check of a goal that joins at ``start_s``, and how its motion ends: work, as ``check_of``."""
-        begin_s = start_s if self._path is None else self._sent_s
-        side = self.sides.foreseen(lambda time_s: self.state_at(time_s)[0], begin_s, start_s)
-        return partial(planned, joining, side, validator, self.description, self.approaches)
-
-    def submit(self, goal: ParsedGoal, time_s: float, identifier: str = "", checked: Planned | None = None) -> Motion:
-        """Validate a goal and start it from the last point that was sent; a motion under way is blended into it.
-
-        Args:
-            goal: what is asked.
-            time_s: time for which the next reference will be sent.
-            identifier: of the motion that it becomes.
-            checked: what ``check_of`` made of what of it was ``in_time`` then, on a ``basis`` that is the same still.
-
-        Raises:
-            PickerError: not active, no check possible yet, or any reason why the motion may not start; the reference
-                goes on unchanged then.
-        """
-        course, validator = self._ready()
-        if checked is None:
-            goal = self.in_time(goal, time_s)
-        start_s = self._start_time(goal, max(time_s, self._sent_s))[0]
-        course = course.settled(start_s)
-        joining = joined(course, goal, start_s, self._slowing)
-        validated, duration_s, approach = checked or self._plan_of(joining, validator, start_s)()
-        joints = tuple(goal.joints.tolist())
-        motion = Motion(
-            start_s,
-            validated.trajectory,
-            identifier,
-            Phase.EXECUTING,
-            goal.track,
-            joints,
-            duration_s,
-            validated=validated,
-            approach=approach,
-        )
-        self._course = replace(course, allowed=1.0)
-        self._look_ahead.passed(validator)
-        self.sides.begins(approach)
-        self._begin(motion, joining.staying)
-        return motion
-
-    def _ready(self) -> tuple[Course, MotionValidator]:
         if self._course is None:
             raise PickerError("the arm is not active: enable it first")
         if self.validator is None:
             raise PickerError("the payload is not known yet (is the dynamics node running?): no goal is accepted")
-        return self._course, self.validator
+        course, begins_s = self._course, max(time_s, self._sent_s)
+        if course.path is not None and ahead_s:
+            begins_s += ahead_s
+            if course.phase is Phase.STREAMING or course.progress_at(begins_s) >= course.path.trajectory.duration:
+                return None
+        return Basis(course, self.validator, begins_s)
 
-    def _start_time(self, goal: ParsedGoal, earliest_s: float) -> tuple[float, float]:
-        """When the goal starts, and how late that is [s]."""
-        if goal.start_s is None:
-            return earliest_s, 0.0
-        late = earliest_s - goal.start_s
-        if self.must_wait(goal, earliest_s):
-            raise TrajectoryError("a goal that starts later cannot be taken while another moves the arm", value=-late)
-        return max(goal.start_s, earliest_s), max(late, 0.0)
+    def holds(self, basis: Basis) -> bool:
+        """Whether what was planned on this basis may begin."""
+        same = basis.course is self._course and basis.validator is self.validator
+        return same and (basis.course.path is None or basis.begins_s >= self._sent_s)
+
+    def in_time(self, goal: ParsedGoal, time_s: float) -> ParsedGoal:
+        """Part of the goal that lies ahead."""
+        late_s = 0.0 if goal.start_s is None else max(time_s, self._sent_s) - goal.start_s
+        return goal.after(late_s) if late_s > PAST_TOLERANCE_S else goal
+
+    def planning(self, goal: ParsedGoal, basis: Basis) -> Callable[[], Plan]:
+        """The planning of a goal: work for the worker, which touches nothing here and raises why the motion may not be made."""
+        course, start_s = basis.course, basis.begins_s
+        joining = joined(course.settled(start_s), goal, start_s, self._slowing)
+        side = self.sides.foreseen(lambda t: course.state_at(t)[0], start_s if course.path is None else self._sent_s, start_s)
+        return partial(plan, basis, joining, side, self.description, self.approaches)
+
+    def begin(self, plan: Plan, time_s: float, identifier: str = "") -> Motion:
+        """Begin a plan whose basis holds; a motion under way is blended into it.
+
+        Args:
+            time_s: of an arm at rest, the time at which its motion begins, unless the goal says a later one.
+            identifier: of the motion that it becomes.
+        """
+        basis, goal = plan.basis, plan.joining.goal
+        start_s = max(time_s, self._sent_s) if basis.course.path is None else basis.begins_s
+        motion = Motion(
+            start_s if goal.start_s is None else max(goal.start_s, start_s),
+            plan.validated.trajectory,
+            identifier,
+            Phase.EXECUTING,
+            goal.track,
+            tuple(goal.joints.tolist()),
+            plan.duration_s,
+            validated=plan.validated,
+            approach=plan.approach,
+        )
+        self._course = replace(basis.course.settled(motion.start_s), allowed=1.0)
+        self._look_ahead.passed(basis.validator)
+        self.sides.begins(plan.approach)
+        self._begin(motion, plan.joining.staying)
+        return motion
 
     # -- streams and stops -----------------------------------------------------------------------------------
 

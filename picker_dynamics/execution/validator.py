@@ -52,9 +52,6 @@ RESOLUTION = 1.05
 SCAN = 12
 """Factors that are tried where neither the motion as asked nor the slowest one may be made."""
 
-QUICK_S = 4.0
-"""Length of motion that a quick check looks at a second time at the most [s]."""
-
 TIP_SPEED = 0.25
 """Largest speed of the tool where nobody says another [m/s]."""
 
@@ -81,10 +78,6 @@ class Validated:
         return not any(usage.broken for usage in self.usages)
 
 
-class TakesLong(Exception):
-    """A check that was to be quick is not: it belongs beside the ticks."""
-
-
 @dataclass(frozen=True, eq=False)
 class MotionValidator:
     """Checks motions of ``model``; the first check that is broken refuses, with its numbers.
@@ -97,7 +90,6 @@ class MotionValidator:
         checks: in the order in which they refuse.
         scales_time: slow a motion that is too fast instead of refusing it.
         period_s: largest distance of the samples [s].
-        quick: raise ``TakesLong`` rather than try more than twice, more than ``QUICK_S`` of motion, or more than one approach.
     """
 
     model: DynamicsModel
@@ -105,7 +97,6 @@ class MotionValidator:
     checks: tuple[Check, ...]
     scales_time: bool = True
     period_s: float = 0.01
-    quick: bool = False
 
     def __post_init__(self) -> None:
         if self.model.joint_names != self.limits.joint_names:
@@ -187,14 +178,10 @@ class MotionValidator:
         if not self.scales_time:
             raise broken[0].refusal()
         by_speed = max((usage.share for usage in broken if usage.by_speed), default=1.0)
-        if self.quick and by_speed * asked.trajectory.duration > QUICK_S:
-            raise TakesLong
         if 1.0 < by_speed < MAX_STRETCH:
             trial = self._tried(build, min(by_speed * resolution**0.5, MAX_STRETCH), whole=False)
             if trial.passed:
                 return trial
-        if self.quick:
-            raise TakesLong
         low, best = 1.0, self._tried(build, MAX_STRETCH)
         pairs = list(zip(asked.usages, best.usages))
         unmended = [one for one, slowest in pairs if one.broken and slowest.broken]

@@ -76,7 +76,7 @@ class SimulatedBody:
         self.on_event: Callable[[Event], None] | None = None
         self.payload = 0.0
         timing = Timing(1.0 / PERIOD_S, machine.lead_s)
-        self.execution = Execution(arm.description, arm.execution_limits(), timing, clock=lambda: self.now_s)
+        self.execution = Execution(arm.description, arm.execution_limits(), timing)
         self.execution.start(machine.plant.q if arm.servos is None else arm.home)
         self._numbers = itertools.count(1)
         self._goal: SimulatedGoal | None = None
