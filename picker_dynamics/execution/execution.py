@@ -188,7 +188,7 @@ class Execution:
 
         At rest, with ``now_s``, from now on.
         """
-        if now_s is None or not self._stands:
+        if now_s is None or not self._at_rest:
             self._goals.submit(request)
             return
         self._end_lapsed(now_s)
@@ -196,14 +196,14 @@ class Execution:
         self._consider(now_s)
 
     @property
-    def _stands(self) -> bool:
-        """Whether the reference stands, and was sent."""
+    def _at_rest(self) -> bool:
+        """Whether the reference is at rest, and was sent."""
         return self.phase is Phase.HOLDING and self._guard.last is not None
 
     def _consider(self, now_s: float) -> None:
-        """Look at the next goal.  Of an arm that stands the motion begins with the last reference, so the next one moves."""
+        """Look at the next goal.  At rest the motion begins with the last reference, so the next one moves."""
         time_s = now_s + self.timing.lead_s
-        if self._stands:
+        if self._at_rest:
             time_s = max(self._generator.sent_s, time_s - 1.0 / self.timing.rate_hz)
         self._goals.look(now_s, time_s)
 
@@ -281,7 +281,7 @@ class Execution:
         return self._goals.cancel(now_s + self.timing.lead_s, request)
 
     def change(self, limits: Limits) -> None:
-        """Hold motions to other limits; one under way is looked at in the next tick: it goes on, is slowed, or stops."""
+        """Hold motions to other limits; one under way goes on, or stops and is planned again."""
         before, self.limits = self.limits, limits
         self._wanted_speed = limits.speed if limits.speed != self._generator.speed else None
         if before is not limits and replace(before, speed=limits.speed) == limits:
@@ -382,7 +382,7 @@ class Execution:
         """
         for feed in self._feeds:
             feed(now_s)
-        time_s, error, reference, stands = now_s + self.timing.lead_s, None, None, self._stands
+        time_s, error, reference, at_rest = now_s + self.timing.lead_s, None, None, self._at_rest
         if self.active:
             if self._wanted_speed is not None:
                 self._generator.set_speed(self._wanted_speed, time_s)
@@ -390,14 +390,14 @@ class Execution:
             if self._stream.advance(now_s, time_s):
                 self.tell(EventKind.REMARK, "the stream ended: holding")
             self._end_lapsed(now_s)
-            self._look_ahead(time_s)
-            if stands:
+            self._hold_to_limits(time_s)
+            if at_rest:
                 self._consider(now_s)
             else:
                 self._goals.look(now_s, time_s, planned_only=True)
             reference = self._send_next(time_s)
             error = self._monitor(now_s, time_s, look, watched)
-        if not stands:
+        if not at_rest:
             self._consider(now_s)
         if error is None:
             return Tick(reference, self.take_events())
@@ -432,29 +432,28 @@ class Execution:
         self._guard.sent(reference)
         self.sent.append(reference)
         self._generator.sides.sent(reference.q)
-        if finished is not None:
-            if finished.approach is not None and not finished.cancelled:
-                self._generator.sides.arrived(finished.approach)
-            self._goals.finished(finished, reference)
+        for motion in finished:
+            if motion.approach is not None and not motion.cancelled:
+                self._generator.sides.arrived(motion.approach)
+            self._goals.finished(motion, reference)
         return reference
 
     def _breach(self, reference: Reference) -> PickerError | None:
         """What would be broken if this were sent."""
         since_s = reference.time_s if self._guard.last is None else self._guard.last.time_s
-        return self._guard.breach(reference, self._generator.validator, self._generator.strain(since_s))
+        return self._guard.breach(reference, self._generator.validator, self._generator.limit_excess(since_s))
 
-    def _look_ahead(self, time_s: float) -> None:
-        """Where limits changed: what is left of the motion under way is held to them."""
+    def _hold_to_limits(self, time_s: float) -> None:
+        """Where limits changed: what is left of motions under way obeys them, planned again, or the arm comes to rest."""
         moved = self._generator.moves
-        found = self._generator.look_ahead(time_s)
+        found = self._generator.hold_to_limits(time_s, self._goals.beside)
         if found is None:
             return
-        stops, why = found
-        if not stops:
-            allowed = self._generator.allowed_speed
-            how = "slowed to" if allowed < self._generator.speed else "slow as it is, it may go at no more than"
-            text = f"{how} {100.0 * allowed:.0f} % of its speed for the present limits: {why}"
-            self.tell(EventKind.NOTICE, text, error=why)
+        why = found.why
+        if found.factor is not None:
+            stops = f"stops on its path for the present limits, the rest is planned again: {why}"
+            text = f"goes on, slowed {found.factor:.2f} times for the present limits" if found.factor else stops
+            self.tell(EventKind.NOTICE, text, error=None if found.factor else why)
             return
         self._stream.reset()
         text = f"stopped for the present limits: {why}" if moved else f"the pose that is held is beyond the present limits: {why}"

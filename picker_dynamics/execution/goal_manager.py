@@ -24,7 +24,7 @@ from .events import EventKind
 from .goal import MAX_GOAL_S, ParsedGoal, parse
 from .goal_tracking import ArmState, Code, Error, Outcome, SentReferences, Verdict
 from .lease import HeldError, Kind, Lease
-from .motion import Motion, Reference
+from .motion import Motion, Phase, Reference
 from .pending_goals import GoalRequest, Pending, PendingGoals, Tracker
 from .reference_generator import ReferenceGenerator
 from .streaming import Stream
@@ -151,8 +151,11 @@ class GoalManager:
                 pending.due_s = now_s + wait_s
                 return None
             ahead_s = 0.0 if self.beside is at_once else AHEAD_S + SLOWER * pending.took_s
-            pending.basis = generator.basis(time_s, ahead_s)
+            pending.basis = generator.basis(goal, time_s, ahead_s)
             if pending.basis is None:
+                if generator.phase() is Phase.STREAMING:  # of the goal's own driver
+                    self.stream.reset()
+                    generator.cancel(time_s)
                 return None
             pending.asked_s = time_s
             pending.work = self.beside(generator.planning(generator.in_time(goal, time_s), pending.basis))

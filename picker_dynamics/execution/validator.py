@@ -42,10 +42,6 @@ MAX_STRETCH = 10.0
 OWN = (PositionLimits, VelocityLimits, TipSpeed, HoldTorque, PeakTorque, MotorSpeed, SetpointRange, SlowedTorque)
 """Checks of the arm's own limits."""
 
-LEAST_SPEED = 0.02
-"""Slowest that one goes on whose limits became tighter on its way, as a share of its speed: where it is stopped instead, the arm
-may not be able to stay, and goes on too fast to where it is."""
-
 RESOLUTION = 1.05
 """The factor found is at most this much larger than needed."""
 
@@ -197,13 +193,12 @@ class MotionValidator:
                 raise broken[0].refusal()
             best = self._tried(build, float(factor), whole=False)
 
-        def passes(factor: float) -> bool:
-            nonlocal best
-            trial = self._tried(build, factor, whole=False)
-            best = trial if trial.passed else best
-            return trial.passed
-
-        _bisected(passes, best.factor, low, resolution)
+        while best.factor / low > resolution:
+            trial = self._tried(build, (best.factor * low) ** 0.5, whole=False)
+            if trial.passed:
+                best = trial
+            else:
+                low = trial.factor
         return best
 
     def scaled(self, trajectory: Trajectory, resolution: float = RESOLUTION) -> Validated:
@@ -234,43 +229,9 @@ class MotionValidator:
                 break
         return Validated(trajectory, factor, motion, tuple(usages))
 
-    # -- changes of a motion that was let pass ---------------------------------------------------------------
-
-    def largest_speed(self, motion: SampledMotion) -> tuple[float, PickerError | None]:
-        """Share of its speed, ``LEAST_SPEED`` to 1, at which a motion that may move at its ends passes, and why no more.
-
-        Raises:
-            LimitError, InfeasibleError: a check that it breaks at any speed, with the numbers of the motion as it is.
-        """
-        usages = list(self.usages(motion))
-        broken = [usage for usage in usages if usage.broken]
-        if not broken:
-            return 1.0, None
-        for usage, slowest in zip(usages, self.usages(motion.slowed(LEAST_SPEED))):
-            if slowest.broken:
-                raise (usage if usage.broken else slowest).refusal()
-
-        def passes(share: float) -> bool:
-            return not any(usage.broken for usage in self.usages(motion.slowed(share)))
-
-        most = 1.0 / max((usage.share for usage in broken if usage.by_speed), default=1.0)
-        return _bisected(passes, LEAST_SPEED, most, RESOLUTION, most / RESOLUTION**0.5), broken[0].refusal()
-
     def torque_share(self, q: Array, v: Array, a: Array) -> float:
         """Largest share of an allowed peak torque that these states (s, n) need; 1 is the limit."""
         return float(self.limits.peak_use(self.model.required_torque(q, v, a)).max())
-
-
-def _bisected(passes: Callable[[float], bool], good: float, bad: float, resolution: float, first: float | None = None) -> float:
-    """The factor nearest to ``bad``, to ``resolution``, that passes, as ``good`` does; ``first``: the one to try first."""
-    trial = (good * bad) ** 0.5 if first is None else first
-    while max(good / bad, bad / good) > resolution:
-        if passes(trial):
-            good = trial
-        else:
-            bad = trial
-        trial = (good * bad) ** 0.5
-    return good
 
 
 def _passed(usages: Iterable[Usage]) -> Iterable[Usage]:

@@ -4,11 +4,12 @@ from concurrent.futures import Future
 
 import numpy as np
 import pytest
-from execution_rig import ACCEPTED, HOME, REFUSED, ZERO, Rig, goal, moved
+from execution_rig import ACCEPTED, HOME, NAMES, REFUSED, ZERO, Rig, goal, moved
 
 from picker_dynamics.execution.goal import MAX_POINTS
 from picker_dynamics.execution.goal_manager import AHEAD_S
 from picker_dynamics.execution.motion import Phase
+from picker_dynamics.execution.pending_goals import GoalRequest
 
 
 class Later:
@@ -246,3 +247,18 @@ def test_a_motion_that_changes_while_a_goal_is_planned_for_joining_it(rig, later
     rig.change(speed=1.0)
     rig.to_rest()
     assert rig.answer("second").text == "done: holding"
+
+
+def test_a_goal_of_who_streams_stops_the_stream_and_is_planned_from_there(rig, later):
+    rig.tick()
+    for k in range(50):
+        rig.execution.stream(NAMES, moved(base=0.002 * k), rig.now_s, sender="d")
+        rig.tick()
+    assert rig.phase is Phase.STREAMING
+    wanted, answers = goal(moved(base=0.4), times=[2.0]), []
+    rig.execution.submit(GoalRequest(lambda: wanted, identifier="g", driver="d", answer=answers.append))
+    for _ in range(300):
+        rig.tick()
+        later.do()
+    assert [answer.text for answer in answers] == ["done: holding"] and smooth(rig) <= 1.2
+    assert rig.newest.q[0] == pytest.approx(HOME[0] + 0.4)
