@@ -154,7 +154,7 @@ def simulated_servos(
     still = np.zeros(description.n)
     outputs, _ = servo_law(compensator.model, servos, compensation, fade_s=0.0).update(q, still, still, 0.0)
     arm = SimulatedServos(arm_itself, servos, model_of(0.0, (0.0, 0.0, 0.0)), q, outputs)
-    controller = Controller(arm.hardware, ServoLaw(compensator), Execution(description, limits, clock=arm.board.now), model_of)
+    controller = Controller(arm.hardware, ServoLaw(compensator), Execution(description, limits), model_of)
     return SimulatedArm(arm_itself, controller, arm.board)
 
 
@@ -166,7 +166,7 @@ def simulated_efforts(
     session = TorqueSession(model, description.effort, description.velocity, bandwidth)
     session.activate(at_rest_pose=True)
     hardware = SimulatedTorqueArm(true, session, 0.0)
-    execution = Execution(description, limits, Timing(rate_hz=TORQUE_RATE_HZ), clock=clock.now)
+    execution = Execution(description, limits, Timing(rate_hz=TORQUE_RATE_HZ))
     controller = Controller(hardware, TorqueLaw(TorqueLoop(model, bandwidth)), execution, model_of)
     arm = SimulatedArm(true, controller, clock)
     while not controller.active:  # its drives brake first

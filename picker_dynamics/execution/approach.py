@@ -32,7 +32,7 @@ from picker_dynamics.trajectory import splines
 from picker_dynamics.trajectory.trajectory import Trajectory, remainder, superposed
 
 from .tip_uncertainty import band, guessed, side_uncertainty
-from .validator import MotionValidator, TakesLong, Validated
+from .validator import MotionValidator, Validated
 
 LIMIT_M, LEAST_M = 1.5e-3, 1.5e-4
 """Uncertainty of the tip from which on an approach is made, and that of one joint's, for which it takes part [m]."""
@@ -186,14 +186,11 @@ class Ending:
         chosen, else_m = gain > LEAST_M, float(lever @ now)
         moves = bool((np.ptp(motion.q, axis=0)[lever > 0.0] > WIDTH).any())
         wanted = allowed and moves and float(gain[chosen].sum()) > LIMIT_M
-        room_s, tried = min(RISE_S, self.end_s - self.begin_s), False
+        room_s = min(RISE_S, self.end_s - self.begin_s)
         for scale, added_s, beside_s in product(SCALES, LENGTHS_S, (room_s, 0.0)) if wanted else ():
             fits = chosen & (room >= scale * height)
             if gain[fits].sum() < 0.5 * gain[chosen].sum() or (added_s == LENGTHS_S[0] and beside_s < RISE_S):
                 continue
-            if tried and validator.quick:
-                raise TakesLong
-            tried = True
             made = self._lifted(np.where(fits, scale * lifts * height, 0.0), added_s, beside_s, validator)
             if made is not None:
                 bounds = np.where(fits, -lifts, side.bounds)

@@ -1,6 +1,6 @@
 """Execution: goals, streams and stops in; the reference that is sent, and what became of each goal, out.
 
-One object, free of ROS; times come in, and its clock tells only how long checks take.  Its owner asks for the pose that is held
+One object, free of ROS and of clocks; times come in.  Its owner asks for the pose that is held
 (``start``), hands in what is asked of the arm, and calls :meth:`Execution.tick` at the rate of the reference; the order in which
 all of it happens is in there.
 """
@@ -8,7 +8,6 @@ all of it happens is in there.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -112,10 +111,8 @@ class Execution:
         limits: to begin with.
         timing: when references are sent.
         max_deceleration: [rad/s²] with which a cancelled motion comes to rest, and which a change of speed may add.
-        clock: for the time that checks take [s].
-        send: called with each reference at once; goals are looked at before where the arm stands, else after, which may take a
-            while.
-        beside: has work done beside the ticks, as ``Executor.submit`` does: long goals are parsed and checked there.
+        send: called with each reference at once.
+        beside: has work done in a worker, as ``Executor.submit`` does: goals are parsed and planned there.
 
     Attributes:
         sent: the references that were sent of late.
@@ -128,7 +125,6 @@ class Execution:
         limits: Limits,
         timing: Timing = Timing(),
         max_deceleration: float = 4.0,
-        clock: Callable[[], float] = time.monotonic,
         send: Callable[[Reference], None] = lambda _reference: None,
         beside: Beside = at_once,
     ):
@@ -142,7 +138,7 @@ class Execution:
         self._stream = Stream(self._generator)
         self._held_by: str | None = None  # what streams were refused for, as it was last said
         self._held_said_s = -math.inf
-        self._goals = GoalManager(self._generator, self._stream, self.sent, self.lease, self.tell, clock, beside)
+        self._goals = GoalManager(self._generator, self._stream, self.sent, self.lease, self.tell, beside)
         self._feeds: list[Callable[[float], None]] = []
         self._events: list[Event] = []
         self._until_monitor = timing.monitor_every
@@ -188,11 +184,11 @@ class Execution:
     # -- what is asked ---------------------------------------------------------------------------------------
 
     def submit(self, request: GoalRequest, now_s: float | None = None) -> None:
-        """Take a goal; it is looked at in a tick, unless a newer one comes first, and answered once.
+        """Take a goal; it is planned from the next tick on, unless a newer one comes first, and answered once.
 
-        Where the arm stands and ``now_s`` is told, it is looked at here: then no tick has to wait for that.
+        At rest, with ``now_s``, from now on.
         """
-        if now_s is None or not self._stands:
+        if now_s is None or not self._at_rest:
             self._goals.submit(request)
             return
         self._end_lapsed(now_s)
@@ -200,16 +196,16 @@ class Execution:
         self._consider(now_s)
 
     @property
-    def _stands(self) -> bool:
-        """Whether the reference stands, and was sent."""
+    def _at_rest(self) -> bool:
+        """Whether the reference is at rest, and was sent."""
         return self.phase is Phase.HOLDING and self._guard.last is not None
 
     def _consider(self, now_s: float) -> None:
-        """Look at the next goal.  Of an arm that stands the motion begins with the last reference, so the next one moves."""
+        """Look at the next goal.  At rest the motion begins with the last reference, so the next one moves."""
         time_s = now_s + self.timing.lead_s
-        if self._stands:
+        if self._at_rest:
             time_s = max(self._generator.sent_s, time_s - 1.0 / self.timing.rate_hz)
-        self._goals.consider(now_s, time_s)
+        self._goals.look(now_s, time_s)
 
     def stream(
         self,
@@ -285,7 +281,7 @@ class Execution:
         return self._goals.cancel(now_s + self.timing.lead_s, request)
 
     def change(self, limits: Limits) -> None:
-        """Hold motions to other limits; one under way is looked at in the next tick: it goes on, is slowed, or stops."""
+        """Hold motions to other limits; one under way goes on, or stops and is planned again."""
         before, self.limits = self.limits, limits
         self._wanted_speed = limits.speed if limits.speed != self._generator.speed else None
         if before is not limits and replace(before, speed=limits.speed) == limits:
@@ -386,7 +382,7 @@ class Execution:
         """
         for feed in self._feeds:
             feed(now_s)
-        time_s, error, reference, stands = now_s + self.timing.lead_s, None, None, self._stands
+        time_s, error, reference, at_rest = now_s + self.timing.lead_s, None, None, self._at_rest
         if self.active:
             if self._wanted_speed is not None:
                 self._generator.set_speed(self._wanted_speed, time_s)
@@ -394,14 +390,14 @@ class Execution:
             if self._stream.advance(now_s, time_s):
                 self.tell(EventKind.REMARK, "the stream ended: holding")
             self._end_lapsed(now_s)
-            self._look_ahead(time_s)
-            if self._goals.pending:
-                self._goals.join(now_s, time_s)
-            if stands and self._goals.pending:
+            self._hold_to_limits(time_s)
+            if at_rest:
                 self._consider(now_s)
+            else:
+                self._goals.look(now_s, time_s, planned_only=True)
             reference = self._send_next(time_s)
             error = self._monitor(now_s, time_s, look, watched)
-        if not stands and self._goals.pending:
+        if not at_rest:
             self._consider(now_s)
         if error is None:
             return Tick(reference, self.take_events())
@@ -436,29 +432,28 @@ class Execution:
         self._guard.sent(reference)
         self.sent.append(reference)
         self._generator.sides.sent(reference.q)
-        if finished is not None:
-            if finished.approach is not None and not finished.cancelled:
-                self._generator.sides.arrived(finished.approach)
-            self._goals.finished(finished, reference)
+        for motion in finished:
+            if motion.approach is not None and not motion.cancelled:
+                self._generator.sides.arrived(motion.approach)
+            self._goals.finished(motion, reference)
         return reference
 
     def _breach(self, reference: Reference) -> PickerError | None:
         """What would be broken if this were sent."""
         since_s = reference.time_s if self._guard.last is None else self._guard.last.time_s
-        return self._guard.breach(reference, self._generator.validator, self._generator.strain(since_s))
+        return self._guard.breach(reference, self._generator.validator, self._generator.limit_excess(since_s))
 
-    def _look_ahead(self, time_s: float) -> None:
-        """Where limits changed: what is left of the motion under way is held to them."""
+    def _hold_to_limits(self, time_s: float) -> None:
+        """Where limits changed: what is left of motions under way obeys them, planned again, or the arm comes to rest."""
         moved = self._generator.moves
-        found = self._generator.look_ahead(time_s)
+        found = self._generator.hold_to_limits(time_s, self._goals.beside)
         if found is None:
             return
-        stops, why = found
-        if not stops:
-            allowed = self._generator.allowed_speed
-            how = "slowed to" if allowed < self._generator.speed else "slow as it is, it may go at no more than"
-            text = f"{how} {100.0 * allowed:.0f} % of its speed for the present limits: {why}"
-            self.tell(EventKind.NOTICE, text, error=why)
+        why = found.why
+        if found.factor is not None:
+            stops = f"stops on its path for the present limits, the rest is planned again: {why}"
+            text = f"goes on, slowed {found.factor:.2f} times for the present limits" if found.factor else stops
+            self.tell(EventKind.NOTICE, text, error=None if found.factor else why)
             return
         self._stream.reset()
         text = f"stopped for the present limits: {why}" if moved else f"the pose that is held is beyond the present limits: {why}"

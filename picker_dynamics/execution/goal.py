@@ -37,12 +37,6 @@ HAIR = 1e-3
 
 MAIN_TRACK = "arm"
 
-LIGHT_POINTS, LIGHT_S = 20, 2.0
-"""So many points in so short a time are checked in a few milliseconds, between two references."""
-
-HEAVY_POINTS, HEAVY_S = 300, 20.0
-"""More points, or a longer motion, take longer to check than a moving arm can wait for its next reference."""
-
 
 class OutdatedError(TrajectoryError):
     """A goal that would be over by now."""
@@ -89,19 +83,9 @@ class ParsedGoal:
     units: tuple[str, ...]
 
     @property
-    def light(self) -> bool:
-        """Whether the goal can be checked between two references."""
-        return len(self.times_s) <= LIGHT_POINTS and self.times_s[-1] <= LIGHT_S
-
-    @property
     def stands(self) -> bool:
         """Whether the goal's last two points are one pose: it says how the motion ends, and nothing else may be made of that."""
         return len(self.times_s) > 1 and bool((self.positions[-1] == self.positions[-2]).all())
-
-    @property
-    def heavy(self) -> bool:
-        """Whether checking the goal takes so long that the arm should stand meanwhile."""
-        return len(self.times_s) > HEAVY_POINTS or self.times_s[-1] > HEAVY_S
 
     def within(self, lower: Array, upper: Array) -> ParsedGoal:
         """Positions that are a hair beyond the arm's limits (n,) [rad, m] at them."""

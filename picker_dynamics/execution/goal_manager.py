@@ -1,13 +1,11 @@
 """Goal manager: takes goals, lets the newest of each track be executed, and answers every one exactly once.
 
-Free of ROS.  Three times: ``now_s`` is the time of the arm (stamps), ``time_s`` the time for which the next reference will be
-sent, a lead ahead; the third, ``clock``, only measures how long things take.
+Free of ROS.  Two times: ``now_s`` is the time of the arm (stamps), ``time_s`` the time for which the next reference will be sent,
+a lead ahead.
 
-A goal is validated over its whole length before it starts, which takes a millisecond or, for a long one, half a second.  Whoever
-sends goals faster than that must not keep the reference waiting: a goal that a newer one overtakes is answered unchecked, and
-checks take no more than a share of the time.  What takes longer than a reference can wait is parsed and checked beside the ticks,
-for an arm that stands, or for the moment ahead in which it joins the motion under way: the result counts if nothing has changed
-meanwhile.
+A goal is planned and checked over its whole length before it starts, in one worker: from rest, or from the reference ``AHEAD_S``
+ahead of a motion under way.  The plan holds if the active plan and the limits are those that it was made for, and its start still
+lies ahead.  Else the goal is planned once more, then refused.  A newer goal overtakes one of its track that is not planned yet.
 """
 
 from __future__ import annotations
@@ -16,9 +14,11 @@ import itertools
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from picker_dynamics.errors import PickerError, TrajectoryError
+from picker_dynamics.robot.description import ArmDescription
 
 from .events import EventKind
 from .goal import MAX_GOAL_S, ParsedGoal, parse
@@ -28,22 +28,18 @@ from .motion import Motion, Phase, Reference
 from .pending_goals import GoalRequest, Pending, PendingGoals, Tracker
 from .reference_generator import ReferenceGenerator
 from .streaming import Stream
-from .validator import TakesLong
-
-STANDS_S = 0.02
-"""How often a goal that has to wait until the arm stands is looked at again."""
 
 HELD_S = 0.2
 """A goal waits this long for somebody else's lease to lapse, once: a stream that has ended has it for a moment yet [s]."""
 
 AHEAD_S = 0.3
-"""How far ahead a goal that is checked beside the ticks joins the motion under way [s]; each further check has as much more."""
+"""How far ahead the reference is from which a goal is planned that takes over from a motion under way [s]."""
 
-MOST_CHECKS = 5
-"""How often a goal is checked anew where something changed meanwhile: then it is refused."""
+SLOWER = 2.0
+"""Where the plan came too late, the next one begins so many times later as the first took to make, beyond ``AHEAD_S``."""
 
 Beside = Callable[[Callable[[], Any]], "Future[Any]"]
-"""Has work done beside the ticks, as ``Executor.submit`` does."""
+"""Has work done in the worker, as ``Executor.submit`` does."""
 
 
 def at_once(work: Callable[[], Any]) -> Future[Any]:
@@ -54,6 +50,11 @@ def at_once(work: Callable[[], Any]) -> Future[Any]:
     except Exception as error:
         done.set_exception(error)
     return done
+
+
+def _parsed(request: GoalRequest, arm: ArmDescription) -> ParsedGoal:
+    """The goal in the arm's order."""
+    return parse(request.make(), arm.joint_names, arm.position_units).within(arm.lower, arm.upper)
 
 
 @dataclass
@@ -75,8 +76,7 @@ class GoalManager:
         sent: the references that were sent.
         lease: on the arm, which a goal has until it is answered.
         tell: called with what happened: kind, text, and keywords of ``Event``.
-        clock: for the time that checks take [s].
-        beside: has the long ones done beside the ticks.
+        beside: has goals parsed and planned in the worker.
     """
 
     def __init__(
@@ -86,11 +86,10 @@ class GoalManager:
         sent: SentReferences,
         lease: Lease,
         tell: Callable[..., None],
-        clock: Callable[[], float],
         beside: Beside = at_once,
     ):
         self.generator, self.stream, self.sent, self.lease = generator, stream, sent, lease
-        self.tell, self.clock, self.beside = tell, clock, beside
+        self.tell, self.beside = tell, beside
         self.pending = PendingGoals()
         self.accepted = self.refused = 0
         self._executing: dict[str, _Executing] = {}
@@ -99,7 +98,7 @@ class GoalManager:
     # -- coming in -----------------------------------------------------------------------------------------
 
     def submit(self, request: GoalRequest) -> None:
-        """Take a goal; it is looked at soon (``consider``), unless a newer one comes first."""
+        """Take a goal; it is looked at soon (``look``), unless a newer one comes first."""
         if self.pending and request.if_free:
             why = "another goal is looked at: this one is refused, as it asks for an arm that is free"
             self._refuse(request, HeldError(why, subject="goal", left_s=0.0))
@@ -109,109 +108,80 @@ class GoalManager:
             error = PickerError("overtaken by a newer goal before it was looked at")
             self._refuse(overtaken, error, EventKind.OVERTAKEN)
 
-    def consider(self, now_s: float, time_s: float) -> None:
-        """Look at the next goal, if there is one and it is time."""
-        pending = self.pending.next(self.clock())
-        if pending is not None:
-            self._look(pending, now_s, time_s)
+    def look(self, now_s: float, time_s: float, planned_only: bool = False) -> None:
+        """Look at the goals that wait: parse, plan, and begin those whose time has come.
 
-    def join(self, now_s: float, time_s: float) -> None:
-        """Take a goal that was checked for joining the motion under way, before the first reference that it changes is sent."""
-        pending = self.pending.joining(self.generator.sent_s, time_s)
-        if pending is not None and pending.basis is not None and pending.basis.joins_s is not None:
-            self._look(pending, now_s, pending.basis.joins_s)
-
-    def _look(self, pending: Pending, now_s: float, time_s: float) -> None:
-        """Accept it, refuse it, or put it back."""
-        request, begin_s = pending.request, self.clock()
-        try:
-            first_look = pending.goal is None
-            goal = self._parsed(pending)
-            if goal is not None:
-                self.lease.require(request.holder, goal.joints.tolist(), now_s)
-            later_s = 0.0 if goal is None else self._not_yet(request, goal, time_s, first_look)
-            if goal is None or later_s is not None or not self._ready(pending, goal, time_s):
-                self.pending.put_back(pending, begin_s + (later_s or 0.0))
-                return
-            checked = None if pending.work is None else pending.work.result()
-            motion = self.generator.submit(pending.goal or goal, time_s, str(next(self._numbers)), checked)
-        except HeldError as error:
-            if pending.held or error.left_s > HELD_S:
+        Args:
+            time_s: when a motion may begin.
+            planned_only: leave what is not planned yet.
+        """
+        for pending in self.pending:
+            if 0.0 < pending.due_s - now_s <= MAX_GOAL_S or (planned_only and pending.basis is None):
+                continue
+            request = pending.request
+            try:
+                motion = self._begun(pending, now_s, time_s)
+            except HeldError as error:
+                if pending.held or error.left_s > HELD_S:
+                    self._refuse(request, error)
+                else:
+                    pending.held, pending.due_s = True, now_s + error.left_s
+                    continue
+            except PickerError as error:
                 self._refuse(request, error)
             else:
-                pending.held = True
-                self.pending.put_back(pending, begin_s + error.left_s)
-        except PickerError as error:
-            self._refuse(request, error)
-        else:
-            self._accept(request, motion)
-        finally:
-            self.pending.looked(begin_s, self.clock())
+                if motion is None:
+                    continue
+                self._accept(request, motion)
+            self.pending.end(pending)
 
-    def _parsed(self, pending: Pending) -> ParsedGoal | None:
-        """The goal in the arm's order; None: it is being parsed."""
+    def _begun(self, pending: Pending, now_s: float, time_s: float) -> Motion | None:
+        """What a goal becomes; None: it waits, or the worker has it."""
+        request, generator, first = pending.request, self.generator, pending.goal is None
         if pending.goal is None:
-            request, arm = pending.request, self.generator.description
+            pending.work = pending.work or self.beside(partial(_parsed, request, generator.description))
+            if not pending.work.done():
+                return None
+            pending.goal, pending.work = pending.work.result(), None
+        goal = pending.goal
+        self.lease.require(request.holder, goal.joints.tolist(), now_s)
+        if pending.work is None or pending.basis is None:
+            wait_s = self._wait_s(request, goal, time_s, first)
+            if wait_s:
+                pending.due_s = now_s + wait_s
+                return None
+            ahead_s = 0.0 if self.beside is at_once else AHEAD_S + SLOWER * pending.took_s
+            pending.basis = generator.basis(goal, time_s, ahead_s)
+            if pending.basis is None:
+                if generator.phase() is Phase.STREAMING:  # of the goal's own driver
+                    self.stream.reset()
+                    generator.cancel(time_s)
+                return None
+            pending.asked_s = time_s
+            pending.work = self.beside(generator.planning(generator.in_time(goal, time_s), pending.basis))
+        if not pending.work.done():
+            return None
+        if not generator.holds(pending.basis):
+            if pending.again:
+                raise PickerError("the motion under way or the limits changed both times that the goal was planned")
+            pending.again, pending.work, pending.basis = True, None, None
+            pending.took_s = time_s - pending.asked_s
+            return None
+        plan = pending.work.result()
+        return None if plan.basis.begins_s > time_s else generator.begin(plan, time_s, str(next(self._numbers)))
 
-            def parsed() -> ParsedGoal:
-                return parse(request.make(), arm.joint_names, arm.position_units).within(arm.lower, arm.upper)
-
-            if not request.long:
-                pending.goal = parsed()
-            else:
-                pending.work = pending.work or self.beside(parsed)
-                if pending.work.done():
-                    pending.goal, pending.work = pending.work.result(), None
-        return pending.goal
-
-    def _ready(self, pending: Pending, goal: ParsedGoal, time_s: float) -> bool:
-        """Whether a goal may be submitted for ``time_s``: unless that is quick, its check was made beside the ticks."""
-        if goal.light and not pending.slow:
-            pending.work = pending.basis = None
-            if self.beside is at_once:
-                return True
-            pending.goal = goal = self.generator.in_time(goal, time_s)
-            quickly = at_once(self.generator.check_of(goal, time_s, quick=True))
-            if not isinstance(quickly.exception(), TakesLong):
-                pending.work = quickly
-                return True
-            if self.generator.basis(time_s) is None:
-                return True
-            pending.slow = True
-        if pending.work is not None and not pending.work.done():
-            return False
-        ahead_s = 0.0 if self.beside is at_once else AHEAD_S * (1 + pending.checks)
-        basis, checked = self.generator.basis(time_s + ahead_s), pending.basis
-        if basis is None:
-            pending.work = pending.basis = None
-            return False
-        missed = checked is not None and checked.joins_s is not None and checked.joins_s < time_s
-        if pending.work is None or checked is None or basis != checked or missed:
-            if pending.checks == MOST_CHECKS:
-                raise PickerError(f"the arm or its limits changed each of the {MOST_CHECKS} times that the goal was checked")
-            pending.goal, checked = self.generator.in_time(goal, time_s), basis
-            pending.work, pending.basis = self.beside(self.generator.check_of(pending.goal, basis.joins_s or time_s)), basis
-            pending.checks += 1
-        return pending.work.done() and checked.joins_s in (None, time_s)
-
-    def _not_yet(self, request: GoalRequest, goal: ParsedGoal, time_s: float, first_look: bool) -> float | None:
-        """How long a goal that cannot be taken now has to wait [s]; raises what is wrong with it anyway."""
-        generator, wait_s = self.generator, 0.0 if goal.start_s is None else goal.start_s - time_s
+    def _wait_s(self, request: GoalRequest, goal: ParsedGoal, time_s: float, first: bool) -> float:
+        """How long a goal for later has to wait because another motion is under way [s]; raises where it is for too late."""
+        wait_s = 0.0 if goal.start_s is None else goal.start_s - time_s
         if wait_s > MAX_GOAL_S:
             raise TrajectoryError(
                 f"the goal starts {wait_s:.0f} s from now (allowed {MAX_GOAL_S:.0f} s)", value=wait_s, limit=MAX_GOAL_S
             )
-        if generator.must_wait(goal, time_s):
-            if first_look:
-                self.tell(EventKind.REMARK, f"a goal waits for its start in {wait_s:.2f} s", identifier=request.identifier)
-            return max(wait_s, 0.0)
-        if goal.heavy and generator.phase() not in (Phase.INACTIVE, Phase.HOLDING):
-            for entry in list(self._executing.values()):
-                self._preempt(entry, ", too long to be checked while the arm moves")
-            self.stream.reset()
-            generator.cancel(time_s)
-            return STANDS_S
-        return None
+        if not self.generator.must_wait(goal, time_s):
+            return 0.0
+        if first:
+            self.tell(EventKind.REMARK, f"a goal waits for its start in {wait_s:.2f} s", identifier=request.identifier)
+        return max(wait_s, 0.0)
 
     def _accept(self, request: GoalRequest, motion: Motion) -> None:
         self.accepted += 1
@@ -239,8 +209,8 @@ class GoalManager:
         self.tell(kind, f"refused: {error}", identifier=request.identifier, error=error)
         request.answer(Verdict.of(error))
 
-    def _preempt(self, entry: _Executing, more: str = "", cancelled: bool = False) -> None:
-        text = f"preempted by a newer goal{more}"
+    def _preempt(self, entry: _Executing, cancelled: bool = False) -> None:
+        text = "preempted by a newer goal"
         if cancelled:
             self._close(entry, Verdict.canceled(f"cancelled, then {text}"))
         else:

@@ -18,7 +18,7 @@ from picker_dynamics.robot.units import told
 
 from .checks import SAMPLE_TOLERANCE, speed_limit
 from .motion import Reference
-from .slowing import NO_STRAIN, Strain
+from .slowing import NO_EXCESS, LimitExcess
 from .validator import MotionValidator
 
 SHORTEST_S = 1e-3
@@ -88,12 +88,14 @@ class ReferenceGuard:
         if not reference.v.any():
             self._rest = reference.q
 
-    def breach(self, reference: Reference, validator: MotionValidator | None, strain: Strain = NO_STRAIN) -> LimitError | None:
+    def breach(
+        self, reference: Reference, validator: MotionValidator | None, excess: LimitExcess = NO_EXCESS
+    ) -> LimitError | None:
         """The invariant that would be broken if this were sent, with joint, value and limit; None: send it.
 
         Args:
             validator: model, torques and tip speed of the present; None: not known, nothing may start.
-            strain: of the way to rest that is under way.
+            excess: of the way to rest that is under way.
         """
         for name, values in (("position", reference.q), ("velocity", reference.v), ("acceleration", reference.a)):
             if not math.isfinite(sum(values.tolist())) and not np.isfinite(values).all():
@@ -114,10 +116,10 @@ class ReferenceGuard:
         gap = np.abs(step - dt * (reference.v + last.v) / 2.0)
         dt = max(dt, SHORTEST_S)
         return (
-            self._beyond(reference, strain)
+            self._beyond(reference, excess)
             or self._too_fast(reference, step / dt, validator)
             or self._jumps(reference, last, step, gap, change, dt, validator)
-            or (None if validator is None else self._too_hard(reference, last, change / dt, dt, validator, strain))
+            or (None if validator is None else self._too_hard(reference, last, change / dt, dt, validator, excess))
         )
 
     # -- the invariants --------------------------------------------------------------------------------------
@@ -130,12 +132,12 @@ class ReferenceGuard:
             return self._error("begins at {value}/s", int(np.abs(reference.v).argmax()), reference.v, 0.0)
         return None
 
-    def _beyond(self, reference: Reference, strain: Strain) -> LimitError | None:
+    def _beyond(self, reference: Reference, excess: LimitExcess) -> LimitError | None:
         """Position limits; an arm that stood beyond one may leave from there, not go further."""
         lower, upper = np.minimum(self.description.lower, self._rest), np.maximum(self.description.upper, self._rest)
         beyond = np.maximum(lower - reference.q, reference.q - upper)
         j = int(beyond.argmax())
-        if beyond[j] <= SAMPLE_TOLERANCE + strain.beyond:
+        if beyond[j] <= SAMPLE_TOLERANCE + excess.beyond:
             return None
         limit = float(np.clip(reference.q[j], lower[j], upper[j]))
         return self._error("would be at {value}, limit {limit}", j, reference.q, limit)
@@ -182,13 +184,13 @@ class ReferenceGuard:
         return self._error(f"would jump by {{value}}{more} (allowed {told(limit, unit, 0.0)} beside them)", j, step, limit)
 
     def _too_hard(
-        self, reference: Reference, last: Reference, implied: Array, dt: float, validator: MotionValidator, strain: Strain
+        self, reference: Reference, last: Reference, implied: Array, dt: float, validator: MotionValidator, excess: LimitExcess
     ) -> LimitError | None:
         """Torque with the acceleration as sent, and as the velocities imply it; the tip's speed by where it was, and by J v."""
         model, limits = validator.model, validator.limits
         q, v, a = reference.q, reference.v, reference.a
         torque = model.required_torque(q, v, a)
-        allowed = limits.peak * max(strain.torque, 1.0) * (1.0 + TORQUE_TOLERANCE)
+        allowed = limits.peak * max(excess.torque, 1.0) * (1.0 + TORQUE_TOLERANCE)
         torques = {"": torque}
         if dt <= LONGEST_S:
             torques[" for the change of its velocity"] = torque + model.mass_matrix(q) @ (implied - a)
@@ -201,7 +203,7 @@ class ReferenceGuard:
                 return self._said(text, j, need, float(limits.peak[j]))
         tip = model.forward_kinematics(q)
         before = self._tip if self._tip is not None else model.forward_kinematics(last.q)
-        allowed_speed = validator.tip_speed * max(strain.tip, 1.0) * (1.0 + RATE_TOLERANCE)
+        allowed_speed = validator.tip_speed * max(excess.tip, 1.0) * (1.0 + RATE_TOLERANCE)
         speed, now = math.dist(tip, before) / dt, 0.0
         if dt > LONGEST_S or speed > SLOW * allowed_speed:
             now = float(tip_speeds(model, q, v))

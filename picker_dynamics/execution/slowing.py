@@ -1,11 +1,12 @@
 """Slowing: ways to rest and ramps to another speed, as gentle as the limits want them where that is possible.
 
-Where nothing gentle enough is possible the gentlest is taken, as it has to be one; its ``Strain`` tells how far beyond the limits
-it is.
+Where nothing gentle enough is possible the gentlest is taken, as it has to be one; its ``LimitExcess`` tells how far
+beyond the limits it is.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,8 +20,8 @@ from picker_dynamics.trajectory.stops import stop_along, stop_trajectory
 from picker_dynamics.trajectory.time_scaling import TimeScaling
 from picker_dynamics.trajectory.trajectory import Trajectory, remainder
 
+from .active_plan import ActivePlan, State
 from .checks import SampledMotion, VelocityLimits
-from .course import Course, State
 from .motion import Phase
 from .validator import MotionValidator
 
@@ -44,8 +45,8 @@ ROUNDING = 1e-3
 
 
 @dataclass(frozen=True)
-class Strain:
-    """Strain of a way to rest, or to a lower speed: need of its limits where nothing gentler is possible; 1: as allowed.
+class LimitExcess:
+    """Limit excess of a way to rest, or to a lower speed, where nothing gentler is possible; 1: as allowed.
 
     Attributes:
         torque, tip: shares of the allowed torque and of the tip's speed.
@@ -57,18 +58,24 @@ class Strain:
     beyond: float = 0.0
 
     @classmethod
-    def of(cls, validator: MotionValidator, q: Array, v: Array, a: Array) -> Strain:
-        """Strain of states (s, n): their need of torque and tip speed."""
+    def of(cls, validator: MotionValidator, q: Array, v: Array, a: Array) -> LimitExcess:
+        """Limit excess of states (s, n): their need of torque and tip speed."""
         motion = SampledMotion(validator.model, np.zeros(len(q)), q, v, a, q[-1])
         return cls(validator.torque_share(q, v, a), float(motion.tip_speed.max() / validator.tip_speed))
 
 
-NO_STRAIN = Strain()
+NO_EXCESS = LimitExcess()
+
+
+def excess_of_way(way: Trajectory, validator: MotionValidator) -> LimitExcess:
+    """Limit excess along a way to rest."""
+    count = int(np.ceil(way.duration / BRAKING_PERIOD_S)) + 1
+    return LimitExcess.of(validator, *way.sample(np.linspace(0.0, way.duration, count)))
 
 
 def gentlest(
     ways: Iterable[Trajectory], validator: MotionValidator, lower: Array, upper: Array, to_hold: bool = False
-) -> tuple[Trajectory, Strain]:
+) -> tuple[Trajectory, LimitExcess]:
     """The first way to rest that obeys torque, speed and range; else the one that needs least, and how much that is.
 
     Args:
@@ -77,7 +84,7 @@ def gentlest(
         lower, upper: (n,) position limits [rad, m], of which one that is passed at the start counts from there.
         to_hold: those that end where the arm can stay go first.
     """
-    tried: list[tuple[bool, float, Trajectory, Strain]] = []
+    tried: list[tuple[bool, float, Trajectory, LimitExcess]] = []
     for way in ways:
         times = np.linspace(0.0, way.duration, int(np.ceil(way.duration / BRAKING_PERIOD_S)) + 1)
         motion = SampledMotion(validator.model, times, *way.sample(times), way.end, way)
@@ -85,17 +92,17 @@ def gentlest(
         beyond = np.maximum(np.minimum(lower, q[0]) - q, q - np.maximum(upper, q[0])).max()
         outside = max(float(np.maximum(lower - q, q - upper).max()), 0.0)
         tip = float(motion.tip_speed.max() / validator.tip_speed)
-        strain = Strain(validator.torque_share(q, motion.v, motion.a), tip, outside)
+        excess = LimitExcess(validator.torque_share(q, motion.v, motion.a), tip, outside)
         begins = max(float(motion.tip_speed[0] / validator.tip_speed), 1.0)  # a limit that was lowered: no way does better
-        shares = [strain.torque, strain.tip / begins - ROUNDING, np.inf if beyond > 1e-6 else 0.0]
+        shares = [excess.torque, excess.tip / begins - ROUNDING, np.inf if beyond > 1e-6 else 0.0]
         shares += [check.worst(motion).share - ROUNDING for check in validator.checks if isinstance(check, VelocityLimits)]
         if validator.further:
             sampled = validator.sampled(way)
             shares += [check.worst(sampled).share for check in validator.further]
         falls = to_hold and not validator.can_hold(way.end)
         if max(shares) <= 1.0 and not falls:
-            return way, strain
-        tried.append((falls, max(shares), way, strain))
+            return way, excess
+        tried.append((falls, max(shares), way, excess))
     return min(tried, key=lambda one: one[:2])[2:]
 
 
@@ -125,65 +132,67 @@ class Slowing:
         for share in (1.0, *harder, *(0.5**halvings for halvings in range(1, RATE_HALVINGS + 1))):
             yield self.stop(state, share)
 
-    def ways_to_rest(self, course: Course, start_s: float) -> Iterator[Trajectory]:
-        """Ways to rest: as a stream's filter foresaw; straight on, and along the path of a goal; then both ever more gently."""
-        path, progress = course.path, course.progress_at(start_s)
-        if path is not None and path.phase is Phase.STREAMING:
-            yield remainder(path.trajectory, progress)
-        followed = course.executing(start_s)
-        for halvings, straight in enumerate(self.straight(course.state_at(start_s))):
+    def ways_to_rest(self, active: ActivePlan, start_s: float) -> Iterator[Trajectory]:
+        """Ways to rest: as a stream's filter foresaw; straight on, and along the paths of goals; then both ever more gently."""
+        for motion in active.motions:
+            if motion.phase is Phase.STREAMING:
+                yield remainder(motion.trajectory, start_s - motion.start_s)
+        along = self.ways_along(active, start_s)
+        for straight in self.straight(active.state_at(start_s)):
             yield straight
-            if followed is not None:
-                rate = self.rate(followed.trajectory, progress) / 2.0**halvings
-                yield stop_along(followed.trajectory, course.scaling or TimeScaling(followed.start_s), start_s, rate)
+            yield from (way for way, _ in itertools.islice(along, 1))
+
+    def ways_along(self, active: ActivePlan, start_s: float) -> Iterator[tuple[Trajectory, TimeScaling]]:
+        """Ways to rest along the paths of goals, ever more gently, and the scaling that makes each."""
+        if not active.executing(start_s):
+            return
+        rest, scaling = active.rest(start_s), active.scaling or TimeScaling(start_s, progress=start_s)
+        rate = self.rate(rest)
+        for halvings in range(RATE_HALVINGS + 1):
+            ramp = scaling.ramp(start_s, 0.0, rate / 2.0**halvings)
+            yield stop_along(rest, ramp, start_s), ramp
 
     def gentlest(
         self, ways: Iterable[Trajectory], validator: MotionValidator | None, to_hold: bool = False
-    ) -> tuple[Trajectory, Strain]:
+    ) -> tuple[Trajectory, LimitExcess]:
         """Gentlest of some ways, as :func:`gentlest`, within the arm's range; the first where limits are not known."""
         if validator is None:
-            return next(iter(ways)), NO_STRAIN
+            return next(iter(ways)), NO_EXCESS
         return gentlest(ways, validator, self.description.lower, self.description.upper, to_hold)
 
     # -- to another speed ----------------------------------------------------------------------------------
 
-    def rate(self, trajectory: Trajectory, progress: float) -> float:
+    def rate(self, rest: Trajectory) -> float:
         """Largest rate of the speed [1/s] that adds no more than ``max_deceleration`` to any joint's acceleration."""
-        left = np.linspace(min(progress, trajectory.duration), trajectory.duration, PEAK_SAMPLES)
-        peak = np.abs(trajectory.sample(left)[1]).max(axis=0)
+        peak = np.abs(rest.sample(np.linspace(0.0, rest.duration, PEAK_SAMPLES))[1]).max(axis=0)
         return float((self.max_deceleration / np.maximum(peak, 1e-6)).min())
 
     def ramp(
-        self,
-        make: Callable[[float], TimeScaling],
-        trajectory: Trajectory,
-        time_s: float,
-        progress: float,
-        validator: MotionValidator | None,
-    ) -> tuple[TimeScaling, Strain]:
-        """The ramp ``make(rate)`` from ``time_s`` on, gentle enough for the torque limits where that is possible, and its strain.
+        self, make: Callable[[float], TimeScaling], rest: Trajectory, time_s: float, validator: MotionValidator | None
+    ) -> tuple[TimeScaling, LimitExcess]:
+        """The ramp ``make(rate)`` from ``time_s`` on, gentle enough for the torque limits where that is possible, and its excess.
 
         Args:
-            trajectory: that is gone through, and how far that is (``progress`` [s]).
+            rest: what is left then.
         """
-        rate, tried = self.rate(trajectory, progress), []
+        rate, tried = self.rate(rest), []
         for _ in range(RATE_HALVINGS):
             made = make(rate)
-            strain = _strain_of_ramp(made, trajectory, time_s, validator)
-            tried.append((strain.torque, made, strain))
-            if strain.torque <= 1.0:
+            excess = _excess_of_ramp(made, rest, time_s, validator)
+            tried.append((excess.torque, made, excess))
+            if excess.torque <= 1.0:
                 break
             rate /= 2.0
         return min(tried, key=lambda one: max(one[0], 1.0))[1:]
 
 
-def _strain_of_ramp(scaling: TimeScaling, trajectory: Trajectory, time_s: float, validator: MotionValidator | None) -> Strain:
+def _excess_of_ramp(scaling: TimeScaling, rest: Trajectory, time_s: float, validator: MotionValidator | None) -> LimitExcess:
     if validator is None or scaling.settled_s <= time_s:
-        return NO_STRAIN
+        return NO_EXCESS
     count = min(max(math.ceil((scaling.settled_s - time_s) / RAMP_PERIOD_S), 8), RAMP_SAMPLES)
     instants = [scaling.at(t) for t in np.linspace(time_s, scaling.settled_s, count + 1)]
-    states = zip(*(one.scaled(trajectory.sample(one.progress)) for one in instants))
-    return Strain.of(validator, *(np.array(part) for part in states))
+    states = zip(*(one.scaled(rest.sample(one.progress - instants[0].progress)) for one in instants))
+    return LimitExcess.of(validator, *(np.array(part) for part in states))
 
 
 def require_followable(validator: MotionValidator, q: Array, v: Array, a: Array) -> None:
@@ -191,6 +200,6 @@ def require_followable(validator: MotionValidator, q: Array, v: Array, a: Array)
     try:
         validator.validate_state(q, v, a)
     except PickerError:
-        strain = Strain.of(validator, q[None], v[None], a[None])
-        if max(strain.torque, strain.tip) > 1.0 + ROUNDING or not validator.can_hold(q):
+        excess = LimitExcess.of(validator, q[None], v[None], a[None])
+        if max(excess.torque, excess.tip) > 1.0 + ROUNDING or not validator.can_hold(q):
             raise

@@ -42,18 +42,11 @@ MAX_STRETCH = 10.0
 OWN = (PositionLimits, VelocityLimits, TipSpeed, HoldTorque, PeakTorque, MotorSpeed, SetpointRange, SlowedTorque)
 """Checks of the arm's own limits."""
 
-LEAST_SPEED = 0.02
-"""Slowest that one goes on whose limits became tighter on its way, as a share of its speed: where it is stopped instead, the arm
-may not be able to stay, and goes on too fast to where it is."""
-
 RESOLUTION = 1.05
 """The factor found is at most this much larger than needed."""
 
 SCAN = 12
 """Factors that are tried where neither the motion as asked nor the slowest one may be made."""
-
-QUICK_S = 4.0
-"""Length of motion that a quick check looks at a second time at the most [s]."""
 
 TIP_SPEED = 0.25
 """Largest speed of the tool where nobody says another [m/s]."""
@@ -81,10 +74,6 @@ class Validated:
         return not any(usage.broken for usage in self.usages)
 
 
-class TakesLong(Exception):
-    """A check that was to be quick is not: it belongs beside the ticks."""
-
-
 @dataclass(frozen=True, eq=False)
 class MotionValidator:
     """Checks motions of ``model``; the first check that is broken refuses, with its numbers.
@@ -97,7 +86,6 @@ class MotionValidator:
         checks: in the order in which they refuse.
         scales_time: slow a motion that is too fast instead of refusing it.
         period_s: largest distance of the samples [s].
-        quick: raise ``TakesLong`` rather than try more than twice, more than ``QUICK_S`` of motion, or more than one approach.
     """
 
     model: DynamicsModel
@@ -105,7 +93,6 @@ class MotionValidator:
     checks: tuple[Check, ...]
     scales_time: bool = True
     period_s: float = 0.01
-    quick: bool = False
 
     def __post_init__(self) -> None:
         if self.model.joint_names != self.limits.joint_names:
@@ -187,14 +174,10 @@ class MotionValidator:
         if not self.scales_time:
             raise broken[0].refusal()
         by_speed = max((usage.share for usage in broken if usage.by_speed), default=1.0)
-        if self.quick and by_speed * asked.trajectory.duration > QUICK_S:
-            raise TakesLong
         if 1.0 < by_speed < MAX_STRETCH:
             trial = self._tried(build, min(by_speed * resolution**0.5, MAX_STRETCH), whole=False)
             if trial.passed:
                 return trial
-        if self.quick:
-            raise TakesLong
         low, best = 1.0, self._tried(build, MAX_STRETCH)
         pairs = list(zip(asked.usages, best.usages))
         unmended = [one for one, slowest in pairs if one.broken and slowest.broken]
@@ -210,13 +193,12 @@ class MotionValidator:
                 raise broken[0].refusal()
             best = self._tried(build, float(factor), whole=False)
 
-        def passes(factor: float) -> bool:
-            nonlocal best
-            trial = self._tried(build, factor, whole=False)
-            best = trial if trial.passed else best
-            return trial.passed
-
-        _bisected(passes, best.factor, low, resolution)
+        while best.factor / low > resolution:
+            trial = self._tried(build, (best.factor * low) ** 0.5, whole=False)
+            if trial.passed:
+                best = trial
+            else:
+                low = trial.factor
         return best
 
     def scaled(self, trajectory: Trajectory, resolution: float = RESOLUTION) -> Validated:
@@ -247,43 +229,9 @@ class MotionValidator:
                 break
         return Validated(trajectory, factor, motion, tuple(usages))
 
-    # -- changes of a motion that was let pass ---------------------------------------------------------------
-
-    def largest_speed(self, motion: SampledMotion) -> tuple[float, PickerError | None]:
-        """Share of its speed, ``LEAST_SPEED`` to 1, at which a motion that may move at its ends passes, and why no more.
-
-        Raises:
-            LimitError, InfeasibleError: a check that it breaks at any speed, with the numbers of the motion as it is.
-        """
-        usages = list(self.usages(motion))
-        broken = [usage for usage in usages if usage.broken]
-        if not broken:
-            return 1.0, None
-        for usage, slowest in zip(usages, self.usages(motion.slowed(LEAST_SPEED))):
-            if slowest.broken:
-                raise (usage if usage.broken else slowest).refusal()
-
-        def passes(share: float) -> bool:
-            return not any(usage.broken for usage in self.usages(motion.slowed(share)))
-
-        most = 1.0 / max((usage.share for usage in broken if usage.by_speed), default=1.0)
-        return _bisected(passes, LEAST_SPEED, most, RESOLUTION, most / RESOLUTION**0.5), broken[0].refusal()
-
     def torque_share(self, q: Array, v: Array, a: Array) -> float:
         """Largest share of an allowed peak torque that these states (s, n) need; 1 is the limit."""
         return float(self.limits.peak_use(self.model.required_torque(q, v, a)).max())
-
-
-def _bisected(passes: Callable[[float], bool], good: float, bad: float, resolution: float, first: float | None = None) -> float:
-    """The factor nearest to ``bad``, to ``resolution``, that passes, as ``good`` does; ``first``: the one to try first."""
-    trial = (good * bad) ** 0.5 if first is None else first
-    while max(good / bad, bad / good) > resolution:
-        if passes(trial):
-            good = trial
-        else:
-            bad = trial
-        trial = (good * bad) ** 0.5
-    return good
 
 
 def _passed(usages: Iterable[Usage]) -> Iterable[Usage]:

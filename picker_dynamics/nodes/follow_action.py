@@ -5,7 +5,7 @@ from __future__ import annotations
 from control_msgs.action import FollowJointTrajectory
 
 from picker_dynamics.errors import InputError, TrajectoryError
-from picker_dynamics.execution.goal import LIGHT_POINTS, MAIN_TRACK, Goal
+from picker_dynamics.execution.goal import MAIN_TRACK, Goal
 from picker_dynamics.execution.goal_tracking import Error, GoalTracker, Verdict
 from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.execution.tolerances import JointTolerance, Tolerances
@@ -47,8 +47,7 @@ class FollowAction:
             message.header.frame_id = "approach" if approaches else ""
             handle.publish_feedback(message)
 
-        long = not wanted.too_long and len(handle.request.trajectory.points) > LIGHT_POINTS
-        self.requests[key] = GoalRequest(wanted.goal, MAIN_TRACK, key.hex(), wanted.tracker, answer, feedback, long=long)
+        self.requests[key] = GoalRequest(wanted.goal, MAIN_TRACK, key.hex(), wanted.tracker, answer, feedback)
         self.node.execution.submit(self.requests[key])
 
     def on_cancel(self, handle) -> bool:
@@ -60,7 +59,7 @@ class FollowAction:
 
 
 class _Wanted:
-    """What one goal asks for, read when it is looked at, a long one beside the ticks; its start when it comes."""
+    """What one goal asks for, read in the worker; its start when it comes."""
 
     def __init__(self, node, request):
         self.node, self.request = node, request

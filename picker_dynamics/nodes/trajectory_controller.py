@@ -292,11 +292,9 @@ class TrajectoryController(Claimant, Node):
         self.submit(lambda: message, message.header, partial, self.stamps.now_s())
 
     def submit(self, read: Callable[[], JointTrajectory], header, partial: bool, now_s: float | None = None) -> None:
-        """Ask for the goal in a message; one that takes long to ``read``, beside the ticks, is not looked at at once."""
+        """Ask for the goal in a message; it is read in the worker."""
         start_s, asker = start_in(header, self.stamps), self.asker(sender_in(header))
-        self.execution.submit(
-            GoalRequest(lambda: goal_from(read(), partial, start_s), tracker=self.tracker, long=now_s is None, **asker), now_s
-        )
+        self.execution.submit(GoalRequest(lambda: goal_from(read(), partial, start_s), tracker=self.tracker, **asker), now_s)
 
     def asker(self, identifier: str) -> dict[str, Any]:
         """Fields of ``GoalRequest`` that the name of a goal gives: who asks."""

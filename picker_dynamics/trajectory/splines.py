@@ -47,12 +47,12 @@ def _stack(*rows: Array) -> Array:
     return coefficients
 
 
-def shifted(coefficients: Array, x0: float) -> Array:
-    """Coefficients of p(x0 + x): the same polynomial seen from ``x0`` on (Taylor shift)."""
-    result = np.zeros_like(coefficients)
+def shifted(coefficients: Array, x0: float | Array) -> Array:
+    """Coefficients (..., 6, n) of p(x0 + x): the same polynomials seen from ``x0`` (...) on (Taylor shift)."""
+    result, offset = np.zeros_like(coefficients), np.asarray(x0)[..., None]
     for k in range(DEGREE + 1):
         for j in range(k, DEGREE + 1):
-            result[k] += comb(j, k) * x0 ** (j - k) * coefficients[j]
+            result[..., k, :] += comb(j, k) * offset ** (j - k) * coefficients[..., j, :]
     return result
 
 

@@ -75,14 +75,13 @@ def _peak(v: Array, a: Array, T: float) -> Array:
     return np.maximum(np.abs(a), np.abs(a + 2.0 * c2 * vertex + 3.0 * c3 * vertex**2))
 
 
-def stop_along(path: Trajectory, scaling: TimeScaling, time_s: float, rate: float) -> Trajectory:
-    """The stop that stays on ``path``: its speed goes from what it is at ``time_s`` to 0, at ``rate`` [1/s]."""
-    made = scaling.ramp(time_s, 0.0, rate)
-    count = max(1, math.ceil((made.settled_s - time_s) / KNOT_S))
-    times = np.linspace(0.0, max(made.settled_s - time_s, KNOT_S), count + 1)
-    states = []
+def stop_along(path: Trajectory, ramp: TimeScaling, time_s: float) -> Trajectory:
+    """The stop that stays on ``path``, what is left at ``time_s``: gone through as the ``ramp`` to 0 says."""
+    count = max(1, math.ceil((ramp.settled_s - time_s) / KNOT_S))
+    times = np.linspace(0.0, max(ramp.settled_s - time_s, KNOT_S), count + 1)
+    begin, states = ramp.at(time_s).progress, []
     for t in times:
-        now = made.at(time_s + t)
-        states.append(now.scaled(path.sample(now.progress)))
+        now = ramp.at(time_s + t)
+        states.append(now.scaled(path.sample(now.progress - begin)))
     q, v, a = (np.array(part) for part in zip(*states))
     return from_points(times[1:], q[1:], v[1:], a[1:], start=states[0], joint_names=path.joint_names)

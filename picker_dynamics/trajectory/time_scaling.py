@@ -53,13 +53,13 @@ class TimeScaling:
     """Smooth progress along a trajectory, slower than it was made or as fast.
 
     Args:
-        begin_s: when progress is 0.
-        speed: share of the trajectory's own speed, 0 (stands) to 1.
+        begin_s: when progress is ``progress`` [s].
+        speed: share of the trajectory's own speed, 0 (a pause) to 1.
     """
 
-    def __init__(self, begin_s: float, speed: float = 1.0):
-        self.target, self._smoothness = float(speed), SMOOTHNESS
-        self._phases: Sequence[_Phase] = (_Phase(begin_s, Instant(0.0, self.target, 0.0), 0.0),)
+    def __init__(self, begin_s: float, speed: float = 1.0, progress: float = 0.0):
+        self.target = float(speed)
+        self._phases: Sequence[_Phase] = (_Phase(begin_s, Instant(progress, self.target, 0.0), 0.0),)
 
     @property
     def settled_s(self) -> float:
@@ -78,43 +78,22 @@ class TimeScaling:
         Args:
             rate: largest |ds/dt| [1/s]; exceeded only where it already is.
         """
-        return self._planned(time_s, self.at(time_s), speed, rate, self._smoothness_at(time_s))
-
-    def restarted(self, time_s: float, speed: float, rate: float) -> TimeScaling:
-        """Scaling of a trajectory that takes over at ``time_s``: progress 0 there; a ramp from the present speed to ``speed``."""
-        now = self.at(time_s)
-        return self._planned(time_s, Instant(0.0, now.speed, now.rate), speed, rate, self._smoothness_at(time_s))
-
-    def stretched(self, factor: float) -> TimeScaling:
-        """Scaling for the same trajectory, ``factor`` times as slow: nothing changes."""
-        made = TimeScaling(self._phases[0].begin_s, self.target * factor)
-        made._smoothness = self._smoothness * factor
-        made._phases = tuple(
-            _Phase(one.begin_s, Instant(*(factor * x for x in (now.progress, now.speed, now.rate))), one.bend * factor)
-            for one in self._phases
-            for now in (one.instant,)
-        )
-        return made
-
-    def _smoothness_at(self, time_s: float) -> float:
-        """That of the ramp under way: a smaller one would bring its rate to 0 too late, with the arm on its way back by then."""
-        return self._smoothness if time_s < self.settled_s else SMOOTHNESS
+        return self._planned(time_s, self.at(time_s), speed, rate)
 
     @staticmethod
-    def _planned(time_s: float, start: Instant, speed: float, rate: float, smoothness: float) -> TimeScaling:
+    def _planned(time_s: float, start: Instant, speed: float, rate: float) -> TimeScaling:
         """Three phases of constant bend: towards the largest rate, along it, and to the target without passing it."""
         made = TimeScaling(time_s, speed)
-        made._smoothness = smoothness
-        stops_at = start.speed + start.rate * abs(start.rate) / (2.0 * smoothness)
+        stops_at = start.speed + start.rate * abs(start.rate) / (2.0 * SMOOTHNESS)
         sign = 1.0 if speed >= stops_at else -1.0
         gap, now = sign * (speed - start.speed), sign * start.rate
-        peak = min(math.sqrt(max(smoothness * gap + now * now / 2.0, 0.0)), rate)
-        swing = abs(peak - now) / smoothness
-        covered = 0.5 * (now + peak) * swing + peak * peak / (2.0 * smoothness)
+        peak = min(math.sqrt(max(SMOOTHNESS * gap + now * now / 2.0, 0.0)), rate)
+        swing = abs(peak - now) / SMOOTHNESS
+        covered = 0.5 * (now + peak) * swing + peak * peak / (2.0 * SMOOTHNESS)
         cruise = (gap - covered) / peak if peak > 0.0 else 0.0
-        bend = math.copysign(smoothness, peak - now)
+        bend = math.copysign(SMOOTHNESS, peak - now)
         phases = [_Phase(time_s, start, sign * bend)]
-        for duration, next_bend in ((swing, 0.0), (max(cruise, 0.0), -smoothness), (peak / smoothness, None)):
+        for duration, next_bend in ((swing, 0.0), (max(cruise, 0.0), -SMOOTHNESS), (peak / SMOOTHNESS, None)):
             begin = phases[-1].begin_s + duration
             instant = phases[-1].at(begin)
             if next_bend is None:

@@ -2,8 +2,8 @@
 
 ``from_points`` follows ros2_control's joint_trajectory_controller: between two points the path is linear if they have positions
 only, cubic if both have velocities, quintic if both have accelerations besides.  ``remainder`` is what is left of a motion,
-``head`` what comes first, ``superposed`` the sum of two; ``select_joints`` and ``merge_joints`` part and join the joints of
-motions, ``blend`` takes over from the state that was last sent.
+``head`` what comes first, ``superposed`` the sum of two; ``merge_joints`` joins the joints of motions, ``blend`` takes over from
+the state that was last sent.
 """
 
 from __future__ import annotations
@@ -310,6 +310,14 @@ def remainder(trajectory: Trajectory, begin_s: float) -> Trajectory:
     return Trajectory(trajectory.joint_names, [0.0, *(trajectory.breaks[first + 1 :] - begin_s)], segments)
 
 
+def delayed(trajectory: Trajectory, by_s: float) -> Trajectory:
+    """A trajectory that is at its start for ``by_s`` [s] first."""
+    wait = np.zeros((1, *trajectory.coefficients.shape[1:]))
+    wait[0, 0] = trajectory.start
+    breaks = np.concatenate([[0.0], trajectory.breaks + by_s])
+    return Trajectory(trajectory.joint_names, breaks, np.concatenate([wait, trajectory.coefficients]))
+
+
 def head(trajectory: Trajectory, end_s: float) -> Trajectory:
     """A trajectory up to ``end_s`` [s], where it may move."""
     if end_s >= trajectory.duration - SHORTEST_S:
@@ -325,25 +333,19 @@ def standing(joint_names: Sequence[str], q: ArrayLike) -> Trajectory:
     return Trajectory(joint_names, [0.0, SHORTEST_S], coefficients)
 
 
-def select_joints(trajectory: Trajectory, columns: Iterable[int]) -> Trajectory:
-    """The motion of some joints, given by their indices (k,)."""
-    columns = list(columns)
-    names = [trajectory.joint_names[column] for column in columns]
-    return Trajectory(names, trajectory.breaks, trajectory.coefficients[:, :, columns])
-
-
 def merge_joints(moving: Trajectory, others: Trajectory, columns: Iterable[int]) -> Trajectory:
     """``others`` with the joints of ``moving`` in place of its ``columns``; lasts as long as the longer one.
 
     Args:
-        moving: k joints.
+        moving: k joints, or all n, of which those in ``columns`` count.
         others: n joints.
         columns: (k,) indices of the k joints among the n.
     """
     breaks = np.unique(np.concatenate([moving.breaks, others.breaks]))
     breaks = breaks[np.concatenate([[True], np.diff(breaks) > SAME_BREAK_S])]
-    segments = np.stack([_coefficients_from(others, begin) for begin in breaks[:-1]])
-    segments[:, :, list(columns)] = np.stack([_coefficients_from(moving, begin) for begin in breaks[:-1]])
+    segments = _coefficients_at(others, breaks[:-1])
+    columns, own = list(columns), _coefficients_at(moving, breaks[:-1])
+    segments[:, :, columns] = own[:, :, columns] if moving.n == others.n else own
     return Trajectory(others.joint_names, breaks, segments)
 
 
@@ -352,7 +354,7 @@ def superposed(trajectory: Trajectory, more: Trajectory, begin_s: float) -> Traj
     rest = remainder(trajectory, begin_s)
     breaks = np.unique(np.concatenate([rest.breaks, more.breaks]))
     breaks = breaks[np.concatenate([[True], np.diff(breaks) > SAME_BREAK_S])]
-    sums = [_coefficients_from(rest, begin) + _coefficients_from(more, begin) for begin in breaks[:-1]]
+    sums = _coefficients_at(rest, breaks[:-1]) + _coefficients_at(more, breaks[:-1])
     if begin_s <= SAME_BREAK_S:
         return Trajectory(trajectory.joint_names, breaks, sums)
     before = head(trajectory, begin_s)
@@ -360,16 +362,14 @@ def superposed(trajectory: Trajectory, more: Trajectory, begin_s: float) -> Traj
     return Trajectory(trajectory.joint_names, [*before.breaks, *after], [*before.coefficients, *sums])
 
 
-def _coefficients_from(trajectory: Trajectory, begin_s: float) -> Array:
-    """Coefficients (6, n) from ``begin_s`` on, up to the next break; constant after the end."""
-    if begin_s > trajectory.duration - SAME_BREAK_S:
-        constant = np.zeros(trajectory.coefficients.shape[1:])
-        constant[0] = trajectory.end
-        return constant
-    k = int(np.searchsorted(trajectory.breaks, begin_s + SAME_BREAK_S, side="right")) - 1
-    offset = begin_s - trajectory.breaks[k]
-    coefficients: Array = trajectory.coefficients[k]
-    return splines.shifted(coefficients, offset) if offset else coefficients
+def _coefficients_at(trajectory: Trajectory, times_s: Array) -> Array:
+    """Coefficients (m, 6, n) from each of ``times_s`` (m,) on, up to the next break; constant after the end."""
+    k = np.searchsorted(trajectory.breaks, times_s + SAME_BREAK_S, side="right") - 1
+    over = k >= len(trajectory.coefficients)
+    k = np.minimum(k, len(trajectory.coefficients) - 1)
+    made = splines.shifted(trajectory.coefficients[k], times_s - trajectory.breaks[k])
+    made[over], made[over, 0] = 0.0, trajectory.end
+    return made
 
 
 def blend(current: Iterable[ArrayLike], trajectory: Trajectory, blend_s: float = 0.3) -> Trajectory:

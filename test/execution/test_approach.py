@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 from arm_fixtures import picker, rigid_body, servos
 from execution_rig import HOME, NAMES, TIGHT, Rig, goal, limits, moved, part
-from test_goals_beside import Later
 
 from picker_dynamics.estimation.closed_loop import ClosedLoop, paths_between
 from picker_dynamics.execution.approach import LIMIT_M, LONGEST_S
 from picker_dynamics.execution.events import EventKind
-from picker_dynamics.execution.goal_manager import at_once
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.tip_uncertainty import GUESSED, band, side_uncertainty, tip_uncertainty
 from picker_dynamics.execution.torque_limits import TorqueLimits
@@ -29,9 +27,9 @@ ASSUMED = replace(servos(), servos=tuple(replace(one, unmeasured=("load_friction
 DOWN, UP = moved(shoulder=0.2, elbow=0.2), HOME
 
 
-def rig(seconds=3.0, beside=at_once, **options) -> Rig:
+def rig(seconds=3.0, **options) -> Rig:
     """One that may approach, whose joints have all come down to ``DOWN`` on a long way: their sides are known."""
-    made = Rig(limits(approach=True, **options), beside=beside)
+    made = Rig(limits(approach=True, **options))
     made.submit(goal(moved(base=0.4, shoulder=0.5, elbow=0.6, wrist=0.4), times=[seconds]), "there")
     made.to_rest()
     made.submit(goal(DOWN, times=[seconds]), "down")
@@ -129,19 +127,6 @@ def test_where_none_fits_the_motion_runs_without_and_says_so():
     assert f"{1e3 * motion.approach.off_m:.1f} mm" in text and motion.approach.off_m > LIMIT_M
     at.to_rest()
     assert at.kinds("g")[-1] is EventKind.DONE
-
-
-@pytest.mark.parametrize("tip_speed, beside, added_s", [(0.25, 0, 0.2), (0.06, 1, 0.3)])
-def test_the_first_approach_is_looked_at_between_two_references_and_others_beside_them(tip_speed, beside, added_s):
-    later, step = Later(), goal(moved(shoulder=0.217, elbow=0.2), times=[0.5])
-    at = rig(2.0, later)
-    at.execution.change_some(tip_speed=tip_speed)
-    motion = at.submit(step, "step")
-    assert later.asked == beside and (motion is None) == bool(beside)
-    later.do()
-    at.tick()
-    approach = (motion or at.events[-1].motion).approach
-    assert approach.joints and approach.duration_s == added_s
 
 
 def test_a_friction_that_was_not_measured_makes_every_lift_end_by_lowering():

@@ -105,9 +105,3 @@ def test_a_goal_for_later_waits_for_another_motion_and_is_refused_too_far_ahead(
     assert rig.submit(base_goal([0.0], [2.0], start_s=3.5)).start_s == 3.5, "that motion is over"
     with pytest.raises(TrajectoryError, match="from now"):
         rig.submit(base_goal([0.0], [2.0], start_s=rig.time_s + MAX_GOAL_S + 1.0))
-
-
-def test_which_goals_are_heavy():
-    assert not parse(base_goal([0.1], [2.0]), NAMES).heavy
-    for heavy in (base_goal([0.1], [30.0]), base_goal([0.1] * 400, np.linspace(0.01, 4.0, 400))):
-        assert parse(heavy, NAMES).heavy

@@ -118,18 +118,6 @@ def test_of_a_flood_the_last_one_wins_and_each_is_answered(rig):
     assert np.abs(np.diff(rig["v"][:, 0])).max() < 12.0 * PERIOD, "no step in any of it"
 
 
-def test_a_long_goal_is_checked_while_the_arm_stands(rig):
-    rig.send(base(0.5, 4.0), "first", TIGHT)
-    rig.tick(60)
-    rig.send(base(0.1, 30.0), "long", TIGHT)
-    rig.tick(1)
-    assert rig.phase is Phase.STOPPING
-    assert rig.answer("first").text.startswith(PREEMPTED)
-    rig.tick(60)
-    assert rig.kinds("long") == [ACCEPTED]
-    assert np.abs(np.diff(rig["v"][:, 0])).max() < 6.0 * PERIOD
-
-
 def test_a_long_goal_that_makes_no_sense_does_not_stop_the_arm(rig):
     rig.send(base(0.5, 4.0), "first")
     rig.tick(30)

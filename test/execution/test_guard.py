@@ -19,7 +19,7 @@ from picker_dynamics.execution.goal_tracking import Outcome
 from picker_dynamics.execution.guard import ReferenceGuard
 from picker_dynamics.execution.motion import Phase, Reference
 from picker_dynamics.execution.reference_generator import ReferenceGenerator
-from picker_dynamics.execution.slowing import Strain
+from picker_dynamics.execution.slowing import LimitExcess
 from picker_dynamics.sim.plant import Plant
 
 BASE, SHOULDER, ELBOW, SCISSOR = 0, 1, 2, 4
@@ -165,8 +165,8 @@ def test_a_way_to_rest_may_need_what_it_was_known_to_need_and_no_more():
     at_rest = Reference(0.01, HOME + 1e-7, ZERO, a)
     needs = held.torque_share(HOME, ZERO, a)
     assert needs > 1.2 and guard.breach(at_rest, held) is not None
-    assert guard.breach(at_rest, held, Strain(torque=needs)) is None
-    assert guard.breach(at_rest, held, Strain(torque=0.9 * needs)) is not None
+    assert guard.breach(at_rest, held, LimitExcess(torque=needs)) is None
+    assert guard.breach(at_rest, held, LimitExcess(torque=0.9 * needs)) is not None
 
 
 def test_the_model_that_the_controller_has_gives_the_same_answers():

@@ -49,7 +49,7 @@ def between_references(asked: Goal) -> list[int]:
     later = Later()
     rig = Rig(beside=later)
     rig.tick(3)
-    rig.send(asked, "long", long=True)
+    rig.send(asked, "long")
     counts = []
     for _ in range(8):
         counts.append(steps(rig.tick))

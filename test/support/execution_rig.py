@@ -79,12 +79,7 @@ class Rig:
     ):
         description = description or picker()
         self.execution = Execution(
-            description,
-            held_to or limits(),
-            Timing(1.0 / period_s, lead_s, monitor_every),
-            DECELERATION,
-            lambda: self.time_s,
-            beside=beside,
+            description, held_to or limits(), Timing(1.0 / period_s, lead_s, monitor_every), DECELERATION, beside=beside
         )
         self.period_s, self.lead_s, self.time_s, self.error = period_s, lead_s, begin_s, 0.0
         self.events, self.references, self.last = [], [], None
@@ -144,15 +139,9 @@ class Rig:
     # -- what is asked ---------------------------------------------------------------------------------------
 
     def send(
-        self,
-        goal: Goal | Exception,
-        name: str = "",
-        tolerances: Tolerances | None = None,
-        *,
-        long: bool = False,
-        if_free: bool = False,
+        self, goal: Goal | Exception, name: str = "", tolerances: Tolerances | None = None, *, if_free: bool = False
     ) -> GoalRequest:
-        """A goal that is looked at in the next tick, or beside it where it is long; with ``tolerances`` it is judged."""
+        """A goal that is looked at in the next tick; with ``tolerances`` it is judged."""
         arm, answers, feedback = self.execution.description, [], []
         self.answers[name], self.feedback[name] = answers, feedback
 
@@ -172,7 +161,6 @@ class Rig:
             tracker,
             answers.append,
             lambda _error, progress_s, _approaches: feedback.append(progress_s),
-            long=long,
             if_free=if_free,
         )
         self.execution.submit(self.requests[name])

@@ -248,7 +248,7 @@ class Session:
         self.truth, self.tip_due = Truth(), []
         self.floor_z, self.set_back = floor_z, False
         limits = Limits(TORQUES, carrying(0.0), further=(FloorCheck(picker(), floor_z, DECELERATION),), approach=True)
-        self.execution = Execution(picker(), limits, Timing(1.0 / PERIOD_S, LEAD_S), DECELERATION, lambda: self.now_s, self._take)
+        self.execution = Execution(picker(), limits, Timing(1.0 / PERIOD_S, LEAD_S), DECELERATION, self._take)
         self.model = ArmStateModel(carrying(0.0), servos().model, pose)
         self.compensator = Compensator(
             carrying(0.0), servos().model, setpoint_lower=servos().setpoint_lower, setpoint_upper=servos().setpoint_upper

@@ -11,7 +11,7 @@ from scipy.interpolate import BPoly, CubicHermiteSpline
 
 from picker_dynamics.errors import InputError, TrajectoryError
 from picker_dynamics.trajectory.stops import stop_trajectory
-from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points, merge_joints, remainder, select_joints, standing
+from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points, merge_joints, remainder, standing
 
 NAMES = ("base", "shoulder", "elbow")
 TIMES = np.array([0.0, 0.4, 1.0, 1.3, 2.5])
@@ -309,8 +309,9 @@ def test_breaks_that_are_nearly_the_same_are_one():
     assert np.diff(both.breaks).min() > 1e-4
 
 
-def test_some_joints_of_a_motion():
-    whole = random_trajectory(3, 4)
-    t = np.linspace(0.0, whole.duration, 50)
-    assert_array_equal(select_joints(whole, [2, 0]).sample(t)[0], whole.sample(t)[0][:, [2, 0]])
-    assert select_joints(whole, [2, 0]).joint_names == ("j2", "j0")
+def test_some_joints_of_a_motion_of_all_are_joined_like_those_alone():
+    whole, others = random_trajectory(3, 4), random_trajectory(4, 4)
+    columns, breaks = [2, 0], whole.breaks
+    alone = Trajectory(("j2", "j0"), breaks, whole.coefficients[:, :, columns])
+    both, of_all = (merge_joints(moving, others, columns) for moving in (alone, whole))
+    assert_array_equal(both.coefficients, of_all.coefficients)
