@@ -1,6 +1,6 @@
-"""Set-point sender: the only way of a command to the board, so that each is looked at, put in its time, and counted.
+"""Set-point sender: the only caller of ``Link.send_setpoint``; it guards each set-point, keeps its pace, and counts it.
 
-A calibration and the test of a board's conformance, which ask a board themselves, send past it.
+The test of a board's conformance writes its frames itself.
 """
 
 from __future__ import annotations

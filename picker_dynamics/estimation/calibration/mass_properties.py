@@ -30,6 +30,7 @@ from functools import cached_property
 import numpy as np
 
 from picker_dynamics.errors import InputError, refuse_if
+from picker_dynamics.estimation import least_squares
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import Pose, link_poses, subtree
 from picker_dynamics.robot.lint.shapes import corners
@@ -297,16 +298,17 @@ def _most_likely(parts: _Parts, seen: list[Measured]) -> tuple[np.ndarray, np.nd
     Raises:
         InputError: no positive masses explain what was read.
     """
-    from scipy.optimize import least_squares
-
     start, prior = parts.prior()
     value, sd = np.array([(one.value, one.sd) for one in seen]).T
     whiten = np.linalg.inv(np.linalg.cholesky(prior))
-
-    def residuals(x):
-        return np.concatenate([(value - parts.see(x)[: len(seen)]) / sd, whiten @ (start - x)])
-
-    found = least_squares(residuals, start, x_scale=np.sqrt(np.diag(prior)), xtol=1e-10, ftol=1e-10)
+    found = least_squares.solve(
+        lambda x: (value - parts.see(x)[: len(seen)]) / sd,
+        start,
+        prior=(start, whiten),
+        x_scale=np.sqrt(np.diag(prior)),
+        xtol=1e-10,
+        ftol=1e-10,
+    )
     for name, (mass, distance, factor) in zip(parts.names, found.x.reshape(-1, 3)):
         refuse_if(
             not (mass > 0.0 and factor > 0.0 and np.isfinite(distance)),
@@ -316,7 +318,7 @@ def _most_likely(parts: _Parts, seen: list[Measured]) -> tuple[np.ndarray, np.nd
             float(mass),
             0.0,
         )
-    return found.x, np.linalg.inv(found.jac.T @ found.jac)
+    return found.x, found.covariance
 
 
 def _about(inertia: np.ndarray, frame: Pose, axis) -> float:

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.errors import InputError, refuse_if
+from picker_dynamics.estimation import least_squares
 from picker_dynamics.robot.model import GRAVITY
 from picker_dynamics.robot.units import told
 
@@ -166,8 +167,6 @@ class _Line:
 
     def fit(self, name: str) -> tuple[np.ndarray, np.ndarray, float]:
         """Estimate, covariance (of the readings' spread where that is larger than the clock explains), misfit."""
-        from scipy.optimize import least_squares
-
         start, most = self._straight(0.0), 0.999 / max(self.largest_load, 1e-3)
         if self.loaded:
             starts = [np.append(self._straight(one), one) for one in most * np.linspace(0.04, 0.96, 24)]
@@ -180,9 +179,9 @@ class _Line:
             0.0,
         )
         bounds = np.array([(0.0, np.inf), (-np.inf, np.inf), (0.0, most)][: len(start)]).T
-        found = least_squares(self._residuals, start, "3-point", bounds, x_scale="jac", xtol=1e-12, ftol=1e-12)
+        found = least_squares.solve(self._residuals, start, "3-point", bounds=bounds, x_scale="jac", xtol=1e-12, ftol=1e-12)
         misfit = self._misfit(found.x)
-        return found.x, np.linalg.inv(found.jac.T @ found.jac) * max(1.0, misfit) ** 2, misfit
+        return found.x, found.covariance * max(1.0, misfit) ** 2, misfit
 
     def _straight(self, inverse_stall: float) -> np.ndarray:
         """1/v_0 and lag by linear least squares where the stall torque is known, inertia aside."""

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from picker_dynamics.errors import ConfigurationError, InfeasibleError, InputError, refuse_if
+from picker_dynamics.estimation import least_squares
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.resting import resting_position, sag
@@ -283,8 +284,6 @@ class DroopScale:
             InputError: no reading with payload, readings that cannot be or that say nothing.
             InfeasibleError: a servo that bears more than it can: it does not rest on its spring.
         """
-        from scipy.optimize import least_squares
-
         refuse_if(not any(one.loaded for one in readings), "no reading with the payload in the tool", "readings", 0, 1)
         self.require_sides(readings)
         self.require_plausible(readings)
@@ -293,7 +292,7 @@ class DroopScale:
             change = self._linearised(readings, mass)
             whiten = np.linalg.inv(np.linalg.cholesky(self._covariance(readings, change)))
             self._require_informative(readings, 1.0 / max(float(np.linalg.norm(whiten @ change.slope)), 1e-300), better)
-            mass = least_squares(
+            mass = least_squares.solve(
                 lambda x, whiten=whiten: whiten @ _wrapped(values - self.predict(readings, x[0])),
                 [mass],
                 lambda x, whiten=whiten: -whiten @ self._linearised(readings, x[0]).slope[:, None],

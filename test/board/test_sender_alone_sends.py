@@ -1,0 +1,17 @@
+"""Set-points reach a link through the sender alone."""
+
+import ast
+from pathlib import Path
+
+import picker_dynamics
+
+
+def test_no_module_but_the_sender_calls_send_setpoint():
+    root = Path(picker_dynamics.__file__).parent
+    callers = {
+        path.relative_to(root).as_posix()
+        for path in root.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == "send_setpoint"
+    }
+    assert callers == {"board/setpoint_sender.py"}
