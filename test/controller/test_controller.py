@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from picker_dynamics.board.protocol import BoardState
+from picker_dynamics.board.protocol import BoardState, Fault
 from picker_dynamics.board.session import State
 from picker_dynamics.errors import InfeasibleError, PickerError
 from picker_dynamics.execution.goal import Goal
@@ -137,7 +137,8 @@ def test_what_the_board_plays_is_read(bench):
     assert played.queue_depth > 0
     bench.session.stop()
     bench.run(0.04)
-    assert bench.arm.controller.hardware.played.state.moves, "it brakes"
+    played = bench.arm.controller.hardware.played
+    assert played.state is BoardState.HOLD and played.faults == Fault.STOPPED.bit
 
 
 def test_a_payload_changes_plans_compensation_and_modelled_state_together(bench):
