@@ -3,6 +3,7 @@ and its conformance checks.  Imports ``robot``, ``control`` and, for the firmwar
 """
 
 __all__ = [
+    "clock",
     "clock_fit",
     "command_timing",
     "conformance",
@@ -13,6 +14,8 @@ __all__ = [
     "protocol",
     "request_gate",
     "session",
+    "setpoint_guard",
+    "setpoint_sender",
     "stamp_clock",
     "torque_session",
 ]

@@ -8,6 +8,7 @@ __all__ = [
     "avr_firmware",
     "avr_uno",
     "board",
+    "board_in_memory",
     "control_socket",
     "firmware_core",
     "mujoco_arm",

@@ -188,7 +188,7 @@ class Arm:
         self.bench = SteppedBoard(SERVOS, found)
         self.link = SteppedLink(self.bench, joint_names=NAMES)
         self.model = ArmStateModel(carrying(0.0), SERVOS.model, SERVOS.rest)
-        self.session = HardwareSession(self.link, SERVOS, self.model)
+        self.session = HardwareSession(self.link, SERVOS, self.model, clock=self.bench)
         self.asked, self.passed = 0, list[tuple[int, float, np.ndarray]]()
         self.since_tick = 0.0
         self.looks: list[tuple[float, State, np.ndarray | None, np.ndarray | None, np.ndarray]] = []

@@ -156,11 +156,11 @@ def _stuck(time_s: float) -> PickerError:
 
 def _jumps(trajectory: Trajectory) -> list[float]:
     """When q, v or a jump, [s]; the end of the trajectory counts."""
-    c, h = trajectory.coefficients.swapaxes(0, 1), np.diff(trajectory.breaks)[:-1, None]
-    factors = np.array([1.0, 1.0, 2.0])[:, None, None]
-    before, after = splines.shifted(c[:, :-1], h)[:3] * factors, c[:3, 1:] * factors
-    counts = JUMP * np.abs(after).max(axis=(1, 2), initial=1.0, keepdims=True)
-    jumps = (np.abs(before - after) > counts).any(axis=(0, 2))
+    c, h = trajectory.coefficients, np.diff(trajectory.breaks)[:-1]
+    factors = np.array([1.0, 1.0, 2.0])[:, None]
+    before, after = splines.shifted(c[:-1], h)[:, :3] * factors, c[1:, :3] * factors
+    counts = JUMP * np.abs(after).max(axis=(0, 2), initial=1.0, keepdims=True)
+    jumps = (np.abs(before - after) > counts).any(axis=(1, 2))
     return [*trajectory.breaks[1:-1][jumps].tolist(), trajectory.duration]
 
 

@@ -27,9 +27,9 @@ from functools import lru_cache
 import numpy as np
 
 from picker_dynamics.errors import refuse_if
-from picker_dynamics.estimation import least_squares
 from picker_dynamics.robot.kinematic_tree import link_poses
 
+from .. import least_squares
 from .droop_model import FIGURES, SOUGHT, DroopModel, Reading, reading_errors, wrapped
 from .measured import Measured
 

@@ -30,13 +30,13 @@ from functools import cached_property
 import numpy as np
 
 from picker_dynamics.errors import InputError, refuse_if
-from picker_dynamics.estimation import least_squares
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import Pose, link_poses, subtree
 from picker_dynamics.robot.lint.shapes import corners
 from picker_dynamics.robot.model import GRAVITY
 from picker_dynamics.robot.units import told
 
+from .. import least_squares
 from .lay import Lay, lay
 from .measured import Measured, mean, propagate
 

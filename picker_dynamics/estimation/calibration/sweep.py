@@ -28,10 +28,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.errors import InputError, refuse_if
-from picker_dynamics.estimation import least_squares
 from picker_dynamics.robot.model import GRAVITY
 from picker_dynamics.robot.units import told
 
+from .. import least_squares
 from .mass_properties import STOPWATCH_SD
 from .measured import Measured
 

@@ -21,13 +21,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from picker_dynamics.errors import ConfigurationError, InfeasibleError, InputError, refuse_if
-from picker_dynamics.estimation import least_squares
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.resting import resting_position, sag
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 from picker_dynamics.robot.units import told
 
+from .. import least_squares
 from ..calibration.droop_fit import FRICTION_SD
 from ..calibration.droop_model import USUAL_STALL_NM
 from ..calibration.instruments import SensorModel
