@@ -75,13 +75,10 @@ setup(
     entry_points={
         "console_scripts": [
             "picker = picker_dynamics.__main__:main",
-            "trajectory_controller = picker_dynamics.nodes.executables:trajectory_controller",
+            "arm = picker_dynamics.nodes.executables:arm",
             "dynamics = picker_dynamics.nodes.executables:dynamics",
             "hardware = picker_dynamics.nodes.executables:hardware",
-            "torque_control = picker_dynamics.nodes.executables:torque_control",
-            "torque_arm_sim = picker_dynamics.nodes.executables:torque_arm_sim",
             "markers = picker_dynamics.nodes.executables:markers",
-            "one_process = picker_dynamics.nodes.executables:one_process",
             "virtual_board = picker_dynamics.nodes.executables:virtual_board",
         ]
     },

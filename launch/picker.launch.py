@@ -43,12 +43,11 @@ ARGUMENTS = (
     ("pick", "false", "true: also pick as a camera node says, on the topics pick and place"),
     ("cameras", "", "for pick: file with hand-eye transforms, as config/cameras.yaml"),
     ("log_level", "info", "of the nodes: debug, info, warn, error"),
-    ("one_process", "false", "true: all nodes of the arm in one process, for many arms on one machine"),
     ("view_web", "false", "true: also show the arm in the browser, on a page of this machine"),
     ("rviz", "false", "true: start RViz too, and the node that publishes markers for it"),
 )
 
-SWITCHES = ("rviz", "one_process", "collision", "view_web", "pick")
+SWITCHES = ("rviz", "collision", "view_web", "pick")
 
 
 def processes(context):
@@ -61,9 +60,9 @@ def processes(context):
     for problem in misspelt(context.launch_configurations, [name for name, _, _ in ARGUMENTS]):
         logging.get_logger("picker").warning(f"{problem} It is ignored.")
     chosen = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS if name not in SWITCHES}
-    rviz, one_process, collision, view, pick = (IfCondition(LaunchConfiguration(name)).evaluate(context) for name in SWITCHES)
+    rviz, collision, view, pick = (IfCondition(LaunchConfiguration(name)).evaluate(context) for name in SWITCHES)
     mass = _number("payload_mass", chosen.pop("payload_mass"))
-    switched = {"markers": rviz, "one_process": one_process, "collision": collision, "view": view, "pick": pick}
+    switched = {"markers": rviz, "collision": collision, "view": view, "pick": pick}
     options = Options(payload_mass=mass, **switched, **chosen)
     _require("robot_state_publisher", *(["rviz2"] if rviz else []), context=context)
     graph = bringup.graph(options)  # last, because it makes a folder
@@ -87,17 +86,7 @@ def _node(spec):
     }
     if isinstance(spec, bringup.CommandSpec):
         return _command(spec)
-    if isinstance(spec, bringup.TogetherSpec):
-        return Node(package=spec.package, executable=spec.executable, arguments=spec.arguments(), **how)
-    return Node(
-        package=spec.package,
-        executable=spec.executable,
-        name=spec.name,
-        namespace=spec.namespace,
-        parameters=[spec.params_file, spec.parameters],
-        ros_arguments=["--log-level", spec.log_rule],
-        **how,
-    )
+    return Node(package=spec.package, executable=spec.executable, ros_arguments=spec.ros_arguments(), **how)
 
 
 def _command(spec):

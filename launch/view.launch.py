@@ -53,11 +53,8 @@ def processes(context):
         Node(
             package=spec.package,
             executable=spec.executable,
-            name=spec.name,
-            namespace=spec.namespace,
             output="screen",
-            parameters=[spec.params_file, spec.parameters],
-            ros_arguments=["--log-level", spec.log_rule],
+            ros_arguments=spec.ros_arguments(),
             additional_env=lifeline.children(),
         )
         for spec in graph.nodes

@@ -21,7 +21,7 @@ from picker_dynamics.robot.sighting import read_cameras
 from picker_dynamics.robot.srdf import read_srdf
 
 from .options import Options
-from .processes import BoardSpec, CommandSpec, NodeSpec, TogetherSpec
+from .processes import BoardSpec, CommandSpec, NodeSpec
 
 SIMULATED_HOST_TIMEOUT_S = 2.0
 """Silence of the host after which a simulated board latches HOST_LOST [s]: a real one has 0.25 s, but no computer to share with
@@ -58,17 +58,13 @@ class Graph:
     port: str
     control: str = ""
     environment: dict[str, str] = field(default_factory=dict)
-    one_process: bool = False
     notes: tuple[str, ...] = ()
     commands: tuple[CommandSpec, ...] = ()
 
     @property
-    def processes(self) -> tuple[NodeSpec | TogetherSpec | CommandSpec, ...]:
-        """The nodes as they are started, and the commands beside them."""
-        if not self.one_process:
-            return (*self.nodes, *self.commands)
-        required = tuple(spec for spec in self.nodes if spec.required)
-        return (TogetherSpec(required), *(spec for spec in self.nodes if not spec.required), *self.commands)
+    def processes(self) -> tuple[NodeSpec | CommandSpec, ...]:
+        """The processes with nodes, and the commands beside them."""
+        return (*self.nodes, *self.commands)
 
 
 def graph(options: Options) -> Graph:
@@ -115,21 +111,21 @@ def _servo_graph(options: Options) -> Graph:
     common = _common(options)
     nodes = (
         NodeSpec(
-            "trajectory_controller",
-            shared | _given(rate_hz=options.rate_hz, tip_speed_limit=options.tip_speed_limit) | collision,
-            **common,
-        ),
-        NodeSpec(
-            "dynamics", shared | _given(compensation=options.compensation, **{"payload.mass": options.payload_mass}), **common
-        ),
-        NodeSpec(
-            "hardware",
-            shared | _given(port=port, on_shutdown=options.on_shutdown) | {"autostart": True, "at_rest_pose": simulated},
+            "arm",
+            {
+                "trajectory_controller": shared
+                | _given(rate_hz=options.rate_hz, tip_speed_limit=options.tip_speed_limit)
+                | collision,
+                "dynamics": shared | _given(compensation=options.compensation, **{"payload.mass": options.payload_mass}),
+                "hardware": shared
+                | _given(port=port, on_shutdown=options.on_shutdown)
+                | {"autostart": True, "at_rest_pose": simulated},
+            },
             **common,
         ),
         *_markers(options, shared, common),
     )
-    return Graph(nodes, board, port, control, local_only(os.environ), options.one_process, notes)
+    return Graph(nodes, board, port, control, local_only(os.environ), notes)
 
 
 def _assumption(arm: ArmDescription, servos: ServoMap) -> str:
@@ -156,24 +152,24 @@ def view_graph(options: Options) -> Graph:
 
 
 def _torque_graph(options: Options) -> Graph:
-    """Torque-controlled joints, simulated: other nodes in the places of ``dynamics`` and ``hardware``, and no board."""
+    """Torque-controlled joints, simulated, without a board."""
     arm, which, common = options.entry, _named(options), _common(options)
     speed = arm.tip_speed if options.tip_speed_limit is None else options.tip_speed_limit
     nodes = (
         NodeSpec(
-            "trajectory_controller",
-            {"control": "torque", **which, "tip_speed_limit": speed}
-            | _given(rate_hz=options.rate_hz)
-            | _collision(options, arm.description),
+            "arm",
+            {
+                "trajectory_controller": {"control": "torque", **which, "tip_speed_limit": speed}
+                | _given(rate_hz=options.rate_hz)
+                | _collision(options, arm.description),
+                "dynamics": which | _given(**{"payload.mass": options.payload_mass}),
+                "hardware": which | {"plant_error": options.plant_error, "seed": options.seed},
+            },
             **common,
-        ),
-        NodeSpec("torque_control", which | _given(**{"payload.mass": options.payload_mass}), **common, node_name="dynamics"),
-        NodeSpec(
-            "torque_arm_sim", which | {"plant_error": options.plant_error, "seed": options.seed}, **common, node_name="hardware"
         ),
         *_markers(options, {"control": "torque", **which}, common),
     )
-    return Graph(nodes, None, "", "", local_only(os.environ), options.one_process, arm.description.notes)
+    return Graph(nodes, None, "", "", local_only(os.environ), arm.description.notes)
 
 
 def _collision(options: Options, arm: ArmDescription) -> dict[str, object]:
@@ -196,7 +192,7 @@ def _named(options: Options) -> dict[str, object]:
 
 def _markers(options: Options, which_arm: dict[str, object], common: dict[str, str]) -> tuple[NodeSpec, ...]:
     """The node that shows things, where somebody wants to see them; it moves nothing, so nothing ends with it."""
-    return (NodeSpec("markers", which_arm, **common, required=False),) if options.markers else ()
+    return (NodeSpec("markers", {"markers": which_arm}, **common, required=False),) if options.markers else ()
 
 
 def _common(options: Options) -> dict[str, str]:

@@ -108,7 +108,6 @@ class Options:
         collision: hold motions clear of the arm itself and of the scene.
         srdf: SRDF with pairs of links that may touch; by default that beside the URDF.
         markers: also what RViz shows beside the model.
-        one_process: all required nodes in one process, for many arms on one machine.
         view: also the page in the browser.
         pick: also what picks as a camera node says.
         cameras: hand-eye transforms for that, a file like config/cameras.yaml.
@@ -140,7 +139,6 @@ class Options:
     collision: bool = False
     srdf: str = ""
     markers: bool = False
-    one_process: bool = False
     view: bool = False
     pick: bool = False
     cameras: str = ""

@@ -13,70 +13,51 @@ COMMAND_WAITS_S = 60.0
 
 @dataclass(frozen=True)
 class NodeSpec:
-    """One ROS node: its executable, parameters, and name, by default the executable's.
+    """A process with ROS nodes: its executable, and the parameters of each of its nodes by that one's name.
 
     The arm goes on where one that is not ``required`` ends by itself.
     """
 
     executable: str
-    parameters: dict[str, object]
+    parameters: dict[str, dict[str, object]]
     namespace: str = ""
     params_file: str = ""
     log_level: str = "info"
     package: str = PACKAGE
-    node_name: str = ""
     required: bool = True
 
     @property
     def name(self) -> str:
-        return self.node_name or self.executable
+        return self.executable
 
     @property
     def module(self) -> str:
-        """Python module that runs this node."""
+        """Python module that runs it."""
         return f"{PACKAGE}.nodes.{self.executable}"
 
     @property
     def drives(self) -> bool:
-        """Whether the node drives the joints, and so may take its time to end."""
-        return self.name == "hardware"
-
-    @property
-    def log_rule(self) -> str:
-        """Level for this node's logger, which is named after namespace and node; other loggers keep theirs."""
-        return f"{'.'.join(filter(None, (*self.namespace.split('/'), self.name)))}:={self.log_level}"
+        """Whether it drives the joints, and so may take its time to end."""
+        return self.executable == "arm"
 
     def ros_arguments(self) -> list[str]:
-        """Arguments for a process started without launch."""
-        arguments = ["--ros-args", "-r", f"__node:={self.name}", "--log-level", self.log_rule]
+        """ROS arguments, without ``--ros-args``; loggers that are named after other nodes keep their level."""
+        arguments: list[str] = []
+        for node in self.parameters:
+            logger = ".".join(filter(None, (*self.namespace.split("/"), node)))
+            arguments += ["--log-level", f"{logger}:={self.log_level}"]
         if self.namespace:
             arguments += ["-r", f"__ns:=/{self.namespace.strip('/')}"]
         if self.params_file:
             arguments += ["--params-file", self.params_file]
-        for key, value in self.parameters.items():
-            arguments += ["-p", f"{key}:={json.dumps(value)}"]
+        for node, values in self.parameters.items():
+            for key, value in values.items():
+                arguments += ["-p", f"{node}:{key}:={json.dumps(value)}"]
         return arguments
 
-
-@dataclass(frozen=True)
-class TogetherSpec:
-    """Nodes that share a process."""
-
-    nodes: tuple[NodeSpec, ...]
-    executable: str = "one_process"
-    module: str = f"{PACKAGE}.nodes.one_process"
-    package: str = PACKAGE
-    name: str = "nodes"
-    required: bool = True
-    drives: bool = True
-
-    @property
-    def namespace(self) -> str:
-        return self.nodes[0].namespace
-
     def arguments(self) -> list[str]:
-        """Arguments of the process: those of each node behind its name."""
-        return [word for spec in self.nodes for word in ("--node", spec.executable, *spec.ros_arguments(), "--")]
+        """Arguments of the process."""
+        return ["--ros-args", *self.ros_arguments()]
 
 
 @dataclass(frozen=True)

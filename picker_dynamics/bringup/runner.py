@@ -12,14 +12,14 @@ from pathlib import Path
 from picker_dynamics import lifeline
 from picker_dynamics.errors import PickerError
 
-from .bringup import BoardSpec, CommandSpec, Graph, NodeSpec, TogetherSpec, remove_leftovers
+from .bringup import BoardSpec, CommandSpec, Graph, NodeSpec, remove_leftovers
 
 POLL_S, END_POLL_S = 0.1, 0.01
 GRACE_S = 1.2
 """How long a process has to end after SIGTERM before it is killed.  (SIGINT would do, but a Python that is still
 starting answers it with a traceback.)"""
 PARK_S = 20.0
-"""How long the hardware node has, which may be parking the arm."""
+"""How long the process of the arm has, which may be parking it."""
 
 
 class ProcessEndedError(PickerError):
@@ -34,7 +34,7 @@ class GraphRunner:
     Args:
         graph: what to run.
         log_path: file for the output of all processes but the commands, which tell a person something; default: this terminal.
-        grace_s: how long each process has to end by itself; the hardware node has at least PARK_S.
+        grace_s: how long each process has to end by itself; that of the arm has at least PARK_S.
     """
 
     def __init__(self, graph: Graph, *, log_path: str | Path | None = None, grace_s: float = GRACE_S):
@@ -116,7 +116,7 @@ class GraphRunner:
             self.signal(name, signal.SIGTERM)
 
     def stop(self) -> None:
-        """End the hardware node first (it may park the arm), then the others, the board last."""
+        """End the process of the arm first (it may park), then the others, the board last."""
         nodes = {_label(spec): spec for spec in self.graph.processes}
         self._end([name for name, spec in nodes.items() if spec.drives], max(PARK_S, self.grace_s))
         self._end([name for name, spec in nodes.items() if not spec.drives], self.grace_s)
@@ -147,11 +147,9 @@ def _how(code: int) -> str:
     return f"was ended by signal {-code}" if code < 0 else f"ended by itself with exit code {code}"
 
 
-def _label(spec: NodeSpec | TogetherSpec | CommandSpec | BoardSpec) -> str:
+def _label(spec: NodeSpec | CommandSpec | BoardSpec) -> str:
     return "virtual_board" if isinstance(spec, BoardSpec) else "/".join(filter(None, (spec.namespace, spec.name)))
 
 
-def _arguments(spec: NodeSpec | TogetherSpec | CommandSpec | BoardSpec) -> list[str]:
-    if isinstance(spec, BoardSpec):
-        return list(spec.arguments)
-    return spec.ros_arguments() if isinstance(spec, NodeSpec) else spec.arguments()
+def _arguments(spec: NodeSpec | CommandSpec | BoardSpec) -> list[str]:
+    return list(spec.arguments) if isinstance(spec, BoardSpec) else spec.arguments()

@@ -20,7 +20,7 @@ LOOK_S = 0.02
 
 def add_parser(commands) -> None:
     """Register ``up``; what its options are called here is a field of ``Options``."""
-    up = commands.add_parser("up", help="start the board (or its simulation) and the three nodes; Ctrl-C ends them")
+    up = commands.add_parser("up", help="start the board (or its simulation) and the process of the arm; Ctrl-C ends them")
     where = up.add_mutually_exclusive_group()
     where.add_argument("--sim", action="store_true", help="virtual board and arm (the default)")
     shared.add(where, "--port")
@@ -58,7 +58,6 @@ def add_parser(commands) -> None:
     shared.add(up, "--view")
     up.add_argument("--pick", action="store_true", help="also pick as a camera node says: picker pick --listen")
     up.add_argument("--cameras", default="", metavar="FILE", help="for --pick: hand-eye transforms, as config/cameras.yaml")
-    up.add_argument("--one-process", action="store_true", help="all nodes in one process, for many arms on one machine")
     up.add_argument("--log-level", default="info", choices=("debug", "info", "warn", "error"))
     up.set_defaults(run=run)
 

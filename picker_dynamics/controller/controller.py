@@ -14,18 +14,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from picker_dynamics.board.session import State
+from picker_dynamics.control.payload_follow import Payload, require_vector
 from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.execution import Execution, Tick
-from picker_dynamics.execution.goal_tracking import ArmState
+from picker_dynamics.execution.goal_tracking import SAME_S, ArmState
 from picker_dynamics.execution.payload_hold import require_graspable, require_holdable, unbearable
-from picker_dynamics.robot.model import DynamicsModel
+from picker_dynamics.robot.model import Array, DynamicsModel
 
 from .hardware import Command, Hardware
 from .laws import Law
 
 SUPPLY_PERIOD_S = 1.0
 """How often the plan takes over what the supply gives [s]."""
+
+UNCONFIRMED = "the board does not say what becomes of set-points: is its cable in?"
+
+FRESH_S = 1.0
+"""How old a state may be that says where an arm is that is not driven [s]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,29 +61,41 @@ class Controller:
         law: makes commands of references.
         execution: makes references of what is asked.
         model_of: the arm with a payload (mass [kg], com (3,) [m]), as plans and the modelled state take it.
+        resting: poses (n,) at one of which the arm is expected where nobody knows where it is [rad or m].
 
     Attributes:
-        payload: mass [kg] and centre (3,) [m] that the tool is believed to carry.
+        payload: that plans bear and the modelled state carries.
         problem: why the arm is held and not driven though its hardware is active; '' where it is driven.
+        state: of the arm, as last read; None: not known.
+        passive: the hardware is read and not driven: somebody else commands it.
     """
 
     def __init__(
-        self, hardware: Hardware, law: Law, execution: Execution, model_of: Callable[[float, Sequence[float]], DynamicsModel]
+        self,
+        hardware: Hardware,
+        law: Law,
+        execution: Execution,
+        model_of: Callable[[float, Sequence[float]], DynamicsModel],
+        resting: Sequence[Array] = (),
     ):
-        self.hardware, self.law, self.execution, self._model_of = hardware, law, execution, model_of
-        self.payload: tuple[float, tuple[float, ...]] = (0.0, (0.0, 0.0, 0.0))
-        self.problem = ""
+        self.hardware, self.law, self.execution, self._model_of, self._resting = hardware, law, execution, model_of, resting
+        self.payload = Payload()
+        self.problem, self.passive = "", False
         self._epoch: int | None = None
-        self._state: ArmState | None = None
-        self._supply_due_s = -float("inf")
+        self.state: ArmState | None = None
+        self._supply_due_s = self._tick_due_s = -float("inf")
 
     def cycle(self, now_s: float, watched: Callable[[], bool] = lambda: False) -> Cycle:
         """Read the hardware, make the next reference, command it; ``watched``: whether anybody wants the tracking error."""
-        self._state = state = self._read(now_s)
+        self.state = state = self._read(now_s)
+        if self.passive:
+            return Cycle(now_s, state, Tick(None, ()))
         self._synchronise(now_s)
         self._take_supply(now_s)
-        tick = self.execution.tick(now_s, lambda: state, watched)
-        if tick.reference is None or self.problem or not self.active:
+        tick = Tick(None, ())
+        if self._is_due(now_s):
+            tick = self.execution.tick(now_s, lambda: state, watched)
+        if self.problem or not self.active or (tick.reference is None and not self.hardware.takes_efforts):
             return Cycle(now_s, state, tick)
         try:
             command = self.law.command(tick.reference, state)
@@ -86,6 +104,16 @@ class Controller:
             self.execution.tell(EventKind.PROBLEM, f"command not sent: {error}", error=error)
             return Cycle(now_s, state, tick)
         return Cycle(now_s, state, tick, command, sent)
+
+    def _is_due(self, now_s: float) -> bool:
+        """Whether the next reference is due: in each cycle of servos; at its own rate where efforts answer measured states."""
+        if not self.hardware.takes_efforts:
+            return True
+        period_s = 1.0 / self.execution.timing.rate_hz
+        if now_s < self._tick_due_s - SAME_S:
+            return False
+        self._tick_due_s = max(self._tick_due_s + period_s, now_s)
+        return True
 
     @property
     def active(self) -> bool:
@@ -103,21 +131,19 @@ class Controller:
         """Start reference and law where the hardware holds the arm, at each new sync point; end them where it is not active."""
         session = self.hardware.session
         epoch = session.epoch if self.active else None
-        if epoch == self._epoch:
-            return
-        self._epoch, self.problem = epoch, ""
-        self.execution.deactivate(session.problem or session.state.value)
-        if epoch is not None and session.held is not None:
-            self.law.start(session)
-            self.execution.start(session.held, session.held_effort)
-            self._look_whether_bearable(now_s)
+        if epoch != self._epoch:
+            self._epoch, self.problem = epoch, ""
+            self.execution.deactivate(session.problem or session.state.value)
+            if epoch is not None and session.held is not None:
+                self.law.start(session)
+                self.execution.start(session.held, session.held_effort)
+                self.problem = self._unbearable(session.held)
+        self.execution.block(self.problem or ("" if session.confirmed or epoch is None else UNCONFIRMED), now_s)
 
-    def _look_whether_bearable(self, now_s: float) -> None:
-        """Hold an arm that cannot bear its payload where it is; nobody moves it then."""
-        held, limits = self.hardware.session.held, self.execution.limits
-        if held is not None and limits.model is not None:
-            self.problem = unbearable(limits.model, limits.torque, self.payload[0], held)
-        self.execution.block(self.problem, now_s)
+    def _unbearable(self, held: Array) -> str:
+        """Why an arm that is held there may not be driven with its payload; '' where it may."""
+        limits = self.execution.limits
+        return "" if limits.model is None else unbearable(limits.model, limits.torque, self.payload.mass, held)
 
     def _take_supply(self, now_s: float) -> None:
         self.law.source = self.hardware.source
@@ -125,23 +151,48 @@ class Controller:
             self._supply_due_s = now_s + SUPPLY_PERIOD_S
             self.execution.follow_supply(self.hardware.source)
 
+    # -- payload -------------------------------------------------------------------------------------------
+
+    def require_holdable(self, payload: Payload, now_s: float) -> None:
+        """Raise an InfeasibleError or LimitError where the arm cannot hold the payload where it is."""
+        torque = self.execution.limits.torque
+        require_graspable(*payload, torque)
+        if poses := self._poses(now_s):
+            require_holdable(self._model_of(*payload), torque, poses)
+
+    def _poses(self, now_s: float) -> Sequence[Array]:
+        """Poses where the arm may be: its reference, else its state, else where it rests."""
+        sent, held, state = self.execution.sent.newest, self.hardware.session.held, self.state
+        if sent is not None:
+            return (sent.q,)
+        if state is not None and now_s - state.time_s < FRESH_S:
+            return (state.q,)
+        return self._resting if held is None else (held,)
+
     def set_payload(self, mass: float, com: Sequence[float], now_s: float) -> None:
         """Carry ``mass`` [kg] at ``com`` (3,) [m], tool frame: plans, compensation and modelled state change together.
+
+        A smaller mass in the same place is always taken.
 
         Raises:
             InputError: not a payload.
             InfeasibleError, LimitError: the arm cannot hold it where it is; nothing changes.
         """
-        model, torque = self._model_of(mass, com), self.execution.limits.torque
-        if mass:
-            require_graspable(mass, com, torque)
-            sent, held = self.execution.sent.newest, self.hardware.session.held
-            pose = sent.q if sent is not None else held if held is not None else None if self._state is None else self._state.q
-            if pose is not None:
-                require_holdable(model, torque, [pose])
-        self.payload = mass, tuple(com)
+        payload = Payload(float(mass), require_vector(com))
+        if payload.mass > self.payload.mass or (payload.mass and payload.com != self.payload.com):
+            self.require_holdable(payload, now_s)
+        self.carry(payload, payload, now_s)
+
+    def carry(self, payload: Payload, believed: Payload, now_s: float) -> None:
+        """Plan with ``payload`` and control with ``believed``; an arm that cannot rest with it is idle then, and says why."""
+        model = self._model_of(*payload)
+        self.law.set_payload(*believed, now_s)
+        self.payload = payload
         self.execution.change_some(model=model)
-        self.law.set_payload(mass, com, now_s)
-        self.hardware.set_model(model)
+        try:
+            self.hardware.set_model(model)
+        except PickerError as error:
+            text = f"with a payload of {payload.mass:g} kg {error}; set a smaller one, then enable"
+            self.hardware.session.problem = text
         if self.problem:
             self._epoch = None  # start anew where it is held

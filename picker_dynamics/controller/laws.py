@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from picker_dynamics.board.session import Session
-from picker_dynamics.control.compensation import Compensator
+from picker_dynamics.control.compensation import NONE, Compensator
 from picker_dynamics.control.laws.law import Reference as LawReference
 from picker_dynamics.control.torque_loop import TorqueLoop
+from picker_dynamics.errors import InputError
 from picker_dynamics.execution.goal_tracking import ArmState
 from picker_dynamics.execution.motion import Reference
 from picker_dynamics.robot.model import DynamicsModel
@@ -39,8 +40,8 @@ class Law(Protocol):
     def set_payload(self, mass: float, com: Sequence[float], now_s: float) -> None:
         """Carry another payload of ``mass`` [kg] at ``com`` (3,) [m], tool frame."""
 
-    def command(self, reference: Reference, state: ArmState | None) -> Command | None:
-        """Command for ``reference``, where the arm is at ``state``; None: there is none."""
+    def command(self, reference: Reference | None, state: ArmState | None) -> Command | None:
+        """Command for ``reference`` (None: no new one), where the arm is at ``state``; None: there is none."""
 
 
 class ServoLaw:
@@ -48,6 +49,7 @@ class ServoLaw:
 
     def __init__(self, compensator: Compensator):
         self.compensator = compensator
+        self.moves, self._droops = False, compensator.mode == NONE
         self._last_s: float | None = None
 
     @property
@@ -62,15 +64,38 @@ class ServoLaw:
     def source(self, share: float) -> None:
         self.compensator.source = share
 
+    @property
+    def droops(self) -> bool:
+        """Whether the arm hangs lower, by what its servos give way: without compensation, and until it has risen after that."""
+        self._droops = self.compensator.mode == NONE or (self._droops and not self.compensator.settled)
+        return self._droops
+
+    def require_mode(self, mode: str) -> None:
+        """Raise an InputError where the mode of the compensation changes from or to none while the reference moves."""
+        before = self.compensator.mode
+        if mode != before and NONE in (mode, before) and self.moves:
+            raise InputError(
+                f"compensation is changed from {before} to {mode} at rest only: the arm would sag or rise",
+                subject="compensation",
+                value=mode,
+            )
+
+    def set_mode(self, mode: str) -> None:
+        """Change the mode of the compensation; the set-points pass over."""
+        self.compensator.set_mode(mode)
+
     def start(self, session: Session) -> None:
-        self._last_s = None
+        self._last_s, self.moves = None, False
         if session.held is not None and session.held_effort is not None:
             self.compensator.start_held(session.held, session.held_effort)
 
     def set_payload(self, mass: float, com: Sequence[float], now_s: float) -> None:
         self.compensator.set_payload(mass, com)
 
-    def command(self, reference: Reference, state: ArmState | None) -> Command:
+    def command(self, reference: Reference | None, state: ArmState | None) -> Command | None:
+        if reference is None:
+            return None
+        self.moves = bool(reference.v.any())
         dt = 0.0 if self._last_s is None else min(max(reference.time_s - self._last_s, 0.0), LONGEST_STEP_S)
         self._last_s = reference.time_s
         setpoint, tau = self.compensator.update(reference.q, reference.v, reference.a, dt)
@@ -96,8 +121,9 @@ class TorqueLaw:
     def set_payload(self, mass: float, com: Sequence[float], now_s: float) -> None:
         self.loop.set_payload(mass, com, now_s)
 
-    def command(self, reference: Reference, state: ArmState | None) -> Command | None:
-        self.loop.references.push(reference.time_s, LawReference(reference.q, reference.v, reference.a))
+    def command(self, reference: Reference | None, state: ArmState | None) -> Command | None:
+        if reference is not None:
+            self.loop.references.push(reference.time_s, LawReference(reference.q, reference.v, reference.a))
         if state is None or state.v is None:
             return None
         return Command(state.time_s, self.loop.effort(state.q, state.v, state.time_s))

@@ -40,13 +40,14 @@ MODEL_STEP_S = 0.005
 """Of the modelled joint state [s]: within 0.6 mrad of much finer steps for the stiffest servos."""
 
 
-def servo_law(model: DynamicsModel, servos: ServoMap, mode: str, fade_s: float = 0.5) -> Compensator:
+def servo_law(model: DynamicsModel, servos: ServoMap, mode: str, fade_s: float = 0.5, transition_s: float = 0.5) -> Compensator:
     """Compensator with the range and speed of the map's set-points."""
     return Compensator(
         model,
         servos.model,
         mode,
         fade_s=fade_s,
+        transition_s=transition_s,
         setpoint_lower=servos.setpoint_lower,
         setpoint_upper=servos.setpoint_upper,
         setpoint_speed=servos.setpoint_speed,

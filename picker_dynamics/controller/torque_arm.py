@@ -46,7 +46,7 @@ class SimulatedTorqueArm:
     def read(self, now_s: float) -> ArmState | None:
         self.advance(now_s)
         self.session.tick(self.now_s)
-        return ArmState(self.now_s, self.plant.q, self.plant.v)
+        return ArmState(self.now_s, self.plant.q, self.plant.v, self.plant.torque)
 
     def write(self, command: Command, now_s: float) -> bool:
         return self.session.command(command.effort, command.time_s)

@@ -315,26 +315,11 @@ class Execution:
     def start(self, pose: ArrayLike, effort: ArrayLike | None = None) -> None:
         """Become active, holding ``pose`` (n,) [rad] with motors that give ``effort`` (n,) [N·m]; goals under way are aborted."""
         self.deactivate("it is held elsewhere")
-        self._started = np.array(pose, dtype=float), effort
-        self._hold_start()
-        self.tell(EventKind.REMARK, "holding")
-
-    def return_to_start(self) -> None:
-        """Hold the pose of ``start`` again, where nobody followed a reference since then, so that nothing has moved.
-
-        Whoever makes commands of references begins at that pose or not at all.
-        """
-        newest = self.sent.newest
-        if self.active and newest is not None and (newest.q != self._started[0]).any():
-            self.sent.clear()
-            self._hold_start()
-
-    def _hold_start(self) -> None:
-        pose, effort = self._started
         self._generator.start(pose)
         self._generator.sides.start(pose, effort, self._generator.validator)
         self._guard.begin(pose)
         self._guard_says = None
+        self.tell(EventKind.REMARK, "holding")
 
     def deactivate(self, why: str) -> None:
         """Stop sending references: the hardware is not active any more; goals are aborted."""

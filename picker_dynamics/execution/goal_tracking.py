@@ -6,9 +6,8 @@ held when the state was taken, not with the newest one, which is a lead ahead.
 
 from __future__ import annotations
 
-import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 
@@ -76,11 +75,12 @@ class Verdict:
 
 @dataclass(frozen=True)
 class ArmState:
-    """State of the arm: positions and velocities of its joints, (n,) each [rad, rad/s]; ``v`` is None where it is not known."""
+    """State of the arm: positions, velocities and efforts of its joints, (n,) each [rad, rad/s, N·m]; None: not known."""
 
     time_s: float
     q: Array
     v: Array | None
+    effort: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -139,20 +139,11 @@ class GoalTracker:
         tolerances: of the goal.
         start_s: when it starts.
         remark: said with the success (that it was slowed, for example).
-        followed_s: up to which time references became commands [s].
     """
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        units: Sequence[str],
-        tolerances: Tolerances,
-        start_s: float,
-        remark: str = "",
-        followed_s: Callable[[], float] = lambda: math.inf,
-    ):
+    def __init__(self, names: Sequence[str], units: Sequence[str], tolerances: Tolerances, start_s: float, remark: str = ""):
         self.names, self.units, self.tolerances, self.start_s = tuple(names), tuple(units), tolerances, start_s
-        self.remark, self.followed_s = remark, followed_s
+        self.remark = remark
         self.cancelling = False
         self._ended: Reference | None = None
         self._state_s = start_s
@@ -197,7 +188,7 @@ class GoalTracker:
         return self._violated(f"path tolerance: {excess}, {error.actual.time_s - self.start_s:.2f} s after the start")
 
     def _arrived(self, ended: Reference, now_s: float, error: Error | None) -> Verdict | None:
-        if error is None or error.actual.time_s < ended.time_s or self.followed_s() < ended.time_s - SAME_S:
+        if error is None or error.actual.time_s < ended.time_s:
             return None  # nobody knows yet
         actual = error.actual
         v_error = None if actual.v is None else -actual.v

@@ -1,9 +1,8 @@
-"""Claims: one arm has one controller, one node for its dynamics, and one that drives it; a second one ends before it says a word.
+"""Claim on an arm: of one namespace and ROS domain one process moves the arm; a second one ends before it publishes a word.
 
-What only one node may publish is claimed by its full name and ROS domain, as an abstract socket: the kernel gives a name once,
-tells which process has it, and frees it with that process, however it ends.  Discovery would take seconds and still see
-nothing of a process that starts at the same time.  It reaches as far as the loopback interface does; nodes of another machine
-are noticed when they are heard (``duplicate_publishers``).
+It is an abstract socket: the kernel gives a name once, tells which process has it, and frees it with that process, however it
+ends.  Discovery would take seconds and still see nothing of a process that starts at the same time.  It reaches as far as the
+loopback interface does.
 """
 
 from __future__ import annotations
@@ -14,12 +13,8 @@ import os
 import socket
 import struct
 import sys
-from collections.abc import Iterable
 
 from picker_dynamics.errors import ConfigurationError, PickerError, shown
-
-EXCLUSIVE = {"trajectory_controller": "arm_controller/reference", "dynamics": "joint_commands", "hardware": "hardware/held_pose"}
-"""What only one node may publish, by the name under which that node runs."""
 
 DOMAIN = "ROS_DOMAIN_ID"
 
@@ -31,60 +26,52 @@ LONGEST = 80
 
 
 class OccupiedError(PickerError):
-    """A task of an arm that only one node can do, and that another does already."""
+    """An arm that another process runs already."""
 
     exit_code = 15
 
 
 class Claim:
-    """Claim on a topic; freed by ``close``, or with the process.
+    """Claim on the arm of a namespace; freed by ``close``, or with the process.
 
     Args:
         domain: ROS domain.
-        topic: full name.
+        namespace: of the arm's nodes.
 
     Raises:
-        OccupiedError: another one has it; says which process.
+        OccupiedError: another process has it, and is named.
     """
 
-    def __init__(self, domain: int, topic: str):
+    def __init__(self, domain: int, namespace: str):
         self._socket: socket.socket | None = None
         if not sys.platform.startswith("linux"):  # no such sockets there
             return
         made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        address = _address(domain, topic)
+        name = namespace.strip("/")
+        address = _address(domain, f"/{name}")
         try:
             made.bind(address)
         except OSError as error:
             made.close()
             if error.errno != errno.EADDRINUSE:
                 raise
+            where = f"namespace /{name}" if name else "this namespace"
             raise OccupiedError(
-                f"{topic} in ROS domain {domain} is published by {_who(address)} already: an arm is moved by one graph; "
+                f"the arm of {where} in ROS domain {domain} is run by {_who(address)} already: an arm is moved by one process; "
                 "end that one, or choose another namespace or ROS_DOMAIN_ID",
-                subject=topic,
+                subject=name,
             ) from None
         made.listen(socket.SOMAXCONN)  # nobody takes the calls: so many may ask who it is
         self._socket = made
 
+    @classmethod
+    def of(cls, node) -> Claim:
+        """Claim of the arm that ``node`` belongs to."""
+        return cls(node.context.get_domain_id(), node.get_namespace())
+
     def close(self) -> None:
         if self._socket is not None:
             self._socket.close()
-
-
-class Claimant:
-    """Mixin of a node that claims what it alone may publish, before it makes its publishers."""
-
-    _claim: Claim | None = None
-
-    def claim(self, topic: str) -> None:
-        """Claim a topic until the node is destroyed; raises an OccupiedError."""
-        self._claim = Claim(self.context.get_domain_id(), self.resolve_topic_name(topic))
-
-    def destroy_node(self) -> None:
-        if self._claim is not None:
-            self._claim.close()
-        super().destroy_node()
 
 
 def chosen_domain() -> int:
@@ -100,20 +87,17 @@ def chosen_domain() -> int:
     return int(domain)
 
 
-def require_free(namespace: str, topics: Iterable[str] = EXCLUSIVE.values()) -> None:
-    """Raise an OccupiedError where a graph runs in this namespace, in the ROS domain that the environment names.
+def require_free(namespace: str) -> None:
+    """Raise an OccupiedError where an arm runs in this namespace, in the ROS domain that the environment names.
 
     Raises:
         ConfigurationError: as ``chosen_domain``.
     """
-    domain = chosen_domain()
-    for topic in topics:
-        name = "/".join(filter(None, (namespace.strip("/"), topic)))
-        Claim(domain, f"/{name}").close()
+    Claim(chosen_domain(), namespace).close()
 
 
-def _address(domain: int, topic: str) -> bytes:
-    name = topic.encode()
+def _address(domain: int, namespace: str) -> bytes:
+    name = namespace.encode()
     if len(name) > LONGEST:
         name = hashlib.sha256(name).hexdigest().encode()
     return b"\0picker %d " % domain + name

@@ -6,10 +6,13 @@ from collections.abc import Iterable
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
+from picker_dynamics.board.stamp_clock import StampClock
+from picker_dynamics.controller.controller import Cycle
 from picker_dynamics.errors import shown
 from picker_dynamics.execution.events import Event, EventKind, Severity
+from picker_dynamics.execution.execution import Execution
 
-from .diagnostics import AT_ONCE_HZ, ERROR, OK, WARN, Flood, array, name_of, status
+from .diagnostics import AT_ONCE_HZ, ERROR, OK, PERIOD_S, WARN, Flood, array, name_of, status
 from .lease_status import holder_fields
 from .runtime import LATCHED, OUTCOMES
 
@@ -20,47 +23,41 @@ LEVELS = {Severity.OK: OK, Severity.WARN: WARN, Severity.ERROR: ERROR}
 
 
 class ControllerReport:
-    """Says what happens in an execution.
+    """Publishes what happens in an execution.
 
     Each goal that has a name gets its answers; of what is nobody's, and in the log, a flood is cut short.  The last that was
     withheld is published with the diagnostics: it may be what holds now.
-
-    Args:
-        node: that says it.
-        execution: its goals' counts and lease go into the diagnostics.
-        stamps: the clock of what is published.
     """
 
-    def __init__(self, node, execution, stamps):
+    def __init__(self, node, execution: Execution, stamps: StampClock):
         self._node, self._execution, self._stamps = node, execution, stamps
         self._arm = execution.description
         self._said, self._logged, self._diagnosed = Flood(STATUS_HZ), Flood(LOG_HZ), Flood(AT_ONCE_HZ)
-        self._told = ""
-        self._states_problem = ""
+        self._told, self._due_s = "", 0.0
         self._withheld: Event | None = None
         self._status_out = node.create_publisher(DiagnosticStatus, "arm_controller/status", OUTCOMES)
         self._diagnostics_out = node.create_publisher(DiagnosticArray, "/diagnostics", LATCHED)
         self._publish(Event(EventKind.NOTICE, "waiting for the hardware", execution.phase))
 
-    def publish_status(self, events: Iterable[Event]) -> None:
-        """Publish what happened."""
+    def hear(self, cycle: Cycle) -> None:
+        """Publish what happened in a cycle, and the diagnostics once a second, or at once where there is another last word."""
+        self.publish(cycle.tick.events)
+        if cycle.now_s >= self._due_s:
+            if self._withheld is not None:
+                self._publish(self._withheld)
+                self._withheld = None
+        elif self._told == self._last.text or not self._diagnosed.lets_pass():
+            return
+        self._due_s = cycle.now_s + PERIOD_S
+        self._diagnose()
+
+    def publish(self, events: Iterable[Event]) -> None:
         for event in events:
             if event.identifier or self._said.lets_pass():
                 self._withheld = None
                 self._publish(event)
             else:
                 self._withheld = event
-        if self._told not in ("", self._last.text) and self._diagnosed.lets_pass():
-            self._diagnose()  # whoever asks now is not to hear what was so a second ago
-
-    def diagnose(self, states_problem: str) -> None:
-        """The entry of now, and before it what happened since the last tick; ``states_problem`` is that of joint_states."""
-        self._states_problem = states_problem
-        self.publish_status(self._execution.take_events())
-        if self._withheld is not None:
-            self._publish(self._withheld)
-            self._withheld = None
-        self._diagnose()
 
     def _diagnose(self) -> None:
         execution, streamed = self._execution, self._execution.stream_counts
@@ -77,7 +74,6 @@ class ControllerReport:
             stream_accepted=streamed.accepted,
             stream_ignored=streamed.ignored,
             stream_refused=streamed.refused,
-            joint_states_problem=self._states_problem,
             lease=str(execution.lease),
         )
         self._diagnostics_out.publish(array(self._node.get_clock().now().to_msg(), entry))

@@ -11,6 +11,9 @@ from picker_dynamics.errors import NAME_MAX, shown
 
 OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
 
+PERIOD_S = 1.0
+"""How often diagnostics are published [s]."""
+
 AT_ONCE_HZ = 5.0
 """How often what has changed is diagnosed at once, however fast it changes [1/s]; else once a second."""
 
@@ -60,11 +63,6 @@ def status(level, name: str, message: str, hardware_id: str = "", **values) -> D
 def name_of(node) -> str:
     """A node's name for its entries: fully qualified, without the leading slash."""
     return node.get_fully_qualified_name().lstrip("/")
-
-
-def neighbour(node, name: str) -> str:
-    """Name, as ``name_of`` has it, of the node of that name in the same namespace."""
-    return "/".join(filter(None, (node.get_namespace().strip("/"), name)))
 
 
 def array(stamp, *statuses: DiagnosticStatus) -> DiagnosticArray:

@@ -1,221 +1,170 @@
-"""``dynamics``: reference in, torque and compensated servo set-point out."""
+"""``dynamics``: torques and set-points of the control loop as topics, payload; alone: torques of joint states."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 
-import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import InertiaStamped
+from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64, String
-from trajectory_msgs.msg import JointTrajectory
+from std_msgs.msg import String
 
-from picker_dynamics.control.compensation import MODES, NONE, Compensator
-from picker_dynamics.control.laws.law import Reference
-from picker_dynamics.control.payload_follow import Payload, PayloadFollower, held_by_gears, servo_effort_sd, spring_efforts
-from picker_dynamics.control.supply_follow import checked_source
+from picker_dynamics.control.compensation import NONE
+from picker_dynamics.control.payload_follow import Payload
+from picker_dynamics.controller import parameters
+from picker_dynamics.controller.controller import Cycle
+from picker_dynamics.controller.laws import ServoLaw, TorqueLaw
+from picker_dynamics.dynamics import cross_check
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import InputError, LimitError, PickerError
-from picker_dynamics.execution.torque_limits import TorqueLimits
+from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.joint_order import ordered
-from picker_dynamics.robot.units import told
+from picker_dynamics.session.running_arm import RunningArm, load_arm
 
-from .arm_setup import load_arm
-from .control_node import ControlNode
-from .diagnostics import OK, WARN
-from .duplicate_publishers import OnePublisher
-from .runtime import LATCHED, LATEST, declare, hear_stream, run, seconds
-
-LONGEST_STEP_S = 0.1
-"""A gap between references counts as this much time at the most, so that no fade is skipped."""
-
-NEAR, AHEAD_S = 5e-3, 0.1
-"""How far the first reference of an epoch may be from the pose that is held [rad, m], and how long it may have moved [s]."""
-
-PATIENCE_S = 0.5
-"""So long references of before are still on their way when an epoch begins [s]."""
+from .diagnostics import AT_ONCE_HZ, ERROR, OK, PERIOD_S, WARN, Flood, array, name_of, status
+from .runtime import LATCHED, LATEST, hear_stream, run, settings_of, stamp_clock, take_settings, to_stamp
 
 
-class Dynamics(ControlNode):
-    """Turns references into set-points; the maths is in ``compensation`` and ``rigid_body``."""
+class Dynamics:
+    """Shell of the arm's law on ``node``: publishes commands, payload and mode of the compensation."""
 
-    def __init__(self, **options):
-        super().__init__("dynamics", **options)
-        arm, self.servos = load_arm(self)
-        mode = declare(self, "compensation", "full", "none, gravity, or full (computed torque)")
-        fade_s = declare(
-            self,
-            "fade_s",
-            0.5,
-            "shortest duration of the fade after activation and mode changes [s]",
-            low=0.1,
-            high=10.0,
-            read_only=True,
+    def __init__(self, node: Node, arm: RunningArm):
+        self.node, self.running, self._law = node, arm, arm.controller.law
+        self._stamps = stamp_clock(node)
+        self._processed, self._rejected, self._due_s, self._told = 0, 0, 0.0, ""
+        self._diagnosed = Flood(AT_ONCE_HZ)
+        self._payload: Payload | None = None
+        self._mode = ""
+        self._command = JointState(name=list(arm.description.joint_names))
+        self._command.header.frame_id = name_of(node)
+        self._command_out = node.create_publisher(JointState, "joint_commands", LATEST)
+        self._payload_out = node.create_publisher(InertiaStamped, "payload", LATCHED)
+        self._diagnostics_out = node.create_publisher(DiagnosticArray, "/diagnostics", LATCHED)
+        self._mode_out = node.create_publisher(String, "compensation", LATCHED) if isinstance(self._law, ServoLaw) else None
+        arm.session.subscribe(self.on_cycle)
+
+    def on_cycle(self, cycle: Cycle) -> None:
+        """Publish what the law makes of a reference, and payload and mode where they changed; called by the control loop."""
+        command = cycle.command
+        if command is not None:
+            self._processed += 1
+            to_stamp(self._command.header.stamp, self._stamps.to_stamp(command.time_s))
+            if command.setpoint is not None:
+                self._command.position = command.setpoint.tolist()
+            self._command.effort = command.effort.tolist()
+            self._command_out.publish(self._command)
+        if self.running.controller.payload is not self._payload:
+            self._payload = self.running.controller.payload
+            self._publish_payload(self._payload)
+        self._publish_mode()
+        mode = self._law.compensator.mode if isinstance(self._law, ServoLaw) else ""
+        if cycle.now_s >= self._due_s or (mode + self.running.controller.problem != self._told and self._diagnosed.lets_pass()):
+            self._due_s, self._told = cycle.now_s + PERIOD_S, mode + self.running.controller.problem
+            self._diagnose()
+
+    def _publish_payload(self, payload: Payload) -> None:
+        message = InertiaStamped()
+        message.header.frame_id = self.running.description.tool
+        message.header.stamp = self.node.get_clock().now().to_msg()
+        message.inertia.m = payload.mass
+        message.inertia.com.x, message.inertia.com.y, message.inertia.com.z = payload.com
+        self._payload_out.publish(message)
+
+    def _publish_mode(self) -> None:
+        """Publish the mode of the compensation where it is another one, after none only when the arm has risen."""
+        if self._mode_out is None:
+            return
+        assert isinstance(self._law, ServoLaw)
+        mode = NONE if self._law.droops else self._law.compensator.mode
+        if mode != self._mode:
+            self._mode = mode
+            self._mode_out.publish(String(data=mode))
+
+    def _condition(self) -> tuple[bytes, str]:
+        law, servos, following = self._law, self.running.servos, self.running.following
+        if self.running.controller.problem:
+            return ERROR, self.running.controller.problem
+        if isinstance(law, ServoLaw):
+            if law.compensator.clamped:
+                return WARN, f"set-point at the end of its pulse range: {', '.join(law.compensator.clamped)}"
+            unmeasured = () if servos is None else servos.unmeasured
+            return (WARN, f"not measured, assumed: {', '.join(unmeasured)}") if unmeasured else (OK, "compensating")
+        if following is not None and following.problem:
+            return WARN, following.problem
+        assert isinstance(law, TorqueLaw)
+        return OK, "following" if law.loop.following else "no reference: holding"
+
+    def _facts(self) -> dict[str, object]:
+        law, following = self._law, self.running.following
+        if isinstance(law, ServoLaw):
+            unmeasured = () if self.running.servos is None else self.running.servos.unmeasured
+            return {"compensation": law.compensator.mode, "unmeasured": ", ".join(unmeasured)}
+        assert isinstance(law, TorqueLaw)
+        return {"tracking_error": float(abs(law.loop.error).max()), **({} if following is None else following.facts())}
+
+    def _diagnose(self) -> None:
+        level, message = self._condition()
+        arm, worst = self.running.description.name, self.running.cross_check_worst
+        payload_kg = self.running.settings["dynamics"]["payload.mass"]
+        entry = status(
+            level,
+            name_of(self.node),
+            message,
+            arm,
+            cross_check_worst=worst,
+            payload_kg=payload_kg,
+            processed=self._processed,
+            **self._facts(),
         )
-        resting = (self.servos.rest, self.servos.home)
-        self.set_up(arm, TorqueLimits.of_servos(self.servos), resting, self.servos.armature)
-        self.compensator = Compensator(
-            self.model,
-            self.servos.model,
-            mode,
-            fade_s=fade_s,
-            transition_s=self.transition_s,
-            setpoint_lower=self.servos.setpoint_lower,
-            setpoint_upper=self.servos.setpoint_upper,
-            setpoint_speed=self.servos.setpoint_speed,
+        agreement = status(
+            OK,
+            f"{entry.name}: cross-check",
+            f"two models of {arm} agree to {worst:.1e}",
+            arm,
+            worst=worst,
+            limit=cross_check.LIMIT,
         )
-        self.states, self.last_s, self.waits_s, self.velocity = None, None, None, self.still
-        self.sources = OnePublisher(self, Float64, "hardware/supply", self.on_source)
-        self.mode_out, self.told_mode = self.create_publisher(String, "compensation", LATCHED), ""
-        self.start()
-        self.tell_mode()
+        self._diagnostics_out.publish(array(self.node.get_clock().now().to_msg(), entry, agreement))
 
-    def on_held_pose(self, message: JointState) -> None:
-        """Fade in at a new epoch from the set-point that is on the outputs: the servos' springs bear the efforts with it."""
-        self.pose = None
-        self.begin(None)
-        if not message.name:
-            return
+
+class DynamicsAlone(Node):
+    """Answers each of ``joint_states`` with the torques that hold the arm in that state, on ``joint_torques``.
+
+    tau = C(q, v) v + g(q) + F(v)                  as RigidBody.required_torque at no acceleration
+    """
+
+    def __init__(self) -> None:
+        super().__init__("dynamics", automatically_declare_parameters_from_overrides=True)
+        settings = settings_of(self, parameters.DYNAMICS)
+        known = load_arm(settings)
+        settings.declare(*parameters.PAYLOAD)
+        self._names, armature = known.description.joint_names, None if known.servos is None else known.servos.armature
+        self._bare = self._model = RigidBody(known.description, armature=armature)
+        self._settings, settings.take = settings, self._take
+        self._take(set())
+        self._torques = JointState(name=list(self._names))
+        self._torques.header.frame_id = name_of(self)
+        self._torques_out = self.create_publisher(JointState, "joint_torques", LATEST)
+        hear_stream(self, JointState, "joint_states", self._on_state, LATEST)
+        take_settings(self, settings)
+
+    def _take(self, _names: set[str]) -> None:
+        self._model = self._bare.with_payload(self._settings["payload.mass"], self._settings["payload.com"])
+
+    def _on_state(self, message: JointState, _info: dict) -> None:
         try:
-            held, effort = (
-                ordered(message.name, values, self.arm.joint_names, "hardware/held_pose")
-                for values in (message.position, message.effort)
-            )
-            self.compensator.start_held(held, effort)
+            q = ordered(message.name, message.position, self._names, "joint_states")
+            v = ordered(message.name, message.velocity, self._names, "joint_states") if len(message.velocity) else 0.0 * q
+            tau = self._model.required_torque(q, v, 0.0 * q)
         except PickerError as error:
-            self.complain(f"held pose ignored: {error}")
+            self.get_logger().error(f"state ignored: {error}", throttle_duration_sec=1.0)
             return
-        self.last_s, self.waits_s, self.velocity = None, None, self.still
-        self.begin(held)
-
-    def on_source(self, message: Float64) -> None:
-        """Take what the servos' supply gives without load: the compensation follows it, at its own pace."""
-        try:
-            source = checked_source(message.data)
-        except PickerError as error:
-            self.complain(f"supply refused: {error}")
-            return
-        self.compensator.source = source
-        self.limits = replace(self.limits, source=source)
-
-    def take(self, reference: Reference, time_s: float, message: JointTrajectory) -> None:
-        if self.last_s is None and not self.joins(reference, time_s):
-            return
-        step = 0.0 if self.last_s is None else min(max(time_s - self.last_s, 0.0), LONGEST_STEP_S)
-        setpoint, tau = self.compensator.update(*reference, step)
-        self.tell_mode()
-        self.last_s, self.pose, self.velocity = time_s, reference.q, reference.v
-        self.publish_command(message, tau, setpoint)
-
-    def joins(self, reference: Reference, time_s: float) -> bool:
-        """Whether the epoch may begin with a reference: one that goes on from an older pose would be played as a step.
-
-        Raises:
-            LimitError: still none does.
-        """
-        away = np.abs(reference.q - self.begun) - AHEAD_S * np.abs(reference.v)
-        j = int(away.argmax())
-        if away[j] <= NEAR:
-            return True
-        if self.waits_s is None:
-            self.waits_s = time_s
-        if time_s - self.waits_s < PATIENCE_S:
-            return False
-        name, unit, value = self.arm.joint_names[j], self.arm.position_units[j], float(away[j])
-        text = f"{name} would begin {told(value, unit, NEAR)} from the pose that is held, allowed {told(NEAR, unit, value)}"
-        raise LimitError(f"{text}: does the controller know that pose?", subject=name, value=value, limit=NEAR)
-
-    @property
-    def moves(self) -> bool:
-        """Whether the reference moves."""
-        return self.pose is not None and bool(self.velocity.any())
-
-    def change(self, parameters: dict[str, object]) -> None:
-        mode = parameters.get("compensation", self.compensator.mode)
-        if mode not in MODES:
-            raise InputError(f"compensation is {mode!r}, must be one of {', '.join(MODES)}", subject="compensation", value=mode)
-        if mode != self.compensator.mode and NONE in (mode, self.compensator.mode) and self.moves:
-            raise InputError(
-                f"compensation is changed from {self.compensator.mode} to {mode} at rest only: the arm would sag or rise",
-                subject="compensation",
-                value=mode,
-            )
-        if parameters.get("payload.follow") and (why := held_by_gears(self.servos.model)):
-            raise InputError(f"payload.follow: {why}", subject="payload.follow", value=True)
-        super().change(parameters)
-        changed = mode != self.compensator.mode
-        self.compensator.set_mode(mode)
-        self.tell_mode()
-        if changed and self.diagnosed.lets_pass():  # at once, for who asks now
-            self.on_diagnostics()
-
-    def tell_mode(self) -> None:
-        """Tell the mode of the compensation where it is another.
-
-        Collisions go by it, so that an arm that hung from its springs does so until it has risen.
-        """
-        mode = self.compensator.mode
-        if mode == self.told_mode or (self.told_mode == NONE and not self.compensator.settled):
-            return
-        self.told_mode = mode
-        self.mode_out.publish(String(data=mode))
-
-    # -- following the payload: a servo whose angle is measured tells by its spring what it bears ---------------
-
-    def make_follower(self, **bounds) -> PayloadFollower:
-        return PayloadFollower(self.model, servo_effort_sd(self.servos.model), at_rest_only=True, **bounds)
-
-    @property
-    def loaded(self) -> RigidBody:
-        return self.compensator.model
-
-    def use_payload(self, payload: Payload) -> None:
-        self.compensator.set_payload(*payload)
-
-    def switch_following(self, on: bool) -> None:
-        """Hear joint_states while the payload is followed, and not otherwise."""
-        super().switch_following(on)
-        if on:
-            self.states = hear_stream(self, JointState, "joint_states", self.on_state, LATEST)
-        else:
-            self.destroy_subscription(self.states)
-
-    def on_state(self, message: JointState, _info: object = None) -> None:
-        if not self.following.on:
-            return
-        if why := held_by_gears(self.servos.model):  # wished from the start
-            self.following.follower.pause()
-            self.following.obstruct(why)
-            return
-        if self.pose is None or self.moves:
-            self.following.follower.pause()
-            return
-        try:
-            q = self.vector(message, "position")
-            v = self.vector(message, "velocity") if message.velocity else self.still
-        except PickerError as error:
-            self.following.obstruct(error)
-            return
-        effort, sure = spring_efforts(self.servos.model, self.command.position, q)
-        self.following.observe(q, v, effort, self.state_stamps.read(seconds(message.header.stamp)), sure)
-
-    # -- what is said --------------------------------------------------------------------------------------
-
-    def condition(self) -> tuple[bytes, str]:
-        if self.compensator.clamped:
-            return WARN, f"set-point at the end of its pulse range: {', '.join(self.compensator.clamped)}"
-        if self.following.problem:
-            return WARN, self.following.problem
-        if self.servos.unmeasured:
-            return WARN, f"not measured, assumed: {', '.join(self.servos.unmeasured)}"
-        return OK, "compensating"
-
-    def facts(self) -> dict[str, object]:
-        return {"compensation": self.compensator.mode, "unmeasured": ", ".join(self.servos.unmeasured)}
+        self._torques.header.stamp, self._torques.effort = message.header.stamp, tau.tolist()
+        self._torques_out.publish(self._torques)
 
 
 def main(args=None) -> int:
-    return run(Dynamics, args)
+    return run(DynamicsAlone, args)
 
 
 if __name__ == "__main__":

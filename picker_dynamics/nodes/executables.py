@@ -25,11 +25,8 @@ def _started(executable: str) -> Callable[[], int | None]:
     return start
 
 
-trajectory_controller = _started("trajectory_controller")
+arm = _started("arm")
 dynamics = _started("dynamics")
 hardware = _started("hardware")
-torque_control = _started("torque_control")
-torque_arm_sim = _started("torque_arm_sim")
 markers = _started("markers")
-one_process = _started("one_process")
 virtual_board = _started("virtual_board")

@@ -1,20 +1,16 @@
-"""Conversion of goals and joint states between ROS messages and the execution's types."""
+"""Conversion of goals between ROS messages and the execution's types."""
 
 from __future__ import annotations
 
 import numpy as np
-from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from picker_dynamics.board.stamp_clock import StampClock, StampReader
-from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.board.stamp_clock import StampClock
+from picker_dynamics.errors import InputError
 from picker_dynamics.execution.goal import Goal, require_few
-from picker_dynamics.execution.goal_tracking import ArmState, Error
-from picker_dynamics.robot.joint_order import ordered
+from picker_dynamics.execution.goal_tracking import Error
 
-from .duplicate_publishers import OneSender
-from .executor import Polled
-from .runtime import LATEST, seconds, stream_message, to_stamp
+from .runtime import seconds, to_stamp
 
 
 def start_in(header, stamps: StampClock) -> float | None:
@@ -57,36 +53,6 @@ def is_gripper_command(message: JointTrajectory, joint: str) -> bool:
     """Whether a goal is for the gripper's joint alone, at one point without a time: the gripper takes the time that it needs."""
     points = message.points
     return list(message.joint_names) == [joint] and len(points) == 1 and not seconds(points[0].time_from_start)
-
-
-class ArmStates:
-    """``joint_states`` of an arm, read when somebody wants to know."""
-
-    def __init__(self, node, joint_names):
-        self._names, self._stamps = tuple(joint_names), StampReader(node.stamps)
-        self._topic = Polled(node, JointState, "joint_states", LATEST, raw=True)
-        self._senders = OneSender("joint_states")
-        self.state: ArmState | None = None
-        self.problem = ""
-
-    def look(self) -> bool:
-        """Read the joint states that have come; whether ``state`` is new."""
-        if not self._topic.look():
-            return False
-        try:
-            message = stream_message(JointState, "joint_states", self._topic.newest)
-            self._senders.hear(message, self._topic.info)
-            q = ordered(message.name, message.position, self._names, "joint_states")
-            v = ordered(message.name, message.velocity, self._names, "joint_states") if len(message.velocity) else None
-        except PickerError as error:
-            self.problem = str(error)
-            self.state = None if self._senders.problem else self.state
-            return False
-        if self._senders.problem:  # of whose arm this one is nobody knows
-            return False
-        self.state = ArmState(self._stamps.read(seconds(message.header.stamp)), q, v)
-        self.problem = ""
-        return True
 
 
 def point(time_s: float, q, v=None, a=None) -> JointTrajectoryPoint:

@@ -1,55 +1,64 @@
-"""``hardware``: joint commands in, pulses out; joint states, and the condition of board and link; lifecycle node."""
+"""``hardware``: lifecycle and services of an arm's outputs, joint states, and the condition of board and link.
+
+Alone it takes ``joint_commands`` of whoever controls the arm, through the same guard and sender.
+"""
 
 from __future__ import annotations
 
 import sys
-import threading
-import time
-from concurrent.futures import Future
+from collections.abc import Callable
+from concurrent.futures import Future as Work
+from functools import wraps
 
-from geometry_msgs.msg import InertiaStamped
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from lifecycle_msgs.srv import ChangeState
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
+from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, String
+from std_srvs.srv import SetBool, Trigger
 
 from picker_dynamics.board.hardware_session import HardwareSession
-from picker_dynamics.board.link import BAUD, Link
-from picker_dynamics.board.request_gate import SETTLE_S
 from picker_dynamics.board.session import Routine, State
 from picker_dynamics.board.stamp_clock import StampReader
-from picker_dynamics.control.state_model import ArmStateModel
-from picker_dynamics.dynamics import lagrangian
-from picker_dynamics.errors import ConfigurationError, DescriptionError, InputError, LinkError, PickerError
-from picker_dynamics.execution.worker import Worker
+from picker_dynamics.controller import parameters
+from picker_dynamics.controller.controller import Cycle
+from picker_dynamics.controller.settings import Settings, given
+from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.execution.goal_tracking import ArmState
 from picker_dynamics.files.reading import XML_BYTES
 from picker_dynamics.robot.description import ArmDescription, require_agreement
 from picker_dynamics.robot.joint_order import ordered
-from picker_dynamics.robot.servo_budget import ServoBudget
+from picker_dynamics.session.running_arm import RunningArm
 
-from .arm_setup import load_arm
-from .diagnostics import array, name_of
-from .duplicate_publishers import OnePublisher
-from .executor import serve_waiting
-from .hardware_report import PROVENANCE, HardwareReport
-from .lifecycle_guard import GuardedLifecycleNode, transition
-from .park import park
-from .runtime import LATCHED, declare, hear_stream, payload_in, run, seconds, stamp_clock, steady_timer
-from .session_node import SessionNode
+from .diagnostics import AT_ONCE_HZ, ERROR, OK, PERIOD_S, STALE, WARN, Flood, array, name_of, status
+from .hardware_report import HardwareReport, drive_entries
+from .runtime import (
+    LATCHED,
+    LATEST,
+    RCLError,
+    hear_stream,
+    seconds,
+    settings_of,
+    stamp_clock,
+    steady_timer,
+    take_settings,
+    to_stamp,
+)
 
-PATIENCE = 1.6
-"""Periods of the joint states after which the timer takes over from commands that come no more."""
+SETTLE_PERIOD_S = 0.02
+"""How often one looks whether a stop is to be answered, while one is not [s]."""
 
-MODEL_STEP_S = 0.005
-"""Of the modelled joint state [s]: within 0.6 mrad of much finer steps for the stiffest servos, at a tenth of their cost."""
-
-JOIN_S = 0.05
 SAME_SOURCE = 5e-4
-"""Shares of the supply's source that are said as one."""
+"""Shares of the supply's source that are published as one."""
 
 DESCRIPTION_BYTES = 4 * XML_BYTES + 100
 """The longest message of ``robot_description``: of so many characters."""
 
-CHOICES = {"on_shutdown": ("hold", "park", "relax"), "on_overheat": ("warn", "stop"), "state_source": (PROVENANCE,)}
-"""What these parameters may be."""
+PRESENT_S, PRESENT = 0.1, 1e-3
+"""How often the held pose is published again on the way at the most [s], and from what change on [rad or m]."""
 
 
 def disagreement(urdf: str, arm: ArmDescription) -> str:
@@ -61,318 +70,385 @@ def disagreement(urdf: str, arm: ArmDescription) -> str:
     return ""
 
 
-class Hardware(SessionNode, GuardedLifecycleNode):
-    """Lifecycle node around a :class:`HardwareSession`.
+class Hardware:
+    """Shell of an arm's outputs on ``node``.
 
-    configure opens the port and shakes hands in a thread, so that stop stays served; activate adopts outputs that run
-    or switches them on; a fault deactivates the node, which stays alive.
+    Args:
+        wake: wakes the executor, from any thread.
     """
 
-    provenance = PROVENANCE
+    def __init__(self, node, arm: RunningArm, wake: Callable[[], None]):
+        self.node, self.running, self.session, self.outputs, self._wake = node, arm, arm.session, arm.outputs, wake
+        self.arm, self._stamps = arm.description, stamp_clock(node)
+        self._hardware_id = "simulated" if arm.connection is None else arm.settings[parameters.HARDWARE]["port"]
+        self._facts: tuple | None = None
+        self._latched: tuple[bool, str] = (False, "")
+        self._said_state: tuple | None = None
+        self._diagnosed, self._due_s = Flood(AT_ONCE_HZ), 0.0
+        self._held_epoch: int | None = -1
+        self._held, self._held_s = JointState(), 0.0
+        self._source, self._state_due_s = 1.0, 0.0
+        self._state_period_s = 0.0 if arm.servos is None else 1.0 / arm.settings[parameters.HARDWARE]["state_rate_hz"]
+        self._state = JointState(name=list(self.arm.joint_names))
+        self._state_out = node.create_publisher(JointState, "joint_states", 10)
+        self._status_out = node.create_publisher(DiagnosticStatus, "hardware/status", LATCHED)
+        self._held_out = node.create_publisher(JointState, "hardware/held_pose", LATCHED)
+        self._diagnostics_out = node.create_publisher(DiagnosticArray, "/diagnostics", LATCHED)
+        self._source_out, self.report, self._described = None, None, None
+        if isinstance(self.outputs, HardwareSession):
+            self._source_out = node.create_publisher(Float64, "hardware/supply", LATCHED)
+            self.report = HardwareReport(name_of(node), self._hardware_id, self.arm.name, self.outputs)
+            self.outputs.link.on_refused = self._on_refused
+            hear_stream(
+                node, String, "robot_description", self._on_description, LATCHED, DESCRIPTION_BYTES, self._refuse_description
+            )
+        self._offer_services()
+        self.session.subscribe(self.on_cycle)
+        self.publish_status()
 
-    def __init__(self, **options):
-        super().__init__("hardware", **options)
-        self.arm, self.servos = load_arm(self)
-        self.port = self.hardware_id = declare(self, "port", "/dev/ttyACM0", "serial port of the board", read_only=True)
-        self.baud = declare(self, "baud", BAUD, "speed of the port [bit/s]", low=9600, high=2_000_000, read_only=True)
-        state_rate = declare(self, "state_rate_hz", 50.0, "rate of joint_states [Hz]", low=1.0, high=200.0, read_only=True)
-        self.on_end = declare(self, "on_shutdown", "hold", "what the arm does when the node ends: hold, park or relax")
-        self.autostart = declare(self, "autostart", False, "configure and activate by itself", read_only=True)
-        self.at_rest_pose = declare(
-            self,
-            "at_rest_pose",
-            False,
-            "the arm stands at its rest pose: outputs that are off may be switched on without asking (simulation only)",
-            read_only=True,
-        )
-        declare(self, "state_source", PROVENANCE, "where joint_states come from: modelled (servos tell nothing)", read_only=True)
-        ambient = declare(self, "ambient_c", 25.0, "temperature around the servos [deg C]", low=-20.0, high=60.0, read_only=True)
-        limit = declare(
-            self, "temperature_limit_c", 75.0, "temperature that no servo should reach (estimated) [deg C]", low=30.0, high=150.0
-        )
-        declare(self, "on_overheat", "warn", "what happens at that limit: warn, or stop (which latches, and holds)")
-        for name in CHOICES:
-            self.require_known(name, self.get_parameter(name).value)
-        model = ArmStateModel(
-            lagrangian.analytic_model(self.arm, self.servos.armature),
-            self.servos.model,
-            self.servos.rest,
-            MODEL_STEP_S,
-            self.arm.position_units,
-        )
-        self.session = HardwareSession(
-            Link(self.port, baud=self.baud, joint_names=self.arm.joint_names),
-            self.servos,
-            model,
-            ServoBudget(self.servos, ambient_c=ambient, limit_c=limit),
-        )
-        self.session.port_comes = self.at_rest_pose  # a simulated board makes its port while this node starts
-        self.report = HardwareReport(name_of(self), self.port, self.arm.name, self.session)
-        self.session.link.on_refused = self.on_refused
-        self.refusals: list[str] = []
-        self.command_stamps = StampReader(stamp_clock(self))
-        self.connecting: threading.Thread | None = None
-        self.gave_up = False
-        self.failure: Exception | None = None
-        self.tick_period_s, self.tick_s = 1.0 / state_rate, 0.0
-        self.offer("stopped: decelerating, then holding; latched until reset")
-        self.commands = self.resolve_topic_name("joint_commands")
-        self.payloads = OnePublisher(self, InertiaStamped, "payload", self.on_payload)
-        self.source_out = self.create_publisher(Float64, "hardware/supply", LATCHED)
-        self.source_said = 1.0
-        self.beside, self.described = Worker(), None
-        hear_stream(self, String, "robot_description", self.on_description, LATCHED, DESCRIPTION_BYTES, self.refuse_description)
-        self.ticks = steady_timer(self, self.tick_period_s, self.on_timer)
-        if self.autostart:
-            self.trigger_configure()
+    # -- services ------------------------------------------------------------------------------------------
 
-    @staticmethod
-    def require_known(name: str, value) -> None:
-        if value not in CHOICES[name]:
-            raise ConfigurationError(f"{name} is {value!r}, must be one of {', '.join(CHOICES[name])}", subject=name, value=value)
+    def _offer_services(self) -> None:
+        self._answers: list[Future] = []
+        self._settling = steady_timer(self.node, SETTLE_PERIOD_S, self._settle)
+        self._settling.cancel()
+        braked = "decelerating" if self.running.servos is not None else "braking"
+        gate, session = self.session.gate, self.session
 
-    def change(self, parameters: dict[str, object]) -> None:
-        for name in CHOICES:
-            if name in parameters:
-                self.require_known(name, parameters[name])
-        if "temperature_limit_c" in parameters:
-            budget, limit = self.session.budget, parameters["temperature_limit_c"]
-            budget.require_limits(budget.ambient_c, limit)
-            budget.limit_c = limit
+        def undo(carry_out: Callable[[], str | None]) -> str | None:
+            gate.require_open()
+            return carry_out()
 
-    # -- lifecycle -----------------------------------------------------------------------------------------
+        def stop(request: SetBool.Request) -> str:
+            if not request.data:
+                raise PickerError("emergency_stop only latches; call reset to clear it")
+            session.stop()
+            return f"stopped: {braked}, then holding; latched until reset"
+
+        def enable(request: SetBool.Request) -> str | None:
+            return undo(lambda: self._activate(True)) if request.data else self._disable()
+
+        self._serve_stop(SetBool, "emergency_stop", stop)
+        self._serve_stop(Trigger, "relax", lambda _: session.relax() or "relaxed: all outputs off")
+        self._serve(Trigger, "reset", lambda _: undo(session.reset) or "reset: nothing moves; call enable to go on")
+        self._serve(SetBool, "enable", enable)
+        self._serve(Trigger, "adopt", lambda _: undo(lambda: self._activate(self.running.servos is None)))
+
+    def _answer(self, carry_out, request, response):
+        """Fill in success and message by what came of ``carry_out(request)``."""
+        with self.session.turn:
+            try:
+                response.success, response.message = True, carry_out(request)
+            except PickerError as error:
+                response.success, response.message = False, str(error)
+            self.publish_status()
+        return response
+
+    def _serve(self, kind, name: str, carry_out) -> None:
+        self.node.create_service(kind, name, lambda request, response: self._answer(carry_out, request, response))
+
+    def _serve_stop(self, kind, name: str, carry_out) -> None:
+        """Offer a service that stops the arm at once, and answers when nothing that was asked before can undo that any more."""
+
+        async def answer(request, response):
+            with self.session.turn:
+                self._answer(carry_out, request, response)
+                stopped = self.outputs.stop_latched
+                if stopped:
+                    self._close_gate()
+                    self.publish_status()
+            if stopped:
+                settled = Future()
+                self._answers.append(settled)
+                await settled
+            return response
+
+        self.node.create_service(kind, name, answer, callback_group=ReentrantCallbackGroup())
+
+    def _close_gate(self, **how) -> None:
+        self.session.gate.close(self._stamps.now_s(), **how)
+        self._settling.reset()
+
+    def _settle(self) -> None:
+        """Answer stops where it is time."""
+        with self.session.turn:
+            if not self.session.gate.settle(self._stamps.now_s()):
+                return
+            self.publish_status()
+        self._settling.cancel()
+        answers, self._answers = self._answers, []
+        for settled in answers:
+            settled.set_result(None)
+
+    def _activate(self, at_rest_pose: bool) -> str:
+        self.take_description()
+        return self.session.enable(at_rest_pose)
+
+    def _disable(self) -> str:
+        wrong = self.outputs.problem and not isinstance(self.outputs.problem, Routine)
+        self.session.disable()
+        if not wrong:
+            self.outputs.problem = Routine(self.outputs.problem)  # asked for, and done
+        return "outputs off"
+
+    # -- description ---------------------------------------------------------------------------------------
+
+    def _on_description(self, message: String, _info: dict) -> None:
+        """Compare a published description with this arm, in the worker: while another one is there the arm holds."""
+        self._described = self.running.worker(disagreement, message.data, self.arm)
+
+    def _refuse_description(self, error: InputError) -> None:
+        self._described = Work()
+        self._described.set_result(str(error))
+
+    def take_description(self) -> None:
+        """Take what came of a comparison."""
+        if self._described is None or self.report is None:
+            return
+        looked, self._described = self._described, None
+        before, self.report.description_problem = self.report.description_problem, looked.result()
+        self.session.obstacle = problem = self.report.description_problem
+        if problem in (before, ""):
+            return
+        self.node.get_logger().error(problem)
+        if self.outputs.engaged and isinstance(self.outputs, HardwareSession):
+            self.outputs.release()
+            self.outputs.problem = f"{problem}: holding"
+
+    def _on_refused(self, error: PickerError) -> None:
+        """Log a set-point that the board refused; called by the link's thread."""
+        self.node.get_logger().error(f"set-point refused by the board: {error}", throttle_duration_sec=1.0)
+
+    # -- out -----------------------------------------------------------------------------------------------
+
+    def on_cycle(self, cycle: Cycle) -> None:
+        """Publish what the hardware says; called by the control loop."""
+        latched = self.outputs.stop_latched, self.outputs.fault_latched
+        if latched != self._latched and any(latched) and not self.session.gate.settling:
+            self._close_gate(for_s=0.0)
+            self._wake()
+        self._latched = latched
+        if self._described is not None and self._described.done():
+            self.take_description()
+        if self._source_out is not None and abs(self.running.controller.hardware.source - self._source) > SAME_SOURCE:
+            self._source = self.running.controller.hardware.source
+            self._source_out.publish(Float64(data=self._source))
+        if self.report is not None and cycle.command is not None:
+            self.report.timing.note(cycle.now_s, cycle.command.time_s)
+        self.publish_status()
+        if cycle.state is not None and self.outputs.state is not State.OFFLINE and cycle.now_s >= self._state_due_s - 1e-3:
+            self._state_due_s = max(self._state_due_s + self._state_period_s, cycle.now_s)
+            self._publish_state(cycle.state)
+        if cycle.now_s >= self._due_s:
+            self.diagnose(cycle.now_s)
+
+    def _publish_state(self, state: ArmState) -> None:
+        to_stamp(self._state.header.stamp, self._stamps.to_stamp(state.time_s))
+        self._state.position = state.q.tolist()
+        self._state.velocity = [] if state.v is None else state.v.tolist()
+        self._state.effort = [] if state.effort is None else state.effort.tolist()
+        self._state_out.publish(self._state)
+
+    @property
+    def level(self) -> bytes:
+        outputs = self.outputs
+        if outputs.state is State.OFFLINE:
+            return STALE
+        wrong = outputs.problem and not isinstance(outputs.problem, Routine)
+        if outputs.stop_latched or outputs.fault_latched or (wrong and outputs.state is State.IDLE):
+            return ERROR
+        return WARN if outputs.state is not State.ACTIVE or outputs.problem else OK
+
+    def publish_status(self) -> None:
+        """Publish ``hardware/status`` where something about it changed, and behind it ``hardware/held_pose`` where that did."""
+        outputs = self.outputs
+        said = outputs.state, outputs.problem, outputs.epoch, outputs.stop_latched, outputs.fault_latched
+        facts = (*said, outputs.outputs, outputs.commanded, outputs.confirmed, self.session.gate.settling)
+        if facts != self._facts:
+            if self._facts is None or said != self._facts[: len(said)]:
+                log, message = self.node.get_logger(), outputs.problem or Routine(outputs.state.value)
+                log.info(message) if self.level == OK or isinstance(message, Routine) else log.warning(message)
+            self._facts = facts
+            self._status_out.publish(self._status())
+            before, self._said_state = self._said_state, (outputs.state, outputs.stop_latched, outputs.fault_latched)
+            if before not in (None, self._said_state) and self._diagnosed.lets_pass():
+                self.diagnose(self._stamps.now_s())
+        epoch = outputs.epoch if outputs.state is State.ACTIVE else None
+        if epoch != self._held_epoch:
+            self._held_epoch, self._held = epoch, JointState()
+            self._held.header.stamp = self.node.get_clock().now().to_msg()
+            self._publish_held()
+        elif epoch is not None and self._held_changed():
+            self._publish_held()
+
+    def _status(self) -> DiagnosticStatus:
+        outputs = self.outputs
+        return status(
+            self.level,
+            name_of(self.node),
+            outputs.problem or outputs.state.value,
+            self._hardware_id,
+            state=outputs.state.value,
+            epoch=outputs.epoch,
+            stop_latched=outputs.stop_latched,
+            reset_needed=outputs.stop_latched or bool(outputs.fault_latched),
+            outputs=outputs.outputs,
+            commanded=outputs.commanded,
+            confirmed=outputs.confirmed,
+            settling=self.session.gate.settling,
+            provenance=self.running.provenance,
+            problem=outputs.problem,
+        )
+
+    def _held_changed(self) -> bool:
+        """Whether the pose that is held has changed: who joins now would start from another one."""
+        held, said = self.outputs.held, self._held.position
+        if held is None or len(said) != len(held) or self._stamps.now_s() - self._held_s < PRESENT_S:
+            return False
+        return bool(np.abs(held - said).max() > PRESENT)
+
+    def _publish_held(self) -> None:
+        """Publish where commands have to start, and what bears the arm there; no names: none are followed."""
+        outputs, held = self.outputs, self._held
+        if self._held_epoch is not None and outputs.held is not None:
+            held.name, held.position = list(self.arm.joint_names), outputs.held.tolist()
+            if outputs.held_effort is not None:
+                held.effort = outputs.held_effort.tolist()
+        self._held_s = self._stamps.now_s()
+        self._held_out.publish(held)
+
+    def diagnose(self, now_s: float) -> None:
+        """Publish ``/diagnostics``."""
+        self._due_s = now_s + PERIOD_S
+        if self.report is not None:
+            if self.node.count_publishers("robot_description") == 0:
+                self.report.description_problem, self.session.obstacle = None, ""
+            entries = self.report.entries(self.level)
+        else:
+            entries = drive_entries(self.running, name_of(self.node), self.level)
+        self._diagnostics_out.publish(array(self.node.get_clock().now().to_msg(), *entries))
+
+
+def transition(method):
+    """Decorate ``on_configure`` and friends: a PickerError becomes a logged FAILURE, anything else a logged ERROR."""
+
+    @wraps(method)
+    def guarded(self, state):
+        try:
+            method(self, state)
+        except PickerError as error:
+            self.get_logger().error(f"{method.__name__}: {error}")
+            return TransitionCallbackReturn.FAILURE
+        except Exception as error:  # rclpy would swallow it
+            self.get_logger().fatal(f"{method.__name__}: {type(error).__name__}: {error}")
+            return TransitionCallbackReturn.ERROR
+        return TransitionCallbackReturn.SUCCESS
+
+    return guarded
+
+
+class HardwareNode(LifecycleNode):
+    """Lifecycle node of an arm on servos: configure opens the port, activate takes commands, a fault deactivates.
+
+    Attributes:
+        arm: its arm; assign it before the node is spun.
+        lifecycle: state by the transitions that were made.
+    """
+
+    arm: RunningArm
+
+    def __init__(self) -> None:
+        super().__init__("hardware", automatically_declare_parameters_from_overrides=True)
+        self.lifecycle = "unconfigured"
+        for service in self.services:
+            if service.srv_type is ChangeState:
+                service.callback = self._refusing(service.callback)
+
+    def _refusing(self, change):
+        """Answer a transition that the present state does not allow with ``success = false``, where rclpy raises."""
+
+        def answer(request, response):
+            try:
+                return change(request, response)
+            except RCLError:
+                wanted = request.transition.label or request.transition.id
+                self.get_logger().error(f"transition {wanted} is not possible in state {self.lifecycle}")
+                response.success = False
+                return response
+
+        return answer
 
     @transition
     def on_configure(self, _state) -> None:
-        self.session.problem, self.gave_up = Routine(f"connecting to {self.port}"), False
-        self.session.cancelled.clear()
-        self.start_connecting()
+        self.arm.configure()
+        self.lifecycle = "inactive"
 
     @transition
     def on_activate(self, _state) -> None:
-        if self.session.engaged:
-            return
-        try:
-            self.require_description()
-            self.get_logger().info(self.session.activate(self.at_rest_pose))
-        except PickerError as error:
-            self.session.problem = str(error)
-            raise
+        if not self.arm.outputs.engaged:
+            self.get_logger().info(self.arm.activate(self.arm.settings[parameters.HARDWARE]["at_rest_pose"]))
+        self.lifecycle = "active"
 
     @transition
     def on_deactivate(self, _state) -> None:
-        self.session.release()
+        with self.arm.session.turn:
+            self.arm.outputs.release()
+        self.lifecycle = "inactive"
 
     @transition
     def on_cleanup(self, _state) -> None:
-        self.disconnect()
+        self.arm.disconnect()
+        self.lifecycle = "unconfigured"
 
     @transition
     def on_shutdown(self, _state) -> None:
-        self.disconnect()
+        self.arm.disconnect()
+        self.lifecycle = "finalized"
 
     @transition
     def on_error(self, _state) -> None:
-        self.disconnect()
+        self.arm.disconnect()
+        self.lifecycle = "unconfigured"
 
-    def start_connecting(self) -> None:
-        self.connecting = threading.Thread(target=self.connect, name="connect", daemon=True)
-        self.connecting.start()
+    def follow(self) -> None:
+        """Follow where the arm is active, or not any more, by somebody else's doing."""
+        now = self.arm.lifecycle
+        if self.lifecycle == "active" and now == "inactive":
+            self.trigger_deactivate()
+        elif self.lifecycle == "inactive" and now == "active":
+            self.trigger_activate()
 
-    def connect(self) -> None:
-        """Runs in a thread of its own until the board answers, or there is no sense in going on."""
+
+class HardwareAlone(HardwareNode):
+    """``hardware`` without a controller: ``joint_commands`` in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        settings = settings_of(self, parameters.HARDWARE)
+        settings.declare(*parameters.SERVO_ARM)
+        same = given({one.name: settings[one.name] for one in parameters.SERVO_ARM})
+        others = {part: Settings(part, same) for part in parameters.PARTS if part != parameters.HARDWARE}
+        self.arm = RunningArm({**others, parameters.HARDWARE: settings}, passive=True)
+        self._stamps = StampReader(stamp_clock(self))
+        hear_stream(self, JointState, "joint_commands", self._on_command, LATEST)
+        take_settings(self, settings, self.arm.session.turn)
+
+    def _on_command(self, message: JointState, _info: dict) -> None:
+        """Send a set-point that holds at its stamp."""
+        outputs = self.arm.outputs
+        assert isinstance(outputs, HardwareSession)
         try:
-            self.session.connect()
-        except PickerError as error:
-            self.session.problem = str(error)
-            self.gave_up = not isinstance(error, LinkError)
-        except Exception as error:  # a thread's exception would only be printed: it ends the node instead
-            self.failure = error
-
-    def disconnect(self) -> None:
-        self.session.cancelled.set()
-        while self.connecting is not None and self.connecting.is_alive():
-            self.session.link.close()  # a handshake under way would take its time
-            self.connecting.join(JOIN_S)
-        self.connecting = None
-        self.session.disconnect()
-
-    # -- topics --------------------------------------------------------------------------------------------
-
-    def on_command(self, message: JointState) -> None:
-        now = time.monotonic()
-        try:
-            try:
-                q_cmd = ordered(message.name, message.position, self.arm.joint_names, "joint_commands")
-            except PickerError:
-                self.session.counts.invalid += 1
-                raise
-            holds = self.command_stamps.read(seconds(message.header.stamp))
-            self.report.timing.note(now, holds)
-            self.session.command(holds, q_cmd, now)
+            with self.arm.session.turn:
+                setpoint = ordered(message.name, message.position, self.arm.description.joint_names, "joint_commands")
+                outputs.command(self._stamps.read(seconds(message.header.stamp)), setpoint, self.arm.clock.now())
         except PickerError as error:
             self.get_logger().error(f"command ignored: {error}", throttle_duration_sec=1.0)
-        if now - self.tick_s > 0.9 * self.tick_period_s:  # right behind a command: no other has to wait for it
-            self.on_tick()
-            self.tick_by_timer(PATIENCE * self.tick_period_s)
-
-    def on_payload(self, message: InertiaStamped) -> None:
-        try:
-            model = lagrangian.analytic_model(self.arm, self.servos.armature, *payload_in(message))
-        except PickerError as error:
-            self.get_logger().error(f"payload ignored: {error}")
-            return
-        try:
-            self.session.set_model(model)
-        except PickerError as error:
-            self.session.problem = f"with a payload of {message.inertia.m:g} kg {error}; set a smaller one, then enable"
-
-    def on_description(self, message: String, _info=None) -> None:
-        """Take a published description: where it is another arm's, this one holds, as planners would go by the other one."""
-        self.described = self.beside(disagreement, message.data, self.arm)
-
-    def refuse_description(self, error: InputError) -> None:
-        """Refuse a description that is too long to be looked at: it is another arm's, as far as anybody knows."""
-        self.described = Future()
-        self.described.set_result(str(error))
-
-    def take_description(self) -> None:
-        """Take what became of the look at a description, beside the ticks."""
-        looked, self.described = self.described, None
-        before, self.report.description_problem = self.report.description_problem, looked.result()
-        if self.report.description_problem in (before, ""):
-            return
-        self.get_logger().error(self.report.description_problem)
-        if self.session.engaged:
-            self.session.release()
-            self.session.problem = f"{self.report.description_problem}: holding"
-
-    def require_description(self) -> None:
-        """Raise a DescriptionError where others go by an arm that is not this one."""
-        if self.described is not None:
-            self.take_description()
-        if self.report.description_problem:
-            raise DescriptionError(self.report.description_problem)
-
-    def on_refused(self, error: PickerError) -> None:
-        """Called by the link's thread for each set-point that the board refused."""
-        self.refusals.append(str(error))
-
-    def enable(self) -> str:
-        """Activate; whoever calls this says that the arm stands at its rest pose if its outputs are off."""
-        return self.activate(at_rest_pose=True)
-
-    def adopt(self) -> str:
-        return self.activate(at_rest_pose=False)
-
-    def activate(self, at_rest_pose: bool) -> str:
-        """Let the session take commands, and this node with it."""
-        if self.session.engaged:
-            return f"already {self.session.state.value}"
-        self.require_description()
-        said = self.session.activate(at_rest_pose)
-        if self.lifecycle_state == "inactive":
-            self.trigger_activate()
-        return said
-
-    # -- time ----------------------------------------------------------------------------------------------
-
-    def on_timer(self) -> None:
-        """Tick by the timer, where no command brings a tick along."""
-        self.on_tick()
-        self.tick_by_timer(self.tick_period_s)
-
-    def tick_by_timer(self, period_s: float) -> None:
-        """Have the timer wake this node after ``period_s``, unless a command has brought a tick along before."""
-        period_ns = round(1e9 * period_s)
-        if self.ticks.timer_period_ns != period_ns:
-            self.ticks.timer_period_ns = period_ns
-            self.ticks.reset()
-        elif period_s > self.tick_period_s:
-            self.ticks.reset()
-
-    def on_tick(self) -> None:
-        session, self.tick_s = self.session, time.monotonic()
-        try:
-            session.tick(time.monotonic())
-        except PickerError as error:
-            session.problem = str(error)
-        self.publish_source()  # set-points are made of it, the first ones of an epoch too
-        self.publish_status()  # before anybody looks for the board again: what broke is said first
-        self.follow_lifecycle()
-        if self.described is not None and self.described.done():
-            self.take_description()
-        while self.refusals:
-            self.get_logger().error(f"set-point refused by the board: {self.refusals.pop(0)}", throttle_duration_sec=1.0)
-        if session.held is not None and session.state is not State.OFFLINE:
-            self.publish_state(session.model.q, session.model.v)
-
-    def follow_lifecycle(self) -> None:
-        """Activate by itself at the start, deactivate after a fault, look for the board again when it is gone."""
-        lifecycle, state = self.lifecycle_state, self.session.state
-        if lifecycle == "active" and state in (State.OFFLINE, State.IDLE):
-            self.trigger_deactivate()
-        if lifecycle == "inactive" and state is State.IDLE and self.autostart:
-            self.autostart = False
-            self.trigger_activate()
-        if lifecycle == "inactive" and state is State.OFFLINE and not self.gave_up and not self.connecting.is_alive():
-            if self.session.state is State.OFFLINE:  # the thread that has just ended has not found it
-                self.start_connecting()
-
-    def publish_source(self) -> None:
-        """Say what the servos' supply gives without load, where that is measured and has changed."""
-        source = self.session.supply.source
-        if abs(source - self.source_said) > SAME_SOURCE:
-            self.source_said = source
-            self.source_out.publish(Float64(data=source))
-
-    def on_diagnostics(self) -> None:
-        self.stop_on_overtemperature()
-        if self.count_publishers("robot_description") == 0:
-            self.report.description_problem = None
-        senders = self.get_publishers_info_by_topic(self.commands)
-        sources = [f"{one.node_namespace.rstrip('/')}/{one.node_name}" for one in senders]
-        self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), *self.report.entries(self.level(), sources)))
-
-    def stop_on_overtemperature(self) -> None:
-        """Stop at the temperature limit, where that is wanted."""
-        temperature = self.session.budget.temperature()
-        if temperature is None or not temperature.too_hot:
-            return
-        self.get_logger().warning(temperature.text, throttle_duration_sec=10.0)
-        if self.get_parameter("on_overheat").value == "stop" and not self.session.stop_latched:
-            self.session.stop()
-            self.session.problem = f"stopped: {temperature.text}"
-            self.publish_status()
-
-    def close(self, hurried) -> None:
-        """Leave the arm as ``on_shutdown`` says."""
-        self.beside.close()
-        self.on_end = self.get_parameter("on_shutdown").value
-        try:
-            if self.on_end == "relax" and self.session.state is not State.OFFLINE:
-                self.session.disable()
-            elif self.on_end == "park" and self.session.state is State.ACTIVE:
-                park(self.session, self.arm, hurried, self.attend)
-        except PickerError as error:
-            self.get_logger().error(f"{self.on_end} at the end: {error}")
-        finally:
-            until_s = time.monotonic() + 2.0 * SETTLE_S  # whoever holds a stop button asks again and again
-            while self.gate.settling and time.monotonic() < until_s and not hurried():
-                self.attend()
-                time.sleep(JOIN_S)
-            self.disconnect()
-            self.publish_status()
-
-    def attend(self) -> None:
-        """Serve who asks while the last word takes its time: a stop above all."""
-        serve_waiting(self)
-        if self.gate.settling:
-            self.settle()
 
 
 def main(args=None) -> int:
-    return run(Hardware, args)
+    from .arm import serve
+
+    return serve(args, alone=True)
 
 
 if __name__ == "__main__":

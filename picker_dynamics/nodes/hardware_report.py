@@ -7,6 +7,9 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from picker_dynamics.board.command_timing import CommandTiming, Timing
 from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.session import State
+from picker_dynamics.board.torque_session import TorqueSession
+from picker_dynamics.controller.torque_arm import SimulatedTorqueArm
+from picker_dynamics.session.running_arm import RunningArm
 
 from .diagnostics import ERROR, OK, STALE, WARN, status
 
@@ -27,8 +30,6 @@ LINK_FIGURES = (
 )
 BOARD_FIGURES = ("boot_id", "bad_frames", "live", "owned", "faults")
 QUEUE_FIGURES = ("queue_depth", "accepted", "rejected", "underruns")
-PROVENANCE = "modelled"
-"""Of ``joint_states``: computed from what is on the outputs, with the servo model; nothing is measured."""
 
 
 def _figures(source, names: tuple[str, ...]) -> dict[str, object]:
@@ -51,13 +52,13 @@ class HardwareReport:
         self.description_problem: str | None = None
         self._trouble: tuple[int, ...] | None = None
 
-    def entries(self, level, sources: list[str]) -> list[DiagnosticStatus]:
-        """Entries of the hardware's diagnostics, ``level`` the node's; ``sources`` are the nodes whose commands it is given."""
+    def entries(self, level: bytes) -> list[DiagnosticStatus]:
+        """Entries of the hardware's diagnostics, ``level`` the node's."""
         return [
             self._board(level),
             self._link(),
             self._queue(),
-            self._timing(self.timing.take(), sources),
+            self._timing(self.timing.take()),
             self._temperature(),
             self._supply(),
             self._state(),
@@ -98,12 +99,10 @@ class HardwareReport:
             message = f"{underruns} times empty in motion, {rejected} set-points refused ({telemetry.last_reason.name})"
         return self._entry(level, "queue", message, self._port, **values)
 
-    def _timing(self, timing: Timing | None, sources: list[str]) -> DiagnosticStatus:
+    def _timing(self, timing: Timing | None) -> DiagnosticStatus:
         frame_ms = 1e3 * self._session.servos.frame_s
         level, message = OK, "no commands" if timing is None else "as it should be"
-        if len(sources) > 1:
-            level, message = WARN, f"{len(sources)} nodes send joint_commands ({', '.join(sources)}): one arm, one sender"
-        elif timing is not None and timing.late:
+        if timing is not None and timing.late:
             level = WARN
             message = (
                 f"{timing.late} of {timing.commands} commands came after the moment at which they should "
@@ -116,7 +115,7 @@ class HardwareReport:
                 f"frame, {frame_ms:g} ms"
             )
         figures = {"delay_ms": round(1e3 * self._session.delay_s, 1)} | ({} if timing is None else vars(timing))
-        return self._entry(level, "timing", message, self._port, command_sources=", ".join(sources), **figures)
+        return self._entry(level, "timing", message, self._port, **figures)
 
     def _by_joint(self, prefix: str, values, digits: int) -> dict[str, float]:
         """One rounded value for each joint."""
@@ -164,10 +163,30 @@ class HardwareReport:
             "joint state",
             "modelled from what is on the outputs" if known else "nobody knows where the arm is",
             self._arm,
-            provenance=PROVENANCE if known else "none",
+            provenance="modelled" if known else "none",
         )
 
     def _description(self) -> DiagnosticStatus:
         problem = self.description_problem
         said = "nobody publishes one" if problem is None else problem or "agrees with this arm"
         return self._entry(ERROR if problem else OK, "robot description", said, self._arm)
+
+
+def drive_entries(arm: RunningArm, name: str, level: bytes) -> list[DiagnosticStatus]:
+    """Entries of the drives of torque-controlled joints."""
+    drives, hardware = arm.outputs, arm.controller.hardware
+    assert isinstance(drives, TorqueSession) and isinstance(hardware, SimulatedTorqueArm)
+    return [
+        status(
+            level,
+            f"{name}: drives",
+            drives.problem or drives.state.value,
+            "simulated",
+            state=drives.state.value,
+            commands_taken=drives.taken,
+            commands_not_active=drives.not_active,
+            commands_saturated=drives.saturated,
+            skipped_s=hardware.skipped_s,
+        ),
+        status(OK, f"{name}: joint state", "measured", arm.description.name, provenance="measured"),
+    ]

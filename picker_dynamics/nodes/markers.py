@@ -13,20 +13,21 @@ from std_msgs.msg import ColorRGBA
 from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import Marker, MarkerArray
 
+from picker_dynamics.controller.settings import Setting
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import DescriptionError, PickerError
+from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.resources import resource
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.picker_shape import read_shape
+from picker_dynamics.session.running_arm import load_arm
 
-from .arm_setup import load_controlled_arm
-from .duplicate_publishers import OnePublisher
 from .executor import PacedExecutor
 from .marker_shapes import region, scene
 from .marker_shapes.ghost import ghost_shapes
 from .marker_shapes.shapes import Shape
 from .marker_shapes.torques import torque_shapes
-from .runtime import LATCHED, LATEST, declare, payload_in, run
+from .runtime import LATCHED, LATEST, payload_in, run, settings_of, take_settings
 
 FIXED_TOPIC = "markers/fixed"
 STALE_S = 0.5
@@ -47,6 +48,17 @@ KINDS = {
 }
 
 
+SETTINGS = (
+    Setting("rate_hz", 8.0, "rate of markers [Hz]", 1.0, 30.0, fixed=True),
+    Setting(
+        "scene",
+        "",
+        "file with berries and tray; empty: config/demo.yaml, for an arm of the picker's shape; none: nothing",
+        fixed=True,
+    ),
+)
+
+
 class Markers(Node):
     """Shapes from ``marker_shapes`` as messages, while somebody looks.
 
@@ -54,17 +66,13 @@ class Markers(Node):
     """
 
     def __init__(self):
-        super().__init__("markers")
-        controlled = load_controlled_arm(self)
-        self.arm, self.limits = controlled.description, controlled.limits
-        rate = declare(self, "rate_hz", 8.0, "rate of markers [Hz]", low=1.0, high=30.0, read_only=True)
-        where = declare(
-            self,
-            "scene",
-            "",
-            "file with berries and tray; empty: config/demo.yaml, for an arm of the picker's shape; none: nothing",
-            read_only=True,
-        )
+        super().__init__("markers", automatically_declare_parameters_from_overrides=True)
+        settings = settings_of(self, "markers")
+        known = load_arm(settings)
+        settings.declare(*SETTINGS)
+        take_settings(self, settings)
+        self.arm, rate, where = known.description, settings["rate_hz"], settings["scene"]
+        self.limits = TorqueLimits.of_arm(known.torque) if known.servos is None else TorqueLimits.of_servos(known.servos)
         self.period_s = 1.0 / rate
         namespace = self.get_namespace().strip("/")
         self.prefix = f"{namespace}/" if namespace else ""
@@ -83,7 +91,7 @@ class Markers(Node):
         self.create_subscription(JointState, "joint_states", self.on_state, LATEST)
         self.create_subscription(JointState, "joint_commands", self.on_command, LATEST)
         self.create_subscription(JointTrajectory, "arm_controller/reference", self.on_reference, LATEST)
-        self.payloads = OnePublisher(self, InertiaStamped, "payload", self.on_payload)
+        self.create_subscription(InertiaStamped, "payload", self.on_payload, LATCHED)
 
     def has_pickers_shape(self) -> bool:
         try:

@@ -8,26 +8,29 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 import rclpy
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import ParameterException
-from rclpy.executors import ExternalShutdownException
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 
 from picker_dynamics.board.stamp_clock import StampClock
+from picker_dynamics.controller.settings import Setting, Settings
 from picker_dynamics.errors import ConfigurationError, InputError, PickerError, shown
 from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.lifeline import LIMIT_S, end_with_parent
 from picker_dynamics.resources import resource
 
-from .executor import FocusedExecutor, given_parameters
 from .transport import prepare_transport, start_ros
 
 LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
@@ -45,6 +48,12 @@ STREAM_BYTES = 16_384
 
 RCLError = rclpy_implementation.RCLError
 
+LOOK_S = 0.2
+"""How often a node that spins alone looks whether it shall end [s]."""
+
+OF_RCLPY = "use_sim_time", "start_type_description_service"
+"""Parameters that each node of rclpy has."""
+
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 ALIKE = 0.8
@@ -54,24 +63,69 @@ COLLECTIONS = (20_000, 20, 20)
 """Thresholds of Python's collector: at 200 Hz a young collection every second or so, instead of thirty in it."""
 
 
-def declare(
-    node, name: str, default, description: str, *, low: float | None = None, high: float | None = None, read_only: bool = False
-):
-    """Declare a parameter with description (unit included) and range; return its value.
+def _declared(node: Node, one: Setting) -> Any:
+    """Declare a setting as a parameter with description (unit included) and range; return its value.
 
     Raises:
         ConfigurationError: the value given at the start has another type or is out of range.
     """
-    descriptor = ParameterDescriptor(name=name, description=description, read_only=read_only)
-    if low is not None:
-        if isinstance(default, int) and not isinstance(default, bool):
-            descriptor.integer_range = [IntegerRange(from_value=int(low), to_value=int(high), step=0)]
+    descriptor = ParameterDescriptor(name=one.name, description=one.text, read_only=one.fixed)
+    if one.low is not None and one.high is not None and not one.endless:
+        if isinstance(one.default, int):
+            descriptor.integer_range = [IntegerRange(from_value=int(one.low), to_value=int(one.high), step=0)]
         else:
-            descriptor.floating_point_range = [FloatingPointRange(from_value=float(low), to_value=float(high), step=0.0)]
+            descriptor.floating_point_range = [FloatingPointRange(from_value=float(one.low), to_value=float(one.high), step=0.0)]
+    if node.has_parameter(one.name):  # as it was given, of any type
+        node.undeclare_parameter(one.name)
     try:
-        return node.declare_parameter(name, default, descriptor).value
+        value = node.declare_parameter(one.name, one.default, descriptor).value
     except ParameterException as error:
-        raise ConfigurationError(f"parameter {name}: {error}", subject=name) from error
+        raise ConfigurationError(f"parameter {one.name}: {error}", subject=one.name) from error
+    return list(value) if isinstance(one.default, list) else value
+
+
+def settings_of(node: Node, part: str) -> Settings:
+    """Settings of a part of the arm that are the parameters of ``node``."""
+    return Settings(part, partial(_declared, node))
+
+
+def take_settings(
+    node: Node, settings: Settings, turn: AbstractContextManager | None = None, later: Callable | None = None
+) -> None:
+    """Have new values of parameters taken by ``settings``, and set those that others change; ``turn`` is held meanwhile.
+
+    Args:
+        later: has the executor call a function, from any thread; None: nobody else changes them.
+
+    Raises:
+        ConfigurationError: a name that looks like a misspelt one of the node; simulated time.
+    """
+    require_known_parameters(node)
+    setting = threading.local()
+
+    def take(values: dict[str, Any]) -> None:
+        if getattr(setting, "mirrored", False):
+            return
+        setting.taking = True
+        try:
+            with turn or nullcontext():
+                settings.change({name: value for name, value in values.items() if name in settings.declared})
+        finally:
+            setting.taking = False
+
+    def mirror(values: Mapping[str, Any]) -> None:
+        setting.mirrored = True
+        try:
+            node.set_parameters([Parameter(name, value=value) for name, value in values.items()])
+        finally:
+            setting.mirrored = False
+
+    def heard(values: Mapping[str, Any]) -> None:
+        if later is not None and not getattr(setting, "taking", False):
+            later(partial(mirror, dict(values)))
+
+    take_parameters(node, take)
+    settings.heard.append(heard)
 
 
 def refuser(look: Callable[[list[Parameter]], None]) -> Callable[[list[Parameter]], SetParametersResult]:
@@ -96,6 +150,16 @@ def payload_in(message) -> tuple[float, tuple[float, float, float]]:
     """Mass [kg] and centre of mass [m], tool frame, that an InertiaStamped of ``payload`` tells."""
     com = message.inertia.com
     return message.inertia.m, (com.x, com.y, com.z)
+
+
+UNCOUNTED = 2**64 - 1
+"""Number of a message where the middleware does not count them."""
+
+
+def number_of(info: dict) -> int | None:
+    """Number of a message, as its publisher counts; None where the middleware does not say."""
+    number = info["publication_sequence_number"]
+    return None if number == UNCOUNTED else number
 
 
 def seconds(stamp) -> float:
@@ -172,18 +236,6 @@ def steady_timer(node, period_s: float, callback: Callable[[], None]):
     return node.create_timer(period_s, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
-class Epochs:
-    """Notes which message about the held pose was the last, so that one which comes twice begins no epoch."""
-
-    def __init__(self) -> None:
-        self._stamp: tuple[int, int] | None = None
-
-    def begins(self, stamp) -> bool:
-        """Whether a message of this stamp is another one than the last; one without a stamp always is."""
-        last, self._stamp = self._stamp, (stamp.sec, stamp.nanosec)
-        return self._stamp != last or self._stamp == (0, 0)
-
-
 def require_no_simulated_time(parameters: Iterable[Parameter]) -> None:
     """Raise a ConfigurationError where one of ``parameters`` makes a node go by the topic /clock: the arm does not."""
     if any(one.name == "use_sim_time" and one.value is True for one in parameters):
@@ -194,12 +246,11 @@ def require_no_simulated_time(parameters: Iterable[Parameter]) -> None:
         )
 
 
-def require_known_parameters(node) -> None:
-    """Look at what the node was given at the start and does not have: ROS ignores that without a word.
+def require_known_parameters(node: Node) -> None:
+    """Look at the parameters that the node was given at the start and does not have: ROS ignores those without a word.
 
-    Parameters for all nodes (``/**``) may be another one's, so an unknown name is only told; but one that looks like a
-    name of this node is a mistake.  No word of those in config/picker.yaml: they are for the node that is in the place of this
-    one with another kind of arm.
+    Parameters for all nodes (``/**``) may be another one's, so an unknown name is only logged; but one that looks like a
+    name of this node is a mistake.  Those in config/picker.yaml may be for another kind of arm.
 
     Simulated time is refused here, too, now and later.
 
@@ -208,13 +259,15 @@ def require_known_parameters(node) -> None:
     """
     require_no_simulated_time([node.get_parameter("use_sim_time")])
     node.add_on_set_parameters_callback(refuser(require_no_simulated_time))
-    declared = node.get_parameters_by_prefix("")
-    unknown = [name for name in given_parameters(node) if name not in declared and not name.startswith("qos_overrides.")]
+    all_of_node = node.get_parameters_by_prefix("")
+    declared = [name for name in all_of_node if node.describe_parameter(name).description or name.startswith("qos_overrides.")]
+    unknown = [name for name in all_of_node if name not in declared and name not in OF_RCLPY]
     for name in unknown:
         meant = difflib.get_close_matches(name, declared, 1, ALIKE)
         if meant:
             raise ConfigurationError(f"parameter {name} does not exist, did you mean {meant[0]}?", subject=name)
-    if unknown and (unknown := sorted(set(unknown) - _packaged())):
+        node.undeclare_parameter(name)
+    if unknown := sorted(set(unknown) - _packaged()):
         node.get_logger().warning(f"not parameters of this node, ignored: {shown(', '.join(unknown))}")
 
 
@@ -295,6 +348,17 @@ def tame_collector() -> None:
     gc.set_threshold(*COLLECTIONS)
 
 
+class SpinAlone(SingleThreadedExecutor):
+    """Executor of one node; ``spin_once`` returns a few times a second, so that signals are noticed."""
+
+    def __init__(self, node: Node):
+        super().__init__(context=node.context)
+        self.add_node(node)
+
+    def spin_once(self, timeout_sec: float | None = None) -> None:
+        super().spin_once(LOOK_S if timeout_sec is None else timeout_sec)
+
+
 def close(node, executor, hurried: Callable[[], bool]) -> int:
     """A node's last word, while it can still publish; then it is gone; the exit code where some of that fails."""
     last_word = getattr(node, "close", lambda _hurried: None)
@@ -310,7 +374,7 @@ def made(make_node: Callable[[], Any]):
         raise ConfigurationError(f"the node cannot be made: {' '.join(str(error).split())}") from error
 
 
-def run(make_node: Callable[[], object], args=None, make_executor: Callable = FocusedExecutor) -> int:
+def run(make_node: Callable[[], object], args=None, make_executor: Callable = SpinAlone) -> int:
     """Spin a node until SIGINT or SIGTERM; returns the exit code for the shell.
 
     The node may have ``close(hurried)`` (its last word, called before it is destroyed, while it can still publish;
@@ -322,7 +386,6 @@ def run(make_node: Callable[[], object], args=None, make_executor: Callable = Fo
     try:
         listen(args, stop)
         node = made(make_node)
-        require_known_parameters(node)
         executor = make_executor(node)
         tame_collector()
         while not stop and is_running(node):

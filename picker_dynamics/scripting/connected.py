@@ -13,7 +13,7 @@ import numpy as np
 
 from picker_dynamics.errors import ConfigurationError, GoalRefusedError, LinkError
 from picker_dynamics.nodes.client import ArmClient
-from picker_dynamics.nodes.collision_scene import surroundings
+from picker_dynamics.nodes.client_scene import surroundings
 from picker_dynamics.robot import servo_arm, servo_map
 from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.trajectory import Trajectory

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from picker_dynamics.board.clock import Clock
+from picker_dynamics.board.request_gate import RequestGate
 from picker_dynamics.controller.controller import Controller, Cycle
-from picker_dynamics.errors import PickerError
+from picker_dynamics.errors import DescriptionError, PickerError
+from picker_dynamics.execution.driving import Drivers
+from picker_dynamics.execution.jogging import Jogging
 from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.robot.model import Array
 
@@ -23,33 +26,44 @@ class LocalSession:
     Args:
         controller: of the arm.
         clock: its hardware's.
+
+    Attributes:
+        turn: is held in each cycle and each request.
+        gate: refuses requests that may have been made before a stop was answered.
+        obstacle: why the arm may not be enabled; '' where it may.
+        watched: whether anybody wants the tracking error.
+        drivers, jogging: who drives, and streams made of velocities.
     """
 
     def __init__(self, controller: Controller, clock: Clock):
-        self.controller, self._clock = controller, clock
-        self._turn = threading.RLock()
+        self.controller, self.clock = controller, clock
+        self.turn = threading.RLock()
+        self.gate = RequestGate()
+        self.obstacle = ""
+        self.watched: Callable[[], bool] = lambda: False
+        self.drivers, self.jogging = Drivers(controller.execution), Jogging(controller.execution)
         self._subscribers: list[Callable[[Cycle], None]] = []
 
     def cycle(self) -> Cycle:
-        """Make one cycle of the control loop now, and tell subscribers."""
-        with self._turn:
-            done = self.controller.cycle(self._clock.now())
+        """Make one cycle of the control loop now, and hand it to subscribers."""
+        with self.turn:
+            done = self.controller.cycle(self.clock.now(), self.watched)
             for hear in tuple(self._subscribers):
                 hear(done)
         return done
 
     def subscribe(self, hear: Callable[[Cycle], None]) -> Callable[[], None]:
-        with self._turn:
+        with self.turn:
             self._subscribers.append(hear)
 
         def end() -> None:
-            with self._turn:
+            with self.turn:
                 self._subscribers.remove(hear)
 
         return end
 
     def status(self) -> Status:
-        with self._turn:
+        with self.turn:
             controller, hardware = self.controller, self.controller.hardware
             outputs, execution = hardware.session, controller.execution
             return Status(
@@ -61,58 +75,62 @@ class LocalSession:
                 execution.phase.value,
                 str(execution.lease),
                 hardware.measures_position,
-                controller.payload[0],
+                controller.payload.mass,
             )
 
     # -- motions -------------------------------------------------------------------------------------------
 
     def submit(self, request: GoalRequest) -> None:
-        with self._turn:
-            self.controller.execution.submit(request, self._clock.now())
+        with self.turn:
+            self.controller.execution.submit(request, self.clock.now())
 
     def stream(self, names: Sequence[str], positions: Sequence[float], **how: Any) -> PickerError | None:
-        with self._turn:
-            return self.controller.execution.stream(names, positions, self._clock.now(), **how)
+        with self.turn:
+            return self.controller.execution.stream(names, positions, self.clock.now(), **how)
 
     def cancel(self, request: GoalRequest | None = None) -> bool:
-        with self._turn:
-            return self.controller.execution.cancel(self._clock.now(), request)
+        with self.turn:
+            return self.controller.execution.cancel(self.clock.now(), request)
 
     def reference(self) -> Array | None:
-        with self._turn:
+        with self.turn:
             sent = self.controller.execution.sent
-            reference = sent.at(self._clock.now()) or sent.newest
+            reference = sent.at(self.clock.now()) or sent.newest
             return None if reference is None else np.array(reference.q)
 
     # -- outputs -------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        with self._turn:
+        with self.turn:
             self.controller.hardware.session.stop()
 
     def relax(self) -> None:
-        with self._turn:
+        with self.turn:
             self.controller.hardware.session.relax()
 
     def reset(self) -> None:
-        with self._turn:
+        with self.turn:
             self.controller.hardware.session.reset()
 
     def enable(self, at_rest_pose: bool) -> str:
-        with self._turn:
+        with self.turn:
             session = self.controller.hardware.session
-            return f"already {session.state.value}" if session.engaged else session.activate(at_rest_pose)
+            if session.engaged:
+                return f"already {session.state.value}"
+            if self.obstacle:
+                raise DescriptionError(self.obstacle)
+            return session.activate(at_rest_pose)
 
     def disable(self) -> None:
-        with self._turn:
+        with self.turn:
             self.controller.hardware.session.disable()
 
     # -- settings ------------------------------------------------------------------------------------------
 
     def set_payload(self, mass: float, com: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
-        with self._turn:
-            self.controller.set_payload(mass, com, self._clock.now())
+        with self.turn:
+            self.controller.set_payload(mass, com, self.clock.now())
 
     def change(self, **limits: Any) -> None:
-        with self._turn:
+        with self.turn:
             self.controller.execution.change_some(**limits)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from picker_dynamics.errors import GoalRefusedError, InputError, LinkError, PickerError
-from picker_dynamics.nodes.collision_scene import scene_shown, surroundings
+from picker_dynamics.nodes.client_scene import scene_shown, surroundings
 from picker_dynamics.nodes.diagnostics import number_in
 from picker_dynamics.nodes.view_client import ViewClient
 from picker_dynamics.robot.model import Array

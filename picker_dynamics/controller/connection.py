@@ -1,0 +1,61 @@
+"""Connection to a servo board: a thread looks for the board as long as a connection is wanted, so that nothing waits for it."""
+
+from __future__ import annotations
+
+import threading
+
+from picker_dynamics.board.hardware_session import HardwareSession
+from picker_dynamics.board.session import Routine, State
+from picker_dynamics.errors import LinkError, PickerError
+
+JOIN_S = 0.05
+
+
+class Connection:
+    """Connects ``session`` again whenever its board is lost.
+
+    Attributes:
+        wanted: a connection is wanted.
+        failure: an error that nobody foresaw ended the look for the board; None: there is none.
+    """
+
+    def __init__(self, session: HardwareSession, port: str):
+        self._session, self._port = session, port
+        self._thread: threading.Thread | None = None
+        self._gave_up = self.wanted = False
+        self.failure: Exception | None = None
+
+    def open(self) -> None:
+        """Open the port and shake hands, in a thread, until the board answers or another attempt makes no sense."""
+        self._session.problem = Routine(f"connecting to {self._port}")
+        self._session.cancelled.clear()
+        self.wanted, self._gave_up = True, False
+        self._start()
+
+    def _start(self) -> None:
+        self._thread = threading.Thread(target=self._connect, name="connect", daemon=True)
+        self._thread.start()
+
+    def _connect(self) -> None:
+        try:
+            self._session.connect()
+        except PickerError as error:
+            self._session.problem = str(error)
+            self._gave_up = not isinstance(error, LinkError)
+        except Exception as error:  # a thread's exception would only be printed
+            self.failure = error
+
+    def look(self) -> None:
+        """Look for the board again where it was lost."""
+        looking = self._thread is not None and self._thread.is_alive()
+        if self.wanted and not self._gave_up and not looking and self._session.state is State.OFFLINE:
+            self._start()
+
+    def close(self) -> None:
+        """Close the port; the board holds what it has."""
+        self.wanted = False
+        self._session.cancelled.set()
+        while self._thread is not None and self._thread.is_alive():
+            self._session.link.close()  # a handshake under way would take its time
+            self._thread.join(JOIN_S)
+        self._session.disconnect()

@@ -1,0 +1,229 @@
+"""Parameters of an arm: the settings of its controller, its dynamics and its hardware, with units, ranges and defaults."""
+
+from __future__ import annotations
+
+from picker_dynamics.board.link import BAUD
+from picker_dynamics.control.compensation import MODES
+from picker_dynamics.execution.collision import LARGEST_MARGIN_M, MARGIN_M
+from picker_dynamics.execution.gripping import GripperSettings
+from picker_dynamics.execution.tolerances import Tolerances
+from picker_dynamics.robot.description import ArmDescription
+
+from .settings import Setting
+
+CONTROLLER, DYNAMICS, HARDWARE = PARTS = "trajectory_controller", "dynamics", "hardware"
+
+FLOOR_M = 10.0
+"""How far the floor may be from base_link's origin [m]."""
+
+CONTROL = Setting(
+    "control", "servo", "what moves the joints: servo (urdf, servos) or torque (arm)", choices=("servo", "torque"), fixed=True
+)
+
+SERVO_ARM = (
+    Setting("urdf", "", "URDF file of the arm; empty: the picker's", fixed=True),
+    Setting("servos", "", "servo map file; empty: config/servos.yaml, or servos that fit another arm", fixed=True),
+    Setting(
+        "servo_overlay",
+        "",
+        "file with differences from the servo map (a simulation, a calibration); or typical or ideal: what the map leaves open",
+        fixed=True,
+    ),
+)
+
+TORQUE_ARM = (
+    Setting("arm", "rrp", "name of a torque-controlled arm in config/arms.yaml", fixed=True),
+    Setting("urdf", "", "URDF file of the arm; empty: that of the named one", fixed=True),
+    Setting("arms", "", "file like config/arms.yaml that has the arm, by the name in urdf where that is given", fixed=True),
+)
+
+TIMING = (
+    Setting("rate_hz", 100.0, "rate of the reference; at most 200 for servos [Hz]", 10.0, 500.0, fixed=True),
+    Setting("lead_s", 0.06, "how long before it holds a reference is sent [s]", 0.0, 0.5, fixed=True),
+    Setting(
+        "max_deceleration",
+        4.0,
+        "with which a cancelled motion stops, and which a change of speed_scaling may add [rad/s^2]",
+        0.5,
+        50.0,
+        fixed=True,
+    ),
+    Setting(
+        "action_monitor_rate",
+        20.0,
+        "rate of action feedback and controller_state, and at which goal tolerances are looked at [Hz]",
+        1.0,
+        100.0,
+        fixed=True,
+    ),
+)
+
+
+def limits(arm: ArmDescription, floor_z: float, shipped: Tolerances) -> tuple[Setting, ...]:
+    """Settings that limit motions of ``arm``; names as joint_trajectory_controller has them.
+
+    Args:
+        floor_z: default height of the floor [m].
+        shipped: default tolerances.
+    """
+    joints = zip(arm.joint_names, arm.position_units, shipped.path.position.tolist(), shipped.goal.position.tolist())
+    return (
+        Setting("tip_speed_limit", 0.25, "largest speed of the tool [m/s]", 0.01, 2.0),
+        Setting(
+            "floor_z",
+            floor_z,
+            "height in base_link below which no motion takes the tool or a joint; -inf: no floor, "
+            f"the default of arms that do not stand on it; else {-FLOOR_M:g} to {FLOOR_M:g} [m]",
+            -FLOOR_M,
+            FLOOR_M,
+            endless=True,
+        ),
+        Setting(
+            "collision.margin",
+            MARGIN_M,
+            "distance that is kept where collision is enabled, beside what the tip is uncertain by [m]",
+            0.0,
+            LARGEST_MARGIN_M,
+        ),
+        Setting("stretch", True, "slow a goal that is too fast instead of refusing it"),
+        Setting(
+            "approach",
+            "auto",
+            "auto: where the side of the gears' friction leaves the tip uncertain, a motion ends by lowering the arm to its "
+            "goal, at most 0.4 s longer; off: it never does",
+            choices=("auto", "off"),
+        ),
+        Setting("speed_scaling", 1.0, "share of their speed with which goals are executed; 0 pauses", 0.0, 1.0),
+        Setting("allow_partial_joints_goal", False, "take goals that name only some joints; the others hold"),
+        Setting(
+            "constraints.goal_time",
+            3.0,
+            "how long after its end a goal may take to come within its goal tolerances; 0: as long as it takes [s]",
+            0.0,
+            600.0,
+        ),
+        Setting(
+            "constraints.stopped_velocity_tolerance",
+            0.01,
+            "largest speed of a joint that has arrived [rad/s, m/s]; 0: any",
+            0.0,
+            100.0,
+        ),
+        *(
+            setting
+            for joint, unit, path, goal in joints
+            for setting in (
+                Setting(f"constraints.{joint}.trajectory", path, f"path tolerance of {joint} [{unit}]; 0: none", 0.0, 100.0),
+                Setting(f"constraints.{joint}.goal", round(goal, 4), f"goal tolerance of {joint} [{unit}]; 0: none", 0.0, 100.0),
+            )
+        ),
+    )
+
+
+def collision(srdf: str) -> tuple[Setting, ...]:
+    """Settings of collisions; ``srdf``: the file beside the URDF."""
+    return (
+        Setting(
+            "collision.enabled",
+            False,
+            "hold motions clear of the arm itself, of the floor (by its shapes, not by the tool and the joints alone) and of the "
+            "scene; needs coal, some 30 MB",
+            fixed=True,
+        ),
+        Setting("collision.scene", "", "file like config/scene.yaml: what stands about the arm; enables collision", fixed=True),
+        Setting(
+            "collision.srdf",
+            srdf,
+            "SRDF with pairs of links that may touch; by default that beside the URDF, of its name",
+            fixed=True,
+        ),
+    )
+
+
+def gripper_joint(name: str) -> Setting:
+    return Setting("gripper.joint", name, "joint that grips; empty: none", fixed=True)
+
+
+def gripper(fits: GripperSettings) -> tuple[Setting, ...]:
+    """Settings of the gripper's joint, as ``fits`` has them by default."""
+    return (
+        Setting("gripper.max_velocity", fits.max_velocity, "where a command names none [rad/s or m/s]", 0.001, 50.0, fixed=True),
+        Setting(
+            "gripper.goal_tolerance", fits.goal_tolerance, "within which it has reached its goal [rad or m]", 0.0, 1.0, fixed=True
+        ),
+        Setting(
+            "gripper.stall_velocity_threshold",
+            fits.stall_velocity_threshold,
+            "slower than this it stands [rad/s or m/s]",
+            0.0,
+            10.0,
+            fixed=True,
+        ),
+        Setting(
+            "gripper.stall_timeout",
+            fits.stall_timeout,
+            "standing so long away from its goal it has stalled [s]",
+            0.0,
+            60.0,
+            fixed=True,
+        ),
+        Setting("gripper.allow_stalling", False, "stalled, it has gripped something: a success", fixed=True),
+    )
+
+
+PAYLOAD = (
+    Setting("payload.mass", 0.0, "mass at the tool, beside what the URDF has there [kg]", 0.0, 5.0),
+    Setting("payload.com", [0.0, 0.0, 0.0], "centre of mass of the payload in the tool frame [m]"),
+    Setting("payload.transition_s", 0.5, "shortest duration of a change of payload [s]", 0.1, 10.0, fixed=True),
+)
+
+SERVO_DYNAMICS = (
+    Setting("compensation", "full", "none, gravity, or full (computed torque)", choices=MODES),
+    Setting("fade_s", 0.5, "shortest duration of the fade after activation and mode changes [s]", 0.1, 10.0, fixed=True),
+)
+
+FOLLOWED_PAYLOAD = (
+    Setting("payload.follow", False, "follow the payload by what the joints measure"),
+    Setting("payload.follow_max", 0.5, "largest mass that is followed [kg]", 0.001, 5.0),
+    Setting("payload.follow_rate", 0.1, "fastest change of what is followed [kg/s]", 0.001, 5.0),
+)
+
+
+def bandwidth(default: float) -> Setting:
+    return Setting("bandwidth", default, "of the computed torque: Kp = w^2, Kd = 2 w [rad/s]", 0.1, 500.0, fixed=True)
+
+
+SERVO_BOARD = (
+    Setting("port", "/dev/ttyACM0", "serial port of the board", fixed=True),
+    Setting("baud", BAUD, "speed of the port [bit/s]", 9600, 2_000_000, fixed=True),
+    Setting("state_rate_hz", 50.0, "rate of joint_states [Hz]", 1.0, 200.0, fixed=True),
+    Setting(
+        "on_shutdown", "hold", "what the arm does when the node ends: hold, park or relax", choices=("hold", "park", "relax")
+    ),
+    Setting("autostart", False, "configure and activate by itself", fixed=True),
+    Setting(
+        "at_rest_pose",
+        False,
+        "the arm stands at its rest pose: outputs that are off may be switched on without asking (simulation only)",
+        fixed=True,
+    ),
+    Setting(
+        "state_source",
+        "modelled",
+        "where joint_states come from: modelled (servos tell nothing)",
+        choices=("modelled",),
+        fixed=True,
+    ),
+    Setting("ambient_c", 25.0, "temperature around the servos [deg C]", -20.0, 60.0, fixed=True),
+    Setting("temperature_limit_c", 75.0, "temperature that no servo should reach (estimated) [deg C]", 30.0, 150.0),
+    Setting(
+        "on_overheat", "warn", "what happens at that limit: warn, or stop (which latches, and holds)", choices=("warn", "stop")
+    ),
+)
+
+SIMULATED_TORQUE_ARM = (
+    Setting("measure_rate_hz", 250.0, "rate of joint_states [Hz]", 50.0, 500.0, fixed=True),
+    Setting("plant_error", 0.0, "bound of the relative errors of the simulated arm's masses", 0.0, 0.5, fixed=True),
+    Setting("seed", 0, "of those errors", 0, 2**31 - 1, fixed=True),
+    Setting("attached_kg", 0.0, "load hung on the simulated tool, of which the controller is not told [kg]", 0.0, 5.0),
+)

@@ -1,0 +1,107 @@
+"""Following of the payload: control goes by what measured efforts say the tool carries, in bounds and at a bounded rate.
+
+Plans bear the heavier of what is set and what is followed, so an estimate never allows a motion that would be refused without it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from picker_dynamics.control.payload_follow import FOLLOW_PERIOD_S, Payload, PayloadFollower
+from picker_dynamics.control.torque_loop import TorqueLoop
+from picker_dynamics.errors import InputError, PickerError
+
+from .controller import Controller, Cycle
+
+
+class PayloadFollowing:
+    """Payload that is set, and the one that is followed while following is on.
+
+    Args:
+        controller: carries it.
+        loop: whose commands answer measured states.
+        make_follower: makes a follower, given ``com``, ``max_kg``, ``rate_kg_s`` and ``start_kg``.
+        transition_s: duration of a change of payload [s].
+
+    Attributes:
+        payload: that is set.
+        problem: why the payload is not followed further; '' where it is.
+    """
+
+    def __init__(
+        self, controller: Controller, loop: TorqueLoop, make_follower: Callable[..., PayloadFollower], transition_s: float
+    ):
+        self._controller, self._loop, self._make = controller, loop, make_follower
+        self._period_s, self._due_s = max(transition_s, FOLLOW_PERIOD_S), 0.0
+        self._follower: PayloadFollower | None = None
+        self.payload, self.problem = Payload(), ""
+
+    def set(self, payload: Payload, on: bool, max_kg: float, rate_kg_s: float, now_s: float) -> None:
+        """Set the payload, and follow from it on or not.
+
+        Raises:
+            InputError: heavier than what is followed at the most.
+            PickerError: as ``Controller.set_payload``; nothing changes.
+        """
+        if on and payload.mass > max_kg:
+            raise InputError(
+                f"payload.mass is {payload.mass:g} kg, above payload.follow_max, {max_kg:g} kg: it could not be followed",
+                subject="payload.mass",
+                value=payload.mass,
+                limit=max_kg,
+            )
+        before, follower = self.payload, self._follower
+        if payload != before:
+            self._controller.set_payload(*payload, now_s)
+            self.payload = payload
+        if not on:
+            self._follower, self.problem = None, ""
+        elif follower is None or payload.com != before.com:
+            start_kg = payload.mass if follower is None else follower.mass
+            self._follower = self._make(com=payload.com, max_kg=max_kg, rate_kg_s=rate_kg_s, start_kg=start_kg)
+        else:
+            follower.limit(max_kg, rate_kg_s)
+        self._carry(now_s)
+
+    def _carry(self, now_s: float) -> None:
+        followed_kg = self.payload.mass if self._follower is None else self._follower.mass
+        planned = self.payload._replace(mass=max(self.payload.mass, followed_kg))
+        self._controller.carry(planned, self.payload._replace(mass=followed_kg), now_s)
+
+    def hear(self, cycle: Cycle) -> None:
+        """Take what the cycle measured, and go a step towards it once a period."""
+        follower, state = self._follower, cycle.state
+        if follower is None:
+            return
+        if cycle.sent and self._loop.following and state is not None and state.v is not None and state.effort is not None:
+            follower.observe(state.q, state.v, state.effort, state.time_s)
+        if cycle.now_s >= self._due_s:
+            self._due_s = cycle.now_s + self._period_s
+            self._step(follower, cycle.now_s)
+
+    def _step(self, follower: PayloadFollower, now_s: float) -> None:
+        before = follower.mass
+        mass = follower.step(self._period_s)
+        self.problem = follower.problem
+        if math.isclose(mass, before, abs_tol=1e-9):
+            return
+        try:
+            if mass > self.payload.mass:
+                self._controller.require_holdable(self.payload._replace(mass=mass), now_s)
+        except PickerError as error:
+            follower.mass = before
+            self.problem = f"the payload is heavier than {before:.3f} kg, not followed further: {error}"
+            return
+        self._carry(now_s)
+
+    def facts(self) -> dict[str, object]:
+        """Facts about the followed payload, for the diagnostics."""
+        if self._follower is None:
+            return {"payload_follow": False}
+        estimate = self._follower.estimate
+        return {
+            "payload_follow": True,
+            "payload_followed_kg": self._follower.mass,
+            "payload_estimate_kg": "none" if estimate is None else estimate,
+        }

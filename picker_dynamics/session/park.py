@@ -1,0 +1,60 @@
+"""Parking: a slow motion to the rest pose, checked as every other, as the last thing that is asked of an arm."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from picker_dynamics.errors import BoardFaultError, GoalRefusedError
+from picker_dynamics.execution.goal import Goal
+from picker_dynamics.execution.goal_tracking import Outcome, Verdict
+from picker_dynamics.execution.motion import Phase
+from picker_dynamics.execution.pending_goals import GoalRequest
+from picker_dynamics.robot.kinematic_tree import tip_way
+from picker_dynamics.robot.model import Array
+
+from .local import LocalSession
+
+TIP_SPEED = 0.15
+"""Largest speed of the tool while parking [m/s]."""
+
+AT_REST_S = 3.0
+"""Within which what was commanded before comes to rest [s]."""
+
+SHORTEST_S, SHORTEST_S_M = 1.0, 1.5
+"""Before it is slowed, and for each metre of the tip's way."""
+
+LOOK_S = 0.02
+
+
+def park(session: LocalSession, rest: Array, hurried: Callable[[], bool]) -> None:
+    """Move slowly to the pose ``rest`` (n,) [rad], while another thread runs the control loop; returns when the arm is there.
+
+    Raises:
+        PickerError: the way cannot be taken, a fault or a stop on the way, or ``hurried()``; the arm holds then.
+    """
+    execution, answers = session.controller.execution, queue.SimpleQueue[Verdict]()
+    session.cancel()
+    until_s = time.monotonic() + AT_REST_S
+    while execution.phase is not Phase.HOLDING and time.monotonic() < until_s and not hurried():
+        time.sleep(LOOK_S)
+    held = session.reference()
+    if held is None:
+        raise BoardFaultError(f"not parked: {session.status().problem}")
+    arm, limits = execution.description, execution.limits
+    duration_s = max(SHORTEST_S, SHORTEST_S_M * tip_way(arm, held, rest))
+    still = np.zeros(arm.n).tolist()
+    goal = Goal(arm.joint_names, [duration_s], [rest.tolist()], [still], [still])
+    session.change(tip_speed=min(limits.tip_speed, TIP_SPEED), scales_time=True, speed=1.0)
+    session.submit(GoalRequest(lambda: goal, identifier="park", answer=answers.put))
+    while answers.empty():
+        if hurried():
+            session.stop()
+            raise BoardFaultError("not parked: told to end at once; holding")
+        time.sleep(LOOK_S)
+    verdict = answers.get()
+    if verdict.outcome is not Outcome.SUCCEEDED:
+        raise GoalRefusedError(f"not parked: {verdict.text}")
