@@ -2,4 +2,17 @@
 Imports ``board``, ``control``, ``dynamics``, ``execution``, ``robot`` and ``sim``.
 """
 
-__all__ = ["controller", "hardware", "laws", "robot", "servo_board", "simulated", "torque_arm"]
+__all__ = [
+    "connection",
+    "controller",
+    "hardware",
+    "laws",
+    "parameters",
+    "payload_following",
+    "robot",
+    "servo_board",
+    "settings",
+    "simulated",
+    "surroundings",
+    "torque_arm",
+]

@@ -11,7 +11,6 @@ __all__ = [
     "events",
     "execution",
     "floor",
-    "following",
     "goal",
     "goal_manager",
     "goal_tracking",

@@ -5,7 +5,7 @@ only room that imports rclpy and messages.
 __all__ = [
     "claims",
     "client",
-    "collision_scene",
+    "client_scene",
     "diagnostics",
     "driver",
     "loop_meter",

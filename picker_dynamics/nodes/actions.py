@@ -8,7 +8,7 @@ and ``arm_controller/status`` say why.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
@@ -25,11 +25,9 @@ from picker_dynamics.execution.gripping import TRACK, GripperCommand, GripperSet
 from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.execution.tolerances import JointTolerance, Tolerances
 
+from .controller_shell import ControllerShell
 from .goal_messages import error_points, goal_from, start_in
 from .runtime import seconds, to_stamp
-
-if TYPE_CHECKING:
-    from .trajectory_controller import TrajectoryController
 
 REQUESTS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 """So many goals may come at once, each is answered; of more the middleware drops the oldest."""
@@ -46,7 +44,7 @@ class Action(ABC):
         kind, name: of the action.
     """
 
-    def __init__(self, shell: TrajectoryController, kind: Any, name: str):
+    def __init__(self, shell: ControllerShell, kind: Any, name: str):
         self.shell = shell
         self._under_way: dict[bytes, tuple[GoalRequest, Future]] = {}
         self.server = ActionServer(
@@ -118,7 +116,7 @@ class Action(ABC):
 class FollowAction(Action):
     """``arm_controller/follow_joint_trajectory``."""
 
-    def __init__(self, shell: TrajectoryController):
+    def __init__(self, shell: ControllerShell):
         super().__init__(shell, FollowJointTrajectory, "arm_controller/follow_joint_trajectory")
 
     def request(self, handle: ServerGoalHandle, **fields: Any) -> GoalRequest:
@@ -174,7 +172,7 @@ def _joints(tolerances) -> list[JointTolerance]:
 class GripperAction(Action):
     """``gripper_controller/gripper_cmd``: opens and closes the joint that grips; the arm goes on with what it does."""
 
-    def __init__(self, shell: TrajectoryController, settings: GripperSettings):
+    def __init__(self, shell: ControllerShell, settings: GripperSettings):
         self.settings, self.index = settings, shell.arm.joint_names.index(settings.joint)
         self._trackers: dict[str, GripperTracker] = {}
         super().__init__(shell, ParallelGripperCommand, "gripper_controller/gripper_cmd")

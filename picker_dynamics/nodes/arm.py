@@ -208,5 +208,10 @@ def main(args=None) -> int:
     return serve(args)
 
 
+def hardware_main(args=None) -> int:
+    """Run ``hardware`` without a controller."""
+    return serve(args, alone=True)
+
+
 if __name__ == "__main__":
     sys.exit(main())

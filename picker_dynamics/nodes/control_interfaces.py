@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from control_msgs.msg import JointJog, JointTrajectoryControllerState, SpeedScalingFactor
 
 from picker_dynamics.errors import InputError, PickerError
@@ -11,18 +9,16 @@ from picker_dynamics.execution.execution import Tick
 from picker_dynamics.execution.motion import Reference
 
 from .actions import Action, FollowAction, GripperAction
+from .controller_shell import ControllerShell
 from .diagnostics import sender_in
 from .goal_messages import error_points, point
 from .runtime import LATCHED, hear_stream, number_of, to_stamp
-
-if TYPE_CHECKING:
-    from .trajectory_controller import TrajectoryController
 
 
 class ControlInterfaces:
     """Names, types and QoS of joint_trajectory_controller and parallel_gripper_action_controller, on its ``shell``."""
 
-    def __init__(self, shell: TrajectoryController):
+    def __init__(self, shell: ControllerShell):
         self._shell, node = shell, shell.node
         self._actions: list[Action] = [FollowAction(shell)]
         if shell.gripper is not None:

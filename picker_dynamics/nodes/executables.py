@@ -6,13 +6,14 @@ import signal
 from collections.abc import Callable
 from importlib import import_module
 
-MODULES = {"virtual_board": "sim.board"}
-"""Of those that are no node of the executable's name."""
+MAINS = {"virtual_board": ("sim.board", "main"), "hardware": ("nodes.arm", "hardware_main")}
+"""Module and function of those that are not ``main`` of the node of the executable's name."""
 
 
 def loaded(executable: str) -> Callable[[], int | None]:
     """Function ``main`` of an executable."""
-    main: Callable[[], int | None] = import_module(f"picker_dynamics.{MODULES.get(executable, f'nodes.{executable}')}").main
+    module, function = MAINS.get(executable, (f"nodes.{executable}", "main"))
+    main: Callable[[], int | None] = getattr(import_module(f"picker_dynamics.{module}"), function)
     return main
 
 

@@ -5,7 +5,6 @@ Alone it takes ``joint_commands`` of whoever controls the arm, through the same 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from concurrent.futures import Future as Work
 from functools import wraps
@@ -443,13 +442,3 @@ class HardwareAlone(HardwareNode):
                 outputs.command(self._stamps.read(seconds(message.header.stamp)), setpoint, self.arm.clock.now())
         except PickerError as error:
             self.get_logger().error(f"command ignored: {error}", throttle_duration_sec=1.0)
-
-
-def main(args=None) -> int:
-    from .arm import serve
-
-    return serve(args, alone=True)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

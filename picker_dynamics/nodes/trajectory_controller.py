@@ -14,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.controller.controller import Cycle
-from picker_dynamics.errors import NAME_MAX, InputError, PickerError, shown
+from picker_dynamics.errors import NAME_MAX, InputError, shown
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import MAX_POINTS
 from picker_dynamics.execution.gripping import GripperCommand, gripper_request
@@ -25,9 +25,10 @@ from picker_dynamics.session.running_arm import RunningArm
 
 from .arm_topic import ArmTopic
 from .controller_report import ControllerReport
+from .controller_shell import ControllerShell
 from .diagnostics import name_of, sender_in
 from .goal_messages import goal_from, is_gripper_command, start_in
-from .runtime import LATEST, hear_stream, number_of, seconds, stamp_clock, steady_timer, to_stamp
+from .runtime import LATEST, hear_stream, number_of, seconds, steady_timer, to_stamp
 from .scene_markers import SceneMarkers
 
 GOALS_WAITING = 1000
@@ -42,18 +43,11 @@ DRIVERS = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 LOOK_S = 1.0
 
 
-class TrajectoryController:
-    """Shell of the arm's session on ``node``.
-
-    Args:
-        wake: wakes the executor, from any thread.
-    """
+class TrajectoryController(ControllerShell):
+    """Topics and actions of the controller."""
 
     def __init__(self, node: Node, arm: RunningArm, wake: Callable[[], None]):
-        self.node, self.running, self.wake = node, arm, wake
-        self.arm, self.session, self.execution = arm.description, arm.session, arm.controller.execution
-        self.settings, self.gripper = arm.settings["trajectory_controller"], arm.gripper
-        self.stamps = stamp_clock(node)
+        super().__init__(node, arm, wake)
         self._stream_stamps = StampReader(self.stamps)
         self._state: JointState | None = None
         self.interfaces = None
@@ -140,14 +134,6 @@ class TrajectoryController:
         with self.session.turn:
             driver = self.driver_of(frame)
             self.session.jogging.twist(linear, angular, self.stamps.now_s(), frame, number_of(info), driver)
-
-    def driver_of(self, identifier: str) -> str:
-        return self.session.drivers.of_goal(identifier, self.stamps.now_s())
-
-    def complain(self, message: str, error: PickerError | None = None) -> None:
-        """Say what is wrong, in line with all that happens."""
-        with self.session.turn:
-            self.execution.tell(EventKind.PROBLEM, message, error=error)
 
     # -- out -----------------------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
-"""What may be asked of a running arm: one interface, whoever asks; requests to a controller in this process, and the thread that
-runs its loop.  Imports ``board``, ``controller``, ``execution`` and ``robot``.
+"""What may be asked of a running arm: one interface, whoever asks; the arm that runs in this process with its settings, and the
+thread that runs its loop.  Imports ``board``, ``control``, ``controller``, ``dynamics``, ``execution``, ``robot`` and ``sim``.
 """
 
-__all__ = ["local", "loop_thread", "session"]
+__all__ = ["local", "loop_thread", "running_arm", "session"]

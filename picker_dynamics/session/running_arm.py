@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from picker_dynamics.board.clock import SYSTEM_CLOCK, Clock
 from picker_dynamics.board.hardware_session import HardwareSession
@@ -45,6 +45,7 @@ from picker_dynamics.execution.worker import Worker
 from picker_dynamics.robot import arms, servo_arm
 from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.model import Array
 from picker_dynamics.robot.servo_budget import ServoBudget
 from picker_dynamics.robot.servo_map import SERVO_RATE_HZ, ServoMap
 from picker_dynamics.robot.srdf import srdf_beside
@@ -147,6 +148,7 @@ class RunningArm:
             assert self.servos is not None
             limits, shipped = TorqueLimits.of_servos(self.servos), Tolerances.of_servos(self.servos)
             rest, home = self.servos.rest, self.servos.home
+        assert rest is not None and home is not None
         self._declare_control(control, rest, shipped)
         self.gripper = self._declare_gripper(control)
         dynamics.declare(*parameters.PAYLOAD)
@@ -186,10 +188,10 @@ class RunningArm:
         self.surroundings.changed = partial(self._take_control, set())
         control.take, dynamics.take, hardware.take = self._take_control, self._take_dynamics, self._take_hardware
         self.session.subscribe(self._look)
-        self._starts = self.connection is not None and hardware["autostart"]
+        self._starts = bool(self.servos is not None and hardware["autostart"])
         self.notes = tuple(self._notes())
 
-    def _declare_control(self, control: Settings, rest, shipped: Tolerances) -> None:
+    def _declare_control(self, control: Settings, rest: Array, shipped: Tolerances) -> None:
         control.declare(*parameters.TIMING)
         if self.servos is not None and control["rate_hz"] > SERVO_RATE_HZ:
             raise ConfigurationError(
@@ -232,6 +234,7 @@ class RunningArm:
         from picker_dynamics.sim.torque_plant import TorquePlant  # here, so that without MuJoCo it ends with one line
 
         dynamics, hardware = self.settings[DYNAMICS], self.settings[HARDWARE]
+        assert arm.bandwidth is not None
         dynamics.declare(parameters.bandwidth(arm.bandwidth))
         hardware.declare(*parameters.SIMULATED_TORQUE_ARM)
         self.plant = TorquePlant(self.description, q=arm.home, plant_error=hardware["plant_error"], seed=hardware["seed"])
@@ -241,12 +244,10 @@ class RunningArm:
         loop = TorqueLoop(self.model, dynamics["bandwidth"], dynamics["payload.transition_s"])
         return SimulatedTorqueArm(self.plant, drives, self.clock.now()), TorqueLaw(loop)
 
-    def _follower(self, **bounds) -> PayloadFollower:
-        torque = self.known.torque
-        assert torque is not None
-        return PayloadFollower(self.model, drive_effort_sd(self.description.effort, torque.friction), **bounds)
+    def _follower(self, **bounds: Any) -> PayloadFollower:
+        return PayloadFollower(self.model, drive_effort_sd(self.description.effort, self.description.friction), **bounds)
 
-    def _notes(self):
+    def _notes(self) -> Iterator[str]:
         control = self.settings[CONTROLLER]
         yield f"cross-check passed: two models of {self.description.name} agree to {self.cross_check_worst:.1e}"
         if control["floor_z"] == OFF:
@@ -323,7 +324,7 @@ class RunningArm:
         Args:
             tolerances: that it asks for; by default those of the settings.
         """
-        factor, arm = motion.validated.factor, self.description
+        factor, arm = 1.0 if motion.validated is None else motion.validated.factor, self.description
         remarks = [f"slowed {factor:.2f} times to fit"] if factor > 1.0 else []
         approach, limits = motion.approach, self.controller.execution.limits
         if approach is not None and approach.joints:
