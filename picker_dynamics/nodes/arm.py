@@ -8,21 +8,25 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Mapping, Sequence
 
+from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 
 from picker_dynamics.controller import parameters
 from picker_dynamics.controller.controller import Cycle
-from picker_dynamics.errors import PickerError
-from picker_dynamics.session.loop_thread import LoopThread
+from picker_dynamics.execution.events import Event
+from picker_dynamics.session.address import Claim
+from picker_dynamics.session.process import Runner, steps
+from picker_dynamics.session.report import Report
 from picker_dynamics.session.running_arm import RunningArm
 
-from .claims import Claim
+from .diagnostics import array
 from .dynamics import Dynamics
 from .hardware import Hardware, HardwareAlone, HardwareNode
-from .runtime import end_soon, exit_code_of, listen, made, settings_of, shutdown_ros, steps, take_settings, tame_collector
+from .runtime import LATCHED, exit_code_of, listen, made, settings_of, shutdown_ros, take_settings
 from .trajectory_controller import TrajectoryController
 
 LAST_WORDS_S = 0.3
@@ -30,8 +34,6 @@ LAST_WORDS_S = 0.3
 
 WAKE_S = 1.0
 """How often the executor is woken: DDS waits for a moment of the wall clock, and would wait longer where that is set back [s]."""
-
-LOOK_S = 0.1
 
 
 class ArmProcess:
@@ -46,7 +48,6 @@ class ArmProcess:
         self._stop, self._ending = stop, threading.Event()
         self.executor = SingleThreadedExecutor()
         self.nodes: list[Node] = []
-        self.failure: Exception | None = None
         self._follows = False
         self.controller: TrajectoryController | None = None
         try:
@@ -65,13 +66,15 @@ class ArmProcess:
     def _make_alone(self) -> None:
         node = made(HardwareAlone)
         self._add(node)
-        self._claim = Claim.of(node)
+        self._claim = Claim(node.get_namespace())
         self.arm: RunningArm = node.arm
-        self.hardware = Hardware(node, self.arm, self.executor.wake)
+        self.report = Report(self.arm)
+        self.hardware = Hardware(node, self.arm, self.report, self.executor.wake)
+        self._diagnose({parameters.HARDWARE: node})
 
     def _make(self) -> None:
         controller = self._add(made(lambda: _node(parameters.CONTROLLER)))
-        self._claim = Claim.of(controller)
+        self._claim = Claim(controller.get_namespace())
         settings = {parameters.CONTROLLER: settings_of(controller, parameters.CONTROLLER)}
         settings[parameters.CONTROLLER].declare(parameters.CONTROL)
         servos = settings[parameters.CONTROLLER]["control"] == "servo"
@@ -88,32 +91,50 @@ class ArmProcess:
             nodes[parameters.HARDWARE].arm = arm
         for part, node in nodes.items():
             take_settings(node, settings[part], arm.session.turn, self.executor.create_task)
+        self.report = Report(arm)
         Dynamics(nodes[parameters.DYNAMICS], arm)
-        self.hardware = Hardware(nodes[parameters.HARDWARE], arm, self.executor.wake)
-        self.controller = TrajectoryController(controller, arm, self.executor.wake)
+        self.hardware = Hardware(nodes[parameters.HARDWARE], arm, self.report, self.executor.wake)
+        self.controller = TrajectoryController(controller, arm, self.report, self.executor.wake)
+        self._diagnose(nodes)
+
+    def _diagnose(self, nodes: Mapping[str, Node]) -> None:
+        """Have each node publish the entries of its part on ``/diagnostics``, where they are made anew."""
+        outs = {part: node.create_publisher(DiagnosticArray, "/diagnostics", LATCHED) for part, node in nodes.items()}
+        published = [0]
+
+        def hear(_cycle: Cycle) -> None:
+            if self.report.version == published[0]:
+                return
+            published[0] = self.report.version
+            for part, out in outs.items():
+                out.publish(array(nodes[part], [e for e in self.report.entries.values() if e.name.partition(":")[0] == part]))
+
+        self.arm.session.subscribe(hear)
 
     # -- running -------------------------------------------------------------------------------------------
 
-    def run(self) -> None:
-        """Run until a signal or a failure; then leave the arm as ``on_shutdown`` says.
+    def run(self) -> int:
+        """Run until a signal or a failure, then leave the arm as ``on_shutdown`` says; returns the exit code.
 
         Raises:
             Exception: that ended the control loop.
         """
         node = self.hardware.node
         spinner = threading.Thread(target=self._spin, name="ros", daemon=True)
+        runner = Runner(self.arm, self.report, self._claim, self._stop)
         if isinstance(node, LifecycleNode) and self.arm.settings[parameters.HARDWARE]["autostart"]:
             node.trigger_configure()
-        loop = LoopThread(self.arm.session.cycle, self.arm.period_s)
         spinner.start()
-        tame_collector()
         try:
-            while not self._stop and loop.running and spinner.is_alive():
-                time.sleep(LOOK_S)  # a signal ends it at once
+            runner.run(spinner.is_alive, self._last_words, exit_code_of)
         finally:
-            self._close(loop, spinner)
-        if failure := loop.failure or self.failure:
-            raise failure
+            with self.arm.session.turn:
+                self.hardware.publish_status()
+            self._ending.set()
+            self.executor.wake()
+            spinner.join(1.0)
+            code = steps(self._destroy, code_of=exit_code_of)
+        return runner.code or code
 
     def _spin(self) -> None:
         """Serve ROS; a request that rclpy cannot deal with is logged, the arm goes on."""
@@ -144,29 +165,12 @@ class ArmProcess:
         node.follow()
         self._follows = False
 
-    def _close(self, loop: LoopThread, spinner: threading.Thread) -> None:
-        def leave() -> None:
-            if loop.running:
-                self.arm.leave(lambda: len(self._stop) > 1)
-
-        def last_words() -> None:
-            if self.controller is not None:
-                self.controller.close()
-            until_s = time.monotonic() + LAST_WORDS_S
-            while self._waiting and time.monotonic() < until_s and len(self._stop) < 2:
-                time.sleep(0.01)
-
-        def end() -> None:
-            loop.close()
-            self.arm.close()
-            with self.arm.session.turn:
-                self.hardware.publish_status()
-            self._ending.set()
-            self.executor.wake()
-            spinner.join(1.0)
-            self._destroy()
-
-        self.code = steps(leave, last_words, end)
+    def _last_words(self, events: Sequence[Event]) -> None:
+        if self.controller is not None:
+            self.controller.publish(events)
+        until_s = time.monotonic() + LAST_WORDS_S
+        while self._waiting and time.monotonic() < until_s and len(self._stop) < 2:
+            time.sleep(0.01)
 
     @property
     def _waiting(self) -> bool:
@@ -192,15 +196,11 @@ def serve(args=None, alone: bool = False) -> int:
     code = 0
     try:
         listen(args, stop)
-        process = ArmProcess(stop, alone)
-        process.run()
-        code = process.code
+        code = ArmProcess(stop, alone).run()
     except Exception as error:
-        if not isinstance(error, PickerError):
-            end_soon()
         code = exit_code_of(error)
     finally:
-        code = steps(shutdown_ros) or code
+        code = steps(shutdown_ros, code_of=exit_code_of) or code
     return code
 
 

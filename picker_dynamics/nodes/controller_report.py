@@ -1,55 +1,50 @@
-"""Controller report: what became of goals on ``arm_controller/status``, the entry in ``/diagnostics``, and the log."""
+"""Controller report: what became of goals on ``arm_controller/status``, and the log."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 
 from picker_dynamics.board.stamp_clock import StampClock
 from picker_dynamics.controller.controller import Cycle
 from picker_dynamics.errors import shown
-from picker_dynamics.execution.events import Event, EventKind, Severity
-from picker_dynamics.execution.execution import Execution
+from picker_dynamics.execution.events import Event, Severity
+from picker_dynamics.session.report import Report
 
-from .diagnostics import AT_ONCE_HZ, ERROR, OK, PERIOD_S, WARN, Flood, array, name_of, status
-from .lease_status import holder_fields
-from .runtime import LATCHED, OUTCOMES
+from .diagnostics import Flood, message_of, name_of
+from .runtime import OUTCOMES
 
 STATUS_HZ, LOG_HZ = 20.0, 5.0
 """How often what is no goal's answer is published, and problems are logged, however fast they come [1/s]."""
 
-LEVELS = {Severity.OK: OK, Severity.WARN: WARN, Severity.ERROR: ERROR}
+WITHHELD_S = 1.0
+"""How often the last event that was withheld is published [s]."""
 
 
 class ControllerReport:
     """Publishes what happens in an execution.
 
     Each goal that has a name gets its answers; of what is nobody's, and in the log, a flood is cut short.  The last that was
-    withheld is published with the diagnostics: it may be what holds now.
+    withheld is published a moment later: it may be what holds now.
     """
 
-    def __init__(self, node, execution: Execution, stamps: StampClock):
-        self._node, self._execution, self._stamps = node, execution, stamps
-        self._arm = execution.description
-        self._said, self._logged, self._diagnosed = Flood(STATUS_HZ), Flood(LOG_HZ), Flood(AT_ONCE_HZ)
-        self._told, self._due_s = "", 0.0
+    def __init__(self, node, report: Report, stamps: StampClock):
+        self._node, self._report, self._stamps = node, report, stamps
+        self._said, self._logged = Flood(STATUS_HZ), Flood(LOG_HZ)
+        self._due_s = 0.0
         self._withheld: Event | None = None
         self._status_out = node.create_publisher(DiagnosticStatus, "arm_controller/status", OUTCOMES)
-        self._diagnostics_out = node.create_publisher(DiagnosticArray, "/diagnostics", LATCHED)
-        self._publish(Event(EventKind.NOTICE, "waiting for the hardware", execution.phase))
+        self._publish(report.last)
 
     def hear(self, cycle: Cycle) -> None:
-        """Publish what happened in a cycle, and the diagnostics once a second, or at once where there is another last word."""
+        """Publish what happened in a cycle."""
         self.publish(cycle.tick.events)
         if cycle.now_s >= self._due_s:
+            self._due_s = cycle.now_s + WITHHELD_S
             if self._withheld is not None:
                 self._publish(self._withheld)
                 self._withheld = None
-        elif self._told == self._last.text or not self._diagnosed.lets_pass():
-            return
-        self._due_s = cycle.now_s + PERIOD_S
-        self._diagnose()
 
     def publish(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -59,47 +54,10 @@ class ControllerReport:
             else:
                 self._withheld = event
 
-    def _diagnose(self) -> None:
-        execution, streamed = self._execution, self._execution.stream_counts
-        self._told = self._last.text
-        entry = status(
-            LEVELS[self._last.kind.severity],
-            name_of(self._node),
-            self._last.text,
-            self._arm.name,
-            phase=execution.phase.value,
-            **{f"goals_{what}": count for what, count in execution.counts.items()},
-            guard_stopped=execution.guard_stopped,
-            speed_scaling=execution.speed,
-            stream_accepted=streamed.accepted,
-            stream_ignored=streamed.ignored,
-            stream_refused=streamed.refused,
-            lease=str(execution.lease),
-        )
-        self._diagnostics_out.publish(array(self._node.get_clock().now().to_msg(), entry))
-
     def _publish(self, event: Event) -> None:
         """Publish what happened to whom, and log what was refused."""
-        self._last, level = event, LEVELS[event.kind.severity]
-        if level == ERROR and self._logged.lets_pass():
+        if event.kind.severity is Severity.ERROR and self._logged.lets_pass():
             self._node.get_logger().error(shown(event.text) + self._logged.withheld())
-        facts = {
-            "phase": event.phase.value,
-            "goal": event.identifier,
-            "outcome": event.kind.outcome,
-            "accepted": event.accepted,
-            "refused": event.refused,
-            "lease": event.lease,
-            "stamp": self._stamps.to_stamp(self._stamps.now_s()),
-            "joints": ", ".join(self._arm.joint_names),
-            "withheld": self._said.missed,
-        } | holder_fields(event.holders)
-        if (motion := event.motion) is not None:
-            facts["duration_s"] = motion.duration_s
-            if (approach := motion.approach) is not None:
-                facts["approach_s"] = approach.duration_s
-                facts["approach"] = ", ".join(self._arm.joint_names[j] for j in approach.joints)
-                facts["side_off_mm"] = 1e3 * approach.off_m
-        if (error := event.error) is not None:
-            facts |= {"error": type(error).__name__, "joint": error.subject or "", "value": error.value, "limit": error.limit}
-        self._status_out.publish(status(level, name_of(self._node), event.text, self._arm.name, **facts))
+        stamp_s = self._stamps.to_stamp(self._stamps.now_s())
+        made = self._report.event(event, stamp=stamp_s, withheld=self._said.missed)
+        self._status_out.publish(message_of(made, name_of(self._node)))

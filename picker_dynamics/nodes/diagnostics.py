@@ -1,21 +1,14 @@
-"""Diagnostics: DiagnosticStatus and DiagnosticArray from plain values (REP-107)."""
+"""Diagnostics: entries of a report as DiagnosticStatus and DiagnosticArray (REP 107), and a limit to floods."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from picker_dynamics.errors import NAME_MAX, shown
-
-OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
-
-PERIOD_S = 1.0
-"""How often diagnostics are published [s]."""
-
-AT_ONCE_HZ = 5.0
-"""How often what has changed is diagnosed at once, however fast it changes [1/s]; else once a second."""
+from picker_dynamics.session.report import Entry
 
 
 def sender_in(header) -> str:
@@ -54,10 +47,14 @@ class Flood:
         return f" (and {new} more)" if new else ""
 
 
-def status(level, name: str, message: str, hardware_id: str = "", **values) -> DiagnosticStatus:
-    """Diagnostic status; ``values`` become its key-value pairs, numbers with all their digits, texts cut (``errors.shown``)."""
-    pairs = [KeyValue(key=key, value=_text(value)) for key, value in values.items()]
-    return DiagnosticStatus(level=level, name=name, message=shown(message), hardware_id=hardware_id, values=pairs)
+def message_of(entry: Entry, name: str) -> DiagnosticStatus:
+    """An entry as a message, under the ``name`` of its node instead of its part's."""
+    part, colon, rest = entry.name.partition(":")
+    pairs = [KeyValue(key=key, value=value) for key, value in entry.values.items()]
+    full = f"{name}{colon}{rest}" if part else name
+    return DiagnosticStatus(
+        level=bytes([entry.level]), name=full, message=entry.message, hardware_id=entry.hardware_id, values=pairs
+    )
 
 
 def name_of(node) -> str:
@@ -65,27 +62,13 @@ def name_of(node) -> str:
     return node.get_fully_qualified_name().lstrip("/")
 
 
-def array(stamp, *statuses: DiagnosticStatus) -> DiagnosticArray:
-    """Array of statuses for ``/diagnostics``."""
-    message = DiagnosticArray(status=list(statuses))
-    message.header.stamp = stamp
+def array(node, entries: Iterable[Entry]) -> DiagnosticArray:
+    """Array of the entries of ``node`` for ``/diagnostics``."""
+    message = DiagnosticArray(status=[message_of(entry, name_of(node)) for entry in entries])
+    message.header.stamp = node.get_clock().now().to_msg()
     return message
 
 
 def values_of(message: DiagnosticStatus) -> dict[str, str]:
     """The key-value pairs of a status."""
     return {pair.key: pair.value for pair in message.values}
-
-
-def _text(value) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return repr(float(value)) if isinstance(value, float) else shown(value)
-
-
-def number_in(text: str | None) -> float | None:
-    """A value as a number; None where it is none."""
-    try:
-        return float(text)
-    except (TypeError, ValueError):
-        return None

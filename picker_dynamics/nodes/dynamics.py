@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -14,14 +13,13 @@ from picker_dynamics.control.compensation import NONE
 from picker_dynamics.control.payload_follow import Payload
 from picker_dynamics.controller import parameters
 from picker_dynamics.controller.controller import Cycle
-from picker_dynamics.controller.laws import ServoLaw, TorqueLaw
-from picker_dynamics.dynamics import cross_check
+from picker_dynamics.controller.laws import ServoLaw
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.session.running_arm import RunningArm, load_arm
 
-from .diagnostics import AT_ONCE_HZ, ERROR, OK, PERIOD_S, WARN, Flood, array, name_of, status
+from .diagnostics import name_of
 from .runtime import LATCHED, LATEST, hear_stream, run, settings_of, stamp_clock, take_settings, to_stamp
 
 
@@ -31,15 +29,12 @@ class Dynamics:
     def __init__(self, node: Node, arm: RunningArm):
         self.node, self.running, self._law = node, arm, arm.controller.law
         self._stamps = stamp_clock(node)
-        self._processed, self._rejected, self._due_s, self._told = 0, 0, 0.0, ""
-        self._diagnosed = Flood(AT_ONCE_HZ)
         self._payload: Payload | None = None
         self._mode = ""
         self._command = JointState(name=list(arm.description.joint_names))
         self._command.header.frame_id = name_of(node)
         self._command_out = node.create_publisher(JointState, "joint_commands", LATEST)
         self._payload_out = node.create_publisher(InertiaStamped, "payload", LATCHED)
-        self._diagnostics_out = node.create_publisher(DiagnosticArray, "/diagnostics", LATCHED)
         self._mode_out = node.create_publisher(String, "compensation", LATCHED) if isinstance(self._law, ServoLaw) else None
         arm.session.subscribe(self.on_cycle)
 
@@ -47,20 +42,15 @@ class Dynamics:
         """Publish what the law makes of a reference, and payload and mode where they changed; called by the control loop."""
         command = cycle.command
         if command is not None:
-            self._processed += 1
             to_stamp(self._command.header.stamp, self._stamps.to_stamp(command.time_s))
             if command.setpoint is not None:
                 self._command.position = command.setpoint.tolist()
             self._command.effort = command.effort.tolist()
             self._command_out.publish(self._command)
-        if self.running.controller.payload is not self._payload:
+        if self.running.controller.payload != self._payload:
             self._payload = self.running.controller.payload
             self._publish_payload(self._payload)
         self._publish_mode()
-        mode = self._law.compensator.mode if isinstance(self._law, ServoLaw) else ""
-        if cycle.now_s >= self._due_s or (mode + self.running.controller.problem != self._told and self._diagnosed.lets_pass()):
-            self._due_s, self._told = cycle.now_s + PERIOD_S, mode + self.running.controller.problem
-            self._diagnose()
 
     def _publish_payload(self, payload: Payload) -> None:
         message = InertiaStamped()
@@ -79,52 +69,6 @@ class Dynamics:
         if mode != self._mode:
             self._mode = mode
             self._mode_out.publish(String(data=mode))
-
-    def _condition(self) -> tuple[bytes, str]:
-        law, servos, following = self._law, self.running.servos, self.running.following
-        if self.running.controller.problem:
-            return ERROR, self.running.controller.problem
-        if isinstance(law, ServoLaw):
-            if law.compensator.clamped:
-                return WARN, f"set-point at the end of its pulse range: {', '.join(law.compensator.clamped)}"
-            unmeasured = () if servos is None else servos.unmeasured
-            return (WARN, f"not measured, assumed: {', '.join(unmeasured)}") if unmeasured else (OK, "compensating")
-        if following is not None and following.problem:
-            return WARN, following.problem
-        assert isinstance(law, TorqueLaw)
-        return OK, "following" if law.loop.following else "no reference: holding"
-
-    def _facts(self) -> dict[str, object]:
-        law, following = self._law, self.running.following
-        if isinstance(law, ServoLaw):
-            unmeasured = () if self.running.servos is None else self.running.servos.unmeasured
-            return {"compensation": law.compensator.mode, "unmeasured": ", ".join(unmeasured)}
-        assert isinstance(law, TorqueLaw)
-        return {"tracking_error": float(abs(law.loop.error).max()), **({} if following is None else following.facts())}
-
-    def _diagnose(self) -> None:
-        level, message = self._condition()
-        arm, worst = self.running.description.name, self.running.cross_check_worst
-        payload_kg = self.running.settings["dynamics"]["payload.mass"]
-        entry = status(
-            level,
-            name_of(self.node),
-            message,
-            arm,
-            cross_check_worst=worst,
-            payload_kg=payload_kg,
-            processed=self._processed,
-            **self._facts(),
-        )
-        agreement = status(
-            OK,
-            f"{entry.name}: cross-check",
-            f"two models of {arm} agree to {worst:.1e}",
-            arm,
-            worst=worst,
-            limit=cross_check.LIMIT,
-        )
-        self._diagnostics_out.publish(array(self.node.get_clock().now().to_msg(), entry, agreement))
 
 
 class DynamicsAlone(Node):

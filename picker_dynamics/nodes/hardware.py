@@ -10,7 +10,7 @@ from concurrent.futures import Future as Work
 from functools import wraps
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from lifecycle_msgs.srv import ChangeState
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
@@ -30,10 +30,10 @@ from picker_dynamics.execution.goal_tracking import ArmState
 from picker_dynamics.files.reading import XML_BYTES
 from picker_dynamics.robot.description import ArmDescription, require_agreement
 from picker_dynamics.robot.joint_order import ordered
+from picker_dynamics.session.report import OK, Report
 from picker_dynamics.session.running_arm import RunningArm
 
-from .diagnostics import AT_ONCE_HZ, ERROR, OK, PERIOD_S, STALE, WARN, Flood, array, name_of, status
-from .hardware_report import HardwareReport, drive_entries
+from .diagnostics import message_of, name_of
 from .runtime import (
     LATCHED,
     LATEST,
@@ -56,6 +56,9 @@ SAME_SOURCE = 5e-4
 DESCRIPTION_BYTES = 4 * XML_BYTES + 100
 """The longest message of ``robot_description``: of so many characters."""
 
+LOOK_S = 1.0
+"""How often one looks whether a description is still published [s]."""
+
 PRESENT_S, PRESENT = 0.1, 1e-3
 """How often the held pose is published again on the way at the most [s], and from what change on [rad or m]."""
 
@@ -76,27 +79,29 @@ class Hardware:
         wake: wakes the executor, from any thread.
     """
 
-    def __init__(self, node, arm: RunningArm, wake: Callable[[], None]):
-        self.node, self.running, self.session, self.outputs, self._wake = node, arm, arm.session, arm.outputs, wake
+    def __init__(self, node, arm: RunningArm, report: Report, wake: Callable[[], None]):
+        self.node, self.running, self.report, self.session, self.outputs, self._wake = (
+            node,
+            arm,
+            report,
+            arm.session,
+            arm.outputs,
+            wake,
+        )
         self.arm, self._stamps = arm.description, stamp_clock(node)
-        self._hardware_id = "simulated" if arm.connection is None else arm.settings[parameters.HARDWARE]["port"]
         self._facts: tuple | None = None
         self._latched: tuple[bool, str] = (False, "")
-        self._said_state: tuple | None = None
-        self._diagnosed, self._due_s = Flood(AT_ONCE_HZ), 0.0
         self._held_epoch: int | None = -1
         self._held, self._held_s = JointState(), 0.0
-        self._source, self._state_due_s = 1.0, 0.0
+        self._source, self._state_due_s, self._look_s = 1.0, 0.0, 0.0
         self._state_period_s = 0.0 if arm.servos is None else 1.0 / arm.settings[parameters.HARDWARE]["state_rate_hz"]
         self._state = JointState(name=list(self.arm.joint_names))
         self._state_out = node.create_publisher(JointState, "joint_states", 10)
         self._status_out = node.create_publisher(DiagnosticStatus, "hardware/status", LATCHED)
         self._held_out = node.create_publisher(JointState, "hardware/held_pose", LATCHED)
-        self._diagnostics_out = node.create_publisher(DiagnosticArray, "/diagnostics", LATCHED)
-        self._source_out, self.report, self._described = None, None, None
+        self._source_out, self._described = None, None
         if isinstance(self.outputs, HardwareSession):
             self._source_out = node.create_publisher(Float64, "hardware/supply", LATCHED)
-            self.report = HardwareReport(name_of(node), self._hardware_id, self.arm.name, self.outputs)
             self.outputs.link.on_refused = self._on_refused
             hear_stream(
                 node, String, "robot_description", self._on_description, LATCHED, DESCRIPTION_BYTES, self._refuse_description
@@ -109,6 +114,7 @@ class Hardware:
 
     def _offer_services(self) -> None:
         self._answers: list[Future] = []
+        self.session.settles = False
         self._settling = steady_timer(self.node, SETTLE_PERIOD_S, self._settle)
         self._settling.cancel()
         braked = "decelerating" if self.running.servos is not None else "braking"
@@ -202,7 +208,7 @@ class Hardware:
 
     def take_description(self) -> None:
         """Take what came of a comparison."""
-        if self._described is None or self.report is None:
+        if self._described is None:
             return
         looked, self._described = self._described, None
         before, self.report.description_problem = self.report.description_problem, looked.result()
@@ -232,14 +238,14 @@ class Hardware:
         if self._source_out is not None and abs(self.running.controller.hardware.source - self._source) > SAME_SOURCE:
             self._source = self.running.controller.hardware.source
             self._source_out.publish(Float64(data=self._source))
-        if self.report is not None and cycle.command is not None:
-            self.report.timing.note(cycle.now_s, cycle.command.time_s)
         self.publish_status()
         if cycle.state is not None and self.outputs.state is not State.OFFLINE and cycle.now_s >= self._state_due_s - 1e-3:
             self._state_due_s = max(self._state_due_s + self._state_period_s, cycle.now_s)
             self._publish_state(cycle.state)
-        if cycle.now_s >= self._due_s:
-            self.diagnose(cycle.now_s)
+        if cycle.now_s >= self._look_s:
+            self._look_s = cycle.now_s + LOOK_S
+            if isinstance(self.outputs, HardwareSession) and self.node.count_publishers("robot_description") == 0:
+                self.report.description_problem, self.session.obstacle = None, ""
 
     def _publish_state(self, state: ArmState) -> None:
         to_stamp(self._state.header.stamp, self._stamps.to_stamp(state.time_s))
@@ -247,16 +253,6 @@ class Hardware:
         self._state.velocity = [] if state.v is None else state.v.tolist()
         self._state.effort = [] if state.effort is None else state.effort.tolist()
         self._state_out.publish(self._state)
-
-    @property
-    def level(self) -> bytes:
-        outputs = self.outputs
-        if outputs.state is State.OFFLINE:
-            return STALE
-        wrong = outputs.problem and not isinstance(outputs.problem, Routine)
-        if outputs.stop_latched or outputs.fault_latched or (wrong and outputs.state is State.IDLE):
-            return ERROR
-        return WARN if outputs.state is not State.ACTIVE or outputs.problem else OK
 
     def publish_status(self) -> None:
         """Publish ``hardware/status`` where something about it changed, and behind it ``hardware/held_pose`` where that did."""
@@ -266,12 +262,9 @@ class Hardware:
         if facts != self._facts:
             if self._facts is None or said != self._facts[: len(said)]:
                 log, message = self.node.get_logger(), outputs.problem or Routine(outputs.state.value)
-                log.info(message) if self.level == OK or isinstance(message, Routine) else log.warning(message)
+                log.info(message) if self.report.level == OK or isinstance(message, Routine) else log.warning(message)
             self._facts = facts
-            self._status_out.publish(self._status())
-            before, self._said_state = self._said_state, (outputs.state, outputs.stop_latched, outputs.fault_latched)
-            if before not in (None, self._said_state) and self._diagnosed.lets_pass():
-                self.diagnose(self._stamps.now_s())
+            self._status_out.publish(message_of(self.report.hardware_status(), name_of(self.node)))
         epoch = outputs.epoch if outputs.state is State.ACTIVE else None
         if epoch != self._held_epoch:
             self._held_epoch, self._held = epoch, JointState()
@@ -279,25 +272,6 @@ class Hardware:
             self._publish_held()
         elif epoch is not None and self._held_changed():
             self._publish_held()
-
-    def _status(self) -> DiagnosticStatus:
-        outputs = self.outputs
-        return status(
-            self.level,
-            name_of(self.node),
-            outputs.problem or outputs.state.value,
-            self._hardware_id,
-            state=outputs.state.value,
-            epoch=outputs.epoch,
-            stop_latched=outputs.stop_latched,
-            reset_needed=outputs.stop_latched or bool(outputs.fault_latched),
-            outputs=outputs.outputs,
-            commanded=outputs.commanded,
-            confirmed=outputs.confirmed,
-            settling=self.session.gate.settling,
-            provenance=self.running.provenance,
-            problem=outputs.problem,
-        )
 
     def _held_changed(self) -> bool:
         """Whether the pose that is held has changed: who joins now would start from another one."""
@@ -315,17 +289,6 @@ class Hardware:
                 held.effort = outputs.held_effort.tolist()
         self._held_s = self._stamps.now_s()
         self._held_out.publish(held)
-
-    def diagnose(self, now_s: float) -> None:
-        """Publish ``/diagnostics``."""
-        self._due_s = now_s + PERIOD_S
-        if self.report is not None:
-            if self.node.count_publishers("robot_description") == 0:
-                self.report.description_problem, self.session.obstacle = None, ""
-            entries = self.report.entries(self.level)
-        else:
-            entries = drive_entries(self.running, name_of(self.node), self.level)
-        self._diagnostics_out.publish(array(self.node.get_clock().now().to_msg(), *entries))
 
 
 def transition(method):

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import gc
 import signal
-import sys
 import threading
-import traceback
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -28,8 +25,9 @@ from picker_dynamics.board.stamp_clock import StampClock
 from picker_dynamics.controller.settings import Setting, Settings
 from picker_dynamics.errors import ConfigurationError, InputError, PickerError, shown
 from picker_dynamics.files.formats import read_yaml
-from picker_dynamics.lifeline import LIMIT_S, end_with_parent
 from picker_dynamics.resources import resource
+from picker_dynamics.session import process
+from picker_dynamics.session.process import ALIKE
 
 from .transport import prepare_transport, start_ros
 
@@ -53,14 +51,6 @@ LOOK_S = 0.2
 
 OF_RCLPY = "use_sim_time", "start_type_description_service"
 """Parameters that each node of rclpy has."""
-
-ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-ALIKE = 0.8
-"""From which share of equal letters on (difflib's ratio) an unknown parameter is taken for a misspelt one."""
-
-COLLECTIONS = (20_000, 20, 20)
-"""Thresholds of Python's collector: at 200 Hz a young collection every second or so, instead of thirty in it."""
 
 
 def _declared(node: Node, one: Setting) -> Any:
@@ -285,22 +275,15 @@ def listen(args, stop: list[int]) -> None:
     Raises:
         ConfigurationError: environment or arguments with which ROS does not start.
     """
-
-    def hear(received, _frame) -> None:
-        stop.append(received)
-
     prepare_transport()
-    for number in ENDS:
-        if signal.getsignal(number) is not signal.SIG_IGN or number != signal.SIGHUP:  # ignored: started under nohup
-            signal.signal(number, hear)
-    end_with_parent()
+    process.hear_signals(stop)
     start_ros(args)
 
 
 def shutdown_ros() -> None:
     """Shut ROS down; a signal that comes while Python winds up would look like a crash."""
     rclpy.try_shutdown()
-    for number in ENDS:
+    for number in process.ENDS:
         signal.signal(number, signal.SIG_IGN)
 
 
@@ -310,42 +293,10 @@ def is_running(node) -> bool:
 
 
 def exit_code_of(error: Exception) -> int:
-    """Print the error, as the last line before the end; the exit code that belongs to it.
-
-    What ROS itself says is as short; an error that nobody foresaw shows where it comes from.
-    """
+    """Print the error, as the last line before the end, what ROS itself says as short; returns its exit code."""
     if isinstance(error, RCLError):
         error = PickerError(f"ROS fails: {' '.join(str(error).split())}")
-    if not isinstance(error, PickerError):
-        traceback.print_exception(error)
-        error = PickerError(f"{type(error).__name__}: {' '.join(str(error).split())}")
-    print(f"error: {error}", file=sys.stderr, flush=True)
-    return error.exit_code
-
-
-def end_soon() -> None:
-    """Have this process end after a failure whatever hangs, Python's own end too: the system kills it after ``LIMIT_S``."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(round(LIMIT_S))
-
-
-def steps(*todo: Callable[[], object]) -> int:
-    """Do each of these steps, whatever becomes of those before; the exit code of the first that failed."""
-    code = 0
-    for do in todo:
-        try:
-            do()
-        except Exception as error:  # of which the next step must not suffer
-            end_soon()
-            code = code or exit_code_of(error)
-    return code
-
-
-def tame_collector() -> None:
-    """Let Python's collector leave alone what is there now, as it stays until the end, and look seldom at what comes."""
-    gc.freeze()
-    gc.set_threshold(*COLLECTIONS)
+    return process.exit_code_of(error)
 
 
 class SpinAlone(SingleThreadedExecutor):
@@ -363,7 +314,7 @@ def close(node, executor, hurried: Callable[[], bool]) -> int:
     """A node's last word, while it can still publish; then it is gone; the exit code where some of that fails."""
     last_word = getattr(node, "close", lambda _hurried: None)
     shutdown = getattr(executor, "shutdown", lambda: None)  # else its destructor may come too late, and complain
-    return steps(lambda: last_word(hurried), shutdown, node.destroy_node)
+    return process.steps(lambda: last_word(hurried), shutdown, node.destroy_node, code_of=exit_code_of)
 
 
 def made(make_node: Callable[[], Any]):
@@ -387,7 +338,7 @@ def run(make_node: Callable[[], object], args=None, make_executor: Callable = Sp
         listen(args, stop)
         node = made(make_node)
         executor = make_executor(node)
-        tame_collector()
+        process.tame_collector()
         while not stop and is_running(node):
             executor.spin_once()
         if getattr(node, "failure", None) is not None:
@@ -395,11 +346,9 @@ def run(make_node: Callable[[], object], args=None, make_executor: Callable = Sp
     except ExternalShutdownException:
         pass
     except Exception as error:
-        if not isinstance(error, PickerError):
-            end_soon()
         code = exit_code_of(error)
     finally:
         if node is not None:
             code = close(node, executor, lambda: len(stop) > 1) or code
-        code = steps(shutdown_ros) or code
+        code = process.steps(shutdown_ros, code_of=exit_code_of) or code
     return code

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from geometry_msgs.msg import TwistStamped
@@ -15,12 +15,13 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.controller.controller import Cycle
 from picker_dynamics.errors import NAME_MAX, InputError, shown
-from picker_dynamics.execution.events import EventKind
+from picker_dynamics.execution.events import Event, EventKind
 from picker_dynamics.execution.goal import MAX_POINTS
 from picker_dynamics.execution.gripping import GripperCommand, gripper_request
 from picker_dynamics.execution.lease import IF_FREE
 from picker_dynamics.execution.motion import Reference
 from picker_dynamics.execution.pending_goals import GoalRequest
+from picker_dynamics.session.report import Report
 from picker_dynamics.session.running_arm import RunningArm
 
 from .arm_topic import ArmTopic
@@ -46,7 +47,7 @@ LOOK_S = 1.0
 class TrajectoryController(ControllerShell):
     """Topics and actions of the controller."""
 
-    def __init__(self, node: Node, arm: RunningArm, wake: Callable[[], None]):
+    def __init__(self, node: Node, arm: RunningArm, report: Report, wake: Callable[[], None]):
         super().__init__(node, arm, wake)
         self._stream_stamps = StampReader(self.stamps)
         self._state: JointState | None = None
@@ -72,7 +73,7 @@ class TrajectoryController(ControllerShell):
             SceneMarkers(node, arm, self.complain)
         self._arm_topic = ArmTopic(node, arm.known)
         steady_timer(node, LOOK_S, self._arm_topic.look)
-        self._report = ControllerReport(node, self.execution, self.stamps)
+        self._report = ControllerReport(node, report, self.stamps)
         self.session.subscribe(self.on_cycle)
 
     def _offer_interfaces(self) -> None:
@@ -152,10 +153,9 @@ class TrajectoryController(ControllerShell):
         point.positions, point.velocities, point.accelerations = reference.q.tolist(), reference.v.tolist(), reference.a.tolist()
         self._reference_out.publish(self._reference)
 
-    def close(self) -> None:
-        """Abort goals under way and publish that."""
-        with self.session.turn:
-            self._report.publish(self.execution.close())
+    def publish(self, events: Iterable[Event]) -> None:
+        """Publish the last events, and have whoever waits for a goal answered."""
+        self._report.publish(events)
         self.wake()
 
     @property

@@ -32,6 +32,8 @@ class LocalSession:
         gate: refuses requests that may have been made before a stop was answered.
         obstacle: why the arm may not be enabled; '' where it may.
         watched: whether anybody wants the tracking error.
+        newest: outcome of the last cycle; None: there was none.
+        settles: the gate is opened here, where nobody else looks at requests that wait.
         drivers, jogging: who drives, and streams made of velocities.
     """
 
@@ -42,12 +44,16 @@ class LocalSession:
         self.obstacle = ""
         self.watched: Callable[[], bool] = lambda: False
         self.drivers, self.jogging = Drivers(controller.execution), Jogging(controller.execution)
+        self.newest: Cycle | None = None
+        self.settles = True
         self._subscribers: list[Callable[[Cycle], None]] = []
 
     def cycle(self) -> Cycle:
         """Make one cycle of the control loop now, and hand it to subscribers."""
         with self.turn:
-            done = self.controller.cycle(self.clock.now(), self.watched)
+            done = self.newest = self.controller.cycle(self.clock.now(), self.watched)
+            if self.settles:
+                self.gate.settle(done.now_s)
             for hear in tuple(self._subscribers):
                 hear(done)
         return done

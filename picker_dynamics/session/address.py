@@ -1,0 +1,99 @@
+"""Address of a running arm: a socket of this user by the arm's name, and the claim that one process alone runs that arm."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import socket
+import struct
+from pathlib import Path
+
+from picker_dynamics.errors import ConfigurationError, PickerError, shown
+from picker_dynamics.resources import private_folder
+
+DOMAIN = "ROS_DOMAIN_ID"
+
+DOMAIN_MAX = 232
+"""Of more there is no port for DDS."""
+
+LONGEST = 90
+"""Bytes of a path that a socket has room for, less those of a folder."""
+
+
+class OccupiedError(PickerError):
+    """An arm that another process runs already."""
+
+    exit_code = 15
+
+
+def chosen_domain() -> int:
+    """The ROS domain that the environment names; raises a ConfigurationError where there is none of that number."""
+    domain = os.environ.get(DOMAIN) or "0"
+    if not (domain.isascii() and domain.isdigit() and len(domain) < 10 and int(domain) <= DOMAIN_MAX):
+        raise ConfigurationError(
+            f"{DOMAIN} is {shown(domain, 100)!r}, must be a whole number from 0 to {DOMAIN_MAX}",
+            subject=DOMAIN,
+            value=domain,
+            limit=DOMAIN_MAX,
+        )
+    return int(domain)
+
+
+def folder() -> Path:
+    """Folder of this user's sockets, that nobody else can enter."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    if runtime and os.access(runtime, os.W_OK):
+        made = Path(runtime) / "picker_dynamics"
+        made.mkdir(mode=0o700, exist_ok=True)
+        return made
+    return Path(private_folder("picker_dynamics_run"))
+
+
+def socket_path(namespace: str) -> Path:
+    """Path of the socket of the arm in ``namespace``, in the ROS domain that the environment names."""
+    name = namespace.strip("/").replace("/", "-") or "arm"
+    return folder() / f"{name[:LONGEST]}.{chosen_domain()}"
+
+
+class Claim:
+    """Claim on the arm of ``namespace``: a lock beside its socket, freed by ``close`` or with the process.
+
+    Raises:
+        OccupiedError: another process has it, and is named.
+    """
+
+    def __init__(self, namespace: str):
+        self.path = socket_path(namespace)
+        self._file = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._file)
+            name = namespace.strip("/")
+            where = f"in namespace /{name}, " if name else "in "
+            raise OccupiedError(
+                f"the arm {where}ROS domain {chosen_domain()} is run by {owner(self.path)} already: an arm is moved by one "
+                "process; end that one, or choose another namespace or ROS_DOMAIN_ID",
+                subject=name,
+            ) from None
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def require_free(namespace: str) -> None:
+    """Raise an OccupiedError where the arm of this namespace runs already."""
+    Claim(namespace).close()
+
+
+def owner(path: Path) -> str:
+    """The process that listens at a socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as call, contextlib.suppress(OSError):
+        call.settimeout(1.0)
+        call.connect(str(path))
+        pid, _, _ = struct.unpack("3i", call.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
+        return f"process {pid}"
+    return "another process"

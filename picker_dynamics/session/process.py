@@ -1,0 +1,258 @@
+"""Process of an arm: runs the control loop until a signal, serves the arm's socket, and leaves the arm as its settings say.
+
+As a program it does so without ROS; its arguments are the same as those of the process with nodes:
+
+    process -r __ns:=/left --params-file FILE -p trajectory_controller:rate_hz:=50.0
+"""
+
+from __future__ import annotations
+
+import difflib
+import gc
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from picker_dynamics.controller import parameters
+from picker_dynamics.controller.controller import Cycle
+from picker_dynamics.controller.settings import Settings, given
+from picker_dynamics.errors import ConfigurationError, InputError, PickerError
+from picker_dynamics.execution.events import Event, Severity
+from picker_dynamics.files.formats import parse_json, read_yaml
+from picker_dynamics.lifeline import LIMIT_S, end_with_parent
+
+from .address import Claim
+from .loop_thread import LoopThread
+from .report import Report
+from .running_arm import RunningArm
+from .server import Server
+
+LISTEN, TOKEN = "PICKER_LISTEN", "PICKER_TOKEN"
+"""Variables of the environment: HOST:PORT at which an arm is served over TCP, too, and what a client has to know."""
+
+LEAST_TOKEN = 16
+
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+LOOK_S = 0.1
+
+COLLECTIONS = (20_000, 20, 20)
+"""Thresholds of Python's collector: at 200 Hz a young collection every second or so, instead of thirty in it."""
+
+ALIKE = 0.8
+"""From which share of equal letters on (difflib's ratio) an unknown parameter is taken for a misspelt one."""
+
+
+def end_soon() -> None:
+    """Have this process end after a failure whatever hangs, Python's own end too: the system kills it after ``LIMIT_S``."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(round(LIMIT_S))
+
+
+def exit_code_of(error: Exception) -> int:
+    """Print the error, as the last line before the end; returns its exit code; one that nobody foresaw is shown whole."""
+    if not isinstance(error, PickerError):
+        end_soon()
+        traceback.print_exception(error)
+        error = PickerError(f"{type(error).__name__}: {' '.join(str(error).split())}")
+    print(f"error: {error}", file=sys.stderr, flush=True)
+    return error.exit_code
+
+
+def steps(*todo: Callable[[], object], code_of: Callable[[Exception], int] = exit_code_of) -> int:
+    """Do each of these steps, whatever becomes of those before; returns the exit code of the first that failed."""
+    code = 0
+    for do in todo:
+        try:
+            do()
+        except Exception as error:  # of which the next step must not suffer
+            end_soon()
+            code = code or code_of(error)
+    return code
+
+
+def hear_signals(stop: list[int]) -> None:
+    """Append the number of each signal of ``ENDS`` to ``stop``, and end with the process that started this one."""
+    for number in ENDS:
+        if signal.getsignal(number) is not signal.SIG_IGN or number != signal.SIGHUP:  # ignored: started under nohup
+            signal.signal(number, lambda received, _frame: stop.append(received))
+    end_with_parent()
+
+
+def tame_collector() -> None:
+    """Let Python's collector leave alone what is there now, as it stays until the end, and look seldom at what comes."""
+    gc.freeze()
+    gc.set_threshold(*COLLECTIONS)
+
+
+def listening() -> tuple[tuple[str, int] | None, str]:
+    """Address and token at which the environment wants the arm served over TCP.
+
+    Raises:
+        ConfigurationError: an address that is none, or a token that is too short.
+    """
+    where, token = os.environ.get(LISTEN, ""), os.environ.get(TOKEN, "")
+    if not where:
+        return None, ""
+    host, _, port = where.rpartition(":")
+    if not host or not port.isdigit():
+        raise ConfigurationError(f"{LISTEN} is {where!r}, must be HOST:PORT", subject=LISTEN, value=where)
+    if len(token) < LEAST_TOKEN:
+        raise ConfigurationError(
+            f"who reaches {where} could move the arm: give a token of {LEAST_TOKEN} characters or more ({TOKEN})",
+            subject=TOKEN,
+            value=len(token),
+            limit=LEAST_TOKEN,
+        )
+    return (host, int(port)), token
+
+
+class Runner:
+    """Runs ``arm`` until a signal or a failure.
+
+    Args:
+        claim: on the arm's name.
+        stop: numbers of the signals that have come; the second one hurries.
+
+    Attributes:
+        code: exit code, by what failed at the end.
+    """
+
+    def __init__(self, arm: RunningArm, report: Report, claim: Claim, stop: list[int]):
+        self._arm, self._stop, self.code = arm, stop, 0
+        self.server = Server(arm, report, claim.path, *listening())
+
+    def run(
+        self,
+        alive: Callable[[], bool] = lambda: True,
+        last_words: Callable[[Sequence[Event]], object] = lambda _events: None,
+        code_of: Callable[[Exception], int] = exit_code_of,
+    ) -> None:
+        """Run the control loop; at the end leave the arm as ``on_shutdown`` says.
+
+        Args:
+            alive: ends it where it is false.
+            last_words: called with the last events, while whoever waits can still be answered.
+
+        Raises:
+            Exception: that ended the loop.
+        """
+        arm, execution = self._arm, self._arm.controller.execution
+        loop = LoopThread(arm.session.cycle, arm.period_s)
+        tame_collector()
+
+        def leave() -> None:
+            if loop.running:
+                arm.leave(lambda: len(self._stop) > 1)
+
+        def say() -> None:
+            with arm.session.turn:
+                events = execution.close()
+                self.server.publish_events(events)
+            last_words(events)
+
+        def end() -> None:
+            loop.close()
+            arm.close()
+            self.server.close()
+
+        try:
+            while not self._stop and loop.running and alive():
+                time.sleep(LOOK_S)  # a signal ends it at once
+        finally:
+            self.code = steps(leave, say, end, code_of=code_of)
+        if loop.failure is not None:
+            raise loop.failure
+
+
+def parameters_in(words: Iterable[str]) -> tuple[str, dict[str, dict[str, Any]]]:
+    """Namespace, and parameters of each part, in the arguments of an arm's process.
+
+    Raises:
+        ConfigurationError: an argument that is none, or a file that cannot be read.
+    """
+    values: dict[str, dict[str, Any]] = {part: {} for part in parameters.PARTS}
+    namespace, left = "", iter([word for word in words if word != "--ros-args"])
+    for word in left:
+        what = next(left, "")
+        if word == "-r" and what.startswith("__ns:="):
+            namespace = what.removeprefix("__ns:=")
+        elif word == "--params-file":
+            for pattern, section in read_yaml(what, "params_file", ConfigurationError).items():
+                part = str(pattern).rpartition("/")[2]
+                for one in values if part == "**" else {part} & set(values):
+                    values[one] |= _flat(section.get("ros__parameters", {}))
+        elif word == "-p":
+            name, _, text = what.partition(":=")
+            part, _, name = name.rpartition(":")
+            for one in [part] if part else values:
+                values.setdefault(one, {})[name] = parse_json(text, what, ConfigurationError)
+        elif word != "--log-level":
+            raise ConfigurationError(f"{word!r} is no argument of an arm's process", value=word)
+    return namespace, values
+
+
+def _flat(section: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in section.items():
+        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+    return flat
+
+
+def require_known(settings: Settings, names: Iterable[str]) -> None:
+    """Raise a ConfigurationError for a name that looks like a misspelt one of ``settings``."""
+    for name in set(names) - set(settings.declared):
+        if meant := difflib.get_close_matches(name, settings.declared, 1, ALIKE):
+            raise ConfigurationError(f"parameter {name} does not exist, did you mean {meant[0]}?", subject=name)
+
+
+class Log:
+    """Prints what the outputs are about, and what was refused."""
+
+    def __init__(self, arm: RunningArm):
+        self._arm, self._said = arm, ""
+        for note in arm.notes:
+            print(note, flush=True)
+        arm.session.subscribe(self._hear)
+
+    def _hear(self, cycle: Cycle) -> None:
+        said = self._arm.outputs.problem or self._arm.outputs.state.value
+        if said != self._said:
+            self._said = said
+            print(f"[hardware]: {said}", flush=True)
+        for event in cycle.tick.events:
+            if event.kind.severity is Severity.ERROR:
+                print(f"[controller]: {event.text}", flush=True)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run an arm without ROS until SIGINT or SIGTERM; returns the exit code for the shell."""
+    stop: list[int] = []
+    try:
+        hear_signals(stop)
+        namespace, values = parameters_in(sys.argv[1:] if words is None else words)
+        claim = Claim(namespace)
+        settings = {part: Settings(part, given(values[part])) for part in parameters.PARTS}
+        arm = RunningArm(settings)
+        for part in parameters.PARTS:
+            require_known(settings[part], values[part])
+        Log(arm)
+        runner = Runner(arm, Report(arm), claim, stop)
+        if arm.servos is not None and settings[parameters.HARDWARE]["autostart"]:
+            arm.configure()
+        runner.run()
+    except Exception as error:
+        if isinstance(error, InputError) and not isinstance(error, ConfigurationError):
+            error = ConfigurationError(str(error), subject=error.subject, value=error.value, limit=error.limit)
+        return exit_code_of(error)
+    return runner.code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

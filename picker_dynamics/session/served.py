@@ -1,0 +1,189 @@
+"""Served session: what may be asked of a running arm, with arguments and answers as plain data, whoever asks from elsewhere.
+
+Each public method of ``ServedSession`` is a call of the socket; ``remote.RemoteSession`` makes them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from picker_dynamics.controller.parameters import CONTROLLER
+from picker_dynamics.controller.settings import Settings
+from picker_dynamics.errors import InputError
+from picker_dynamics.execution.events import EventKind
+from picker_dynamics.execution.goal import Goal
+from picker_dynamics.execution.gripping import GripperCommand, gripper_request
+from picker_dynamics.execution.lease import IF_FREE
+from picker_dynamics.execution.pending_goals import GoalRequest
+from picker_dynamics.robot import arm_text
+
+from .report import Report
+from .running_arm import RunningArm
+
+LOOK_S = 0.01
+"""How often one looks whether a stop is answered [s]."""
+
+
+class ServedSession:
+    """Session of ``arm``; may be used from any thread."""
+
+    def __init__(self, arm: RunningArm, report: Report):
+        self._arm, self._report = arm, report
+        self._session, self._execution = arm.session, arm.controller.execution
+
+    # -- what is known ---------------------------------------------------------------------------------------
+
+    def arm(self) -> str:
+        """The arm as one text (``robot/arm_text.py``)."""
+        return arm_text.text_of(self._arm.known)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Newest status of hardware and controller, and payload [kg]."""
+        with self._session.turn:
+            execution = self._execution
+            last = replace(self._report.last, phase=execution.phase, holders=execution.lease.holders)
+            return {
+                "hardware": asdict(self._report.hardware_status()),
+                "controller": asdict(self._report.event(last)),
+                "payload_kg": self._arm.controller.payload.mass,
+            }
+
+    def diagnostics(self) -> list[dict[str, Any]]:
+        """Newest entry of each part."""
+        return [asdict(one) for one in self._report.entries.values()]
+
+    def reference(self) -> list[float] | None:
+        """Positions (n,) [rad or m] at which the joints should be now; None: the arm is not active."""
+        reference = self._session.reference()
+        return None if reference is None else reference.tolist()
+
+    def setpoint(self) -> list[float] | None:
+        """Set-point (n,) that was sent last [rad]; None: there is none."""
+        command = self._session.newest.command if self._session.newest is not None else None
+        return None if command is None or command.setpoint is None else command.setpoint.tolist()
+
+    def surroundings(self) -> dict[str, Any]:
+        """What motions are kept clear of: floor, margin, and the scene where collisions are looked at."""
+        with self._session.turn:
+            values, around = self._arm.settings[CONTROLLER], self._arm.surroundings
+            held: dict[str, Any] = {"floor_z": values["floor_z"], "margin_m": values["collision.margin"], "scene": None}
+            if around.enabled:
+                held["scene"] = [
+                    {"name": name, "kind": one.kind, "size": list(one.size), "at": list(one.xyz), "rotation": _rows(one.rotation)}
+                    for name, one in around.scene.items()
+                ]
+                held["droops"], held["allowed"] = around.droops, [sorted(pair) for pair in around.allowed]
+            return held
+
+    def get(self, part: str, names: Sequence[str]) -> list[Any]:
+        """Values of settings; None for one that the part does not have."""
+        settings = self._settings(part)
+        return [settings[name] if name in settings else None for name in names]
+
+    def _settings(self, part: str) -> Settings:
+        if part not in self._arm.settings:
+            raise InputError(f"there is no part {part!r}; there are {', '.join(self._arm.settings)}", subject="part", value=part)
+        return self._arm.settings[part]
+
+    # -- what is asked ---------------------------------------------------------------------------------------
+
+    def set(self, part: str, values: Mapping[str, Any]) -> None:
+        """Change settings, all of them or none."""
+        settings = self._settings(part)
+        with self._session.turn:
+            settings.change(values)
+
+    def goal(
+        self,
+        name: str,
+        joint_names: Sequence[str],
+        times_s: Sequence[float],
+        positions: Sequence[Sequence[float]],
+        velocities: Sequence[Sequence[float]] | None = None,
+        accelerations: Sequence[Sequence[float]] | None = None,
+    ) -> None:
+        """Ask for a motion; what becomes of it comes as events with its ``name``."""
+        partial = self._arm.settings[CONTROLLER]["allow_partial_joints_goal"]
+        goal = Goal(joint_names, times_s, positions, velocities, accelerations, None, partial=partial)
+        with self._session.turn:
+            self._session.submit(GoalRequest(lambda: goal, tracker=self._arm.tracker, **self._asker(name)))
+
+    def grip(self, name: str, position: float) -> None:
+        """Move the gripper's joint to ``position`` [rad or m]: done there, or where what it grips stops it."""
+        if self._arm.gripper is None:
+            raise InputError("this arm has no gripper", subject="gripper")
+        settings, now = replace(self._arm.gripper, allow_stalling=True), self._arm.clock.now
+        with self._session.turn:
+            asker = self._asker(name)
+            self._session.submit(gripper_request(GripperCommand((), (position,)), settings, self._execution, now, **asker))
+
+    def _asker(self, name: str) -> dict[str, Any]:
+        driver = self._session.drivers.of_goal(name, self._arm.clock.now())
+        return {"identifier": name, "driver": driver, "if_free": name.startswith(IF_FREE)}
+
+    def cancel(self) -> bool:
+        """Decelerate whatever moves the arm to a hold; returns whether anything moved."""
+        with self._session.turn:
+            moved = self._session.cancel()
+            said = "the motion under way is cancelled" if moved else "nothing to cancel"
+            self._execution.tell(EventKind.CANCELLED, said)
+        return moved
+
+    def drive(self, name: str, leaves: bool = False) -> None:
+        """Hear that ``name`` drives the arm, or does not any more."""
+        with self._session.turn:
+            self._session.drivers.hear(name, self._arm.clock.now(), leaves=leaves)
+
+    def twist(self, driver: str, linear: Sequence[float], angular: Sequence[float], frame: str = "") -> None:
+        """Jog the tip as ``Jogging.twist``."""
+        with self._session.turn:
+            now_s = self._arm.clock.now()
+            self._session.jogging.twist(linear, angular, now_s, frame, None, self._session.drivers.of_goal(driver, now_s))
+
+    def stream(self, sender: str, positions: Sequence[float]) -> None:
+        """Follow one sample of a stream (n,) [rad or m]."""
+        if error := self._session.stream(self._arm.description.joint_names, positions, sender=sender):
+            raise error
+
+    def stop(self) -> str:
+        """Latch the stop; answered when nothing that was asked before can undo it any more."""
+        return self._stopped(self._session.stop, "stopped: decelerating, then holding; latched until reset")
+
+    def relax(self) -> str:
+        """Switch the outputs off and latch; answered as ``stop``."""
+        return self._stopped(self._session.relax, "relaxed: all outputs off")
+
+    def _stopped(self, carry_out: Any, said: str) -> str:
+        with self._session.turn:
+            carry_out()
+            self._session.gate.close(self._arm.clock.now())
+        while self._session.gate.settling:
+            time.sleep(LOOK_S)
+        return said
+
+    def reset(self) -> str:
+        """Clear stop and faults whose cause is gone; nothing moves."""
+        with self._session.turn:
+            self._session.gate.require_open()
+            self._session.reset()
+        return "reset: nothing moves; call enable to go on"
+
+    def enable(self, at_rest_pose: bool) -> str:
+        """Adopt outputs that run, or switch them on where a person says that the arm is at its rest pose."""
+        with self._session.turn:
+            self._session.gate.require_open()
+            return self._session.enable(at_rest_pose or self._arm.servos is None)
+
+    def disable(self) -> str:
+        """Switch all outputs off: the arm falls."""
+        self._session.disable()
+        return "outputs off"
+
+
+def _rows(matrix: Any) -> list[list[float]]:
+    return [[float(value) for value in row] for row in np.asarray(matrix)]

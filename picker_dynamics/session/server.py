@@ -1,0 +1,232 @@
+"""Server of a running arm: calls in, answers, events and states out, a line of JSON each, over a socket of this user.
+
+    {"call": "goal", "id": 7, ...}   ->   {"id": 7, "result": null}   or   {"id": 7, "error": {"type": ..., "text": ...}}
+    {"event": {...}}  {"hardware": {...}}  {"states": [[t, q, v, effort, reference, torque], ...]}      as they come
+
+A connection has two threads, one that reads and carries out, one that writes; the control loop waits for neither.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import json
+import os
+import socket
+import threading
+from collections import deque
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from picker_dynamics.controller.controller import Cycle
+from picker_dynamics.errors import InputError, LinkError, PickerError
+
+from .report import Report
+from .running_arm import RunningArm
+from .served import ServedSession
+
+LINE_BYTES = 1_000_000
+"""The longest call: more would hold up the control loop while it is decoded."""
+
+CONNECTIONS = 40
+EVENTS_KEPT, STATES_KEPT = 1000, 2000
+TOLD_AGAIN = 10
+"""Events of goals that a new connection is told of."""
+
+SLOW_S = 5.0
+"""A client that takes nothing for so long is left [s]."""
+
+
+class Server:
+    """Serves ``arm`` at a path of the file system, or over TCP at ``host`` to who knows ``token``.
+
+    Args:
+        path: of the socket; one that a crash has left there is replaced.
+        host: address and port to listen at besides; '' for none.
+    """
+
+    def __init__(self, arm: RunningArm, report: Report, path: Path, host: tuple[str, int] | None = None, token: str = ""):
+        self.session, self.arm, self.report, self.path = ServedSession(arm, report), arm, report, path
+        self._token = token
+        self._connections: set[_Connection] = set()
+        self._events: deque[dict[str, Any]] = deque(maxlen=TOLD_AGAIN)
+        self._lock = threading.Lock()
+        self._hardware: tuple[object, ...] | None = None
+        path.unlink(missing_ok=True)
+        local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        before = os.umask(0o177)
+        try:
+            local.bind(str(path))
+        finally:
+            os.umask(before)
+        self._listeners = [(local, "")]
+        if host is not None:
+            try:
+                self._listeners.append((socket.create_server(host), token))
+            except OSError as error:
+                raise LinkError(f"cannot listen at {host[0]}:{host[1]}: {error.strerror}", subject="host") from error
+        for listener, secret in self._listeners:
+            listener.listen()
+            threading.Thread(target=self._accept, args=(listener, secret), name="server", daemon=True).start()
+        self._end = arm.session.subscribe(self._hear)
+
+    def close(self) -> None:
+        """End all connections and remove the socket."""
+        self._end()
+        for listener, _ in self._listeners:
+            with contextlib.suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+        self.path.unlink(missing_ok=True)
+        for one in tuple(self._connections):
+            one.close()
+
+    def _accept(self, listener: socket.socket, secret: str) -> None:
+        while True:
+            try:
+                stream, _ = listener.accept()
+            except OSError:
+                return
+            if len(self._connections) >= CONNECTIONS:
+                stream.close()
+                continue
+            with self._lock:
+                self._connections.add(_Connection(self, stream, secret, list(self._events)))
+
+    def leave(self, connection: _Connection) -> None:
+        with self._lock:
+            self._connections.discard(connection)
+
+    def publish_events(self, events: Any) -> None:
+        """Hand events to all connections."""
+        for event in events:
+            made = asdict(self.report.event(event))
+            if event.identifier:
+                self._events.append(made)
+            self._put("event", made)
+
+    def _put(self, what: str, content: Any) -> None:
+        with self._lock:
+            for one in self._connections:
+                one.put({what: content})
+
+    def _hear(self, cycle: Cycle) -> None:
+        self.publish_events(cycle.tick.events)
+        outputs = self.arm.outputs
+        now = (outputs.state, outputs.problem, outputs.stop_latched, outputs.fault_latched, outputs.outputs)
+        now += (outputs.commanded, outputs.confirmed, self.arm.session.gate.settling, outputs.epoch)
+        if now != self._hardware:
+            self._hardware = now
+            self._put("hardware", asdict(self.report.hardware_status()))
+        for one in tuple(self._connections):
+            one.states.append(cycle)
+
+
+class _Connection:
+    """One client."""
+
+    def __init__(self, server: Server, stream: socket.socket, secret: str, events: list[dict[str, Any]]):
+        self._server, self._stream, self._secret = server, stream, secret
+        stream.settimeout(None)
+        self.states: deque[Cycle] = deque(maxlen=STATES_KEPT)
+        self._out: deque[Any] = deque({"event": event} for event in events)
+        self._news = threading.Event()
+        self._period_s, self._all, self._over = 0.0, False, False
+        self._news.set()
+        for target in (self._read, self._write):
+            threading.Thread(target=target, name="connection", daemon=True).start()
+
+    def put(self, message: Any) -> None:
+        """Have a message written; a client that takes none is left."""
+        if len(self._out) >= EVENTS_KEPT:
+            self.close()
+            return
+        self._out.append(message)
+        self._news.set()
+
+    def close(self) -> None:
+        self._over = True
+        self._news.set()
+        with contextlib.suppress(OSError):
+            self._stream.shutdown(socket.SHUT_RDWR)
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError), self._stream.makefile("rb") as lines:
+            trusted = not self._secret
+            while not self._over and (line := lines.readline(LINE_BYTES + 1)):
+                if len(line) > LINE_BYTES:
+                    self.put({"error": {"type": "InputError", "text": f"a call of more than {LINE_BYTES} bytes is not taken"}})
+                    break
+                if not trusted:
+                    trusted = self._knows(line)
+                    if not trusted:
+                        break
+                    continue
+                if (answer := self._carried_out(line)) is not None:
+                    self.put(answer)
+        self.close()
+        self._server.leave(self)
+
+    def _knows(self, line: bytes) -> bool:
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            return hmac.compare_digest(str(json.loads(line)["token"]).encode(), self._secret.encode())
+        return False
+
+    def _carried_out(self, line: bytes) -> dict[str, Any] | None:
+        """Carry out a call; returns its answer, None where nobody wants one."""
+        asked: Any = None
+        try:
+            asked = json.loads(line)
+            name, number = asked.pop("call"), asked.pop("id", None)
+            if name == "subscribe":
+                self._period_s, self._all, result = float(asked["period_s"]), bool(asked.get("all")), None
+                self._news.set()
+            elif name.startswith("_") or not callable(call := getattr(self._server.session, name, None)):
+                raise InputError(f"there is no call {name!r}", subject="call")
+            else:
+                result = call(**asked)
+        except PickerError as error:
+            known = {
+                "type": type(error).__name__,
+                "text": str(error),
+                "subject": error.subject,
+                "value": error.value,
+                "limit": error.limit,
+            }
+            return {"id": number, "error": known}
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            number = asked.get("id") if isinstance(asked, dict) else None
+            return {"id": number, "error": {"type": "InputError", "text": f"no call: {type(error).__name__}: {error}"}}
+        return None if number is None else {"id": number, "result": result}
+
+    def _write(self) -> None:
+        self._stream.settimeout(SLOW_S)
+        try:
+            while not self._over:
+                if not self._news.wait(self._period_s or None) and not self._period_s:
+                    continue
+                self._news.clear()
+                parts = [json.dumps(self._out.popleft(), default=str) for _ in range(len(self._out))]
+                if self._period_s and self.states:
+                    parts.append(json.dumps({"states": self._taken()}))
+                if parts:
+                    self._stream.sendall(("\n".join(parts) + "\n").encode())
+        except (OSError, IndexError):
+            pass
+        self.close()
+        self._stream.close()
+
+    def _taken(self) -> list[list[Any]]:
+        """States since the last message, or the newest alone."""
+        count = len(self.states)
+        cycles = [self.states.popleft() for _ in range(count)]
+        return [_row(one) for one in (cycles if self._all else cycles[-1:])]
+
+
+def _row(cycle: Cycle) -> list[Any]:
+    """Time [s], then position, velocity, effort, reference and torque, (n,) each or None."""
+    state, reference, command = cycle.state, cycle.tick.reference, cycle.command
+    measured = (None, None, None) if state is None else (state.q, state.v, state.effort)
+    vectors = (*measured, None if reference is None else reference.q, None if command is None else command.effort)
+    return [cycle.now_s if state is None else state.time_s, *(None if one is None else one.tolist() for one in vectors)]
