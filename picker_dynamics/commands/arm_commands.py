@@ -24,9 +24,6 @@ from .terminal import agreed
 if TYPE_CHECKING:
     from picker_dynamics.execution.waypoints import Waypoint
 
-LATEST_S = 0.3
-"""How long ``status`` listens, so that the last of several latched messages is the one it tells [s]."""
-
 
 def add_parser(commands) -> None:
     """Register all commands to a running graph."""
@@ -89,9 +86,9 @@ def add_parser(commands) -> None:
         help="in degrees, of a sliding joint in metres, or with its unit: -5, 0.1rad, 5mm",
     )
     add("stop", "latch the stop: decelerate and hold until reset", lambda at: at.client.stop())
-    add("reset", "clear stop and faults whose cause is gone; moves nothing", lambda at: at.client.trigger("reset"))
-    add("relax", "cut all pulses to free a pinched hand: the arm falls", lambda at: at.client.trigger("relax"))
-    add("disable", "switch all outputs off: the arm falls", lambda at: at.client.switch("enable", False))
+    add("reset", "clear stop and faults whose cause is gone; moves nothing", lambda at: at.client.reset())
+    add("relax", "cut all pulses to free a pinched hand: the arm falls", lambda at: at.client.relax())
+    add("disable", "switch all outputs off: the arm falls", lambda at: at.client.disable())
     enable = add("enable", "switch outputs on, or take over those that run", _enable, needs_arm=True)
     enable.add_argument("--yes", action="store_true", help="the arm stands at its rest pose, hands are away")
     payload = add("payload", "tell the dynamics what the tool carries", _payload)
@@ -113,10 +110,10 @@ class Bench(NamedTuple):
 
 def run(options) -> int:
     """Carry out one of the commands; prints one line of what came of it."""
-    from picker_dynamics.nodes.client import ArmClient
+    from picker_dynamics.session.arm_client import ArmClient
 
     require_namespace(options.namespace)
-    with ArmClient((), options.namespace) as client:
+    with ArmClient(options.namespace, *shared.reached()) as client:
         at = Bench(options, client, running(options, client) if options.needs_arm else None)
         if getattr(options, "preempt", False):
             client.cancel()
@@ -263,17 +260,16 @@ def _jog(at: Bench) -> str:
 
 
 def _enable(at: Bench) -> str:
-    at.client.wait(lambda: at.client.hardware, "no hardware node answers", LATEST_S * 10.0)
     if at.client.hardware.get("outputs") == "running":  # nothing is switched on, so nothing jumps, and nobody is asked
-        return at.client.trigger("adopt")
+        return at.client.enable(False)
     if not at.options.yes and at.known.servos is not None:
         print(f"Outputs that are off will be switched on one at a time, at the rest pose: {_pose(at.arm, at.known.rest)}")
         if not agreed("Does the arm stand there, and are hands away? Type yes: "):
             raise InputError("not enabled")
-    return at.client.switch("enable", True)
+    return at.client.enable(True)
 
 
 def _payload(at: Bench) -> str:
     mass = at.options.mass + 0.0  # no zero has a sign
-    at.client.set_parameters("dynamics", payload__mass=mass)
+    at.client.set("dynamics", {"payload.mass": mass})
     return f"payload {1e3 * mass:g} g"

@@ -26,8 +26,8 @@ from . import options as shared
 from .arm_commands import running
 from .keyboard import Keyboard
 
-LOOK_S, MESSAGES = 0.01, 6
-"""How long a key is waited for, which is answered at once, before so many messages at the most are taken in [s]."""
+LOOK_S = 0.01
+"""How long a key is waited for, which is answered at once [s]."""
 
 SHORTEST_S, SPEED_M_S = 0.15, 0.1
 """A step takes so long, or its tip goes at this mean speed."""
@@ -63,9 +63,9 @@ def drive(options, make_seat: Callable[[object, Equipment], Seat]) -> int:
     """Have a person drive the arm that runs."""
     keyboard = Keyboard()
     require_namespace(options.namespace)
-    from picker_dynamics.nodes.driver import Driver
+    from picker_dynamics.session.arm_client import Driver
 
-    with Driver((), options.namespace) as client:
+    with Driver(options.namespace, *shared.reached()) as client:
         arm = running(options, client)
         client.wait(lambda: client.drives or client.refusal, "the controller does not say who has the arm: is it older?", BEGIN_S)
         if client.refusal:
@@ -100,7 +100,6 @@ class Seat:
         self.kinematics = arm.model().forward_kinematics
         self.dropped, self.said = 0, ["h: which keys there are"]
         self._told_of_drops = ""
-        self.payload_kg: float | None = None
         self._requests: list = []
         self._drawn_s, self._lines, self._on_screen = -math.inf, 0, sys.stdout.isatty()
 
@@ -108,20 +107,17 @@ class Seat:
 
     def drive(self, keyboard: Keyboard) -> None:
         """Take keys and make steps, until the person quits."""
-        with self.client.telling() as told:
-            while True:
-                for key in keyboard.keys(LOOK_S):
-                    if isinstance(self.take(key), keys.Quit):
-                        return
-                if keyboard.resumed:
-                    keyboard.resumed, self._lines = False, 0
-                    self.say("back from suspension: the arm was left meanwhile")
-                for _ in range(MESSAGES):
-                    self.client.spin_once(0.0)
-                self.payload_kg = told.payload_kg
-                self.look()
-                if time.monotonic() - self._drawn_s >= DRAWN_S:
-                    self.draw()
+        while True:
+            for key in keyboard.keys(LOOK_S):
+                if isinstance(self.take(key), keys.Quit):
+                    return
+            if keyboard.resumed:
+                keyboard.resumed, self._lines = False, 0
+                self.say("back from suspension: the arm was left meanwhile")
+            self.client.spin(0.0)
+            self.look()
+            if time.monotonic() - self._drawn_s >= DRAWN_S:
+                self.draw()
 
     def take(self, key: str) -> keys.Action | None:
         """Do what a key means; returns the action."""
@@ -137,15 +133,18 @@ class Seat:
 
     def look(self) -> None:
         """See what has come of the steps and commands that were asked for."""
-        ended = self.client.ended()
+        ended = self.client.step_ended()
         if ended is not None:
             self.dropped = 0
             if ended:
                 self.say(ended)
-        for request in list(self._requests):
-            if answer := request.answer():
-                self._requests.remove(request)
-                self.say(answer)
+        for name, number in list(self._requests):
+            if self.client.answered(number):
+                self._requests.remove((name, number))
+                try:
+                    self.say(f"{name}: {self.client.result(number) or 'done'}")
+                except PickerError as error:
+                    self.say(f"{name}: {error}")
 
     # -- what keys mean ----------------------------------------------------------------------------------------
 
@@ -153,7 +152,7 @@ class Seat:
         """Do what a key asks for; raises a PickerError where that cannot be."""
         if isinstance(action, keys.Stop):
             self.say("stop")
-            self._requests.append(self.client.ask_to_stop())
+            self._ask("stop")
         elif isinstance(action, keys.Help):
             self.say(*self.help.splitlines())
         elif isinstance(action, keys.Words):
@@ -164,13 +163,21 @@ class Seat:
     def word(self, word: str, *values: str) -> None:
         """Carry out a line that was typed."""
         if word == "payload" and len(values) == 1:
-            self._requests.append(self.client.ask_to_carry(1e-3 * number("payload", values[0], "g")))
+            mass = 1e-3 * number("payload", values[0], "g")
+            self._ask("set", "payload", part="dynamics", values={"payload.mass": mass})
         elif word in ("reset", "enable") and not values:
             if self._requests:
                 raise InputError(f"what was asked before has not been answered yet: {word} was not asked for", subject=word)
-            self._requests.append(self.client.ask_to_reset() if word == "reset" else self.client.ask_to_enable())
+            if word == "reset":
+                self._ask("reset")
+            else:
+                self._ask("enable", at_rest_pose=True)
         else:
             raise InputError(f"{' '.join((word, *values))!r} means nothing: reset, enable, or p and the payload in grams")
+
+    def _ask(self, call: str, name: str = "", **arguments: object) -> None:
+        """Make a call whose answer is shown when it comes."""
+        self._requests.append((name or call, self.client.ask(call, **arguments)))
 
     def step(self, action: keys.TipStep | keys.JointStep) -> None:
         """Begin a step, or drop it, and say so."""
@@ -262,7 +269,7 @@ class Seat:
             tip = ", ".join(f"{1e3 * x:.1f}" for x in self.kinematics(np.array(client.state)))
             age = f"{age_s:.2f} s old" + (": OLD" if age_s > STALE_S else "")
             provenance = client.hardware.get("provenance") or "not known how"
-            carried = "not known" if self.payload_kg is None else f"{1e3 * self.payload_kg:.0f} g"
+            carried = f"{1e3 * client.payload_kg:.0f} g"
             lines = [joints, f"tip {tip} mm   payload {carried}   {provenance}, {age}"]
         state = f"{client.hardware.get('message', '?')}, {client.controller.get('phase', '?')}"
         slides = self.description.position_units[panel.joint] == "m"

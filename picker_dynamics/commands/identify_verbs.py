@@ -32,6 +32,7 @@ from picker_dynamics.estimation.identification.samples import Samples
 from picker_dynamics.files.formats import read_json
 from picker_dynamics.robot import arms, description
 
+from . import options as shared
 from .terminal import console as console_of
 from .terminal import table
 
@@ -162,9 +163,9 @@ def measure(motion: motion_file.MotionFile, namespace: str, tell) -> Samples:
         GoalRefusedError: the controller refused a motion; with its reason.
         InputError: the arm measures no torque.
     """
-    from picker_dynamics.nodes.state_log import StateLog
+    from picker_dynamics.session.arm_client import ArmClient
 
-    with StateLog(motion.joint_names, namespace) as client:
+    with ArmClient(namespace, *shared.reached()) as client:
         running = client.running_arm().description.name
         if motion.arm and running and motion.arm != running:
             raise JointNamesError(f"the motion is for the arm {motion.arm}, and {running} runs", subject="arm", value=running)
@@ -175,19 +176,23 @@ def measure(motion: motion_file.MotionFile, namespace: str, tell) -> Samples:
             tell("moving to the first pose")
             client.move_through([max(1.0, longest / APPROACH)], [first])
         client.wait_holding()
-        client.logging = True
-        client.spin(STILL_S)
-        tell(f"moving for {motion.t[-1]:.0f} s")
-        took = client.follow(motion.trajectory)
-        client.spin(STILL_S)
-        client.logging = False
-        if took > 1.01 * motion.t[-1]:
+        took = [0.0]
+
+        def move() -> None:
+            client.spin(STILL_S)
+            tell(f"moving for {motion.t[-1]:.0f} s")
+            took[0] = client.follow(motion.trajectory)
+            client.spin(STILL_S)
+
+        t, q, tau = client.log(move)
+        if took[0] > 1.01 * motion.t[-1]:
             tell(
-                f"the controller slowed it to {took:.1f} s: its tip-speed limit is lower than the one the motion was made for "
+                f"the controller slowed it to {took[0]:.1f} s: its tip-speed limit is lower than the one the motion was made for "
                 "(picker up --tip-speed)"
             )
-        t, q, tau = client.logged()
-        return Samples(motion.joint_names, t, q, None, tau, "joint_states")
+        if tau is None:
+            raise InputError("joint_states have no efforts: this arm does not measure torque", subject="effort")
+        return Samples(motion.joint_names, t - t[0], q, None, tau, "joint_states")
 
 
 def fit(options) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from collections.abc import Callable, Mapping
 
 from picker_dynamics.bringup.options import BOARDS
@@ -109,3 +110,8 @@ def add(parser: argparse._ActionsContainer, *names: str, **changed) -> None:
     """Add options of ``SHARED``; ``changed`` are argument settings that are others here, the help for example."""
     for name in names:
         parser.add_argument(name, **SHARED[name] | changed)
+
+
+def reached() -> tuple[str, str]:
+    """Host and token of an arm on another machine, as the environment names them; '' for one on this machine."""
+    return os.environ.get("PICKER_HOST", ""), os.environ.get("PICKER_TOKEN", "")

@@ -72,21 +72,21 @@ def add_parser(commands) -> None:
 
 def run(options) -> int:
     """Pick or place once, or as long as somebody asks; returns the exit code."""
-    from picker_dynamics.nodes.client import ArmClient
     from picker_dynamics.scripting.arm import Arm
     from picker_dynamics.scripting.connected import ConnectedBody
+    from picker_dynamics.session.arm_client import ArmClient
 
     listens = getattr(options, "listen", False)
     if len(options.tip) != (0 if listens else 3):
         raise InputError("give X Y Z in metres, or --listen", subject="tip")
     require_namespace(options.namespace)
     end_with_parent()
-    client = ArmClient((), options.namespace)
     with interruptible():
-        known = waited_for(lambda: running(options, client), options.wait if listens else 0.0, [])
+        client = waited_for(lambda: ArmClient(options.namespace, *shared.reached()), options.wait if listens else 0.0, [])
+        known = running(options, client)
         with Arm(known, ConnectedBody(client)) as arm:
             if listens:
-                return listen(options, client, arm, known)
+                return listen(options, arm, known)
             client.wait_holding()
             tell = Shown()
             try:
@@ -134,25 +134,25 @@ def jaws(known: Equipment, value: float | None) -> float | None:
     return math.radians(value) if known.description.position_units[known.gripper] == "rad" else 1e-3 * value
 
 
-def listen(options, client, arm, known: Equipment) -> int:
+def listen(options, arm, known: Equipment) -> int:
     """Pick and place what is asked for, one after the other."""
     from picker_dynamics.nodes.pick_topic import PickTopics
     from picker_dynamics.robot.sighting import read_cameras
 
     cameras = read_cameras(options.cameras, known.description) if options.cameras else {}
     known.require_gripper()
-    topics = PickTopics(client, known.description, cameras, options.max_age)
-    print(
-        "ready: geometry_msgs/PoseStamped on pick, place and move_straight, what became of it on pick/status; Ctrl-C ends",
-        flush=True,
-    )
-    try:
-        while True:
-            client.spin(LISTEN_S)
-            if target := topics.take():
-                serve(options, topics, arm, known, target)
-    except KeyboardInterrupt:  # which ends it; of a pick that is under way it is told what became
-        return 0
+    with PickTopics(options.namespace, known.description, cameras, options.max_age) as topics:
+        print(
+            "ready: geometry_msgs/PoseStamped on pick, place and move_straight, what became of it on pick/status; Ctrl-C ends",
+            flush=True,
+        )
+        try:
+            while True:
+                arm.wait(LISTEN_S)
+                if target := topics.take():
+                    serve(options, topics, arm, known, target)
+        except KeyboardInterrupt:  # which ends it; of a pick that is under way it is told what became
+            return 0
 
 
 def serve(options, topics, arm, known: Equipment, target) -> None:

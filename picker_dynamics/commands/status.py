@@ -13,11 +13,8 @@ from picker_dynamics.scripting.facts import facts
 from . import options as shared
 from .arm_commands import running
 
-TOLD_S = 0.7
-"""What is told once a second or latched has come by then; what has not is left out [s]."""
-
-WATCH_S, SILENT_S = 1.0, 3.0
-"""How often it is looked anew, and from when on a graph that tells something every second is silent [s]."""
+STATE_S, WATCH_S = 0.3, 1.0
+"""How long a first state may take, and how often it is looked anew [s]."""
 
 FORGET = "\033[H\033[J"
 """Cursor to the top, and all below it gone."""
@@ -33,27 +30,19 @@ def add_parser(commands) -> None:
 
 def run(options) -> int:
     """Tell, once or again and again; returns the exit code."""
-    from picker_dynamics.nodes.client import NOBODY, ArmClient
+    from picker_dynamics.session.arm_client import ArmClient
 
     require_namespace(options.namespace)
-    with ArmClient((), options.namespace) as client:
+    with ArmClient(options.namespace, *shared.reached()) as client:
         arm = running(options, client)
-        client.wait(lambda: client.controller and client.hardware, NOBODY)
-        with client.telling() as told:
-            client.wait_at_most(TOLD_S, lambda: told.complete and client.state is not None)
-            silent_s = 0.0
-            while True:
-                found = facts(client, told, arm)
-                if silent_s >= SILENT_S:
-                    found["faults"].insert(0, f"nothing has come of the graph for {silent_s:.0f} s: this is what it said last")
-                    found["next"] = "picker up, where it has ended"
-                said = json.dumps(found, indent=2, ensure_ascii=False) if options.json else "\n".join(lines(found))
-                print((FORGET if options.watch and sys.stdout.isatty() else "") + said, flush=True)
-                if not options.watch:
-                    return 0
-                count = told.count
-                client.spin(WATCH_S)
-                silent_s = 0.0 if told.count > count else silent_s + WATCH_S
+        client.wait_at_most(STATE_S, lambda: client.state is not None)
+        while True:
+            found = facts(client, client.condition(), arm)
+            said = json.dumps(found, indent=2, ensure_ascii=False) if options.json else "\n".join(lines(found))
+            print((FORGET if options.watch and sys.stdout.isatty() else "") + said, flush=True)
+            if not options.watch:
+                return 0
+            client.spin(WATCH_S)
 
 
 def lines(found: dict[str, Any]) -> list[str]:

@@ -55,10 +55,10 @@ def run_teach(options) -> int:
 
 def here(options) -> int:
     """Add the pose that is held."""
-    from picker_dynamics.nodes.client import ArmClient
+    from picker_dynamics.session.arm_client import ArmClient
 
     require_namespace(options.namespace)
-    with ArmClient((), options.namespace) as client:
+    with ArmClient(options.namespace, *shared.reached()) as client:
         arm = running(options, client).description
         file = TaughtFile(options.name, arm)
         client.wait_holding()
@@ -130,13 +130,13 @@ class Shown:
 
 def run_replay(options) -> int:
     """Check all of it, make it, tell how far it is; returns the exit code."""
-    from picker_dynamics.nodes.client import ArmClient
     from picker_dynamics.scripting.arm import Arm
     from picker_dynamics.scripting.connected import ConnectedBody
+    from picker_dynamics.session.arm_client import ArmClient
 
     require_namespace(options.namespace)
     tell = Shown()
-    client = ArmClient((), options.namespace)
+    client = ArmClient(options.namespace, *shared.reached())
     with interruptible(), Arm(running(options, client), ConnectedBody(client)) as arm:
         client.wait_holding()
         try:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import fields
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.options import COMPENSATION, ON_SHUTDOWN, Options
+from picker_dynamics.errors import LinkError
 from picker_dynamics.scripting.facts import first_command
 
 from . import options as shared
 
 LOOK_S = 0.02
-"""How long messages of a graph that starts are taken in each time that its processes are looked at [s]."""
+"""How often an arm that starts is looked at [s]."""
 
 
 def add_parser(commands) -> None:
@@ -65,7 +67,7 @@ def add_parser(commands) -> None:
 def run(options) -> int:
     """Start the graph and wait for a signal that ends it; a second one hurries."""
     from picker_dynamics.bringup.runner import GraphRunner
-    from picker_dynamics.nodes import claims
+    from picker_dynamics.session import address
 
     stop, runners = [], []
 
@@ -83,7 +85,7 @@ def run(options) -> int:
     known = {one.name for one in fields(Options)}
     chosen = {name: value for name, value in vars(options).items() if name in known}
     wanted = Options(hardware="serial" if options.port else "sim", **chosen)
-    claims.require_free(wanted.namespace)
+    address.require_free(wanted.namespace)
     if options.view:
         from picker_dynamics.scripting.view.server import require_page
 
@@ -101,12 +103,23 @@ def run(options) -> int:
 
 
 def until_ready(namespace: str) -> Iterator[None]:
-    """Looks at a graph that starts, a moment each time; ends when goals are taken or a person has to enable it, which is said."""
-    from picker_dynamics.nodes.client import ArmClient
+    """Look at an arm that starts, a moment each time; end when goals are taken or a person has to enable it, which is said."""
+    from picker_dynamics.session.arm_client import ArmClient
 
-    with ArmClient((), namespace) as client:
-        while not (command := first_command(client.hardware, client.controller)):
-            yield client.spin(LOOK_S)
+    client = None
+    try:
+        command = ""
+        while not command:
+            try:
+                client = client or ArmClient(namespace)
+                command = first_command(client.hardware, client.controller)
+            except LinkError:  # it has not come up yet, or has just ended: the runner notices that
+                client = None
+            if not command:
+                yield time.sleep(LOOK_S)
+    finally:
+        if client is not None:
+            client.close()
     if namespace:
         command = re.sub(r"picker [a-z]+", rf"\g<0> --namespace {namespace}", command)
     print(f"ready: {command}", flush=True)

@@ -15,6 +15,7 @@ from picker_dynamics.errors import GoalAbortedError, InputError, LinkError, refu
 from picker_dynamics.robot import arms, servo_arm
 
 from . import arm_commands
+from . import options as shared
 from .terminal import YES
 
 BORNE = 1.0, 0.5, 0.25, 0.1
@@ -145,10 +146,10 @@ def live(options):
             return by_efforts(options, known.torque, client), {}
         # No approach at the end, and set-points that tell nothing of a side: joints rest on that from which they come, and may
         # be off their goals by what their gears hold: readings go by pulses.
-        anywhere = {f"constraints__{name}__goal": 0.0 for name in known.description.joint_names}
+        anywhere = {f"constraints.{name}.goal": 0.0 for name in known.description.joint_names}
         with (
-            client.meanwhile("trajectory_controller", approach="off", **anywhere),
-            client.meanwhile("dynamics", compensation="gravity"),
+            client.meanwhile("trajectory_controller", {"approach": "off", **anywhere}),
+            client.meanwhile("dynamics", {"compensation": "gravity"}),
         ):
             return by_droop(options, client, known)
 
@@ -157,13 +158,13 @@ def tell(options, mass: float) -> None:
     """Set the dynamics node's payload [kg]."""
     require_namespace(options.namespace)
     with _client(options) as client:
-        client.set_parameters("dynamics", payload__mass=float(mass), payload__com=[float(x) for x in options.com])
+        client.set("dynamics", {"payload.mass": float(mass), "payload.com": [float(x) for x in options.com]})
 
 
 def _client(options):
-    from picker_dynamics.nodes.client import ArmClient
+    from picker_dynamics.session.arm_client import ArmClient
 
-    return ArmClient((), options.namespace)
+    return ArmClient(options.namespace, *shared.reached())
 
 
 # -- servos: how far the arm sags ----------------------------------------------------------------------------
@@ -253,8 +254,8 @@ def _yes(question: str) -> bool:
 
 def _pulses(client, scale) -> np.ndarray:
     """What is on the servos' inputs now (n,) [us]: set-points of the next ``joint_commands``."""
-    servos, told = scale.servos, client.next_command(scale.description.joint_names).position
-    return servos.quantise_us(servos.to_pulse_us(servos.clamp(np.asarray(told))))
+    servos = scale.servos
+    return servos.quantise_us(servos.to_pulse_us(servos.clamp(client.setpoint())))
 
 
 def _listened(client, scale, sensors) -> list[float]:

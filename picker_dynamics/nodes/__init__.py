@@ -2,17 +2,4 @@
 only room that imports rclpy and messages.
 """
 
-__all__ = [
-    "claims",
-    "client",
-    "client_scene",
-    "diagnostics",
-    "driver",
-    "loop_meter",
-    "marker_shapes",
-    "pick_topic",
-    "recorder",
-    "runtime",
-    "state_log",
-    "view_client",
-]
+__all__ = ["marker_shapes", "pick_topic", "recorder", "runtime"]

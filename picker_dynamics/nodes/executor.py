@@ -1,12 +1,10 @@
-"""Paced executor, for nodes that look a few times a second however often messages come, and topics that wake nobody."""
+"""Paced executor, for nodes that look a few times a second however often messages come."""
 
 from __future__ import annotations
 
 import time
 
-from rclpy.callback_groups import CallbackGroup
 from rclpy.executors import ShutdownException, SingleThreadedExecutor, TimeoutException
-from rclpy.qos import QoSProfile
 
 MOST_CALLBACKS = 100
 """In one turn of a node, so that a flood of messages cannot keep it from its work."""
@@ -36,47 +34,3 @@ class PacedExecutor(SingleThreadedExecutor):
             handler()
             handler.result()  # raises what the callback raised
         self._node.every_period()
-
-
-class _Never(CallbackGroup):
-    """Its members are never ready: executors leave them out of what they wait for."""
-
-    def can_execute(self, entity) -> bool:
-        return False
-
-    def beginning_execution(self, entity) -> bool:
-        return False
-
-    def ending_execution(self, entity) -> None:
-        """Nothing ever began."""
-
-
-class Polled:
-    """The newest message of a topic, looked at when it is needed.
-
-    Args:
-        kind: message type.
-        name: topic.
-        qos: depth 1 is enough.
-        raw: messages as bytes: a tenth of the cost, where not much of them matters.
-    """
-
-    def __init__(self, node, kind, name: str, qos: QoSProfile, raw: bool = False):
-        self._raw = raw
-        self._subscription = node.create_subscription(kind, name, lambda _message: None, qos, callback_group=_Never(), raw=raw)
-        self.newest = self.info = None
-
-    def take(self) -> list:
-        """Messages that have come, each with its info, the oldest first."""
-        handle, came = self._subscription.handle, []
-        with handle:
-            while (taken := handle.take_message(self._subscription.msg_type, self._raw)) is not None:
-                came.append(taken)
-        return came
-
-    def look(self) -> bool:
-        """Take what has come into ``newest``; whether there was something."""
-        came = self.take()
-        if came:
-            self.newest, self.info = came[-1]
-        return bool(came)

@@ -160,7 +160,7 @@ class Hardware:
                 self._answer(carry_out, request, response)
                 stopped = self.outputs.stop_latched
                 if stopped:
-                    self._close_gate()
+                    self.session.gate.close(self._stamps.now_s())
                     self.publish_status()
             if stopped:
                 settled = Future()
@@ -169,10 +169,6 @@ class Hardware:
             return response
 
         self.node.create_service(kind, name, answer, callback_group=ReentrantCallbackGroup())
-
-    def _close_gate(self, **how) -> None:
-        self.session.gate.close(self._stamps.now_s(), **how)
-        self._settling.reset()
 
     def _settle(self) -> None:
         """Answer stops where it is time."""
@@ -230,9 +226,11 @@ class Hardware:
         """Publish what the hardware says; called by the control loop."""
         latched = self.outputs.stop_latched, self.outputs.fault_latched
         if latched != self._latched and any(latched) and not self.session.gate.settling:
-            self._close_gate(for_s=0.0)
-            self._wake()
+            self.session.gate.close(cycle.now_s, for_s=0.0)
         self._latched = latched
+        if self.session.gate.settling and self._settling.is_canceled():
+            self._settling.reset()
+            self._wake()
         if self._described is not None and self._described.done():
             self.take_description()
         if self._source_out is not None and abs(self.running.controller.hardware.source - self._source) > SAME_SOURCE:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -23,11 +23,13 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.kinematic_tree import Pose
 from picker_dynamics.robot.sighting import FIXED, MAX_AGE_S, Camera, Sighting
+from picker_dynamics.session.report import ERROR, OK, entry
 
-from .client import ArmClient
-from .diagnostics import ERROR, OK, name_of, status
+from .diagnostics import message_of, name_of
+from .graph_client import GraphClient
 from .marker_shapes.shapes import rotation_of
 from .runtime import OUTCOMES, seconds
+from .scene_markers import frame_prefix
 
 STRAIGHT = "move_straight"
 KINDS = "pick", "place", STRAIGHT
@@ -35,8 +37,8 @@ KINDS = "pick", "place", STRAIGHT
 KEPT_S, NEAR_S = 5.0, 0.1
 """How far back poses of the arm are known, and how near one has to be to a time [s]."""
 
-TF_S = 0.5
-"""How long tf2 has for a transform that is not there yet [s]."""
+TF_S, LOOK_S = 0.5, 0.02
+"""How long tf2 has for a transform that is not there yet, and how often it is looked for [s]."""
 
 
 class Outcome(Enum):
@@ -61,29 +63,35 @@ class Target:
 
 
 class PickTopics:
-    """The topics, on a client's node.
+    """The topics, on a node of their own, which a thread spins between ``with`` and its end.
 
     Args:
-        client: of the running graph; whoever spins it hears.
-        arm: its arm.
+        namespace: of the arm's nodes.
+        arm: the arm.
         cameras: as of ``read_cameras``.
         max_age_s: of a target.
     """
 
     def __init__(
-        self, client: ArmClient, arm: ArmDescription, cameras: Mapping[str, Camera] | None = None, max_age_s: float = MAX_AGE_S
+        self, namespace: str, arm: ArmDescription, cameras: Mapping[str, Camera] | None = None, max_age_s: float = MAX_AGE_S
     ):
-        self.client, self.arm, self.cameras, self.max_age_s = client, arm, cameras or {}, max_age_s
-        namespace = client.get_namespace().strip("/")
-        self._prefix = f"{namespace}/" if namespace else ""
+        self.client, self.arm, self.cameras, self.max_age_s = GraphClient(namespace), arm, cameras or {}, max_age_s
+        self._prefix = frame_prefix(namespace)
         self._target: Target | None = None
         self._served: Target | None = None
         self._poses: deque[tuple[float, np.ndarray]] = deque()
-        self._tf = _transforms(client)
-        self._out = client.create_publisher(DiagnosticStatus, "pick/status", OUTCOMES)
+        self._tf = _transforms(self.client)
+        self._out = self.client.create_publisher(DiagnosticStatus, "pick/status", OUTCOMES)
         for kind in KINDS:
-            client.create_subscription(PoseStamped, kind, lambda message, kind=kind: self.on_target(kind, message), 10)
-        client.create_subscription(JointState, "joint_states", self.on_state, 10)
+            self.client.create_subscription(PoseStamped, kind, lambda message, kind=kind: self.on_target(kind, message), 10)
+        self.client.create_subscription(JointState, "joint_states", self.on_state, 10)
+
+    def __enter__(self) -> PickTopics:
+        self.client.spin_beside()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.client.close()
 
     def on_state(self, message: JointState) -> None:
         """Remember where the arm was: what a camera on it has seen was seen from there."""
@@ -129,7 +137,7 @@ class PickTopics:
         level = ERROR if outcome in (Outcome.REFUSED, Outcome.ABORTED) else OK
         seen = target.seen
         facts = {"kind": target.kind, "outcome": outcome.value, "stamp": seen.stamp_s, "frame": seen.frame, **facts, **about}
-        self._out.publish(status(level, f"{name_of(self.client)}", text, self.arm.name, **facts))
+        self._out.publish(message_of(entry(level, "", text, self.arm.name, **facts), name_of(self.client)))
 
     def _pose_at(self, time_s: float) -> np.ndarray | None:
         """Of the arm, measured or modelled, next to that time; 0: the newest."""
@@ -157,7 +165,7 @@ class PickTopics:
 
         root, at = self._prefix + self.arm.root, Time(nanoseconds=round(1e9 * time_s))
         names = [name for name in dict.fromkeys((frame, self._prefix + frame))]
-        self.client.wait_at_most(TF_S, lambda: any(self._tf.can_transform(root, name, at) for name in names))
+        wait_at_most(TF_S, lambda: any(self._tf.can_transform(root, name, at) for name in names))
         name = next((name for name in names if self._tf.can_transform(root, name, at)), frame)
         try:
             found = self._tf.lookup_transform(root, name, at).transform
@@ -169,7 +177,14 @@ class PickTopics:
         return Pose(rotation, np.array([found.translation.x, found.translation.y, found.translation.z]))
 
 
-def _transforms(client: ArmClient) -> Any:
+def wait_at_most(seconds: float, condition: Callable[[], object]) -> None:
+    """Wait until ``condition()``, or for so long."""
+    until_s = time.monotonic() + seconds
+    while not condition() and time.monotonic() < until_s:
+        time.sleep(LOOK_S)
+
+
+def _transforms(client: GraphClient) -> Any:
     """What tf2 says, heard from now on, as pictures are older than questions about them; None: it is not installed."""
     try:
         from tf2_ros import Buffer, TransformListener

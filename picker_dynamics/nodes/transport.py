@@ -25,8 +25,7 @@ from rclpy.utilities import get_rmw_implementation_identifier
 from picker_dynamics.bringup.bringup import local_only
 from picker_dynamics.errors import ConfigurationError, shown
 from picker_dynamics.resources import private_folder, resource
-
-from .claims import chosen_domain
+from picker_dynamics.session.address import chosen_domain
 
 RANGE, PEERS = "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS"
 PROFILES, BUILTIN = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"), "FASTDDS_BUILTIN_TRANSPORTS"

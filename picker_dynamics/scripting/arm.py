@@ -143,29 +143,32 @@ class Arm(ScriptedArm):
         return cls(known, OpenedBody(known, robot))
 
     @classmethod
-    def connect(cls, namespace: str = "", arm: str | Path = "", servos: str | Path = "") -> Arm:
+    def connect(
+        cls, namespace: str = "", arm: str | Path = "", servos: str | Path = "", *, host: str = "", token: str = ""
+    ) -> Arm:
         """The arm of the running graph (``picker up``, ``ros2 launch``); it is never enabled from here.
 
         Args:
             namespace: the graph's.
-            arm, servos: URDF (or name) and servo map that it has to have; empty: the arm that runs, as the graph tells it.
+            arm, servos: URDF (or name) and servo map that it has to have; empty: the arm that runs, as it says.
+            host, token: of an arm on another machine, 'HOST:PORT', which listens there (``picker up --host``).
 
         Raises:
             LinkError: no graph answers.
             ConfigurationError: the graph has another arm.
         """
         from picker_dynamics.bringup.options import require_namespace
-        from picker_dynamics.nodes.client import ArmClient
+        from picker_dynamics.session.arm_client import ArmClient
 
         from .connected import ConnectedBody, arm_that_runs
 
         require_namespace(namespace)
-        client = ArmClient((), namespace)
+        client = ArmClient(namespace, host, token)
         try:
             is_file = bool(Path(arm).suffix)
             known = arm_that_runs(client, "" if is_file else str(arm), arm if is_file else "", servos)
         except BaseException:
-            client.__exit__()
+            client.close()
             raise
         return cls(known, ConnectedBody(client))
 

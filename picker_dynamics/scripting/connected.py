@@ -1,35 +1,34 @@
-"""The arm of a running graph, for a script: goals over ROS, states as the hardware tells them; nothing is enabled from here."""
+"""The arm that runs in another process, for a script: goals, states and settings by its session; nothing is enabled from here."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from picker_dynamics.errors import ConfigurationError, GoalRefusedError, LinkError
-from picker_dynamics.nodes.client import ArmClient
-from picker_dynamics.nodes.client_scene import surroundings
+from picker_dynamics.errors import ConfigurationError, GoalRefusedError
 from picker_dynamics.robot import servo_arm, servo_map
 from picker_dynamics.robot.model import Array
+from picker_dynamics.robot.scene import scene_shape
+from picker_dynamics.session.arm_client import ArmClient, GoalData
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .body import Sample
 from .equipment import Equipment
 
 STEP_S = 0.01
-"""How long messages are listened to at a time [s]."""
+"""How long states are waited for at a time [s]."""
 
 
 def arm_that_runs(client: ArmClient, arm: str = "", urdf: str | Path = "", servos: str | Path = "") -> Equipment:
     """The arm of the running graph, as the graph tells it; what is named besides has to be that one.
 
     Args:
-        client: its joints are the arm's from now on.
+        client: of the running arm.
         arm: name of the arm.
         urdf, servos: files that describe it.
 
@@ -96,18 +95,27 @@ class ConnectedGoal:
         return 1.0 if self._done else min(passed, 0.99)
 
     def cancel(self) -> None:
-        self.client.catch_up()
-        with suppress(LinkError):  # nothing is heard: it may hear all the same
-            if self._answered():
-                return
-        self.client.cancel()
-        self.client.wait(self._answered, "the cancelled motion does not end")
+        if not self._answered():
+            self.client.cancel()
+            self.client.wait(self._answered, "the cancelled motion does not end")
 
     def _answered(self) -> bool:
         try:
             return self.ended()
         except GoalRefusedError:  # or aborted, as one that was cancelled is
             return True
+
+
+def surroundings(known: Equipment, told: Mapping[str, Any]) -> Equipment:
+    """The arm ``known`` with what the running arm's motions are kept clear of, as its session says."""
+    held = {"floor_z": told["floor_z"], "margin_m": told["margin_m"], "scene": None}
+    if told["scene"] is not None:
+        held["scene"] = {
+            one["name"]: scene_shape(one["name"], one["kind"], one["size"], one["at"], np.array(one["rotation"]), "scene")
+            for one in told["scene"]
+        }
+        held |= {"droops": told["droops"], "allowed": frozenset(frozenset(pair) for pair in told["allowed"])}
+    return replace(known, **held)
 
 
 class ConnectedBody:
@@ -124,21 +132,19 @@ class ConnectedBody:
 
     @property
     def q(self) -> Array:
-        """Joint positions (n,) that are heard next [rad or m]."""
-        self.client.state = None
-        self.client.wait(lambda: self.client.state is not None, "no joint_states arrive")
-        return np.array(self.client.state)
+        """Joint positions (n,) that come next [rad or m]."""
+        return self.client.next_state()
 
     @property
     def held(self) -> Array:
-        return np.array(self.client.reference())
+        return self.client.reference()
 
     @property
     def payload(self) -> float:
         return self.client.payload()
 
     def set_payload(self, mass: float) -> None:
-        self.client.set_parameters("dynamics", payload__mass=mass)
+        self.client.set("dynamics", {"payload.mass": float(mass)})
 
     def begin(self, target: Array, duration_s: float) -> ConnectedGoal:
         return self._begun(self.client.message([duration_s], [target]))
@@ -153,9 +159,9 @@ class ConnectedBody:
         return self.client.tip_speed()
 
     def surrounded(self, known: Equipment) -> Equipment:
-        return replace(known, **surroundings(self.client, known.description))
+        return surroundings(known, self.client.call("surroundings"))
 
-    def _begun(self, message: Any) -> ConnectedGoal:
+    def _begun(self, message: GoalData) -> ConnectedGoal:
         self.client.require_free()
         self.client.wait_holding()
         with self.client.cancelling():
@@ -175,4 +181,4 @@ class ConnectedBody:
             self.on_sample(Sample(self.now_s, np.array(client.state), np.array(client.desired), np.array(effort)))
 
     def close(self) -> None:
-        self.client.__exit__()
+        self.client.close()

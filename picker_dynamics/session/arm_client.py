@@ -91,6 +91,7 @@ class ArmClient(RemoteSession):
         self.outcomes: dict[str, Entry] = {}
         super().__init__(namespace, host, token)
         snapshot = self.call("snapshot")
+        self.payload_kg = float(snapshot["payload_kg"])
         self.on_hardware(Entry(**snapshot["hardware"]))
         self.on_event(Entry(**snapshot["controller"]))
         self.joint_names = tuple(self.controller.get("joints", "").split(", "))

@@ -53,6 +53,7 @@ class RemoteSession:
     Attributes:
         state, velocity, effort, desired, torque: newest of the joints, (n,) each; None: not known.
         state_s: when the newest state was, on the arm's clock [s]; heard_s: when it came, on the monotonic clock.
+        payload_kg: that the tool is believed to carry.
 
     Raises:
         LinkError: no arm answers.
@@ -66,7 +67,7 @@ class RemoteSession:
         self.effort: Array | None = None
         self.desired: Array | None = None
         self.torque: Array | None = None
-        self.state_s, self.heard_s = 0.0, -np.inf
+        self.state_s, self.heard_s, self.payload_kg = 0.0, -np.inf, 0.0
         self.on_states: Callable[[list[list[Any]]], None] | None = None
         self._numbers = itertools.count(1)
         self._answers: dict[int, dict[str, Any]] = {}
@@ -111,6 +112,8 @@ class RemoteSession:
             self._see(message["states"])
         elif "event" in message:
             self.on_event(_entry(message["event"]))
+        elif "payload_kg" in message:
+            self.payload_kg = float(message["payload_kg"])
         elif "hardware" in message:
             self.on_hardware(_entry(message["hardware"]))
 
@@ -158,7 +161,7 @@ class RemoteSession:
 
     # -- asking ----------------------------------------------------------------------------------------------
 
-    def call(self, name: str, **arguments: Any) -> Any:
+    def call(self, name: str, /, **arguments: Any) -> Any:
         """Make a call and return its result.
 
         Raises:
@@ -168,7 +171,7 @@ class RemoteSession:
         self.wait(lambda: number in self._answers, f"the arm does not answer to {name}")
         return self._result(number)
 
-    def ask(self, name: str, **arguments: Any) -> int:
+    def ask(self, name: str, /, **arguments: Any) -> int:
         """Make a call without waiting; ``answered`` says what became of it by the number that is returned."""
         number = next(self._numbers)
         self._send({"call": name, "id": number, **arguments})
@@ -188,7 +191,7 @@ class RemoteSession:
             raise _raised(error)
         return answer["result"]
 
-    def tell(self, name: str, **arguments: Any) -> None:
+    def tell(self, name: str, /, **arguments: Any) -> None:
         """Make a call of which nobody wants to know what became."""
         self._send({"call": name, **arguments})
 

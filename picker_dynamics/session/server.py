@@ -1,7 +1,7 @@
 """Server of a running arm: calls in, answers, events and states out, a line of JSON each, over a socket of this user.
 
     {"call": "goal", "id": 7, ...}   ->   {"id": 7, "result": null}   or   {"id": 7, "error": {"type": ..., "text": ...}}
-    {"event": {...}}  {"hardware": {...}}  {"states": [[t, q, v, effort, reference, torque], ...]}      as they come
+    {"event": {...}}  {"hardware": {...}}  {"payload_kg": ...}  {"states": [[t, q, v, effort, reference, torque], ...]}
 
 A connection has two threads, one that reads and carries out, one that writes; the control loop waits for neither.
 """
@@ -53,6 +53,7 @@ class Server:
         self._events: deque[dict[str, Any]] = deque(maxlen=TOLD_AGAIN)
         self._lock = threading.Lock()
         self._hardware: tuple[object, ...] | None = None
+        self._payload_kg = -1.0
         path.unlink(missing_ok=True)
         local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         before = os.umask(0o177)
@@ -119,6 +120,9 @@ class Server:
         if now != self._hardware:
             self._hardware = now
             self._put("hardware", asdict(self.report.hardware_status()))
+        if self.arm.controller.payload.mass != self._payload_kg:
+            self._payload_kg = self.arm.controller.payload.mass
+            self._put("payload_kg", self._payload_kg)
         for one in tuple(self._connections):
             one.states.append(cycle)
 

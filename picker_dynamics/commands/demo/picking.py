@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -11,21 +14,20 @@ import numpy as np
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
-from picker_dynamics.errors import GoalAbortedError, GoalCancelledError, GoalRefusedError, PickerError
-from picker_dynamics.nodes import claims
-from picker_dynamics.nodes.client import ArmClient
-from picker_dynamics.nodes.loop_meter import LoopMeter
+from picker_dynamics.errors import GoalAbortedError, GoalCancelledError, GoalRefusedError, LinkError, PickerError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.scripting.arm import Arm
 from picker_dynamics.scripting.connected import ConnectedBody
 from picker_dynamics.scripting.equipment import Equipment
 from picker_dynamics.scripting.replay import Leg, Replay
 from picker_dynamics.scripting.taught import Payload
+from picker_dynamics.session import address
+from picker_dynamics.session.arm_client import ArmClient
 from picker_dynamics.sim.control_socket import BoardControl
 
 from .scene import SURROUNDINGS, Scene, is_pickers
 
-BRINGUP_S = 60.0
+BRINGUP_S, LOOK_S = 60.0, 0.05
 TRIES, AGAIN_S = 3, 1.0
 
 BEYOND = 0.5
@@ -59,19 +61,18 @@ def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path
         PickerError: another graph runs already, this one did not come up, or a process of it died; its words are in ``log``.
     """
     os.environ.setdefault("ROS_DOMAIN_ID", str(random.SystemRandom().randrange(1, 100)))
-    claims.require_free("")
+    address.require_free("")
     log.unlink(missing_ok=True)
     if scene.errands:
         options = replace(options, scene=str(SURROUNDINGS))
     graph = bringup.graph(options)
     os.environ.update(graph.environment)
     live = Live()
-    with GraphRunner(graph, log_path=log) as runner, ArmClient(known.description.joint_names) as client:
+    with GraphRunner(graph, log_path=log) as runner, up(runner) as client:
         what = "virtual board" if options.board == "virtual" else "real firmware on a simulated Uno"
-        show.say(f"starting the {what} and the three nodes (trajectory_controller, dynamics, hardware)")
+        show.say(f"started the {what} and the process of the arm")
         client.wait_ready(BRINGUP_S)
         with BoardControl(graph.control) as board:
-            meter = LoopMeter(client)
             arm = Arm(known, ConnectedBody(client))
             try:
                 for number in range(len(scene.picks)):
@@ -82,12 +83,30 @@ def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path
                 live.faults.append(str(error))
                 show.say(f"the arm gave up: {error}")
             live.faults += board.truth().faults
-            live.loop = meter.summary()
-            live.cross_check_worst = client.diagnostic("dynamics", "cross_check_worst")
+            condition = client.condition()
+            figures = ("period_ms", "jitter_p99_ms", "ahead_ms", "missed")
+            live.loop = {name: condition.number("hardware: timing", name) for name in figures}
+            live.cross_check_worst = condition.number("dynamics", "cross_check_worst") or 0.0
         ended = runner.dead()
         if ended is not None:
             live.faults.append(f"{ended[0]} ended with exit code {ended[1]}")
     return live
+
+
+@contextmanager
+def up(runner: GraphRunner) -> Iterator[ArmClient]:
+    """Client of the arm that ``runner`` has started, once its process answers."""
+    ends_s = time.monotonic() + BRINGUP_S
+    while True:
+        try:
+            client = ArmClient()
+            break
+        except LinkError:
+            if time.monotonic() > ends_s or runner.dead() is not None:
+                raise
+            time.sleep(LOOK_S)
+    with client:
+        yield client
 
 
 class _Errand:

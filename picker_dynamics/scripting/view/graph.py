@@ -1,4 +1,4 @@
-"""The running graph as what a view shows and drives: through the topics and services that the commands use, and no others."""
+"""The running arm as what a view shows and drives, by the session that the commands use."""
 
 from __future__ import annotations
 
@@ -7,40 +7,37 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from picker_dynamics.errors import GoalRefusedError, InputError, LinkError, PickerError
-from picker_dynamics.nodes.client_scene import scene_shown, surroundings
-from picker_dynamics.nodes.diagnostics import number_in
-from picker_dynamics.nodes.view_client import ViewClient
+from picker_dynamics.nodes.marker_shapes.shapes import quaternion_of
 from picker_dynamics.robot.model import Array
+from picker_dynamics.session.report import Entry, number_in
 from picker_dynamics.sim.control_socket import BoardControl
 
-from ..connected import arm_that_runs
+from ..connected import arm_that_runs, surroundings
 from ..equipment import Equipment
 from ..facts import facts
 from . import asked as ask
 from .base import View
+from .client import ViewClient
 from .jogging import JogKeeper
 from .motions import Wanted
 from .record import RecordProcess
 from .told import Instant
 from .tours import Outcome
 
-PARAMETERS_S, IDLE_LOOKS = 2.0, 6
-"""How often the controller is asked for its limits [s]; without a reader one look in so many counts."""
+IDLE_LOOKS = 6
+"""Without a reader one look in so many counts."""
 
 TRUTH_S, RETRY_S = 0.05, 2.0
 """How often the simulated arm is asked where it is, and looked for again [s]."""
 
 SWITCH_S = 1e-3
 """How long a thread that computes may keep Python from those that look and drive [s]."""
-
-PARAMETERS = ("tip_speed_limit", "speed_scaling")
 
 LEVELS = ("ok", "warn", "error", "warn")
 
@@ -62,19 +59,17 @@ class GraphView(View):
     """Shows the arm of a running graph, and asks the graph for what a page that drives asks.
 
     Args:
-        client: of the graph; it looks while ``run`` does.
+        client: of the arm; it looks while ``run`` does.
         urdf: file of the arm, for meshes that lie beside it; empty: the graph's text is all there is.
     """
 
     def __init__(self, client: ViewClient, known: Equipment, urdf: str = ""):
-        around = surroundings(client, known.description)
-        super().__init__(known, replace(known, **around), Path(urdf).resolve().parent if urdf else "")
+        self._around = client.call("surroundings")
+        super().__init__(known, surroundings(known, self._around), Path(urdf).resolve().parent if urdf else "")
         self.client, self.truth, self._keeper = client, Truth(client), JogKeeper(known.description)
-        self._limits: dict[str, float] = {}
-        self._asked: tuple[Any, float] | None = None
         self._looks, self._over = 0, threading.Event()
-        self._recorder = RecordProcess(client.get_namespace().strip("/"), self.say)
-        client.on_look, client.on_words, client.on_shapes = self.look, self.hear, self.hold_clear
+        self._recorder = RecordProcess(client.namespace, self.say)
+        client.on_words = self.hear
         client.on_beat = lambda: self._keeper.carry_on(client, time.monotonic())
 
     def run(self, over: Callable[[], bool]) -> None:
@@ -85,6 +80,7 @@ class GraphView(View):
         try:
             while not (over() or self._over.is_set()):
                 self.client.look()
+                self.look()
         finally:
             self._over.set()
             self.changed_hands(False)
@@ -105,7 +101,7 @@ class GraphView(View):
         self.truth.wanted, self._looks = bool(there), self._looks + 1
         if not there and self._looks % IDLE_LOOKS:
             return
-        self._ask_limits(now_s)
+        self.hold_clear()
         seen = {name: (one.values, now_s - one.time_s) for name, one in self.client.seen.items()}
         self.tell(Instant(**seen, truth=self.truth.newest(now_s)), now_s, now_s)
 
@@ -116,7 +112,7 @@ class GraphView(View):
 
     def status(self) -> Mapping[str, Any]:
         client, told = self.client, self.client.told
-        if not (client.hardware and client.controller):
+        if told is None:
             return {"known": False}
         found = facts(client, told, self.known)
         celsius = [joint["celsius"] for joint in found.pop("joints", {}).values()]
@@ -130,42 +126,36 @@ class GraphView(View):
             "celsius_limit": told.number("hardware: temperature", "limit_celsius"),
             "celsius_are": told.value("hardware: temperature", "provenance"),
             "simulated": self.truth.there,
-            "limits": self._limits,
+            "limits": client.limits,
             "latency_ms": told.number("hardware: link", "round_trip_p99_ms"),
             "loop": {name: told.number("hardware: timing", name) for name in LOOP},
-            "scene": [shape._asdict() for shape in client.scene],
+            "scene": [_drawn(shape) for shape in client.around.get("scene") or ()],
         }
 
-    def hear(self, message: Any) -> None:
+    def hear(self, event: Entry) -> None:
         """Words of the controller, for all pages."""
-        values = {pair.key: pair.value for pair in message.values}
-        level = LEVELS[min(int.from_bytes(message.level, "little"), 3)]
-        about = {name: values.get(name, "") for name in ("outcome", "joint", "goal")}
+        about = {name: event.values.get(name, "") for name in ("outcome", "joint", "goal")}
         if about["goal"]:
-            seconds = number_in(values.get("duration_s")) or 0.0
-            self.tours.hear(about["goal"], Outcome(about["outcome"], message.message, about["joint"], seconds))
-        if message.message:
-            self.say(message.message, level, **about)
+            seconds = number_in(event.values.get("duration_s")) or 0.0
+            self.tours.hear(about["goal"], Outcome(about["outcome"], event.message, about["joint"], seconds))
+        if event.message:
+            self.say(event.message, LEVELS[event.level], **about)
 
-    def hold_clear(self, markers: list[Any]) -> None:
-        """Check motions against what the controller holds them clear of from now on, where it looks at collisions."""
-        before = self.motions.known
-        if before.scene is None:
-            return
-        try:
-            self.motions.hold_clear(replace(before, scene=scene_shown(self.client, self.known.description, markers)))
-        except PickerError as error:  # a stranger's shapes: the controller shows none that it does not take
-            self.say(str(error), "warn")
+    def hold_clear(self) -> None:
+        """Check motions against what the controller keeps them clear of, where that is another scene."""
+        if (around := self.client.around) and around != self._around:
+            self._around = around
+            self.motions.hold_clear(surroundings(self.motions.known, around))
 
     # -- what is asked -----------------------------------------------------------------------------------------
 
     @property
     def payload(self) -> float:
-        return float(self.client.told.payload_kg or 0.0)
+        return 0.0 if self.client.told is None else self.client.told.payload_kg
 
     @property
     def tip_speed(self) -> float | None:
-        return self._limits.get("tip_speed_limit")
+        return self.client.limits.get("tip_speed_limit")
 
     @property
     def ready(self) -> bool:
@@ -216,7 +206,7 @@ class GraphView(View):
 
     def cancel(self) -> None:
         self._keeper.let_go()
-        self.client.goals.publish(self.client.message([], []))
+        self.client.call("cancel")
 
     def record(self, on: bool) -> str:
         return self._recorder.begin() if on else self._recorder.end()
@@ -224,28 +214,29 @@ class GraphView(View):
     def stop(self) -> str:
         self.lapse()
         self._keeper.let_go()
-        return str(self.client.answer_of(self.client.ask_to_stop()))
+        return self.client.stop()
 
     def serve(self, asked: ask.Plain) -> str:
         client = self.client
         if asked.what == "reset":
-            return str(client.answer_of(client.ask_to_reset()))
+            return client.reset()
         if not asked.sure and client.hardware.get("outputs") != "running":
             raise InputError("enable: say that the arm stands at its rest pose, and that hands are away", subject="enable")
-        return str(client.answer_of(client.ask_to_enable()))
+        return client.enable(asked.sure)
 
     def set(self, asked: ask.Setting) -> None:
-        self.client.set_now(*SETTINGS[asked.name], asked.value)
-        self._asked = None
+        part, name = SETTINGS[asked.name]
+        value = float(asked.value) if asked.name != "compensation" else asked.value
+        self.client.set(part, {name: value})
+        self.client.ask_again()
 
-    def _ask_limits(self, now_s: float) -> None:
-        """Keep what the controller allows; asked for now and then."""
-        asked = self._asked  # ``set`` takes it away, in another thread
-        if asked is not None and asked[0].done():
-            values = asked[0].result().values
-            self._limits = {name: round(value.double_value, 4) for name, value in zip(PARAMETERS, values)}
-        if asked is None or now_s - asked[1] > PARAMETERS_S:
-            self._asked = self.client.ask_parameters(list(PARAMETERS)), now_s
+
+def _drawn(shape: Mapping[str, Any]) -> dict[str, Any]:
+    """A shape of the scene as pages draw it: edges [m], place (3,) [m] and quaternion (x, y, z, w) in the root frame."""
+    size = shape["size"]
+    edges = size if shape["kind"] == "box" else (2.0 * size[0], 2.0 * size[0], size[1] if len(size) > 1 else 2.0 * size[0])
+    turn = quaternion_of(np.array(shape["rotation"]))
+    return {"name": shape["name"], "kind": shape["kind"], "edges": tuple(edges), "place": tuple(shape["at"]), "turn": tuple(turn)}
 
 
 class Truth(threading.Thread):
@@ -257,7 +248,7 @@ class Truth(threading.Thread):
 
     def __init__(self, client: ViewClient):
         super().__init__(name="truth", daemon=True)
-        port = client.hardware_port()
+        port = client.call("get", part="hardware", names=["port"])[0]
         self.path = Path(port).with_name("control") if port else None
         self.there = self.path is not None and self.path.is_socket()
         self.wanted = self.over = False
@@ -293,18 +284,18 @@ def connect(namespace: str, arm: str = "", urdf: str = "", servos: str = "") -> 
     try:
         return GraphView(client, arm_that_runs(client, arm, urdf, servos), urdf)
     except BaseException:
-        client.__exit__()
+        client.close()
         raise
 
 
 def watch(known: Equipment, namespace: str) -> GraphView:
     """A view that looks at the graph in a thread of its own, until it is closed."""
     view = GraphView(ViewClient(namespace.strip("/")), known)
-    view.client.joint_names = known.description.joint_names
 
     def look() -> None:
         with view.client:
-            view.run(lambda: False)
+            with contextlib.suppress(LinkError):  # the arm's process has ended
+                view.run(lambda: False)
 
     threading.Thread(target=look, name="view", daemon=True).start()
     return view
