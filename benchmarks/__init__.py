@@ -1,1 +1,6 @@
 """Benchmarks: ``make bench``, or ``python -m benchmarks``.  See docs and README for the figures."""
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "test" / "support"))  # the conformance suite

@@ -12,12 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from statistics import median
 from typing import Any
 
 from picker_dynamics.errors import InputError
 
-from .conformance import Outcome, Session, Status
+from .doctor_checks import Outcome, Status
+from .doctor_session import DoctorSession
 from .protocol import PROTOCOL_VERSION, PULSE_UNITS_PER_US, JointLimits, Telemetry, describe_faults, limits_checksum
 from .protocol.codes import FAULT_TEXT, faults_in
 
@@ -132,26 +132,27 @@ class LinkFigures:
     board_missed_frames: int
 
     @classmethod
-    def of(cls, session: Session, seconds: float) -> LinkFigures:
-        """Figures of the link as of now, since the board's present start was heard."""
-        host = session.host
-        begin = next(k for k, one in enumerate(host.heard) if one.message is session.first[0])
-        numbers = [one.sequence for one in host.heard[begin:]]
-        trips = [1e-3 * trip for trip in host.round_trips_us]
-        last = host.telemetry[-1]
+    def of(cls, session: DoctorSession) -> LinkFigures:
+        """Figures of the link as of now; what a reset at its opening damaged is left out."""
+        statistics, opened, last = session.link.statistics, session.opened, session.now
+        seconds, longest_ms = session.clock.now() - session.begin_s, statistics.round_trip_p99_ms
         return cls(
             round(seconds, 2),
-            len(numbers),
-            round(host.bytes_received / max(seconds, 1e-3), 0),
-            host.damaged - session.damaged_before,
-            sum((b - a - 1) & 0xFFFF for a, b in zip(numbers, numbers[1:])),
-            round(median(trips), 2) if trips else None,
-            round(max(trips), 2) if trips else None,
-            round(1e3 * host.clock.latency_s, 2),
-            round(1e6 * host.clock.drift, 1),
+            statistics.frames_received,
+            round(session.link.bytes_received / max(seconds, 1e-3), 0),
+            statistics.frames_damaged - opened.frames_damaged,
+            statistics.frames_missed - opened.frames_missed,
+            _rounded(statistics.round_trip_median_ms),
+            _rounded(longest_ms),
+            round(statistics.latency_ms, 2),
+            round(statistics.drift_ppm, 1),
             last.bad_frames,
             last.missed_frames,
         )
+
+
+def _rounded(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else round(milliseconds, 2)
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,7 @@ class Patient:
 
     port: str
     baud: int
-    session: Session
+    session: DoctorSession
     joint_names: tuple[str, ...]
     map_limits: tuple[JointLimits, ...]
     link: LinkFigures

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import serial
 from avr_bench import picker, with_inputs
-from conformance_bench import units
+from conformance.bench import units
 from firmware_tools import require
 from waiting import until
 

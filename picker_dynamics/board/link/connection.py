@@ -65,6 +65,9 @@ class Link:
         on_refused: Called with the error for each set-point that the board refused.
         clock: Host time.
         open_port: Called with port and baud; returns the open port.  One whose ``threaded`` is False needs :meth:`poll`.
+
+    Attributes:
+        bytes_received: Since the port was opened.
     """
 
     def __init__(
@@ -102,7 +105,7 @@ class Link:
         self._info: Info | None = None
         self._telemetry: Telemetry | None = None
         self._heard_s = self._telemetry_s = 0.0
-        self._bytes_seen = 0
+        self.bytes_received = 0
         self._other_version: int | None = None
         self._lost: LinkError | None = None
         self._ready, self._next_ping_s = False, 0.0
@@ -368,7 +371,7 @@ class Link:
 
     def _take_bytes(self, data: bytes) -> None:
         arrived_s = self._host.now()
-        self._bytes_seen += len(data)
+        self.bytes_received += len(data)
         damaged = self._decoder.counters.broken
         for sequence, message in self._decoder.feed(data):
             self._take(sequence, message, arrived_s)
@@ -470,4 +473,4 @@ class Link:
                 limit=PROTOCOL_VERSION,
             )
         if not word():
-            raise LinkError(no_word(self.port, self.baud, self._bytes_seen, timeout_s), value=timeout_s)
+            raise LinkError(no_word(self.port, self.baud, self.bytes_received, timeout_s), value=timeout_s)

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from conformance_mutants import Mutant, Obeys, acked, breaks
-
 from picker_dynamics.board.protocol import BoardState, Fault, Reason, Reset, ahead_us
 from picker_dynamics.sim.output_motion import OutputMotion
 from picker_dynamics.sim.setpoint_queue import Point, SetPointQueue
+
+from .mutants import Mutant, Obeys, acked, breaks
 
 # -- the queue -----------------------------------------------------------------------------------------
 

@@ -1,7 +1,5 @@
 """More firmwares that each break one rule: sequences, requests, stop and faults, switching outputs on and off."""
 
-from conformance_mutants import Mutant, Obeys, breaks, message_of
-
 from picker_dynamics.board.protocol import (
     Adopt,
     BoardState,
@@ -19,6 +17,8 @@ from picker_dynamics.board.protocol import (
 )
 from picker_dynamics.board.protocol.messages import Unknown
 from picker_dynamics.sim.output_motion import OutputMotion
+
+from .mutants import Mutant, Obeys, breaks, message_of
 
 # -- sequences and requests ----------------------------------------------------------------------------
 

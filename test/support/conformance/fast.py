@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from ..protocol import BoardState, Stop, Telemetry, ahead_us
+from picker_dynamics.board.protocol import BoardState, Stop, Telemetry, ahead_us
+
 from .check import Checks
 from .host import Host
 from .motion import begin_us, even
 from .outputs import joints_of
-from .requirements import CheckSkipped, Need, require, require_hold, require_underruns
+from .requirements import CheckSkipped, require, require_hold, require_underruns
 from .session import Session
 from .track import directions, moved, play, send, steps, take_in_phase, watch_closely
 
@@ -72,7 +73,7 @@ def require_braked(session: Session, seen: list[Telemetry], speed: int) -> None:
         require(max(before, default=0) <= speed + 1, f"joint {joint} at {speed} per frame before", before)
 
 
-@check("no joint moves by more than `speed` per frame; who lags is reported in limited, and still arrives", need=Need.BARE)
+@check("no joint moves by more than `speed` per frame; who lags is reported in limited, and still arrives")
 def the_speed_limit_holds(session: Session, host: Host) -> None:
     take_in_phase(session)
     watch_closely(session)
@@ -94,7 +95,7 @@ def the_speed_limit_holds(session: Session, host: Host) -> None:
     require_underruns(seen[0], host.fresh())
 
 
-@check("BRAKE takes `brake` off the speed in each frame: STOP", need=Need.BARE)
+@check("BRAKE takes `brake` off the speed in each frame: STOP")
 def stop_brakes_evenly(session: Session, host: Host) -> None:
     take_in_phase(session)
     speed = top_speed(session)
@@ -108,7 +109,7 @@ def stop_brakes_evenly(session: Session, host: Host) -> None:
     require(any(one.state is BoardState.BRAKE for one in seen), "state BRAKE while it brakes", {one.state.name for one in seen})
 
 
-@check("BRAKE takes `brake` off the speed in each frame: an underrun", need=Need.BARE)
+@check("BRAKE takes `brake` off the speed in each frame: an underrun")
 def an_underrun_brakes_evenly(session: Session, host: Host) -> None:
     take_in_phase(session)
     speed = top_speed(session)
@@ -126,7 +127,7 @@ def an_underrun_brakes_evenly(session: Session, host: Host) -> None:
     require_underruns(seen[0], seen[-1], 1)
 
 
-@check("braking ends at the joint's limit, without going beyond it", need=Need.BARE)
+@check("braking ends at the joint's limit, without going beyond it")
 def braking_ends_at_the_limit(session: Session, host: Host) -> None:
     take_in_phase(session)
     speed = top_speed(session)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..protocol import (
+from picker_dynamics.board.protocol import (
     Adopt,
     BoardState,
     Disable,
@@ -18,9 +18,10 @@ from ..protocol import (
     Telemetry,
     TelemetryPeriod,
 )
+
 from .check import Checks
 from .host import Host
-from .requirements import CheckSkipped, Need, require, require_ack, require_fault, require_nack, require_rejected, told
+from .requirements import CheckSkipped, require, require_ack, require_fault, require_nack, require_rejected, told
 from .session import PERIOD_MS, Session, spread_us
 
 check = Checks()
@@ -206,7 +207,7 @@ def hello_changes_nothing(session: Session, host: Host) -> None:
         require(getattr(after, name) == getattr(before, name), f"{name} {getattr(before, name)}", getattr(after, name))
 
 
-@check("DISABLE is always carried out, also of what is off, and also while a fault is latched", need=Need.MOTION, off=True)
+@check("DISABLE is always carried out, also of what is off, and also while a fault is latched", off=True)
 def disable_is_always_carried_out(session: Session, host: Host) -> None:
     session.take(session.one())
     host.expect_ack(Stop())
