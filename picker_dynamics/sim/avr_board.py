@@ -12,7 +12,8 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 
 from .avr_firmware import AvrFirmware, Wiring
-from .virtual_board import BAUD, HOST_TIMEOUT_S, firmware_config
+from .simulated_board import HOST_TIMEOUT_S, firmware_config
+from .virtual_board import BAUD
 
 
 def prepare(arm: ArmDescription, servos: ServoMap, backend: str = "pca9685", *, baud: int = BAUD) -> tuple[str, str]:

@@ -26,7 +26,8 @@ from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.servo_map import ServoMap
 
 from .control_socket import BoardControl
-from .virtual_board import BAUD, BOOT_SILENCE_S, HOST_TIMEOUT_S, TICK_S, VirtualBoard
+from .simulated_board import HOST_TIMEOUT_S
+from .virtual_board import BAUD, BOOT_SILENCE_S, TICK_S, VirtualBoard
 
 BOARDS = ("virtual", "avr")
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -26,7 +26,8 @@ from picker_dynamics.sim.board import VirtualBoard, spawn_board
 from picker_dynamics.sim.control_socket import BoardControl, ControlServer
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.pty_port import Wire
-from picker_dynamics.sim.virtual_board import CATCH_UP_S, HOST_TIMEOUT_S
+from picker_dynamics.sim.simulated_board import HOST_TIMEOUT_S
+from picker_dynamics.sim.virtual_board import CATCH_UP_S
 
 OVERLAY = resource("config/servos.sim.yaml")
 ARM, SERVOS = picker(), servos()

@@ -6,7 +6,7 @@ from arm_fixtures import servos
 
 from picker_dynamics.board.protocol import pulse_units
 from picker_dynamics.sim.firmware_core import VirtualFirmware
-from picker_dynamics.sim.virtual_board import firmware_config
+from picker_dynamics.sim.simulated_board import firmware_config
 
 from . import CHECKS, Host, Session, Status, meet, run
 
