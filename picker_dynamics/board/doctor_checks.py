@@ -84,6 +84,11 @@ class Outcome:
     detail: str = ""
     attempts: int = 1
 
+    def as_dict(self) -> dict[str, Any]:
+        """Outcome as a dictionary, ready for JSON."""
+        rule = {"name": self.check.name, "says": self.check.says}
+        return {**rule, "status": self.status.value, "detail": self.detail, "attempts": self.attempts}
+
 
 CHECKS: list[Check] = []
 """All checks in their order: what needs no motion first."""
@@ -110,12 +115,10 @@ def telemetry_content(board: DoctorSession) -> None:
     seen = board.watch(0.2)
     require(len(seen) > 5, "telemetry", f"{len(seen)} frames in 200 ms")
     for one in seen:
-        require((len(one.pulses), one.boot_id) == (board.n, board.info.boot_id), f"{board.n} pulses, INFO's boot id", one)
         live = sum(1 << joint for joint, pulse in enumerate(one.pulses) if pulse)
-        require(live == one.live, "a pulse for each live joint and 0 for the others", f"live {one.live:#x}, {one.pulses}")
-        require(not one.owned & ~one.live, "owned joints to be live", f"owned {one.owned:#x}, live {one.live:#x}")
-        idle = one.state is BoardState.IDLE
-        require(idle == (not one.owned), "state IDLE where nothing is owned, and only there", one.state.name)
+        require((len(one.pulses), one.boot_id) == (board.n, board.info.boot_id), f"{board.n} pulses, INFO's boot id", one)
+        require(live == one.live and not one.owned & ~live, "a pulse for each live joint, and owned ones among them", one)
+        require((one.state is BoardState.IDLE) == (not one.owned), "state IDLE where nothing is owned, and only there", one)
 
 
 @check("PING is answered with an ACK: its sequence, its type, the board's time when the answer was built")
@@ -128,9 +131,9 @@ def ping_is_acknowledged(board: DoctorSession) -> None:
 @check("TELEMETRY_PERIOD takes 2 to 1000 ms, else BAD_VALUE with the period, and the telemetry comes at it")
 def telemetry_period_is_kept(board: DoctorSession) -> None:
     for period in (0, 1, 1001, 65535):
-        board.expect(TelemetryPeriod(period), refusal(Reason.BAD_VALUE, period), f"a period of {period} ms")
+        board.expect(TelemetryPeriod(period), refusal(Reason.BAD_VALUE, period))
     for period in (37, 251, PERIOD_MS):
-        board.expect(TelemetryPeriod(period), what=f"a period of {period} ms")
+        board.expect(TelemetryPeriod(period))
         board.fresh()
         _require_period(board.watch(3.5e-3 * period), period)
 
@@ -148,14 +151,14 @@ def one_clock(board: DoctorSession) -> None:
 
 @check("STOP is latched, moving or not; RESET clears it; a RESET with nothing to clear is acknowledged")
 def stop_is_latched_and_reset_clears_it(board: DoctorSession) -> None:
-    board.expect(Reset(), what="RESET without a fault")
+    board.expect(Reset())
     before = board.fresh()
     board.expect(Stop())
     after = board.fresh()
     require(after.faults == Fault.STOPPED.bit, "fault STOPPED, bit 0", after.faults)
     _require_same(before, after, "live", "owned", "pulses")
     board.expect(Reset())
-    require(not board.fresh().faults, "no fault", board.now.fault_text)
+    _require_same(before, board.fresh(), "faults")
 
 
 @check("while a fault is latched ENABLE and ADOPT are refused with FAULT and the fault word")
@@ -171,8 +174,8 @@ def adopt_needs_a_live_joint(board: DoctorSession) -> None:
     off = [joint for joint in range(board.n) if not before.live >> joint & 1]
     if not off:
         raise CheckSkipped("every output runs")
-    board.expect(Adopt(1 << off[-1]), refusal(Reason.NOT_LIVE, off[-1]), f"ADOPT of joint {off[-1]}")
-    board.expect(Adopt(board.all), refusal(Reason.NOT_LIVE, off[0]), "ADOPT of all joints")
+    board.expect(Adopt(1 << off[-1]), refusal(Reason.NOT_LIVE, off[-1]))
+    board.expect(Adopt(board.all), refusal(Reason.NOT_LIVE, off[0]))
     _require_same(before, board.fresh(), "owned")
 
 
@@ -198,18 +201,17 @@ def hold_stands_still(board: DoctorSession) -> None:
 def enable_refuses_what_is_live(board: DoctorSession) -> None:
     before = board.take()
     for joint in board.joints:
-        message = Enable(1 << joint, board.masked(1 << joint))
-        board.expect(message, refusal(Reason.ALREADY_LIVE, joint), f"ENABLE of joint {joint}")
+        board.expect(Enable(1 << joint, board.masked(1 << joint)), refusal(Reason.ALREADY_LIVE, joint))
     _require_same(before, board.fresh(), "live", "owned", "pulses")
 
 
 @check("ENABLE switches on the joints in its mask at their pulses, at once, and the others stay off", need=Need.MOTION, off=True)
 def enable_starts_where_told(board: DoctorSession) -> None:
     board.take()
-    board.expect(Disable(board.all), what="DISABLE of all joints")
+    board.expect(Disable(board.all))
     live = 0
     for joint in board.joints:
-        board.expect(Enable(1 << joint, board.masked(1 << joint)), what=f"ENABLE of joint {joint}")
+        board.expect(Enable(1 << joint, board.masked(1 << joint)))
         live, now = live | 1 << joint, board.fresh()
         got = f"live {now.live:#x}, pulses {now.pulses}"
         require((now.live, now.pulses) == (live, board.masked(live)), f"live {live:#x}, pulses {board.masked(live)}", got)
@@ -274,8 +276,8 @@ def a_silent_host_is_lost(board: DoctorSession) -> None:
     after = board.fresh()
     require(after.faults == Fault.HOST_LOST.bit, "HOST_LOST and no other fault", after.fault_text or "no fault")
     _require_same(before, after, "state", "live", "owned", "pulses")
-    board.expect(Reset(), what="RESET: that it arrives shows that the cause is gone")
-    require(not board.fresh().faults, "no fault after RESET", board.now.fault_text)
+    board.expect(Reset())
+    _require_same(before, board.fresh(), "faults")
 
 
 @check(
@@ -301,7 +303,7 @@ def stop_brakes_evenly(board: DoctorSession) -> None:
     speed = 0.9 * min(limit.speed for limit in limits)
     frames = math.ceil(0.4 * math.pi * room / speed)
     rows = [board.moved(0.4 * room * (1.0 - math.cos(math.pi * k / frames))) for k in range(frames // 2 + 3)]
-    board.expect(TelemetryPeriod(11), what="a telemetry period of 11 ms")
+    board.expect(TelemetryPeriod(11))
     begin = len(board.seen)
     board.send(rows)
     _stopped(board)
@@ -315,12 +317,11 @@ def stop_brakes_evenly(board: DoctorSession) -> None:
 @check("ENABLE with a pulse outside the joint's limits is refused with OUT_OF_LIMITS and the joint", need=Need.BARE, off=True)
 def enable_refuses_pulses_outside(board: DoctorSession) -> None:
     board.take()
-    board.expect(Disable(board.all), what="DISABLE of all joints")
+    board.expect(Disable(board.all))
     for joint in board.joints:
         for pulse in (board.limits[joint].lowest - 1, board.limits[joint].highest + 1, 0):
             pulses = tuple(pulse if j == joint else start for j, start in enumerate(board.start))
-            what = f"ENABLE with joint {joint} at {pulse}"
-            board.expect(Enable(board.usable, pulses), refusal(Reason.OUT_OF_LIMITS, joint), what)
+            board.expect(Enable(board.usable, pulses), refusal(Reason.OUT_OF_LIMITS, joint))
             require(not board.fresh().live, "nothing to be switched on", f"live {board.now.live:#x}")
 
 

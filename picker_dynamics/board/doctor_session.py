@@ -170,10 +170,10 @@ class DoctorSession:
                 raise
             return str(error)
 
-    def expect(self, message: Message, expected: str = "ACK", what: str = "") -> None:
+    def expect(self, message: Message, expected: str = "ACK") -> None:
         """Raise a Violation where the answer to a request is another one."""
         got = self.answer(message)
-        require(got == expected, f"{expected} to {what or message.TYPE.name}", got)
+        require(got == expected, f"{expected} to {message}", got)
 
     def until(self, condition: Callable[[], object], patience_s: float = 4.0) -> bool:
         """Wait for a condition; whether it came.  Raises a LinkError where the board is gone."""
@@ -231,9 +231,9 @@ class DoctorSession:
             raise CheckSkipped("no joint's pulse is within its limits")
         self.touched, telemetry = True, self.calm()
         if on := telemetry.live & self.usable & ~telemetry.owned:
-            self.expect(Adopt(on), what="ADOPT of joints that run")
+            self.expect(Adopt(on))
         if off := self.usable & ~telemetry.live:
-            self.expect(Enable(off, self.masked(off)), what="ENABLE of joints that are off")
+            self.expect(Enable(off, self.masked(off)))
         self.go_back()
         return self.fresh()
 

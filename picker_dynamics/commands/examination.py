@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from picker_dynamics.board.doctor_checks import CHECKS, Status, named, run
-from picker_dynamics.board.doctor_report import LinkFigures, Patient, Potentiometer, Report, estimate, line, table
+from picker_dynamics.board.doctor_report import Patient, Potentiometer, Report, estimate, line, link_figures, table
 from picker_dynamics.board.doctor_session import DoctorSession, Need
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
@@ -62,7 +62,7 @@ class Examination:
         allowed = Need.BARE if options.bare else Need.MOTION if options.motion else Need.WIRE
         session = DoctorSession(link, servos, allowed)
         session.watch(WATCH_S)
-        patient = Patient(options.port, options.baud, session, servos.joint_names, board_limits(servos), LinkFigures.of(session))
+        patient = Patient(options.port, options.baud, session, servos.joint_names, board_limits(servos), link_figures(session))
         report = Report(patient, oscillator=self._oscillator(session))
         self.tell(f"board on {options.port}\n{table([*patient.facts(), ('oscillator', report.oscillator_text())])}")
         if session.allowed > Need.WIRE and any(one.need > Need.WIRE for one in self.checks):
