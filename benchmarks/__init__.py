@@ -3,4 +3,6 @@
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "test" / "support"))  # the conformance suite
+sys.path.append(
+    str(Path(__file__).resolve().parents[1] / "test" / "support")
+)  # the conformance suite, the inside of a simulated Uno

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from conformance import Host, meet
+from inspected_uno import InspectedUno
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.protocol import Ping, Reset, SetPoint, Stop, Telemetry, TelemetryPeriod, pulse_units
@@ -66,7 +67,9 @@ class Rig:
     ):
         _, servos = picker()
         config = compiled_in(servos, backend)
-        self.owner = AvrFirmware(toolchain.library("sim"), elf(backend, baud), config, wiring(servos, backend), baud=baud)
+        self.owner = AvrFirmware(
+            toolchain.library("sim"), elf(backend, baud), config, wiring(servos, backend), baud=baud, kind=InspectedUno
+        )
         self.host = Host(self.owner, baud=baud, tick_us=tick_us)
         start = tuple(pulse_units(pulse) for pulse in servos.to_pulse_us(servos.rest).tolist())
         self.session = meet(self.host, limits=config.joints, start=start)

@@ -6,7 +6,7 @@ Time is real here, so nothing is asserted of how long anything takes.
 import numpy as np
 import pytest
 import serial
-from avr_bench import picker, with_inputs
+from avr_bench import avr, picker, with_inputs
 from conformance.bench import units
 from firmware_tools import require
 from waiting import until
@@ -35,7 +35,7 @@ def board(tmp_path):
     arm, servos = picker()
     plant = Plant(arm, servos, support=True, quantise=False)
     name = tmp_path / "tty"
-    made = VirtualBoard(plant, servos, name, control=f"{name}.control", boot_silence_s=0.3, firmware=avr_firmware(arm, servos))
+    made = VirtualBoard(plant, servos, name, control=f"{name}.control", boot_silence_s=0.3, firmware=avr())
     with made, BoardControl(f"{name}.control") as control:
         yield made, control
 

@@ -3,9 +3,9 @@
 import pytest
 from avr_bench import ALL, COUNT_EIGHTHS, MIDDLE, SPEED, AvrBench
 from firmware_tools import require
+from inspected_uno import Bus
 
 from picker_dynamics.board.protocol import Enable, Fault, Hello, Info, Ping, Reason, Reset
-from picker_dynamics.sim.avr_uno import Bus
 
 require("avr", "sim")
 
