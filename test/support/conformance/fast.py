@@ -109,24 +109,6 @@ def stop_brakes_evenly(session: Session, host: Host) -> None:
     require(any(one.state is BoardState.BRAKE for one in seen), "state BRAKE while it brakes", {one.state.name for one in seen})
 
 
-@check("BRAKE takes `brake` off the speed in each frame: an underrun")
-def an_underrun_brakes_evenly(session: Session, host: Host) -> None:
-    take_in_phase(session)
-    speed = top_speed(session)
-    watch_closely(session)
-    points = even(session, speed, 10, begin_us(session))
-    seen = play(session, points)
-    for joint in joints_of(session.usable):
-        brake = session.limits[joint].brake
-        got = frames_of(session, seen, joint)
-        wanted = list(range(speed - brake, 0, -brake))
-        first, rest = got[len(got) - len(wanted)], got[len(got) - len(wanted) + 1 :]
-        require(like(rest, wanted[1:], speed), f"joint {joint} to brake in steps of {wanted[1:]}", rest)
-        slack = compensation(speed)
-        require(wanted[0] - slack <= first <= speed + slack, f"a first braked step of {wanted[0]} to {speed}", first)
-    require_underruns(seen[0], seen[-1], 1)
-
-
 @check("braking ends at the joint's limit, without going beyond it")
 def braking_ends_at_the_limit(session: Session, host: Host) -> None:
     take_in_phase(session)

@@ -42,11 +42,14 @@ def slow(session: Session) -> int:
     return speed
 
 
-@check("pulses are interpolated between set-points, to the last bit, at instants one servo frame apart")
+@check(
+    "pulses are interpolated to the last bit, a servo frame apart; a motion whose last point repeats the one before ends there"
+)
 def pulses_are_interpolated(session: Session, host: Host) -> None:
-    session.take()
+    before = session.take()
     _, points, seen = find_phase(session)
     require_hold(seen[-1], points[-1][1])
+    require_underruns(before, seen[-1])
 
 
 @check("a frame that starts at F plays what holds at F + half a frame")
@@ -100,17 +103,6 @@ def a_line_starts_where_the_arm_is(session: Session, host: Host) -> None:
         except Violation as error:
             problems.append(error)
     raise problems[1]
-
-
-@check("a motion whose last point repeats the one before ends there, in HOLD, with no underrun")
-def a_motion_ends_at_rest(session: Session, host: Host) -> None:
-    before = session.take()
-    speed = slow(session)
-    points = even(session, speed, 8, begin_us(session))
-    points.append((points[-1][0] + session.frame_us, points[-1][1]))
-    after = play(session, points)[-1]
-    require_hold(after, points[-1][1])
-    require_underruns(before, after)
 
 
 @check("a queue that ends while no joint moves by more than 1 us a frame is no underrun")

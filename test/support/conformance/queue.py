@@ -102,30 +102,6 @@ def points_come_in_order(session: Session, host: Host) -> None:
     require(not refusals and after.queue_depth == 2, "a point 1 us later to be taken", told(refusals[0] if refusals else None))
 
 
-@check("a point that is not after the instant evaluated last is refused with PAST, before NOT_LATER")
-def the_past_is_refused(session: Session, host: Host) -> None:
-    session.take()
-    for before_us in (session.frame_us + 1_000, 1_000_000, 2**30):
-        require_refused(session, host.fresh().time_us - before_us, Reason.PAST, f"a point {before_us} us ago")
-    send_points(session, [soon(session)])
-    require_refused(session, host.fresh().time_us - 1_000_000, Reason.PAST, "a point that is past and not later than the last")
-
-
-@check("a point more than max_lead_ms ahead of now is refused with TOO_FAR")
-def the_far_future_is_refused(session: Session, host: Host) -> None:
-    lead_us = session.info.max_lead_ms * 1000
-    session.take()
-    for ahead in (lead_us + 2_000_000, 2**30, 2**31 - 4_000_000):
-        require_refused(session, host.fresh().time_us + ahead, Reason.TOO_FAR, f"a point {ahead} us ahead")
-    after, refusals = send_points(session, [host.fresh().time_us + lead_us - 1_000])
-    require(
-        not refusals and after.queue_depth == 1,
-        "a point just within the lead to be taken",
-        told(refusals[0] if refusals else None),
-    )
-    session.forget()
-
-
 @check("a pulse outside an owned joint's limits is refused with OUT_OF_LIMITS and the joint, before TOO_FAR and PAST")
 def pulses_outside_are_refused(session: Session, host: Host) -> None:
     session.take()
