@@ -275,6 +275,8 @@ class VirtualBoard(SimulatedBoard):
 
     def _feed(self, volt: float) -> None:
         self.plant.feed(volt / self.nominal_v)
+        self._measure_at_s = -math.inf
+        self._measure()
 
     def _wire(self, drop: float = 0.0, corrupt: float = 0.0) -> None:
         for name, share in (("drop", drop), ("corrupt", corrupt)):
