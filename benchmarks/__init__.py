@@ -3,6 +3,5 @@
 import sys
 from pathlib import Path
 
-sys.path.append(
-    str(Path(__file__).resolve().parents[1] / "test" / "support")
-)  # the conformance suite, the inside of a simulated Uno
+# The conformance suite, and the inside of a simulated Uno.
+sys.path.append(str(Path(__file__).resolve().parents[1] / "test" / "support"))
