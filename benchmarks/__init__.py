@@ -1,1 +1,7 @@
 """Benchmarks: ``make bench``, or ``python -m benchmarks``.  See docs and README for the figures."""
+
+import sys
+from pathlib import Path
+
+# The conformance suite, and the inside of a simulated Uno.
+sys.path.append(str(Path(__file__).resolve().parents[1] / "test" / "support"))

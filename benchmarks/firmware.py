@@ -251,7 +251,7 @@ def lost_host(words: int = 10) -> dict:
 
 def conformance(backend: str) -> dict:
     """The conformance suite on the firmware: how it ends, and how long it takes on this machine."""
-    from picker_dynamics.board.conformance import Status, run
+    from conformance import Status, run
 
     begin_s = time.monotonic()
     rig = Rig(backend, ready=False)
@@ -260,7 +260,7 @@ def conformance(backend: str) -> dict:
     ended = {status.value.lower(): [one.check.name for one in outcomes if one.status is status] for status in Status}
     return {
         "wall_s": round(time.monotonic() - begin_s, 2),
-        "simulated_s": round(rig.host.wire.now_us * 1e-6, 1),
+        "simulated_s": round(rig.host.now_us * 1e-6, 1),
         "passed": len(ended["passed"]),
         "failed": len(ended["failed"]),
         "failures": ended["failed"],

@@ -29,7 +29,7 @@ from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.firmware_core import VirtualFirmware
-from picker_dynamics.sim.virtual_board import firmware_config
+from picker_dynamics.sim.simulated_board import firmware_config
 
 READY_S = 20.0
 

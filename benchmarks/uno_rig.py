@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from picker_dynamics.board.conformance import Host, LockStepWire, Need, meet
+from conformance import Host, meet
+from inspected_uno import InspectedUno
+
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.protocol import Ping, Reset, SetPoint, Stop, Telemetry, TelemetryPeriod, pulse_units
 from picker_dynamics.robot import servo_arm
@@ -65,10 +67,12 @@ class Rig:
     ):
         _, servos = picker()
         config = compiled_in(servos, backend)
-        self.owner = AvrFirmware(toolchain.library("sim"), elf(backend, baud), config, wiring(servos, backend), baud=baud)
-        self.host = Host(LockStepWire(self.owner, baud=baud, tick_us=tick_us))
+        self.owner = AvrFirmware(
+            toolchain.library("sim"), elf(backend, baud), config, wiring(servos, backend), baud=baud, kind=InspectedUno
+        )
+        self.host = Host(self.owner, baud=baud, tick_us=tick_us)
         start = tuple(pulse_units(pulse) for pulse in servos.to_pulse_us(servos.rest).tolist())
-        self.session = meet(self.host, limits=config.joints, start=start, allowed=Need.BARE)
+        self.session = meet(self.host, limits=config.joints, start=start)
         self.limits, self.at = config.joints, start
         self.counts: dict[int, Pulses] = {}
         self._watched, self._lead_us = watched and backend == "pca9685", lead_us
@@ -77,7 +81,7 @@ class Rig:
             self.host.ask(TelemetryPeriod(TELEMETRY_MS))
             self.host.fresh()
             self.host.keep_alive = False
-        self.begin_us = self.host.wire.now_us
+        self.begin_us = self.host.now_us
         self._stamp_us = self.host.board_now_us() + lead_us
         self._from = len(self.host.telemetry)
 
@@ -91,13 +95,13 @@ class Rig:
 
     def pass_until(self, host_us: int) -> None:
         """Let time pass."""
-        while (left := host_us - self.host.wire.now_us) > 0:
+        while (left := host_us - self.host.now_us) > 0:
             self.host.listen(min(left, 2_000) if self._watched else left)
             if self._watched:
                 self._look()
 
     def _look(self) -> None:
-        board_us = self.owner.board_time_us(self.host.wire.now_us)
+        board_us = self.owner.board_time_us(self.host.now_us)
         if board_us % FRAME_US > SHOWN_US:
             self.counts[board_us // FRAME_US] = tuple(map(self.owner.uno.chip_counts, self.owner.wiring.channels))
 
@@ -143,8 +147,8 @@ class Rig:
 
     def hold(self, level: Pulses, duration_us: int) -> None:
         """Go on sending a point every 10 ms."""
-        until_us = self.host.wire.now_us + duration_us
-        while (now_us := self.host.wire.now_us) < until_us:
+        until_us = self.host.now_us + duration_us
+        while (now_us := self.host.now_us) < until_us:
             due_us = self._stamp_us - self._lead_us - self.host.board_now_us() + now_us
             if due_us <= now_us:
                 self.send(level)
@@ -153,7 +157,7 @@ class Rig:
     def stop(self) -> None:
         """Stop in mid-motion, and wait for standstill."""
         self.host.ask(Stop())
-        self.pass_until(self.host.wire.now_us + 600_000)
+        self.pass_until(self.host.now_us + 600_000)
         self.host.ask(Reset())
 
     def fall_silent_in_motion(self, offset_us: int) -> int:
@@ -164,13 +168,13 @@ class Rig:
         signs = [1 if limit.highest - pulse >= pulse - limit.lowest else -1 for pulse, limit in zip(pulses, self.limits)]
         for k in range(self.session.info.queue_capacity):
             self.host.send(SetPoint(begin_us + k * FRAME_US & 0xFFFF_FFFF, tuple(pulses)))
-            self.pass_until(self.host.wire.now_us + 2_000)
+            self.pass_until(self.host.now_us + 2_000)
             for joint, limit in enumerate(self.limits):
                 if not limit.lowest <= pulses[joint] + signs[joint] * fast[joint] <= limit.highest:
                     signs[joint] = -signs[joint]
                 pulses[joint] += signs[joint] * fast[joint]
-        self.pass_until(self.host.wire.now_us + (offset_us - self.host.board_now_us()) % FRAME_US)
+        self.pass_until(self.host.now_us + (offset_us - self.host.board_now_us()) % FRAME_US)
         self._from = len(self.host.telemetry)
         last_us = self.host.ask(Ping()).time_us
-        self.pass_until(self.host.wire.now_us + 1_200_000)
+        self.pass_until(self.host.now_us + 1_200_000)
         return last_us

@@ -12,12 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from statistics import median
 from typing import Any
 
 from picker_dynamics.errors import InputError
 
-from .conformance import Outcome, Session, Status
+from .doctor_checks import Outcome, Status
+from .doctor_session import DoctorSession
 from .protocol import PROTOCOL_VERSION, PULSE_UNITS_PER_US, JointLimits, Telemetry, describe_faults, limits_checksum
 from .protocol.codes import FAULT_TEXT, faults_in
 
@@ -105,53 +105,29 @@ def estimate(
     return OscillatorEstimate(hz, hz * (0.5 * deadband_us + abs(pot.us_per_count)) / true_us, pot.joint)
 
 
-@dataclass(frozen=True)
-class LinkFigures:
-    """Figures of the serial link, taken before the checks begin to damage frames on purpose.
+def link_figures(session: DoctorSession) -> dict[str, Any]:
+    """Figures of the serial link as of now; what a reset at its opening damaged is left out.
 
-    Args:
-        seconds: how long it was watched.
-        frames, bytes_per_s: from the board.
-        damaged, missed: frames from the board that were damaged, and gaps in its sequence.
-        round_trip_median_ms, round_trip_max_ms: Ping to Ack; None before the first.
-        latency_ms: least one-way delay of telemetry.
-        drift_ppm: how much faster the board's clock runs than this machine's.
-        board_bad_frames, board_missed_frames: what the board counted since its start.
+    From the board: ``frames``, ``bytes_per_s``, those damaged and missed; Ping to Ack, None before the first; least one-way delay
+    of telemetry; how much faster its clock runs than this machine's; and what the board counted since its start.
     """
-
-    seconds: float
-    frames: int
-    bytes_per_s: float
-    damaged: int
-    missed: int
-    round_trip_median_ms: float | None
-    round_trip_max_ms: float | None
-    latency_ms: float
-    drift_ppm: float
-    board_bad_frames: int
-    board_missed_frames: int
-
-    @classmethod
-    def of(cls, session: Session, seconds: float) -> LinkFigures:
-        """Figures of the link as of now, since the board's present start was heard."""
-        host = session.host
-        begin = next(k for k, one in enumerate(host.heard) if one.message is session.first[0])
-        numbers = [one.sequence for one in host.heard[begin:]]
-        trips = [1e-3 * trip for trip in host.round_trips_us]
-        last = host.telemetry[-1]
-        return cls(
-            round(seconds, 2),
-            len(numbers),
-            round(host.bytes_received / max(seconds, 1e-3), 0),
-            host.damaged - session.damaged_before,
-            sum((b - a - 1) & 0xFFFF for a, b in zip(numbers, numbers[1:])),
-            round(median(trips), 2) if trips else None,
-            round(max(trips), 2) if trips else None,
-            round(1e3 * host.clock.latency_s, 2),
-            round(1e6 * host.clock.drift, 1),
-            last.bad_frames,
-            last.missed_frames,
-        )
+    now, opened, last = session.link.statistics, session.opened, session.now
+    seconds = session.clock.now() - session.begin_s
+    trips = (now.round_trip_median_ms, now.round_trip_p99_ms)
+    median_ms, longest_ms = (None if trip is None else round(trip, 2) for trip in trips)
+    return {
+        "seconds": round(seconds, 2),
+        "frames": now.frames_received,
+        "bytes_per_s": round(session.link.bytes_received / max(seconds, 1e-3), 0),
+        "damaged": now.frames_damaged - opened.frames_damaged,
+        "missed": now.frames_missed - opened.frames_missed,
+        "round_trip_median_ms": median_ms,
+        "round_trip_max_ms": longest_ms,
+        "latency_ms": round(now.latency_ms, 2),
+        "drift_ppm": round(now.drift_ppm, 1),
+        "board_bad_frames": last.bad_frames,
+        "board_missed_frames": last.missed_frames,
+    }
 
 
 @dataclass(frozen=True)
@@ -168,10 +144,10 @@ class Patient:
 
     port: str
     baud: int
-    session: Session
+    session: DoctorSession
     joint_names: tuple[str, ...]
     map_limits: tuple[JointLimits, ...]
-    link: LinkFigures
+    link: dict[str, Any]
 
     @property
     def limits_match(self) -> bool:
@@ -196,23 +172,13 @@ class Patient:
         output = "PCA9685" if self.session.keeps_outputs else "timer-driven pins"
         crcs = f"board {info.limits_crc:#06x}, servo map {limits_checksum(self.map_limits):#06x}"
         pulses = self._joined(pulse / PULSE_UNITS_PER_US if pulse else None for pulse in found.pulses)
-        trips = (
-            "none came back"
-            if link.round_trip_median_ms is None
-            else f"{link.round_trip_median_ms:g} ms median, {link.round_trip_max_ms:g} ms at most"
-        )
+        trips = "{round_trip_median_ms:g} ms median, {round_trip_max_ms:g} ms at most"
+        same = len(self.joint_names) == info.joints
+        joints = ": " + " ".join(self.joint_names) if same else f", the servo map has {len(self.joint_names)}"
         return [
             ("firmware", f"{info.firmware_version}, protocol version {PROTOCOL_VERSION}"),
             ("boot id", f"{info.boot_id}, board time {found.time_us * 1e-6:.1f} s"),
-            (
-                "joints",
-                f"{info.joints}"
-                + (
-                    f": {' '.join(self.joint_names)}"
-                    if len(self.joint_names) == info.joints
-                    else f", the servo map has {len(self.joint_names)}"
-                ),
-            ),
+            ("joints", f"{info.joints}{joints}"),
             (
                 "limits",
                 f"those of the servo map ({crcs})"
@@ -229,11 +195,11 @@ class Patient:
             ("host timeout", f"{info.host_timeout_ms} ms"),
             (
                 "link",
-                f"{link.frames} frames in {link.seconds:g} s, {link.damaged} damaged, {link.missed} missed; "
-                f"the board saw {link.board_bad_frames} damaged, {link.board_missed_frames} missed",
+                "{frames} frames in {seconds:g} s, {damaged} damaged, {missed} missed; "
+                "the board saw {board_bad_frames} damaged, {board_missed_frames} missed".format_map(link),
             ),
-            ("round trip", trips),
-            ("clock", f"{link.drift_ppm:+.0f} ppm against this machine, {link.latency_ms:g} ms one way"),
+            ("round trip", "none came back" if link["round_trip_median_ms"] is None else trips.format_map(link)),
+            ("clock", "{drift_ppm:+.0f} ppm against this machine, {latency_ms:g} ms one way".format_map(link)),
         ]
 
 
@@ -310,18 +276,9 @@ class Report:
             **{name: getattr(info, name) for name in TIMING},
             "found": _telemetry(found),
             "supply_mv": found.supply_mv or None,
-            "link": asdict(patient.link),
+            "link": patient.link,
             "oscillator": self.oscillator if isinstance(self.oscillator, str) else asdict(self.oscillator),
-            "checks": [
-                {
-                    "name": one.check.name,
-                    "says": one.check.says,
-                    "status": one.status.value,
-                    "detail": one.detail,
-                    "attempts": one.attempts,
-                }
-                for one in self.outcomes
-            ],
+            "checks": [one.as_dict() for one in self.outcomes],
             "drift_ppm": self.drift_ppm,
             "left_as_found": self.left_as_found,
             "interrupted": self.interrupted,

@@ -1,7 +1,4 @@
-"""Set-point sender: the only caller of ``Link.send_setpoint``; it guards each set-point, keeps its pace, and counts it.
-
-The test of a board's conformance writes its frames itself.
-"""
+"""Set-point sender: the only caller of ``Link.send_setpoint``; it guards each set-point, keeps its pace, and counts it."""
 
 from __future__ import annotations
 

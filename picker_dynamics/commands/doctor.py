@@ -1,7 +1,7 @@
 """``picker doctor --port /dev/ttyUSB0``: checks a real board against the protocol.
 
     facts           who the board is, whether it was flashed for this arm, what is latched, how well the wire does
-    checks          the conformance suite: first what moves nothing; with ``--motion`` also joints, a little and slowly;
+    checks          rules of the protocol: first what moves nothing; with ``--motion`` also joints, a little and slowly;
                     with ``--bare`` everything, for a board to which no servo is connected
 
 A board that keeps the protocol moves nothing before somebody has agreed, and the outputs are left as they were found.

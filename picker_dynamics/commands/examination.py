@@ -1,20 +1,21 @@
-"""Examination of a board: facts, oscillator, conformance checks; the outputs are left as they were found."""
+"""Examination of a board: facts, oscillator, checks; the outputs are left as they were found."""
 
 from __future__ import annotations
 
 import sys
 
-from picker_dynamics.board.conformance import CHECKS, Host, Need, SerialWire, Status, meet, named, run
-from picker_dynamics.board.doctor_report import LinkFigures, Patient, Potentiometer, Report, estimate, line, table
+from picker_dynamics.board.doctor_checks import CHECKS, Status, named, run
+from picker_dynamics.board.doctor_report import Patient, Potentiometer, Report, estimate, line, link_figures, table
+from picker_dynamics.board.doctor_session import DoctorSession, Need
 from picker_dynamics.board.firmware.config import board_limits
-from picker_dynamics.board.protocol import pulse_units
+from picker_dynamics.board.link import Link
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot import servo_arm
 
 from .terminal import agreed
 
-WATCH_US = 2_000_000
-"""How long the wire is watched before the checks [us]."""
+WATCH_S = 2.0
+"""How long the wire is watched before the checks [s]."""
 
 
 class Examination:
@@ -49,24 +50,19 @@ class Examination:
             VersionError: the board speaks another protocol version.
             InputError: nobody agreed to what moves.
         """
-        wire = SerialWire(self.options.port, self.options.baud)
+        options = self.options
+        link = Link(options.port, baud=options.baud, joint_names=self.servos.joint_names)
         try:
-            return self._examine(Host(wire))
+            return self._examine(link)
         finally:
-            wire.close()
+            link.close()
 
-    def _examine(self, host: Host) -> Report:
+    def _examine(self, link: Link) -> Report:
         options, servos = self.options, self.servos
         allowed = Need.BARE if options.bare else Need.MOTION if options.motion else Need.WIRE
-        begin_us = host.wire.now_us
-        limits = board_limits(servos)
-        rest = tuple(pulse_units(pulse) for pulse in servos.to_pulse_us(servos.rest).tolist())
-        session = meet(host, limits=limits, start=rest, allowed=allowed)
-        host.keep_alive = True
-        host.listen(WATCH_US)
-        host.keep_alive = session.watched
-        figures = LinkFigures.of(session, 1e-6 * (host.wire.now_us - begin_us))
-        patient = Patient(options.port, options.baud, session, servos.joint_names, limits, figures)
+        session = DoctorSession(link, servos, allowed)
+        session.watch(WATCH_S)
+        patient = Patient(options.port, options.baud, session, servos.joint_names, board_limits(servos), link_figures(session))
         report = Report(patient, oscillator=self._oscillator(session))
         self.tell(f"board on {options.port}\n{table([*patient.facts(), ('oscillator', report.oscillator_text())])}")
         if session.allowed > Need.WIRE and any(one.need > Need.WIRE for one in self.checks):
@@ -74,7 +70,7 @@ class Examination:
             if not options.yes and not agreed("Type yes to go on: ", self._ask):
                 raise InputError("nothing was moved: nobody agreed (--yes agrees in advance)", subject="yes")
         self._check(session, report)
-        report.drift_ppm = round(1e6 * host.clock.drift, 1)
+        report.drift_ppm = round(link.statistics.drift_ppm, 1)
         self.tell(f"clock in the end: {report.drift_ppm:+.0f} ppm against this machine")
         return report
 
@@ -98,7 +94,7 @@ class Examination:
         try:
             session.leave(hurry=report.interrupted)
             if touched:
-                now, found = session.host.fresh(), session.found
+                now, found = session.fresh(), session.found
                 report.left_as_found = (now.live, now.pulses) == (found.live, found.pulses)
                 if not report.left_as_found:
                     self.tell(f"the outputs are now live {now.live:#x} at {now.pulses}, not as found: {found.pulses}")
@@ -116,7 +112,7 @@ class Examination:
         if index >= session.n or session.found.feedback[index] is None:
             return f"not measured: the board reads no potentiometer at {pot.joint}"
         servo = self.servos.servos[index]
-        found = estimate(pot, index, session.host.telemetry, self.servos.oscillator_hz, servo.deadband_us)
+        found = estimate(pot, index, session.seen, self.servos.oscillator_hz, servo.deadband_us)
         return found or f"not measured: the output of {pot.joint} is off, or it did not stand still"
 
     def _warning(self, patient) -> str:

@@ -17,6 +17,7 @@ __all__ = [
     "plant_error",
     "pty_port",
     "setpoint_queue",
+    "simulated_board",
     "stage",
     "torque_plant",
     "virtual_board",

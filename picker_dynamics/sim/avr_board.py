@@ -12,7 +12,8 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 
 from .avr_firmware import AvrFirmware, Wiring
-from .virtual_board import BAUD, HOST_TIMEOUT_S, firmware_config
+from .simulated_board import HOST_TIMEOUT_S, firmware_config
+from .virtual_board import BAUD
 
 
 def prepare(arm: ArmDescription, servos: ServoMap, backend: str = "pca9685", *, baud: int = BAUD) -> tuple[str, str]:
@@ -32,7 +33,6 @@ def avr_firmware(
     found_q=None,
     *,
     backend: str = "pca9685",
-    oscillator_hz: float = 25e6,
     baud: int = BAUD,
     host_timeout_s: float = HOST_TIMEOUT_S,
 ) -> AvrFirmware:
@@ -41,7 +41,6 @@ def avr_firmware(
     Args:
         found_q: (n,) pose at which a PCA9685 runs already [rad], None where it is off.
         backend: ``pca9685`` or ``timer``.
-        oscillator_hz: true frequency of the chip [Hz].
         baud: speed of board and client [bit/s]; 0: the usual one, and any client.
         host_timeout_s: what is compiled in, nothing else [s].
 
@@ -58,15 +57,7 @@ def avr_firmware(
         )
     library, elf = prepare(arm, servos, backend, baud=baud)
     found_us = None if found_q is None else servos.to_pulse_us(found_q).tolist()
-    return AvrFirmware(
-        library,
-        elf,
-        compiled_in(servos, backend),
-        wiring(servos, backend),
-        found_us=found_us,
-        oscillator_hz=oscillator_hz,
-        baud=baud,
-    )
+    return AvrFirmware(library, elf, compiled_in(servos, backend), wiring(servos, backend), found_us=found_us, baud=baud)
 
 
 def wiring(servos: ServoMap, backend: str = "pca9685") -> Wiring:

@@ -59,6 +59,7 @@ class AvrFirmware:
         oscillator_hz: the chip's true frequency [Hz].
         baud: speed of the client [bit/s].
         hide_cause: a boot loader that clears MCUSR after external resets, as that of a stock Uno does.
+        kind: of the simulated Uno.
 
     Attributes:
         uno: the simulated Uno, for whoever wants to look inside.
@@ -80,9 +81,10 @@ class AvrFirmware:
         oscillator_hz: float = 25e6,
         baud: int = BAUD,
         hide_cause: bool = False,
+        kind: type[Uno] = Uno,
     ):
         self.config, self.wiring = config, wiring
-        self.uno = Uno(library, elf)
+        self.uno = kind(library, elf)
         self.uno.line_speed(baud)
         self.uno.chip_oscillator(oscillator_hz)
         self._origin_us, self._hide_cause = now_us, hide_cause

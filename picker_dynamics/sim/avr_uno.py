@@ -2,7 +2,7 @@
 
     uno = Uno(library, "picker_firmware.elf")
     uno.run(16_000_000)                     # a second of simulated time
-    for cycle, byte in uno.fetch(): ...
+    data, cycles = uno.fetch_bytes()
 
 Nothing here looks at the machine's clock: the same calls give the same answers, to the bit.
 """
@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import ctypes
 import enum
-from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from ctypes import POINTER, c_char_p, c_double, c_int, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,27 +33,16 @@ _SIGNATURES = {
     "uno_reset": (None, c_void_p, c_int, c_uint64, c_int),
     "uno_started": (c_uint64, c_void_p),
     "uno_line_speed": (None, c_void_p, c_uint32),
-    "uno_board_speed": (c_uint32, c_void_p),
     "uno_send": (None, c_void_p, c_char_p, c_size_t, c_uint64),
-    "uno_line_free": (c_uint64, c_void_p),
     "uno_fetch": (c_size_t, c_void_p, POINTER(c_uint8), POINTER(c_uint64), c_size_t),
     "uno_chip_oscillator": (None, c_void_p, c_double),
     "uno_chip_connected": (None, c_void_p, c_int),
     "uno_chip_power": (None, c_void_p, c_int),
-    "uno_bus": (None, c_void_p, c_int),
-    "uno_chip_register": (c_uint8, c_void_p, c_uint8),
     "uno_chip_set_register": (None, c_void_p, c_uint8, c_uint8),
     "uno_chip_counts": (c_uint16, c_void_p, c_int),
     "uno_chip_count_us": (c_double, c_void_p),
     "uno_pin_pulse": (c_uint32, c_void_p, c_int, POINTER(c_uint64), POINTER(c_uint64)),
     "uno_adc": (None, c_void_p, c_int, c_uint32),
-    "uno_markers": (c_size_t, c_void_p, POINTER(c_uint8), POINTER(c_uint64), c_size_t),
-    "uno_statistics": (None, c_void_p, c_void_p),
-    "uno_clear_statistics": (None, c_void_p),
-    "uno_symbol": (c_int32, c_void_p, c_char_p),
-    "uno_peek": (c_uint8, c_void_p, c_uint16),
-    "uno_poke": (None, c_void_p, c_uint16, c_uint8),
-    "uno_eeprom": (c_uint8, c_void_p, c_uint16),
 }
 
 
@@ -66,73 +55,8 @@ class Cause(enum.IntEnum):
     WATCHDOG = 3
 
 
-class Bus(enum.IntEnum):
-    """Fault of the I2C bus."""
-
-    FREE = 0
-    SDA_HELD = 1  # by a slave in the middle of a byte, until nine clocks have passed
-    SDA_SHORT = 2
-    SCL_SHORT = 3
-
-
 class UnoCrashedError(PickerError):
     """The simulated AVR has stopped executing: an invalid instruction or address, or asleep for good."""
-
-
-@dataclass(frozen=True)
-class Statistics:
-    """Counters of the simulated Uno, those of uno.h's structure of this name, since power-on or since it was cleared.
-
-    Attributes:
-        cycles: that passed while the firmware ran, boot loader left out.
-        asleep: of them, in sleep mode.
-        longest_blocked: longest time with interrupts off [cycles]; ``blocked_pc`` is the byte address where it began.
-        overruns: bytes lost because three were pending.
-        noise, deaf: bytes at a speed too different, and bytes that came while the receiver was off.
-        stack, static_ram: most bytes of stack used, bytes of .data and .bss.
-    """
-
-    cycles: int
-    asleep: int
-    longest_blocked: int
-    blocked_pc: int
-    interrupts: int
-    bytes_in: int
-    bytes_out: int
-    overruns: int
-    noise: int
-    deaf: int
-    transmit_lost: int
-    resets: int
-    watchdog_resets: int
-    bad_sleeps: int
-    bus_writes: int
-    markers_lost: int
-    stack: int
-    static_ram: int
-
-    @property
-    def load(self) -> float:
-        """Share of the time that the AVR was awake."""
-        return 1.0 - self.asleep / self.cycles if self.cycles else 0.0
-
-    @property
-    def longest_blocked_us(self) -> float:
-        """Longest time with interrupts off [us]."""
-        return self.longest_blocked / CYCLES_PER_US
-
-
-class _Counts(ctypes.Structure):
-    """uno.h's structure: cycles in 64 bits, what is counted in 32."""
-
-    _fields_ = [(one.name, c_uint64 if at < 3 else c_uint32) for at, one in enumerate(fields(Statistics))]
-
-
-class Stamped(NamedTuple):
-    """A byte that left the board, or a marker, and when [cycles]."""
-
-    cycle: int
-    value: int
 
 
 class Pulse(NamedTuple):
@@ -153,10 +77,15 @@ def load_library(path: str | Path) -> ctypes.CDLL:
         library = ctypes.CDLL(str(path))
     except OSError as error:
         raise MissingDependencyError(f"the simulated Uno cannot be loaded: {error}", value=str(path)) from error
-    for name, (result, *arguments) in _SIGNATURES.items():
+    declare(library, _SIGNATURES)
+    return library
+
+
+def declare(library: ctypes.CDLL, signatures: Mapping[str, tuple]) -> None:
+    """Declare functions of the library: name -> result, arguments."""
+    for name, (result, *arguments) in signatures.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
-    return library
 
 
 class Uno:
@@ -226,23 +155,9 @@ class Uno:
         """Speed of the client [bit/s]; 0: whatever the board has set."""
         self._c.uno_line_speed(self._handle, baud)
 
-    @property
-    def board_speed(self) -> int:
-        """Speed that the program has set [bit/s]; 0 while its receiver is off."""
-        return self._c.uno_board_speed(self._handle)
-
     def send(self, data: bytes, at_cycle: int = 0) -> None:
         """Put bytes on the line, from ``at_cycle`` on or when it is free."""
         self._c.uno_send(self._handle, bytes(data), len(data), at_cycle)
-
-    @property
-    def line_free(self) -> int:
-        """Cycle at which everything queued has arrived."""
-        return self._c.uno_line_free(self._handle)
-
-    def fetch(self) -> list[Stamped]:
-        """Bytes that have left the board, and when their stop bits ended."""
-        return self._take(self._c.uno_fetch)
 
     def fetch_bytes(self) -> tuple[bytes, list[int]]:
         """Bytes that the Uno sent, and their cycles beside them: up to ``CHUNK`` of them, the rest with the next call."""
@@ -262,14 +177,6 @@ class Uno:
     def chip_power(self, on: bool) -> None:
         """Take the chip's supply away (no outputs), or give it back (its reset state)."""
         self._c.uno_chip_power(self._handle, on)
-
-    def bus(self, state: Bus) -> None:
-        """Make the I2C bus stick, or free it."""
-        self._c.uno_bus(self._handle, state)
-
-    def chip_register(self, address: int) -> int:
-        """A register of the chip."""
-        return self._c.uno_chip_register(self._handle, address)
 
     def set_chip_register(self, address: int, value: int) -> None:
         """Set a register of the chip, as the program finds it; the outputs follow at once."""
@@ -293,50 +200,3 @@ class Uno:
     def adc(self, channel: int, millivolt: int) -> None:
         """Voltage at an analogue input, 0 to 7 [mV]."""
         self._c.uno_adc(self._handle, channel, millivolt)
-
-    # --- looking inside ----------------------------------------------------------------------------------------
-
-    def markers(self) -> list[Stamped]:
-        """Values that the program wrote to GPIOR0, and when; the simulator keeps 65536."""
-        return self._take(self._c.uno_markers)
-
-    @property
-    def statistics(self) -> Statistics:
-        """Counts since power-on, or since they were cleared."""
-        counts = _Counts()
-        self._c.uno_statistics(self._handle, ctypes.byref(counts))
-        return Statistics(**{one.name: getattr(counts, one.name) for one in fields(Statistics)})
-
-    def clear_statistics(self) -> None:
-        """Count anew from here."""
-        self._c.uno_clear_statistics(self._handle)
-
-    def symbol(self, name: str) -> int:
-        """RAM address of a variable of the program.
-
-        Raises:
-            InputError: the ELF names none such.
-        """
-        address = self._c.uno_symbol(self._handle, name.encode())
-        if address < 0:
-            raise InputError(f"the program has no symbol {name}", subject=name)
-        return address
-
-    def peek(self, address: int, count: int = 1) -> bytes:
-        """Bytes of RAM."""
-        return bytes(self._c.uno_peek(self._handle, address + i) for i in range(count))
-
-    def poke(self, address: int, data: bytes) -> None:
-        """Change bytes of RAM."""
-        for offset, value in enumerate(data):
-            self._c.uno_poke(self._handle, address + offset, value)
-
-    def eeprom(self, address: int, count: int = 1) -> bytes:
-        """Bytes of EEPROM."""
-        return bytes(self._c.uno_eeprom(self._handle, address + i) for i in range(count))
-
-    def _take(self, function) -> list[Stamped]:
-        taken: list[Stamped] = []
-        while count := function(self._handle, self._values, self._cycles, CHUNK):
-            taken += map(Stamped, self._cycles[:count], self._values[:count])
-        return taken

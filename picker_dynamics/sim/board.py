@@ -18,15 +18,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import numpy as np
-
 from picker_dynamics import lifeline
-from picker_dynamics.errors import InputError, LinkError, PickerError
+from picker_dynamics.errors import LinkError, PickerError
 from picker_dynamics.robot import servo_arm
-from picker_dynamics.robot.servo_map import ServoMap
 
 from .control_socket import BoardControl
-from .virtual_board import BAUD, BOOT_SILENCE_S, HOST_TIMEOUT_S, TICK_S, VirtualBoard
+from .simulated_board import HOST_TIMEOUT_S
+from .virtual_board import BAUD, BOOT_SILENCE_S, TICK_S, VirtualBoard
 
 BOARDS = ("virtual", "avr")
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -92,7 +90,7 @@ def _arguments(argv) -> argparse.Namespace:
     add("--plant-error", type=float, default=0.0, help="bound of the relative errors of the simulated arm")
     add("--seed", type=int, default=0, help="of these errors, and of injected faults")
     add("--payload", type=float, default=0.0, help="mass at the tool from the start [kg]")
-    add("--start-pose", default="rest", help="rest, home, or joint angles in rad, separated by commas")
+    add("--start-pose", default="rest", choices=("rest", "home"), help="of the servo map")
     add("--live", action="store_true", help="the outputs run from the start, as after a reset of the board alone")
     add(
         "--boot-silence",
@@ -101,7 +99,6 @@ def _arguments(argv) -> argparse.Namespace:
         metavar="S",
         help="silence after the reset that opening the port causes; 0: it causes none",
     )
-    add("--clock-drift", type=float, default=0.0, metavar="PPM", help="how much too fast the board's clock runs")
     add("--host-timeout", type=float, default=HOST_TIMEOUT_S, metavar="S", help="silence of the host after which the board holds")
     add(
         "--board",
@@ -110,7 +107,6 @@ def _arguments(argv) -> argparse.Namespace:
         help="virtual: the firmware's model in Python; avr: the real firmware on a simulated Uno",
     )
     add("--backend", default="pca9685", help="with avr: what makes the pulses, pca9685 or timer")
-    add("--oscillator", type=float, default=25e6, metavar="HZ", help="with avr: the PCA9685's true frequency")
     add("--baud", type=int, default=BAUD, help="speed; a client at another one gets noise; 0: any")
     add("--tick", type=float, default=TICK_S, metavar="S", help="how often it looks at its wire at least")
     add(
@@ -122,20 +118,6 @@ def _arguments(argv) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def _start_pose(text: str, servos: ServoMap) -> np.ndarray:
-    if text in ("rest", "home"):
-        return getattr(servos, text)
-    try:
-        pose = np.array([float(word) for word in text.split(",")])
-    except ValueError as error:
-        raise InputError(f"start pose {text!r} is neither rest, home nor numbers", subject="start_pose", value=text) from error
-    if pose.size != servos.n:
-        raise InputError(
-            f"start pose has {pose.size} angles for {servos.n} joints", subject="start_pose", value=pose.size, limit=servos.n
-        )
-    return pose
-
-
 def build(options: argparse.Namespace, kind: type[VirtualBoard] = VirtualBoard) -> VirtualBoard:
     """The board that the command line describes, of this kind.
 
@@ -145,7 +127,7 @@ def build(options: argparse.Namespace, kind: type[VirtualBoard] = VirtualBoard) 
     from .plant import Plant  # not before it is needed: clients of this module do without MuJoCo
 
     arm, servos = servo_arm.load(options.urdf or "", options.servos or "", options.servo_overlay or "")
-    firmware, pose = None, _start_pose(options.start_pose, servos)
+    firmware, pose = None, getattr(servos, options.start_pose)
     if options.board == "avr":
         from .avr_board import avr_firmware
 
@@ -154,7 +136,6 @@ def build(options: argparse.Namespace, kind: type[VirtualBoard] = VirtualBoard) 
             servos,
             pose if options.live else None,
             backend=options.backend,
-            oscillator_hz=options.oscillator,
             baud=options.baud,
             host_timeout_s=options.host_timeout,
         )
@@ -174,7 +155,6 @@ def build(options: argparse.Namespace, kind: type[VirtualBoard] = VirtualBoard) 
         options.link,
         control=options.control,
         boot_silence_s=options.boot_silence,
-        clock_drift_ppm=options.clock_drift,
         baud=options.baud,
         live=options.live,
         host_timeout_s=options.host_timeout,

@@ -9,18 +9,13 @@ The board is the ``Clock`` of all that drives it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 from picker_dynamics.errors import LinkError
 from picker_dynamics.robot.servo_map import ServoMap
 
-from .firmware_core import VirtualFirmware
 from .plant import Plant
-from .virtual_board import Potentiometers, SupplyMeter, firmware_config
-
-MEASURE_S = 5e-3
-"""How often potentiometers and supply are measured [s]."""
+from .simulated_board import SimulatedBoard
 
 
 class MemoryPort:
@@ -60,14 +55,11 @@ class MemoryPort:
         self._board.closed(self)
 
 
-class BoardInMemory:
-    """Firmware, servos and arm in step, on virtual time.
+class BoardInMemory(SimulatedBoard):
+    """Firmware, servos and arm in step, on virtual time: the plant's.
 
     Args:
-        plant: the arm; its time is the clock's.
-        servos: the servo map that the firmware is built for.
-        found: (n,) set-points on outputs that run from the start [rad]; None: all are off.
-        clock_drift: how much faster than the host's the board's clock runs, as a share.
+        plant, servos, found, clock_drift: see ``SimulatedBoard``.
 
     Attributes:
         plugged: whether the cable is; assign False to pull it.
@@ -75,19 +67,15 @@ class BoardInMemory:
     """
 
     def __init__(self, plant: Plant, servos: ServoMap, *, found: Sequence[float] | None = None, clock_drift: float = 0.0):
-        self.plant, self.plugged = plant, True
+        super().__init__(plant, servos, found=found, clock_drift=clock_drift)
+        self.plugged, self._port = True, MemoryPort(self)
         self.on_arrival: Callable[[], None] = lambda: None
-        self._rate, self._port = 1.0 + clock_drift, MemoryPort(self)
-        self._meter, self._potentiometers = SupplyMeter(servos), Potentiometers(servos)
-        self._measured_s, self._supply_mv = -math.inf, 0
-        pulses = None if found is None else servos.to_pulse_us(found).tolist()
-        self.firmware = VirtualFirmware(firmware_config(servos), now_us=self._board_us(plant.time), found_us=pulses)
 
     # -- clock and port ------------------------------------------------------------------------------------
 
     def now(self) -> float:
         """Virtual time [s]."""
-        return self.plant.time
+        return self.time_s
 
     def sleep(self, seconds: float) -> None:
         """Let virtual time pass."""
@@ -109,44 +97,20 @@ class BoardInMemory:
 
     def run(self, seconds: float) -> None:
         """Let ``seconds`` of virtual time pass, rounded to the plant's steps."""
-        plant, firmware = self.plant, self.firmware
         if self._port:
             self.on_arrival()
-        end_s = plant.time + seconds - 0.5 * plant.dt
-        while plant.time < end_s:
-            self._measure()
-            self._advance_firmware()
-            due_s = min(firmware.due_us * 1e-6 / self._rate, end_s + 0.5 * plant.dt)
-            steps = max(1, math.ceil((due_s - plant.time) / plant.dt - 1e-6))
-            plant.advance(firmware.pulses_us, steps * plant.dt)
-        self._advance_firmware()
+        self.live_until(self.time_s + seconds)
 
     def receive(self, data: bytes) -> None:
         """Take bytes from the host; answers are handed on when time goes on."""
-        self.firmware.receive(data, self._board_us(self.plant.time))
-        self._transmit()
+        self._receive(data, self.time_s)
+
+    def deliver(self, data: bytes) -> None:
+        """Let bytes arrive at the port, if it is plugged."""
+        if self.plugged:
+            self._port.arrive(data)
 
     def _advance_firmware(self) -> None:
-        self.firmware.advance(self._board_us(self.plant.time))
-        if self._transmit():
+        super()._advance_firmware()
+        if self._port or not self.plugged:
             self.on_arrival()
-
-    def _transmit(self) -> bool:
-        data = self.firmware.transmit()
-        if data and self.plugged:
-            self._port.arrive(data)
-        return bool(data)
-
-    def _measure(self) -> None:
-        if self.plant.time - self._measured_s < MEASURE_S:
-            return
-        self._measured_s = self.plant.time
-        if self._potentiometers:
-            self.firmware.feedback = self._potentiometers.counts(self.plant.q)
-        supply_mv = self._meter.reads_mv(self.plant.supply)
-        if supply_mv != self._supply_mv:
-            self._supply_mv = supply_mv
-            self.firmware.set_supply(supply_mv)
-
-    def _board_us(self, time_s: float) -> int:
-        return round(time_s * self._rate * 1e6)

@@ -14,9 +14,6 @@ import threading
 import time
 from pathlib import Path
 
-import numpy as np
-
-from picker_dynamics.board.firmware.config import ADC_COUNTS, ADC_REFERENCE_MV, FirmwareConfig, board_limits
 from picker_dynamics.board.protocol import Fault, ahead_us
 from picker_dynamics.board.protocol.codes import faults_in
 from picker_dynamics.errors import InputError, LinkError, PickerError
@@ -24,8 +21,8 @@ from picker_dynamics.robot.servo_map import ServoMap
 
 from .arrivals import arrivals
 from .control_socket import ControlServer
-from .firmware_core import VirtualFirmware
 from .pty_port import PtyPort
+from .simulated_board import HOST_TIMEOUT_S, SimulatedBoard
 
 BAUD = 500_000
 TICK_S = 1e-3
@@ -40,70 +37,14 @@ WAITING_MAX = 1 << 16
 BOOT_SILENCE_S = 1.0
 """How long an Uno's boot loader eats bytes after a reset [s]."""
 
-HOST_TIMEOUT_S = 0.25
-"""Silence of the host after which the board holds [s]."""
-
 LATE_S = 5e-3
 """Lateness of a tick [s] from which on bytes count as received before it: this process stood still, not the wire."""
-
-SUPPLY_V = 6.0
-"""Nominal voltage of servos whose map does not say [V]."""
-
-LARGEST_COUNT = ADC_COUNTS - 1
-MEASURE_S = 5e-3
-"""How often potentiometers and supply are measured [s]: no telemetry asks more often."""
 
 REST_TICK_S = 0.02
 """Likewise, at the most, for the board of an arm at rest: it sleeps until its firmware has something to do [s]."""
 
 
-def firmware_config(servos: ServoMap, host_timeout_s: float = HOST_TIMEOUT_S) -> FirmwareConfig:
-    """Configuration that a firmware for these servos would have compiled in."""
-    return FirmwareConfig(
-        board_limits(servos),
-        frame_us=round(servos.frame_s * 1e6),
-        resolution_ns=round(servos.quantum_us * 1e3),
-        supply_min_mv=round(servos.supply.minimum_v * 1e3) if servos.supply else 0,
-        host_timeout_ms=round(host_timeout_s * 1e3),
-    )
-
-
-class Potentiometers:
-    """Potentiometers of the joints: the ends of a servo's pulse map lie a tenth from the ends of the ADC's range."""
-
-    def __init__(self, servos: ServoMap):
-        self._servos = servos
-        self._ends = np.array([(servo.pulses_us[0], servo.pulses_us[-1]) for servo in servos.servos]).T
-        self._wired = [servo.feedback_adc is not None for servo in servos.servos]
-
-    def __bool__(self) -> bool:
-        return any(self._wired)
-
-    def counts(self, q) -> tuple[int | None, ...]:
-        """Raw ADC value of each joint at ``q`` (n,) [rad]; None where it has no potentiometer."""
-        first, last = self._ends
-        share = (self._servos.to_pulse_us(q) - first) / (last - first)
-        values = np.rint(LARGEST_COUNT * (0.1 + 0.8 * share)).astype(int).tolist()
-        return tuple(value if wired else None for value, wired in zip(values, self._wired))
-
-
-class SupplyMeter:
-    """Measurement of the servos' supply: its voltage behind the divider, in steps of the ADC."""
-
-    def __init__(self, servos: ServoMap):
-        self._wired = servos.supply is not None
-        self.nominal_v = servos.supply_v or SUPPLY_V
-        self._step_mv = ADC_REFERENCE_MV * servos.supply.divider / ADC_COUNTS if servos.supply else 0.0
-
-    def reads_mv(self, share: float, exact: bool = False) -> int:
-        """Reading of the meter at a share of the nominal voltage [mV], 0 where it is not measured; ``exact``: without steps."""
-        if not self._wired:
-            return 0
-        mv = 1e3 * share * self.nominal_v
-        return round(mv if exact else round(mv / self._step_mv) * self._step_mv)
-
-
-class VirtualBoard:
+class VirtualBoard(SimulatedBoard):
     """Simulated board and arm, run in real time by a process or a thread.
 
     Args:
@@ -141,30 +82,22 @@ class VirtualBoard:
         firmware=None,
         tick_s: float = TICK_S,
     ):
-        self.plant, self.boot_silence_s = plant, boot_silence_s
-        self._executed = firmware is not None
-        if firmware is None:
-            found = servos.to_pulse_us(plant.q).tolist() if live else None
-            firmware = VirtualFirmware(firmware_config(servos, host_timeout_s), boot_id=1, found_us=found)
-        self.firmware = firmware
-        self._meter, self._supply_mv = SupplyMeter(servos), 0
-        self._outbox = b""
-        self._line_speed = getattr(firmware, "line_speed", None)  # a receiver that is executed makes its noise itself
-        self._potentiometers, self._measure_at_s, self._measured_at_rest = Potentiometers(servos), 0.0, False
+        found, drift = plant.q if live else None, clock_drift_ppm * 1e-6
+        super().__init__(plant, servos, found=found, clock_drift=drift, host_timeout_s=host_timeout_s, firmware=firmware)
+        self.boot_silence_s, self._outbox = boot_silence_s, b""
+        self._line_speed = getattr(self.firmware, "line_speed", None)  # a receiver that is executed makes its noise itself
         self.port = PtyPort(link, baud, seed, noise=self._line_speed is None)
         try:
             self.control = None if control is None else ControlServer(control, self.answer)
         except LinkError:
             self.port.close()
             raise
-        self._measure_supply()
         self._lock, self._stopped, self._leaving = threading.RLock(), False, False
         self._thread: threading.Thread | None = None
-        self._clock = (0.0, 0.0, 1.0 + clock_drift_ppm * 1e-6)  # real time, board time [s], rate since then
         self._tick_s = tick_s
-        self._epoch, self._sim_s, self._wake_s = time.monotonic(), 0.0, 0.0
+        self._epoch, self._wake_s = time.monotonic(), 0.0
         self._plug_in_at_s = math.inf
-        self.behind_max_s = self.skipped_s = 0.0
+        self.behind_max_s = 0.0
         self._commands = {
             "truth": self._truth,
             "attach": lambda mass_kg, com=(0.0, 0.0, 0.0): plant.attach(mass_kg, com),
@@ -175,7 +108,7 @@ class VirtualBoard:
             "unplug": self._unplug,
             "clock": self._set_clock,
             "supply": self._feed,
-            "cause": lambda fault, present: firmware.set_cause(Fault[fault], present),
+            "cause": lambda fault, present: self.firmware.set_cause(Fault[fault], present),
             "quit": self._end,
         }
 
@@ -226,8 +159,8 @@ class VirtualBoard:
         """When to look at wire and clock again, if nobody writes before."""
         due_s = self._due_s()
         if due_s is None or not self.plant.at_rest:
-            return self._sim_s + self._tick_s
-        return min(max(due_s + self.plant.dt, self._sim_s + self._tick_s), self._sim_s + REST_TICK_S)
+            return self.time_s + self._tick_s
+        return min(max(due_s + self.plant.dt, self.time_s + self._tick_s), self.time_s + REST_TICK_S)
 
     def wait(self, until_s: float) -> list:
         """Sleep until a time or until somebody writes; what is readable."""
@@ -250,12 +183,12 @@ class VirtualBoard:
             self._excuse(late_s)
             self._make_up(now_s)
         self._simulate(now_s)
-        self._receive(self.port.read(), now_s)
+        if data := self.port.read():
+            self._receive(data, now_s)
         self._speak()
 
     def _speak(self) -> None:
         """Send what the firmware has said, as far as somebody takes it."""
-        self._collect()
         self.port.write(self._outbox)
         self._outbox = b""
 
@@ -270,81 +203,39 @@ class VirtualBoard:
         data = b""
         while len(data) < WAITING_MAX and (more := self.port.read()):
             data += more
-        since_s, until_s = self._sim_s, min(now_s, self._sim_s + CATCH_UP_S)
+        since_s, until_s = self.time_s, min(now_s, self.time_s + CATCH_UP_S)
         waiting = arrivals(data, since_s, now_s, lambda time_us: since_s + self._until_s(time_us, since_s))
         for at_s, piece in waiting:
             if at_s <= until_s:
-                self._live_until(at_s)
+                self._speaking_until(at_s)
                 self._receive(piece, at_s)
-        self._live_until(until_s)
+        self._speaking_until(until_s)
         while until_s < now_s and self.firmware.state.moves:
             until_s = min(now_s, until_s + REST_TICK_S)
-            self._live_until(until_s)
+            self._speaking_until(until_s)
         if until_s < now_s:
-            self.skipped_s += now_s - self._sim_s
-            self._sim_s = now_s
+            self.skipped_s += now_s - self.time_s
         for at_s, piece in waiting:
             if at_s > since_s + CATCH_UP_S:
                 self._receive(piece, now_s)
 
-    def _live_until(self, until_s: float) -> None:
+    def _speaking_until(self, until_s: float) -> None:
         """Simulate, and speak meanwhile: on a machine that is slow at it, too, the board is no silent one."""
-        while self._sim_s + self.plant.dt <= until_s:
-            self._simulate(min(until_s, self._sim_s + REST_TICK_S))
+        while self.time_s + self.plant.dt <= until_s:
+            self._simulate(min(until_s, self.time_s + REST_TICK_S))
             self._speak()
 
     def _until_s(self, time_us: int, at_s: float) -> float:
         """How long after ``at_s`` the board's time is ``time_us`` [s]."""
         return 1e-6 * ahead_us(time_us, self.firmware.board_time_us(self._board_us(at_s))) / self._clock[2]
 
-    def _collect(self) -> None:
-        self._outbox += self.firmware.transmit()
-
-    def _receive(self, data: bytes, at_s: float) -> None:
-        if not data:
-            return
-        self.firmware.receive(data, self._board_us(at_s))
-        self._collect()
+    def deliver(self, data: bytes) -> None:
+        """Keep what the firmware has said until ``_speak``."""
+        self._outbox += data
 
     def _simulate(self, now_s: float) -> None:
-        firmware, plant, dt = self.firmware, self.plant, self.plant.dt
-        self._measure(now_s)
-        while self._sim_s + dt <= now_s:
-            firmware.advance(self._board_us(self._sim_s + dt))
-            steps = max(1, min(self._steps_alike(), int((now_s - self._sim_s) / dt)))
-            plant.advance(firmware.pulses_us, steps * dt)
-            self._sim_s += steps * dt
-
-    def _measure(self, now_s: float) -> None:
-        at_rest = self.plant.at_rest
-        if now_s >= self._measure_at_s and not (at_rest and self._measured_at_rest):
-            self._measure_at_s, self._measured_at_rest = now_s + MEASURE_S, at_rest
-            if self._potentiometers:
-                self.firmware.feedback = self._potentiometers.counts(self.plant.q)
-            self._measure_supply()
-
-    def _measure_supply(self) -> None:
-        supply_mv = self._meter.reads_mv(self.plant.supply, exact=self._executed)  # executed firmware converts it itself
-        if supply_mv != self._supply_mv:
-            self._supply_mv = supply_mv
-            self.firmware.set_supply(supply_mv)
-
-    def _steps_alike(self) -> int:
-        """For how many steps of the arm the firmware leaves its outputs alone: 1 where it does not say."""
-        due_s = self._due_s()
-        return 1 if due_s is None else math.ceil((due_s - self._sim_s) / self.plant.dt) - 1
-
-    def _due_s(self) -> float | None:
-        """When the firmware has something to do, if it can tell: one that is executed has all the time."""
-        due_us = getattr(self.firmware, "due_us", None)
-        if due_us is None:
-            return None
-        since_s, board_s, rate = self._clock
-        return since_s + (due_us * 1e-6 - board_s) / rate
-
-    def _board_us(self, real_s: float) -> int:
-        since_s, board_s, rate = self._clock
-        return round((board_s + (real_s - since_s) * rate) * 1e6)
+        """Live through all steps that are over by ``now_s``."""
+        self.live_until(now_s - 0.5 * self.plant.dt)
 
     # --- the side door ----------------------------------------------------------------------------------
 
@@ -365,7 +256,7 @@ class VirtualBoard:
         setpoint = [None if math.isnan(angle) else angle for angle in plant.setpoint.tolist()]
         return {
             "time_s": plant.time,
-            "monotonic_s": self._epoch + self._sim_s,
+            "monotonic_s": self._epoch + self.time_s,
             "q": plant.q.tolist(),
             "v": plant.v.tolist(),
             "tip": plant.tip.tolist(),
@@ -383,8 +274,9 @@ class VirtualBoard:
         }
 
     def _feed(self, volt: float) -> None:
-        self.plant.feed(volt / self._meter.nominal_v)
-        self._measure_supply()
+        self.plant.feed(volt / self.nominal_v)
+        self._measure_at_s = -math.inf
+        self._measure()
 
     def _wire(self, drop: float = 0.0, corrupt: float = 0.0) -> None:
         for name, share in (("drop", drop), ("corrupt", corrupt)):
@@ -394,7 +286,7 @@ class VirtualBoard:
 
     def _reset(self, keep_outputs: bool = True, fault: str | None = None) -> None:
         self.firmware.reboot(
-            self._board_us(self._sim_s),
+            self._board_us(self.time_s),
             keep_outputs=keep_outputs,
             silence_us=round(self.boot_silence_s * 1e6),
             fault=None if fault is None else Fault[fault],
@@ -404,7 +296,7 @@ class VirtualBoard:
         if not 0.0 < seconds < math.inf:
             raise InputError(f"seconds is {seconds}, must be above 0", subject="seconds", value=seconds, limit=0.0)
         self.port.unplug()
-        self._plug_in_at_s = self._sim_s + seconds
+        self._plug_in_at_s = self.time_s + seconds
 
     def _set_clock(self, jump_s: float = 0.0, drift_ppm: float | None = None) -> None:
         if not 0.0 <= jump_s <= 60.0:
@@ -412,4 +304,4 @@ class VirtualBoard:
                 f"jump_s is {jump_s}, must be 0 to 60: clocks jump forward", subject="jump_s", value=jump_s, limit=60.0
             )
         rate = self._clock[2] if drift_ppm is None else 1.0 + drift_ppm * 1e-6
-        self._clock = (self._sim_s, self._board_us(self._sim_s) * 1e-6 + jump_s, rate)
+        self._clock = (self.time_s, self._board_us(self.time_s) * 1e-6 + jump_s, rate)

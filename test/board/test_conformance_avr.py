@@ -6,9 +6,8 @@ from firmware_tools import require
 require("avr", "sim")
 
 import pytest  # noqa: E402
-from conformance_bench import FROM_OUTSIDE, START, START_US, SUPPLY_MV, WIRE, ended, passed, session_with  # noqa: E402
-
-from picker_dynamics.board.conformance import Need, Status, run  # noqa: E402
+from conformance import Status, run  # noqa: E402
+from conformance.bench import FROM_OUTSIDE, START, START_US, SUPPLY_MV, ended, passed, session_with  # noqa: E402
 
 
 def uno(*backend, **options):
@@ -37,7 +36,7 @@ def test_the_firmware_passes_every_check(backend, inputs, baud, skipped, tmp_pat
 def test_outputs_that_run_already_are_kept():
     board = uno(found_us=START_US)
     found = board.pulses_us
-    passed(session_with(board, start=(), allowed=Need.MOTION), FROM_OUTSIDE)
+    passed(session_with(board, start=()), FROM_OUTSIDE)
     assert board.live == 0b11111 and board.pulses_us == pytest.approx(found, abs=4.9)
 
 
@@ -48,7 +47,7 @@ def test_the_time_stamp_may_wrap_around(tmp_path):
 def test_two_runs_are_alike_to_the_bit():
     def told():
         session = session_with(uno(), start=START)
-        run(session, WIRE)
+        run(session, FROM_OUTSIDE[:35])
         return session.host.heard
 
     assert told() == told()

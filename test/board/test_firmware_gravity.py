@@ -14,12 +14,13 @@ import pytest
 from arm_fixtures import picker, rigid_body, servos
 from avr_bench import AvrBench
 from firmware_tools import SKETCH, compile_host, needs
+from inspected_uno import InspectedUno
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.firmware.header import header_text
 from picker_dynamics.board.protocol import BoardState, Fault
-from picker_dynamics.sim.avr_uno import CYCLES_PER_US, Uno
+from picker_dynamics.sim.avr_uno import CYCLES_PER_US
 
 POSES = 1000
 TOLERANCE_NM = 1e-4
@@ -116,7 +117,7 @@ class AvrGravity:
         flags = ["-mmcu=atmega328p", "-DF_CPU=16000000UL", "-std=gnu++11", "-Os", "-flto", f"-I{folder}", f"-I{SKETCH}"]
         sources = [folder / "bench.cpp", SKETCH / "src/core/gravity.cpp"]
         subprocess.run(["avr-g++", *flags, *sources, "-lm", "-o", folder / "bench.elf"], check=True)
-        self.uno = Uno(toolchain.library("sim"), folder / "bench.elf")
+        self.uno = InspectedUno(toolchain.library("sim"), folder / "bench.elf")
         self.uno.run(1000 * CYCLES_PER_US)
         self.cycles = 0
 

@@ -6,8 +6,8 @@ Time is real here, so nothing is asserted of how long anything takes.
 import numpy as np
 import pytest
 import serial
-from avr_bench import picker, with_inputs
-from conformance_bench import units
+from avr_bench import avr, picker, with_inputs
+from conformance.bench import units
 from firmware_tools import require
 from waiting import until
 
@@ -21,7 +21,8 @@ from picker_dynamics.sim.avr_board import avr_firmware, compiled_in
 from picker_dynamics.sim.board import spawn_board
 from picker_dynamics.sim.control_socket import BoardControl
 from picker_dynamics.sim.plant import Plant
-from picker_dynamics.sim.virtual_board import Potentiometers, VirtualBoard
+from picker_dynamics.sim.simulated_board import adc_counts
+from picker_dynamics.sim.virtual_board import VirtualBoard
 
 require("avr", "sim")
 
@@ -34,7 +35,7 @@ def board(tmp_path):
     arm, servos = picker()
     plant = Plant(arm, servos, support=True, quantise=False)
     name = tmp_path / "tty"
-    made = VirtualBoard(plant, servos, name, control=f"{name}.control", boot_silence_s=0.3, firmware=avr_firmware(arm, servos))
+    made = VirtualBoard(plant, servos, name, control=f"{name}.control", boot_silence_s=0.3, firmware=avr())
     with made, BoardControl(f"{name}.control") as control:
         yield made, control
 
@@ -100,11 +101,10 @@ def test_it_runs_as_a_process_and_refuses_what_is_not_compiled_in(tmp_path):
 
 def test_potentiometers_follow_the_arm(tmp_path):
     servos = with_inputs(tmp_path)
-    wired = Potentiometers(servos)
-    assert wired and not Potentiometers(picker()[1])
+    assert adc_counts(picker()[1], np.zeros(5)) == (None,) * 5
     middle = np.array([servo.to_angle(0.5 * (servo.pulses_us[0] + servo.pulses_us[-1])) for servo in servos.servos])
-    assert wired.counts(middle)[1] in (511, 512) and wired.counts(middle)[0] is None
-    lower, upper = (wired.counts(q) for q in (servos.setpoint_lower, servos.setpoint_upper))
+    assert adc_counts(servos, middle)[1] in (511, 512) and adc_counts(servos, middle)[0] is None
+    lower, upper = (adc_counts(servos, q) for q in (servos.setpoint_lower, servos.setpoint_upper))
     assert {lower[3], upper[3]} == {102, 921}
 
 

@@ -1,71 +1,15 @@
 """The real firmware on the simulated Uno: what it does when something breaks.  All times are simulated."""
 
 import pytest
-from avr_bench import ALL, COUNT_EIGHTHS, MIDDLE, SPEED, AvrBench, with_inputs
+from avr_bench import ALL, COUNT_EIGHTHS, MIDDLE, SPEED, AvrBench
 from firmware_tools import require
+from inspected_uno import Bus
 
-from picker_dynamics.board.protocol import (
-    Adopt,
-    BoardState,
-    Disable,
-    Enable,
-    Fault,
-    Hello,
-    Info,
-    Ping,
-    Reason,
-    Relax,
-    Reset,
-    Stop,
-)
-from picker_dynamics.sim.avr_uno import Bus
+from picker_dynamics.board.protocol import Enable, Fault, Hello, Info, Ping, Reason, Reset
 
 require("avr", "sim")
 
-STANDSTILL_US = 500_000
-OUTPUT_FAILED, SUPPLY_LOW, HOST_LOST, STOPPED = (
-    fault.bit for fault in (Fault.OUTPUT_FAILED, Fault.SUPPLY_LOW, Fault.HOST_LOST, Fault.STOPPED)
-)
-
-
-def stands_since(bench) -> int:
-    """When the outputs changed last [us]."""
-    changed = [b[0] for a, b in zip(bench.track, bench.track[1:]) if a[1] != b[1]]
-    return changed[-1]
-
-
-def test_a_lost_host_means_standstill_within_half_a_second():
-    bench = AvrBench().enabled().moving(700, 12)
-    start_us = bench.telemetry[-1].time_us
-    for k in range(4):  # the host goes on for a while, with points that reach far beyond its end
-        bench.stream([(start_us + 180_000 + 60_000 * k, tuple(p + 700 * 11 - 1500 * k for p in MIDDLE))])
-        bench.run(20_000, host_alive=False)
-    gone_us = bench.now_us
-    bench.run(1_000_000, host_alive=False)
-    bench.tells(faults=HOST_LOST, state=BoardState.HOLD)
-    assert stands_since(bench) - gone_us <= STANDSTILL_US
-    assert all(max(map(abs, bench.steps(joint))) <= SPEED + COUNT_EIGHTHS for joint in range(5))
-    assert bench.live == ALL
-
-
-def test_stop_latches_holds_and_needs_a_reset():
-    bench = AvrBench().enabled().moving(600, 23)
-    bench.acked(Stop())
-    stopped_us = bench.now_us
-    bench.run(600_000)
-    assert stands_since(bench) - stopped_us <= 300_000
-    bench.tells(faults=STOPPED, queue_depth=0)
-    bench.refused(Adopt(ALL), Reason.FAULT)
-    bench.acked(Reset())
-    bench.tells(faults=0)
-
-
-def test_relax_and_disable_switch_off_at_once():
-    bench = AvrBench().enabled()
-    bench.acked(Disable(0b00100))
-    assert [pulse is None for pulse in bench.pulses_us] == [False, False, True, False, False]
-    bench.acked(Relax())
-    assert bench.live == 0
+OUTPUT_FAILED = Fault.OUTPUT_FAILED.bit
 
 
 # --- the output stage -------------------------------------------------------------------------------------------------
@@ -143,20 +87,3 @@ def test_a_bus_that_is_stuck_at_boot_is_clocked_free():
     bench.uno.bus(Bus.SDA_HELD)
     bench.run(200_000).tells(live=ALL, faults=0)
     assert isinstance(bench.send(Hello()), Info)
-
-
-# --- supply ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_sinking_supply_stops_the_arm(tmp_path):
-    bench = AvrBench(servos=with_inputs(tmp_path))
-    bench.firmware.set_supply(6000)
-    bench.run(100_000)
-    bench.enabled()
-    bench.moving(500, 23)
-    bench.firmware.set_cause(Fault.SUPPLY_LOW, True)
-    bench.run(600_000).tells(faults=SUPPLY_LOW, state=BoardState.HOLD)
-    bench.refused(Reset(), Reason.FAULT_PERSISTS)
-    bench.firmware.set_cause(Fault.SUPPLY_LOW, False)
-    bench.run(200_000)
-    bench.acked(Reset())

@@ -3,10 +3,11 @@
 import pytest
 from avr_bench import Monitor
 from firmware_tools import require
+from inspected_uno import Bus
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.errors import InputError
-from picker_dynamics.sim.avr_uno import Bus, Cause, Uno
+from picker_dynamics.sim.avr_uno import Cause, Uno
 
 require("avr", "sim")
 

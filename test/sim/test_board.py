@@ -26,7 +26,8 @@ from picker_dynamics.sim.board import VirtualBoard, spawn_board
 from picker_dynamics.sim.control_socket import BoardControl, ControlServer
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.pty_port import Wire
-from picker_dynamics.sim.virtual_board import CATCH_UP_S, HOST_TIMEOUT_S
+from picker_dynamics.sim.simulated_board import HOST_TIMEOUT_S
+from picker_dynamics.sim.virtual_board import CATCH_UP_S
 
 OVERLAY = resource("config/servos.sim.yaml")
 ARM, SERVOS = picker(), servos()
@@ -359,7 +360,6 @@ def test_what_cannot_be_made_or_read_gets_one_line_and_a_code(tmp_path):
         (9, "too long", ["--link", tmp_path / "tty", "--control", tmp_path / ("x" * 120)]),
         (3, "cannot read URDF", ["--link", tmp_path / "tty", "--urdf", tmp_path / "no.urdf"]),
         (4, "servo map", ["--link", tmp_path / "tty", "--servo-overlay", tmp_path / "no.yaml"]),
-        (5, "4 angles for 5 joints", ["--link", tmp_path / "tty", "--start-pose", "0,1,2,3"]),
     ):
         done = run_board(*arguments)
         assert done.returncode == code and words in done.stderr and done.stderr.count("\n") == 1, done.stderr

@@ -8,13 +8,14 @@ from pathlib import Path
 from arm_fixtures import picker as description_of_picker
 from arm_fixtures import servos as servos_of_picker
 from firmware_bench import FRAME_US, Bench
+from inspected_uno import InspectedUno
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.firmware.header import header_text
 from picker_dynamics.board.protocol import BoardState, Ping, SetPoint, Telemetry
 from picker_dynamics.sim.avr_board import compiled_in, wiring
 from picker_dynamics.sim.avr_firmware import BAUD, AvrFirmware
-from picker_dynamics.sim.avr_uno import CYCLES_PER_US, Uno
+from picker_dynamics.sim.avr_uno import CYCLES_PER_US
 
 MONITOR = Path(__file__).parents[1] / "data" / "uno_monitor.c"
 ALL = 0b11111
@@ -55,7 +56,9 @@ def avr(backend: str = "pca9685", *, servos=None, elf=None, baud: int = BAUD, **
     servos = usual if servos is None else servos
     elf = toolchain.build(servos, arm, backend, baud=baud) if elf is None else elf
     library = toolchain.library("sim")
-    return AvrFirmware(library, elf, compiled_in(servos, backend), wiring(servos, backend), baud=baud, **options)
+    return AvrFirmware(
+        library, elf, compiled_in(servos, backend), wiring(servos, backend), baud=baud, kind=InspectedUno, **options
+    )
 
 
 class AvrBench(Bench):
@@ -138,7 +141,7 @@ class Monitor:
     def __init__(self, folder: Path):
         elf = folder / "monitor.elf"
         subprocess.run(["avr-gcc", "-mmcu=atmega328p", "-DF_CPU=16000000UL", "-Os", "-o", str(elf), str(MONITOR)], check=True)
-        self.uno = Uno(toolchain.library("sim"), elf)
+        self.uno = InspectedUno(toolchain.library("sim"), elf)
         self.uno.line_speed(500_000)
         self.run_us(100)
 

@@ -88,11 +88,9 @@ class SteppedBoard(BoardInMemory):
         if not self.deaf:
             super().receive(data)
 
-    def _transmit(self) -> bool:
+    def deliver(self, data: bytes) -> None:
         if not self.muted:
-            return super()._transmit()
-        self.firmware.transmit()
-        return False
+            super().deliver(data)
 
     # -- faults ------------------------------------------------------------------------------------------------
 

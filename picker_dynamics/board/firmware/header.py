@@ -14,10 +14,10 @@ from picker_dynamics.errors import ConfigurationError, DescriptionError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 
-from ..protocol import JointLimits, limits_checksum
+from ..protocol import limits_checksum
 from ..protocol.codes import JOINTS_MAX
 from .config import ADC_COUNTS, ADC_REFERENCE_MV, FirmwareConfig, board_limits
-from .gravity_export import GravityModel, gravity_model
+from .gravity_export import gravity_model
 
 PCA9685_COUNTS = 4096
 """Steps of a PCA9685 in one servo frame."""
@@ -51,27 +51,66 @@ def header_text(servo_map: ServoMap, description: ArmDescription, sources: Seque
         ConfigurationError: the arm or its servo frame does not fit a board.
     """
     _require_a_board(servo_map)
+    servos, names, supply = servo_map.servos, list(map(_plain, servo_map.joint_names)), servo_map.supply
     limits = board_limits(servo_map)
     config = FirmwareConfig(limits, frame_us=round(servo_map.frame_s * 1e6))
-    try:
-        gravity = _gravity(gravity_model(servo_map, description), servo_map.n)
-    except DescriptionError as error:
-        gravity = (
-            f"// No gravity model, braking does without: {_plain(error)}.\n"
-            "constexpr const picker::GravityModel* GRAVITY = nullptr;"
-        )
-    return (
-        "\n\n".join(
-            [
-                _opening(servo_map, description, sources),
-                *_board(servo_map),
-                _limits(limits, servo_map.joint_names),
-                gravity,
-                _config(config, servo_map),
-            ]
-        )
-        + "\n"
-    )
+    pins = [TIMER_FIRST_PIN + servo.channel if servo.channel < TIMER_CHANNELS else NONE for servo in servos]
+    inputs = [NONE if servo.feedback_adc is None else servo.feedback_adc for servo in servos]
+    divider = round(ADC_REFERENCE_MV * supply.divider / ADC_COUNTS * (1 << SUPPLY_SHIFT)) if supply else 0
+    origin = f", from {', '.join(map(_plain, sources))}" if sources else ""
+    no_pins = f"#error channels from {TIMER_CHANNELS} on have no pin of the board\n" if NONE in pins else ""
+    rows = (f"{one.lowest}, {one.highest}, {one.speed}, {one.brake}}},  // {name}" for one, name in zip(limits, names))
+    return f"""\
+// What the firmware has compiled in for the arm '{_plain(description.name)}'.
+// Written by `picker firmware header`{origin}.  Change those and write it anew, not this.
+#pragma once
+
+#define PICKER_JOINTS {servo_map.n}
+
+#include "src/core/config.h"
+#include "src/core/gravity.h"
+
+namespace arm_config {{
+
+// Joint by joint: {", ".join(names)}.  {NONE} is none.
+{_array("CHANNELS", [servo.channel for servo in servos])};  // outputs of the PCA9685
+{_array("TIMER_PINS", pins)};  // Arduino pins of the timer back end
+{_array("FEEDBACK_ADC", inputs)};  // potentiometers
+
+constexpr uint8_t SUPPLY_ADC = {supply.adc if supply else NONE};  // servo supply
+constexpr uint16_t SUPPLY_DIVIDER = {divider};  // [mV per ADC count] x 2^SUPPLY_SHIFT
+constexpr uint8_t SUPPLY_SHIFT = {SUPPLY_SHIFT};
+
+constexpr uint8_t PCA9685_ADDRESS = 0x40;
+constexpr uint32_t OSCILLATOR_HZ = {round(servo_map.oscillator_hz)};  // of this PCA9685; 25000000 where not measured
+
+#ifdef PICKER_BACKEND_TIMER
+{no_pins}constexpr uint16_t RESOLUTION_NS = {TIMER_RESOLUTION_NS};
+#else
+constexpr uint16_t RESOLUTION_NS = {round(config.frame_us * 1e3 / PCA9685_COUNTS)};
+#endif
+
+// Shortest and longest pulse [1/8 us], speed [1/8 us per frame], brake [1/8 us per frame per frame].
+constexpr picker::JointLimits LIMITS[PICKER_JOINTS] = {{
+{_rows(rows)}
+}};
+
+{_gravity(servo_map, description)}
+
+constexpr picker::Config CONFIG = {{
+    PICKER_JOINTS,
+    LIMITS,
+    0x{limits_checksum(limits):04x},  // limits_crc
+    RESOLUTION_NS,
+    {config.frame_us},  // frame_us
+    {config.host_timeout_ms},  // host_timeout_ms
+    {config.max_lead_ms},  // max_lead_ms
+    {round(supply.minimum_v * 1e3) if supply else 0},  // supply_min_mv
+    GRAVITY,
+}};
+
+}}  // namespace arm_config
+"""
 
 
 def _require_a_board(servo_map: ServoMap) -> None:
@@ -89,112 +128,40 @@ def _require_a_board(servo_map: ServoMap) -> None:
         )
 
 
-def _opening(servo_map: ServoMap, description: ArmDescription, sources: Sequence[str]) -> str:
-    origin = f", from {', '.join(map(_plain, sources))}" if sources else ""
-    return f"""// What the firmware has compiled in for the arm '{_plain(description.name)}'.
-// Written by `picker firmware header`{origin}.  Change those and write it anew, not this.
-#pragma once
-
-#define PICKER_JOINTS {servo_map.n}
-
-#include "src/core/config.h"
-#include "src/core/gravity.h"
-
-namespace arm_config {{"""
-
-
-def _board(servo_map: ServoMap) -> list[str]:
-    """Constants of the board layer, one block each."""
-    servos = servo_map.servos
-    pins = [TIMER_FIRST_PIN + servo.channel if servo.channel < TIMER_CHANNELS else NONE for servo in servos]
-    supply = servo_map.supply
-    frame_us = round(servo_map.frame_s * 1e6)
-    step = round(ADC_REFERENCE_MV * supply.divider / ADC_COUNTS * (1 << SUPPLY_SHIFT)) if supply else 0
-    return [
-        "// Joint by joint: "
-        + ", ".join(map(_plain, servo_map.joint_names))
-        + f".  {NONE} is none.\n"
-        + _array("uint8_t", "CHANNELS", (servo.channel for servo in servos), "outputs of the PCA9685")
-        + "\n"
-        + _array("uint8_t", "TIMER_PINS", pins, "Arduino pins of the timer back end")
-        + "\n"
-        + _array(
-            "uint8_t",
-            "FEEDBACK_ADC",
-            (NONE if servo.feedback_adc is None else servo.feedback_adc for servo in servos),
-            "potentiometers",
-        ),
-        f"constexpr uint8_t SUPPLY_ADC = {supply.adc if supply else NONE};  // servo supply\n"
-        f"constexpr uint16_t SUPPLY_DIVIDER = {step};  // [mV per ADC count] x 2^SUPPLY_SHIFT\n"
-        f"constexpr uint8_t SUPPLY_SHIFT = {SUPPLY_SHIFT};",
-        "constexpr uint8_t PCA9685_ADDRESS = 0x40;\n"
-        f"constexpr uint32_t OSCILLATOR_HZ = {round(servo_map.oscillator_hz)};  // of this PCA9685; 25000000 where not measured",
-        "#ifdef PICKER_BACKEND_TIMER\n"
-        + (f"#error channels from {TIMER_CHANNELS} on have no pin of the board\n" if NONE in pins else "")
-        + f"constexpr uint16_t RESOLUTION_NS = {TIMER_RESOLUTION_NS};\n"
-        "#else\n"
-        f"constexpr uint16_t RESOLUTION_NS = {round(frame_us * 1e3 / PCA9685_COUNTS)};\n"
-        "#endif",
-    ]
-
-
-def _limits(limits: Iterable[JointLimits], joints: Iterable[str]) -> str:
-    rows = [
-        f"    {{{one.lowest}, {one.highest}, {one.speed}, {one.brake}}},  // {_plain(joint)}"
-        for one, joint in zip(limits, joints)
-    ]
-    return "\n".join(
-        [
-            "// Shortest and longest pulse [1/8 us], speed [1/8 us per frame], brake [1/8 us per frame per frame].",
-            "constexpr picker::JointLimits LIMITS[PICKER_JOINTS] = {",
-            *rows,
-            "};",
-        ]
+def _gravity(servo_map: ServoMap, description: ArmDescription) -> str:
+    """Pulse maps of the three joints that bear weight, and the model; why there is none where the arm has another shape."""
+    try:
+        model = gravity_model(servo_map, description)
+    except DescriptionError as error:
+        return f"""\
+// No gravity model, braking does without: {_plain(error)}.
+constexpr const picker::GravityModel* GRAVITY = nullptr;"""
+    pieces = "".join(
+        f"constexpr picker::MapPiece {role}[{len(one)}] = {{\n"
+        + _rows(f"{piece.pulse}, {', '.join(map(_float, (piece.angle, piece.slope, piece.gain)))}}}," for piece in one)
+        + "\n};\n"
+        for role, one in zip(ROLES, model.maps)
     )
-
-
-def _gravity(model: GravityModel, joints: int) -> str:
-    """Pulse maps of the three joints that bear weight, and the model."""
-    lines = ["// Pulse maps of the joints that bear weight: pulse [1/8 us], angle [rad], rad per 1/8 us, 1/8 us per N m."]
-    for role, pieces in zip(ROLES, model.maps):
-        lines.append(f"constexpr picker::MapPiece {role}[{len(pieces)}] = {{")
-        lines += [f"    {{{piece.pulse}, {', '.join(map(_float, (piece.angle, piece.slope, piece.gain)))}}}," for piece in pieces]
-        lines.append("};")
-    maps = ", ".join(f"{{{len(pieces)}, {role}}}" for role, pieces in zip(ROLES, model.maps))
-    return "\n".join(
-        [
-            *lines,
-            f"""
+    maps = ", ".join(f"{{{len(one)}, {role}}}" for role, one in zip(ROLES, model.maps))
+    return f"""\
+// Pulse maps of the joints that bear weight: pulse [1/8 us], angle [rad], rad per 1/8 us, 1/8 us per N m.
+{pieces}
 // Which joints are shoulder, elbow and wrist; g P1, g P2, g P3 [N m]; their maps.
 constexpr picker::GravityModel GRAVITY_MODEL = {{
-    {joints},
+    {servo_map.n},
     {{{", ".join(map(str, model.pitch))}}},
     {{{", ".join(map(_float, model.moments))}}},
     {{{maps}}}}};
-constexpr const picker::GravityModel* GRAVITY = &GRAVITY_MODEL;""",
-        ]
-    )
+constexpr const picker::GravityModel* GRAVITY = &GRAVITY_MODEL;"""
 
 
-def _config(config: FirmwareConfig, servo_map: ServoMap) -> str:
-    supply_min_mv = round(servo_map.supply.minimum_v * 1e3) if servo_map.supply else 0
-    rows = [
-        ("PICKER_JOINTS", ""),
-        ("LIMITS", ""),
-        (f"0x{limits_checksum(config.joints):04x}", "limits_crc"),
-        ("RESOLUTION_NS", ""),
-        (config.frame_us, "frame_us"),
-        (config.host_timeout_ms, "host_timeout_ms"),
-        (config.max_lead_ms, "max_lead_ms"),
-        (supply_min_mv, "supply_min_mv"),
-        ("GRAVITY", ""),
-    ]
-    lines = [f"    {value}," + (f"  // {name}" if name else "") for value, name in rows]
-    return "\n".join(["constexpr picker::Config CONFIG = {", *lines, "};", "", "}  // namespace arm_config"])
+def _rows(rows: Iterable[str]) -> str:
+    """Rows of a table, each from its first number on."""
+    return "\n".join(f"    {{{row}" for row in rows)
 
 
-def _array(kind: str, name: str, values: Iterable[int], meaning: str) -> str:
-    return f"constexpr {kind} {name}[PICKER_JOINTS] = {{{', '.join(map(str, values))}}};  // {meaning}"
+def _array(name: str, values: Iterable[int]) -> str:
+    return f"constexpr uint8_t {name}[PICKER_JOINTS] = {{{', '.join(map(str, values))}}}"
 
 
 def _plain(text: object) -> str:

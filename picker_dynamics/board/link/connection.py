@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -38,11 +39,12 @@ from ..protocol import (
 from ..protocol.messages import Unknown
 from .port import Port, SerialPort, no_word, wait_for_port
 from .requests import PendingRequests, RefusedError, refusal
-from .statistics import LinkCounters, LinkStatistics
+from .statistics import LinkStatistics, share_below
 
 BAUD = 500_000  # a 16 MHz AVR makes it exactly; it misses 115200 by 2 %
 SILENCE_S = 1.5
 """A board that was heard and then says nothing for so long is lost."""
+ROUND_TRIPS = 512
 PING_PERIOD_S, BACK_OFF_S, _POLL_S = 0.1, (0.25, 2.0), 0.02
 _log = logging.getLogger(__name__)
 
@@ -65,6 +67,9 @@ class Link:
         on_refused: Called with the error for each set-point that the board refused.
         clock: Host time.
         open_port: Called with port and baud; returns the open port.  One whose ``threaded`` is False needs :meth:`poll`.
+
+    Attributes:
+        bytes_received: Since the port was opened.
     """
 
     def __init__(
@@ -83,7 +88,8 @@ class Link:
         self.port, self.baud, self.joint_names = port, baud, tuple(joint_names)
         self.on_telemetry, self.on_loss, self.on_boot, self.on_refused = on_telemetry, on_loss, on_boot, on_refused
         self.clock, self._host, self._open_port = ClockFit(), clock, open_port
-        self._counters = LinkCounters()
+        self._counters = LinkStatistics()
+        self._round_trips_ms: deque[float] = deque(maxlen=ROUND_TRIPS)
         self._requests = PendingRequests()
         self._port: Port | None = None
         self._thread: threading.Thread | None = None
@@ -102,7 +108,7 @@ class Link:
         self._info: Info | None = None
         self._telemetry: Telemetry | None = None
         self._heard_s = self._telemetry_s = 0.0
-        self._bytes_seen = 0
+        self.bytes_received = 0
         self._other_version: int | None = None
         self._lost: LinkError | None = None
         self._ready, self._next_ping_s = False, 0.0
@@ -232,14 +238,18 @@ class Link:
 
     @property
     def statistics(self) -> LinkStatistics:
-        """A frozen snapshot of the counters."""
-        age_ms = 1e3 * (self._host.now() - self._telemetry_s) if self._telemetry else None
-        return self._counters.snapshot(
+        """A copy of the counters, with the figures of now."""
+        trips = list(self._round_trips_ms)
+        return replace(
+            self._counters,
+            setpoints_refused=Counter(self._counters.setpoints_refused),
             connected=self.connected,
             retransmissions=self._requests.retransmissions,
-            telemetry_age_ms=age_ms,
+            round_trip_median_ms=share_below(trips, 0.5),
+            round_trip_p99_ms=share_below(trips, 0.99),
             latency_ms=1e3 * self.clock.latency_s,
             drift_ppm=1e6 * self.clock.drift,
+            telemetry_age_ms=1e3 * (self._host.now() - self._telemetry_s) if self._telemetry else None,
         )
 
     def board_time_us(self, host_s: float | None = None) -> int:
@@ -368,7 +378,7 @@ class Link:
 
     def _take_bytes(self, data: bytes) -> None:
         arrived_s = self._host.now()
-        self._bytes_seen += len(data)
+        self.bytes_received += len(data)
         damaged = self._decoder.counters.broken
         for sequence, message in self._decoder.feed(data):
             self._take(sequence, message, arrived_s)
@@ -406,7 +416,7 @@ class Link:
     def _take_answer(self, answer: Ack | Nack | Info, arrived_s: float) -> None:
         sent_s = self._pings.pop(answer.request, None)
         if sent_s is not None and isinstance(answer, Ack):
-            self._counters.round_trips_s.append(arrived_s - sent_s)
+            self._round_trips_ms.append(1e3 * (arrived_s - sent_s))
             self.clock.add_round_trip(sent_s, answer.time_us, arrived_s)
         elif isinstance(answer, Nack) and answer.request_type == MessageType.SET_POINT:
             self._counters.setpoints_refused[answer.reason] += 1
@@ -470,4 +480,4 @@ class Link:
                 limit=PROTOCOL_VERSION,
             )
         if not word():
-            raise LinkError(no_word(self.port, self.baud, self._bytes_seen, timeout_s), value=timeout_s)
+            raise LinkError(no_word(self.port, self.baud, self.bytes_received, timeout_s), value=timeout_s)

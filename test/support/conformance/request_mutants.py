@@ -1,7 +1,5 @@
 """More firmwares that each break one rule: sequences, requests, stop and faults, switching outputs on and off."""
 
-from conformance_mutants import Mutant, Obeys, breaks, message_of
-
 from picker_dynamics.board.protocol import (
     Adopt,
     BoardState,
@@ -19,6 +17,8 @@ from picker_dynamics.board.protocol import (
 )
 from picker_dynamics.board.protocol.messages import Unknown
 from picker_dynamics.sim.output_motion import OutputMotion
+
+from .mutants import Mutant, Obeys, breaks, message_of
 
 # -- sequences and requests ----------------------------------------------------------------------------
 
@@ -57,7 +57,6 @@ class CarriesOutAgain(Mutant):
         super()._handle(raw, now_us)
 
 
-@breaks("enable-is-carried-out-once")
 @breaks("a-request-is-carried-out-once")
 class AnswersAnew(Mutant):
     def _handle(self, raw, *rest):
@@ -187,7 +186,7 @@ class NoDisableInFault(Obeys):
 # -- outputs -------------------------------------------------------------------------------------------
 
 
-@breaks("adopt-keeps-the-pulses")
+@breaks("hold-stands-still")
 class AdoptRounds(OutputMotion):
     def adopt(self, mask):
         refusal = super().adopt(mask)
@@ -283,7 +282,7 @@ class RelaxStops(Obeys):
         self._latch(Fault.STOPPED)
 
 
-@breaks("relax-needs-no-reset")
+@breaks("disable-is-always-carried-out")
 class NoRelaxInFault(Obeys):
     kind = Relax
 
@@ -291,7 +290,7 @@ class NoRelaxInFault(Obeys):
         return (Reason.FAULT, self.faults) if self.faults else None
 
 
-@breaks("stop-and-reset-switch-nothing")
+@breaks("stop-ends-a-motion")
 class StopSwitchesOff(Obeys):
     kind = Stop
 

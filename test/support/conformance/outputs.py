@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..protocol import Adopt, BoardState, Disable, Enable, Hello, Nack, Reason, Relax, Reset, SetPoint, Stop, Telemetry
+from picker_dynamics.board.protocol import Adopt, BoardState, Disable, Enable, Nack, Reason, Relax, SetPoint, Telemetry
+
 from .check import Checks
 from .host import Host
-from .requirements import CheckSkipped, Need, require, require_hold, require_nack, require_queue, require_taken
+from .requirements import CheckSkipped, require, require_hold, require_nack, require_queue, require_taken
 from .session import Session
 
 check = Checks()
@@ -47,26 +48,17 @@ def far_point(session: Session, pulses: Sequence[int], ahead_us: int = 1_000_000
     return SetPoint(session.host.board_now_us() + ahead_us & 2**32 - 1, tuple(pulses))
 
 
-@check("ADOPT takes over what runs; the pulses stay what they are; adopting what is owned already is allowed", need=Need.MOTION)
-def adopt_keeps_the_pulses(session: Session, host: Host) -> None:
-    before = session.take()
-    for mask in (session.usable, session.one()):
-        host.expect_ack(Adopt(mask), "ADOPT of what is owned already")
-    after = host.fresh()
-    require_outputs(after, before.live, before.owned, before.pulses)
-    require(after.state is BoardState.HOLD, "HOLD", after.state.name)
-
-
-@check("owned joints stand in HOLD, and the pulses do not change", need=Need.MOTION)
+@check("owned joints stand in HOLD, and the pulses do not change; adopting what is owned already is allowed")
 def hold_stands_still(session: Session, host: Host) -> None:
     before = session.take()
+    host.expect_ack(Adopt(session.usable), "ADOPT of what is owned already")
     mark = host.mark()
     host.wait(300_000)
     for one in host.since(mark, Telemetry):
         require_hold(one, before.pulses)
 
 
-@check("ENABLE of a joint that is live is refused with ALREADY_LIVE and the joint: nothing jumps", need=Need.MOTION)
+@check("ENABLE of a joint that is live is refused with ALREADY_LIVE and the joint: nothing jumps")
 def enable_refuses_what_is_live(session: Session, host: Host) -> None:
     before = session.take()
     for joint in joints_of(session.usable):
@@ -75,7 +67,7 @@ def enable_refuses_what_is_live(session: Session, host: Host) -> None:
     require_outputs(host.fresh(), before.live, before.owned, before.pulses)
 
 
-@check("ENABLE switches on the joints in its mask at their pulses, at once, and the others stay off", need=Need.MOTION, off=True)
+@check("ENABLE switches on the joints in its mask at their pulses, at once, and the others stay off", off=True)
 def enable_starts_where_told(session: Session, host: Host) -> None:
     switch_all_off(session, session.one())
     live, pulses = 0, [0] * session.n
@@ -85,17 +77,7 @@ def enable_starts_where_told(session: Session, host: Host) -> None:
         require_outputs(host.fresh(), live, live, pulses)
 
 
-@check("a request that is sent again is carried out once: an ENABLE gets its ACK again", need=Need.MOTION, off=True)
-def enable_is_carried_out_once(session: Session, host: Host) -> None:
-    mask = session.one()
-    switch_all_off(session, mask)
-    message, number = session.enable(mask), host.take_sequence()
-    host.expect_ack(message, "ENABLE", sequence=number)
-    host.expect_ack(message, "the same ENABLE sent again", sequence=number)
-    host.expect_nack(message, Reason.ALREADY_LIVE, what="a new ENABLE of the same joint")
-
-
-@check("ENABLE is all or nothing", need=Need.MOTION, off=True)
+@check("ENABLE is all or nothing", off=True)
 def enable_is_all_or_nothing(session: Session, host: Host) -> None:
     (first, second) = two(session)
     before = session.take(second)
@@ -105,7 +87,7 @@ def enable_is_all_or_nothing(session: Session, host: Host) -> None:
     host.expect_nack(Adopt(first | second), Reason.NOT_LIVE, joints_of(first)[0], "ADOPT of both")
 
 
-@check("ENABLE with a pulse outside the joint's limits is refused with OUT_OF_LIMITS and the joint", need=Need.BARE, off=True)
+@check("ENABLE with a pulse outside the joint's limits is refused with OUT_OF_LIMITS and the joint", off=True)
 def enable_refuses_pulses_outside(session: Session, host: Host) -> None:
     switch_all_off(session, session.one())
     for joint in joints_of(session.usable):
@@ -122,7 +104,7 @@ def enable_refuses_pulses_outside(session: Session, host: Host) -> None:
             host.expect_ack(Disable(1 << joint))
 
 
-@check("while the arm moves ENABLE and ADOPT are refused with BUSY", need=Need.MOTION)
+@check("while the arm moves ENABLE and ADOPT are refused with BUSY")
 def switching_on_waits_for_standstill(session: Session, host: Host) -> None:
     session.take()
     host.send(far_point(session, session.start))
@@ -136,7 +118,7 @@ def switching_on_waits_for_standstill(session: Session, host: Host) -> None:
     host.expect_ack(Adopt(session.one()), "ADOPT after the motion")
 
 
-@check("while the arm moves an ENABLE of a joint that is off is refused with BUSY", need=Need.MOTION, off=True)
+@check("while the arm moves an ENABLE of a joint that is off is refused with BUSY", off=True)
 def enable_waits_for_standstill(session: Session, host: Host) -> None:
     (first, second) = two(session)
     session.take(first)
@@ -147,7 +129,7 @@ def enable_waits_for_standstill(session: Session, host: Host) -> None:
     host.expect_ack(message, "ENABLE after the motion")
 
 
-@check("the pulse of a joint that the host does not own is ignored, whatever it is", need=Need.MOTION, off=True)
+@check("the pulse of a joint that the host does not own is ignored, whatever it is", off=True)
 def pulses_of_others_are_ignored(session: Session, host: Host) -> None:
     (first, _) = two(session)
     session.take(first)
@@ -164,7 +146,7 @@ def pulses_of_others_are_ignored(session: Session, host: Host) -> None:
     require_outputs(host.fresh(), first, first, session.masked(session.start, first))
 
 
-@check("DISABLE switches off the joints in its mask; the others go on, and the queue stays", need=Need.MOTION, off=True)
+@check("DISABLE switches off the joints in its mask; the others go on, and the queue stays", off=True)
 def disable_leaves_the_others(session: Session, host: Host) -> None:
     (first, second) = two(session)
     session.take(first | second)
@@ -175,7 +157,7 @@ def disable_leaves_the_others(session: Session, host: Host) -> None:
     require_queue(after, BoardState.MOVE, 1)
 
 
-@check("when no owned joint is left, the queue is flushed and the state is IDLE", need=Need.MOTION, off=True)
+@check("when no owned joint is left, the queue is flushed and the state is IDLE", off=True)
 def disable_of_the_last_flushes(session: Session, host: Host) -> None:
     mask = session.usable
     session.take()
@@ -189,9 +171,7 @@ def disable_of_the_last_flushes(session: Session, host: Host) -> None:
     host.expect_ack(session.enable(session.one()), "ENABLE after it")
 
 
-@check(
-    "RELAX flushes the queue and switches all outputs off at once; nothing is latched, nothing owned", need=Need.MOTION, off=True
-)
+@check("RELAX flushes the queue and switches all outputs off at once; nothing is latched, nothing owned", off=True)
 def relax_lets_go(session: Session, host: Host) -> None:
     session.take()
     host.send(far_point(session, session.start))
@@ -204,19 +184,3 @@ def relax_lets_go(session: Session, host: Host) -> None:
         "IDLE, an empty queue, no fault",
         f"{after.state.name}, {after.queue_depth}, {after.fault_text or 'no fault'}",
     )
-
-
-@check("STOP and RELAX are carried out while a fault is latched", need=Need.MOTION, off=True)
-def relax_needs_no_reset(session: Session, host: Host) -> None:
-    session.take()
-    for message in (Stop(), Stop(), Relax()):
-        host.expect_ack(message)
-    require_outputs(host.fresh(), 0, 0, (0,) * session.n)
-
-
-@check("STOP and RESET switch nothing: what was live and owned stays so", need=Need.MOTION)
-def stop_and_reset_switch_nothing(session: Session, host: Host) -> None:
-    before = session.take()
-    for message in (Stop(), Reset(), Hello()):
-        host.ask(message)
-        require_outputs(host.fresh(), before.live, before.owned, before.pulses)

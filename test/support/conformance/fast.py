@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from ..protocol import BoardState, Stop, Telemetry, ahead_us
+from picker_dynamics.board.protocol import BoardState, Stop, Telemetry, ahead_us
+
 from .check import Checks
 from .host import Host
 from .motion import begin_us, even
 from .outputs import joints_of
-from .requirements import CheckSkipped, Need, require, require_hold, require_underruns
+from .requirements import CheckSkipped, require, require_hold, require_underruns
 from .session import Session
 from .track import directions, moved, play, send, steps, take_in_phase, watch_closely
 
@@ -72,7 +73,7 @@ def require_braked(session: Session, seen: list[Telemetry], speed: int) -> None:
         require(max(before, default=0) <= speed + 1, f"joint {joint} at {speed} per frame before", before)
 
 
-@check("no joint moves by more than `speed` per frame; who lags is reported in limited, and still arrives", need=Need.BARE)
+@check("no joint moves by more than `speed` per frame; who lags is reported in limited, and still arrives")
 def the_speed_limit_holds(session: Session, host: Host) -> None:
     take_in_phase(session)
     watch_closely(session)
@@ -94,7 +95,7 @@ def the_speed_limit_holds(session: Session, host: Host) -> None:
     require_underruns(seen[0], host.fresh())
 
 
-@check("BRAKE takes `brake` off the speed in each frame: STOP", need=Need.BARE)
+@check("BRAKE takes `brake` off the speed in each frame: STOP")
 def stop_brakes_evenly(session: Session, host: Host) -> None:
     take_in_phase(session)
     speed = top_speed(session)
@@ -108,25 +109,7 @@ def stop_brakes_evenly(session: Session, host: Host) -> None:
     require(any(one.state is BoardState.BRAKE for one in seen), "state BRAKE while it brakes", {one.state.name for one in seen})
 
 
-@check("BRAKE takes `brake` off the speed in each frame: an underrun", need=Need.BARE)
-def an_underrun_brakes_evenly(session: Session, host: Host) -> None:
-    take_in_phase(session)
-    speed = top_speed(session)
-    watch_closely(session)
-    points = even(session, speed, 10, begin_us(session))
-    seen = play(session, points)
-    for joint in joints_of(session.usable):
-        brake = session.limits[joint].brake
-        got = frames_of(session, seen, joint)
-        wanted = list(range(speed - brake, 0, -brake))
-        first, rest = got[len(got) - len(wanted)], got[len(got) - len(wanted) + 1 :]
-        require(like(rest, wanted[1:], speed), f"joint {joint} to brake in steps of {wanted[1:]}", rest)
-        slack = compensation(speed)
-        require(wanted[0] - slack <= first <= speed + slack, f"a first braked step of {wanted[0]} to {speed}", first)
-    require_underruns(seen[0], seen[-1], 1)
-
-
-@check("braking ends at the joint's limit, without going beyond it", need=Need.BARE)
+@check("braking ends at the joint's limit, without going beyond it")
 def braking_ends_at_the_limit(session: Session, host: Host) -> None:
     take_in_phase(session)
     speed = top_speed(session)

@@ -1,19 +1,10 @@
-"""Requirements of a board's answers: what was expected, and what it did; and what may be done to an arm to find out."""
+"""Requirements of a board's answers: what was expected, and what it did."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import IntEnum
 
-from ..protocol import Ack, BoardState, Fault, Info, Nack, Reason, Telemetry
-
-
-class Need(IntEnum):
-    """Effect of a check on the arm; the host's user allows it up to one of these."""
-
-    WIRE = 0  # a board that keeps the protocol switches nothing on, and moves nothing
-    MOTION = 1  # joints are switched on or taken over where they are, and move a little, slowly
-    BARE = 2  # fast moves, and requests after which a faulty board might jump: no servo may be connected
+from picker_dynamics.board.protocol import Ack, BoardState, Fault, Info, Nack, Reason, Telemetry
 
 
 class Violation(Exception):

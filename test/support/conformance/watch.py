@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from ..protocol import BoardState, Fault, MessageType, Ping, Reason, Reset, SetPoint, Telemetry, ahead_us, encode
-from ..protocol.framing import build
+from picker_dynamics.board.protocol import (
+    BoardState,
+    Fault,
+    MessageType,
+    Ping,
+    Reason,
+    Reset,
+    SetPoint,
+    Telemetry,
+    ahead_us,
+    encode,
+)
+from picker_dynamics.board.protocol.framing import build
+
 from .check import Checks
-from .host import Host
+from .host import LEAD_US, Host
 from .motion import begin_us, even, slow
-from .requirements import Need, require, require_fault
+from .requirements import require, require_fault
 from .session import Session
 from .track import send
 
@@ -42,10 +54,7 @@ def require_lost_in_time(session: Session, last_us: int, seen: list[Telemetry]) 
     return lost[0]
 
 
-@check(
-    "no valid frame for more than host_timeout_ms, while the host owns a joint, is HOST_LOST; the arm goes on holding",
-    need=Need.MOTION,
-)
+@check("no valid frame for more than host_timeout_ms, while the host owns a joint, is HOST_LOST; the arm goes on holding")
 def a_silent_host_is_lost(session: Session, host: Host) -> None:
     before = session.take()
     last_us, seen = fall_silent(session, 1_000 * session.info.host_timeout_ms + 300_000)
@@ -63,12 +72,12 @@ def a_silent_host_is_lost(session: Session, host: Host) -> None:
     require_fault(host.fresh(), what="no fault after RESET")
 
 
-@check("a lost host's queue is flushed and its motion braked", need=Need.MOTION)
+@check("a lost host's queue is flushed and its motion braked")
 def a_lost_host_is_not_followed(session: Session, host: Host) -> None:
     session.take()
     speed, timeout_us = slow(session), session.info.host_timeout_ms * 1000
     frames = min(session.info.queue_capacity - 1, 15)
-    begin = host.board_now_us() + (host.lead_us if host.exact else timeout_us)
+    begin = host.board_now_us() + LEAD_US
     points = [(begin + 2 * session.frame_us * k, pulses) for k, (_, pulses) in enumerate(even(session, speed, frames, begin))]
     send(session, points)
     last_us, seen = fall_silent(session, timeout_us + 300_000)
@@ -86,7 +95,7 @@ def a_lost_host_is_not_followed(session: Session, host: Host) -> None:
     require(way_us <= 500_000 + 2 * session.frame_us, "standstill within 0.5 s of the last word", f"{way_us} us")
 
 
-@check("any valid frame keeps the watch quiet; damaged frames and those of another version do not", need=Need.MOTION)
+@check("any valid frame keeps the watch quiet; damaged frames and those of another version do not")
 def only_valid_frames_count(session: Session, host: Host) -> None:
     session.take()
     host.wait(3_000 * session.info.host_timeout_ms)

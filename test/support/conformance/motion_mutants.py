@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from conformance_mutants import Mutant, Obeys, acked, breaks
-
 from picker_dynamics.board.protocol import BoardState, Fault, Reason, Reset, ahead_us
 from picker_dynamics.sim.output_motion import OutputMotion
 from picker_dynamics.sim.setpoint_queue import Point, SetPointQueue
+
+from .mutants import Mutant, Obeys, acked, breaks
 
 # -- the queue -----------------------------------------------------------------------------------------
 
@@ -62,7 +62,7 @@ class TakesEqualTimes(SetPointQueue):
         return Reason.NONE if reason is Reason.NOT_LATER and time_us == self._points[-1].time_us else reason
 
 
-@breaks("the-past-is-refused")
+@breaks("the-past-begins-at-the-last-evaluation")
 class TakesThePast(Refuses):
     unknown = (Reason.PAST,)
 
@@ -73,7 +73,7 @@ class PastIsBeforeNow(SetPointQueue):
         return super().refusal(time_us, now_us, now_us, max_lead_us)
 
 
-@breaks("the-far-future-is-refused")
+@breaks("the-lead-is-kept-closely")
 class TakesTheFarFuture(Refuses):
     unknown = (Reason.TOO_FAR,)
 
@@ -148,7 +148,7 @@ class StartsFromTheLastPoint(OutputMotion):
         return refusal
 
 
-@breaks("a-motion-ends-at-rest")
+@breaks("pulses-are-interpolated")
 class AlwaysUnderruns(SetPointQueue):
     def pass_until(self, at_us, joints):
         super().pass_until(at_us, joints)
@@ -165,7 +165,7 @@ class EndsIn(OutputMotion):
             self.end()
 
 
-@breaks("a-motion-ends-at-rest")
+@breaks("pulses-are-interpolated")
 class NeverHolds(EndsIn):
     def end(self):
         self._motion = BoardState.MOVE
@@ -269,7 +269,6 @@ class BrakesHarder(OtherLimits):
 
 
 breaks("stop-brakes-evenly")(BrakesHarder)
-breaks("an-underrun-brakes-evenly")(BrakesHarder)
 
 
 @breaks("braking-ends-at-the-limit")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..protocol import BoardState, Reset, Stop, Telemetry, ahead_us
+from picker_dynamics.board.protocol import BoardState, Reset, Stop, Telemetry, ahead_us
+
 from .check import Checks
-from .host import Host
+from .host import LEAD_US, Host
 from .outputs import joints_of
-from .requirements import CheckSkipped, Need, Violation, require, require_hold, require_underruns
+from .requirements import CheckSkipped, Violation, require, require_hold, require_underruns
 from .session import REACH, SLOW, Session
 from .track import Point, evaluated_us, find_phase, moved, phase_us, play, require_on_way, runs, send, watch_closely
 
@@ -21,7 +22,7 @@ GRAVITY = 2
 
 def begin_us(session: Session) -> int:
     """Board time at which a motion may begin that is sent now."""
-    return session.host.board_now_us() + session.host.lead_us
+    return session.host.board_now_us() + LEAD_US
 
 
 def even(session: Session, speed: int, count: int, begin: int) -> list[Point]:
@@ -41,14 +42,17 @@ def slow(session: Session) -> int:
     return speed
 
 
-@check("pulses are interpolated between set-points, to the last bit, at instants one servo frame apart", need=Need.MOTION)
+@check(
+    "pulses are interpolated to the last bit, a servo frame apart; a motion whose last point repeats the one before ends there"
+)
 def pulses_are_interpolated(session: Session, host: Host) -> None:
-    session.take()
+    before = session.take()
     _, points, seen = find_phase(session)
     require_hold(seen[-1], points[-1][1])
+    require_underruns(before, seen[-1])
 
 
-@check("a frame that starts at F plays what holds at F + half a frame", need=Need.MOTION)
+@check("a frame that starts at F plays what holds at F + half a frame")
 def frames_play_their_middle(session: Session, host: Host) -> None:
     session.take()
     found, _, seen = find_phase(session)
@@ -65,15 +69,12 @@ def frames_play_their_middle(session: Session, host: Host) -> None:
     )
 
 
-@check(
-    "a line as long as the lead allows is interpolated as the page says (times are halved until 16 bits hold them)",
-    need=Need.MOTION,
-)
+@check("a line as long as the lead allows is interpolated as the page says (times are halved until 16 bits hold them)")
 def long_lines_are_interpolated(session: Session, host: Host) -> None:
     session.take()
     phase_us(session)
     begin = begin_us(session)
-    span = session.info.max_lead_ms * 1000 - host.lead_us - 60_000
+    span = session.info.max_lead_ms * 1000 - LEAD_US - 60_000
     ends = moved(session, [REACH - 7 * joint for joint in range(session.n)])
     points = [(begin, session.start), (begin + span, ends), (begin + span + session.frame_us, ends)]
     watch_closely(session)
@@ -81,7 +82,7 @@ def long_lines_are_interpolated(session: Session, host: Host) -> None:
     require_on_way(session, points, seen, "on one long line")
 
 
-@check("the first set-point starts a line from where the outputs are, at the instant played last", need=Need.MOTION)
+@check("the first set-point starts a line from where the outputs are, at the instant played last")
 def a_line_starts_where_the_arm_is(session: Session, host: Host) -> None:
     session.take()
     phase_us(session)
@@ -90,10 +91,10 @@ def a_line_starts_where_the_arm_is(session: Session, host: Host) -> None:
     frame = session.frame_us
     sent, _ = evaluated_us(session, host.board_now_us())
     ends = moved(session, (10 * SLOW,) * session.n)
-    end = sent + max(host.lead_us, 12 * frame) + 5_000
+    end = sent + max(LEAD_US, 12 * frame) + 5_000
     rest = [(end, ends), (end + frame, ends)]
     seen = play(session, rest)
-    ways = [[(sent + k * frame, session.start), *rest] for k in range(-1, 4 if host.exact else 15)]
+    ways = [[(sent + k * frame, session.start), *rest] for k in range(-1, 4)]
     problems = []
     for points in ways:
         try:
@@ -104,18 +105,7 @@ def a_line_starts_where_the_arm_is(session: Session, host: Host) -> None:
     raise problems[1]
 
 
-@check("a motion whose last point repeats the one before ends there, in HOLD, with no underrun", need=Need.MOTION)
-def a_motion_ends_at_rest(session: Session, host: Host) -> None:
-    before = session.take()
-    speed = slow(session)
-    points = even(session, speed, 8, begin_us(session))
-    points.append((points[-1][0] + session.frame_us, points[-1][1]))
-    after = play(session, points)[-1]
-    require_hold(after, points[-1][1])
-    require_underruns(before, after)
-
-
-@check("a queue that ends while no joint moves by more than 1 us a frame is no underrun", need=Need.MOTION)
+@check("a queue that ends while no joint moves by more than 1 us a frame is no underrun")
 def a_creeping_end_is_no_underrun(session: Session, host: Host) -> None:
     before = session.take()
     points = even(session, STILL, 8, begin_us(session))
@@ -124,10 +114,7 @@ def a_creeping_end_is_no_underrun(session: Session, host: Host) -> None:
     require(after.pulses == points[-1][1], f"to stand at {points[-1][1]}", after.pulses)
 
 
-@check(
-    "a queue that runs out in motion is an underrun: counted, braked, held, no fault; the last point is reached at least",
-    need=Need.MOTION,
-)
+@check("a queue that runs out in motion is an underrun: counted, braked, held, no fault; the last point is reached at least")
 def an_underrun_is_braked_and_counted(session: Session, host: Host) -> None:
     before = session.take()
     speed = slow(session)
@@ -142,7 +129,7 @@ def an_underrun_is_braked_and_counted(session: Session, host: Host) -> None:
     _require_stop_beyond(session, after.pulses, points[-1][1], speed)
 
 
-@check("after an underrun set-points lead on from where the arm is", need=Need.MOTION)
+@check("after an underrun set-points lead on from where the arm is")
 def a_late_host_is_joined_again(session: Session, host: Host) -> None:
     session.take()
     play(session, even(session, slow(session), 4, begin_us(session)))
@@ -154,7 +141,7 @@ def a_late_host_is_joined_again(session: Session, host: Host) -> None:
     require_on_way(session, points, play(session, points), "back from where the arm stood")
 
 
-@check("STOP in motion flushes the queue, decelerates and holds; after RESET nothing resumes", need=Need.MOTION)
+@check("STOP in motion flushes the queue, decelerates and holds; after RESET nothing resumes")
 def stop_ends_a_motion(session: Session, host: Host) -> None:
     session.take()
     speed = slow(session)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..protocol import (
+from picker_dynamics.board.protocol import (
     PROTOCOL_VERSION,
     Ack,
     Adopt,
@@ -18,6 +18,8 @@ from ..protocol import (
     TelemetryPeriod,
     ahead_us,
 )
+from picker_dynamics.board.protocol.framing import build
+
 from .check import Checks
 from .host import Host
 from .requirements import CheckSkipped, Violation, require, require_fault, require_nack, told
@@ -31,7 +33,7 @@ BUILT_US = 1_000
 
 def byte_us(session: Session) -> float:
     """Time that a byte takes on the wire [us]."""
-    return 10e6 / session.host.wire.baud
+    return 10e6 / session.host.baud
 
 
 @check("the board sends telemetry from its start on, host or no host, every 20 ms")
@@ -215,7 +217,7 @@ def other_version_is_refused(session: Session, host: Host) -> None:
             answer = host.ask_frame(type_id, payload, version=version)
             answer = require_nack(answer, Reason.OTHER_VERSION, f"version {version}", PROTOCOL_VERSION)
             require(answer.request_type == type_id, f"request_type {type_id:#04x}", f"{answer.request_type:#04x}")
-    host.send_frame(MessageType.STOP, version=2)
+    host.send_bytes(build(2, MessageType.STOP, host.take_sequence(), b""))
     require(host.fresh().faults == before.faults, "a STOP of another version to do nothing", host.telemetry[-1].fault_text)
 
 
@@ -224,8 +226,8 @@ def one_clock(session: Session, host: Host) -> None:
     stamps = []
     for _ in range(2):
         ack = host.expect_ack(Ping())
-        stamps.append((host.wire.now_us, ack.time_us))
+        stamps.append((host.now_us, ack.time_us))
         host.wait(500_000)
     elapsed, told_us = stamps[1][0] - stamps[0][0], ahead_us(stamps[1][1], stamps[0][1])
-    slack = 0.01 * elapsed + (2_000 if host.exact else 5_000 + host.late_us)
+    slack = 0.01 * elapsed + 2_000
     require(abs(told_us - elapsed) <= slack, f"{elapsed} us on the board's clock", f"{told_us} us")

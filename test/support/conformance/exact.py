@@ -4,51 +4,35 @@ from __future__ import annotations
 
 import random
 
-from picker_dynamics.board.conformance.check import Checks
-from picker_dynamics.board.conformance.fast import frames_of, room, top_speed
-from picker_dynamics.board.conformance.host import Host
-from picker_dynamics.board.conformance.motion import begin_us
-from picker_dynamics.board.conformance.outputs import joints_of
-from picker_dynamics.board.conformance.queue import require_refused, send_points
-from picker_dynamics.board.conformance.requirements import (
-    CheckSkipped,
-    Need,
-    require,
-    require_hold,
-    require_nack,
-    require_taken,
-    require_underruns,
-)
-from picker_dynamics.board.conformance.session import REACH, Session
-from picker_dynamics.board.conformance.track import (
-    evaluated_us,
-    moved,
-    phase_us,
-    play,
-    require_on_way,
-    send,
-    take_in_phase,
-    watch_closely,
-)
 from picker_dynamics.board.protocol import Nack, Reason, SetPoint, ahead_us
 
-check = Checks()
+from .check import Checks
+from .fast import frames_of, room, top_speed
+from .host import Host
+from .motion import begin_us
+from .outputs import joints_of
+from .queue import require_refused, send_points
+from .requirements import CheckSkipped, require, require_hold, require_nack, require_taken, require_underruns
+from .session import REACH, Session
+from .track import evaluated_us, moved, phase_us, play, require_on_way, send, take_in_phase, watch_closely
+
+check = Checks(inside=True)
 UNSURE_US = 100
 """How closely the instant of an evaluation is known from telemetry."""
 
 
-@check("TOO_FAR begins at max_lead_ms, to some ms", need=Need.MOTION)
+@check("TOO_FAR begins at max_lead_ms, to some ms")
 def the_lead_is_kept_closely(session: Session, host: Host) -> None:
     lead_us = session.info.max_lead_ms * 1000
     session.take()
-    way_us = round(10e6 / host.wire.baud * (12 + 2 * session.n)) + 1_000
+    way_us = round(10e6 / host.baud * (12 + 2 * session.n)) + 1_000
     require_refused(session, host.board_now_us() + lead_us + 25_000 + way_us, Reason.TOO_FAR, "a point 25 ms beyond the lead")
     after, refusals = send_points(session, [host.board_now_us() + lead_us - 1_000])
     require_taken(refusals, "a point 1 ms within the lead to be taken")
     session.forget()
 
 
-@check("PAST begins at the instant evaluated last, half a frame after the frame's start", need=Need.MOTION)
+@check("PAST begins at the instant evaluated last, half a frame after the frame's start")
 def the_past_begins_at_the_last_evaluation(session: Session, host: Host) -> None:
     session.take()
     phase_us(session)
@@ -63,7 +47,7 @@ def the_past_begins_at_the_last_evaluation(session: Session, host: Host) -> None
         session.still()
 
 
-@check("a host that is late by up to 20 ms changes nothing in the pulses while the queue holds", need=Need.MOTION)
+@check("a host that is late by up to 20 ms changes nothing in the pulses while the queue holds")
 def jitter_changes_nothing(session: Session, host: Host) -> None:
     late = random.Random(2)
     session.take()
@@ -86,7 +70,7 @@ def jitter_changes_nothing(session: Session, host: Host) -> None:
     require_on_way(session, points, seen, "with a jittery host")
 
 
-@check("a point that finds the arm lagging starts its line at the target, not at where the arm is", need=Need.BARE)
+@check("a point that finds the arm lagging starts its line at the target, not at where the arm is")
 def a_lagging_arm_is_led_from_its_target(session: Session, host: Host) -> None:
     take_in_phase(session)
     watch_closely(session)
@@ -105,7 +89,7 @@ def a_lagging_arm_is_led_from_its_target(session: Session, host: Host) -> None:
     require(got == [speed, speed, 5 * speed // 2 - 2 * speed], f"steps of {speed}, {speed}, {5 * speed // 2 - 2 * speed}", got)
 
 
-@check("a motion that has ended leaves no speed behind: a small one after it is no underrun", need=Need.BARE)
+@check("a motion that has ended leaves no speed behind: a small one after it is no underrun")
 def a_motion_leaves_no_speed_behind(session: Session, host: Host) -> None:
     take_in_phase(session)
     speed = top_speed(session)

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from picker_dynamics.board.conformance.check import Checks
-from picker_dynamics.board.conformance.host import Host
-from picker_dynamics.board.conformance.motion import begin_us, even, slow
-from picker_dynamics.board.conformance.requirements import CheckSkipped, Need, require, require_fault
-from picker_dynamics.board.conformance.session import PERIOD_MS, Session, meet, spread_us
-from picker_dynamics.board.conformance.track import play, send, watch_closely, wavy
 from picker_dynamics.board.protocol import (
     PULSE_UNITS_PER_US,
     Adopt,
@@ -21,12 +15,19 @@ from picker_dynamics.board.protocol import (
     ahead_us,
 )
 
-check = Checks()
+from .check import Checks
+from .host import Host
+from .motion import begin_us, even, slow
+from .requirements import CheckSkipped, require, require_fault
+from .session import PERIOD_MS, Session, meet, spread_us
+from .track import play, send, watch_closely, wavy
+
+check = Checks(inside=True)
 PIN_US = 7.0
 """How far a pulse of a timer-driven pin may be off, where interrupts get in its way [us]."""
 
 
-@check("the outputs carry what telemetry says, to half a step of a PCA9685, to 7 us of a pin", need=Need.MOTION)
+@check("the outputs carry what telemetry says, to half a step of a PCA9685, to 7 us of a pin")
 def outputs_carry_the_pulses(session: Session, host: Host) -> None:
     session.take()
     watch_closely(session)
@@ -36,7 +37,7 @@ def outputs_carry_the_pulses(session: Session, host: Host) -> None:
     while host.telemetry[-1].state is BoardState.MOVE:
         host.listen(500)
     host.wait(3 * session.frame_us)
-    true, told = host.wire.owner.pulses_us, host.telemetry[-1].pulses
+    true, told = host.owner.pulses_us, host.telemetry[-1].pulses
     for joint, pulse in enumerate(true):
         require((pulse is None) == (told[joint] == 0), f"joint {joint} to be off where its pulse is 0", pulse)
         if pulse is not None:
@@ -46,7 +47,7 @@ def outputs_carry_the_pulses(session: Session, host: Host) -> None:
 
 @check("SUPPLY_LOW is raised where the supply falls below its minimum, brakes, and stays until it is back")
 def a_low_supply_is_a_fault(session: Session, host: Host) -> None:
-    owner = host.wire.owner
+    owner = host.owner
     least = getattr(owner.config, "supply_min_mv", 0)
     if not least:
         raise CheckSkipped("the board does not measure its supply")
@@ -67,12 +68,9 @@ def a_low_supply_is_a_fault(session: Session, host: Host) -> None:
     require_fault(host.fresh())
 
 
-@check(
-    "OUTPUT_FAILED is raised where the output stage does not answer; a motion is braked; RESET clears it once it is back",
-    need=Need.MOTION,
-)
+@check("OUTPUT_FAILED is raised where the output stage does not answer; a motion is braked; RESET clears it once it is back")
 def a_dead_output_is_a_fault(session: Session, host: Host) -> None:
-    owner = host.wire.owner
+    owner = host.owner
     if not session.keeps_outputs:
         raise CheckSkipped("pins cannot be unplugged")
     session.take()
@@ -106,17 +104,15 @@ def a_dead_output_is_a_fault(session: Session, host: Host) -> None:
         require(abs((pulse or 0.0) - told) <= step_us, f"joint {joint} to be told as it runs, {pulse} us", f"{told} us")
 
 
-@check(
-    "after a reset what ran keeps running (a PCA9685), nothing is owned, counters are 0, the boot id is another", need=Need.MOTION
-)
+@check("after a reset what ran keeps running (a PCA9685), nothing is owned, counters are 0, the boot id is another")
 def a_reset_keeps_the_outputs(session: Session, host: Host) -> None:
-    owner = host.wire.owner
+    owner = host.owner
     session.take()
     play(session, even(session, slow(session), 4, begin_us(session)))
     before = host.fresh()
     host.keep_alive = False
     mark = host.mark()
-    owner.reboot(host.wire.now_us, keep_outputs=session.keeps_outputs, silence_us=200_000)
+    owner.reboot(host.now_us, keep_outputs=session.keeps_outputs, silence_us=200_000)
     after = _first_after_reset(session, before, mark)
     kept = session.keeps_outputs
     require(after.boot_id != before.boot_id, "another boot id", after.boot_id)
@@ -146,14 +142,14 @@ def a_reset_keeps_the_outputs(session: Session, host: Host) -> None:
         host.expect_ack(Adopt(after.live & session.usable), "ADOPT of what still runs")
 
 
-@check("a restart by a brown-out or the board's own watchdog is RESTARTED, latched until RESET", need=Need.MOTION)
+@check("a restart by a brown-out or the board's own watchdog is RESTARTED, latched until RESET")
 def a_restart_is_latched(session: Session, host: Host) -> None:
-    owner = host.wire.owner
+    owner = host.owner
     session.take()
     before = host.fresh()
     host.keep_alive = False
     mark = host.mark()
-    owner.reboot(host.wire.now_us, keep_outputs=session.keeps_outputs, fault=Fault.RESTARTED)
+    owner.reboot(host.now_us, keep_outputs=session.keeps_outputs, fault=Fault.RESTARTED)
     after = _first_after_reset(session, before, mark)
     require_fault(after, Fault.RESTARTED)
     _meet_again(session)
@@ -183,4 +179,4 @@ def _meet_again(session: Session) -> Session:
     """Shake hands as a new host does."""
     host = session.host
     host.telemetry.clear()
-    return meet(host, limits=session.limits, start=session.start, allowed=session.allowed)
+    return meet(host, limits=session.limits, start=session.start)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..protocol import (
+from picker_dynamics.board.protocol import (
     Adopt,
     BoardState,
     Disable,
@@ -12,15 +12,17 @@ from ..protocol import (
     MessageType,
     Ping,
     Reason,
+    Relax,
     Reset,
     SetPoint,
     Stop,
     Telemetry,
     TelemetryPeriod,
 )
+
 from .check import Checks
 from .host import Host
-from .requirements import CheckSkipped, Need, require, require_ack, require_fault, require_nack, require_rejected, told
+from .requirements import CheckSkipped, require, require_ack, require_fault, require_nack, require_rejected, told
 from .session import PERIOD_MS, Session, spread_us
 
 check = Checks()
@@ -206,7 +208,7 @@ def hello_changes_nothing(session: Session, host: Host) -> None:
         require(getattr(after, name) == getattr(before, name), f"{name} {getattr(before, name)}", getattr(after, name))
 
 
-@check("DISABLE is always carried out, also of what is off, and also while a fault is latched", need=Need.MOTION, off=True)
+@check("DISABLE, STOP and RELAX are always carried out, also of what is off, and also while a fault is latched", off=True)
 def disable_is_always_carried_out(session: Session, host: Host) -> None:
     session.take(session.one())
     host.expect_ack(Stop())
@@ -215,3 +217,5 @@ def disable_is_always_carried_out(session: Session, host: Host) -> None:
         require_ack(answer, "DISABLE of all joints while stopped")
         after = host.fresh()
         require((after.live, after.owned, after.state) == (0, 0, BoardState.IDLE), "all off", told(after.state.name))
+    for message in (Stop(), Relax()):
+        host.expect_ack(message)

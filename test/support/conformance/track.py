@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..protocol import TIME_MODULUS, Nack, SetPoint, Telemetry, TelemetryPeriod, ahead_us
+from picker_dynamics.board.protocol import TIME_MODULUS, Nack, SetPoint, Telemetry, TelemetryPeriod, ahead_us
+
+from .host import LEAD_US
 from .requirements import CheckSkipped, Violation, require, require_taken
 from .session import REACH, SLOW, Session
 
@@ -65,7 +67,7 @@ class Run(NamedTuple):
 
 def watch_closely(session: Session) -> None:
     """Telemetry as often as the wire carries it, at a period that meets every part of a servo frame."""
-    byte_us = 10e6 / session.host.wire.baud
+    byte_us = 10e6 / session.host.baud
     need_ms = 1.3e-3 * byte_us * (39 + 4 * session.n)
     period = next((one for one in PERIODS_MS if one >= need_ms), PERIODS_MS[-1])
     session.host.expect_ack(TelemetryPeriod(period), f"a telemetry period of {period} ms")
@@ -120,7 +122,7 @@ def send(session: Session, points: Sequence[Point]) -> None:
 
 def wavy(session: Session, count: int = 13) -> list[Point]:
     """A slow motion out and partly back whose speed changes at every point, and that ends at rest."""
-    begin = session.host.board_now_us() + session.host.lead_us + 20_000
+    begin = session.host.board_now_us() + LEAD_US + 20_000
     points, way = [(begin, session.start)], [0] * session.n
     scale = min([SLOW, *(limit.speed // 2 for limit in session.limits)])
     for k in range(1, count + 1):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..protocol import TIME_MODULUS, BoardState, Nack, Reason, SetPoint, Telemetry
+from picker_dynamics.board.protocol import TIME_MODULUS, BoardState, Nack, Reason, SetPoint, Telemetry
+
 from .check import Checks
 from .host import Host
 from .outputs import joints_of
-from .requirements import Need, require, require_nack, require_queue, require_rejected, require_taken, told
+from .requirements import require, require_nack, require_queue, require_rejected, require_taken, told
 from .session import Session
 from .track import PACE_US
 
@@ -37,10 +38,10 @@ def require_refused(
 
 def soon(session: Session) -> int:
     """A board time that is ahead of now by enough to send some points."""
-    return session.host.board_now_us() + max(400_000, session.host.lead_us)
+    return session.host.board_now_us() + 400_000
 
 
-@check("a set-point that is taken is not answered: accepted and last_sequence tell", need=Need.MOTION)
+@check("a set-point that is taken is not answered: accepted and last_sequence tell")
 def taken_points_are_counted_not_answered(session: Session, host: Host) -> None:
     before = session.take()
     begin, mark = soon(session), host.mark()
@@ -57,7 +58,7 @@ def taken_points_are_counted_not_answered(session: Session, host: Host) -> None:
     require(after.rejected == before.rejected, "none rejected", after.rejected - before.rejected)
 
 
-@check("the queue takes queue_capacity points, then refuses with QUEUE_FULL and keeps what it has", need=Need.MOTION)
+@check("the queue takes queue_capacity points, then refuses with QUEUE_FULL and keeps what it has")
 def the_queue_is_as_long_as_it_says(session: Session, host: Host) -> None:
     capacity = session.info.queue_capacity
     session.take()
@@ -71,7 +72,7 @@ def the_queue_is_as_long_as_it_says(session: Session, host: Host) -> None:
     require(host.fresh().queue_depth == capacity, f"queue_depth {capacity}", host.telemetry[-1].queue_depth)
 
 
-@check("points leave the queue once their time has been evaluated", need=Need.MOTION)
+@check("points leave the queue once their time has been evaluated")
 def points_leave_the_queue(session: Session, host: Host) -> None:
     session.take()
     begin = soon(session)
@@ -90,7 +91,7 @@ def points_leave_the_queue(session: Session, host: Host) -> None:
     require(seen[-1].state is BoardState.HOLD, "HOLD at the end, where the points stand still", seen[-1].state.name)
 
 
-@check("a point that is not after the one queued last is refused with NOT_LATER", need=Need.MOTION)
+@check("a point that is not after the one queued last is refused with NOT_LATER")
 def points_come_in_order(session: Session, host: Host) -> None:
     session.take()
     begin = soon(session) + 200_000
@@ -101,34 +102,7 @@ def points_come_in_order(session: Session, host: Host) -> None:
     require(not refusals and after.queue_depth == 2, "a point 1 us later to be taken", told(refusals[0] if refusals else None))
 
 
-@check("a point that is not after the instant evaluated last is refused with PAST, before NOT_LATER", need=Need.MOTION)
-def the_past_is_refused(session: Session, host: Host) -> None:
-    session.take()
-    for before_us in (session.frame_us + 1_000, 1_000_000, 2**30):
-        require_refused(session, host.fresh().time_us - before_us, Reason.PAST, f"a point {before_us} us ago")
-    send_points(session, [soon(session)])
-    require_refused(session, host.fresh().time_us - 1_000_000, Reason.PAST, "a point that is past and not later than the last")
-
-
-@check("a point more than max_lead_ms ahead of now is refused with TOO_FAR", need=Need.MOTION)
-def the_far_future_is_refused(session: Session, host: Host) -> None:
-    lead_us = session.info.max_lead_ms * 1000
-    session.take()
-    for ahead in (lead_us + 2_000_000, 2**30, 2**31 - 4_000_000):
-        require_refused(session, host.fresh().time_us + ahead, Reason.TOO_FAR, f"a point {ahead} us ahead")
-    after, refusals = send_points(session, [host.fresh().time_us + lead_us - 1_000])
-    require(
-        not refusals and after.queue_depth == 1,
-        "a point just within the lead to be taken",
-        told(refusals[0] if refusals else None),
-    )
-    session.forget()
-
-
-@check(
-    "a pulse outside an owned joint's limits is refused with OUT_OF_LIMITS and the joint, before TOO_FAR and PAST",
-    need=Need.MOTION,
-)
+@check("a pulse outside an owned joint's limits is refused with OUT_OF_LIMITS and the joint, before TOO_FAR and PAST")
 def pulses_outside_are_refused(session: Session, host: Host) -> None:
     session.take()
     far = host.fresh().time_us + session.info.max_lead_ms * 1000 - 1_000  # should it be taken, nothing moves far
@@ -148,7 +122,7 @@ def pulses_outside_are_refused(session: Session, host: Host) -> None:
         require_refused(session, stamp, Reason.OUT_OF_LIMITS, "a point outside the limits, too far or past", pulses, first)
 
 
-@check("pulses at the limits themselves are taken", need=Need.BARE)
+@check("pulses at the limits themselves are taken")
 def pulses_at_the_limits_are_taken(session: Session, host: Host) -> None:
     session.take()
     for name in ("lowest", "highest"):

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import random
 
-from ..protocol import Ack, Hello, MessageType, Nack, Ping, Reason, SetPoint, Telemetry, TelemetryPeriod, encode
-from ..protocol.framing import STUFFED_MAX, crc16, stuff
+from picker_dynamics.board.protocol import (
+    Ack,
+    Hello,
+    MessageType,
+    Nack,
+    Ping,
+    Reason,
+    SetPoint,
+    Telemetry,
+    TelemetryPeriod,
+    encode,
+)
+from picker_dynamics.board.protocol.framing import STUFFED_MAX, crc16, stuff
+
 from .check import Checks
 from .host import Host
 from .requirements import require, require_ack, require_fault, require_nack, told
