@@ -26,6 +26,11 @@ class Solution:
         """Covariance of the estimate, (u, u)."""
         return np.linalg.inv(self.slopes.T @ self.slopes)
 
+    @property
+    def sd(self) -> np.ndarray:
+        """Standard deviations of the estimate, (u,)."""
+        return np.sqrt(np.diag(self.covariance))
+
 
 def solve(
     residuals: Callable[[np.ndarray], np.ndarray],

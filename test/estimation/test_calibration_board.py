@@ -23,6 +23,7 @@ from picker_dynamics.estimation.calibration import (
     mover,
     poses,
     rehearsal,
+    simulated,
     step_context,
     write_back,
 )
@@ -212,7 +213,7 @@ def test_an_arm_on_a_port_arrives_as_one_in_the_process_does(tmp_path):
         return np.array(found)
 
     plant = Plant(arm, servos, q=servos.rest, support=True)
-    expected = visit(rehearsal.PlantOutputs(plant, servos), lambda: plant.q)
+    expected = visit(simulated.SimulatedBench(plant, np.random.default_rng(0), servos), lambda: plant.q)
     port, overlay = tmp_path / "tty", str(resource("config/servos.sim.yaml"))
     with spawn_board(port, "--boot-silence", "0.1", "--host-timeout", "2", "--servo-overlay", overlay) as control:
         outputs = board_bench.BoardOutputs(Link(str(port), joint_names=arm.joint_names), servos)

@@ -6,19 +6,19 @@ import numpy as np
 from calibration_truth import ARM, BELIEVED, COLUMNS, JOINTS, SENSORS, SIMULATED, VALIDATOR, bench, hidden, weighed
 from pytest import approx, fixture, mark, raises
 
+from benchmarks.calibration_benches import MovingBench, calibrate
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration import droop_model, evaluate, mass_properties, procedure
+from picker_dynamics.estimation.calibration import droop_model, evaluate, mass_properties
 from picker_dynamics.estimation.calibration.droop_fit import FRICTION_SD, fit, friction_round, moved_shares, update
 from picker_dynamics.estimation.calibration.poses import SIDES, WEIGHTS, Station, Weight, cautious_validator, sensors
-from picker_dynamics.estimation.calibration.simulated import SimulatedBench
 
 
 @fixture(scope="module")
 def found():
     """A calibrated arm and its bench."""
     arm = bench(1)
-    return arm, procedure.calibrate(ARM, BELIEVED, arm, WEIGHTS, seed=1)
+    return arm, calibrate(ARM, BELIEVED, arm, WEIGHTS, seed=1)
 
 
 def test_the_intervals_contain_the_truth_as_often_as_they_say(found):
@@ -42,8 +42,8 @@ def test_the_intervals_contain_the_truth_as_often_as_they_say(found):
 @mark.long
 def test_stiff_servos_in_coarse_steps_are_within_their_intervals():
     """Springs at the map's upper bound, 24 N·m/rad: a step of the pulses is 0.2 N·m, and carries light joints through the gap."""
-    arm = SimulatedBench.with_errors(ARM, BELIEVED, seed=4)
-    some = procedure.calibrate(ARM, BELIEVED, arm, WEIGHTS, seed=4).fit
+    arm = MovingBench.with_errors(ARM, BELIEVED, seed=4)
+    some = calibrate(ARM, BELIEVED, arm, WEIGHTS, seed=4).fit
     off = [
         (some.figure(joint, figure).value - truth) / some.figure(joint, figure).sd
         for joint in JOINTS
@@ -125,7 +125,7 @@ def test_poses_that_tell_nothing_are_named_and_a_better_one_proposed(found):
     wanted = evaluate.open_figures(some)
     assert wanted[0].sd > wanted[0].limit == evaluate.OPEN_SHARE * droop_model.PRIORS[wanted[0].figure][1]
     assert {"gap", "load_friction"} <= {one.figure for one in wanted if one.joint == "wrist"}
-    validator = cautious_validator(RigidBody(whole.description), whole.servos)
+    validator = cautious_validator(RigidBody(whole.description), whole.known_servos)
     better = evaluate.better_station(some, validator, WEIGHTS, SENSORS)
     more = fit(whole.fit.model, looked(bench, [*folded, better]))
     again = fit(whole.fit.model, looked(bench, [*folded, folded[0]]))
@@ -136,7 +136,7 @@ def test_poses_that_tell_nothing_are_named_and_a_better_one_proposed(found):
 
 def test_a_joint_that_never_moves_is_named(found):
     bench, whole = found
-    told = {one.visit: whole.servos.to_angle(one.pulses_us) for one in whole.fit.readings}
+    told = {one.visit: whole.known_servos.to_angle(one.pulses_us) for one in whole.fit.readings}
     chain = {one.link: column for column, one in enumerate(SENSORS, start=1)}
     shares = moved_shares(whole.fit.model, whole.fit.model.prior()[0], whole.fit.readings)
     assert all(share == approx(1.0, abs=0.15) for share in shares.values()) and set(shares) == set(JOINTS)

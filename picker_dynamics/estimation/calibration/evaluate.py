@@ -16,6 +16,7 @@ from picker_dynamics.sim.plant import Plant
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from ..closed_loop import HEIGHT_M, REACH_M, ClosedLoop, feasible_poses, hold_errors, paths_between
+from .arm_estimate import ArmEstimate
 from .droop_fit import DroopFit, whitening
 from .droop_model import FIGURES, PRIORS, DroopModel, Reading, reading_errors, wrapped
 from .instruments import SensorModel
@@ -23,7 +24,6 @@ from .lay import LEAST_KG, lay
 from .mass_properties import LinkProperties
 from .measured import Measured
 from .poses import SIDES, Station, Weight, candidates, choose, least_height
-from .procedure import Calibrated
 from .servo_figures import ALIKE_SD, ServoFigures, usual_give
 from .statics import random_poses
 from .write_back import rewritten
@@ -159,7 +159,7 @@ def tip_error_report(
     )
 
 
-def tip_uncertainty(found: Calibrated, poses, share: float = 0.95, seed: int = 0) -> float:
+def tip_uncertainty(found: ArmEstimate, poses, share: float = 0.95, seed: int = 0) -> float:
     """How far the resting tip may be off for what the readings leave open [m]: the ``share`` quantile over draws and poses.
 
     Each draw is an arm that the readings allow, to first order about the calibrated one, whose set-points it is sent, come from
@@ -179,20 +179,23 @@ def tip_uncertainty(found: Calibrated, poses, share: float = 0.95, seed: int = 0
     return float(np.quantile(np.linalg.norm(off, axis=-1), share))
 
 
-def with_assumed(found: Calibrated) -> tuple[DroopModel, np.ndarray, np.ndarray]:
+def with_assumed(found: ArmEstimate) -> tuple[DroopModel, np.ndarray, np.ndarray]:
     """The droop model of every joint, those too of which no droop was read; its unknowns (u,), their covariance (u, u).
 
     A joint that no droop tells of may bear weight nevertheless, one that rolls the forearm for example: it sags as is assumed of
     its servo, by what the others give and by what friction is typical.  Zero and scale that nobody read count as exact.
     """
-    fit, give, joints = found.fit, usual_give(found.servos, found.figures), found.description.joint_names
-    model = DroopModel(found.description, found.servos, joints, {}) if fit is None else replace(fit.model, joints=joints)
+    fit, servos, told, joints = found.fit, found.known_servos, found.figures, found.description.joint_names
+    give, model = (
+        usual_give(servos, told),
+        DroopModel(found.description, servos, joints, {}) if fit is None else replace(fit.model, joints=joints),
+    )
     unknowns, covariance = np.zeros(len(model.names)), np.zeros((len(model.names), len(model.names)))
     if fit is not None:
         known = [model.names.index(name) for name in fit.model.names]
         unknowns[known], covariance[np.ix_(known, known)] = fit.unknowns, fit.covariance
     for joint in (one for one in joints if fit is None or one not in fit.model.joints):
-        servo, one = found.servos.servos[found.description.joint_names.index(joint)], found.figures.get(joint, ServoFigures())
+        servo, one = servos.servos[joints.index(joint)], told.get(joint, ServoFigures())
         exact = Measured(0.0, 0.0)
         softer = ALIKE_SD / servo.stiffness if give is None or servo.slides else give.sd / servo.stall_torque
         figures = {
@@ -209,11 +212,11 @@ def with_assumed(found: Calibrated) -> tuple[DroopModel, np.ndarray, np.ndarray]
     return model, unknowns, covariance
 
 
-def pulses_at(found: Calibrated, poses, side: float) -> np.ndarray:
+def pulses_at(found: ArmEstimate, poses, side: float) -> np.ndarray:
     """(k, n) pulses [us] with which the calibrated arm holds the poses (k, n), come from one side, not rounded to what a board
     can make."""
-    gravity = RigidBody(found.description).gravity(poses)
-    return found.servos.to_pulse_us(found.servos.clamp(found.servos.model.setpoint(poses, np.zeros_like(poses), gravity, side)))
+    gravity, servos = RigidBody(found.description).gravity(poses), found.known_servos
+    return servos.to_pulse_us(servos.clamp(servos.model.setpoint(poses, np.zeros_like(poses), gravity, side)))
 
 
 # -- what a droop fit is worth before anything is built on it -------------------------------------------------------------

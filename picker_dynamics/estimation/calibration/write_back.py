@@ -130,11 +130,7 @@ def _figure_entries(servo: Servo, one: ServoFigures, some: bool) -> Iterator[tup
         ("coulomb_nm", coulomb, one.coulomb and one.coulomb.times(servo.per_turn)),
     ):
         if figure:
-            yield shown(key, value, _interval(figure, 3))
-    if one.stall:
-        yield "stall_torque_nm", (f"{one.stall.value:.4f}", _interval(one.stall))
-    if one.speed:
-        yield "no_load_speed_rad_s", (f"{one.speed.value:.4f}", _interval(one.speed))
+            yield shown(key, value, "{:.3f} ... {:.3f}".format(*figure.interval))
 
 
 def _stiffness(servo: Servo, measured: bool) -> str:
@@ -158,11 +154,6 @@ def _of_inverse(one: Measured) -> str:
     """The interval of a stiffness: it is the compliance that is found."""
     off = NORMAL_95 * one.sd / one.value
     return f"{one.value / (1.0 + off):.2f} ... {f'{one.value / (1.0 - off):.2f}' if off < 1.0 else 'any'}"
-
-
-def _interval(one: Measured, digits: int = 2) -> str:
-    low, high = one.interval
-    return f"{low:.{digits}f} ... {high:.{digits}f}"
 
 
 def urdf_text(

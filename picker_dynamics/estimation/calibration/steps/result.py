@@ -18,7 +18,6 @@ from ..arm_estimate import ArmEstimate
 from ..compare import SHIPPED
 from ..evaluate import cross_validation, tip_uncertainty, usual_paths
 from ..measured import NORMAL_95, Measured
-from ..procedure import Calibrated
 from ..readings import position
 from ..servo_figures import horn_slope
 from ..session import SIMULATED
@@ -41,7 +40,7 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     if estimate.fit is not None or not estimate.loaded:
         with context.busy("how sure is the tip?"):
             report["tip_uncertainty_95_mm"] = 1e3 * tip_uncertainty(
-                calibrated(estimate), [path.end for path in usual_paths(estimate.known_description, estimate.known_servos)]
+                estimate, [path.end for path in usual_paths(estimate.known_description, estimate.known_servos)]
             )
         context.tell(
             f"With these readings the tip is within {report['tip_uncertainty_95_mm']:.1f} mm (95 %), pulse steps and "
@@ -99,13 +98,8 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     return estimate
 
 
-def calibrated(estimate: ArmEstimate) -> Calibrated:
-    """Calibrated arm, as ``procedure.calibrate`` gives it."""
-    return Calibrated(estimate.links, estimate.figures, estimate.fit, estimate.known_description, estimate.known_servos)
-
-
 def figures(estimate: ArmEstimate) -> dict:
-    """All figures found, ready for JSON: value and standard deviation, SI units; springs, gaps, torques and speeds are the
+    """All figures found, ready for JSON: value and standard deviation, SI units; springs, gaps and torques are the
     servo's own, whatever it drives."""
     servos, joints = estimate.known_servos, {}
     for name, one in estimate.figures.items():
@@ -120,8 +114,6 @@ def figures(estimate: ArmEstimate) -> dict:
             "gap_rad": one.gap and one.gap.times(1.0 / way),
             "load_friction": one.load_friction,
             "coulomb_nm": one.coulomb and one.coulomb.times(way),
-            "no_load_speed_rad_s": one.speed,
-            "stall_torque_nm": one.stall,
         }
         joints[name] = _found(entries)
     links = {
@@ -158,8 +150,6 @@ UNITS = {
     "gap_rad": ("gap", 180.0 / math.pi, "deg"),
     "load_friction": ("load friction", 1.0, ""),
     "coulomb_nm": ("friction", 1.0, "N·m"),
-    "no_load_speed_rad_s": ("speed", 180.0 / math.pi, "deg/s"),
-    "stall_torque_nm": ("stall torque", 1.0, "N·m"),
     "mass_kg": ("mass", 1e3, "g"),
     "centre_m": ("centre of mass", 1e3, "mm"),
     "inertia_kg_m2": ("inertia", 1e6, "kg·mm²"),
