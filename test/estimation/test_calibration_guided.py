@@ -80,7 +80,7 @@ class Rig:
 # -- oscillator ----------------------------------------------------------------------------------------------------------
 
 
-@mark.parametrize("way", ["pulse", "frequency", "angles"])
+@mark.parametrize("way", ["pulse", "frequency"])
 def test_the_oscillator_is_trimmed_until_the_pulses_are_right(tmp_path, way):
     true_hz = 28.26e6  # 1500 us commanded, 1327 us measured
     typed = {
@@ -88,20 +88,13 @@ def test_the_oscillator_is_trimmed_until_the_pulses_are_right(tmp_path, way):
         "0.pulse": ["1.5", "1326.1"],
         "0.hz": ["0.5", f"{true_hz / 4096 / 122:.3f}"],
         "1.hz": [f"{true_hz / 4096 / 138:.3f}"],
-        "tester.1200": ["-27"],
-        "tester.1800": ["27"],
-        "0.board.1200": [f"{-27 * 25e6 / true_hz:.2f}"],
-        "0.board.1800": [f"{27 * 25e6 / true_hz:.2f}"],
-        "1.board.1200": ["-27.03"],
-        "1.board.1800": ["27.0"],
     }
     person, estimate = Rig(tmp_path).walk("trim", typed=typed, oscillator_hz=true_hz)
     assert estimate.servos.oscillator_hz == approx(true_hz, rel=0.003)
     assert "flash" in person.said and "good enough" in person.said
     overlay = yaml.safe_load((tmp_path / "servos.trim.yaml").read_text())
     assert overlay["board"]["oscillator_hz"] == approx(true_hz, rel=0.003)
-    if way != "angles":
-        assert "were these ms" in person.said or "must be 20 to 30" in person.said
+    assert "were these ms" in person.said or "must be 20 to 30" in person.said
 
 
 def test_who_flashes_later_goes_on_with_measuring_again(tmp_path):
@@ -309,7 +302,7 @@ def test_a_session_that_is_broken_off_again_and_again_ends_as_one_that_is_not(tm
 
 
 @mark.long
-def test_readings_that_cannot_be_are_asked_again_repeated_or_left_out_and_one_more_pose_is_read(tmp_path, few_stations):
+def test_readings_that_cannot_be_are_asked_again_repeated_or_left_out(tmp_path, few_stations):
     rig = Rig(tmp_path)
     with raises(KeyboardInterrupt):
         rig.walk("links", "droop", breaks=("hang",))
@@ -318,13 +311,13 @@ def test_readings_that_cannot_be_are_asked_again_repeated_or_left_out_and_one_mo
     right = session.value("droop", keys[0])
     session.forget("droop")
     degrees = math.degrees(right)
-    typed = {keys[0]: [f"{degrees + 60:.1f}", "400", "repeat"], keys[3]: ["skip"], "more.0": ["more"]}
+    typed = {keys[0]: [f"{degrees + 60:.1f}", "400", "repeat"], keys[3]: ["skip"]}
     person, estimate = rig.walk("droop", typed=typed)
     assert (
         f"upper_arm is {degrees + 60:.1f} deg, expected about" in person.said
         and "upper_arm is 400 deg, must be within" in person.said
     )
-    assert len({one.visit for one in estimate.fit.readings}) == 13
+    assert len({one.visit for one in estimate.fit.readings}) == 11
     assert person.keys.count(keys[0]) == 4
 
 

@@ -169,10 +169,11 @@ def test_what_was_there_is_kept_and_stays_where_writing_fails(tmp_path, monkeypa
 def test_a_result_in_order_is_written(tmp_path):
     after = calibrated_servos(BELIEVED, FIGURES)
     urdf, overlay = urdf_text(ARM, LINKS, "today"), overlay_text(after, FIGURES, "today")
-    assert check_result(urdf, overlay).passed and check_result(urdf).report.findings == ()
-    assert write_result(tmp_path, urdf, overlay, more={"report.json": "{}"}) == {}
+    assert check_result(urdf, overlay) == []
+    texts = {"arm.urdf": urdf, "servos.calibrated.yaml": overlay}
+    assert write_result(tmp_path, texts | {"report.json": "{}"}) == {}
     assert sorted(os.listdir(tmp_path)) == ["arm.urdf", "report.json", "servos.calibrated.yaml"]
-    assert set(write_result(tmp_path, urdf, overlay)) == {"arm.urdf", "servos.calibrated.yaml"}
+    assert set(write_result(tmp_path, texts)) == {"arm.urdf", "servos.calibrated.yaml"}
 
 
 @mark.parametrize(
@@ -185,25 +186,21 @@ def test_a_result_in_order_is_written(tmp_path):
     ],
     ids=["mass", "inertia", "stiffness", "joint"],
 )
-def test_a_result_that_fails_the_check_is_not_written(tmp_path, urdf_change, overlay, named):
-    (tmp_path / "arm.urdf").write_text("as it was")
-    urdf = ARM.urdf.replace(*urdf_change, 1) if urdf_change else ARM.urdf
+def test_a_result_that_fails_the_check_is_refused(urdf_change, overlay, named):
     with raises(DescriptionError, match=named):
-        write_result(tmp_path, urdf, overlay)
-    assert os.listdir(tmp_path) == ["arm.urdf"] and (tmp_path / "arm.urdf").read_text() == "as it was"
+        check_result(ARM.urdf.replace(*urdf_change, 1) if urdf_change else ARM.urdf, overlay)
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("no folder")
     with raises(ConfigurationError, match="cannot write .*file/arm.urdf: "):
-        write_result(tmp_path / "file", ARM.urdf, "joints: {}")
+        write_result(tmp_path / "file", {"arm.urdf": ARM.urdf})
 
 
 def test_limits_that_the_pulses_do_not_reach_are_told_and_can_be_narrowed():
     overlay = "joints:\n  shoulder: {zero_deg: -50.0}"
-    checked = check_result(ARM.urdf, overlay)
-    assert checked.passed
-    assert checked.notes == ("joint shoulder: its pulses reach -20.1 deg ... 140.0 deg only; targets beyond are cut there",)
+    told = ["joint shoulder: its pulses reach -20.1 deg ... 140.0 deg only; targets beyond are cut there"]
+    assert check_result(ARM.urdf, overlay) == told
     after = tuple(replace(one, zero=np.radians(-50.0)) if one.joint == "shoulder" else one for one in BELIEVED.servos)
     limits = reachable_limits(ARM, replace(BELIEVED, servos=after))
-    assert check_result(urdf_text(ARM, {}, "today", limits=limits), overlay).notes == ()
+    assert check_result(urdf_text(ARM, {}, "today", limits=limits), overlay) == []

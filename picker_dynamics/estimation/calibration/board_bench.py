@@ -40,7 +40,7 @@ PATIENCE_S = 2.0
 
 
 class BoardOutputs:
-    """Outputs of a real board, as ``mover.Outputs`` has them.
+    """Outputs of a real board, for a ``Mover``.
 
     Args:
         link: the serial link, not opened yet.

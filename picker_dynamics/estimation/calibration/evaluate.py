@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.execution.validator import MotionValidator, torque_validator
+from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_map import ServoMap
@@ -18,12 +18,12 @@ from picker_dynamics.trajectory.trajectory import Trajectory
 from ..closed_loop import HEIGHT_M, REACH_M, ClosedLoop, feasible_poses, hold_errors, paths_between
 from .arm_estimate import ArmEstimate
 from .droop_fit import DroopFit, whitening
-from .droop_model import FIGURES, PRIORS, DroopModel, Reading, reading_errors, wrapped
+from .droop_model import FIGURES, PRIORS, SOUGHT, DroopModel, Reading, reading_errors, wrapped
 from .instruments import SensorModel
 from .lay import LEAST_KG, lay
 from .mass_properties import LinkProperties
 from .measured import Measured
-from .poses import SIDES, Station, Weight, candidates, choose, least_height
+from .poses import SIDES, least_height
 from .servo_figures import ALIKE_SD, ServoFigures, usual_give
 from .statics import random_poses
 from .write_back import rewritten
@@ -222,37 +222,9 @@ def pulses_at(found: ArmEstimate, poses, side: float) -> np.ndarray:
 # -- what a droop fit is worth before anything is built on it -------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class LeftOut:
-    """How well the readings of a station are foretold by all others.
-
-    Attributes:
-        pulses_us: (n,) of the station; weight: hung there [kg].
-        tip_m: root mean square over its visits of the distance between the tip as read and as foretold [m].
-    """
-
-    pulses_us: np.ndarray
-    weight: float
-    tip_m: float
-
-
-@dataclass(frozen=True)
-class CrossValidation:
-    """Stations in the order of the readings; a tip that is off by millimetres where it was not used for the fit."""
-
-    stations: tuple[LeftOut, ...]
-
-    @property
-    def median_m(self) -> float:
-        return float(np.median([one.tip_m for one in self.stations]))
-
-    @property
-    def worst_m(self) -> float:
-        return max(one.tip_m for one in self.stations)
-
-
-def cross_validation(fit: DroopFit) -> CrossValidation:
-    """Leave each station out, foretell its readings from the others, and say in metres at the tip how far off that is.
+def cross_validation(fit: DroopFit) -> np.ndarray:
+    """Tip errors of stations that are left out and foretold from the others, in the order of the readings [m]: root mean square
+    over a station's visits.
 
     The fit is linear enough that leaving out needs no new one: with a station's whitened residuals r and derivatives J, and the
     covariance C with it, they are off by (1 - J C Jᵀ)⁻¹ r without it (e.g. Gelman et al., Bayesian Data Analysis, ch. 14: the
@@ -280,8 +252,8 @@ def cross_validation(fit: DroopFit) -> CrossValidation:
             tip_off(model, fit.unknowns, [readings[rows[i]] for i in some], raw[some]) ** 2
             for some in (np.flatnonzero(visits[rows] == visit) for visit in np.unique(visits[rows]))
         ]
-        found.append(LeftOut(np.asarray(readings[rows[0]].pulses_us), readings[rows[0]].weight, float(np.sqrt(np.mean(square)))))
-    return CrossValidation(tuple(found))
+        found.append(np.sqrt(np.mean(square)))
+    return np.array(found)
 
 
 def tip_off(model: DroopModel, unknowns, looks: Sequence[Reading], off) -> float:
@@ -296,78 +268,22 @@ def tip_off(model: DroopModel, unknowns, looks: Sequence[Reading], off) -> float
     return float(np.linalg.norm(RigidBody(model.description).jacobian(q)[:, columns] @ turned))
 
 
-@dataclass(frozen=True)
-class OpenFigure:
-    """A figure that the readings leave open.
-
-    Attributes:
-        joint, figure: whose, and which.
-        sd: its standard deviation; limit: what it should be at most.
-    """
-
-    joint: str
-    figure: str
-    sd: float
-    limit: float
+def open_figures(fit: DroopFit) -> list[tuple[str, str]]:
+    """Joint and figure of which the readings say little, the worst first; friction without load is never told well."""
+    shares = np.sqrt(np.diag(fit.covariance)) / fit.model.prior()[1]
+    found = [(share, *name.rpartition(".")[::2]) for share, name in zip(shares, fit.model.names) if share > OPEN_SHARE]
+    return [(joint, figure) for _, joint, figure in sorted(found, reverse=True) if figure in SOUGHT and figure != "coulomb"]
 
 
-def open_figures(fit: DroopFit) -> tuple[OpenFigure, ...]:
-    """The figures about which the readings say little, the worst first; friction without load is never told well."""
-    believed = dict(zip(fit.model.names, fit.model.prior()[1]))
-    found = [
-        OpenFigure(joint, figure, fit.figure(joint, figure).sd, OPEN_SHARE * believed[f"{joint}.{figure}"])
-        for joint in fit.model.joints
-        for figure in FIGURES
-        if figure not in ("coulomb", "hop")
-    ]
-    return tuple(sorted((one for one in found if one.sd > one.limit), key=lambda one: one.limit / one.sd))
-
-
-def better_station(
-    fit: DroopFit,
-    validator: MotionValidator,
-    weights: Sequence[Weight],
-    seen: tuple[SensorModel, ...],
-    seed: int = 0,
-    count: int = 60,
-) -> Station:
-    """A station that tells most about the figures left open (of all figures, where none is).
-
-    Args:
-        validator: by which it must be possible to go there.
-        weights: that can be hung on; seen: what can be read.
-        count: of random stations among which it is chosen.
-    """
-    model, wanted = fit.model, open_figures(fit)
-    towards = np.zeros((len(fit.unknowns), len(fit.unknowns)))
-    for one in wanted:
-        i = model.names.index(f"{one.joint}.{one.figure}")
-        towards[i, i] = one.limit**-2
-    stations = candidates(model, validator, weights, seen, count=count, seed=seed)
-    return choose(
-        model, validator, stations, 1, fit.unknowns, np.linalg.inv(fit.covariance), fit.friction, towards if wanted else None
-    )[0]
-
-
-@dataclass(frozen=True)
-class Saturated:
-    """Servo of ``joint`` that at ``visit`` bears ``torque`` [N·m] by the estimate, above ``limit``: it may have slipped."""
-
-    visit: int
-    joint: str
-    torque: float
-    limit: float
-
-
-def saturated(model: DroopModel, unknowns, readings: Sequence[Reading], share: float = SATURATED_SHARE) -> tuple[Saturated, ...]:
-    """The visits at which a servo bears more than ``share`` of its stall torque, where these figures have the arm rest.
+def saturated(model: DroopModel, unknowns, readings: Sequence[Reading]) -> dict[tuple[int, str], tuple[float, float]]:
+    """Torques [N·m] above ``SATURATED_SHARE`` of stall torque, and that limit, by visit and joint: it may have slipped.
 
     Readings there tell nothing of springs: leave them out and hang on less.
     """
-    columns, limits, found = list(model.columns), share * model.servos.stall_torque, {}
-    load = np.abs(model.rest(unknowns, readings).load)
-    for one, row in zip(readings, load):
-        for joint, column in zip(model.joints, columns):
-            if row[column] > limits[column]:
-                found[one.visit, joint] = Saturated(one.visit, joint, float(row[column]), float(limits[column]))
-    return tuple(found.values())
+    limits, load = SATURATED_SHARE * model.servos.stall_torque, np.abs(model.rest(unknowns, readings).load)
+    return {
+        (one.visit, joint): (float(row[column]), float(limits[column]))
+        for one, row in zip(readings, load)
+        for joint, column in zip(model.joints, model.columns)
+        if row[column] > limits[column]
+    }

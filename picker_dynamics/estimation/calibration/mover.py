@@ -1,15 +1,12 @@
 """Motion of an arm whose numbers are not known well yet: slow, within the torque that it can surely bear, never by itself.
 
-set-point line (quintic, <= TRAVEL_SPEED, <= TRAVEL_ACCELERATION) -> validator -> pulses, one row a servo frame -> ``Outputs``
+set-point line (quintic, <= TRAVEL_SPEED, <= TRAVEL_ACCELERATION) -> validator -> pulses, one row a servo frame -> outputs
 """
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
-from picker_dynamics.board.protocol import JointLimits
 from picker_dynamics.errors import LimitError
 from picker_dynamics.execution.validator import MotionValidator
 
@@ -23,51 +20,13 @@ JOG_SPEED = 0.3
 """Of the servo of a joint that a person watches [rad/s]."""
 
 
-class Outputs(Protocol):
-    """The board's outputs, of a real or a simulated one."""
-
-    limits: tuple[JointLimits, ...]
-    resolution_us: float
-    faults: str
-    """What is latched, in words; '' where nothing is."""
-    found_live: tuple[str, ...]
-    """Joints whose outputs run."""
-    supply_mv: int
-    """Voltage of the servos' supply [mV], 0 where the board measures none."""
-
-    @property
-    def pulses_us(self) -> np.ndarray:
-        """Pulses on the outputs, (n,) [us]; NaN where an output is off."""
-
-    def reset(self) -> None:
-        """Clear the latched faults; moves nothing."""
-
-    def adopt(self) -> None:
-        """Take over the outputs that run; nothing moves."""
-
-    def switch_on(self, joint: int, pulse_us: float) -> None:
-        """Start one output, at a pulse [us]."""
-
-    def play(self, rows: np.ndarray) -> None:
-        """Play pulses (k, n) [us], one row a frame; returns when the arm stands.  Raises where the board stops or is gone."""
-
-    def wait(self, seconds: float) -> None:
-        """Let the arm rest [s]; raises as ``play`` does."""
-
-    def switch_off(self, joint: int | None = None) -> None:
-        """Switch one output off, or all of them: the arm falls."""
-
-    def let_go(self) -> None:
-        """Give the port up, for a while; the outputs hold."""
-
-    def take(self) -> None:
-        """Take the port again."""
-
-
 class Mover:
-    """Moves joints over outputs.  Set-points are those of the validator's servo map; pulses stay within the board's limits."""
+    """Moves joints over outputs (``board_bench.BoardOutputs``, ``simulated.SimulatedBench``).
 
-    def __init__(self, outputs: Outputs):
+    Set-points are those of the validator's servo map; pulses stay within the board's limits.
+    """
+
+    def __init__(self, outputs):
         self.outputs = outputs
 
     @property

@@ -7,7 +7,6 @@ into the choice of the poses with weights, and everything read goes into the las
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
 
 import numpy as np
 
@@ -36,18 +35,6 @@ LEAST_LOAD_NM = 1e-3
 
 WORTH_SHARE = 0.1
 """Of stall torque: a joint that bears less sags hardly more than its gap is wide, and its own readings are asked for besides."""
-
-
-class Bench(Protocol):
-    """The arm at its stations, and whoever reads the instruments."""
-
-    supply: float
-    """Share of its nominal voltage that the servos got when a station was read last; 1 where the servo map measures none."""
-
-    def read_station(
-        self, validator: MotionValidator, station: Station, side: float, columns: Sequence[int]
-    ) -> list[float] | None:
-        """Come to a station from one side, wait, and read its sensors [rad or m]; None: left out."""
 
 
 def gravity_joints(description: descriptions.ArmDescription, servos: ServoMap) -> tuple[str, ...]:
@@ -95,7 +82,7 @@ def droop_fit(
     servos: ServoMap,
     links: Mapping[str, LinkProperties],
     angles: Mapping[str, ServoFigures],
-    bench: Bench,
+    bench,
     weights: Sequence[Weight],
     *,
     seed: int = 0,
@@ -109,6 +96,8 @@ def droop_fit(
     Args:
         weighed: the arm with the masses of ``links``.
         angles: of the joints that bear nothing, as far as known.
+        bench: ``read_station(validator, station, side, columns)`` comes to a station from one side and returns what its sensors
+            read [rad or m], or None where it is left out; ``supply`` is the share of their nominal voltage that servos got then.
         seed: of the random poses: the same readings lead to the same stations.
         keep: is told the chosen stations of a stage ("bare", "loaded"), and returns those to visit.
         instrument: with which the droop is read, see ``poses.sensors``.
@@ -128,7 +117,7 @@ def droop_fit(
 
 
 def visit(
-    stations: Sequence[Station], validator: MotionValidator, bench: Bench, model: DroopModel, before: Sequence[Reading], tell
+    stations: Sequence[Station], validator: MotionValidator, bench, model: DroopModel, before: Sequence[Reading], tell
 ) -> list[Reading]:
     """Readings of all stations, each from both sides, after those from ``before``."""
     readings = list(before)

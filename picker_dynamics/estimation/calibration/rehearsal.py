@@ -10,19 +10,17 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol
 
 import numpy as np
 
 from picker_dynamics.errors import refuse_if
-from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 
 from .arm_estimate import ArmEstimate, given
 from .evaluate import exact, tip_error_report, usual_paths
 from .instruments import INCLINOMETER_SD, sensor_on
 from .lay import lay
-from .mass_properties import RULER_SD, LinkReadings
+from .mass_properties import RULER_SD
 from .mover import Mover
 from .person import Question
 from .procedure import ANGLE_SD
@@ -38,26 +36,11 @@ OSCILLATOR_SHARE = 0.03
 """Bound of the error of the hidden oscillator."""
 
 
-class World(Protocol):
-    """World of a simulated person: what is seen of the arm, and done to it."""
-
-    description: ArmDescription
-
-    def q(self) -> np.ndarray:
-        """True joint positions, (n,) [rad]."""
-
-    def hang(self, mass: float, point: Sequence[float]) -> None:
-        """Hang a weight on, gently; mass 0: take it off."""
-
-    def link(self, name: str) -> LinkReadings:
-        """Weigh, balance and swing a link."""
-
-
 class SimulatedPerson:
     """Answers as a person at the bench would.
 
     Args:
-        world: the arm.
+        world: the arm, or what is seen of it and done to it in the same way.
         rng: of the readings' noise.
         oscillator_hz: true frequency of the board's.
         show: where questions and answers are told.
@@ -66,7 +49,7 @@ class SimulatedPerson:
 
     def __init__(
         self,
-        world: World,
+        world: SimulatedBench,
         rng: np.random.Generator,
         oscillator_hz: float = 25e6,
         show: Callable[[str, str], None] = lambda _text, _style: None,

@@ -65,7 +65,7 @@ def smooth_line(start, end, duration_s: float) -> Iterator[np.ndarray]:
 
 @dataclass
 class SimulatedBench:
-    """An arm on the bench: what a person sees and does, and the outputs of its board (``mover.Outputs``), whose frames move it.
+    """An arm on the bench: what a person sees and does, and the outputs of its board (for a ``Mover``), whose frames move it.
 
     Args:
         plant: the arm with its hidden numbers.

@@ -1,9 +1,8 @@
 """Calibrated figures as files: a servo-map overlay and a URDF, each number with its uncertainty and where it comes from.
 
 Nothing is written in place: the URDF is a copy of the given one in which only ``<inertial>`` blocks (and limits, if given)
-differ, comments and all; the overlay is to be used beside the servo map.  ``write_result`` checks and
-writes both: ``picker check`` of the URDF, and whether the
-servo map goes with it; of a result that fails nothing is written.
+differ, comments and all; the overlay is to be used beside the servo map.  ``check_result`` comes first: ``picker check`` of the
+URDF, and whether the servo map goes with it; of a result that fails nothing is written.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from picker_dynamics.dynamics.check import CheckReport, check
+from picker_dynamics.dynamics.check import check
 from picker_dynamics.dynamics.cross_check import LIMIT
 from picker_dynamics.errors import ConfigurationError, DescriptionError
 from picker_dynamics.resources import resource
@@ -245,28 +244,8 @@ def write(path: str | Path, text: str) -> Path | None:
 # -- checked before they are written --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ResultCheck:
-    """Result of the checks on what a calibration found.
-
-    Attributes:
-        report: of ``picker check``.
-        refused: why the result must not be used, a line each; none for one in order.
-        notes: what to know of it, a line each.
-    """
-
-    report: CheckReport
-    refused: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def passed(self) -> bool:
-        """Whether the result may be used."""
-        return not self.refused
-
-
-def check_result(urdf: str, overlay: str | None = None, *, servos: str | Path | None = None) -> ResultCheck:
-    """``picker check`` of a calibrated arm, and of its servo map.
+def check_result(urdf: str, overlay: str | None = None, *, servos: str | Path | None = None) -> list[str]:
+    """What to know of a calibrated arm and its servo map by ``picker check``, a line each.
 
     Args:
         urdf: text of the URDF.
@@ -274,25 +253,25 @@ def check_result(urdf: str, overlay: str | None = None, *, servos: str | Path | 
         servos: servo map under the overlay, default config/servos.yaml.
 
     Raises:
-        DescriptionError: the text is no URDF.
+        DescriptionError: the text is no URDF, or fails the check.
     """
     arm = parse(urdf, URDF_NAME)
-    report = check(arm, samples=SAMPLES)
+    report, notes = check(arm, samples=SAMPLES), []
     refused = [str(finding) for finding in report.findings if finding.fatal]
     if report.worst > LIMIT:
         refused.append(f"models of it disagree by {report.worst:.1e}, limit {LIMIT:.0e}")
-    notes = [str(finding) for finding in report.findings if not finding.fatal]
     try:
-        beyond = reachable_limits(arm, _servos(arm.joint_names, overlay, servos))
         units = dict(zip(arm.joint_names, arm.position_units))
-        notes += [
+        notes = [
             f"joint {name}: its pulses reach {told(low, units[name])} ... {told(high, units[name])} only; "
             "targets beyond are cut there"
-            for name, (low, high) in beyond.items()
+            for name, (low, high) in reachable_limits(arm, _servos(arm.joint_names, overlay, servos)).items()
         ]
     except ConfigurationError as error:
         refused.append(str(error))
-    return ResultCheck(report, tuple(refused), tuple(notes))
+    if refused:
+        raise DescriptionError(f"the calibrated arm fails picker check, nothing was written: {'; '.join(refused)}")
+    return [str(finding) for finding in report.findings] + notes
 
 
 def reachable_limits(arm: ArmDescription, servos: ServoMap) -> dict[str, tuple[float, float]]:
@@ -305,32 +284,21 @@ def reachable_limits(arm: ArmDescription, servos: ServoMap) -> dict[str, tuple[f
     return narrowed
 
 
-def write_result(
-    folder: str | Path, urdf: str, overlay: str, *, servos: str | Path | None = None, more: Mapping[str, str] | None = None
-) -> dict[str, Path]:
-    """Check a calibrated arm, then write ``arm.urdf``, ``servos.calibrated.yaml`` and ``more`` files (name: text).
-
-    Returns:
-        Backups of what was there, by name.
+def write_result(folder: str | Path, texts: Mapping[str, str]) -> dict[str, Path]:
+    """Write files by name; the backups of what was there, by name.
 
     Raises:
-        DescriptionError: the result fails the check; nothing was written.
         ConfigurationError: the folder cannot be written.
     """
-    checked = check_result(urdf, overlay, servos=servos)
-    if not checked.passed:
-        raise DescriptionError(f"the calibrated arm fails picker check, nothing was written: {'; '.join(checked.refused)}")
     backups = {}
-    for name, text in ({URDF_NAME: urdf, OVERLAY_NAME: overlay} | dict(more or {})).items():
+    for name, text in texts.items():
         try:
-            backup = write(Path(folder) / name, text)
+            backups[name] = write(Path(folder) / name, text)
         except OSError as error:
             raise ConfigurationError(
                 f"cannot write {Path(folder) / name}: {error.strerror}; what was there is as it was", value=str(folder)
             ) from error
-        if backup is not None:
-            backups[name] = backup
-    return backups
+    return {name: backup for name, backup in backups.items() if backup is not None}
 
 
 def _servos(joint_names: tuple[str, ...], overlay: str | None, servos: str | Path | None) -> ServoMap:

@@ -21,12 +21,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import least_squares
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.dry_friction import dry_friction_apart
 from picker_dynamics.robot.servo import MOST_LOAD_FRICTION, ServoModel
 
+from .. import least_squares
 from .servo_log import ServoLog, require_both_sides, require_short
 
 UNITS = {
@@ -316,7 +316,7 @@ def _fit(ready: Rig, known: dict[str, float], like: Fit | None) -> Fit:
             return around[y.tobytes()]
 
         begin = np.clip(start, low + 1e-6, high - 1e-6)
-        best = least_squares(
+        best = least_squares.solve(
             lambda y: look(y)[0],
             begin,
             lambda y: look(y)[1:].T,

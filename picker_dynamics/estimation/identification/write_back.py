@@ -16,7 +16,8 @@ from picker_dynamics.robot.description import ArmDescription, parse
 from picker_dynamics.robot.kinematic_tree import rigid_groups
 
 from ..urdf_text import element, inertial
-from . import parameters
+from .inertia import NAMES, of_description
+from .inertia import body as body_of
 
 _INERTIAL = re.compile(r"[ \t]*<inertial\b.*?</inertial>[ \t]*\n?", re.DOTALL)
 _DYNAMICS = re.compile(r"[ \t]*<dynamics\b[^>]*?(?:/>|>.*?</dynamics>)[ \t]*\n?", re.DOTALL)
@@ -59,7 +60,7 @@ def urdf_text(
 
 
 def _inertial(pi: np.ndarray, remark: str) -> str:
-    body = parameters.body(pi)
+    body = body_of(pi)
     com = np.where(np.abs(body.com) < NOTHING_M, 0.0, body.com)
     return f"    {inertial(body.mass, com, body.inertia, remark, '.9g', '.9e')}\n"
 
@@ -83,7 +84,7 @@ def _replaced(text: str, tag: str, name: str, inner: re.Pattern, new: str, sourc
 
 
 def _require_said(written: ArmDescription, bodies: np.ndarray) -> None:
-    said = parameters.of_description(written)
+    said = of_description(written)
     sizes = np.repeat(
         [np.abs(bodies[:, :1]).max(axis=1), np.abs(bodies[:, 1:4]).max(axis=1), np.abs(bodies[:, 4:]).max(axis=1)],
         (1, 3, 6),
@@ -94,7 +95,7 @@ def _require_said(written: ArmDescription, bodies: np.ndarray) -> None:
         body, entry = np.unravel_index(int(off.argmax()), off.shape)
         joint = written.movable[body]
         raise DescriptionError(
-            f"link {joint.child}: {parameters.NAMES[entry]} would read {said[body, entry]:g} where "
+            f"link {joint.child}: {NAMES[entry]} would read {said[body, entry]:g} where "
             f"{bodies[body, entry]:g} was found: its text is too unusual to be changed",
             subject=joint.child,
         )

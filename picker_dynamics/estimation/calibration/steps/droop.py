@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 
 from picker_dynamics.control.supply_follow import checked_source
-from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError, refuse_if
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.description import ArmDescription
@@ -18,26 +17,16 @@ from picker_dynamics.robot.units import LENGTH, quantity
 
 from .. import pose_figure, readings
 from ..arm_estimate import ArmEstimate
-from ..droop_fit import DroopFit, fit
+from ..droop_fit import DroopFit
 from ..droop_model import DroopModel
-from ..evaluate import better_station, open_figures, saturated
+from ..evaluate import open_figures, saturated
 from ..instruments import SensorModel, sensor_on
 from ..joint_map import resting_at
 from ..lay import lay
 from ..person import OpenQuestionError
-from ..poses import (
-    LOADED_HOLD_SHARE,
-    LOADED_PEAK_SHARE,
-    Station,
-    Weight,
-    affordable,
-    bearable_weights,
-    cautious_validator,
-    stand_off,
-    with_weight,
-)
-from ..procedure import droop_fit, visit
-from ..servo_figures import calibrated_servos, figures_from
+from ..poses import Station, Weight, bearable_weights, stand_off, with_weight
+from ..procedure import droop_fit
+from ..servo_figures import calibrated_servos
 from ..statics import lifts
 from ..step_context import LeaveError, StepContext
 
@@ -48,7 +37,7 @@ TOLERANCE = {"elevation": math.radians(12.0), "height": 0.08}
 IMPOSSIBLE = {"elevation": math.radians(38.0), "height": 0.24}
 """And one this far is refused: no servo explains it."""
 
-NONE, MORE = Weight(), 5
+NONE = Weight()
 
 
 def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
@@ -95,11 +84,7 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
 
 
 def _fitted(context: StepContext, estimate: ArmEstimate, reader: StationReader, weights: Sequence[Weight]) -> DroopFit:
-    """All stations, and more of them while figures are left open and the person is willing."""
-
-    def tell(text: str) -> None:
-        context.tell(text, "hint")
-
+    """All stations; what they leave open is told."""
     found = droop_fit(
         estimate.description,
         estimate.servos,
@@ -108,31 +93,18 @@ def _fitted(context: StepContext, estimate: ArmEstimate, reader: StationReader, 
         reader,
         weights,
         seed=context.seed,
-        tell=tell,
+        tell=lambda text: context.tell(text, "hint"),
         keep=reader.keep,
         quick=context.quick,
     )
-    servos = calibrated_servos(estimate.servos, figures_from(found, estimate.angles))
     units = dict(zip(found.model.description.joint_names, found.model.description.effort_units))
-    for one in saturated(found.model, found.unknowns, found.readings):
+    for (_, joint), (torque, limit) in saturated(found.model, found.unknowns, found.readings).items():
         context.tell(
-            f"{one.joint} may have borne {one.torque:.2f} {units[one.joint]} at a visit, more than {one.limit:.2f}: it is no "
-            "spring there.",
+            f"{joint} may have borne {torque:.2f} {units[joint]} at a visit, more than {limit:.2f}: it is no spring there.",
             "warning",
         )
-    validator = cautious_validator(RigidBody(estimate.description), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
-    seen = tuple({one.sensor: None for one in found.readings})
-    for number in range(0 if context.quick else MORE):
-        still = open_figures(found)
-        if not still or not affordable(seen, len(found.readings)):
-            break
-        context.tell("; ".join(f"{one.joint}: the readings leave its {one.figure} open" for one in still), "warning")
-        choices = (("", "leave it as it is"), ("more", "go there"))
-        if context.choose(f"more.{number}", "One more pose would tell most about that.", choices) != "more":
-            break
-        station = better_station(found, validator, weights, seen, context.seed + number)
-        readings = visit(reader.keep(f"more.{number}", [station]), validator, reader, found.model, found.readings, tell)
-        found = fit(found.model, readings)
+    for joint, figure in () if context.quick else open_figures(found):
+        context.tell(f"{joint}: the readings leave its {figure} open", "warning")
     return found
 
 

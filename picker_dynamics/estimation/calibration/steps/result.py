@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import replace
 
+import numpy as np
 import yaml
 
 from picker_dynamics.board.firmware.config import board_limits
@@ -50,10 +51,11 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     if estimate.fit is not None:
         with context.busy("how well does each pose foretell the others?"):
             left_out = cross_validation(estimate.fit)
-        report["cross_validation_mm"] = {"median": 1e3 * left_out.median_m, "worst": 1e3 * left_out.worst_m}
+        median, worst = 1e3 * float(np.median(left_out)), 1e3 * float(left_out.max())
+        report["cross_validation_mm"] = {"median": median, "worst": worst}
         context.tell(
-            f"Each pose foretold from all others: the tip is off by {1e3 * left_out.median_m:.1f} mm (median), "
-            f"{1e3 * left_out.worst_m:.1f} mm at worst, readings and friction included."
+            f"Each pose foretold from all others: the tip is off by {median:.1f} mm (median), "
+            f"{worst:.1f} mm at worst, readings and friction included."
         )
     elif estimate.loaded:
         context.tell(
@@ -66,15 +68,13 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     )
     urdf = urdf_text(estimate.description, {}, context.when, limits=estimate.limits)
     with context.busy("picker check"):
-        checked = check_result(urdf, overlay, servos=context.servos or None)
-        for finding in (*checked.refused, *checked.notes):
+        for finding in check_result(urdf, overlay, servos=context.servos or None):
             context.tell(f"picker check: {finding}", "warning")
-        backups = write_result(
-            context.folder, urdf, overlay, servos=context.servos or None, more={REPORT_NAME: json.dumps(report, indent=2) + "\n"}
-        )
+    texts = {URDF_NAME: urdf, OVERLAY_NAME: overlay, REPORT_NAME: json.dumps(report, indent=2) + "\n"}
+    backups = write_result(context.folder, texts)
     for name, backup in backups.items():
         context.tell(f"{context.folder / name} was there already: kept as {backup.name}", "hint")
-    context.note("files", [str(context.folder / name) for name in (URDF_NAME, OVERLAY_NAME, REPORT_NAME)])
+    context.note("files", [str(context.folder / name) for name in texts])
     new_urdf, new_overlay = context.folder / URDF_NAME, context.folder / OVERLAY_NAME
     context.tell(f"Written: {new_urdf}, {new_overlay}, {context.folder / REPORT_NAME}; picker check has passed.", "good")
     if context.session.arm.get("kind") == SIMULATED:
