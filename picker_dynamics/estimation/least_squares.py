@@ -15,7 +15,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Estimate x (u,), slopes (r + u, u) of residuals and prior there, half the sum of squares, and whether the search converged."""
+    """Estimate x (u,), slopes (r + u, u) of residuals and prior there, half the sum of squares, whether it converged."""
 
     x: np.ndarray
     slopes: np.ndarray

@@ -24,7 +24,7 @@ from picker_dynamics.estimation.calibration.poses import (
     sensors,
     way,
 )
-from picker_dynamics.estimation.calibration.statics import PointMass, elevation, gravity_torques, links_of, loads
+from picker_dynamics.estimation.calibration.statics import PointMass, elevation, links_of, loads
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot.kinematic_tree import link_poses
@@ -49,13 +49,13 @@ class CoarseBench(RestingBench):
 def test_gravity_torques_are_those_of_pinocchio(name):
     arm = descriptions.load(resource(f"urdf/{name}.urdf"))
     q = np.random.default_rng(0).uniform(-1.0, 1.0, (40, arm.n))
-    assert_allclose(gravity_torques(arm, q, links_of(arm)), RigidBody(arm).gravity(q), atol=1e-12 * 1e3)
+    assert_allclose(loads(arm, q, links_of(arm)).torque, RigidBody(arm).gravity(q), atol=1e-12 * 1e3)
 
 
 def test_a_weight_bears_as_a_payload_does():
     q = np.random.default_rng(1).uniform(-1.0, 1.0, (20, ARM.n))
     point = np.array([-0.03, 0.01, 0.02])
-    ours = gravity_torques(ARM, q, [*links_of(ARM), PointMass("tool0", 0.3, point)])
+    ours = loads(ARM, q, [*links_of(ARM), PointMass("tool0", 0.3, point)]).torque
     assert_allclose(ours, RigidBody(ARM).with_payload(0.3, tuple(point)).gravity(q), atol=1e-12)
 
 
@@ -77,13 +77,13 @@ def test_derivatives_of_the_loads_are_those_of_differences(name):
     found = loads(arm, q, masses)
     for joint in range(arm.n):
         step = h * np.eye(arm.n)[joint]
-        by_q = (gravity_torques(arm, q + step, masses) - gravity_torques(arm, q - step, masses)) / (2.0 * h)
+        by_q = (loads(arm, q + step, masses).torque - loads(arm, q - step, masses).torque) / (2.0 * h)
         assert_allclose(found.by_q[..., joint], by_q, atol=1e-7)
     for k, one in enumerate(masses):
         ahead = [replace(other, point=other.point + np.array([h, 0.0, 0.0])) if other is one else other for other in masses]
         heavier = [replace(other, mass=other.mass + h) if other is one else other for other in masses]
         for changed, derivative in ((ahead, found.by_distance), (heavier, found.by_mass)):
-            assert_allclose(derivative[..., k], (gravity_torques(arm, q, changed) - found.torque) / h, atol=1e-6)
+            assert_allclose(derivative[..., k], (loads(arm, q, changed).torque - found.torque) / h, atol=1e-6)
 
 
 def test_the_sensors_of_each_instrument():

@@ -144,7 +144,7 @@ def test_more_poses_tell_more_and_the_plan_takes_as_many_as_needed():
 
 
 def test_poses_are_such_that_no_joint_hangs_in_its_deadband(where):
-    load = SCALE.resting(where, np.zeros(len(where)))[1].torque
+    load = SCALE.resting(where, np.zeros(len(where))).load.torque
     assert np.abs(load[:, 1:3]).min() > 0.1
     for pulses in where:
         VALIDATOR.require_holdable(SERVOS.to_angle(pulses))
