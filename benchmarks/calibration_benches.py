@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
-from picker_dynamics.estimation.calibration.droop_model import skid
+from picker_dynamics.estimation.calibration.droop_fit import DroopFit, whitening
+from picker_dynamics.estimation.calibration.droop_model import DroopModel, Reading, reading_errors, skid, wrapped
 from picker_dynamics.estimation.calibration.instruments import SensorModel
 from picker_dynamics.estimation.calibration.lay import lay
 from picker_dynamics.estimation.calibration.mass_properties import link_properties
@@ -28,6 +30,9 @@ APPROACH_S, SETTLE_S = 3.0, 2.5
 HOPS, CHANCE_NM = (0.4, 1.6), 0.003
 """Of where joints of ``RestingBench`` stop short of the friction's edge: range, as a share of what a hop of their pulses makes
 (``droop_model``), and standard deviation of the rest [N·m].  MuJoCo's arm stops so."""
+
+TURNED_SD = 0.02
+"""Angles by which the servos may be elsewhere at a visit, for readings that do not tell all of them [rad]."""
 
 ANGLE_PLACES = 4
 """Places of the tip on a ruler by which a joint that bears nothing is told; so many tell its zero within 0.3 degrees."""
@@ -69,6 +74,52 @@ def _angles(joint: str, servos: ServoMap, description: ArmDescription, bench: Mo
     servo, low, high = servos.servos[column], description.lower[column], description.upper[column]
     told = np.linspace(low + 0.1 * (high - low), high - 0.1 * (high - low), ANGLE_PLACES)
     return angle_figures(servo, told, [bench.angle(joint, servos, one) for one in told])
+
+
+def cross_validation(fit: DroopFit) -> np.ndarray:
+    """Tip errors of stations that are left out and foretold from the others, in the order of the readings [m]: root mean square
+    over a station's visits.
+
+    The fit is linear enough that leaving out needs no new one: with a station's whitened residuals r and derivatives J, and the
+    covariance C with it, they are off by (1 - J C Jᵀ)⁻¹ r without it (e.g. Gelman et al., Bayesian Data Analysis, ch. 14: the
+    leverage of a block).  The instruments' errors and the friction of the visits are in it.
+
+    A station's readings become joint angles by least squares, small ones where readings tell little, and these the tip's
+    displacement.
+    """
+    model, readings = fit.model, fit.readings
+    expected, jacobian, chance = model.linearised(fit.unknowns, readings)
+    visits = np.array([one.visit for one in readings])
+    whiten = whitening(chance.held(fit.friction), visits, reading_errors(readings))
+    off = wrapped(np.array([one.value for one in readings]) - expected, readings)
+    scaled, residuals = whiten @ jacobian, whiten @ off
+    covariance = np.linalg.inv(scaled.T @ scaled + np.diag(model.prior()[1] ** -2))
+    stations: dict[tuple, list[int]] = {}
+    for row, one in enumerate(readings):
+        stations.setdefault((*np.asarray(one.pulses_us).tolist(), one.weight, one.weight_point), []).append(row)
+    found = []
+    for rows in stations.values():
+        block = scaled[rows]
+        left = np.linalg.solve(np.eye(len(rows)) - block @ covariance @ block.T, residuals[rows])
+        raw = np.linalg.solve(whiten[np.ix_(rows, rows)], left)
+        square = [
+            tip_off(model, fit.unknowns, [readings[rows[i]] for i in some], raw[some]) ** 2
+            for some in (np.flatnonzero(visits[rows] == visit) for visit in np.unique(visits[rows]))
+        ]
+        found.append(np.sqrt(np.mean(square)))
+    return np.array(found)
+
+
+def tip_off(model: DroopModel, unknowns, looks: Sequence[Reading], off) -> float:
+    """Distance [m] by which the tip is elsewhere if the readings of one visit are off by ``off`` (r,) [rad or m]."""
+    columns = list(model.columns)
+    q = model.resting(unknowns, looks[:1])[0]
+    poses = link_poses(model.description, q)
+    rates = np.array([one.sensor.rates(model.description, poses)[columns] for one in looks])
+    sd = np.array([one.sensor.sd for one in looks])
+    matrix = np.vstack([rates / sd[:, None], np.diag(1.0 / (TURNED_SD * model.servos.per_turn[columns]))])
+    turned = np.linalg.lstsq(matrix, np.concatenate([off / sd, np.zeros(len(columns))]), rcond=None)[0]
+    return float(np.linalg.norm(RigidBody(model.description).jacobian(q)[:, columns] @ turned))
 
 
 @dataclass

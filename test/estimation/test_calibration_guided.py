@@ -333,7 +333,6 @@ def test_the_command_rehearses_all_of_it(tmp_path, few_stations, capsys):
     assert code == 0 and report["hold_mm"]["after"]["median"] < report["hold_mm"]["before"]["median"]
     stiffness, mass = report["joints"]["shoulder"]["stiffness_nm_rad"], report["links"]["hand"]["mass_kg"]
     assert stiffness["found"] == approx(stiffness["truth"], rel=0.25) and mass["found"] == approx(mass["truth"], abs=3e-3)
-    assert report["cross_validation_mm"]["median"] < 5.0 and "foretold from all others" in said.err
     session = Session.open(tmp_path, json.loads((tmp_path / "session.json").read_text())["arm"], {})
     assert list(session.done) == list(command.STEP_NAMES) == [step.NAME for step in guided.STEPS]
     overlay = servos(overlay=tmp_path / "servos.calibrated.yaml")

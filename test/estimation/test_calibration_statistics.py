@@ -6,7 +6,7 @@ import numpy as np
 from calibration_truth import ARM, BELIEVED, COLUMNS, JOINTS, SENSORS, SIMULATED, VALIDATOR, bench, hidden, weighed
 from pytest import approx, fixture, mark, raises
 
-from benchmarks.calibration_benches import MovingBench, calibrate
+from benchmarks.calibration_benches import MovingBench, calibrate, cross_validation, tip_off
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
 from picker_dynamics.estimation.calibration import droop_model, evaluate, mass_properties
@@ -88,7 +88,7 @@ def test_the_size_of_the_friction_is_found_from_the_readings():
 
 def test_left_out_stations_are_foretold_as_if_fitted_without_them(found):
     whole = found[1].fit
-    report = evaluate.cross_validation(whole)
+    report = cross_validation(whole)
     assert len(report) == 8 and 0.0 < np.median(report) < 1e-3 and np.median(report) < report.max() < 3e-3
     poses = list(dict.fromkeys((*one.pulses_us.tolist(), one.weight, one.weight_point) for one in whole.readings))
     for number in (0, 4, 7):
@@ -99,7 +99,7 @@ def test_left_out_stations_are_foretold_as_if_fitted_without_them(found):
         for visit in {one.visit for one in gone}:
             looks = [one for one in gone if one.visit == visit]
             off = np.array([one.value for one in looks]) - whole.model.predict(without.unknowns, looks)
-            square.append(evaluate.tip_off(whole.model, without.unknowns, looks, off) ** 2)
+            square.append(tip_off(whole.model, without.unknowns, looks, off) ** 2)
         assert report[number] == approx(np.sqrt(np.mean(square)), rel=0.1)
 
 
@@ -112,7 +112,7 @@ def test_a_displaced_tip_is_that_of_the_readings():
     body = RigidBody(ARM)
     apart = np.linalg.norm(body.forward_kinematics(q + turned) - body.forward_kinematics(q))
     off = np.array([turned[1], turned[1] + turned[2], turned[1:4].sum()])
-    assert evaluate.tip_off(model, model.prior()[0], looks, off) == approx(apart, rel=0.02)
+    assert tip_off(model, model.prior()[0], looks, off) == approx(apart, rel=0.02)
 
 
 def test_poses_that_tell_nothing_are_named(found):

@@ -1,4 +1,4 @@
-"""Quality of a calibration: tip errors of a simulated arm, how uncertain readings leave the tip, and what they leave open."""
+"""Quality of a calibration: tip errors of a simulated arm, how uncertain readings leave the tip, what they leave open."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ import numpy as np
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from ..closed_loop import HEIGHT_M, REACH_M, ClosedLoop, feasible_poses, hold_errors, paths_between
 from .arm_estimate import ArmEstimate
-from .droop_fit import DroopFit, whitening
-from .droop_model import FIGURES, PRIORS, SOUGHT, DroopModel, Reading, reading_errors, wrapped
+from .droop_fit import DroopFit
+from .droop_model import FIGURES, PRIORS, SOUGHT, DroopModel, Reading
 from .instruments import SensorModel
 from .lay import LEAST_KG, lay
 from .mass_properties import LinkProperties
@@ -40,9 +39,6 @@ NO_WORSE_M = 1e-4
 
 OPEN_SHARE = 0.5
 """A figure whose standard deviation is still more than this share of what it was before anything was read is left open."""
-
-TURNED_SD = 0.02
-"""Angles by which the servos may be elsewhere at a visit, for readings that do not tell all of them [rad]."""
 
 SATURATED_SHARE = 0.9
 """A servo that has to give more than this share of its stall torque may not be a spring any more."""
@@ -220,52 +216,6 @@ def pulses_at(found: ArmEstimate, poses, side: float) -> np.ndarray:
 
 
 # -- what a droop fit is worth before anything is built on it -------------------------------------------------------------
-
-
-def cross_validation(fit: DroopFit) -> np.ndarray:
-    """Tip errors of stations that are left out and foretold from the others, in the order of the readings [m]: root mean square
-    over a station's visits.
-
-    The fit is linear enough that leaving out needs no new one: with a station's whitened residuals r and derivatives J, and the
-    covariance C with it, they are off by (1 - J C Jᵀ)⁻¹ r without it (e.g. Gelman et al., Bayesian Data Analysis, ch. 14: the
-    leverage of a block).  The instruments' errors and the friction of the visits are in it.
-
-    A station's readings become joint angles by least squares, small ones where readings tell little, and these the tip's
-    displacement.
-    """
-    model, readings = fit.model, fit.readings
-    expected, jacobian, chance = model.linearised(fit.unknowns, readings)
-    visits = np.array([one.visit for one in readings])
-    whiten = whitening(chance.held(fit.friction), visits, reading_errors(readings))
-    off = wrapped(np.array([one.value for one in readings]) - expected, readings)
-    scaled, residuals = whiten @ jacobian, whiten @ off
-    covariance = np.linalg.inv(scaled.T @ scaled + np.diag(model.prior()[1] ** -2))
-    stations: dict[tuple, list[int]] = {}
-    for row, one in enumerate(readings):
-        stations.setdefault((*np.asarray(one.pulses_us).tolist(), one.weight, one.weight_point), []).append(row)
-    found = []
-    for rows in stations.values():
-        block = scaled[rows]
-        left = np.linalg.solve(np.eye(len(rows)) - block @ covariance @ block.T, residuals[rows])
-        raw = np.linalg.solve(whiten[np.ix_(rows, rows)], left)
-        square = [
-            tip_off(model, fit.unknowns, [readings[rows[i]] for i in some], raw[some]) ** 2
-            for some in (np.flatnonzero(visits[rows] == visit) for visit in np.unique(visits[rows]))
-        ]
-        found.append(np.sqrt(np.mean(square)))
-    return np.array(found)
-
-
-def tip_off(model: DroopModel, unknowns, looks: Sequence[Reading], off) -> float:
-    """Distance [m] by which the tip is elsewhere if the readings of one visit are off by ``off`` (r,) [rad or m]."""
-    columns = list(model.columns)
-    q = model.resting(unknowns, looks[:1])[0]
-    poses = link_poses(model.description, q)
-    rates = np.array([one.sensor.rates(model.description, poses)[columns] for one in looks])
-    sd = np.array([one.sensor.sd for one in looks])
-    matrix = np.vstack([rates / sd[:, None], np.diag(1.0 / (TURNED_SD * model.servos.per_turn[columns]))])
-    turned = np.linalg.lstsq(matrix, np.concatenate([off / sd, np.zeros(len(columns))]), rcond=None)[0]
-    return float(np.linalg.norm(RigidBody(model.description).jacobian(q)[:, columns] @ turned))
 
 
 def open_figures(fit: DroopFit) -> list[tuple[str, str]]:

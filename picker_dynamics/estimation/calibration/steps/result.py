@@ -6,7 +6,6 @@ import json
 import math
 from dataclasses import replace
 
-import numpy as np
 import yaml
 
 from picker_dynamics.board.firmware.config import board_limits
@@ -17,7 +16,7 @@ from picker_dynamics.robot import servo_map
 
 from ..arm_estimate import ArmEstimate
 from ..compare import SHIPPED
-from ..evaluate import cross_validation, tip_uncertainty, usual_paths
+from ..evaluate import tip_uncertainty, usual_paths
 from ..measured import NORMAL_95, Measured
 from ..readings import position
 from ..servo_figures import horn_slope
@@ -48,16 +47,7 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
             "friction aside.",
             "good",
         )
-    if estimate.fit is not None:
-        with context.busy("how well does each pose foretell the others?"):
-            left_out = cross_validation(estimate.fit)
-        median, worst = 1e3 * float(np.median(left_out)), 1e3 * float(left_out.max())
-        report["cross_validation_mm"] = {"median": median, "worst": worst}
-        context.tell(
-            f"Each pose foretold from all others: the tip is off by {median:.1f} mm (median), "
-            f"{worst:.1f} mm at worst, readings and friction included."
-        )
-    elif estimate.loaded:
+    if estimate.fit is None and estimate.loaded:
         context.tell(
             "Without the step droop nobody knows zeros, stiffness and friction well: the tip is as uncertain as before.",
             "warning",
