@@ -126,21 +126,16 @@ def tip_off(model: DroopModel, unknowns, looks: Sequence[Reading], off) -> float
 class MovingBench(SimulatedBench):
     """The arm moves to every station, swings and sticks there (``procedure.Bench``)."""
 
-    def __post_init__(self):
-        super().__post_init__()
-        servos = self.plant.servo_map
-        self._pulses = servos.quantise_us(servos.to_pulse_us(servos.rest))
-
     def read_station(self, validator: MotionValidator, station: Station, side: float, columns: Sequence[int]) -> list[float]:
         """Come to the station from one side, hang the weight on, wait, and read its sensors [rad or m]."""
         plant, servos, there = self.plant, validator.limits.servo_map, validator.limits.servo_map.to_angle(station.pulses_us)
-        for passed in way(validator, servos.to_angle(self._pulses), stand_off(servos, there, side, columns)):
+        for passed in way(validator, servos.to_angle(self.pulses_us), stand_off(servos, there, side, columns)):
             self._travel(servos, passed)
         weight = station.weight
         if weight.mass:
             self.hang(weight.mass, weight.point)
         self._travel(servos, there, APPROACH_S)
-        self._pulses = np.array(station.pulses_us)
+        self.pulses_us = np.array(station.pulses_us)
         self.wait(SETTLE_S)
         values = self.sensed(station.sensors, plant.q)
         self.supply = plant.supply if servos.measures_supply else 1.0
@@ -161,7 +156,7 @@ class MovingBench(SimulatedBench):
 
     def _travel(self, servos: ServoMap, setpoint, duration_s: float = 0.0) -> None:
         """Set-points along a smooth line to ``setpoint``, in the board's frames."""
-        start = servos.to_angle(self._pulses)
+        start = servos.to_angle(self.pulses_us)
         least_s = 2.0 * float(np.abs((setpoint - start) / servos.per_turn).max()) / TRAVEL_SPEED
         self.travel(servos, start, setpoint, duration_s or max(0.5, least_s))
 

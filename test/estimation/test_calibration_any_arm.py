@@ -95,13 +95,12 @@ def test_an_inclinometer_on_the_links_tells_the_angles_of_their_joints(name):
 
 
 @mark.long
-@mark.parametrize("seed", [0, 2])
-def test_a_quick_map_of_a_joint_whose_home_is_far_from_its_middle_is_as_sure_as_it_says(seed, tmp_path):
+def test_a_quick_map_of_a_joint_whose_home_is_far_from_its_middle_is_as_sure_as_it_says(tmp_path):
     """so100's pan starts 43 degrees off; its gears and its gap, of which its map tells nothing, let it rest 0.6 degrees short of
     each place."""
     urdf, servos = str(any_arms.urdf("so100")), tmp_path / "servos.yaml"
     servos.write_text(map_text(known("so100")[1]))
-    settings = {"plant_error": 0.15, "horn_error": 1.0, "seed": seed}
+    settings = {"plant_error": 0.15, "horn_error": 1.0, "seed": 0}
     rehearsed = rehearsal.Rehearsal(urdf, str(servos), "", settings, lambda _text, _style: None)
     session = Session.open(tmp_path, {}, {})
     context = StepContext(session, rehearsed.person, rehearsed.mover, tmp_path, settle_s=1.5, quick=True)
@@ -115,11 +114,10 @@ def test_a_quick_map_of_a_joint_whose_home_is_far_from_its_middle_is_as_sure_as_
 
 
 @mark.long
-@mark.parametrize("seed", [0, 1])
-def test_joints_that_slide_are_mapped_with_a_ruler_and_their_ends_are_where_they_touch(seed, tmp_path):
+def test_joints_that_slide_are_mapped_with_a_ruler_and_their_ends_are_where_they_touch(tmp_path):
     """A gantry with servos and typical friction of its own; its spindle, which bears 2.9 N, hangs 3 mm below its set-point."""
     urdf = str(any_arms.urdf("gantry"))
-    settings = {"plant_error": 0.15, "horn_error": 1.0, "seed": seed}
+    settings = {"plant_error": 0.15, "horn_error": 1.0, "seed": 0}
     rehearsed = rehearsal.Rehearsal(urdf, "", "", settings, lambda _text, _style: None)
     context = StepContext(Session.open(tmp_path, {}, {}), rehearsed.person, rehearsed.mover, tmp_path, settle_s=1.5)
     estimate = guided.run_steps(context, ArmEstimate(*known("gantry")), ("map", "limits"))
@@ -191,7 +189,7 @@ def test_what_was_found_of_a_rack_is_written_as_its_servo_s_own_figures(tmp_path
 
 
 @mark.long
-@mark.parametrize("bench_class, seeds", [(RestingBench, range(4)), (MovingBench, (3,))])
+@mark.parametrize("bench_class, seeds", [(RestingBench, range(2)), (MovingBench, (3,))])
 def test_spring_and_friction_of_a_joint_that_slides_are_read_off_a_ruler_under_the_tool(bench_class, seeds):
     """A gantry whose spindle bears 200 g and 400 g besides, which it sags by 1.7 and 3.3 mm."""
 
@@ -318,12 +316,11 @@ def test_the_elbow_of_an_arm_whose_upper_arm_rolls_droops_where_it_does_not_roll
 
 
 @mark.long
-@mark.parametrize("seed", [0, 1])
-def test_the_tip_of_an_arm_with_joints_of_which_no_droop_tells_is_within_what_is_stated(seed):
+def test_the_tip_of_an_arm_with_joints_of_which_no_droop_tells_is_within_what_is_stated():
     """panda's upper arm and forearm roll, and bear up to 30 N·m where they do: poses are those of the whole range."""
     arm, servos = known("panda")
-    bench = RestingBench.with_errors(arm, servos, seed=seed)
-    found = calibrate(arm, servos, bench, bearable_weights(droop_model(arm, servos)), seed=seed)
+    bench = RestingBench.with_errors(arm, servos)
+    found = calibrate(arm, servos, bench, bearable_weights(droop_model(arm, servos)))
     poses = np.array([path.end for path in evaluate.usual_paths(arm, servos, 6)])
     off = []
     for side in SIDES:
@@ -467,13 +464,7 @@ def test_what_cannot_be_calibrated_is_said_in_a_sentence(name, words, message, t
 
 @mark.long
 @mark.parametrize(
-    "name, servos, droops, bears_nothing",
-    [
-        ("pan_tilt", "", "tilt", "pan"),
-        ("so101", "", "elbow_flex", "wrist_roll"),
-        ("four_joint", ".servos.yaml", "bend", "turn"),
-        ("four_joint", "", "bend", "turn"),
-    ],
+    "name, servos, droops, bears_nothing", [("pan_tilt", "", "tilt", "pan"), ("four_joint", ".servos.yaml", "bend", "turn")]
 )
 def test_an_arm_is_rehearsed_to_the_end(name, servos, droops, bears_nothing, tmp_path, capsys):
     """With servos that were assumed, and are put on file, or its own; the simulated arm's are off by up to 15 %."""
@@ -516,7 +507,7 @@ def test_an_arm_of_which_every_joint_slides_is_rehearsed_to_the_end(words, tmp_p
 
 
 @mark.long
-@mark.parametrize("name, words", [("so100", []), ("z1", ["--quick"]), ("ur5", ["--quick"]), ("panda", ["--quick"])])
+@mark.parametrize("name, words", [("so100", []), ("ur5", ["--quick"]), ("panda", ["--quick"])])
 def test_an_arm_with_assumed_servos_is_rehearsed_and_what_was_found_goes_together(name, words, tmp_path, capsys, few_poses):
     """With --quick the links stay the URDF's."""
     urdf, assumed = str(any_arms.urdf(name)), str(tmp_path / "servos.assumed.yaml")

@@ -59,17 +59,20 @@ class Rig:
 
     def __init__(self, folder, *, believed=BELIEVED, seed=0, plant_error=0.15):
         self.folder, self.believed = folder, believed
-        self.bench = simulated.SimulatedBench.with_errors(ARM, SIMULATED, plant_error=plant_error, seed=seed, believed=believed)
-        true = self.bench.plant
-        self.bench.plant = Plant(ARM, true.servo_map, plant_error=true.error, dt=COARSE_S, q=SIMULATED.rest, support=True)
+        made = simulated.SimulatedBench.with_errors(ARM, SIMULATED, plant_error=plant_error, seed=seed)
+        true = made.plant
+        plant = Plant(ARM, true.servo_map, plant_error=true.error, dt=COARSE_S, q=SIMULATED.rest, support=True)
+        self.bench = rehearsal.BoardOnBench(plant, made.rng, believed)
 
     def walk(self, *steps, **options):
         """Some steps: who answered, and what is believed then."""
         person = Person(self.bench, np.random.default_rng(1), **options)
+        if not self.bench.outputs.link.connected:  # the session before let go of the port
+            self.bench.outputs.take()
         context = step_context.StepContext(
-            Session.open(self.folder, {}, {}), person, Mover(self.bench), self.folder, when="today", settle_s=1.5
+            Session.open(self.folder, {}, {}), person, Mover(self.bench.outputs), self.folder, when="today", settle_s=1.5
         )
-        context.switched |= {"on"} if not np.isnan(self.bench.pulses_us).any() else set()
+        context.switched |= {"on"} if not np.isnan(self.bench.outputs.pulses_us).any() else set()
         self.last = person
         return person, guided.run_steps(context, arm_estimate.ArmEstimate(ARM, self.believed), steps)
 
@@ -212,7 +215,7 @@ def test_an_enter_that_nobody_can_have_meant_neither_switches_the_arm_on_nor_mov
     person, _ = rig.walk("limits", joints=("base",), typed={**held, "on.base": ["", "y"]})
     assert person.keys.count("on.base") == 2 and "before the question can have been read" in person.said
     person = Person(rig.bench, np.random.default_rng(1), typed={"move": ["", "n"]})
-    again = step_context.StepContext(Session.open(tmp_path, {}, {}), person, Mover(rig.bench), tmp_path)
+    again = step_context.StepContext(Session.open(tmp_path, {}, {}), person, Mover(rig.bench.outputs), tmp_path)
     with raises(step_context.LeaveError, match="nothing was moved; the arm holds"):
         again.arm(arm_estimate.ArmEstimate(ARM, rig.believed))
     assert person.keys == ["move", "move"], "all outputs run"
@@ -227,7 +230,7 @@ def test_yes_and_enter_are_both_taken_once_the_question_can_have_been_read(tmp_p
 
     rig = Rig(tmp_path)
     person = Reader(rig.bench, np.random.default_rng(1), typed={"on.base": [""]})
-    again = step_context.StepContext(Session.open(tmp_path, {}, {}), person, Mover(rig.bench), tmp_path, settle_s=1.5)
+    again = step_context.StepContext(Session.open(tmp_path, {}, {}), person, Mover(rig.bench.outputs), tmp_path, settle_s=1.5)
     again.arm(arm_estimate.ArmEstimate(ARM, rig.believed))
     assert person.keys.count("on.base") == 1 and again.arm_is_on, person.said
 
@@ -253,7 +256,7 @@ def test_a_rest_pose_outside_of_the_limits_is_not_taken(tmp_path):
 def test_jogging_ends_where_the_servos_cannot_surely_hold(tmp_path):
     rig = Rig(tmp_path)
     _, estimate = rig.walk("trim", "rest")
-    mover, validator = Mover(rig.bench), estimate.validator()
+    mover, validator = Mover(rig.bench.outputs), estimate.validator()
     with raises(InfeasibleError, match="shoulder|elbow"):
         mover.jog(validator, 2, 1.0)
         for _ in range(60):

@@ -54,7 +54,7 @@ def tried(rotors: bool = False, load: bool = False) -> procedure.Identified:
     return procedure.identify(columns_of(load), [recorded(rotors)], tip_speed=TIP_SPEED, try_rotors=True, payload=None)
 
 
-@mark.parametrize("rotors, load", [*itertools.product([False, True], [False, True])])
+@mark.parametrize("rotors, load", [(False, True), (True, False)])
 def test_rotors_and_a_payload_are_found_where_they_are_and_only_there(rotors, load):
     result = tried(rotors, load)
     assert {one.name: one.kept for one in result.trials} == {"rotors": rotors, "payload": load}

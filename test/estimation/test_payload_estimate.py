@@ -129,7 +129,7 @@ def test_zero_and_scale_errors_cancel_against_readings_without_payload(where):
 def test_the_payload_is_found_on_an_arm_with_hidden_numbers():
     """MuJoCo, quantised pulses, dry friction, figures as a calibration leaves them; statistics are in benchmarks/payload.py."""
     person, validator = rehearsal.person(0.025, seed=1)
-    made, half = plan(person.scale, validator, [FOREARM], person.scale.servos.home, count=10)
+    made, half = plan(person.scale, validator, [FOREARM], person.scale.servos.home, count=6)
     found = person.scale.weigh(person.read(made, [FOREARM]))
     assert half == approx(1.96 * found.mass.sd, rel=0.3)
     assert abs(found.mass.value - 0.025) < 3.0 * found.mass.sd < 0.012

@@ -21,7 +21,7 @@ JOG_SPEED = 0.3
 
 
 class Mover:
-    """Moves joints over outputs (``board_bench.BoardOutputs``, ``simulated.SimulatedBench``).
+    """Moves joints over outputs (``board_bench.BoardOutputs``).
 
     Set-points are those of the validator's servo map; pulses stay within the board's limits.
     """

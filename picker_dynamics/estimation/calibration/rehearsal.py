@@ -13,10 +13,13 @@ from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
+from picker_dynamics.board.link import Link
 from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.kinematic_tree import link_poses
+from picker_dynamics.sim.board_in_memory import BoardInMemory
 
 from .arm_estimate import ArmEstimate, given
+from .board_bench import BoardOutputs
 from .evaluate import exact, tip_error_report, usual_paths
 from .instruments import INCLINOMETER_SD, sensor_on
 from .lay import lay
@@ -158,6 +161,21 @@ class SimulatedPerson:
         return left.pop(0)
 
 
+class BoardOnBench(SimulatedBench):
+    """An arm behind a board in memory that was flashed for ``servos``, and is sent the protocol's bytes as a real one is."""
+
+    def __post_init__(self):
+        board = BoardInMemory(self.plant, self.servos)
+        link = Link("memory", joint_names=self.servos.joint_names, clock=board, open_port=board.open)
+        board.on_arrival = link.poll
+        self.outputs = BoardOutputs(link, self.servos, board)
+        self.outputs.take()
+
+    def wait(self, seconds: float) -> None:
+        """Let the arm rest."""
+        self.outputs.wait(seconds)
+
+
 class Rehearsal:
     """The simulated arm, person and board of one session.
 
@@ -170,11 +188,10 @@ class Rehearsal:
     def __init__(self, urdf: str, servos: str, overlay: str, settings: dict, show: Callable[[str, str], None]):
         arm, self.believed = given(urdf, servos, overlay)
         self.simulated, self.settings = given(urdf, servos, overlay, simulated=True)[1], settings
-        self.bench = SimulatedBench.with_errors(arm, self.simulated, believed=self.believed, **settings)
-        self.bench.plant.reset(self.believed.rest, support=True)
+        self.bench = BoardOnBench.with_errors(arm, self.simulated, believed=self.believed, **settings)
         rng = np.random.default_rng(settings["seed"] + 1)
         oscillator = self.believed.oscillator_hz * (1.0 + rng.uniform(-OSCILLATOR_SHARE, OSCILLATOR_SHARE))
-        self.person, self.mover = SimulatedPerson(self.bench, rng, oscillator, show), Mover(self.bench)
+        self.person, self.mover = SimulatedPerson(self.bench, rng, oscillator, show), Mover(self.bench.outputs)
 
     def judged(self, estimate: ArmEstimate, report: dict) -> tuple[dict, int]:
         """The report with the truth beside what was found, and hold errors before, after, and with the truth; exit code 0 if it

@@ -1,4 +1,4 @@
-"""Simulated arm with hidden numbers on the bench: outputs of its board, weights that are hung on, scale, ruler and stopwatch.
+"""Simulated arm with hidden numbers on the bench: weights that are hung on it, scale, ruler and stopwatch.
 
 The arm is MuJoCo's (``sim.plant``); readings have the noise of the real instruments.  What is hidden: masses, inertias,
 stiffness, deadband, damping, friction and play as ``plant_error`` draws them, and on top of that the zero and the scale of
@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from picker_dynamics.board.firmware.config import board_limits
-from picker_dynamics.board.protocol import JointLimits
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import GRAVITY
 from picker_dynamics.robot.servo_map import Servo, ServoMap
@@ -65,25 +63,22 @@ def smooth_line(start, end, duration_s: float) -> Iterator[np.ndarray]:
 
 @dataclass
 class SimulatedBench:
-    """An arm on the bench: what a person sees and does, and the outputs of its board (for a ``Mover``), whose frames move it.
+    """An arm on the bench: what a person sees of it and does to it.
 
     Args:
         plant: the arm with its hidden numbers.
         rng: of the readings' noise.
-        servos: of the arm that the board was flashed for.
+        servos: as believed.
     """
 
     plant: Plant
     rng: np.random.Generator
     servos: ServoMap
     supply: float = 1.0
-    faults: str = ""
-    found_live: tuple[str, ...] = ()
-    limits: tuple[JointLimits, ...] = field(init=False)
 
     def __post_init__(self):
-        self.limits, self.resolution_us = board_limits(self.servos), self.servos.quantum_us
-        self._pulses = np.full(self.servos.n, np.nan)
+        servos = self.plant.servo_map
+        self.pulses_us = servos.quantise_us(servos.to_pulse_us(servos.rest))
 
     @classmethod
     def with_errors(
@@ -101,10 +96,12 @@ class SimulatedBench:
         Args:
             servos: what the simulated servos are built around.
             horn_error: size of the horns' errors, as a share of what is usual.
-            believed: for which the board was flashed; default ``servos``.
+            believed: in whose rest pose it leans on something, unpowered; None: it rests in that of ``servos``.
         """
         rng = np.random.default_rng(seed)
         plant = Plant(description, hidden_servos(servos, rng, horn_error), plant_error=plant_error, seed=seed, q=servos.rest)
+        if believed is not None:
+            plant.reset(believed.rest, support=True)
         return cls(plant, rng, believed or servos)
 
     # -- what a person sees and does -------------------------------------------------------------------------------
@@ -146,42 +143,14 @@ class SimulatedBench:
         times = self.rng.normal(swings * period * swing_slowdown(amplitude), STOPWATCH_SD, repeats)
         return LinkReadings(tuple(masses), tuple(balances), tuple(times), swings, amplitude)
 
-    # -- the board's outputs ---------------------------------------------------------------------------------------
-
-    @property
-    def pulses_us(self) -> np.ndarray:
-        """Pulses on the outputs, (n,) [us]; NaN where an output is off."""
-        return self._pulses.copy()
-
-    @property
-    def supply_mv(self) -> int:
-        """Voltage of the servos' supply [mV], 0 where it is not measured."""
-        return round(1e3 * self.plant.supply * self.servos.supply_v) if self.servos.measures_supply else 0
-
-    def switch_on(self, joint: int, pulse_us: float) -> None:
-        """Start one output."""
-        self._pulses[joint] = pulse_us
-
-    def play(self, rows: np.ndarray) -> None:
-        """Play set-points frame by frame."""
-        for row in rows:
-            self._pulses = np.where(np.isnan(self._pulses), np.nan, self.servos.quantise_us(row))
-            self.wait(FRAME_S)
+    # -- time ------------------------------------------------------------------------------------------------------
 
     def travel(self, servos: ServoMap, start, end, duration_s: float) -> None:
-        """Play set-points of ``servos`` along a smooth line from ``start`` to ``end`` (n,) [rad]."""
-        self.play(servos.to_pulse_us(servos.clamp(np.array(list(smooth_line(start, end, duration_s))))))
+        """Set-points of ``servos`` along a smooth line from ``start`` to ``end`` (n,) [rad], straight onto the servos' inputs."""
+        for setpoint in smooth_line(start, end, duration_s):
+            self.pulses_us = servos.quantise_us(servos.to_pulse_us(servos.clamp(setpoint)))
+            self.wait(FRAME_S)
 
     def wait(self, seconds: float) -> None:
         """Let the arm rest."""
-        if seconds > 0.0:
-            self.plant.advance(tuple(None if np.isnan(pulse) else pulse for pulse in self._pulses.tolist()), seconds)
-
-    def switch_off(self, joint: int | None = None) -> None:
-        """Switch one output off, or all of them: the arm falls."""
-        self._pulses[slice(None) if joint is None else joint] = np.nan
-
-    def nothing(self) -> None:
-        """Nothing has to be done: the board has no port, no faults, and no outputs that ran before."""
-
-    let_go = take = reset = adopt = nothing
+        self.plant.advance(tuple(self.pulses_us.tolist()), seconds)

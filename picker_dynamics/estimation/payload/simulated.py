@@ -101,7 +101,7 @@ class WeighingBench(SimulatedBench):
         super().__init__(plant, rng, scale.servos)
         self.scale, self.payload, self._told = scale, payload, np.array(scale.servos.home)
         plant.reset(self._told)
-        self._pulses = self.servos.quantise_us(self.servos.to_pulse_us(self.servos.clamp(self._told)))
+        self.pulses_us = self.servos.quantise_us(self.servos.to_pulse_us(self.servos.clamp(self._told)))
         self.wait(SETTLE_S)
 
     def read(self, visits: Sequence[Visit], sensors: Sequence[SensorModel | Potentiometer]) -> list[Measurement]:
