@@ -138,7 +138,7 @@ def test_joints_that_slide_are_mapped_with_a_ruler_and_their_ends_are_where_they
     "text, message",
     [
         ("1.5 m", "along at 1500 mm: it goes from 0 to 300; another unit, or from another edge"),
-        ("15 cm", "along is 150.0 mm, expected about 90.0: from another edge than its zero, or a rack that jumped a tooth"),
+        ("15 cm", "along is 150.0 mm, expected about 90.0: another unit, from another edge or plane"),
         ("-90", "along is -90.0 mm, expected about 90.0: the sign"),
         ("9", "along is 9.0 mm, expected about 90.0: is it in cm"),
         ("12 deg", "along: 'deg' is none of mm, cm, m"),

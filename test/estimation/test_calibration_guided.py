@@ -317,7 +317,7 @@ def test_readings_that_cannot_be_are_asked_again_repeated_or_left_out(tmp_path, 
     typed = {keys[0]: [f"{degrees + 60:.1f}", "400", "repeat"], keys[3]: ["skip"]}
     person, estimate = rig.walk("droop", typed=typed)
     assert (
-        f"upper_arm is {degrees + 60:.1f} deg, expected about" in person.said
+        f"elevation of upper_arm is {degrees + 60:.1f} deg, expected about" in person.said
         and "upper_arm is 400 deg, must be within" in person.said
     )
     assert len({one.visit for one in estimate.fit.readings}) == 11

@@ -158,8 +158,8 @@ def test_readings_that_cannot_be_are_refused_with_what_was_probably_meant(where)
         return [replace(one, value=value) if k == number else one for k, one in enumerate(looks)]
 
     for value, hint in (
-        (np.degrees(looks[number].value), r"expected about -?\d+\.\d deg: degrees given as radians"),
-        (looks[number].value + 1.0, "unit or link"),
+        (np.degrees(looks[number].value), r"expected about -?\d+\.\d: another link, or not at rest yet"),
+        (looks[number].value + 1.0, "another link"),
         (np.nan, "not a finite number"),
     ):
         with raises(InputError, match=rf"reading {number + 1}, elevation of forearm.*{hint}"):
@@ -263,7 +263,7 @@ def test_the_command_weighs_typed_readings(where, capsys):
         ("--reading forearm=12.3", 4, "stiffness of shoulder was never measured"),
         (f"--servo-overlay {OVERLAY} --reading tail=12.3", 5, "no link 'tail'"),
         (f"--servo-overlay {OVERLAY} --reading forearm=twelve", 5, "no number"),
-        (f"--servo-overlay {OVERLAY} --reading forearm=150", 5, "sign, unit or link"),
+        (f"--servo-overlay {OVERLAY} --reading forearm=150", 5, "expected about"),
         (f"--servo-overlay {OVERLAY} --at knee=3 --reading forearm=1", 5, "no joint 'knee'"),
         ("--empty forearm=1", 5, "--empty needs --reading"),
         ("--simulated --set", 5, "rehearsal"),

@@ -190,21 +190,17 @@ def with_assumed(found: ArmEstimate) -> tuple[DroopModel, np.ndarray, np.ndarray
     if fit is not None:
         known = [model.names.index(name) for name in fit.model.names]
         unknowns[known], covariance[np.ix_(known, known)] = fit.unknowns, fit.covariance
-    for joint in (one for one in joints if fit is None or one not in fit.model.joints):
-        servo, one = servos.servos[joints.index(joint)], told.get(joint, ServoFigures())
-        exact = Measured(0.0, 0.0)
+    for number, (joint, servo) in enumerate(zip(joints, servos.servos)):
+        if fit is not None and joint in fit.model.joints:
+            continue
+        one, exact = told.get(joint, ServoFigures()), Measured(0.0, 0.0)
+        zero, scale, i = one.zero or exact, one.scale or exact, number * len(FIGURES)
         softer = ALIKE_SD / servo.stiffness if give is None or servo.slides else give.sd / servo.stall_torque
-        figures = {
-            "zero": one.zero or exact,
-            "scale": one.scale or exact,
-            "compliance": Measured(1.0 / servo.stiffness, softer),
-            "gap": Measured(servo.deadband + 0.5 * servo.play, PRIORS["gap"][1] * servo.per_turn),
-            "load_friction": Measured(servo.load_friction, PRIORS["load_friction"][1]),
-            "coulomb": Measured(servo.coulomb, PRIORS["coulomb"][1] * servo.stall_torque),
-        }
-        for name, figure in figures.items():
-            i = model.names.index(f"{joint}.{name}")
-            unknowns[i], covariance[i, i] = figure.value, figure.sd**2
+        gap = servo.deadband + 0.5 * servo.play
+        units = np.array([servo.per_turn, 1.0, servo.stall_torque])
+        friction = units * [PRIORS[name][1] for name in ("gap", "load_friction", "coulomb")]
+        unknowns[i : i + 6] = zero.value, scale.value, 1.0 / servo.stiffness, gap, servo.load_friction, servo.coulomb
+        covariance[range(i, i + 6), range(i, i + 6)] = np.square([zero.sd, scale.sd, softer, *friction])
     return model, unknowns, covariance
 
 

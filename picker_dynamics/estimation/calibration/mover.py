@@ -103,27 +103,16 @@ class Mover:
     def reach(self, validator: MotionValidator) -> tuple[np.ndarray, np.ndarray]:
         """Smallest and largest set-points (n,) [rad] that both the servo map and the board's limits allow."""
         servos = validator.limits.servo_map
-        ends = [[one.lowest / 8.0 for one in self.outputs.limits], [one.highest / 8.0 for one in self.outputs.limits]]
-        ends = [servos.to_angle(np.clip(end, servos.pulse_lower_us, servos.pulse_upper_us)) for end in ends]
+        ends = servos.to_angle(np.clip(self._ends, servos.pulse_lower_us, servos.pulse_upper_us))
         lower, upper = np.minimum(*ends), np.maximum(*ends)
         return np.maximum(lower, servos.setpoint_lower), np.minimum(upper, servos.setpoint_upper)
 
     def pulses(self, validator: MotionValidator, setpoints) -> np.ndarray:
-        """Pulses of set-points [rad], (k, n) [us], NaN for outputs that are off.
-
-        Raises:
-            LimitError: beyond what the board was flashed with.
-        """
+        """Pulses of set-points [rad], (k, n) [us], within the board's limits; NaN for outputs that are off."""
         pulses = validator.limits.servo_map.to_pulse_us(validator.limits.servo_map.clamp(setpoints))
-        lowest, highest = (np.array([getattr(one, end) for one in self.outputs.limits]) / 8.0 for end in ("lowest", "highest"))
-        beyond = np.where(self.live, np.maximum(lowest - pulses, pulses - highest), 0.0).max(axis=0)
-        worst = int(beyond.argmax())
-        if beyond[worst] > self.outputs.resolution_us:
-            name = validator.limits.servo_map.joint_names[worst]
-            raise LimitError(
-                f"{name}: {beyond[worst]:.0f} us beyond the limits that the board was flashed with "
-                f"({lowest[worst]:.0f} ... {highest[worst]:.0f} us)",
-                subject=name,
-                value=float(beyond[worst]),
-            )
-        return np.where(self.live, np.clip(pulses, lowest, highest), np.nan)
+        return np.where(self.live, np.clip(pulses, *self._ends), np.nan)
+
+    @property
+    def _ends(self) -> np.ndarray:
+        """Smallest and largest pulses that the board was flashed with, (2, n) [us]."""
+        return np.array([[one.lowest, one.highest] for one in self.outputs.limits]).T / 8.0

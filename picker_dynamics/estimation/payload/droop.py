@@ -31,7 +31,7 @@ from ..calibration.droop_fit import FRICTION_SD
 from ..calibration.droop_model import USUAL_STALL_NM, Balance, balance
 from ..calibration.instruments import SensorModel
 from ..calibration.measured import Measured
-from ..calibration.readings import position
+from ..calibration.readings import near, near_place, position
 from ..calibration.statics import PointMass, links_of, loads, random_poses
 from .mass import BLIND_SHARE, HEAVIEST_KG, LIGHTEST_KG, MISREAD, USUAL_KG, Weighed, estimate, require_mass, require_payload_place
 
@@ -331,37 +331,15 @@ class DroopScale:
 
     def require_plausible(self, readings) -> None:
         """Require that each reading is near where the arm is without payload, or below, where half a kilogram would bring it."""
-        empty, full = (self.predict(readings, mass) for mass in (0.0, 0.5))
-        for number, (one, light, heavy) in enumerate(zip(readings, empty, full), start=1):
+        expected = np.stack([self.predict(readings, mass) for mass in (0.0, 0.5)])
+        nearest = np.clip([one.value for one in readings], *np.sort(expected, axis=0))
+        for number, (one, light, there) in enumerate(zip(readings, expected[0], nearest), start=1):
             which = f"reading {number}, {_what(one)}," if len(readings) > 1 else _what(one)
             refuse_if(not np.isfinite(one.value), f"{which} is not a finite number", one.sensor.link, one.value)
-            slip, unit = SLIP[one.sensor.unit], one.sensor.unit
-
-            def off(value, light=light, heavy=heavy) -> float:
-                return float(
-                    min(abs(_wrapped(value - light)), abs(_wrapped(value - heavy)))
-                    if not min(light, heavy) <= value <= max(light, heavy)
-                    else 0.0
-                )
-
-            if off(one.value) <= slip:
-                continue
-            if unit == "m":
-                hint = (
-                    "in cm? then name the unit" if off(10.0 * one.value) <= slip else "not from the mounting plane, or in no mm?"
-                )
-            elif abs(one.value) > np.radians(slip) and off(np.radians(one.value)) <= slip:
-                hint = "degrees given as radians?"
-            elif off(np.degrees(one.value)) <= slip / 4.0:
-                hint = "converted from degrees twice?"
-            else:
-                hint = "sign, unit or link mixed up?" if off(-one.value) > slip else "is its sign turned about?"
-            raise InputError(
-                f"{which} is {told(one.value, unit)}, expected about {told(light, unit)}: {hint}",
-                subject=one.sensor.link,
-                value=one.value,
-                limit=float(light),
-            )
+            tall, slip = one.sensor.unit == "m", SLIP[one.sensor.unit]
+            off = abs(one.value - there if tall else _wrapped(one.value - there))
+            why = off > slip and (near_place if tall else near)(which, one.value, float(light), slip)
+            refuse_if(why, why, one.sensor.link, one.value, float(light))
 
     def _require_informative(self, readings, sd: float, better: str) -> None:
         if sd <= self.blind_kg:

@@ -342,12 +342,8 @@ class StationReader:
         def parse(text: str) -> float:
             value = quantity(link, text, LENGTH, "mm") if tall else readings.angle(link, text)
             why, limit = _off(sensor, value, expected, IMPOSSIBLE), IMPOSSIBLE[sensor.kind]
-            refuse_if(why, why + (": cm for mm, or from another plane?" if tall else ""), link, value, limit)
+            refuse_if(why, why, link, value, limit)
             return value
-
-        def doubt(value: float) -> str:
-            why = _off(sensor, value, expected, TOLERANCE)
-            return f"{why}." if why and tall else why
 
         return self.context.read(
             name,
@@ -358,7 +354,7 @@ class StationReader:
             parse,
             words=(("repeat", "come to this pose again"), ("skip", "leave it out"), ("leave", "go on another time")),
             about=(sensor,),
-            doubt=doubt,
+            doubt=lambda value: _off(sensor, value, expected, TOLERANCE),
         )
 
     @property
@@ -405,10 +401,8 @@ def expected_at(
 
 def _off(sensor: SensorModel, value: float, expected: float, within) -> str:
     """Why a reading cannot be right, '' where it is near enough to what is expected."""
-    if sensor.kind == "elevation":
-        return readings.near(sensor.link, value, expected, within["elevation"])
-    said = f"height of {sensor.link} is {1e3 * value:.0f} mm, expected about {1e3 * expected:.0f}"
-    return said if abs(value - expected) > within["height"] else ""
+    near = readings.near if sensor.kind == "elevation" else readings.near_place
+    return near(f"{sensor.kind} of {sensor.link}", value, expected, within[sensor.kind])
 
 
 def _sort(pulses, mass: float, point, side: float) -> tuple:
