@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.calibration_benches import MovingBench, RestingBench, calibrate, cross_validation
 from picker_dynamics.estimation.calibration import evaluate
 from picker_dynamics.estimation.calibration.arm_estimate import given
-from picker_dynamics.estimation.calibration.lay import lay
+from picker_dynamics.estimation.calibration.instruments import lay
 from picker_dynamics.estimation.calibration.poses import INSTRUMENTS, SIDES, WEIGHTS, Station, Weight
 
 PLANT_ERROR = 0.15

@@ -11,8 +11,7 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
 from picker_dynamics.estimation.calibration.droop_fit import DroopFit, whitening
 from picker_dynamics.estimation.calibration.droop_model import DroopModel, Reading, reading_errors, skid, wrapped
-from picker_dynamics.estimation.calibration.instruments import SensorModel
-from picker_dynamics.estimation.calibration.lay import lay
+from picker_dynamics.estimation.calibration.instruments import SensorModel, lay
 from picker_dynamics.estimation.calibration.mass_properties import link_properties
 from picker_dynamics.estimation.calibration.poses import TRAVEL_SPEED, Station, Weight, stand_off, way
 from picker_dynamics.estimation.calibration.procedure import ANGLE_SD, angle_figures, droop_fit, gravity_joints, measured_links

@@ -219,7 +219,7 @@ def _go(client, stand_off, pose) -> None:
 
 def _typed(scale, visit, count: int, sensor) -> list:
     """The person reads inclinometer or ruler; asked again where that is no angle or height, or none that can be."""
-    from picker_dynamics.estimation.calibration.lay import lay
+    from picker_dynamics.estimation.calibration.instruments import lay
 
     what = (
         f"height of {sensor.link} above the mounting plane [mm]"

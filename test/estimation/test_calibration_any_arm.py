@@ -18,9 +18,8 @@ from picker_dynamics.estimation.calibration import evaluate, guided, procedure, 
 from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate, given
 from picker_dynamics.estimation.calibration.droop_fit import bounds_of, fit
 from picker_dynamics.estimation.calibration.droop_model import DroopModel
-from picker_dynamics.estimation.calibration.instruments import SensorModel, sensor_on
+from picker_dynamics.estimation.calibration.instruments import SensorModel, lay, sensor_on
 from picker_dynamics.estimation.calibration.joint_map import levelled
-from picker_dynamics.estimation.calibration.lay import lay
 from picker_dynamics.estimation.calibration.mass_properties import properties, reach
 from picker_dynamics.estimation.calibration.measured import Measured
 from picker_dynamics.estimation.calibration.poses import (

@@ -8,7 +8,7 @@ from arm_fixtures import picker, servos
 from pytest import approx, mark, raises
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration.lay import lay
+from picker_dynamics.estimation.calibration.instruments import lay
 from picker_dynamics.estimation.calibration.mass_properties import (
     RATIO_SD,
     REACH_SLACK,

@@ -12,7 +12,7 @@ from pytest import approx, mark, raises
 from picker_dynamics.commands import cli
 from picker_dynamics.dynamics import check, rigid_body
 from picker_dynamics.errors import DescriptionError, InfeasibleError, InputError, TrajectoryError
-from picker_dynamics.estimation.identification import base, fourier, inertia, limits, procedure, report, write_back
+from picker_dynamics.estimation.identification import base, fourier, inertia, limits, procedure, report
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.excitation import Search
 from picker_dynamics.robot import description
@@ -39,7 +39,7 @@ def test_fourier_series_starts_and_ends_at_rest_and_is_its_own_derivative():
 def test_the_motion_found_keeps_all_limits_and_tells_more_than_random_ones():
     one = bench()
     search, excitation = one.search, one.excitation
-    search.limits.check(excitation.motion.trajectory(one.believed.joint_names))  # the controller's own check
+    search.limits.validator.validate(excitation.motion.trajectory(one.believed.joint_names))  # the controller's own check
     q, v, a = excitation.motion.sample(search.times(500))
     assert (q > one.believed.lower).all() and (q < one.believed.upper).all()
     assert (np.abs(v) < one.believed.velocity).all() and (np.abs(a) < search.limits.acceleration).all()
@@ -54,12 +54,14 @@ def test_a_servo_arm_gets_a_motion_that_its_gate_lets_through():
     search = Search(base.find(Columns.of(arm)), allowed, 10.0)
     motion = search.run(servos(simulated=False).home, 1, drawn=40, bettered=0).motion
     assert allowed.tip_speed == 0.25
-    allowed.check(motion.trajectory(arm.joint_names))
+    allowed.validator.validate(motion.trajectory(arm.joint_names))
 
 
 def test_no_motion_is_found_where_the_arm_cannot_even_stand():
     one = bench()
-    weak = dataclasses.replace(one.search.limits, peak=1e-3 * one.search.limits.peak)
+    validator = one.search.limits.validator
+    feeble = dataclasses.replace(validator.limits, full=1e-3 * validator.limits.full)
+    weak = dataclasses.replace(one.search.limits, validator=dataclasses.replace(validator, limits=feeble))
     with raises(InfeasibleError, match="no motion about the home pose"):
         Search(one.search.base, weak, 10.0).run(shipped_arm(ARM).home, 0, drawn=3, bettered=0)
     with raises(InputError, match="period is 0.1 s"):
@@ -206,12 +208,12 @@ def test_links_of_all_shapes_are_written():
     )
     arm = description.parse(text)
     pi = 1.2 * inertia.of_description(arm)
-    written = description.parse(write_back.urdf_text(arm, pi, np.array([0.1]), np.array([0.2])))
+    written = description.parse(report.with_bodies(arm, pi, np.array([0.1]), np.array([0.2])))
     assert_allclose(inertia.of_description(written), pi)
     assert not written.links["b"].has_inertial and written.friction[0] == 0.2 and written.damping[0] == 0.1
     odd = dataclasses.replace(arm, urdf=text.replace("name='b'", "name='&#98;'"))
     with raises(DescriptionError, match="link b: not found"):
-        write_back.urdf_text(odd, pi, np.zeros(1), np.zeros(1))
+        report.with_bodies(odd, pi, np.zeros(1), np.zeros(1))
 
 
 # -- from the shell --------------------------------------------------------------------------------------------

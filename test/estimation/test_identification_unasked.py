@@ -13,16 +13,7 @@ from scipy.signal import lfilter
 
 from picker_dynamics.commands import cli
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.identification import (
-    base,
-    filtering,
-    inertia,
-    limits,
-    procedure,
-    report,
-    sample_files,
-    write_back,
-)
+from picker_dynamics.estimation.identification import base, filtering, inertia, limits, procedure, report, sample_files
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.robot import description
 
@@ -37,7 +28,7 @@ def columns_of(load: bool) -> Columns:
     if not load:
         return Columns.of(believed)
     bodies = LIGHT * inertia.of_description(believed)
-    return Columns.of(description.parse(write_back.urdf_text(believed, bodies, believed.damping, believed.friction)))
+    return Columns.of(description.parse(report.with_bodies(believed, bodies, believed.damping, believed.friction)))
 
 
 @functools.cache

@@ -42,8 +42,7 @@ from picker_dynamics.robot.resting import resting_position, sag
 from picker_dynamics.robot.servo import SIGN_TORQUE, ServoModel
 from picker_dynamics.robot.servo_map import ServoMap
 
-from .instruments import SensorModel
-from .lay import Lay, lay
+from .instruments import Lay, SensorModel, lay
 from .mass_properties import LinkProperties
 from .statics import Loads, PointMass, links_of, loads
 
@@ -222,7 +221,7 @@ class DroopModel:
         description: the arm as drawn: lengths are believed.
         servos: the servo map as believed before; its errors are what is sought.
         joints: names of the joints whose figures are sought: those that gravity loads.
-        links: measured mass properties by link, along the link's line (``lay.Lay``); others keep the description's, exactly.
+        links: measured mass properties by link, along the link's line (``instruments.Lay``); others keep the description's.
     """
 
     description: ArmDescription

@@ -18,8 +18,7 @@ from ..closed_loop import HEIGHT_M, REACH_M, ClosedLoop, feasible_poses, hold_er
 from .arm_estimate import ArmEstimate
 from .droop_fit import DroopFit
 from .droop_model import FIGURES, PRIORS, SOUGHT, DroopModel, Reading
-from .instruments import SensorModel
-from .lay import LEAST_KG, lay
+from .instruments import LEAST_KG, SensorModel, lay
 from .mass_properties import LinkProperties
 from .measured import Measured
 from .poses import SIDES, least_height

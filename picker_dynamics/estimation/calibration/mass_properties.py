@@ -36,11 +36,8 @@ from picker_dynamics.robot.model import GRAVITY
 from picker_dynamics.robot.units import told
 
 from .. import least_squares
-from .lay import lay
+from .instruments import RULER_SD, SCALE_SD, STOPWATCH_SD, lay
 from .measured import Measured, mean, propagate
-
-SCALE_SD, RULER_SD, STOPWATCH_SD = 1e-3, 5e-4, 5e-2
-"""Standard deviation of one reading: kitchen scale [kg], ruler [m], stopwatch by hand [s]."""
 
 RATIO_SD = 0.2
 """How far the URDF's ratios between the links of an assembly may be off, one standard deviation."""

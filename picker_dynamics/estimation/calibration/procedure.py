@@ -17,8 +17,8 @@ from picker_dynamics.robot.servo_map import Servo, ServoMap
 
 from .droop_fit import DroopFit, fit
 from .droop_model import PRIORS, DroopModel, Reading
-from .lay import LEAST_KG, lay
-from .mass_properties import RULER_SD, LinkProperties
+from .instruments import LEAST_KG, RULER_SD, lay
+from .mass_properties import LinkProperties
 from .measured import Measured
 from .poses import SIDES, Station, Weight, bare_stations, loaded_stations, sensors
 from .servo_figures import ServoFigures, calibrated_servos, figures_from

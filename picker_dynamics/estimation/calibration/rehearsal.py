@@ -21,9 +21,7 @@ from picker_dynamics.sim.board_in_memory import BoardInMemory
 from .arm_estimate import ArmEstimate, given
 from .board_bench import BoardOutputs
 from .evaluate import exact, tip_error_report, usual_paths
-from .instruments import INCLINOMETER_SD, sensor_on
-from .lay import lay
-from .mass_properties import RULER_SD
+from .instruments import INCLINOMETER_SD, RULER_SD, lay, sensor_on
 from .mover import Mover
 from .person import Question
 from .procedure import ANGLE_SD
@@ -165,7 +163,7 @@ class BoardOnBench(SimulatedBench):
     """An arm behind a board in memory that was flashed for ``servos``, and is sent the protocol's bytes as a real one is."""
 
     def __post_init__(self):
-        board = BoardInMemory(self.plant, self.servos)
+        self.board = board = BoardInMemory(self.plant, self.servos)
         link = Link("memory", joint_names=self.servos.joint_names, clock=board, open_port=board.open)
         board.on_arrival = link.poll
         self.outputs = BoardOutputs(link, self.servos, board)

@@ -18,8 +18,8 @@ from picker_dynamics.robot.model import GRAVITY
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 from picker_dynamics.sim.plant import Plant
 
-from .lay import lay
-from .mass_properties import RULER_SD, SCALE_SD, STOPWATCH_SD, LinkReadings, swing_slowdown, weighings
+from .instruments import RULER_SD, SCALE_SD, STOPWATCH_SD, lay
+from .mass_properties import LinkReadings, swing_slowdown, weighings
 from .mover import FRAME_S
 
 ZERO_SD, SCALE_ERROR = math.radians(2.0), 0.03

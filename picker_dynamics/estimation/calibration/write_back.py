@@ -28,7 +28,7 @@ from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, Servo, ServoMap
 from picker_dynamics.robot.units import told
 
 from ..urdf_text import find, inertial
-from .lay import Lay, lay
+from .instruments import Lay, lay
 from .mass_properties import LinkProperties, LinkReadings
 from .measured import NORMAL_95, Measured
 from .servo_figures import ServoFigures

@@ -14,11 +14,11 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.robot.description import ArmDescription, parse
 from picker_dynamics.sim.torque_plant import TorquePlant
 
-from . import write_back
 from .fourier import Fourier
 from .inertia import body as body_of
 from .inertia import of_description, pseudo_inertia, standard
 from .limits import usual_states
+from .report import with_bodies
 from .samples import Samples
 
 STEP_S, SAMPLE_S = 1e-3, 4e-3
@@ -66,7 +66,7 @@ def hidden(description: ArmDescription, seed: int, tip_speed: float, share: tupl
     usual = np.sqrt(np.mean(model.inverse_dynamics(*usual_states(description, model, tip_speed)) ** 2, axis=0))
     coulomb = rng.uniform(*FRICTION_SHARE, description.n) * usual
     viscous = rng.uniform(*FRICTION_SHARE, description.n) * usual / description.velocity
-    return parse(write_back.urdf_text(description, np.array(bodies), viscous, coulomb), f"hidden {description.name}")
+    return parse(with_bodies(description, np.array(bodies), viscous, coulomb), f"hidden {description.name}")
 
 
 def run(

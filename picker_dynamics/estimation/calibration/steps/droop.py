@@ -20,9 +20,8 @@ from ..arm_estimate import ArmEstimate
 from ..droop_fit import DroopFit
 from ..droop_model import DroopModel
 from ..evaluate import open_figures, saturated
-from ..instruments import SensorModel, sensor_on
+from ..instruments import SensorModel, lay, sensor_on
 from ..joint_map import resting_at
-from ..lay import lay
 from ..person import OpenQuestionError
 from ..poses import Station, Weight, bearable_weights, stand_off, with_weight
 from ..procedure import droop_fit
