@@ -192,8 +192,6 @@ class StationReader:
 
     def __init__(self, context: StepContext, estimate: ArmEstimate):
         self.context, self.estimate = context.of(NAME), estimate
-        self._times: dict[str, int] = {}
-        self._keys: dict[tuple, str] = {}
         self._there: str = ""
         self._sure = False
         self.supply = 1.0
@@ -202,7 +200,7 @@ class StationReader:
         self, validator: MotionValidator, station: Station, side: float, columns: Sequence[int]
     ) -> list[float] | None:
         """Readings at a station, as ``procedure.Bench`` has them."""
-        key = self._key(station, side)
+        key = _key(station.pulses_us, station.weight.mass, station.weight.point, side)
         if self.context.known(f"{key}.skip") is not None:
             return None
         self._there = ""
@@ -270,9 +268,7 @@ class StationReader:
 
     def forget(self, reading) -> None:
         """Forget a reading: its visit is open again."""
-        for sort, key in self._keys.items():
-            if sort == _sort(reading.pulses_us, reading.weight, reading.weight_point, reading.side):
-                self.context.forget(f"{key}.")
+        self.context.forget(f"{_key(reading.pulses_us, reading.weight, reading.weight_point, reading.side)}.")
 
     def finish(self) -> None:
         """Finish the stations: no weight is left hanging."""
@@ -282,19 +278,6 @@ class StationReader:
             self._take_off()
 
     # -----------------------------------------------------------------------------------------------------------------
-
-    def _key(self, station: Station, side: float) -> str:
-        """The name of a visit in the session: what is looked at, not when."""
-        sort = _sort(station.pulses_us, station.weight.mass, station.weight.point, side)
-        key = "{}@{}{}".format(
-            "+" if side > 0 else "-",
-            "/".join(f"{pulse:.0f}" for pulse in station.pulses_us),
-            f"+{1e3 * station.weight.mass:.0f}g{math.hypot(*station.weight.point):+.2f}" if station.weight.mass else "",
-        )
-        self._times[key] = self._times.get(key, 0) + 1
-        key = f"{key}#{self._times[key]}"
-        self._keys[sort] = key
-        return key
 
     def _stands_at(self, station: Station) -> bool:
         """Whether the arm holds at a station, with its weight on."""
@@ -404,5 +387,7 @@ def _off(sensor: SensorModel, value: float, expected: float, within) -> str:
     return near(f"{sensor.kind} of {sensor.link}", value, expected, within[sensor.kind])
 
 
-def _sort(pulses, mass: float, point, side: float) -> tuple:
-    return tuple(np.round(pulses, 2).tolist()), round(float(mass), 6), tuple(map(float, point)), float(side)
+def _key(pulses, mass: float, point, side: float) -> str:
+    """The name of a visit in the session: what is looked at, not when."""
+    where = "/".join(f"{pulse:.0f}" for pulse in pulses)
+    return f"{'+' if side > 0 else '-'}@{where}" + (f"+{1e3 * mass:.0f}g{math.hypot(*point):+.2f}" if mass else "") + "#1"
