@@ -37,7 +37,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, refuse_if
 from picker_dynamics.robot.kinematic_tree import sample_poses
 
 from .columns import Columns
@@ -201,14 +201,14 @@ def fit(base: Base, equations: Sequence[Equations], usual: np.ndarray, *, allow_
     A = Y[..., base.independent]
     r = A.shape[-1]
     counted = usable(base.columns, np.concatenate([one.sliding for one in equations])).astype(float)
-    if counted.sum() <= 2 * r:
-        raise InputError(
-            f"{int(counted.sum())} independent samples of moving joints are too few for {r} base parameters: record "
-            "a longer motion (picker identify excite)",
-            subject="samples",
-            value=float(counted.sum()),
-            limit=2 * r,
-        )
+    refuse_if(
+        counted.sum() <= 2 * r,
+        f"{int(counted.sum())} independent samples of moving joints are too few for {r} base parameters: record "
+        "a longer motion (picker identify excite)",
+        "samples",
+        float(counted.sum()),
+        2 * r,
+    )
     scale = np.sqrt(np.mean(counted[..., None] * A**2, axis=(0, 1)))
     if not allow_open:
         _require_all_moved(base, scale)
@@ -298,15 +298,15 @@ def require_told(found: BaseFit, tip_speed: float) -> None:
     Raises:
         InputError: naming what.
     """
-    if found.open:
-        raise InputError(
-            f"{_advice(list(found.open))}. Open is what leaves more than {100.0 * OPEN_SHARE:.0f} % of the torques at up to "
-            f"{tip_speed:.3g} m/s of the tool uncertain: --tip-speed M_S if the arm is moved slower, or --allow-open: the URDF's "
-            "numbers stand in",
-            subject="samples",
-            value=float(found.effect.max()),
-            limit=OPEN_SHARE,
-        )
+    refuse_if(
+        found.open,
+        f"{_advice(list(found.open))}. Open is what leaves more than {100.0 * OPEN_SHARE:.0f} % of the torques at up to "
+        f"{tip_speed:.3g} m/s of the tool uncertain: --tip-speed M_S if the arm is moved slower, or --allow-open: the URDF's "
+        "numbers stand in",
+        "samples",
+        float(found.effect.max()),
+        OPEN_SHARE,
+    )
 
 
 def _correlation(residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 
 from .. import least_squares
 from . import inertia
@@ -112,8 +112,7 @@ def fit(columns: Columns, equations: Sequence[Equations], base_fit: BaseFit, *, 
     """
     R, z, misfit = _triangular(equations, base_fit)
     carrier = inertia.carrier(columns.description) if load else None
-    if load and carrier is None:
-        raise InputError(f"{columns.description.tool} is fixed to the base: no joint carries a payload", subject="payload")
+    refuse_if(load and carrier is None, f"{columns.description.tool} is fixed to the base: no joint carries a payload", "payload")
     problem = _Problem(columns, R, z, _usual_drives(columns, equations), carrier)
     found = least_squares.solve(
         problem.residuals,
@@ -126,8 +125,7 @@ def fit(columns: Columns, equations: Sequence[Equations], base_fit: BaseFit, *, 
         ftol=1e-9,
         gtol=1e-9,
     )
-    if not found.converged:
-        raise InputError("no physical parameters were found that explain the data")
+    refuse_if(not found.converged, "no physical parameters were found that explain the data")
     x, start, pi = found.x, problem.start, problem.parameters(found.x)
     normal, prior = (J.T @ J for J in (found.slopes, problem.prior_jacobian(start)))
     covariance, before = (

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from picker_dynamics.errors import InfeasibleError, InputError, LimitError
+from picker_dynamics.errors import InfeasibleError, LimitError, refuse_if
 from picker_dynamics.robot.model import tip_speeds
 
 from .base import Base
@@ -64,8 +64,7 @@ class Search:
     """
 
     def __init__(self, base: Base, limits: Limits, period: float, noise=None):
-        if not 0.5 <= period <= 600.0:
-            raise InputError(f"period is {period} s, must be 0.5 to 600", subject="period", value=period, limit=600.0)
+        refuse_if(not 0.5 <= period <= 600.0, f"period is {period} s, must be 0.5 to 600", "period", period, 600.0)
         self.base, self.limits, self.period = base, limits, period
         self.columns, self.model = base.columns, base.columns.model
         usual = self.columns.regressor(*usual_states(self.columns.description, self.model, limits.tip_speed))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import MotionValidator, motion_validator
 from picker_dynamics.resources import resource
@@ -82,12 +82,12 @@ def of_torque_arm(arm: Arm, acceleration=None) -> Limits:
     description = arm.description
     for quantity in ("velocity", "effort"):
         for joint, value in zip(description.joint_names, getattr(description, quantity)):
-            if not 0.0 < value < math.inf:
-                raise InputError(
-                    f"joint {joint} has no {quantity} limit above 0 in {description.source}: without it no motion can be chosen",
-                    subject=joint,
-                    value=float(value),
-                )
+            refuse_if(
+                not 0.0 < value < math.inf,
+                f"joint {joint} has no {quantity} limit above 0 in {description.source}: without it no motion can be chosen",
+                joint,
+                float(value),
+            )
     limits = TorqueLimits.of_arm(arm)
     return _limits(description, RigidBody(description), limits, acceleration, arm.tip_speed, 0.0, math.inf)
 
@@ -108,8 +108,13 @@ def _limits(description, model, limits, acceleration, tip_speed, drag, stall) ->
 
 def of_options(arm_name: str, description: ArmDescription, tip_speed: float | None, servos: str = "") -> Limits:
     """Limits of a named arm, or else of a URDF whose joints take efforts, or with ``servos``, of a servo arm."""
-    if tip_speed is not None and not 0.0 < tip_speed < math.inf:
-        raise InputError(f"tip speed is {tip_speed} m/s, must be above 0", subject="tip_speed", value=tip_speed, limit=0.0)
+    refuse_if(
+        tip_speed is not None and not 0.0 < tip_speed < math.inf,
+        f"tip speed is {tip_speed} m/s, must be above 0",
+        "tip_speed",
+        tip_speed,
+        0.0,
+    )
     control = arms.load(arm_name).control if arm_name else "servo" if servos else "torque"
     if control == "servo":
         servo_file = servo_map.load(servos or resource("config/servos.yaml"), description.joint_names)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, refuse_if
 from picker_dynamics.robot.model import tip_speeds
 
 from . import base, consistent, filtering, inertia
@@ -150,8 +150,7 @@ def identify(
     Raises:
         InputError, LimitError: recordings that cannot be, or that leave parameters open (named).
     """
-    if not recordings:
-        raise InputError("no recording to identify from")
+    refuse_if(not recordings, "no recording to identify from")
     for samples in recordings:
         checked(samples, columns.description)
 
@@ -250,23 +249,23 @@ def _root_mean_square(x: np.ndarray, counted: np.ndarray) -> np.ndarray:
 def _require_motion(columns: Columns, equations: Sequence[Equations]) -> None:
     """Refuse recordings without motion, and joints whose friction is sought that move one way only."""
     v, sliding = (np.concatenate([getattr(one, name) for one in equations]) for name in ("v", "sliding"))
-    if not sliding.any():
-        raise InputError(
-            f"no joint moves faster than {SLIDES:g} rad/s (or m/s) for longer than the filter looks: a recording without motion "
-            "says nothing of masses and friction (picker identify excite)",
-            subject="velocity",
-            value=float(np.abs(v).max(initial=0.0)),
-            limit=SLIDES,
-        )
+    refuse_if(
+        not sliding.any(),
+        f"no joint moves faster than {SLIDES:g} rad/s (or m/s) for longer than the filter looks: a recording without motion "
+        "says nothing of masses and friction (picker identify excite)",
+        "velocity",
+        float(np.abs(v).max(initial=0.0)),
+        SLIDES,
+    )
     if "coulomb" not in columns.drives:
         return
     for joint, speed, slides in zip(columns.description.joint_names, v.T, sliding.T):
-        if slides.any() and (speed[slides].min() > 0.0 or speed[slides].max() < 0.0):
-            raise InputError(
-                f"{joint} moves one way only: its friction cannot be told from its load; record both directions, or look "
-                "for none (--no-friction)",
-                subject=joint,
-            )
+        refuse_if(
+            slides.any() and (speed[slides].min() > 0.0 or speed[slides].max() < 0.0),
+            f"{joint} moves one way only: its friction cannot be told from its load; record both directions, or look "
+            "for none (--no-friction)",
+            joint,
+        )
 
 
 def predict(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from picker_dynamics.errors import InfeasibleError, InputError, refuse_if
+from picker_dynamics.errors import InfeasibleError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
 
 from ..calibration.statics import random_poses
@@ -73,14 +73,14 @@ def weigh_by_effort(
     covariance = np.kron(np.ones((len(q), len(q))), np.diag(offset**2)) + np.diag(np.tile(effort_sd**2, len(q)))
     found, misfit, _ = estimate((effort - bare).ravel(), slope.ravel(), covariance)
     sd = found.sd / max(1.0, misfit)
-    if sd > BLIND_KG:
-        raise InputError(
-            f"at {_pose_text(model, q[-1])} the efforts tell the payload to ± {sd:.2g} kg, which says nothing: no joint has a "
-            f"lever to it; {better or 'bring the tool beside a joint, not above it'}",
-            subject="pose",
-            value=sd,
-            limit=BLIND_KG,
-        )
+    refuse_if(
+        sd > BLIND_KG,
+        f"at {_pose_text(model, q[-1])} the efforts tell the payload to ± {sd:.2g} kg, which says nothing: no joint has a "
+        f"lever to it; {better or 'bring the tool beside a joint, not above it'}",
+        "pose",
+        sd,
+        BLIND_KG,
+    )
     require_mass(found)
     return Weighed(found, misfit, len(q))
 
