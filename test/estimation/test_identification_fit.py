@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 from arm_fixtures import picker, servos, shipped_arm
-from identification_bench import ARM, TIP_SPEED, bench, found
+from identification_bench import ARM, TIP_SPEED, bench, found, physical
 from numpy.testing import assert_allclose, assert_array_equal
 from pytest import approx, mark, raises
 
@@ -118,7 +118,7 @@ def test_base_parameters_and_friction_are_those_of_the_hidden_arm():
 
 def test_bodies_can_exist_and_what_torques_do_not_tell_stays_the_urdfs():
     result = found()
-    assert all(inertia.physical(pi) for pi in result.bodies.bodies)
+    assert all(physical(pi) for pi in result.bodies.bodies)
     told = dict(zip(bench().columns.names, result.bodies.sd / np.sqrt(np.diag(result.bodies.prior_covariance))))
     assert told["mx(bar4)"] < 0.05 < 0.9 < told["my(bar4)"]  # along the plane's normal nothing moves
     figures = report.as_json(result, ["a.csv"], "2026-01-02")["links"]["bar4"]
@@ -175,7 +175,7 @@ def test_a_motion_that_tells_too_little_is_refused_by_name_and_can_be_allowed():
     with raises(InputError, match=r"leaves open: .*picker identify excite"):
         identified(frictionless, still_but(2))
     allowed = identified(frictionless, still_but(2), allow_open=True)
-    assert allowed.base.open and all(inertia.physical(pi) for pi in allowed.bodies.bodies)
+    assert allowed.base.open and all(physical(pi) for pi in allowed.bodies.bodies)
     with raises(InputError, match="too short for a cutoff of 5 Hz"):
         identified(one.columns, one.run.samples.between(0.0, 2.5))
     with raises(InputError, match="no recording"):

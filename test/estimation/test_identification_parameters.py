@@ -2,6 +2,7 @@
 
 import numpy as np
 from arm_fixtures import shipped_arm
+from identification_bench import physical
 from numpy.testing import assert_allclose, assert_array_equal
 from pytest import approx, mark
 from small_urdfs import random_arm
@@ -116,7 +117,7 @@ def test_any_theta_is_a_body_that_can_exist_and_comes_back(seed):
     pi = form.standard(theta)
     body = inertia.body(pi)
     least, middle, largest = np.linalg.eigvalsh(body.inertia)
-    assert body.mass > 0.0 and least > 0.0 and least + middle > largest and inertia.physical(pi)
+    assert body.mass > 0.0 and least > 0.0 and least + middle > largest and physical(pi)
     J, J0 = (inertia.pseudo_inertia(one) for one in (pi, PLATE))
     U = np.linalg.solve(form.L, inertia.upper_factor(J))
     assert_allclose(np.r_[np.log(np.diag(U)), U[np.triu_indices(4, 1)]], theta, atol=1e-9)
@@ -127,10 +128,10 @@ def test_any_theta_is_a_body_that_can_exist_and_comes_back(seed):
 
 def test_what_cannot_exist_is_seen_and_rods_get_a_little_extent():
     broken = inertia.standard(Body(1.0, np.zeros(3), np.diag([1e-3, 1e-3, 3e-3])))  # against the triangle inequality
-    assert not inertia.physical(broken) and inertia.physical(PLATE)
+    assert not physical(broken) and physical(PLATE)
     rod = inertia.standard(Body(2.0, np.array([0.5, 0.0, 0.0]), np.diag([0.0, 0.16, 0.16])))
     given = inertia.standard_of(inertia.extended(rod))
-    assert inertia.physical(given) and not inertia.physical(rod)
+    assert physical(given) and not physical(rod)
     assert_allclose(given[:4], rod[:4])
     assert_allclose(given[4:], rod[4:], atol=0.02 * rod[4:].max())
-    assert inertia.physical(inertia.standard_of(inertia.extended(np.zeros(10))))
+    assert physical(inertia.standard_of(inertia.extended(np.zeros(10))))

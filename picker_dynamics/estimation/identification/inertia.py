@@ -114,11 +114,6 @@ def standard_of(J: np.ndarray) -> np.ndarray:
     return np.concatenate([J[..., 3, 3:], J[..., :3, 3], moments], axis=-1)
 
 
-def physical(pi: np.ndarray) -> bool:
-    """Whether a body with pi (10,) can exist."""
-    return bool(np.linalg.eigvalsh(pseudo_inertia(pi)).min() > 0.0)
-
-
 def extended(pi: np.ndarray) -> np.ndarray:
     """Pseudo-inertia J0 (4, 4), positive definite, as a URDF has it; of a line, a point or nothing it gets a little extent."""
     J = pseudo_inertia(pi)
