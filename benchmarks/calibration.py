@@ -3,7 +3,7 @@
 Two kinds of simulated arm, both read with the noise of real instruments (scale 1 g, ruler 0.5 mm, stopwatch 50 ms, inclinometer
 0.1 degrees).  ``found``: many arms that are at rest at once (``RestingBench``: MuJoCo's gravity and the hidden springs in balance
 with a drawn friction), for errors and for how often the stated intervals contain the truth.  ``moved``: fewer arms that really
-move to every station, swing and stick there (``SimulatedBench``), and then follow the motions of the hold benchmark with the
+move to every station, swing and stick there (``MovingBench``), and then follow the motions of the hold benchmark with the
 numbers believed before, with those found, and with the true ones: the floor of pulse steps and friction.  Servos are typical
 ones, drawn around x = 0.4, 2 % of stall and 0.5 degrees of play; a gap is half of deadband and play.
 """
@@ -19,12 +19,11 @@ from os import cpu_count
 
 import numpy as np
 
-from picker_dynamics.estimation.calibration import evaluate, procedure
+from benchmarks.calibration_benches import MovingBench, RestingBench, calibrate, cross_validation
+from picker_dynamics.estimation.calibration import evaluate
 from picker_dynamics.estimation.calibration.arm_estimate import given
-from picker_dynamics.estimation.calibration.evaluate import cross_validation
-from picker_dynamics.estimation.calibration.lay import lay
+from picker_dynamics.estimation.calibration.instruments import lay
 from picker_dynamics.estimation.calibration.poses import INSTRUMENTS, SIDES, WEIGHTS, Station, Weight
-from picker_dynamics.estimation.calibration.simulated import RestingBench, SimulatedBench
 
 PLANT_ERROR = 0.15
 ARMS, MOVED, OTHER_ARMS = 200, 3, 20
@@ -55,14 +54,14 @@ def calibrated(bench_class, seed: int, instrument: str = "inclinometer"):
     arm, believed, simulated = arm_and_servos()
     bench = bench_class.with_errors(arm, simulated, plant_error=PLANT_ERROR, seed=seed)
     started = time.perf_counter()
-    found = procedure.calibrate(arm, believed, bench, WEIGHTS, seed=seed, instrument=instrument)
+    found = calibrate(arm, believed, bench, WEIGHTS, seed=seed, instrument=instrument)
     return bench, found, time.perf_counter() - started
 
 
 def compared(plant, found, moved: bool = False) -> list[tuple[str, str, float, bool]]:
     """Kind, name, error (see ``UNITS``) and whether the interval contains the truth, of every figure found."""
     _, believed, _ = arm_and_servos()
-    rows, whole = [], plant.whole_servo
+    rows, whole, figures = [], plant.whole_servo, found.figures
     source = plant.source if moved else 1.0  # nobody measures the supply: K is that at the voltage that there is
 
     def add(kind: str, name: str, measured, truth: float) -> None:
@@ -70,7 +69,7 @@ def compared(plant, found, moved: bool = False) -> list[tuple[str, str, float, b
         rows.append((kind, name, float(error), measured.contains(truth)))
 
     for column, joint in enumerate(plant.joint_names):
-        one, true, was = found.figures[joint], plant.servo_map.servos[column], believed.servos[column]
+        one, true, was = figures[joint], plant.servo_map.servos[column], believed.servos[column]
         add("zero", joint, one.zero, -was.direction * (true.zero - was.zero))
         add("scale", joint, one.scale, true.horn_angles[-1] / was.horn_angles[-1] - 1.0)
         if one.stiffness is not None:
@@ -115,7 +114,7 @@ def at_rest(seed: int, instrument: str) -> dict:
         "tip_stated_mm": 1e3 * stated,
         "tip_inside": (off <= stated).tolist(),
         "outliers": len(found.fit.outliers),
-        "left_out_mm": 1e3 * cross_validation(found.fit).median_m,
+        "left_out_mm": 1e3 * float(np.median(cross_validation(found.fit))),
         "stations": len({one.pose[:-4] for one in found.fit.readings}),
     }
 
@@ -123,17 +122,17 @@ def at_rest(seed: int, instrument: str) -> dict:
 def in_motion(seed: int) -> dict:
     """One arm that moves, and what its calibration is worth."""
     arm, believed, simulated = arm_and_servos()
-    bench, found, seconds = calibrated(SimulatedBench, seed)
+    bench, found, seconds = calibrated(MovingBench, seed)
     plant = bench.plant
     paths = evaluate.usual_paths(arm, simulated)
-    sides = (arm, believed), (found.description, found.servos), evaluate.exact(plant, believed)
+    sides = (arm, believed), (found.description, found.known_servos), evaluate.exact(plant, believed)
     errors, left_out = evaluate.tip_error_report(plant, sides, paths), cross_validation(found.fit)
     report = {
         "seed": seed,
         "rows": compared(plant, found, True),
         "misfit": round(found.fit.misfit, 3),
         "seconds": round(seconds, 1),
-        "left_out_mm": {"median": round(1e3 * left_out.median_m, 2), "worst": round(1e3 * left_out.worst_m, 2)},
+        "left_out_mm": {"median": round(1e3 * float(np.median(left_out)), 2), "worst": round(1e3 * float(left_out.max()), 2)},
         "tip_uncertainty_95_mm": round(1e3 * evaluate.tip_uncertainty(found, [path.end for path in paths]), 2),
     }
     for name, one in vars(errors).items():

@@ -15,7 +15,7 @@ from . import options as shared
 from .terminal import interruptible
 
 INTERRUPTED = 130
-STEP_NAMES = ("links", "trim", "map", "limits", "rest", "droop", "sweep", "result")
+STEP_NAMES = ("links", "trim", "map", "limits", "rest", "droop", "result")
 DESCRIPTION = """\
 Find the numbers of your own arm, step by step: how pulses become angles, how far joints go, what links weigh, how far the arm
 sags.  You need a kitchen scale, a ruler, a stopwatch and an inclinometer (a phone).  Every answer is kept at once: Ctrl-C ends

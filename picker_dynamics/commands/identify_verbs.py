@@ -18,9 +18,9 @@ from picker_dynamics.estimation.calibration.write_back import write
 from picker_dynamics.estimation.identification import (
     base,
     excitation,
+    fourier,
+    inertia,
     limits,
-    motion_file,
-    parameters,
     procedure,
     report,
     sample_files,
@@ -118,7 +118,7 @@ def excite(options) -> int:
     allowed, columns = _limits(options, arm), _columns(arm, options)
     with console.status("looking for a motion that tells most"):
         found = _excitation(columns, allowed, options, options.seed)
-    text = motion_file.text(found, _name(options), arm, tip_speed=allowed.tip_speed, seed=options.seed)
+    text = fourier.text(found.motion, found.condition, _name(options), arm, tip_speed=allowed.tip_speed, seed=options.seed)
     _kept(Path(options.out), text, console)
     said = {
         "file": options.out,
@@ -143,7 +143,7 @@ def excite(options) -> int:
 def run(options) -> int:
     """Move a running arm and write what it measured."""
     require_namespace(options.namespace)
-    motion = motion_file.read(options.motion)
+    motion = fourier.read(options.motion)
     console = Console()
     samples = measure(motion, options.namespace, tell=lambda text: console.print(text, soft_wrap=True))
     _kept(Path(options.out), sample_files.csv_text(samples, motion.units), console)
@@ -151,7 +151,7 @@ def run(options) -> int:
     return 0
 
 
-def measure(motion: motion_file.MotionFile, namespace: str, tell) -> Samples:
+def measure(motion: fourier.MotionFile, namespace: str, tell) -> Samples:
     """Move a running arm through an excitation: go to the first pose, move, come back with the samples.
 
     Args:
@@ -268,7 +268,7 @@ def rehearse(options) -> int:
         first, second = (simulated.run(truth, arm, one.motion, options.seed + i) for i, one in enumerate((motion, other)))
         status.update("finding the parameters")
         found = procedure.identify(columns, [first.samples], tip_speed=allowed.tip_speed)
-    _kept(out / "excitation.json", motion_file.text(motion, options.arm, arm, seed=options.seed), console)
+    _kept(out / "excitation.json", fourier.text(motion.motion, motion.condition, options.arm, arm, seed=options.seed), console)
     for name, one in (("samples.csv", first), ("other.csv", second)):
         _kept(out / name, sample_files.csv_text(one.samples, arm.position_units), console)
     _write_fit(found, [str(out / "samples.csv")], out, console)
@@ -303,9 +303,9 @@ def _show_fit(found: procedure.Identified, out, console: Console) -> None:
     columns, bodies, fitted = found.bodies.columns, found.bodies, found.base
     arm = columns.description
     links = _table("links", "link", "figure", "URDF", "found", "± (95 %)", "unit", "", overflow="fold")
-    believed = columns.believed()[: columns.bodies].reshape(-1, parameters.COUNT)
+    believed = columns.believed()[: columns.bodies].reshape(-1, inertia.COUNT)
     for i, joint in enumerate(arm.movable):
-        name, was = joint.child, parameters.figures(believed[i])
+        name, was = joint.child, inertia.figures(believed[i])
         for figure, unit, old, value, sd, before in zip(report.FIGURES, report.FIGURE_UNITS, was, *bodies.figures(i)):
             told = "" if sd < report.UNTOLD * before else "not told"
             links.add_row(name, figure, f"{old:.4g}", f"{value:.4g}", f"{NORMAL_95 * sd:.2g}", unit, told)
@@ -354,7 +354,7 @@ def _told(found: procedure.Identified) -> Iterator[str]:
             f"payload that the URDF does not have: {load}; {link} is written with it (without: {own:.3g} kg, as far as the URDF "
             "is right)"
         )
-    believed = parameters.of_description(bodies.columns.description)
+    believed = inertia.of_description(bodies.columns.description)
     for joint, far, was, now in zip(bodies.columns.description.movable, bodies.strain, believed[:, 0], bodies.bodies[:, 0]):
         if far > LEAVES:
             yield (

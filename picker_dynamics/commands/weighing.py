@@ -220,7 +220,7 @@ def _go(client, stand_off, pose) -> None:
 
 def _typed(scale, visit, count: int, sensor) -> list:
     """The person reads inclinometer or ruler; asked again where that is no angle or height, or none that can be."""
-    from picker_dynamics.estimation.calibration.lay import lay
+    from picker_dynamics.estimation.calibration.instruments import lay
 
     what = (
         f"height of {sensor.link} above the mounting plane [mm]"
@@ -274,18 +274,18 @@ def by_efforts(options, arm, client):
 
     description = arm.description
     client.wait_holding()
+    empty = None
     if not options.absolute:
         if not options.yes:
             _answer("Take everything out of the tool, and your hands away. Then press Enter: ")
-        empty, _ = _at_rest(client, description, False)
+        empty, _ = _at_rest(client, description)
         _answer("Now put the payload in, and take your hands away. Then press Enter: ")
-    samples, sd = _at_rest(client, description, True)
-    if not options.absolute:
-        samples = empty.joined(samples)
+    loaded, sd = _at_rest(client, description)
     model = RigidBody(description)
     return weigh_by_effort(
         model,
-        samples,
+        loaded,
+        empty,
         sd,
         description.effort,
         tuple(options.com),
@@ -294,13 +294,11 @@ def by_efforts(options, arm, client):
     )
 
 
-def _at_rest(client, description, loaded: bool):
-    """Mean effort of a second where the arm stands, and its noise (n,) [N·m or N]."""
-    from picker_dynamics.estimation.payload.torque import EffortSamples
-
+def _at_rest(client, description):
+    """Mean position and effort of a second where the arm stands, and the effort's noise (n,) [N·m or N]."""
     client.spin(LISTEN_S)
     q, effort = client.listen(LISTEN_S)
     if effort is None:
         raise LinkError("joint_states carry no efforts: nothing tells what the tool holds")
     sd = np.maximum(effort.std(axis=0), EFFORT_SD_FLOOR * description.effort)
-    return EffortSamples.at_rest(q.mean(axis=0), effort.mean(axis=0), loaded=loaded), sd
+    return (q.mean(axis=0), effort.mean(axis=0)), sd

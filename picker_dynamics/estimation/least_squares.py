@@ -15,16 +15,22 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Estimate x (u,), slopes (r + u, u) of residuals and prior there, and whether the search converged."""
+    """Estimate x (u,), slopes (r + u, u) of residuals and prior there, half the sum of squares, whether it converged."""
 
     x: np.ndarray
     slopes: np.ndarray
+    cost: float
     converged: bool
 
     @property
     def covariance(self) -> np.ndarray:
         """Covariance of the estimate, (u, u)."""
         return np.linalg.inv(self.slopes.T @ self.slopes)
+
+    @property
+    def sd(self) -> np.ndarray:
+        """Standard deviations of the estimate, (u,)."""
+        return np.sqrt(np.diag(self.covariance))
 
 
 def solve(
@@ -52,4 +58,4 @@ def solve(
         return slopes(x) if prior is None else np.vstack([slopes(x), -prior[1]])
 
     found = least_squares(stacked, start, stacked_slopes if callable(slopes) else slopes, **search)
-    return Solution(found.x, found.jac, bool(found.success))
+    return Solution(found.x, found.jac, float(found.cost), bool(found.success))

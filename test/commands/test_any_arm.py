@@ -189,15 +189,15 @@ def test_a_gantry_weighs_with_a_ruler_under_its_tool(seed, run_picker):
 @mark.parametrize(
     "words, message",
     [
-        (("--empty", "nozzle=197.9", "--reading", "nozzle=19.74"), "expected about 197.9 mm: in cm? then name the unit"),
+        (
+            ("--empty", "nozzle=197.9", "--reading", "nozzle=19.74"),
+            "is 19.7 mm, expected about 197.9: is it in cm? then type the",
+        ),
         (
             ("--empty", "nozzle=197.9", "--reading", "nozzle=0.4"),
-            "expected about 197.9 mm: not from the mounting plane, or in no mm?",
+            "is 0.4 mm, expected about 197.9: another unit, from another edge",
         ),
-        (
-            ("--empty", "nozzle=197.9", "--reading", "nozzle=-197.9"),
-            "expected about 197.9 mm: not from the mounting plane, or in no mm?",
-        ),
+        (("--empty", "nozzle=197.9", "--reading", "nozzle=-197.9"), "is -197.9 mm, expected about 197.9: the sign?"),
         (("--empty", "nozzle=197.9", "--reading", "nozzle=3deg"), "nozzle: 'deg' is none of mm, cm, m"),
         (("--empty", "nozzle=197.9", "--reading", "nozzle=197.3"), "at down 60 mm these readings tell the payload to"),
         (("--at", "down=30deg", "--reading", "nozzle=196.7"), "down: 'deg' is none of mm, cm, m"),

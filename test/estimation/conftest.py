@@ -15,4 +15,4 @@ def few_poses(monkeypatch):
     monkeypatch.setattr(evaluate, "DRAWS", 20)
     paths = evaluate.usual_paths
     for module in (evaluate, result):
-        monkeypatch.setattr(module, "usual_paths", lambda arm, servos: paths(arm, servos, 3))
+        monkeypatch.setattr(module, "usual_paths", lambda arm, servos: paths(arm, servos, 2))

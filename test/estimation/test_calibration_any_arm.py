@@ -9,6 +9,7 @@ import any_arms
 import numpy as np
 from pytest import approx, fixture, mark, raises
 
+from benchmarks.calibration_benches import MovingBench, RestingBench, calibrate
 from picker_dynamics.commands import calibrate as command
 from picker_dynamics.commands import cli, weighing
 from picker_dynamics.dynamics.rigid_body import RigidBody
@@ -17,9 +18,8 @@ from picker_dynamics.estimation.calibration import evaluate, guided, procedure, 
 from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate, given
 from picker_dynamics.estimation.calibration.droop_fit import bounds_of, fit
 from picker_dynamics.estimation.calibration.droop_model import DroopModel
-from picker_dynamics.estimation.calibration.instruments import SensorModel, sensor_on
+from picker_dynamics.estimation.calibration.instruments import SensorModel, lay, sensor_on
 from picker_dynamics.estimation.calibration.joint_map import levelled
-from picker_dynamics.estimation.calibration.lay import lay
 from picker_dynamics.estimation.calibration.mass_properties import properties, reach
 from picker_dynamics.estimation.calibration.measured import Measured
 from picker_dynamics.estimation.calibration.poses import (
@@ -38,7 +38,6 @@ from picker_dynamics.estimation.calibration.poses import (
 )
 from picker_dynamics.estimation.calibration.servo_figures import ServoFigures, calibrated_servos
 from picker_dynamics.estimation.calibration.session import Session
-from picker_dynamics.estimation.calibration.simulated import RestingBench, SimulatedBench
 from picker_dynamics.estimation.calibration.statics import lifts, random_poses
 from picker_dynamics.estimation.calibration.step_context import StepContext
 from picker_dynamics.estimation.calibration.steps import limits
@@ -64,7 +63,7 @@ def known(name):
 @mark.parametrize("name", DROOP)
 def test_links_weighed_balanced_and_swung_give_the_gravity_of_the_true_arm(name):
     arm, servos = known(name)
-    bench = SimulatedBench.with_errors(arm, servos, plant_error=0.15, seed=3)
+    bench = MovingBench.with_errors(arm, servos, plant_error=0.15, seed=3)
     joints = procedure.gravity_joints(arm, servos)
     assert joints == DROOP[name]
     links = procedure.measured_links(arm, joints)
@@ -95,13 +94,12 @@ def test_an_inclinometer_on_the_links_tells_the_angles_of_their_joints(name):
 
 
 @mark.long
-@mark.parametrize("seed", [0, 2])
-def test_a_quick_map_of_a_joint_whose_home_is_far_from_its_middle_is_as_sure_as_it_says(seed, tmp_path):
+def test_a_quick_map_of_a_joint_whose_home_is_far_from_its_middle_is_as_sure_as_it_says(tmp_path):
     """so100's pan starts 43 degrees off; its gears and its gap, of which its map tells nothing, let it rest 0.6 degrees short of
     each place."""
     urdf, servos = str(any_arms.urdf("so100")), tmp_path / "servos.yaml"
     servos.write_text(map_text(known("so100")[1]))
-    settings = {"plant_error": 0.15, "horn_error": 1.0, "seed": seed}
+    settings = {"plant_error": 0.15, "horn_error": 1.0, "seed": 0}
     rehearsed = rehearsal.Rehearsal(urdf, str(servos), "", settings, lambda _text, _style: None)
     session = Session.open(tmp_path, {}, {})
     context = StepContext(session, rehearsed.person, rehearsed.mover, tmp_path, settle_s=1.5, quick=True)
@@ -115,11 +113,10 @@ def test_a_quick_map_of_a_joint_whose_home_is_far_from_its_middle_is_as_sure_as_
 
 
 @mark.long
-@mark.parametrize("seed", [0, 1])
-def test_joints_that_slide_are_mapped_with_a_ruler_and_their_ends_are_where_they_touch(seed, tmp_path):
+def test_joints_that_slide_are_mapped_with_a_ruler_and_their_ends_are_where_they_touch(tmp_path):
     """A gantry with servos and typical friction of its own; its spindle, which bears 2.9 N, hangs 3 mm below its set-point."""
     urdf = str(any_arms.urdf("gantry"))
-    settings = {"plant_error": 0.15, "horn_error": 1.0, "seed": seed}
+    settings = {"plant_error": 0.15, "horn_error": 1.0, "seed": 0}
     rehearsed = rehearsal.Rehearsal(urdf, "", "", settings, lambda _text, _style: None)
     context = StepContext(Session.open(tmp_path, {}, {}), rehearsed.person, rehearsed.mover, tmp_path, settle_s=1.5)
     estimate = guided.run_steps(context, ArmEstimate(*known("gantry")), ("map", "limits"))
@@ -140,7 +137,7 @@ def test_joints_that_slide_are_mapped_with_a_ruler_and_their_ends_are_where_they
     "text, message",
     [
         ("1.5 m", "along at 1500 mm: it goes from 0 to 300; another unit, or from another edge"),
-        ("15 cm", "along is 150.0 mm, expected about 90.0: from another edge than its zero, or a rack that jumped a tooth"),
+        ("15 cm", "along is 150.0 mm, expected about 90.0: another unit, from another edge or plane"),
         ("-90", "along is -90.0 mm, expected about 90.0: the sign"),
         ("9", "along is 9.0 mm, expected about 90.0: is it in cm"),
         ("12 deg", "along: 'deg' is none of mm, cm, m"),
@@ -169,8 +166,6 @@ def test_what_was_found_of_a_rack_is_written_as_its_servo_s_own_figures(tmp_path
             scale=Measured(0.02, 1e-3),
             stiffness=Measured(1100.0, 90.0),
             gap=Measured(6e-4, 1e-4),
-            speed=Measured(5.0, 0.1),
-            stall=Measured(0.4, 0.01),
             load_friction=Measured(0.35, 0.04),
             coulomb=Measured(0.14, 0.03),
         )
@@ -185,7 +180,6 @@ def test_what_was_found_of_a_rack_is_written_as_its_servo_s_own_figures(tmp_path
         assert one.to_angle(pulses) == approx(other.to_angle(pulses), abs=1e-6)
         for figure in ("rest", "home", "no_load_speed", "stall_torque", "stiffness", "load_friction", "coulomb", "play"):
             assert getattr(one, figure) == approx(getattr(other, figure), rel=1e-3), figure
-    assert made.servos[2].no_load_speed == approx(5.0 * 0.05) and made.servos[2].stall_torque == approx(0.4 / 0.05)
     middle = float(np.interp(0.0, servos.servos[2].horn_angles, servos.servos[2].pulses_us))
     assert made.servos[2].to_angle(middle) == approx(servos.servos[2].to_angle(middle) + 2e-3)
     assert again.servos[2].stiffness == approx(1100.0, rel=1e-3) and again.servos[2].play > 0.0
@@ -194,7 +188,7 @@ def test_what_was_found_of_a_rack_is_written_as_its_servo_s_own_figures(tmp_path
 
 
 @mark.long
-@mark.parametrize("bench_class, seeds", [(RestingBench, range(4)), (SimulatedBench, (3,))])
+@mark.parametrize("bench_class, seeds", [(RestingBench, range(2)), (MovingBench, (3,))])
 def test_spring_and_friction_of_a_joint_that_slides_are_read_off_a_ruler_under_the_tool(bench_class, seeds):
     """A gantry whose spindle bears 200 g and 400 g besides, which it sags by 1.7 and 3.3 mm."""
 
@@ -211,7 +205,7 @@ def test_spring_and_friction_of_a_joint_that_slides_are_read_off_a_ruler_under_t
     )
     for seed in seeds:
         bench = bench_class.with_errors(arm, true, seed=seed)
-        found = procedure.calibrate(arm, servos, bench, weights, seed=seed).figures["down"]
+        found = calibrate(arm, servos, bench, weights, seed=seed).figures["down"]
         hidden = bench.plant.whole_servo
         for figure, truth, share in (
             (found.stiffness, hidden.stiffness[2], 0.2),
@@ -321,12 +315,11 @@ def test_the_elbow_of_an_arm_whose_upper_arm_rolls_droops_where_it_does_not_roll
 
 
 @mark.long
-@mark.parametrize("seed", [0, 1])
-def test_the_tip_of_an_arm_with_joints_of_which_no_droop_tells_is_within_what_is_stated(seed):
+def test_the_tip_of_an_arm_with_joints_of_which_no_droop_tells_is_within_what_is_stated():
     """panda's upper arm and forearm roll, and bear up to 30 N·m where they do: poses are those of the whole range."""
     arm, servos = known("panda")
-    bench = RestingBench.with_errors(arm, servos, seed=seed)
-    found = procedure.calibrate(arm, servos, bench, bearable_weights(droop_model(arm, servos)), seed=seed)
+    bench = RestingBench.with_errors(arm, servos)
+    found = calibrate(arm, servos, bench, bearable_weights(droop_model(arm, servos)))
     poses = np.array([path.end for path in evaluate.usual_paths(arm, servos, 6)])
     off = []
     for side in SIDES:
@@ -470,13 +463,7 @@ def test_what_cannot_be_calibrated_is_said_in_a_sentence(name, words, message, t
 
 @mark.long
 @mark.parametrize(
-    "name, servos, droops, bears_nothing",
-    [
-        ("pan_tilt", "", "tilt", "pan"),
-        ("so101", "", "elbow_flex", "wrist_roll"),
-        ("four_joint", ".servos.yaml", "bend", "turn"),
-        ("four_joint", "", "bend", "turn"),
-    ],
+    "name, servos, droops, bears_nothing", [("pan_tilt", "", "tilt", "pan"), ("four_joint", ".servos.yaml", "bend", "turn")]
 )
 def test_an_arm_is_rehearsed_to_the_end(name, servos, droops, bears_nothing, tmp_path, capsys):
     """With servos that were assumed, and are put on file, or its own; the simulated arm's are off by up to 15 %."""
@@ -519,7 +506,7 @@ def test_an_arm_of_which_every_joint_slides_is_rehearsed_to_the_end(words, tmp_p
 
 
 @mark.long
-@mark.parametrize("name, words", [("so100", []), ("z1", ["--quick"]), ("ur5", ["--quick"]), ("panda", ["--quick"])])
+@mark.parametrize("name, words", [("so100", []), ("ur5", ["--quick"]), ("panda", ["--quick"])])
 def test_an_arm_with_assumed_servos_is_rehearsed_and_what_was_found_goes_together(name, words, tmp_path, capsys, few_poses):
     """With --quick the links stay the URDF's."""
     urdf, assumed = str(any_arms.urdf(name)), str(tmp_path / "servos.assumed.yaml")

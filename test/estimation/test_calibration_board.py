@@ -1,10 +1,6 @@
-"""A calibration session with a board on a pseudo-terminal, an arm behind it, and a person who reads the arm's truth."""
+"""A calibration session with a board and an arm behind it, on virtual time, and a person who reads the arm's truth."""
 
 import math
-import os
-import signal
-import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +24,6 @@ from picker_dynamics.estimation.calibration import (
 )
 from picker_dynamics.estimation.calibration.session import Session, checksums
 from picker_dynamics.estimation.calibration.steps import droop
-from picker_dynamics.estimation.calibration.steps import droop as droop_step
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.sim.board import spawn_board
@@ -40,23 +35,7 @@ NARROW = {"wrist": (-1.4, -0.6)}
 TURNED = "joints:\n  wrist: {direction: 1, zero_deg: 5.0}\n"
 """What the session is told of the wrist's servo; in truth its direction is -1 and its zero 0."""
 
-SETTLE_S = 0.3
-
-
-class Truthful:
-    """The arm as its side door tells it."""
-
-    def __init__(self, control, description):
-        self.control, self.description = control, description
-
-    def q(self):
-        return self.control.truth().q
-
-    def hang(self, mass, point):
-        self.control.attach(mass, point)
-
-    def link(self, name):
-        raise AssertionError(f"{name} is not to be weighed here")
+SETTLE_S = 1.0
 
 
 class Reader(rehearsal.SimulatedPerson):
@@ -81,71 +60,75 @@ class Reader(rehearsal.SimulatedPerson):
         return super().answer(question)
 
 
-@fixture(autouse=True)
-def hurry(monkeypatch):
-    """Nobody stands beside this arm: it may move three times as fast."""
-    monkeypatch.setattr(mover, "TRAVEL_SPEED", 2.4)
-    monkeypatch.setattr(poses, "TRAVEL_ACCELERATION", 8.0)
-    monkeypatch.setattr(mover, "JOG_SPEED", 1.5)
-    monkeypatch.setattr(droop_step, "COMING_SPEED", 0.5)
+class Narrow(rehearsal.BoardOnBench):
+    """A person who sees it knows of the narrow limits."""
 
-
-@fixture(scope="module")
-def board(tmp_path_factory):
-    """A board with its arm, in a process of its own: port and side door."""
-    port = tmp_path_factory.mktemp("board") / "tty"
-    with spawn_board(port, "--boot-silence", "0.1", "--host-timeout", "2") as control:
-        yield port, control
+    description = descriptions.parse(write_back.urdf_text(picker(), {}, "", limits=NARROW))
 
 
 class Bench:
     """Sessions with the board, one after the other, in one folder."""
 
-    def __init__(self, board, folder: Path):
-        self.port, self.control = board
+    def __init__(self, folder: Path):
         self.folder = folder
         plain = picker()
-        self.arm = descriptions.parse(write_back.urdf_text(plain, {}, "", limits=NARROW))
+        self.arm = Narrow.description
         self.overlay = folder / "turned.yaml"
         self.overlay.write_text(TURNED)
         self.servos = servos(overlay=self.overlay)
         self.tied = checksums(self.arm.urdf, resource("config/servos.yaml"), self.overlay)
-
-    def outputs(self) -> board_bench.BoardOutputs:
-        return board_bench.BoardOutputs(Link(str(self.port), joint_names=self.arm.joint_names), self.servos)
+        true = servos(ideal=True)
+        self.plant = Plant(plain, true, dt=2e-3, q=true.rest, support=True)
+        self.bench = Narrow(self.plant, np.random.default_rng(0), self.servos)
+        self.outputs, self.board = self.bench.outputs, self.bench.board
+        self.outputs.let_go()
 
     def walk(self, *steps, mishaps=(), then=None):
         """Some steps; who answered, what is believed, and what ``then`` makes of it."""
-        outputs = self.outputs()
-        person = Reader(Truthful(self.control, self.arm), mishaps)
+        person = Reader(self.bench, mishaps)
         session = Session.open(self.folder, self.tied, {})
-        outputs.take()
+        self.outputs.take()
         try:
             context = step_context.StepContext(
-                session, person, mover.Mover(outputs), self.folder, settle_s=SETTLE_S, overlay=str(self.overlay)
+                session, person, mover.Mover(self.outputs), self.folder, settle_s=SETTLE_S, overlay=str(self.overlay)
             )
             estimate = guided.run_steps(context, arm_estimate.ArmEstimate(self.arm, self.servos), steps)
             return person, estimate, then and then(context, estimate)
         finally:
-            outputs.let_go()
+            self.outputs.let_go()
+
+    def interrupt_soon(self):
+        """Ctrl-C while the arm moves."""
+        arrived, at_s = self.board.on_arrival, self.board.now() + 0.15
+
+        def interrupt():
+            arrived()
+            if self.board.now() > at_s:
+                self.board.on_arrival = arrived
+                raise KeyboardInterrupt
+
+        self.board.on_arrival = interrupt
+
+    def unplug(self):
+        """The cable is pulled."""
+        self.board.plugged = False
 
 
 @fixture(scope="module")
-def bench(board, tmp_path_factory):
-    return Bench(board, tmp_path_factory.mktemp("session"))
-
-
-def interrupt_soon():
-    """Ctrl-C while the arm moves."""
-    threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT)).start()
+def bench(tmp_path_factory):
+    return Bench(tmp_path_factory.mktemp("session"))
 
 
 def test_ctrl_c_in_a_motion_stops_the_arm_and_keeps_what_was_answered(bench):
     with raises(KeyboardInterrupt):
-        bench.walk("trim", "map", mishaps={"wrist.1.forearm": None, "wrist.1.hand": interrupt_soon})
-        time.sleep(1.0)
-    truth = bench.control.truth()
-    assert truth.faults == ("STOPPED",) and truth.live == 0b11111
+        bench.walk("trim", "map", mishaps={"wrist.1.forearm": None, "wrist.1.hand": bench.interrupt_soon})
+    bench.board.run(1.0)
+    stood = bench.plant.q
+    bench.board.run(0.5)
+    assert bench.plant.q == approx(stood, abs=1e-4)
+    bench.outputs.take()
+    assert "stop" in bench.outputs.faults.lower() and bench.outputs.found_live == bench.arm.joint_names
+    bench.outputs.let_go()
     session = Session.open(bench.folder, bench.tied, {})
     assert "trim" in session.done and "map" not in session.done
     assert session.value("map", "wrist.0.pulses") and session.value("map", "wrist.0.hand") is not None
@@ -153,10 +136,11 @@ def test_ctrl_c_in_a_motion_stops_the_arm_and_keeps_what_was_answered(bench):
 
 def test_a_pulled_cable_is_told_and_the_session_goes_on_with_what_is_open(bench):
     with raises(LinkError, match="is the board plugged in|cable pulled|is gone"):
-        bench.walk("map", mishaps={"wrist.2.hand": lambda: bench.control.unplug(0.6)})
+        bench.walk("map", mishaps={"wrist.2.hand": bench.unplug})
     answered = Session.open(bench.folder, bench.tied, {}).count("map")
     assert answered > 10  # of the first two places, and the pulses of the third
-    time.sleep(0.8)
+    bench.board.run(0.8)
+    bench.board.plugged = True
     person, estimate, _ = bench.walk("map")
     assert any("Outputs run already" in text for text in person.told)
     servo = estimate.servos.servos[3]
@@ -177,7 +161,7 @@ def test_limits_and_rest_by_jogging_and_a_station_with_a_weight(bench):
     def look(context, estimate):
         reader = droop.StationReader(context, estimate)
         values = reader.read_station(estimate.validator(), station, 1.0, (1, 2, 3))
-        hanging = bench.control.truth().payload_kg
+        hanging = bench.plant.payload
         reader.finish()
         return values, hanging
 
@@ -185,11 +169,12 @@ def test_limits_and_rest_by_jogging_and_a_station_with_a_weight(bench):
     low, high = estimate.limits["wrist"]
     assert low == approx(-1.4, abs=0.06) and high == approx(-0.6, abs=0.06)
     assert estimate.known_servos.rest == approx(bench.servos.rest, abs=0.02)
-    truth = bench.control.truth()
-    assert hanging == 0.1 and truth.payload_kg == 0.0
-    q = truth.q
+    assert hanging == approx(0.1) and bench.plant.payload == approx(0.0)
+    q = bench.plant.q
     assert values == approx([q[1], q[1] + q[2], q[1] + q[2] + q[3]], abs=math.radians(1.5))
-    assert truth.live == 0b11111 and not set(truth.faults) - {"HOST_LOST"}
+    bench.outputs.take()
+    assert bench.outputs.found_live == bench.arm.joint_names and not bench.outputs.faults
+    bench.outputs.let_go()
 
 
 @mark.long
@@ -212,7 +197,7 @@ def test_an_arm_on_a_port_arrives_as_one_in_the_process_does(tmp_path):
         return np.array(found)
 
     plant = Plant(arm, servos, q=servos.rest, support=True)
-    expected = visit(rehearsal.PlantOutputs(plant, servos), lambda: plant.q)
+    expected = visit(rehearsal.BoardOnBench(plant, np.random.default_rng(0), servos).outputs, lambda: plant.q)
     port, overlay = tmp_path / "tty", str(resource("config/servos.sim.yaml"))
     with spawn_board(port, "--boot-silence", "0.1", "--host-timeout", "2", "--servo-overlay", overlay) as control:
         outputs = board_bench.BoardOutputs(Link(str(port), joint_names=arm.joint_names), servos)
@@ -227,7 +212,7 @@ def test_an_arm_on_a_port_arrives_as_one_in_the_process_does(tmp_path):
 
 
 def test_a_set_point_that_jumps_is_refused_and_moves_nothing(bench):
-    outputs = bench.outputs()
+    outputs = bench.outputs
     outputs.take()
     try:
         outputs.reset()
@@ -242,14 +227,16 @@ def test_a_set_point_that_jumps_is_refused_and_moves_nothing(bench):
 
 
 def test_another_arms_board_is_refused(bench):
-    outputs = bench.outputs()
+    outputs = board_bench.BoardOutputs(Link("memory", clock=bench.board, open_port=bench.board.open), bench.servos, bench.board)
     outputs.limits = tuple(board_limits(bench.servos)[:4])
     with raises(BoardFaultError, match="was flashed for 5 joints, the servo map has 4"):
         outputs.take()
 
 
 def test_a_visit_that_was_broken_off_between_two_readings_goes_on_where_the_arm_holds(bench):
-    pulses = bench.control.truth().pulses_us
+    bench.outputs.take()
+    pulses = bench.outputs.pulses_us
+    bench.outputs.let_go()
     sensors = tuple(instruments.SensorModel("elevation", link) for link in ("upper_arm", "forearm", "hand"))
     quantised = bench.servos.quantise_us(pulses)
     station = poses.Station(quantised, poses.Weight(), sensors)
@@ -267,7 +254,7 @@ def test_a_visit_that_was_broken_off_between_two_readings_goes_on_where_the_arm_
     key = f"-@{'/'.join(f'{pulse:.0f}' for pulse in quantised)}#1.elevation.hand"
     with raises(KeyboardInterrupt):
         bench.walk("rest", mishaps={key: stop}, then=look)
-    moved = bench.control.truth().pulses_us
+    moved = bench.plant.q
     _, _, values = bench.walk("rest", then=look)
-    assert len(values) == 3 and bench.control.truth().pulses_us == approx(moved, abs=0.2)
+    assert len(values) == 3 and bench.plant.q == approx(moved, abs=1e-3), "it still held there"
     assert [key for key in looked[-1].keys if "elevation" in key] == [key]

@@ -99,11 +99,6 @@ def test_what_counts_as_no_worse():
 # -- on a ruler ----------------------------------------------------------------------------------------
 
 
-def test_student_is_that_of_the_tables():
-    assert compare.student_95(2) == approx(4.303, rel=0.04)
-    assert compare.student_95(4) == approx(2.776, rel=0.01) and compare.student_95(30) == approx(2.042, rel=1e-3)
-
-
 def test_pairs_on_a_ruler_have_an_interval_that_contains_the_truth():
     rng, inside, rounds = np.random.default_rng(0), 0, 400
     for _ in range(rounds):

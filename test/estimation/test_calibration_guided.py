@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 import time
 from argparse import ArgumentParser
 from dataclasses import replace
@@ -22,8 +21,7 @@ from picker_dynamics.estimation.calibration.joint_map import MapPoint, levelled,
 from picker_dynamics.estimation.calibration.mover import Mover
 from picker_dynamics.estimation.calibration.person import READING_S
 from picker_dynamics.estimation.calibration.session import Session
-from picker_dynamics.estimation.calibration.steps import result, sweep
-from picker_dynamics.estimation.calibration.sweep import lever_loads
+from picker_dynamics.estimation.calibration.steps import result
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.sim.plant import Plant
 
@@ -61,18 +59,20 @@ class Rig:
 
     def __init__(self, folder, *, believed=BELIEVED, seed=0, plant_error=0.15):
         self.folder, self.believed = folder, believed
-        self.bench = simulated.SimulatedBench.with_errors(ARM, SIMULATED, plant_error=plant_error, seed=seed)
-        true = self.bench.plant
-        self.bench.plant = Plant(ARM, true.servo_map, plant_error=true.error, dt=COARSE_S, q=SIMULATED.rest, support=True)
-        self.outputs = rehearsal.PlantOutputs(self.bench.plant, believed)
+        made = simulated.SimulatedBench.with_errors(ARM, SIMULATED, plant_error=plant_error, seed=seed)
+        true = made.plant
+        plant = Plant(ARM, true.servo_map, plant_error=true.error, dt=COARSE_S, q=SIMULATED.rest, support=True)
+        self.bench = rehearsal.BoardOnBench(plant, made.rng, believed)
 
     def walk(self, *steps, **options):
         """Some steps: who answered, and what is believed then."""
-        person = Person(rehearsal.PlantWorld(self.bench, self.outputs), np.random.default_rng(1), **options)
+        person = Person(self.bench, np.random.default_rng(1), **options)
+        if not self.bench.outputs.link.connected:  # the session before let go of the port
+            self.bench.outputs.take()
         context = step_context.StepContext(
-            Session.open(self.folder, {}, {}), person, Mover(self.outputs), self.folder, when="today", settle_s=1.5
+            Session.open(self.folder, {}, {}), person, Mover(self.bench.outputs), self.folder, when="today", settle_s=1.5
         )
-        context.switched |= {"on"} if not np.isnan(self.outputs.pulses_us).any() else set()
+        context.switched |= {"on"} if not np.isnan(self.bench.outputs.pulses_us).any() else set()
         self.last = person
         return person, guided.run_steps(context, arm_estimate.ArmEstimate(ARM, self.believed), steps)
 
@@ -83,7 +83,7 @@ class Rig:
 # -- oscillator ----------------------------------------------------------------------------------------------------------
 
 
-@mark.parametrize("way", ["pulse", "frequency", "angles"])
+@mark.parametrize("way", ["pulse", "frequency"])
 def test_the_oscillator_is_trimmed_until_the_pulses_are_right(tmp_path, way):
     true_hz = 28.26e6  # 1500 us commanded, 1327 us measured
     typed = {
@@ -91,20 +91,13 @@ def test_the_oscillator_is_trimmed_until_the_pulses_are_right(tmp_path, way):
         "0.pulse": ["1.5", "1326.1"],
         "0.hz": ["0.5", f"{true_hz / 4096 / 122:.3f}"],
         "1.hz": [f"{true_hz / 4096 / 138:.3f}"],
-        "tester.1200": ["-27"],
-        "tester.1800": ["27"],
-        "0.board.1200": [f"{-27 * 25e6 / true_hz:.2f}"],
-        "0.board.1800": [f"{27 * 25e6 / true_hz:.2f}"],
-        "1.board.1200": ["-27.03"],
-        "1.board.1800": ["27.0"],
     }
     person, estimate = Rig(tmp_path).walk("trim", typed=typed, oscillator_hz=true_hz)
     assert estimate.servos.oscillator_hz == approx(true_hz, rel=0.003)
     assert "flash" in person.said and "good enough" in person.said
     overlay = yaml.safe_load((tmp_path / "servos.trim.yaml").read_text())
     assert overlay["board"]["oscillator_hz"] == approx(true_hz, rel=0.003)
-    if way != "angles":
-        assert "were these ms" in person.said or "must be 20 to 30" in person.said
+    assert "were these ms" in person.said or "must be 20 to 30" in person.said
 
 
 def test_who_flashes_later_goes_on_with_measuring_again(tmp_path):
@@ -221,8 +214,8 @@ def test_an_enter_that_nobody_can_have_meant_neither_switches_the_arm_on_nor_mov
     rig, held = Rig(tmp_path), {"base.low": ["keep"], "base.high": ["keep"]}
     person, _ = rig.walk("limits", joints=("base",), typed={**held, "on.base": ["", "y"]})
     assert person.keys.count("on.base") == 2 and "before the question can have been read" in person.said
-    person = Person(rehearsal.PlantWorld(rig.bench, rig.outputs), np.random.default_rng(1), typed={"move": ["", "n"]})
-    again = step_context.StepContext(Session.open(tmp_path, {}, {}), person, Mover(rig.outputs), tmp_path)
+    person = Person(rig.bench, np.random.default_rng(1), typed={"move": ["", "n"]})
+    again = step_context.StepContext(Session.open(tmp_path, {}, {}), person, Mover(rig.bench.outputs), tmp_path)
     with raises(step_context.LeaveError, match="nothing was moved; the arm holds"):
         again.arm(arm_estimate.ArmEstimate(ARM, rig.believed))
     assert person.keys == ["move", "move"], "all outputs run"
@@ -236,8 +229,8 @@ def test_yes_and_enter_are_both_taken_once_the_question_can_have_been_read(tmp_p
             return super().answer(question)
 
     rig = Rig(tmp_path)
-    person = Reader(rehearsal.PlantWorld(rig.bench, rig.outputs), np.random.default_rng(1), typed={"on.base": [""]})
-    again = step_context.StepContext(Session.open(tmp_path, {}, {}), person, Mover(rig.outputs), tmp_path, settle_s=1.5)
+    person = Reader(rig.bench, np.random.default_rng(1), typed={"on.base": [""]})
+    again = step_context.StepContext(Session.open(tmp_path, {}, {}), person, Mover(rig.bench.outputs), tmp_path, settle_s=1.5)
     again.arm(arm_estimate.ArmEstimate(ARM, rig.believed))
     assert person.keys.count("on.base") == 1 and again.arm_is_on, person.said
 
@@ -263,7 +256,7 @@ def test_a_rest_pose_outside_of_the_limits_is_not_taken(tmp_path):
 def test_jogging_ends_where_the_servos_cannot_surely_hold(tmp_path):
     rig = Rig(tmp_path)
     _, estimate = rig.walk("trim", "rest")
-    mover, validator = Mover(rig.outputs), estimate.validator()
+    mover, validator = Mover(rig.bench.outputs), estimate.validator()
     with raises(InfeasibleError, match="shoulder|elbow"):
         mover.jog(validator, 2, 1.0)
         for _ in range(60):
@@ -272,38 +265,6 @@ def test_jogging_ends_where_the_servos_cannot_surely_hold(tmp_path):
     with raises(LimitError, match="pulses end here|its pulses allow"):
         for _ in range(60):
             mover.jog(validator, 0, 0.1)
-
-
-# -- sweep ----------------------------------------------------------------------------------------------------------------
-
-
-def test_speed_and_stall_torque_come_from_timed_moves(tmp_path):
-    rng, (speed, stall, lag) = np.random.default_rng(5), (5.0, 0.8, 0.03)
-    loads = np.array(lever_loads(0.3, 0.15, sweep.LAYING, sweep.LAYING + sweep.DISTANCES[-1]))
-    shares = 1.0 / (1.0 - loads / stall)
-    slowed = float(np.mean(0.5 * (shares[1:] + shares[:-1])))
-    gathering = (BELIEVED.servos[0].armature + 0.3 * 0.15**2) * speed / stall
-    change = math.log((1.0 - loads[-1] / stall) / (1.0 - loads[0] / stall))
-    typed = {
-        "0.joint": ["base"],
-        "1.joint": ["skip"],
-        "base.fps": ["10", "240 fps"],
-        "base.mass": ["300 kg", "300"],
-        "base.lever": ["1 m", "150"],
-    }
-    for i in range(3 * sweep.BARE):
-        typed[f"base.bare.{i}"] = [f"{lag + sweep.DISTANCES[i % 3] / speed + rng.normal(0.0, 2e-3):.4f} s"]
-    for i in range(sweep.LOADED):
-        took = lag + sweep.DISTANCES[-1] / speed * slowed + gathering * (1.0 + change)
-        typed[f"base.loaded.{i}"] = [f"{took + rng.normal(0.0, 2e-3):.4f} s"]
-    typed["base.bare.0"].insert(0, "3000")
-    person, estimate = Rig(tmp_path).walk("sweep", typed=typed)
-    found = estimate.known_servos.servos[0]
-    assert found.no_load_speed == approx(speed, rel=0.1) and found.stall_torque == approx(stall, rel=0.25)
-    said = person.said
-    assert "must be 24 to 1000" in said and "are these grams" in said and "must be 0.02 to 5" in said
-    without_load = float(re.search(r"base: (\d+) ± \d+ deg/s without load, stall", said)[1])
-    assert without_load == approx(math.degrees(speed), rel=0.1)
 
 
 # -- all of it -------------------------------------------------------------------------------------------------------------
@@ -344,7 +305,7 @@ def test_a_session_that_is_broken_off_again_and_again_ends_as_one_that_is_not(tm
 
 
 @mark.long
-def test_readings_that_cannot_be_are_asked_again_repeated_or_left_out_and_one_more_pose_is_read(tmp_path, few_stations):
+def test_readings_that_cannot_be_are_asked_again_repeated_or_left_out(tmp_path, few_stations):
     rig = Rig(tmp_path)
     with raises(KeyboardInterrupt):
         rig.walk("links", "droop", breaks=("hang",))
@@ -353,13 +314,13 @@ def test_readings_that_cannot_be_are_asked_again_repeated_or_left_out_and_one_mo
     right = session.value("droop", keys[0])
     session.forget("droop")
     degrees = math.degrees(right)
-    typed = {keys[0]: [f"{degrees + 60:.1f}", "400", "repeat"], keys[3]: ["skip"], "more.0": ["more"]}
+    typed = {keys[0]: [f"{degrees + 60:.1f}", "400", "repeat"], keys[3]: ["skip"]}
     person, estimate = rig.walk("droop", typed=typed)
     assert (
-        f"upper_arm is {degrees + 60:.1f} deg, expected about" in person.said
+        f"elevation of upper_arm is {degrees + 60:.1f} deg, expected about" in person.said
         and "upper_arm is 400 deg, must be within" in person.said
     )
-    assert len({one.visit for one in estimate.fit.readings}) == 13
+    assert len({one.visit for one in estimate.fit.readings}) == 11
     assert person.keys.count(keys[0]) == 4
 
 
@@ -375,7 +336,6 @@ def test_the_command_rehearses_all_of_it(tmp_path, few_stations, capsys):
     assert code == 0 and report["hold_mm"]["after"]["median"] < report["hold_mm"]["before"]["median"]
     stiffness, mass = report["joints"]["shoulder"]["stiffness_nm_rad"], report["links"]["hand"]["mass_kg"]
     assert stiffness["found"] == approx(stiffness["truth"], rel=0.25) and mass["found"] == approx(mass["truth"], abs=3e-3)
-    assert report["cross_validation_mm"]["median"] < 5.0 and "foretold from all others" in said.err
     session = Session.open(tmp_path, json.loads((tmp_path / "session.json").read_text())["arm"], {})
     assert list(session.done) == list(command.STEP_NAMES) == [step.NAME for step in guided.STEPS]
     overlay = servos(overlay=tmp_path / "servos.calibrated.yaml")

@@ -230,7 +230,7 @@ def test_what_cannot_be_done_yet_is_told(calibrate, words, why):
 
 def test_to_look_what_is_open_writes_nothing(calibrate, tmp_path, capsys):
     assert calibrate("--list", "--out", str(tmp_path / "new")) == 0
-    assert capsys.readouterr().out.count("│ open") == 8 and not (tmp_path / "new").exists()
+    assert capsys.readouterr().out.count("│ open") == 7 and not (tmp_path / "new").exists()
 
 
 def test_a_rehearsal_leaves_the_session_of_a_real_arm_alone(calibrate, tmp_path):
@@ -293,11 +293,5 @@ def test_help_explains(capsys):
     with raises(SystemExit):
         cli.main(["calibrate", "--help"])
     said = " ".join(capsys.readouterr().out.split())
-    for told in (
-        "--port /dev/ttyACM0",
-        "Ctrl-C",
-        "exit codes",
-        "links, trim, map, limits, rest, droop, sweep, result",
-        "--quick",
-    ):
+    for told in ("--port /dev/ttyACM0", "Ctrl-C", "exit codes", "links, trim, map, limits, rest, droop, result", "--quick"):
         assert told in said

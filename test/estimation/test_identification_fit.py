@@ -5,24 +5,14 @@ import json
 
 import numpy as np
 from arm_fixtures import picker, servos, shipped_arm
-from identification_bench import ARM, TIP_SPEED, bench, found
+from identification_bench import ARM, TIP_SPEED, bench, found, physical
 from numpy.testing import assert_allclose, assert_array_equal
 from pytest import approx, mark, raises
 
 from picker_dynamics.commands import cli
 from picker_dynamics.dynamics import check, rigid_body
 from picker_dynamics.errors import DescriptionError, InfeasibleError, InputError, TrajectoryError
-from picker_dynamics.estimation.identification import (
-    base,
-    fourier,
-    limits,
-    motion_file,
-    parameters,
-    procedure,
-    pseudo_inertia,
-    report,
-    write_back,
-)
+from picker_dynamics.estimation.identification import base, fourier, inertia, limits, procedure, report
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.excitation import Search
 from picker_dynamics.robot import description
@@ -49,7 +39,7 @@ def test_fourier_series_starts_and_ends_at_rest_and_is_its_own_derivative():
 def test_the_motion_found_keeps_all_limits_and_tells_more_than_random_ones():
     one = bench()
     search, excitation = one.search, one.excitation
-    search.limits.check(excitation.motion.trajectory(one.believed.joint_names))  # the controller's own check
+    search.limits.validator.validate(excitation.motion.trajectory(one.believed.joint_names))  # the controller's own check
     q, v, a = excitation.motion.sample(search.times(500))
     assert (q > one.believed.lower).all() and (q < one.believed.upper).all()
     assert (np.abs(v) < one.believed.velocity).all() and (np.abs(a) < search.limits.acceleration).all()
@@ -64,12 +54,14 @@ def test_a_servo_arm_gets_a_motion_that_its_gate_lets_through():
     search = Search(base.find(Columns.of(arm)), allowed, 10.0)
     motion = search.run(servos(simulated=False).home, 1, drawn=40, bettered=0).motion
     assert allowed.tip_speed == 0.25
-    allowed.check(motion.trajectory(arm.joint_names))
+    allowed.validator.validate(motion.trajectory(arm.joint_names))
 
 
 def test_no_motion_is_found_where_the_arm_cannot_even_stand():
     one = bench()
-    weak = dataclasses.replace(one.search.limits, peak=1e-3 * one.search.limits.peak)
+    validator = one.search.limits.validator
+    feeble = dataclasses.replace(validator.limits, full=1e-3 * validator.limits.full)
+    weak = dataclasses.replace(one.search.limits, validator=dataclasses.replace(validator, limits=feeble))
     with raises(InfeasibleError, match="no motion about the home pose"):
         Search(one.search.base, weak, 10.0).run(shipped_arm(ARM).home, 0, drawn=3, bettered=0)
     with raises(InputError, match="period is 0.1 s"):
@@ -78,8 +70,8 @@ def test_no_motion_is_found_where_the_arm_cannot_even_stand():
 
 def test_motion_file_comes_back(tmp_path):
     one, path = bench(), tmp_path / "motion.json"
-    path.write_text(motion_file.text(one.excitation, ARM, one.believed, seed=0))
-    read = motion_file.read(path)
+    path.write_text(fourier.text(one.excitation.motion, one.excitation.condition, ARM, one.believed, seed=0))
+    read = fourier.read(path)
     assert read.joint_names == one.believed.joint_names and read.arm == ARM
     t = np.linspace(0.0, 10.0, 77)
     assert_allclose(read.trajectory.sample(t)[0], one.excitation.motion.sample(t)[0], atol=1e-4)
@@ -87,10 +79,10 @@ def test_motion_file_comes_back(tmp_path):
     content["points"][3]["time_from_start"] = 0.0
     path.write_text(json.dumps(content))
     with raises(TrajectoryError):
-        motion_file.read(path)
+        fourier.read(path)
     path.write_text('{"points": []}')
     with raises(InputError, match="is no motion of `picker identify excite`"):
-        motion_file.read(path)
+        fourier.read(path)
 
 
 # -- what is found ---------------------------------------------------------------------------------------------
@@ -126,7 +118,7 @@ def test_base_parameters_and_friction_are_those_of_the_hidden_arm():
 
 def test_bodies_can_exist_and_what_torques_do_not_tell_stays_the_urdfs():
     result = found()
-    assert all(pseudo_inertia.physical(pi) for pi in result.bodies.bodies)
+    assert all(physical(pi) for pi in result.bodies.bodies)
     told = dict(zip(bench().columns.names, result.bodies.sd / np.sqrt(np.diag(result.bodies.prior_covariance))))
     assert told["mx(bar4)"] < 0.05 < 0.9 < told["my(bar4)"]  # along the plane's normal nothing moves
     figures = report.as_json(result, ["a.csv"], "2026-01-02")["links"]["bar4"]
@@ -183,7 +175,7 @@ def test_a_motion_that_tells_too_little_is_refused_by_name_and_can_be_allowed():
     with raises(InputError, match=r"leaves open: .*picker identify excite"):
         identified(frictionless, still_but(2))
     allowed = identified(frictionless, still_but(2), allow_open=True)
-    assert allowed.base.open and all(pseudo_inertia.physical(pi) for pi in allowed.bodies.bodies)
+    assert allowed.base.open and all(physical(pi) for pi in allowed.bodies.bodies)
     with raises(InputError, match="too short for a cutoff of 5 Hz"):
         identified(one.columns, one.run.samples.between(0.0, 2.5))
     with raises(InputError, match="no recording"):
@@ -199,7 +191,7 @@ def test_the_urdf_written_passes_the_check_and_says_how_sure_it_is(tmp_path, cap
     assert check.run(str(path), samples=20) == 0
     capsys.readouterr()
     read = description.load(path)
-    assert_allclose(parameters.of_description(read), result.bodies.bodies, rtol=1e-5, atol=1e-7)
+    assert_allclose(inertia.of_description(read), result.bodies.bodies, rtol=1e-5, atol=1e-7)
     assert_allclose(read.friction, bench().columns.drive("coulomb", result.bodies.pi), rtol=1e-6)
     assert path.read_text().count("identified 2026-01-02") == 6 and "mass ±" in path.read_text()
     assert "The source of this arm's numbers" in path.read_text()  # comments stay
@@ -215,13 +207,13 @@ def test_links_of_all_shapes_are_written():
         "<inertia ixx='1e-3' ixy='0' ixz='0' iyy='1e-3' iyz='0' izz='1e-3'/></inertial></link></robot>"
     )
     arm = description.parse(text)
-    pi = 1.2 * parameters.of_description(arm)
-    written = description.parse(write_back.urdf_text(arm, pi, np.array([0.1]), np.array([0.2])))
-    assert_allclose(parameters.of_description(written), pi)
+    pi = 1.2 * inertia.of_description(arm)
+    written = description.parse(report.with_bodies(arm, pi, np.array([0.1]), np.array([0.2])))
+    assert_allclose(inertia.of_description(written), pi)
     assert not written.links["b"].has_inertial and written.friction[0] == 0.2 and written.damping[0] == 0.1
     odd = dataclasses.replace(arm, urdf=text.replace("name='b'", "name='&#98;'"))
     with raises(DescriptionError, match="link b: not found"):
-        write_back.urdf_text(odd, pi, np.zeros(1), np.zeros(1))
+        report.with_bodies(odd, pi, np.zeros(1), np.zeros(1))
 
 
 # -- from the shell --------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from scenarios.bench import wait_until_up
 from picker_dynamics.bringup import bringup
 from picker_dynamics.commands import cli
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.identification import excitation, fourier, motion_file, procedure, sample_files
+from picker_dynamics.estimation.identification import fourier, procedure, sample_files
 from picker_dynamics.estimation.identification.columns import Columns
 
 pytestmark = [pytest.mark.ros, pytest.mark.long]
@@ -28,7 +28,7 @@ def motion_of(period_s: float) -> fourier.Fourier:
 
 def test_it_moves_the_arm_and_keeps_what_it_measures(tmp_path, capsys):
     motion, path, out = motion_of(4.0), tmp_path / "motion.json", tmp_path / "samples.csv"
-    path.write_text(motion_file.text(excitation.Excitation(motion, 1.0, 1.0), "rrp", RRP.description))
+    path.write_text(fourier.text(motion, 1.0, "rrp", RRP.description))
     made, log = bringup.graph(bringup.Options(arm="rrp")), tmp_path / "nodes.log"
     with own_domain(), running_nodes(made, log, RRP.description.joint_names) as running:
         wait_until_up(running.client)

@@ -2,6 +2,7 @@
 
 import numpy as np
 from arm_fixtures import shipped_arm
+from identification_bench import physical
 from numpy.testing import assert_allclose, assert_array_equal
 from pytest import approx, mark
 from small_urdfs import random_arm
@@ -10,11 +11,11 @@ from benchmarks.dynamics import serial_arm
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.dynamics.lagrangian.bodies import Body
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.estimation.identification import base, parameters, pseudo_inertia
+from picker_dynamics.estimation.identification import base, inertia
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.robot import description
 
-PLATE = parameters.standard(Body(0.7, np.array([0.1, -0.05, 0.2]), np.diag([2e-3, 5e-3, 6e-3])))
+PLATE = inertia.standard(Body(0.7, np.array([0.1, -0.05, 0.2]), np.diag([2e-3, 5e-3, 6e-3])))
 
 
 def states(n: int, count: int = 20, seed: int = 0) -> np.ndarray:
@@ -25,7 +26,7 @@ def states(n: int, count: int = 20, seed: int = 0) -> np.ndarray:
 def test_regressor_times_parameters_is_the_torque_of_rnea_and_of_the_equations_by_hand(seed):
     arm = description.parse(random_arm(seed))
     q, v, a = states(arm.n)
-    model, pi = RigidBody(arm), parameters.of_description(arm).ravel()
+    model, pi = RigidBody(arm), inertia.of_description(arm).ravel()
     torque = model.regressor(q, v, a) @ pi
     rounding = 1e-12 * np.abs(torque).max()
     assert_allclose(torque, model.inverse_dynamics(q, v, a), rtol=0.0, atol=rounding)
@@ -88,12 +89,12 @@ def test_base_parameters_are_named_with_their_combination():
 
 
 def test_standard_parameters_and_the_body_are_each_others_inverse():
-    body = parameters.body(PLATE)
+    body = inertia.body(PLATE)
     assert body.mass == approx(0.7)
     assert_allclose(body.com, [0.1, -0.05, 0.2])
     assert_allclose(body.inertia, np.diag([2e-3, 5e-3, 6e-3]), atol=1e-15)
-    assert_allclose(parameters.standard(body), PLATE)
-    assert_allclose(pseudo_inertia.standard_of(pseudo_inertia.pseudo_inertia(PLATE)), PLATE)
+    assert_allclose(inertia.standard(body), PLATE)
+    assert_allclose(inertia.standard_of(inertia.pseudo_inertia(PLATE)), PLATE)
 
 
 def differences(function, x: np.ndarray, step: float = 1e-6) -> np.ndarray:
@@ -101,38 +102,36 @@ def differences(function, x: np.ndarray, step: float = 1e-6) -> np.ndarray:
 
 
 def test_slopes_are_those_of_differences():
-    form, theta = pseudo_inertia.LogCholesky(PLATE), np.random.default_rng(0).normal(0.0, 0.4, 10)
+    form, theta = inertia.LogCholesky(PLATE), np.random.default_rng(0).normal(0.0, 0.4, 10)
     assert_allclose(form.jacobian(theta), differences(form.standard, theta), atol=1e-8)
-    assert_allclose(parameters.figures_slope(PLATE), differences(parameters.figures, PLATE), atol=1e-7)
+    assert_allclose(inertia.figures_slope(PLATE), differences(inertia.figures, PLATE), atol=1e-7)
     for x in (theta, 1e-5 * theta, np.zeros(10)):
         assert_allclose(
-            np.diag(pseudo_inertia.divergence_roots(x)[1]),
-            differences(lambda y: pseudo_inertia.divergence_roots(y)[0], x),
-            atol=1e-6,
+            np.diag(inertia.divergence_roots(x)[1]), differences(lambda y: inertia.divergence_roots(y)[0], x), atol=1e-6
         )
 
 
 @mark.parametrize("seed", range(20))
 def test_any_theta_is_a_body_that_can_exist_and_comes_back(seed):
-    form, theta = pseudo_inertia.LogCholesky(PLATE), np.random.default_rng(seed).normal(0.0, 1.0, 10)
+    form, theta = inertia.LogCholesky(PLATE), np.random.default_rng(seed).normal(0.0, 1.0, 10)
     pi = form.standard(theta)
-    body = parameters.body(pi)
+    body = inertia.body(pi)
     least, middle, largest = np.linalg.eigvalsh(body.inertia)
-    assert body.mass > 0.0 and least > 0.0 and least + middle > largest and pseudo_inertia.physical(pi)
-    J, J0 = (pseudo_inertia.pseudo_inertia(one) for one in (pi, PLATE))
-    U = np.linalg.solve(form.L, pseudo_inertia.upper_factor(J))
+    assert body.mass > 0.0 and least > 0.0 and least + middle > largest and physical(pi)
+    J, J0 = (inertia.pseudo_inertia(one) for one in (pi, PLATE))
+    U = np.linalg.solve(form.L, inertia.upper_factor(J))
     assert_allclose(np.r_[np.log(np.diag(U)), U[np.triu_indices(4, 1)]], theta, atol=1e-9)
-    ratio, roots = np.linalg.solve(J0, J), pseudo_inertia.divergence_roots(theta)[0]
+    ratio, roots = np.linalg.solve(J0, J), inertia.divergence_roots(theta)[0]
     assert roots @ roots == approx(np.trace(ratio) - np.linalg.slogdet(ratio)[1] - 4.0, rel=1e-8)
     assert_allclose(form.standard(np.zeros(10)), PLATE, atol=1e-15)
 
 
 def test_what_cannot_exist_is_seen_and_rods_get_a_little_extent():
-    broken = parameters.standard(Body(1.0, np.zeros(3), np.diag([1e-3, 1e-3, 3e-3])))  # against the triangle inequality
-    assert not pseudo_inertia.physical(broken) and pseudo_inertia.physical(PLATE)
-    rod = parameters.standard(Body(2.0, np.array([0.5, 0.0, 0.0]), np.diag([0.0, 0.16, 0.16])))
-    given = pseudo_inertia.standard_of(pseudo_inertia.believed(rod))
-    assert pseudo_inertia.physical(given) and not pseudo_inertia.physical(rod)
+    broken = inertia.standard(Body(1.0, np.zeros(3), np.diag([1e-3, 1e-3, 3e-3])))  # against the triangle inequality
+    assert not physical(broken) and physical(PLATE)
+    rod = inertia.standard(Body(2.0, np.array([0.5, 0.0, 0.0]), np.diag([0.0, 0.16, 0.16])))
+    given = inertia.standard_of(inertia.extended(rod))
+    assert physical(given) and not physical(rod)
     assert_allclose(given[:4], rod[:4])
     assert_allclose(given[4:], rod[4:], atol=0.02 * rod[4:].max())
-    assert pseudo_inertia.physical(pseudo_inertia.standard_of(pseudo_inertia.believed(np.zeros(10))))
+    assert physical(inertia.standard_of(inertia.extended(np.zeros(10))))

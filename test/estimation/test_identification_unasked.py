@@ -13,17 +13,7 @@ from scipy.signal import lfilter
 
 from picker_dynamics.commands import cli
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.identification import (
-    base,
-    filtering,
-    least_squares,
-    limits,
-    parameters,
-    procedure,
-    report,
-    sample_files,
-    write_back,
-)
+from picker_dynamics.estimation.identification import base, filtering, inertia, limits, procedure, report, sample_files
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.robot import description
 
@@ -37,8 +27,8 @@ def columns_of(load: bool) -> Columns:
     believed = bench().believed
     if not load:
         return Columns.of(believed)
-    bodies = LIGHT * parameters.of_description(believed)
-    return Columns.of(description.parse(write_back.urdf_text(believed, bodies, believed.damping, believed.friction)))
+    bodies = LIGHT * inertia.of_description(believed)
+    return Columns.of(description.parse(report.with_bodies(believed, bodies, believed.damping, believed.friction)))
 
 
 @functools.cache
@@ -55,7 +45,7 @@ def tried(rotors: bool = False, load: bool = False) -> procedure.Identified:
     return procedure.identify(columns_of(load), [recorded(rotors)], tip_speed=TIP_SPEED, try_rotors=True, payload=None)
 
 
-@mark.parametrize("rotors, load", [*itertools.product([False, True], [False, True])])
+@mark.parametrize("rotors, load", [(False, True), (True, False)])
 def test_rotors_and_a_payload_are_found_where_they_are_and_only_there(rotors, load):
     result = tried(rotors, load)
     assert {one.name: one.kept for one in result.trials} == {"rotors": rotors, "payload": load}
@@ -73,9 +63,7 @@ def test_rotors_that_were_found_are_the_hidden_ones():
 
 def test_a_payload_is_told_with_its_mass_and_place_and_is_part_of_the_link_that_bears_it():
     result = tried(load=True)
-    truth = parameters.figures(
-        parameters.of_description(bench().truth)[2] - LIGHT[2] * parameters.of_description(bench().believed)[2]
-    )
+    truth = inertia.figures(inertia.of_description(bench().truth)[2] - LIGHT[2] * inertia.of_description(bench().believed)[2])
     values, sds = result.bodies.load_figures()
     assert np.abs((values - truth) / sds)[:4].max() < 2.5 and sds[0] < 0.7 * truth[0]
     content = report.as_json(result, ["a.csv"], "2026-01-02")
@@ -119,7 +107,7 @@ def test_intervals_hold_between_recordings_whose_errors_last_and_whose_friction_
     one = bench()
     of_base = base.find(one.columns)
     usual = one.columns.regressor(*limits.usual_states(one.believed, one.columns.model, TIP_SPEED))
-    fits = [least_squares.fit(of_base, [filtering.equations(another_day(seed), one.columns)], usual) for seed in range(16)]
+    fits = [base.fit(of_base, [filtering.equations(another_day(seed), one.columns)], usual) for seed in range(16)]
     far = np.array([(x.beta - y.beta) / np.hypot(x.sd, y.sd) for x, y in itertools.combinations(fits, 2)])
     assert 0.90 < np.mean(np.abs(far) < 1.96) < 0.985
     as_if_independent = np.array([f.beta for f in fits]).std(axis=0) / np.mean([f.sd for f in fits], axis=0)

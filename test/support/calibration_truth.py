@@ -2,10 +2,10 @@
 
 from arm_fixtures import picker, servos
 
+from benchmarks.calibration_benches import RestingBench
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.calibration.mass_properties import link_properties
 from picker_dynamics.estimation.calibration.poses import cautious_validator, sensors
-from picker_dynamics.estimation.calibration.simulated import RestingBench
 
 ARM, BELIEVED, SIMULATED = picker(), servos(simulated=False), servos()
 JOINTS = ("shoulder", "elbow", "wrist")

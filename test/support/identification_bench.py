@@ -3,9 +3,10 @@
 import functools
 from dataclasses import dataclass
 
+import numpy as np
 from arm_fixtures import shipped_arm
 
-from picker_dynamics.estimation.identification import base, limits, procedure, simulated
+from picker_dynamics.estimation.identification import base, inertia, limits, procedure, simulated
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.excitation import Excitation, Search
 from picker_dynamics.robot import description
@@ -50,3 +51,8 @@ def found(name: str = ARM) -> procedure.Identified:
     """The arm identified from ``bench(name).run``."""
     one = bench(name)
     return procedure.identify(one.columns, [one.run.samples], tip_speed=TIP_SPEED)
+
+
+def physical(pi) -> bool:
+    """Whether a body with pi (10,) can exist: its pseudo-inertia is positive definite."""
+    return bool(np.linalg.eigvalsh(inertia.pseudo_inertia(pi)).min() > 0.0)

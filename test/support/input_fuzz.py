@@ -41,7 +41,7 @@ from picker_dynamics.dynamics import cross_check, lagrangian, rigid_body  # noqa
 from picker_dynamics.errors import PickerError
 from picker_dynamics.estimation.calibration import compare
 from picker_dynamics.estimation.calibration.session import Session
-from picker_dynamics.estimation.identification import motion_file, sample_files, servo_log
+from picker_dynamics.estimation.identification import fourier, sample_files, servo_log
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.execution.goal import parse
 from picker_dynamics.files.formats import read_yaml
@@ -199,7 +199,7 @@ def motion_seed(_folder: Path) -> list[bytes]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "motion.json"
         path.write_bytes(made)
-        motion_file.read(path)
+        fourier.read(path)
     return [made]
 
 
@@ -293,7 +293,7 @@ KINDS = {
     "overlay": Kind(texts("config/servos.sim.yaml"), ".yaml", read_overlay),
     "arms": Kind(texts("config/arms.yaml"), ".yaml", lambda path: [arms.load(name, path) for name in arms.names(path)]),
     "scene": Kind(texts("config/demo.yaml"), ".yaml", read_scene),
-    "motion": Kind(motion_seed, ".json", motion_file.read),
+    "motion": Kind(motion_seed, ".json", fourier.read),
     "fit": Kind(fit_seed, ".json", lambda path: command("identify", "predict", SAMPLES, "--arm", "rrp", "--fit", path)),
     "session": Kind(session_seed, ".json", read_session),
     "report": Kind(report_seed, ".json", read_report),

@@ -19,8 +19,7 @@ from .joint_map import resting_at
 from .mass_properties import LinkProperties
 from .poses import cautious_validator
 from .procedure import gravity_joints
-from .servo_figures import ServoFigures, calibrated_servos, figures_from, with_sweeps
-from .sweep import Sweep
+from .servo_figures import ServoFigures, calibrated_servos, figures_from
 from .write_back import rewritten
 
 LIMIT_MARGIN, LIMIT_MARGIN_M = 0.035, 1e-3
@@ -40,7 +39,6 @@ class ArmEstimate:
         ends_us: where a person said stop, by joint: two pulses [us]; None for an end whose limit stays.
         rest_us: pulses of the rest pose [us], None: as it was.
         home: home pose moved into the limits [rad], None: as it was.
-        sweeps: timed moves, by joint.
         remarks: lines for the servo-map overlay's comments, by joint and key.
         given: the servo map before any step, default ``servos``.
     """
@@ -53,7 +51,6 @@ class ArmEstimate:
     ends_us: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
     rest_us: tuple[float, ...] | None = None
     home: tuple[float, ...] | None = None
-    sweeps: Mapping[str, Sweep] = field(default_factory=dict)
     remarks: Mapping[tuple[str, str], str] = field(default_factory=dict)
     given: ServoMap | None = None
 
@@ -68,9 +65,8 @@ class ArmEstimate:
 
     @property
     def figures(self) -> Mapping[str, ServoFigures]:
-        """Servo figures that angles, droop and sweeps have told."""
-        found = dict(self.angles) if self.fit is None else figures_from(self.fit, self.angles)
-        return with_sweeps(found, self.sweeps)
+        """Servo figures that angles and droop have told."""
+        return dict(self.angles) if self.fit is None else figures_from(self.fit, self.angles)
 
     @property
     def known_servos(self) -> ServoMap:

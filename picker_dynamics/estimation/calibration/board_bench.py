@@ -1,4 +1,4 @@
-"""Outputs of a real board over the serial link: one joint switched on at a time, slow streams, stopped at once.
+"""Outputs of a board over its link: one joint switched on at a time, slow streams, stopped at once.
 
 Nothing here plans a motion: ``play`` gives rows of pulses that ``mover`` has checked to the set-point sender, which guards each.
 A refused set-point, a fault, a reset of the board or a pulled cable ends it with an error that says so; the board holds then.
@@ -6,10 +6,9 @@ A refused set-point, a fault, a reset of the board or a pulled cable ends it wit
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
+from picker_dynamics.board.clock import SYSTEM_CLOCK, Clock
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
 from picker_dynamics.board.protocol import (
@@ -40,16 +39,17 @@ PATIENCE_S = 2.0
 
 
 class BoardOutputs:
-    """Outputs of a real board, as ``mover.Outputs`` has them.
+    """Outputs of a board, real or in memory, for a ``Mover``.
 
     Args:
         link: the serial link, not opened yet.
         servos: the servo map that the board should have been flashed for.
+        clock: host time.
     """
 
-    def __init__(self, link: Link, servos: ServoMap):
+    def __init__(self, link: Link, servos: ServoMap, clock: Clock = SYSTEM_CLOCK):
         self.link, self.limits, self.names = link, board_limits(servos), servos.joint_names
-        self._servos, self._sender = servos, SetpointSender(link, servos)
+        self._servos, self._sender, self._clock = servos, SetpointSender(link, servos), clock
         self._boot_id: int | None = None
 
     # -- the port ----------------------------------------------------------------------------------------------------
@@ -83,7 +83,12 @@ class BoardOutputs:
 
     @property
     def pulses_us(self) -> np.ndarray:
-        """Pulses on the outputs, (n,) [us]; NaN where an output is off."""
+        """Pulses on the outputs, as they can make them, (n,) [us]; NaN where an output is off."""
+        return self._servos.quantise_us(self._commanded_us)
+
+    @property
+    def _commanded_us(self) -> np.ndarray:
+        """Pulses that the board was told, (n,) [us]; NaN where an output is off."""
         telemetry = self._telemetry()
         return np.array([pulse / 8.0 if telemetry.live >> joint & 1 else np.nan for joint, pulse in enumerate(telemetry.pulses)])
 
@@ -111,11 +116,11 @@ class BoardOutputs:
         Raises:
             BoardFaultError: a cause that is still there.
         """
-        done, until_s = self.link.request(Reset()), time.monotonic() + PATIENCE_S
+        done, until_s = self.link.request(Reset()), self._clock.now() + PATIENCE_S
         while ahead_us(self._telemetry().time_us, done.time_us) < 0 or self._telemetry().faults:
-            if time.monotonic() > until_s:
+            if self._clock.now() > until_s:
                 raise BoardFaultError(describe_faults(self._telemetry().faults) or "the board sends no telemetry")
-            time.sleep(0.005)
+            self._clock.sleep(0.005)
 
     def adopt(self) -> None:
         """Take over the outputs that run; nothing moves."""
@@ -151,14 +156,14 @@ class BoardOutputs:
             BoardFaultError: a fault, a set-point that was refused, or the board was reset.
             LinkError: the cable was pulled.
         """
-        self._sender.restart(self._setpoint(self.pulses_us))
+        self._sender.restart(self._setpoint(self._commanded_us))
         try:
-            begin_s = time.monotonic() + LEAD_S
+            begin_s = self._clock.now() + LEAD_S
             for step, row in enumerate([*rows, rows[-1]]):
                 at_s = begin_s + step * FRAME_S
-                time.sleep(max(0.0, at_s - LEAD_S - time.monotonic()))
+                self._clock.sleep(max(0.0, at_s - LEAD_S - self._clock.now()))
                 self._require_sound()
-                refusal = self._sender.send(at_s, self._servos.clamp(self._setpoint(row)), time.monotonic())
+                refusal = self._sender.send(at_s, self._servos.clamp(self._setpoint(row)), self._clock.now())
                 if refusal not in (None, Refusal.THINNED):
                     raise BoardFaultError(f"{self._why(refusal)}. The arm holds; run the same command to go on")
             self._until_it_stands(at_s + self._sender.delay_s)
@@ -172,10 +177,10 @@ class BoardOutputs:
         Raises:
             BoardFaultError, LinkError: see ``play``.
         """
-        until_s = time.monotonic() + seconds
-        while (left := until_s - time.monotonic()) > 0.0:
+        until_s = self._clock.now() + seconds
+        while (left := until_s - self._clock.now()) > 0.0:
             self._require_sound()
-            time.sleep(min(left, FRAME_S))
+            self._clock.sleep(min(left, FRAME_S))
 
     def stop(self) -> None:
         """Decelerate and hold, at once; latched until the next session resets it, after asking."""
@@ -212,20 +217,20 @@ class BoardOutputs:
 
     def _after(self, board_us: int) -> None:
         """Wait for telemetry that was built after ``board_us``: what comes next looks at it."""
-        until_s = time.monotonic() + PATIENCE_S
-        while ahead_us(self._telemetry().time_us, board_us) < 0:
-            if time.monotonic() > until_s:
+        until_s = self._clock.now() + PATIENCE_S
+        while ahead_us(self._telemetry().time_us, board_us) <= 0:
+            if self._clock.now() > until_s:
                 raise LinkError(f"the board on {self.link.port} sends no telemetry", value=PATIENCE_S)
-            time.sleep(0.005)
+            self._clock.sleep(0.005)
 
     def _until_it_stands(self, end_s: float) -> None:
-        until_s = max(end_s, time.monotonic()) + PATIENCE_S
+        until_s = max(end_s, self._clock.now()) + PATIENCE_S
         while (
-            time.monotonic() < end_s
+            self._clock.now() < end_s
             or self._telemetry().state.moves
             or ahead_us(self._telemetry().time_us, self.link.board_time_us(end_s)) < 0
         ):
             self._require_sound()
-            if time.monotonic() > until_s:
+            if self._clock.now() > until_s:
                 raise BoardFaultError("the arm does not come to a stand")
-            time.sleep(0.005)
+            self._clock.sleep(0.005)

@@ -17,7 +17,6 @@ from picker_dynamics.sim.plant import Plant
 
 from .arm_estimate import given
 from .evaluate import TipErrorReport, exact, tip_error_report, usual_paths
-from .measured import NORMAL_95
 from .servo_figures import horn_slope
 from .simulated import SimulatedBench
 from .write_back import OVERLAY_NAME, URDF_NAME
@@ -249,20 +248,11 @@ def ruler_report(pairs: Sequence[tuple[float, float]]) -> RulerReport:
                 value,
                 RULER_MAX_MM,
             )
+    from scipy import stats
+
     before, after = np.array(pairs, dtype=float).T
     gain, count = before - after, len(pairs)
     sd = max(float(gain.std(ddof=1)), math.sqrt(2.0) * RULER_SD_MM) / math.sqrt(count)
-    half = student_95(count - 1) * sd
+    half = float(stats.t.ppf(0.975, count - 1)) * sd
     mean = float(gain.mean())
     return RulerReport(tuple(before.tolist()), tuple(after.tolist()), mean, (mean - half, mean + half))
-
-
-def student_95(freedom: int) -> float:
-    """Half-width of Student's 95 % interval in standard deviations, by Cornish and Fisher's expansion: within 4 % from 2 on."""
-    z, n = NORMAL_95, freedom
-    return (
-        z
-        + (z**3 + z) / (4.0 * n)
-        + (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / (96.0 * n**2)
-        + (3.0 * z**7 + 19.0 * z**5 + 17.0 * z**3 - 15.0 * z) / (384.0 * n**3)
-    )

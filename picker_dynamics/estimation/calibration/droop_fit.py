@@ -193,25 +193,16 @@ def bounds_of(model: DroopModel) -> np.ndarray:
 
 
 def whitening(held, visits: Sequence[int], sd) -> np.ndarray:
-    """(r, r) matrix that makes the readings' errors independent and of size 1: R's inverse Cholesky factor, visit by visit.
+    """(r, r) matrix that makes the readings' errors independent and of size 1: R's inverse Cholesky factor.
 
     Args:
         held: (r, j) how much a standard deviation of each joint's friction moves each reading.
         visits: (r,) number of the visit at which each was taken.
         sd: (r,) of the instruments.
     """
-    whiten, variance = np.zeros((len(visits), len(visits))), np.square(np.asarray(sd, dtype=float))
-    for rows in _blocks(visits):
-        covariance = held[rows] @ np.swapaxes(held[rows], -1, -2) + variance[rows][..., None] * np.eye(rows.shape[1])
-        whiten[rows[:, :, None], rows[:, None, :]] = np.linalg.inv(np.linalg.cholesky(covariance))
-    return whiten
-
-
-def _blocks(visits) -> list[np.ndarray]:
-    """Rows of each visit, (v, k) for the visits with k readings."""
-    numbers, belongs, counts = np.unique(visits, return_inverse=True, return_counts=True)
-    order = np.split(np.argsort(belongs, kind="stable"), np.cumsum(counts)[:-1])
-    return [np.array([rows for rows in order if len(rows) == count]) for count in np.unique(counts)]
+    held, visits = np.asarray(held), np.asarray(visits)
+    covariance = held @ held.T * (visits[:, None] == visits) + np.diag(np.square(np.asarray(sd, dtype=float)))
+    return np.linalg.inv(np.linalg.cholesky(covariance))
 
 
 @dataclass(frozen=True)
@@ -256,15 +247,13 @@ def friction_round(friction, by_friction, found: Update, visits, guess=FRICTION_
         by_friction: (r, j) derivatives of the readings by the friction.
         guess: (j,) what was thought of its sizes before.
     """
-    held, squares = found.whiten @ by_friction, FRICTION_VISITS * np.square(guess)
-    count = len(np.unique(visits))
-    for rows in _blocks(visits):
-        shared = np.swapaxes(held[rows], -1, -2) @ found.jacobian[rows]
-        told = (held[rows] ** 2).sum(axis=1) - ((shared @ found.covariance) * shared).sum(axis=-1)
-        expected = friction**2 * (held[rows] * found.residuals[rows][..., None]).sum(axis=1)
-        expected = np.clip(expected, -FURTHEST_FRICTION * friction, FURTHEST_FRICTION * friction)
-        squares = squares + (expected**2 + friction**2 * (1.0 - friction**2 * told)).sum(axis=0)
-    return np.minimum(np.sqrt(squares / (FRICTION_VISITS + count)), MOST_TIMES * guess)
+    held, of_visit = found.whiten @ by_friction, np.unique(visits)[:, None] == visits
+    shared = np.einsum("vr,rj,ru->vju", of_visit, held, found.jacobian)
+    told = of_visit @ held**2 - ((shared @ found.covariance) * shared).sum(axis=-1)
+    expected = friction**2 * (of_visit @ (held * found.residuals[:, None]))
+    expected = np.clip(expected, -FURTHEST_FRICTION * friction, FURTHEST_FRICTION * friction)
+    squares = (expected**2 + friction**2 * (1.0 - friction**2 * told)).sum(axis=0) + FRICTION_VISITS * np.square(guess)
+    return np.minimum(np.sqrt(squares / (FRICTION_VISITS + len(of_visit))), MOST_TIMES * guess)
 
 
 # -- slips -------------------------------------------------------------------------------------------------------------

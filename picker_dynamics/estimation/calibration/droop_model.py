@@ -28,7 +28,7 @@ A stiff spring in coarse steps skids wherever little load is: counted as exact, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -42,8 +42,7 @@ from picker_dynamics.robot.resting import resting_position, sag
 from picker_dynamics.robot.servo import SIGN_TORQUE, ServoModel
 from picker_dynamics.robot.servo_map import ServoMap
 
-from .instruments import SensorModel
-from .lay import Lay, lay
+from .instruments import Lay, SensorModel, lay
 from .mass_properties import LinkProperties
 from .statics import Loads, PointMass, links_of, loads
 
@@ -168,13 +167,50 @@ class Chance:
 
 
 @dataclass(frozen=True, eq=False)
-class _Bearing:
-    """What joints bear, (v, n); motor torques tau_m (v, j) [N·m], their derivatives by the load, and the sides (v, j)."""
+class Balance:
+    """Balance of some joints between springs, friction and gravity.
 
+    Attributes:
+        q: (v, n) [rad or m].
+        load: what joints bear there.
+        motor: (v, j) tau_m of those joints [N·m or N].
+        slope: (v, j) how far they give by the load [rad/(N·m)].
+        turn: (v, j, j) how far they go where they are moved.
+    """
+
+    q: np.ndarray
     load: Loads
     motor: np.ndarray
-    gain: np.ndarray
-    side: np.ndarray
+    slope: np.ndarray
+    turn: np.ndarray
+
+
+def balance(
+    description: ArmDescription, servo: ServoModel, q, unloaded, columns: Sequence[int], masses, side, held=0.0, supply=1.0
+) -> Balance:
+    """Where joints come to rest.
+
+    Args:
+        servo: of the joints ``columns``.
+        q: (v, n) positions of the others.  unloaded: (v, j) where these would be without a load.
+        masses: all that has weight.
+        side: (v, j) from which they came.  held: (v, j) borne besides [N·m].  supply: (v, 1) share of the nominal voltage.
+    """
+    q, some, compliance = np.array(q), list(columns), 1.0 / (servo.stiffness * supply)
+
+    def bears(part):
+        q[:, some] = part
+        load = loads(description, q, masses)
+        motor = servo.motor_for(load.torque[:, some] + held, side)
+        return load, motor, servo.motor_slope(motor, side), load.by_q[:, some][:, :, some]
+
+    def pull(part):
+        _, motor, gain, by_q = bears(part)
+        return motor, gain[..., None] * by_q
+
+    load, motor, gain, by_q = bears(resting_position(unloaded, pull, compliance, servo.gap))
+    slope = sag(motor, compliance, servo.gap)[1] * gain
+    return Balance(q, load, motor, slope, np.linalg.inv(np.eye(len(some)) + slope[..., None] * by_q))
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +221,7 @@ class DroopModel:
         description: the arm as drawn: lengths are believed.
         servos: the servo map as believed before; its errors are what is sought.
         joints: names of the joints whose figures are sought: those that gravity loads.
-        links: measured mass properties by link, along the link's line (``lay.Lay``); others keep the description's, exactly.
+        links: measured mass properties by link, along the link's line (``instruments.Lay``); others keep the description's.
     """
 
     description: ArmDescription
@@ -241,21 +277,23 @@ class DroopModel:
     def resting(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
         """Rest positions of the joints, (r, n) [rad]."""
         poses, rows = _poses(readings)
-        return self._balance(unknowns, poses)[0][rows]
+        return self.rest(unknowns, poses).q[rows]
 
     def rest(self, unknowns, readings: Sequence[Reading]) -> Rest:
         """Rest of the joints at the pose of each reading, with derivatives."""
-        q, told = self._balance(unknowns, readings)
         figures, columns = self._figures(unknowns), list(self.columns)
-        bearing = self._bearing(unknowns, readings, figures)(q)
-        load, motor, gain, side = bearing.load, bearing.motor, bearing.gain, bearing.side
-        supply = _supplies(readings)
-        behind = sag(motor, figures["compliance"] / supply, figures["gap"])[1]
-        slope = behind * gain
-        turn = np.linalg.inv(np.eye(len(columns)) + slope[..., None] * load.by_q[:, columns][:, :, columns])
-        away, (hop, by_compliance) = told - self._middle[columns], self._hops(figures, readings)
+        supply = np.array([[one.supply] for one in readings])
+        q = self.servos.to_angle([one.pulses_us for one in readings])
+        away = q[:, columns] - self._middle[columns]
+        side = np.array([one.side for one in readings])[:, None] * np.ones(len(columns))
+        hop, by_compliance = self._hops(figures, readings)
+        unloaded = q[:, columns] + figures["zero"] + figures["scale"] * away
+        masses = [*self.masses(unknowns), *hung_weights(readings)]
+        held = -side * figures["hop"] * hop
+        at = balance(self.description, self._servo(figures), q, unloaded, columns, masses, side, held, supply)
+        q, load, motor, slope, turn = at.q, at.load, at.motor, at.slope, at.turn
         direct = {
-            "zero": np.ones_like(told),
+            "zero": np.ones_like(away),
             "scale": away,
             "compliance": slope * side * by_compliance * figures["hop"] - motor / supply,
             "gap": -np.tanh(motor / SIGN_TORQUE),
@@ -280,7 +318,7 @@ class DroopModel:
     def predict(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
         """Readings as they should be, (r,) [rad or m]."""
         poses, rows = _poses(readings)
-        return self._seen(self._balance(unknowns, poses)[0], rows, readings)
+        return self._seen(self.rest(unknowns, poses).q, rows, readings)
 
     def linearised(self, unknowns, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray, Chance]:
         """The readings as they should be (r,), their derivatives by the unknowns (r, u), and what chance adds."""
@@ -295,37 +333,6 @@ class DroopModel:
     def off(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
         """Residuals, (r,): readings less what they should be [rad or m]."""
         return wrapped(np.array([one.value for one in readings]) - self.predict(unknowns, readings), readings)
-
-    def _balance(self, unknowns, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray]:
-        """(v, n) where the joints rest, and (v, j) what they were told."""
-        figures, columns = self._figures(unknowns), list(self.columns)
-        q = self.servos.to_angle([one.pulses_us for one in readings])
-        told = q[:, columns]
-        unloaded = told + figures["zero"] + figures["scale"] * (told - self._middle[columns])
-        bears = self._bearing(unknowns, readings, figures)
-
-        def pull(some):
-            q[:, columns] = some
-            found = bears(q)
-            return found.motor, found.gain[..., None] * found.load.by_q[:, columns][:, :, columns]
-
-        compliance = figures["compliance"] / _supplies(readings)
-        q[:, columns] = resting_position(unloaded, pull, compliance, figures["gap"])
-        return q, told
-
-    def _bearing(self, unknowns, readings, figures) -> Callable[[np.ndarray], _Bearing]:
-        """Of q (v, n): what the joints bear, and what the motors give."""
-        masses, columns = [*self.masses(unknowns), *hung_weights(readings)], list(self.columns)
-        side = np.array([one.side for one in readings])[:, None] * np.ones(len(columns))
-        servo = self._servo(figures)
-        held = -side * figures["hop"] * self._hops(figures, readings)[0]
-
-        def bears(q):
-            load = loads(self.description, q, masses)
-            motor = servo.motor_for(load.torque[:, columns] + held, side)
-            return _Bearing(load, motor, servo.motor_slope(motor, side), side)
-
-        return bears
 
     def _servo(self, figures) -> ServoModel:
         """The sought servos with these figures; a gap is a deadband here."""
@@ -387,11 +394,6 @@ def skid(edge, hop, gap) -> np.ndarray:
         edge: L + s tau_c, the torque at which the joint would rest [N·m]; hop: h [N·m]; gap: [rad].
     """
     return 2.0 * gap * np.exp(-0.5 * (edge / np.maximum(hop, 1e-6)) ** 2)
-
-
-def _supplies(readings: Sequence[Reading]) -> np.ndarray:
-    """(r, 1) shares of the nominal voltage."""
-    return np.array([[one.supply] for one in readings])
 
 
 def wrapped(difference, readings: Sequence[Reading]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Quality of a calibration: tip errors of a simulated arm, how uncertain readings leave the tip, and what they leave open."""
+"""Quality of a calibration: tip errors of a simulated arm, how uncertain readings leave the tip, what they leave open."""
 
 from __future__ import annotations
 
@@ -8,22 +8,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.execution.validator import MotionValidator, torque_validator
+from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from ..closed_loop import HEIGHT_M, REACH_M, ClosedLoop, feasible_poses, hold_errors, paths_between
-from .droop_fit import DroopFit, whitening
-from .droop_model import FIGURES, PRIORS, DroopModel, Reading, reading_errors, wrapped
-from .instruments import SensorModel
-from .lay import LEAST_KG, lay
+from .arm_estimate import ArmEstimate
+from .droop_fit import DroopFit
+from .droop_model import FIGURES, PRIORS, SOUGHT, DroopModel, Reading
+from .instruments import LEAST_KG, SensorModel, lay
 from .mass_properties import LinkProperties
 from .measured import Measured
-from .poses import SIDES, Station, Weight, candidates, choose, least_height
-from .procedure import Calibrated
+from .poses import SIDES, least_height
 from .servo_figures import ALIKE_SD, ServoFigures, usual_give
 from .statics import random_poses
 from .write_back import rewritten
@@ -40,9 +38,6 @@ NO_WORSE_M = 1e-4
 
 OPEN_SHARE = 0.5
 """A figure whose standard deviation is still more than this share of what it was before anything was read is left open."""
-
-TURNED_SD = 0.02
-"""Angles by which the servos may be elsewhere at a visit, for readings that do not tell all of them [rad]."""
 
 SATURATED_SHARE = 0.9
 """A servo that has to give more than this share of its stall torque may not be a spring any more."""
@@ -159,7 +154,7 @@ def tip_error_report(
     )
 
 
-def tip_uncertainty(found: Calibrated, poses, share: float = 0.95, seed: int = 0) -> float:
+def tip_uncertainty(found: ArmEstimate, poses, share: float = 0.95, seed: int = 0) -> float:
     """How far the resting tip may be off for what the readings leave open [m]: the ``share`` quantile over draws and poses.
 
     Each draw is an arm that the readings allow, to first order about the calibrated one, whose set-points it is sent, come from
@@ -179,192 +174,61 @@ def tip_uncertainty(found: Calibrated, poses, share: float = 0.95, seed: int = 0
     return float(np.quantile(np.linalg.norm(off, axis=-1), share))
 
 
-def with_assumed(found: Calibrated) -> tuple[DroopModel, np.ndarray, np.ndarray]:
+def with_assumed(found: ArmEstimate) -> tuple[DroopModel, np.ndarray, np.ndarray]:
     """The droop model of every joint, those too of which no droop was read; its unknowns (u,), their covariance (u, u).
 
     A joint that no droop tells of may bear weight nevertheless, one that rolls the forearm for example: it sags as is assumed of
     its servo, by what the others give and by what friction is typical.  Zero and scale that nobody read count as exact.
     """
-    fit, give, joints = found.fit, usual_give(found.servos, found.figures), found.description.joint_names
-    model = DroopModel(found.description, found.servos, joints, {}) if fit is None else replace(fit.model, joints=joints)
+    fit, servos, told, joints = found.fit, found.known_servos, found.figures, found.description.joint_names
+    give, model = (
+        usual_give(servos, told),
+        DroopModel(found.description, servos, joints, {}) if fit is None else replace(fit.model, joints=joints),
+    )
     unknowns, covariance = np.zeros(len(model.names)), np.zeros((len(model.names), len(model.names)))
     if fit is not None:
         known = [model.names.index(name) for name in fit.model.names]
         unknowns[known], covariance[np.ix_(known, known)] = fit.unknowns, fit.covariance
-    for joint in (one for one in joints if fit is None or one not in fit.model.joints):
-        servo, one = found.servos.servos[found.description.joint_names.index(joint)], found.figures.get(joint, ServoFigures())
-        exact = Measured(0.0, 0.0)
+    for number, (joint, servo) in enumerate(zip(joints, servos.servos)):
+        if fit is not None and joint in fit.model.joints:
+            continue
+        one, exact = told.get(joint, ServoFigures()), Measured(0.0, 0.0)
+        zero, scale, i = one.zero or exact, one.scale or exact, number * len(FIGURES)
         softer = ALIKE_SD / servo.stiffness if give is None or servo.slides else give.sd / servo.stall_torque
-        figures = {
-            "zero": one.zero or exact,
-            "scale": one.scale or exact,
-            "compliance": Measured(1.0 / servo.stiffness, softer),
-            "gap": Measured(servo.deadband + 0.5 * servo.play, PRIORS["gap"][1] * servo.per_turn),
-            "load_friction": Measured(servo.load_friction, PRIORS["load_friction"][1]),
-            "coulomb": Measured(servo.coulomb, PRIORS["coulomb"][1] * servo.stall_torque),
-        }
-        for name, figure in figures.items():
-            i = model.names.index(f"{joint}.{name}")
-            unknowns[i], covariance[i, i] = figure.value, figure.sd**2
+        gap = servo.deadband + 0.5 * servo.play
+        units = np.array([servo.per_turn, 1.0, servo.stall_torque])
+        friction = units * [PRIORS[name][1] for name in ("gap", "load_friction", "coulomb")]
+        unknowns[i : i + 6] = zero.value, scale.value, 1.0 / servo.stiffness, gap, servo.load_friction, servo.coulomb
+        covariance[range(i, i + 6), range(i, i + 6)] = np.square([zero.sd, scale.sd, softer, *friction])
     return model, unknowns, covariance
 
 
-def pulses_at(found: Calibrated, poses, side: float) -> np.ndarray:
+def pulses_at(found: ArmEstimate, poses, side: float) -> np.ndarray:
     """(k, n) pulses [us] with which the calibrated arm holds the poses (k, n), come from one side, not rounded to what a board
     can make."""
-    gravity = RigidBody(found.description).gravity(poses)
-    return found.servos.to_pulse_us(found.servos.clamp(found.servos.model.setpoint(poses, np.zeros_like(poses), gravity, side)))
+    gravity, servos = RigidBody(found.description).gravity(poses), found.known_servos
+    return servos.to_pulse_us(servos.clamp(servos.model.setpoint(poses, np.zeros_like(poses), gravity, side)))
 
 
 # -- what a droop fit is worth before anything is built on it -------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class LeftOut:
-    """How well the readings of a station are foretold by all others.
-
-    Attributes:
-        pulses_us: (n,) of the station; weight: hung there [kg].
-        tip_m: root mean square over its visits of the distance between the tip as read and as foretold [m].
-    """
-
-    pulses_us: np.ndarray
-    weight: float
-    tip_m: float
+def open_figures(fit: DroopFit) -> list[tuple[str, str]]:
+    """Joint and figure of which the readings say little, the worst first; friction without load is never told well."""
+    shares = np.sqrt(np.diag(fit.covariance)) / fit.model.prior()[1]
+    found = [(share, *name.rpartition(".")[::2]) for share, name in zip(shares, fit.model.names) if share > OPEN_SHARE]
+    return [(joint, figure) for _, joint, figure in sorted(found, reverse=True) if figure in SOUGHT and figure != "coulomb"]
 
 
-@dataclass(frozen=True)
-class CrossValidation:
-    """Stations in the order of the readings; a tip that is off by millimetres where it was not used for the fit."""
-
-    stations: tuple[LeftOut, ...]
-
-    @property
-    def median_m(self) -> float:
-        return float(np.median([one.tip_m for one in self.stations]))
-
-    @property
-    def worst_m(self) -> float:
-        return max(one.tip_m for one in self.stations)
-
-
-def cross_validation(fit: DroopFit) -> CrossValidation:
-    """Leave each station out, foretell its readings from the others, and say in metres at the tip how far off that is.
-
-    The fit is linear enough that leaving out needs no new one: with a station's whitened residuals r and derivatives J, and the
-    covariance C with it, they are off by (1 - J C Jᵀ)⁻¹ r without it (e.g. Gelman et al., Bayesian Data Analysis, ch. 14: the
-    leverage of a block).  The instruments' errors and the friction of the visits are in it.
-
-    A station's readings become joint angles by least squares, small ones where readings tell little, and these the tip's
-    displacement.
-    """
-    model, readings = fit.model, fit.readings
-    expected, jacobian, chance = model.linearised(fit.unknowns, readings)
-    visits = np.array([one.visit for one in readings])
-    whiten = whitening(chance.held(fit.friction), visits, reading_errors(readings))
-    off = wrapped(np.array([one.value for one in readings]) - expected, readings)
-    scaled, residuals = whiten @ jacobian, whiten @ off
-    covariance = np.linalg.inv(scaled.T @ scaled + np.diag(model.prior()[1] ** -2))
-    stations: dict[tuple, list[int]] = {}
-    for row, one in enumerate(readings):
-        stations.setdefault((*np.asarray(one.pulses_us).tolist(), one.weight, one.weight_point), []).append(row)
-    found = []
-    for rows in stations.values():
-        block = scaled[rows]
-        left = np.linalg.solve(np.eye(len(rows)) - block @ covariance @ block.T, residuals[rows])
-        raw = np.linalg.solve(whiten[np.ix_(rows, rows)], left)
-        square = [
-            tip_off(model, fit.unknowns, [readings[rows[i]] for i in some], raw[some]) ** 2
-            for some in (np.flatnonzero(visits[rows] == visit) for visit in np.unique(visits[rows]))
-        ]
-        found.append(LeftOut(np.asarray(readings[rows[0]].pulses_us), readings[rows[0]].weight, float(np.sqrt(np.mean(square)))))
-    return CrossValidation(tuple(found))
-
-
-def tip_off(model: DroopModel, unknowns, looks: Sequence[Reading], off) -> float:
-    """Distance [m] by which the tip is elsewhere if the readings of one visit are off by ``off`` (r,) [rad or m]."""
-    columns = list(model.columns)
-    q = model.resting(unknowns, looks[:1])[0]
-    poses = link_poses(model.description, q)
-    rates = np.array([one.sensor.rates(model.description, poses)[columns] for one in looks])
-    sd = np.array([one.sensor.sd for one in looks])
-    matrix = np.vstack([rates / sd[:, None], np.diag(1.0 / (TURNED_SD * model.servos.per_turn[columns]))])
-    turned = np.linalg.lstsq(matrix, np.concatenate([off / sd, np.zeros(len(columns))]), rcond=None)[0]
-    return float(np.linalg.norm(RigidBody(model.description).jacobian(q)[:, columns] @ turned))
-
-
-@dataclass(frozen=True)
-class OpenFigure:
-    """A figure that the readings leave open.
-
-    Attributes:
-        joint, figure: whose, and which.
-        sd: its standard deviation; limit: what it should be at most.
-    """
-
-    joint: str
-    figure: str
-    sd: float
-    limit: float
-
-
-def open_figures(fit: DroopFit) -> tuple[OpenFigure, ...]:
-    """The figures about which the readings say little, the worst first; friction without load is never told well."""
-    believed = dict(zip(fit.model.names, fit.model.prior()[1]))
-    found = [
-        OpenFigure(joint, figure, fit.figure(joint, figure).sd, OPEN_SHARE * believed[f"{joint}.{figure}"])
-        for joint in fit.model.joints
-        for figure in FIGURES
-        if figure not in ("coulomb", "hop")
-    ]
-    return tuple(sorted((one for one in found if one.sd > one.limit), key=lambda one: one.limit / one.sd))
-
-
-def better_station(
-    fit: DroopFit,
-    validator: MotionValidator,
-    weights: Sequence[Weight],
-    seen: tuple[SensorModel, ...],
-    seed: int = 0,
-    count: int = 60,
-) -> Station:
-    """A station that tells most about the figures left open (of all figures, where none is).
-
-    Args:
-        validator: by which it must be possible to go there.
-        weights: that can be hung on; seen: what can be read.
-        count: of random stations among which it is chosen.
-    """
-    model, wanted = fit.model, open_figures(fit)
-    towards = np.zeros((len(fit.unknowns), len(fit.unknowns)))
-    for one in wanted:
-        i = model.names.index(f"{one.joint}.{one.figure}")
-        towards[i, i] = one.limit**-2
-    stations = candidates(model, validator, weights, seen, count=count, seed=seed)
-    return choose(
-        model, validator, stations, 1, fit.unknowns, np.linalg.inv(fit.covariance), fit.friction, towards if wanted else None
-    )[0]
-
-
-@dataclass(frozen=True)
-class Saturated:
-    """Servo of ``joint`` that at ``visit`` bears ``torque`` [N·m] by the estimate, above ``limit``: it may have slipped."""
-
-    visit: int
-    joint: str
-    torque: float
-    limit: float
-
-
-def saturated(model: DroopModel, unknowns, readings: Sequence[Reading], share: float = SATURATED_SHARE) -> tuple[Saturated, ...]:
-    """The visits at which a servo bears more than ``share`` of its stall torque, where these figures have the arm rest.
+def saturated(model: DroopModel, unknowns, readings: Sequence[Reading]) -> dict[tuple[int, str], tuple[float, float]]:
+    """Torques [N·m] above ``SATURATED_SHARE`` of stall torque, and that limit, by visit and joint: it may have slipped.
 
     Readings there tell nothing of springs: leave them out and hang on less.
     """
-    columns, limits, found = list(model.columns), share * model.servos.stall_torque, {}
-    load = np.abs(model.rest(unknowns, readings).load)
-    for one, row in zip(readings, load):
-        for joint, column in zip(model.joints, columns):
-            if row[column] > limits[column]:
-                found[one.visit, joint] = Saturated(one.visit, joint, float(row[column]), float(limits[column]))
-    return tuple(found.values())
+    limits, load = SATURATED_SHARE * model.servos.stall_torque, np.abs(model.rest(unknowns, readings).load)
+    return {
+        (one.visit, joint): (float(row[column]), float(limits[column]))
+        for one, row in zip(readings, load)
+        for joint, column in zip(model.joints, model.columns)
+        if row[column] > limits[column]
+    }

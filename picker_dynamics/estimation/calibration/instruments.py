@@ -1,22 +1,142 @@
-"""Instruments at an arm at rest, an inclinometer on a link or a ruler under it: their readings, and how joints change them."""
+"""Instruments at an arm at rest, an inclinometer on a link or a ruler under it: how they lie, and what they read.
+
+How they lie is told from the URDF's geometry alone: along which line a link is balanced, about which axis it swings, how an
+inclinometer lies on it.  The line runs from the link's own joint to the next one on the way to the tool, to the tool, or to its
+centre of mass where nothing comes after it: not along some axis of its frame, which is wherever the drawing put it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.kinematic_tree import Pose
+from picker_dynamics.robot.kinematic_tree import Pose, link_poses
 
-from .lay import lay
-from .mass_properties import RULER_SD
 from .statics import AHEAD, UP, Direction, elevation, elevation_rates, height_rates
+
+SCALE_SD, RULER_SD, STOPWATCH_SD = 1e-3, 5e-4, 5e-2
+"""Standard deviation of one reading: kitchen scale [kg], ruler [m], stopwatch by hand [s]."""
 
 INCLINOMETER_SD = 0.1 * np.pi / 180.0
 """Standard deviation of one reading [rad]."""
+
+SHORTEST = 5e-3
+"""A shorter line has no direction that a person could lay an instrument along [m]."""
+
+ALONG_AXIS = 0.5
+"""A line of which less than this share is across the joint's axis runs along it."""
+
+UNCLEAR = 0.2
+"""A link whose side faces up by less stands upright: which side is its upper one, the way ahead decides."""
+
+LEAST_KG = 5e-4
+"""What weighs less is a frame, not a part: no kitchen scale tells anything of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lay:
+    """Directions in a link's frame, (3,) unit vectors.
+
+    Attributes:
+        axis: of the joint that turns it; it swings about that.
+        ahead: along which the distance of the centre of mass counts: the line, or the axis where the link rolls about its length.
+        swings: whether it can hang from its own axis as a pendulum.
+        level: along which an inclinometer lies, across the axis; up: across both, the link's upper side.
+        start, end: between what that line runs, for a person.
+    """
+
+    axis: np.ndarray
+    ahead: np.ndarray
+    swings: bool
+    level: np.ndarray
+    up: np.ndarray
+    start: str
+    end: str
+
+    @property
+    def rolls(self) -> bool:
+        """Whether the link's distances count along the joint's axis."""
+        return bool(abs(self.ahead @ self.axis) > ALONG_AXIS)
+
+    @property
+    def way(self) -> str:
+        """Line along which the link's balance point is told, for a person."""
+        return "along the joint's axis" if self.rolls else f"along the line to {self.end}"
+
+    @property
+    def laid(self) -> str:
+        """How an inclinometer lies on the link, for a person."""
+        return f"laid from {self.start} to {self.end}"
+
+    def distance(self, com) -> float:
+        """Distance of a centre of mass (3,) along the line [m]."""
+        return float(self.ahead @ com)
+
+    def at(self, com, distance: float) -> np.ndarray:
+        """The centre of mass (3,) [m], moved along the line to a distance [m]."""
+        return com + (distance - self.distance(com)) * self.ahead
+
+    def aside(self, com) -> float:
+        """How far a centre of mass (3,) is from the line [m], seen along the axis."""
+        across = com - self.distance(com) * self.ahead
+        return float(np.linalg.norm(across - (across @ self.axis) * self.axis))
+
+    def inertia(self, matrix) -> float:
+        """Inertia about the axis [kg·m²], of an inertia matrix (3, 3)."""
+        return float(self.axis @ matrix @ self.axis)
+
+
+def lay(arm: ArmDescription, link: str) -> Lay:
+    """The lay of a link; of one that nothing turns, as if the frame's y axis did."""
+    path = arm.path_to(link)
+    joint = next((one for one in reversed(path) if one.movable and one.type != "prismatic"), None)
+    poses = link_poses(arm, 0.5 * (np.maximum(arm.lower, -np.pi) + np.minimum(arm.upper, np.pi)))
+    here = poses[link]
+    axis = np.array([0.0, 1.0, 0.0]) if joint is None else _unit(here.rotation.T @ poses[joint.child].rotation @ joint.axis)
+    lines = ((name, line - (line @ axis) * axis, float(np.linalg.norm(line))) for name, line in _lines(arm, link, poses))
+    clear = [(name, line) for name, line, size in lines if np.linalg.norm(line) >= max(SHORTEST, ALONG_AXIS * size)]
+    some = next(one for one in np.eye(3) if abs(one @ axis) < 0.9)
+    end, level = clear[0] if clear else ("its far end", some - (some @ axis) * axis)
+    level, com = _unit(level), arm.links[link].com
+    along = float(com @ axis)
+    rolls = abs(along) > max(SHORTEST, float(np.linalg.norm(com - along * axis)))
+    ahead = axis if rolls else level
+    if ahead @ com < -SHORTEST:
+        ahead = -ahead
+    up = np.cross(axis, level)
+    faces = float(here.rotation[2] @ up)
+    if abs(faces) < UNCLEAR:  # it stands upright: leaning ahead is below 90 degrees, leaning back above
+        faces = -float((here.rotation @ up)[:2] @ forward(arm, poses))
+    up = _unit(up if faces > 0.0 else -up)
+    own = bool(path) and path[-1] is joint and not rolls
+    return Lay(axis, ahead, own, level, up, f"{path[-1].name}'s axis" if own else f"the frame of {link}", end)
+
+
+def _lines(arm: ArmDescription, link: str, poses) -> Iterator[tuple[str, np.ndarray]]:
+    """From the link's origin to what comes after it, in its frame [m], the nearest first."""
+    here = poses[link]
+    on = [one.child for one in arm.path_to(arm.tool)]
+    if link in on:
+        for joint in arm.path_to(arm.tool)[on.index(link) + 1 :]:
+            if joint.movable:
+                yield f"{joint.name}'s axis", here.rotation.T @ (poses[joint.child].position - here.position)
+        yield f"the tool point ({arm.tool})", here.rotation.T @ (poses[arm.tool].position - here.position)
+    yield "its centre of mass", np.asarray(arm.links[link].com, dtype=float)
+
+
+def forward(arm: ArmDescription, poses) -> np.ndarray:
+    """Horizontal way, (2,), from the first joint to the tool; the root's x axis where the tool is right above."""
+    away = (poses[arm.tool].position - poses[arm.movable[0].child].position)[:2]
+    return away if np.linalg.norm(away) > 10.0 * SHORTEST else np.array([1.0, 0.0])
+
+
+def _unit(vector: np.ndarray) -> np.ndarray:
+    """Rounded, so that a line along an axis of the frame is exactly that."""
+    return np.round(vector / np.linalg.norm(vector), 9) + 0.0
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@
 The pendulum gives the inertia about the *pivot*.  Taken for the one about the centre of mass, as measuring guides
 sometimes do, it is three times too large for the picker's upper arm.
 
-An assembly of links k, in the pose in which it is balanced and swung, tells
+An assembly of links k, balanced and swung with all joints at 0, tells
 
     M = Σ m_k,      M D = Σ m_k x_k(d_k),      l = I / (M D) = g (T / 2 pi)²,      I = Σ (h_k I_k + m_k r_k(d_k)²)
 
 (mass m, distance d of the centre of mass along the link, h times the URDF's inertia; x along the first link, r from its joint
-axis).  That is three numbers for three unknowns of *each* link.  What is left open is taken from what was measured of a part
-by itself, and else from the URDF: its ratios between the links, with ``RATIO_SD``.  Maximum of the posterior, by least squares.
+axis).  That is three numbers for three unknowns of *each* link.  What is left open is taken from the URDF: its ratios between
+the links, with ``RATIO_SD``.  Maximum of the posterior, by least squares.
 
 The marginal uncertainties are handed on.  That the parts' errors cancel in the sum is lost, so what rests on the whole
 assembly comes out less certain than it is.
@@ -24,24 +24,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 
 from picker_dynamics.errors import InputError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.kinematic_tree import Pose, link_poses, subtree
+from picker_dynamics.robot.kinematic_tree import Pose, link_poses
 from picker_dynamics.robot.lint.shapes import corners
 from picker_dynamics.robot.model import GRAVITY
 from picker_dynamics.robot.units import told
 
 from .. import least_squares
-from .lay import Lay, lay
+from .instruments import RULER_SD, SCALE_SD, STOPWATCH_SD, lay
 from .measured import Measured, mean, propagate
-
-SCALE_SD, RULER_SD, STOPWATCH_SD = 1e-3, 5e-4, 5e-2
-"""Standard deviation of one reading: kitchen scale [kg], ruler [m], stopwatch by hand [s]."""
 
 RATIO_SD = 0.2
 """How far the URDF's ratios between the links of an assembly may be off, one standard deviation."""
@@ -70,8 +66,7 @@ class LinkReadings:
         swing_times_s: each the time of ``swings`` full swings about the joint axis; none: no pendulum.
         swings: full swings that each time was taken over.
         amplitude: of the swings, from the vertical [rad].
-        holds: further links in what was weighed, balanced and swung as a whole (``properties``).
-        pose: of the joints between them meanwhile [rad], by name; others at 0.
+        holds: further links in what was weighed, balanced and swung as a whole (``properties``), all joints at 0.
     """
 
     masses_kg: Sequence[float]
@@ -80,7 +75,6 @@ class LinkReadings:
     swings: int = 20
     amplitude: float = 0.15
     holds: tuple[str, ...] = ()
-    pose: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -182,186 +176,87 @@ def properties(description: ArmDescription, readings: Mapping[str, LinkReadings]
         readings: by link; those of an assembly by its link nearest the base.
 
     Raises:
-        InputError: a reading that cannot be, or an assembly that is none.
+        InputError: a reading that cannot be, or an assembly without masses to take ratios from.
     """
     order = (description.root, *(joint.child for joint in description.joints))
     found: dict[str, LinkProperties] = {}
-    for name in sorted(readings, key=lambda name: len(readings[name].holds)):  # what is inside of another comes first
-        one = readings[name]
+    for name, one in readings.items():
         refuse_if(name not in order, f"{description.name} has no link {name!r}; it has {', '.join(order)}", name)
         aside = 0.0 if one.holds else lay(description, name).aside(description.links[name].com)
-        whole = link_properties(name, one, length_m=reach(description, name, one.holds, one.pose), aside_m=aside)
-        if not one.holds:
-            found[name] = whole
-        else:
-            _require_assembly(description, name, one)
-            found |= _split(description, name, one, whole, found)
+        whole = link_properties(name, one, length_m=reach(description, name, one.holds), aside_m=aside)
+        found |= _split(description, name, one, whole) if one.holds else {name: whole}
     return {name: found[name] for name in order if name in found}
 
 
-def _split(
-    description: ArmDescription, first: str, readings: LinkReadings, whole: LinkProperties, known: Mapping[str, LinkProperties]
-) -> dict[str, LinkProperties]:
-    parts, seen = _Parts(description, first, (first, *readings.holds), known, readings.pose), [whole.mass, whole.distance]
+def _split(description: ArmDescription, first: str, readings: LinkReadings, whole: LinkProperties) -> dict[str, LinkProperties]:
+    """The links of an assembly; unknowns are mass [kg], distance [m] and factor of the URDF's inertia, link by link."""
+    names, frames, seen = (first, *readings.holds), poses_in(description, first), [whole.mass, whole.distance]
     if len(readings.balances_m) and len(readings.swing_times_s):
         time_s = mean(f"{first}: swings", readings.swing_times_s, STOPWATCH_SD)
         length = GRAVITY * (time_s.value / (2.0 * math.pi * readings.swings * swing_slowdown(readings.amplitude))) ** 2
         seen.append(Measured(length, 2.0 * length * time_s.sd / time_s.value))
-    unknowns, covariance = _most_likely(parts, seen)
-    return parts.properties(unknowns, covariance, len(seen) == 3)
-
-
-@dataclass(frozen=True)
-class _Parts:
-    """The links of an assembly; unknowns are mass [kg], distance [m] and factor of the URDF's inertia, link by link."""
-
-    description: ArmDescription
-    first: str
-    names: tuple[str, ...]
-    known: Mapping[str, LinkProperties]
-    pose: Mapping[str, float]
-
-    @cached_property
-    def _lays(self) -> dict[str, Lay]:
-        return {name: lay(self.description, name) for name in self.names}
-
-    @cached_property
-    def _axis(self) -> np.ndarray:
-        return self._lays[self.first].axis
-
-    @cached_property
-    def _placed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """In the first link's frame: where each centre of mass would be at distance 0, and the direction in which the distance
-        counts, (k, 3) each; (k,) the URDF's inertia about the first joint's axis."""
-        frames = poses_in(self.description, self.first, self.pose)
-        links = [(self.description.links[name], frames[name]) for name in self.names]
-        return (
-            np.array([frame.apply(self._lays[name].at(link.com, 0.0)) for name, (link, frame) in zip(self.names, links)]),
-            np.array([frame.rotation @ self._lays[name].ahead for name, (_, frame) in zip(self.names, links)]),
-            np.array([_about(link.inertia, frame, self._axis) for link, frame in links]),
+    parts = [(description.links[name], lay(description, name), frames[name]) for name in names]
+    axis, ahead = parts[0][1].axis, parts[0][1].ahead
+    own = np.array([along.inertia(link.inertia) for link, along, _ in parts])
+    for name, (link, *_), inertia in zip(names, parts, own):
+        refuse_if(
+            not (link.mass > 0.0 and inertia > 0.0),
+            f"assembly of {first}: the URDF has no mass and inertia of {name} to take a ratio from",
+            name,
         )
+    origin = np.array([frame.apply(along.at(link.com, 0.0)) for link, along, frame in parts])
+    line = np.array([frame.rotation @ along.ahead for _, along, frame in parts])
+    drawn = np.array([axis @ frame.rotation @ link.inertia @ frame.rotation.T @ axis for link, _, frame in parts])
 
-    def prior(self) -> tuple[np.ndarray, np.ndarray]:
-        """(3 k,) and (3 k, 3 k): what was measured of a part, else the URDF's number and ratios."""
-        values = np.array([number for name in self.names for number in self._believed(name)])
-        own, common = np.zeros(len(values)), np.zeros((len(values), 3))
-        for i, name in enumerate(self.names):
-            row = slice(3 * i, 3 * i + 3)
-            if name in self.known:
-                values[row], own[row] = self._measured(name)
-            else:
-                own[row] = RATIO_SD * np.abs(values[row]) + np.array([0.0, PLACE_SD, 0.0])
-                mass, distance, inertia = values[row]
-                common[row] = [
-                    [HEAVINESS_SD * mass, 0.0, 0.0],
-                    [0.0, DISTANCE_SD * distance, 0.0],
-                    [HEAVINESS_SD * inertia, 0.0, INERTIA_SD * inertia],
-                ]
-        return values, np.diag(own**2) + common @ common.T
+    def see(x) -> np.ndarray:
+        """Mass [kg], balance point [m] and length of the equivalent pendulum [m] of the whole."""
+        m, d, factor = np.reshape(x, (-1, 3)).T
+        centre = origin + d[:, None] * line
+        moment = m @ centre @ ahead
+        inertia = factor @ drawn + m @ np.sum(np.cross(axis, centre) ** 2, axis=1)
+        return np.array([m.sum(), moment / m.sum(), inertia / moment if moment > 0.0 else math.inf])[: len(seen)]
 
-    def see(self, unknowns) -> np.ndarray:
-        """(3,) mass [kg], balance point [m] and length of the equivalent pendulum [m] of the whole."""
-        m, d, factor = np.reshape(unknowns, (-1, 3)).T
-        origin, along, drawn = self._placed
-        centre = origin + d[:, None] * along
-        mass, moment = m.sum(), m @ centre @ self._lays[self.first].ahead
-        inertia = factor @ drawn + m @ np.sum(np.cross(self._axis, centre) ** 2, axis=1)
-        return np.array([mass, moment / mass, inertia / moment if moment > 0.0 else math.inf])
-
-    def properties(self, unknowns, covariance, swung: bool) -> dict[str, LinkProperties]:
-        sd, found = np.sqrt(np.diag(covariance)).reshape(-1, 3), {}
-        for name, (m, d, factor), (m_sd, d_sd, factor_sd) in zip(self.names, np.reshape(unknowns, (-1, 3)), sd):
-            mass, distance = Measured(float(m), float(m_sd)), Measured(float(d), float(d_sd))
-            known, drawn = swung or (name in self.known and self.known[name].inertia is not None), self._drawn_inertia(name)
-            inertia = Measured(float(factor * drawn), float(factor_sd * drawn)) if known else None
-            found[name] = LinkProperties(mass, distance, inertia)
-        return found
-
-    def _believed(self, name: str) -> tuple[float, float, float]:
-        link = self.description.links[name]
-        return link.mass, self._lays[name].distance(link.com), 1.0
-
-    def _measured(self, name: str) -> tuple[list[float], list[float]]:
-        """What was measured of a part, and its standard deviations; an inertia that was not: with the mass."""
-        one, drawn = self.known[name], self._drawn_inertia(name)
-        share = one.mass.value / self.description.links[name].mass
-        inertia = one.inertia or Measured(drawn * share, drawn * share * RATIO_SD)
-        return ([one.mass.value, one.distance.value, inertia.value / drawn], [one.mass.sd, one.distance.sd, inertia.sd / drawn])
-
-    def _drawn_inertia(self, name: str) -> float:
-        return self._lays[name].inertia(self.description.links[name].inertia)
-
-
-def _most_likely(parts: _Parts, seen: list[Measured]) -> tuple[np.ndarray, np.ndarray]:
-    """Unknowns and covariance: prior and readings weighed by their uncertainty.
-
-    Raises:
-        InputError: no positive masses explain what was read.
-    """
-    start, prior = parts.prior()
+    believed = np.array([(link.mass, along.distance(link.com), 1.0) for link, along, _ in parts])
+    common = np.zeros((len(parts), 3, 3))
+    common[:, 0, 0], common[:, 1, 1] = (share * believed[:, i] for i, share in enumerate((HEAVINESS_SD, DISTANCE_SD)))
+    common[:, 2, 0], common[:, 2, 2] = HEAVINESS_SD, INERTIA_SD
+    ratios, common = (RATIO_SD * np.abs(believed) + [0.0, PLACE_SD, 0.0]).ravel(), common.reshape(-1, 3)
+    prior = np.diag(ratios**2) + common @ common.T
     value, sd = np.array([(one.value, one.sd) for one in seen]).T
-    whiten = np.linalg.inv(np.linalg.cholesky(prior))
-    found = least_squares.solve(
-        lambda x: (value - parts.see(x)[: len(seen)]) / sd,
-        start,
-        prior=(start, whiten),
+    solved = least_squares.solve(
+        lambda x: (value - see(x)) / sd,
+        believed.ravel(),
+        prior=(believed.ravel(), np.linalg.inv(np.linalg.cholesky(prior))),
         x_scale=np.sqrt(np.diag(prior)),
         xtol=1e-10,
         ftol=1e-10,
     )
-    for name, (mass, distance, factor) in zip(parts.names, found.x.reshape(-1, 3)):
+    found = {}
+    for name, figures, sds, inertia in zip(names, solved.x.reshape(-1, 3), solved.sd.reshape(-1, 3), own):
+        mass, distance, factor = (Measured(float(x), float(off)) for x, off in zip(figures, sds))
         refuse_if(
-            not (mass > 0.0 and factor > 0.0 and np.isfinite(distance)),
-            f"assembly of {parts.first}: the readings leave {name} {mass:.3f} kg and {factor:.2f} times the "
+            not (mass.value > 0.0 and factor.value > 0.0 and np.isfinite(distance.value)),
+            f"assembly of {first}: the readings leave {name} {mass.value:.3f} kg and {factor.value:.2f} times the "
             "URDF's inertia: was something else weighed than balanced and swung?",
             name,
-            float(mass),
+            mass.value,
             0.0,
         )
-    return found.x, found.covariance
-
-
-def _about(inertia: np.ndarray, frame: Pose, axis) -> float:
-    own = frame.rotation.T @ axis
-    return float(own @ inertia @ own)
-
-
-def _require_assembly(description: ArmDescription, first: str, readings: LinkReadings) -> None:
-    """Links that hang on each other, each with a mass and an inertia whose ratio can be taken."""
-    inside, hanging = (first, *readings.holds), subtree(description, first)
-    for name in readings.holds:
-        refuse_if(
-            name == first or name not in hanging,
-            f"assembly of {first}: {name} does not hang on it; there are {', '.join(hanging[1:]) or 'none'}",
-            name,
-        )
-        refuse_if(
-            description.path_to(name)[-1].parent not in inside,
-            f"assembly of {first}: {name} hangs on {description.path_to(name)[-1].parent}, which is left out",
-            name,
-        )
-    for name in inside:
-        refuse_if(
-            not (description.links[name].mass > 0.0 and lay(description, name).inertia(description.links[name].inertia) > 0.0),
-            f"assembly of {first}: the URDF has no mass and inertia of {name} to take a ratio from",
-            name,
-        )
+        found[name] = LinkProperties(mass, distance, factor.times(float(inertia)) if len(seen) == 3 else None)
+    return found
 
 
 # -- how far links reach ----------------------------------------------------------------------------------------------
 
 
-def reach(
-    description: ArmDescription, link: str, holds: Sequence[str] = (), pose: Mapping[str, float] | None = None
-) -> float | None:
+def reach(description: ArmDescription, link: str, holds: Sequence[str] = ()) -> float | None:
     """How far a link, or an assembly, reaches from its joint axis by the URDF [m], with ``REACH_SLACK``: no balance point and no
     radius of gyration is beyond it.
 
     Args:
         description: the arm.
         link: the link whose joint axis counts.
-        holds: further links that move with it.
-        pose: of the joints between them [rad], by name; others at 0.
+        holds: further links that move with it, all joints at 0.
 
     Returns:
         None where neither a joint nor a simple shape tells: nothing drawn, a mesh, or a link that rolls about its length.
@@ -369,23 +264,16 @@ def reach(
     along = lay(description, link)
     if along.rolls:
         return None
-    poses, inside = poses_in(description, link, pose), (link, *holds)
+    poses, inside = poses_in(description, link), (link, *holds)
     points = [poses[name].apply(point) for name in inside for point in _drawn(description, name)]
     points += [poses[joint.child].position for joint in description.joints if joint.parent in inside]
     farthest = max((float(np.linalg.norm(np.cross(along.axis, point))) for point in points), default=0.0)
     return REACH_SLACK * farthest or None
 
 
-def poses_in(description: ArmDescription, link: str, pose: Mapping[str, float] | None = None) -> dict[str, Pose]:
-    """Poses of all links in the frame of ``link``.
-
-    Args:
-        pose: joint positions by name [rad or m]; others at 0.
-    """
-    pose = pose or {}
-    for name in pose:
-        description.joint(name)
-    poses = link_poses(description, np.array([pose.get(name, 0.0) for name in description.joint_names]))
+def poses_in(description: ArmDescription, link: str) -> dict[str, Pose]:
+    """Poses of all links in the frame of ``link``, all joints at 0."""
+    poses = link_poses(description, np.zeros(description.n))
     here = poses[link]
     return {
         name: Pose(here.rotation.T @ one.rotation, here.rotation.T @ (one.position - here.position))

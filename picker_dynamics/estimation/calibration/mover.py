@@ -1,15 +1,12 @@
 """Motion of an arm whose numbers are not known well yet: slow, within the torque that it can surely bear, never by itself.
 
-set-point line (quintic, <= TRAVEL_SPEED, <= TRAVEL_ACCELERATION) -> validator -> pulses, one row a servo frame -> ``Outputs``
+set-point line (quintic, <= TRAVEL_SPEED, <= TRAVEL_ACCELERATION) -> validator -> pulses, one row a servo frame -> outputs
 """
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
-from picker_dynamics.board.protocol import JointLimits
 from picker_dynamics.errors import LimitError
 from picker_dynamics.execution.validator import MotionValidator
 
@@ -23,51 +20,13 @@ JOG_SPEED = 0.3
 """Of the servo of a joint that a person watches [rad/s]."""
 
 
-class Outputs(Protocol):
-    """The board's outputs, of a real or a simulated one."""
-
-    limits: tuple[JointLimits, ...]
-    resolution_us: float
-    faults: str
-    """What is latched, in words; '' where nothing is."""
-    found_live: tuple[str, ...]
-    """Joints whose outputs run."""
-    supply_mv: int
-    """Voltage of the servos' supply [mV], 0 where the board measures none."""
-
-    @property
-    def pulses_us(self) -> np.ndarray:
-        """Pulses on the outputs, (n,) [us]; NaN where an output is off."""
-
-    def reset(self) -> None:
-        """Clear the latched faults; moves nothing."""
-
-    def adopt(self) -> None:
-        """Take over the outputs that run; nothing moves."""
-
-    def switch_on(self, joint: int, pulse_us: float) -> None:
-        """Start one output, at a pulse [us]."""
-
-    def play(self, rows: np.ndarray) -> None:
-        """Play pulses (k, n) [us], one row a frame; returns when the arm stands.  Raises where the board stops or is gone."""
-
-    def wait(self, seconds: float) -> None:
-        """Let the arm rest [s]; raises as ``play`` does."""
-
-    def switch_off(self, joint: int | None = None) -> None:
-        """Switch one output off, or all of them: the arm falls."""
-
-    def let_go(self) -> None:
-        """Give the port up, for a while; the outputs hold."""
-
-    def take(self) -> None:
-        """Take the port again."""
-
-
 class Mover:
-    """Moves joints over outputs.  Set-points are those of the validator's servo map; pulses stay within the board's limits."""
+    """Moves joints over outputs (``board_bench.BoardOutputs``).
 
-    def __init__(self, outputs: Outputs):
+    Set-points are those of the validator's servo map; pulses stay within the board's limits.
+    """
+
+    def __init__(self, outputs):
         self.outputs = outputs
 
     @property
@@ -144,27 +103,16 @@ class Mover:
     def reach(self, validator: MotionValidator) -> tuple[np.ndarray, np.ndarray]:
         """Smallest and largest set-points (n,) [rad] that both the servo map and the board's limits allow."""
         servos = validator.limits.servo_map
-        ends = [[one.lowest / 8.0 for one in self.outputs.limits], [one.highest / 8.0 for one in self.outputs.limits]]
-        ends = [servos.to_angle(np.clip(end, servos.pulse_lower_us, servos.pulse_upper_us)) for end in ends]
+        ends = servos.to_angle(np.clip(self._ends, servos.pulse_lower_us, servos.pulse_upper_us))
         lower, upper = np.minimum(*ends), np.maximum(*ends)
         return np.maximum(lower, servos.setpoint_lower), np.minimum(upper, servos.setpoint_upper)
 
     def pulses(self, validator: MotionValidator, setpoints) -> np.ndarray:
-        """Pulses of set-points [rad], (k, n) [us], NaN for outputs that are off.
-
-        Raises:
-            LimitError: beyond what the board was flashed with.
-        """
+        """Pulses of set-points [rad], (k, n) [us], within the board's limits; NaN for outputs that are off."""
         pulses = validator.limits.servo_map.to_pulse_us(validator.limits.servo_map.clamp(setpoints))
-        lowest, highest = (np.array([getattr(one, end) for one in self.outputs.limits]) / 8.0 for end in ("lowest", "highest"))
-        beyond = np.where(self.live, np.maximum(lowest - pulses, pulses - highest), 0.0).max(axis=0)
-        worst = int(beyond.argmax())
-        if beyond[worst] > self.outputs.resolution_us:
-            name = validator.limits.servo_map.joint_names[worst]
-            raise LimitError(
-                f"{name}: {beyond[worst]:.0f} us beyond the limits that the board was flashed with "
-                f"({lowest[worst]:.0f} ... {highest[worst]:.0f} us)",
-                subject=name,
-                value=float(beyond[worst]),
-            )
-        return np.where(self.live, np.clip(pulses, lowest, highest), np.nan)
+        return np.where(self.live, np.clip(pulses, *self._ends), np.nan)
+
+    @property
+    def _ends(self) -> np.ndarray:
+        """Smallest and largest pulses that the board was flashed with, (2, n) [us]."""
+        return np.array([[one.lowest, one.highest] for one in self.outputs.limits]).T / 8.0

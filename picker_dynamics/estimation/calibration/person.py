@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from picker_dynamics.errors import InputError, PickerError
 
@@ -39,19 +39,6 @@ class Question:
     about: tuple = ()
 
 
-class Person(Protocol):
-    """Person who answers questions."""
-
-    def ask(self, question: Question) -> str:
-        """Answer to a question, as the person types it."""
-
-    def tell(self, text: str, style: str = "") -> None:
-        """Say something; style: "", title, hint, warning, good."""
-
-    def busy(self, text: str) -> AbstractContextManager:
-        """Show that something takes its time."""
-
-
 class OpenQuestionError(InputError):
     """A question that is not answered yet, where nobody is to be asked."""
 
@@ -72,11 +59,11 @@ class Guide:
 
     Args:
         session: where answers go.
-        person: who is asked; None: nobody, answers on file have to do.
+        person: who is asked: a ``Terminal``, or one with the same methods; None: nobody, answers on file have to do.
         step: of the session.
     """
 
-    def __init__(self, session: Session, person: Person | None, step: str):
+    def __init__(self, session: Session, person, step: str):
         self.session, self.person, self.step = session, person, step
 
     def tell(self, text: str, style: str = "") -> None:
@@ -211,7 +198,7 @@ class Guide:
         """Wait until a person has done something, and says so: the arm moves then."""
         self.choose(key, text, (("yes", "or Enter: done, and the arm may move"),), about=about, keep=False, enter="yes")
 
-    def _somebody(self, text: str) -> Person:
+    def _somebody(self, text: str):
         if self.person is None:
             raise OpenQuestionError(f"{self.step}: not answered yet: {text}", subject=self.step)
         return self.person

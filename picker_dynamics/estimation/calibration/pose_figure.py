@@ -12,8 +12,7 @@ from picker_dynamics.recording.figures import REFERENCE, STATE, plt
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 
-from .instruments import SensorModel
-from .lay import forward
+from .instruments import SensorModel, forward
 
 COLUMNS, SIDE_INCH = 4, 2.6
 ABOVE, HALF = 0.06, 0.12

@@ -30,8 +30,7 @@ from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .droop_fit import FRICTION_SD, DroopFit, whitening
 from .droop_model import FIGURES, DroopModel, Reading
-from .instruments import SensorModel, sensor_on
-from .lay import lay
+from .instruments import SensorModel, lay, sensor_on
 
 TRAVEL_SPEED, TRAVEL_ACCELERATION = 0.8, 1.0
 """Largest of a servo between poses [rad/s], [rad/s²]: so slow that inertia hardly counts."""

@@ -1,4 +1,4 @@
-"""Calibration procedure: parts on the table, joints without load, bare poses, then poses with weights.
+"""Calibration by droop: which joints and links count, bare poses, then poses with weights.
 
 Bare poses come first: with zeros that may be degrees off, a weight could be more than a servo holds.  What they tell goes
 into the choice of the poses with weights, and everything read goes into the last fit.
@@ -7,8 +7,6 @@ into the choice of the poses with weights, and everything read goes into the las
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -19,13 +17,12 @@ from picker_dynamics.robot.servo_map import Servo, ServoMap
 
 from .droop_fit import DroopFit, fit
 from .droop_model import PRIORS, DroopModel, Reading
-from .lay import LEAST_KG, lay
-from .mass_properties import RULER_SD, LinkProperties, LinkReadings, link_properties
+from .instruments import LEAST_KG, RULER_SD, lay
+from .mass_properties import LinkProperties
 from .measured import Measured
 from .poses import SIDES, Station, Weight, bare_stations, loaded_stations, sensors
 from .servo_figures import ServoFigures, calibrated_servos, figures_from
 from .statics import level_joints, random_poses
-from .write_back import rewritten
 
 ANGLE_SD = RULER_SD / 0.3
 """Of the angle of a joint that bears nothing, told from where the tip is on a ruler, 0.3 m from the axis [rad]."""
@@ -38,38 +35,6 @@ LEAST_LOAD_NM = 1e-3
 
 WORTH_SHARE = 0.1
 """Of stall torque: a joint that bears less sags hardly more than its gap is wide, and its own readings are asked for besides."""
-
-ANGLE_PLACES = 4
-"""How many such places tell its zero within 0.3 degrees."""
-
-
-class Bench(Protocol):
-    """The arm, and whoever reads the instruments."""
-
-    supply: float
-    """Share of its nominal voltage that the servos got when a station was read last; 1 where the servo map measures none."""
-
-    def link(self, name: str) -> LinkReadings:
-        """Weigh, balance and swing a link."""
-
-    def angle(self, joint: str, servos: ServoMap, setpoint: float) -> float:
-        """Send a joint that bears nothing to a set-point, and tell from the tip on a ruler where it is [rad]."""
-
-    def read_station(
-        self, validator: MotionValidator, station: Station, side: float, columns: Sequence[int]
-    ) -> list[float] | None:
-        """Come to a station from one side, wait, and read its sensors [rad or m]; None: left out."""
-
-
-@dataclass(frozen=True)
-class Calibrated:
-    """Result of a calibration: properties and figures, and the arm and its servo map with them."""
-
-    links: Mapping[str, LinkProperties]
-    figures: Mapping[str, ServoFigures]
-    fit: DroopFit | None
-    description: descriptions.ArmDescription
-    servos: ServoMap
 
 
 def gravity_joints(description: descriptions.ArmDescription, servos: ServoMap) -> tuple[str, ...]:
@@ -112,49 +77,12 @@ def believed_links(description: descriptions.ArmDescription, joints: Sequence[st
     }
 
 
-def calibrate(
-    description: descriptions.ArmDescription,
-    servos: ServoMap,
-    bench: Bench,
-    weights: Sequence[Weight],
-    *,
-    seed: int = 0,
-    when: str = "",
-    tell: Callable[[str], None] = lambda _text: None,
-    instrument: str = "inclinometer",
-) -> Calibrated:
-    """Calibrate an arm: walk the whole way from the links to the figures.
-
-    Args:
-        description, servos: as believed before.
-        weights: that can be hung on.
-        seed: of the random poses.
-        when: date, for the files.
-        tell: what is told of the progress.
-        instrument: with which the droop is read, see ``poses.sensors``.
-
-    Raises:
-        PickerError: a reading that cannot be, or an arm that cannot be calibrated so.
-    """
-    joints = gravity_joints(description, servos)
-    links = {}
-    for name in measured_links(description, joints):
-        tell(f"link {name}: weigh, balance, swing")
-        aside = lay(description, name).aside(description.links[name].com)
-        links[name] = link_properties(name, bench.link(name), aside_m=aside)
-    weighed = rewritten(description, links, when)
-    angles = {name: angle_pair(name, servos, description, bench, tell) for name in description.joint_names if name not in joints}
-    last = droop_fit(weighed, servos, links, angles, bench, weights, seed=seed, tell=tell, instrument=instrument)
-    figures = figures_from(last, angles)
-    return Calibrated(links, figures, last, weighed, calibrated_servos(servos, figures))
-
-
 def droop_fit(
     weighed: descriptions.ArmDescription,
     servos: ServoMap,
     links: Mapping[str, LinkProperties],
     angles: Mapping[str, ServoFigures],
-    bench: Bench,
+    bench,
     weights: Sequence[Weight],
     *,
     seed: int = 0,
@@ -168,6 +96,8 @@ def droop_fit(
     Args:
         weighed: the arm with the masses of ``links``.
         angles: of the joints that bear nothing, as far as known.
+        bench: ``read_station(validator, station, side, columns)`` comes to a station from one side and returns what its sensors
+            read [rad or m], or None where it is left out; ``supply`` is the share of their nominal voltage that servos got then.
         seed: of the random poses: the same readings lead to the same stations.
         keep: is told the chosen stations of a stage ("bare", "loaded"), and returns those to visit.
         instrument: with which the droop is read, see ``poses.sensors``.
@@ -187,7 +117,7 @@ def droop_fit(
 
 
 def visit(
-    stations: Sequence[Station], validator: MotionValidator, bench: Bench, model: DroopModel, before: Sequence[Reading], tell
+    stations: Sequence[Station], validator: MotionValidator, bench, model: DroopModel, before: Sequence[Reading], tell
 ) -> list[Reading]:
     """Readings of all stations, each from both sides, after those from ``before``."""
     readings = list(before)
@@ -199,15 +129,6 @@ def visit(
             if values is not None:
                 readings += station.readings(model.description.tool, values, len(readings), side, bench.supply)
     return readings
-
-
-def angle_pair(joint: str, servos: ServoMap, description: descriptions.ArmDescription, bench: Bench, tell) -> ServoFigures:
-    """Zero and scale of a joint that bears nothing, from ``ANGLE_PLACES`` places of the tip on a ruler."""
-    tell(f"joint {joint}: read {ANGLE_PLACES} angles")
-    column = description.joint_names.index(joint)
-    servo, low, high = servos.servos[column], description.lower[column], description.upper[column]
-    told = np.linspace(low + 0.1 * (high - low), high - 0.1 * (high - low), ANGLE_PLACES)
-    return angle_figures(servo, told, [bench.angle(joint, servos, one) for one in told])
 
 
 def angle_figures(

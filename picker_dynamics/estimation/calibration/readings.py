@@ -170,7 +170,7 @@ def near_place(what: str, value: float, expected: float, tolerance: float) -> st
         return ""
     hints = ((-value, "the sign?"), (10.0 * value, "is it in cm? then type the unit too"))
     likely = [hint for other, hint in hints if abs(other - expected) <= tolerance]
-    hint = likely[0] if likely else "from another edge than its zero, or a rack that jumped a tooth?"
+    hint = likely[0] if likely else "another unit, from another edge or plane than its zero, or a rack that jumped a tooth?"
     return f"{what} is {1e3 * value:.1f} mm, expected about {1e3 * expected:.1f}: {hint}"
 
 

@@ -1,4 +1,4 @@
-"""Rehearsal of a calibration (``picker calibrate --simulated``): simulated person, outputs of a simulated arm, and the truth.
+"""Rehearsal of a calibration (``picker calibrate --simulated``): simulated person, simulated arm, and the truth.
 
 The session is the same as with a board and a terminal.  Questions are answered from the arm's truth, with the noise of real
 instruments; time passes as fast as it can.
@@ -10,26 +10,22 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol
 
 import numpy as np
 
-from picker_dynamics.board.firmware.config import board_limits
+from picker_dynamics.board.link import Link
 from picker_dynamics.errors import refuse_if
-from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
-from picker_dynamics.sim.plant import Plant
+from picker_dynamics.sim.board_in_memory import BoardInMemory
 
 from .arm_estimate import ArmEstimate, given
+from .board_bench import BoardOutputs
 from .evaluate import exact, tip_error_report, usual_paths
-from .instruments import INCLINOMETER_SD, sensor_on
-from .lay import lay
-from .mass_properties import RULER_SD, LinkReadings
-from .mover import FRAME_S, Mover
+from .instruments import INCLINOMETER_SD, RULER_SD, lay, sensor_on
+from .mover import Mover
 from .person import Question
 from .procedure import ANGLE_SD
-from .simulated import HAND_S, HANDS_OFF, SimulatedBench
-from .steps.result import calibrated
+from .simulated import SimulatedBench
 
 PATIENCE = 50
 """How often the same question is answered: a session that goes round in circles ends."""
@@ -41,26 +37,11 @@ OSCILLATOR_SHARE = 0.03
 """Bound of the error of the hidden oscillator."""
 
 
-class World(Protocol):
-    """World of a simulated person: what is seen of the arm, and done to it."""
-
-    description: ArmDescription
-
-    def q(self) -> np.ndarray:
-        """True joint positions, (n,) [rad]."""
-
-    def hang(self, mass: float, point: Sequence[float]) -> None:
-        """Hang a weight on, gently; mass 0: take it off."""
-
-    def link(self, name: str) -> LinkReadings:
-        """Weigh, balance and swing a link."""
-
-
 class SimulatedPerson:
     """Answers as a person at the bench would.
 
     Args:
-        world: the arm.
+        world: the arm, or what is seen of it and done to it in the same way.
         rng: of the readings' noise.
         oscillator_hz: true frequency of the board's.
         show: where questions and answers are told.
@@ -69,7 +50,7 @@ class SimulatedPerson:
 
     def __init__(
         self,
-        world: World,
+        world: SimulatedBench,
         rng: np.random.Generator,
         oscillator_hz: float = 25e6,
         show: Callable[[str, str], None] = lambda _text, _style: None,
@@ -131,8 +112,6 @@ class SimulatedPerson:
             sensor = about[0]
             value = float(sensor.of(link_poses(self.world.description, self.world.q()))) + self.rng.normal(0.0, sensor.sd)
             return f"{math.degrees(value):.2f}" if sensor.kind == "elevation" else f"{1e3 * value:.1f} mm"
-        if step == "sweep":
-            return "skip" if "skip" in words else ""
         return "" if "" in words else next(iter(words))
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -180,87 +159,19 @@ class SimulatedPerson:
         return left.pop(0)
 
 
-class PlantWorld:
-    """A simulated arm as a person sees it.
+class BoardOnBench(SimulatedBench):
+    """An arm behind a board in memory that was flashed for ``servos``, and is sent the protocol's bytes as a real one is."""
 
-    Args:
-        bench: the arm with its hidden numbers.
-        outputs: of its board.
-    """
-
-    def __init__(self, bench: SimulatedBench, outputs: PlantOutputs):
-        self.bench, self.outputs, self.description = bench, outputs, bench.plant.description
-
-    def q(self) -> np.ndarray:
-        """True joint positions, (n,) [rad]."""
-        return self.bench.plant.q
-
-    def hang(self, mass: float, point: Sequence[float]) -> None:
-        """Hang a weight on gently, within ``HAND_S``."""
-        plant, before = self.bench.plant, self.bench.plant.payload
-        for share in HANDS_OFF:
-            plant.attach(before + share * (mass - before), point)
-            self.outputs.wait(HAND_S / len(HANDS_OFF))
-
-    def link(self, name: str) -> LinkReadings:
-        """Readings of a link, with the noise of scale, ruler and stopwatch."""
-        return self.bench.link(name)
-
-
-class PlantOutputs:
-    """The outputs of a simulated board (``mover.Outputs``): each frame moves the plant.
-
-    Args:
-        plant: at its rest pose, supported.
-        servos: of the arm that the board was flashed for.
-    """
-
-    faults, found_live = "", ()
-
-    def __init__(self, plant: Plant, servos):
-        self.plant, self.limits, self.resolution_us = plant, board_limits(servos), servos.quantum_us
-        self._servos, self._pulses = servos, np.full(servos.n, np.nan)
-
-    @property
-    def pulses_us(self) -> np.ndarray:
-        """Pulses on the outputs, (n,) [us]; NaN where an output is off."""
-        return self._pulses.copy()
-
-    @property
-    def supply_mv(self) -> int:
-        """Voltage of the servos' supply [mV], 0 where it is not measured."""
-        return round(1e3 * self.plant.supply * self._servos.supply_v) if self._servos.measures_supply else 0
-
-    def switch_on(self, joint: int, pulse_us: float) -> None:
-        """Start one output."""
-        self._pulses[joint] = pulse_us
-
-    def play(self, rows: np.ndarray) -> None:
-        """Play set-points frame by frame."""
-        for row in rows:
-            self._pulses = np.where(np.isnan(self._pulses), np.nan, self._servos.quantise_us(row))
-            self.wait(FRAME_S)
+    def __post_init__(self):
+        self.board = board = BoardInMemory(self.plant, self.servos)
+        link = Link("memory", joint_names=self.servos.joint_names, clock=board, open_port=board.open)
+        board.on_arrival = link.poll
+        self.outputs = BoardOutputs(link, self.servos, board)
+        self.outputs.take()
 
     def wait(self, seconds: float) -> None:
         """Let the arm rest."""
-        if seconds > 0.0:
-            self.plant.advance(tuple(None if np.isnan(pulse) else pulse for pulse in self._pulses.tolist()), seconds)
-
-    def switch_off(self, joint: int | None = None) -> None:
-        """Switch one output off, or all of them: the arm falls."""
-        self._pulses[slice(None) if joint is None else joint] = np.nan
-
-    def let_go(self) -> None:
-        """Let go of the port: there is none."""
-
-    def take(self) -> None:
-        """Take the port again: there is none."""
-
-    def reset(self) -> None:
-        """Clear the latched faults: there are none."""
-
-    def adopt(self) -> None:
-        """Adopt outputs that ran before: none did."""
+        self.outputs.wait(seconds)
 
 
 class Rehearsal:
@@ -275,11 +186,10 @@ class Rehearsal:
     def __init__(self, urdf: str, servos: str, overlay: str, settings: dict, show: Callable[[str, str], None]):
         arm, self.believed = given(urdf, servos, overlay)
         self.simulated, self.settings = given(urdf, servos, overlay, simulated=True)[1], settings
-        self.bench = SimulatedBench.with_errors(arm, self.simulated, **settings)
-        self.bench.plant.reset(self.believed.rest, support=True)
-        outputs, rng = PlantOutputs(self.bench.plant, self.believed), np.random.default_rng(settings["seed"] + 1)
+        self.bench = BoardOnBench.with_errors(arm, self.simulated, believed=self.believed, **settings)
+        rng = np.random.default_rng(settings["seed"] + 1)
         oscillator = self.believed.oscillator_hz * (1.0 + rng.uniform(-OSCILLATOR_SHARE, OSCILLATOR_SHARE))
-        self.person, self.mover = SimulatedPerson(PlantWorld(self.bench, outputs), rng, oscillator, show), Mover(outputs)
+        self.person, self.mover = SimulatedPerson(self.bench, rng, oscillator, show), Mover(self.bench.outputs)
 
     def judged(self, estimate: ArmEstimate, report: dict) -> tuple[dict, int]:
         """The report with the truth beside what was found, and hold errors before, after, and with the truth; exit code 0 if it
@@ -299,8 +209,7 @@ class Rehearsal:
             }
             for key in entries:
                 entries[key]["truth"] = truth[key]
-        found = calibrated(estimate)
-        sides = (arm, self.believed), (found.description, found.servos), exact(plant, self.believed)
+        sides = (arm, self.believed), (estimate.description, estimate.known_servos), exact(plant, self.believed)
         errors = tip_error_report(plant, sides, usual_paths(arm, self.simulated))
         stages = errors.summary()
         report["hold_mm"] = {name: one["hold"] for name, one in stages.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -13,7 +12,6 @@ from picker_dynamics.robot.servo_map import Servo, ServoMap
 from .droop_fit import DroopFit
 from .droop_model import TYPICAL_COULOMB, TYPICAL_LOAD_FRICTION, TYPICAL_PLAY
 from .measured import Measured
-from .sweep import Sweep
 
 ALIKE_SD = 0.2
 """How much one servo of an arm gives at stall torque more or less than another, as a share (one standard deviation): assumed."""
@@ -34,7 +32,6 @@ class ServoFigures:
         zero: offset of the joint [rad, of a sliding one m].  scale: error of the horn's angle, as a share.
         stiffness: K of the motor's spring [N·m/rad or N/m].  gap: half of deadband and play [rad or m].
         how: in words, for the file.
-        speed: without load [rad/s].  stall: torque [N·m].  Both are the servo's own, whatever it drives.
         load_friction: x.  coulomb: tau_c [N·m or N].
         assumed: keys of the servo map of which the readings told little, so that what was assumed stays, mostly.
     """
@@ -44,8 +41,6 @@ class ServoFigures:
     stiffness: Measured | None = None
     gap: Measured | None = None
     how: str = ""
-    speed: Measured | None = None
-    stall: Measured | None = None
     load_friction: Measured | None = None
     coulomb: Measured | None = None
     assumed: tuple[str, ...] = ()
@@ -78,16 +73,6 @@ def figures_from(fit: DroopFit, angles: Mapping[str, ServoFigures]) -> dict[str,
     }
 
 
-def with_sweeps(found: Mapping[str, ServoFigures], sweeps: Mapping[str, Sweep]) -> dict[str, ServoFigures]:
-    """The figures with no-load speed and stall torque from timed sweeps, by joint."""
-    made = dict(found)
-    for joint, sweep in sweeps.items():
-        one = made.get(joint, ServoFigures())
-        how = "; ".join(filter(None, (one.how, f"speed by timed moves, misfit {sweep.misfit:.2f}")))
-        made[joint] = replace(one, speed=sweep.speed, stall=sweep.stall, how=how)
-    return made
-
-
 def horn_slope(servo: Servo) -> float:
     """Mean angle of the horn per microsecond [rad/us], of a sliding joint its way [m/us]."""
     return (servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
@@ -106,15 +91,10 @@ def calibrated(servo: Servo, found: ServoFigures) -> Servo:
         changed["deadband_us"] = servo.deadband_us * min(1.0, found.gap.value / max(deadband, 1e-9))
         changed["play"] = 2.0 * max(0.0, found.gap.value - deadband)
         known.append("play_deg")
-    for key, one, at_joint in (
-        ("stiffness_nm_rad", found.stiffness, 1.0),
-        ("no_load_speed_rad_s", found.speed, servo.per_turn),
-        ("stall_torque_nm", found.stall, 1.0 / servo.per_turn),
-        ("load_friction", found.load_friction, 1.0),
-        ("coulomb_nm", found.coulomb, 1.0),
-    ):
+    for key, name in (("stiffness_nm_rad", "stiffness"), ("load_friction", "load_friction"), ("coulomb_nm", "coulomb")):
+        one = getattr(found, name)
         if one is not None:
-            changed[re.sub(r"_(nm_rad|rad_s|nm)$", "", key)] = at_joint * one.value
+            changed[name] = one.value
             known.append(key)
     if found.stiffness is not None:
         changed["stiffness_sd"] = _known_to(found.stiffness)

@@ -67,20 +67,14 @@ def random_poses(description: ArmDescription, count: int) -> np.ndarray:
     return np.random.default_rng(0).uniform(lower, upper, (count, description.n))
 
 
-def gravity_torques(description: ArmDescription, q, masses: Sequence[PointMass], poses: Mapping[str, Pose] | None = None):
-    """Torques (forces for sliding joints) that hold the arm still, (..., n) [N·m or N].
+def loads(description: ArmDescription, q, masses: Sequence[PointMass]) -> Loads:
+    """Torques (forces for sliding joints) that hold the arm still, and their derivatives.
 
     Args:
         q: (..., n) joint positions.
         masses: all that has weight.
-        poses: of the links at ``q``, where they are known already.
     """
-    return loads(description, q, masses, poses).torque
-
-
-def loads(description: ArmDescription, q, masses: Sequence[PointMass], poses: Mapping[str, Pose] | None = None) -> Loads:
-    """Gravity torques and their derivatives; arguments as for ``gravity_torques``."""
-    poses = link_poses(description, q) if poses is None else poses
+    poses = link_poses(description, q)
     batch, n = np.shape(q)[:-1], description.n
     turns = np.array([joint.type != "prismatic" for joint in description.movable])[:, None]
     axes, origins = joint_axes(description, poses)

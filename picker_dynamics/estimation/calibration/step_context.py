@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from enum import Enum, auto
 from pathlib import Path
 
 from picker_dynamics.errors import PickerError
 
 from .arm_estimate import ArmEstimate
 from .mover import Mover
-from .person import Guide, OpenQuestionError, Person
+from .person import Guide, OpenQuestionError, Terminal
 from .readings import position
 from .session import Session
 
 SETTLE_S = 2.5
 """A stretched shoulder comes to rest in 1.7 s."""
-
-
-class Power(Enum):
-    """Step towards an arm that is on: outputs that ran were taken over; all outputs run."""
-
-    TAKEN_OVER = auto()
-    ON = auto()
 
 
 class LeaveError(PickerError):
@@ -40,7 +32,7 @@ class StepContext(Guide):
         mover: of the arm; None: nothing moves, answers on file have to do.
         folder: for files.
         step: whose questions these are.
-        switched: what was switched on; the same set for all steps.
+        switched: ``taken over``: outputs that ran were; ``on``: all outputs run; the same set for all steps.
         seed: of the poses to be visited.
         when: date, for the files.
         settle_s: how long the arm comes to rest before something is read [s].
@@ -50,7 +42,7 @@ class StepContext(Guide):
     """
 
     session: Session
-    person: Person | None
+    person: Terminal | None
     mover: Mover | None
     folder: Path
     seed: int = 0
@@ -62,7 +54,7 @@ class StepContext(Guide):
     overlay: str = ""
     quick: bool = False
     step: str = ""
-    switched: set[Power] = field(default_factory=set)
+    switched: set[str] = field(default_factory=set)
 
     def of(self, step: str) -> StepContext:
         """Context for another step; what is switched on stays known."""
@@ -71,7 +63,7 @@ class StepContext(Guide):
     @property
     def arm_is_on(self) -> bool:
         """Whether all outputs were switched on."""
-        return Power.ON in self.switched
+        return "on" in self.switched
 
     def arm(self, estimate: ArmEstimate) -> Mover:
         """The arm, all outputs on; asks before it switches any on, or, where all of them run, before it moves at first.
@@ -85,7 +77,7 @@ class StepContext(Guide):
         if not self.arm_is_on:
             self.take_over()
             self.of("power").switch_on(mover, estimate)
-            self.switched.add(Power.ON)
+            self.switched.add("on")
         return mover
 
     def port(self) -> Mover:
@@ -107,7 +99,7 @@ class StepContext(Guide):
         Raises:
             LeaveError: the person leaves a fault latched.
         """
-        if Power.TAKEN_OVER in self.switched:
+        if "taken over" in self.switched:
             return
         outputs, guide = self.port().outputs, self.of("power")
         if outputs.faults:
@@ -125,7 +117,7 @@ class StepContext(Guide):
                 "hint",
             )
             outputs.adopt()
-        self.switched.add(Power.TAKEN_OVER)
+        self.switched.add("taken over")
 
     def switch_on(self, mover: Mover, estimate: ArmEstimate) -> None:
         servos = estimate.known_servos

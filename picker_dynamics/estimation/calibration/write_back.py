@@ -1,9 +1,8 @@
 """Calibrated figures as files: a servo-map overlay and a URDF, each number with its uncertainty and where it comes from.
 
 Nothing is written in place: the URDF is a copy of the given one in which only ``<inertial>`` blocks (and limits, if given)
-differ, comments and all; the overlay is to be used beside the servo map.  ``write_result`` checks and
-writes both: ``picker check`` of the URDF, and whether the
-servo map goes with it; of a result that fails nothing is written.
+differ, comments and all; the overlay is to be used beside the servo map.  ``check_result`` comes first: ``picker check`` of the
+URDF, and whether the servo map goes with it; of a result that fails nothing is written.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from picker_dynamics.dynamics.check import CheckReport, check
+from picker_dynamics.dynamics.check import check
 from picker_dynamics.dynamics.cross_check import LIMIT
 from picker_dynamics.errors import ConfigurationError, DescriptionError
 from picker_dynamics.resources import resource
@@ -29,10 +28,10 @@ from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, Servo, ServoMap
 from picker_dynamics.robot.units import told
 
 from ..urdf_text import find, inertial
-from .lay import Lay, lay
+from .instruments import Lay, lay
 from .mass_properties import LinkProperties, LinkReadings
 from .measured import NORMAL_95, Measured
-from .servo_figures import FRICTION_KEYS, ServoFigures
+from .servo_figures import ServoFigures
 from .session import backup_name, write_whole
 
 _INERTIAL, _LIMIT = re.compile(r"<inertial\b.*?</inertial>", re.DOTALL), re.compile(r"<limit\b[^>]*>")
@@ -72,76 +71,52 @@ def overlay_text(
         lines += ["board:", f"  oscillator_hz: {servos.oscillator_hz:.0f}" + (f"  # {remark}" if remark else "")]
     joints, some = [], any(one.stiffness is not None for one in found.values())
     for servo, was in zip(servos.servos, before.servos):
-        one, entries = found.get(servo.joint, ServoFigures()), {}
-        for key, (value, comment) in (*_set_entries(servo, was), *_figure_entries(servo, one, some)):
-            entries[key] = value, "; ".join(filter(None, (comment, remarks.get((servo.joint, key)))))
+        one, entries = found.get(servo.joint, ServoFigures()), []
+        for key, value, comment in _entries(servo, was, one, some):
+            comment = "; ".join(filter(None, (comment, remarks.get((servo.joint, key)))))
+            entries.append(f"    {key}: {value}" + (f"  # {comment}" if comment else ""))
         if entries:
-            joints.append(f"  {servo.joint}:" + (f"  # {one.how}" if one.how else ""))
-            joints += [f"    {key}: {value}" + (f"  # {comment}" if comment else "") for key, (value, comment) in entries.items()]
+            joints += [f"  {servo.joint}:" + (f"  # {one.how}" if one.how else ""), *entries]
     return "\n".join([*lines, "joints:", *joints] if joints else [*lines, *(() if len(lines) > 1 else ("joints: {}",))]) + "\n"
 
 
-def _set_entries(servo: Servo, was: Servo) -> Iterator[tuple[str, tuple[str, str]]]:
-    """What was set, not estimated, where it differs from before: (key, (YAML, comment))."""
+def _entries(servo: Servo, was: Servo, one: ServoFigures, some: bool) -> Iterator[tuple[str, str, str]]:
+    """Key, YAML and comment of what was set or found, the servo's own; ``some``: the stiffness of some servos was found."""
+    way, called, other = servo.per_turn, SLIDING if servo.slides else {}, not one.stiffness and (some or one.zero)
     if servo.direction != was.direction:
-        yield "direction", (f"{servo.direction}", "turned round")
-    if servo.horn_angles != was.horn_angles or servo.pulses_us != was.pulses_us:
-        yield "pulse_map", (_points(servo), "")
+        yield "direction", f"{servo.direction}", "turned round"
+    if one.scale or servo.horn_angles != was.horn_angles or servo.pulses_us != was.pulses_us:
+        yield "pulse_map", _points(servo), one.scale and f"± {100 * NORMAL_95 * one.scale.sd:.2f} % of the angle" or ""
     if servo.deadband_us != was.deadband_us:
-        yield "deadband_us", (f"{{value: {servo.deadband_us:.4f}, measured: false}}", "all of the gap that was found")
-    called = SLIDING if servo.slides else {}
-    for key, value, old in (
-        ("zero_deg", _horn_deg(servo, servo.zero), _horn_deg(was, was.zero)),
-        ("rest_rad", servo.rest, was.rest),
-        ("home_rad", servo.home, was.home),
+        yield "deadband_us", f"{{value: {servo.deadband_us:.4f}, measured: false}}", "all of the gap that was found"
+    zero, before = (_horn_deg(each, each.zero) for each in (servo, was))
+    if one.zero or zero != before:
+        off = one.zero and f"± {_horn_deg(servo, NORMAL_95 * one.zero.sd):.2f}"
+        yield called.get("zero_deg", "zero_deg"), f"{zero:.4f}", off or ""
+    for key in ("rest", "home"):
+        if getattr(servo, key) != getattr(was, key):
+            yield called.get(f"{key}_rad", f"{key}_rad"), f"{getattr(servo, key):.4f}", ""
+    for key, value, figure, comment in (
+        ("load_friction", servo.load_friction, one.load_friction, _interval),
+        ("coulomb_nm", servo.coulomb * way, one.coulomb and one.coulomb.times(way), _interval),
+        ("play_deg", _horn_deg(servo, servo.play), one.gap and one.gap.times(math.degrees(2.0 / way)), _half_width),
+        ("stiffness_nm_rad", servo.stiffness * way**2, one.stiffness and one.stiffness.times(way**2), _of_inverse),
     ):
-        if value != old:
-            yield called.get(key, key), (f"{value:.4f}", "")
-
-
-def _figure_entries(servo: Servo, one: ServoFigures, some: bool) -> Iterator[tuple[str, tuple[str, str]]]:
-    """What was estimated, with its interval: (key, (YAML, comment)); ``some``: the stiffness of some servos was."""
-    coulomb = servo.coulomb * servo.per_turn  # files have the servo's own figures
-
-    def shown(key: str, value: float, comment: str) -> tuple[str, tuple[str, str]]:
-        if key in one.assumed:
-            return key, (f"{{value: {value:.4f}, measured: false}}", f"{comment}: mostly assumed")
-        return key, (f"{value:.4f}", comment)
-
-    if one.scale:
-        yield "pulse_map", (_points(servo), f"± {100 * NORMAL_95 * one.scale.sd:.2f} % of the angle")
-    if one.zero:
-        yield "zero_deg", (f"{_horn_deg(servo, servo.zero):.4f}", f"± {_horn_deg(servo, NORMAL_95 * one.zero.sd):.2f}")
-    if (some or one.zero) and not one.stiffness:
-        for key, value in zip(FRICTION_KEYS, (servo.load_friction, coulomb, _horn_deg(servo, servo.play))):
-            if key in servo.unmeasured:
-                yield key, (f"{{value: {value:.4f}, measured: false}}", "assumed")
-        if some and not servo.slides and "stiffness_nm_rad" in servo.unmeasured:
-            yield "stiffness_nm_rad", (_stiffness(servo, False), "as those measured, by stall torque")
-    elif one.stiffness:
-        measured = "stiffness_nm_rad" not in one.assumed
-        comment = _of_inverse(one.stiffness.times(servo.per_turn**2)) + ("" if measured else ": mostly assumed")
-        yield "stiffness_nm_rad", (_stiffness(servo, measured), comment)
-    if one.gap:
-        both = _horn_deg(servo, 2.0 * NORMAL_95 * one.gap.sd)
-        yield shown("play_deg", _horn_deg(servo, servo.play), f"± {both:.2f}, the deadband's error in it")
-    for key, value, figure in (
-        ("load_friction", servo.load_friction, one.load_friction),
-        ("coulomb_nm", coulomb, one.coulomb and one.coulomb.times(servo.per_turn)),
-    ):
+        known, stiff = key not in (one.assumed if figure else servo.unmeasured), key == "stiffness_nm_rad"
+        sd = f", sd: {way**2 * servo.stiffness_sd:.4g}" if stiff and servo.stiffness_sd is not None else ""
+        text = f"{value:.4f}" if known and not stiff else f"{{value: {value:.4f}, measured: {str(known).lower()}{sd}}}"
         if figure:
-            yield shown(key, value, _interval(figure, 3))
-    if one.stall:
-        yield "stall_torque_nm", (f"{one.stall.value:.4f}", _interval(one.stall))
-    if one.speed:
-        yield "no_load_speed_rad_s", (f"{one.speed.value:.4f}", _interval(one.speed))
+            yield key, text, comment(figure) + ("" if known else ": mostly assumed")
+        elif other and not known and not (stiff and (servo.slides or not some)):
+            yield key, text, "as those measured, by stall torque" if stiff else "assumed"
 
 
-def _stiffness(servo: Servo, measured: bool) -> str:
-    """A servo's own stiffness, and how well it is known, as a servo map has it."""
-    own, sd = servo.per_turn**2, servo.stiffness_sd
-    known = "" if sd is None else f", sd: {own * sd:.4g}"
-    return f"{{value: {own * servo.stiffness:.4f}, measured: {str(measured).lower()}{known}}}"
+def _interval(one: Measured) -> str:
+    return "{:.3f} ... {:.3f}".format(*one.interval)
+
+
+def _half_width(one: Measured) -> str:
+    return f"± {NORMAL_95 * one.sd:.2f}, the deadband's error in it"
 
 
 def _points(servo: Servo) -> str:
@@ -158,11 +133,6 @@ def _of_inverse(one: Measured) -> str:
     """The interval of a stiffness: it is the compliance that is found."""
     off = NORMAL_95 * one.sd / one.value
     return f"{one.value / (1.0 + off):.2f} ... {f'{one.value / (1.0 - off):.2f}' if off < 1.0 else 'any'}"
-
-
-def _interval(one: Measured, digits: int = 2) -> str:
-    low, high = one.interval
-    return f"{low:.{digits}f} ... {high:.{digits}f}"
 
 
 def urdf_text(
@@ -254,28 +224,8 @@ def write(path: str | Path, text: str) -> Path | None:
 # -- checked before they are written --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ResultCheck:
-    """Result of the checks on what a calibration found.
-
-    Attributes:
-        report: of ``picker check``.
-        refused: why the result must not be used, a line each; none for one in order.
-        notes: what to know of it, a line each.
-    """
-
-    report: CheckReport
-    refused: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def passed(self) -> bool:
-        """Whether the result may be used."""
-        return not self.refused
-
-
-def check_result(urdf: str, overlay: str | None = None, *, servos: str | Path | None = None) -> ResultCheck:
-    """``picker check`` of a calibrated arm, and of its servo map.
+def check_result(urdf: str, overlay: str | None = None, *, servos: str | Path | None = None) -> list[str]:
+    """What to know of a calibrated arm and its servo map by ``picker check``, a line each.
 
     Args:
         urdf: text of the URDF.
@@ -283,25 +233,25 @@ def check_result(urdf: str, overlay: str | None = None, *, servos: str | Path | 
         servos: servo map under the overlay, default config/servos.yaml.
 
     Raises:
-        DescriptionError: the text is no URDF.
+        DescriptionError: the text is no URDF, or fails the check.
     """
     arm = parse(urdf, URDF_NAME)
-    report = check(arm, samples=SAMPLES)
+    report, notes = check(arm, samples=SAMPLES), []
     refused = [str(finding) for finding in report.findings if finding.fatal]
     if report.worst > LIMIT:
         refused.append(f"models of it disagree by {report.worst:.1e}, limit {LIMIT:.0e}")
-    notes = [str(finding) for finding in report.findings if not finding.fatal]
     try:
-        beyond = reachable_limits(arm, _servos(arm.joint_names, overlay, servos))
         units = dict(zip(arm.joint_names, arm.position_units))
-        notes += [
+        notes = [
             f"joint {name}: its pulses reach {told(low, units[name])} ... {told(high, units[name])} only; "
             "targets beyond are cut there"
-            for name, (low, high) in beyond.items()
+            for name, (low, high) in reachable_limits(arm, _servos(arm.joint_names, overlay, servos)).items()
         ]
     except ConfigurationError as error:
         refused.append(str(error))
-    return ResultCheck(report, tuple(refused), tuple(notes))
+    if refused:
+        raise DescriptionError(f"the calibrated arm fails picker check, nothing was written: {'; '.join(refused)}")
+    return [str(finding) for finding in report.findings] + notes
 
 
 def reachable_limits(arm: ArmDescription, servos: ServoMap) -> dict[str, tuple[float, float]]:
@@ -314,32 +264,21 @@ def reachable_limits(arm: ArmDescription, servos: ServoMap) -> dict[str, tuple[f
     return narrowed
 
 
-def write_result(
-    folder: str | Path, urdf: str, overlay: str, *, servos: str | Path | None = None, more: Mapping[str, str] | None = None
-) -> dict[str, Path]:
-    """Check a calibrated arm, then write ``arm.urdf``, ``servos.calibrated.yaml`` and ``more`` files (name: text).
-
-    Returns:
-        Backups of what was there, by name.
+def write_result(folder: str | Path, texts: Mapping[str, str]) -> dict[str, Path]:
+    """Write files by name; the backups of what was there, by name.
 
     Raises:
-        DescriptionError: the result fails the check; nothing was written.
         ConfigurationError: the folder cannot be written.
     """
-    checked = check_result(urdf, overlay, servos=servos)
-    if not checked.passed:
-        raise DescriptionError(f"the calibrated arm fails picker check, nothing was written: {'; '.join(checked.refused)}")
     backups = {}
-    for name, text in ({URDF_NAME: urdf, OVERLAY_NAME: overlay} | dict(more or {})).items():
+    for name, text in texts.items():
         try:
-            backup = write(Path(folder) / name, text)
+            backups[name] = write(Path(folder) / name, text)
         except OSError as error:
             raise ConfigurationError(
                 f"cannot write {Path(folder) / name}: {error.strerror}; what was there is as it was", value=str(folder)
             ) from error
-        if backup is not None:
-            backups[name] = backup
-    return backups
+    return {name: backup for name, backup in backups.items() if backup is not None}
 
 
 def _servos(joint_names: tuple[str, ...], overlay: str | None, servos: str | Path | None) -> ServoMap:

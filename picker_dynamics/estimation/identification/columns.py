@@ -16,7 +16,7 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import COULOMB_SPEED, batch_of_states
 
-from . import parameters
+from . import inertia
 
 DRIVES = ("viscous", "coulomb", "rotor", "offset")
 """Parameters of a joint's drive, in the order of the columns."""
@@ -61,7 +61,7 @@ class Columns:
     @property
     def bodies(self) -> int:
         """Number of the bodies' parameters."""
-        return parameters.COUNT * self.n
+        return inertia.COUNT * self.n
 
     @property
     def count(self) -> int:
@@ -72,7 +72,7 @@ class Columns:
     def names(self) -> tuple[str, ...]:
         """Names of the parameters, for example ``Izz(upper_arm)`` and ``coulomb(shoulder)``."""
         return (
-            *(f"{name}({joint.child})" for joint in self.description.movable for name in parameters.NAMES),
+            *(f"{name}({joint.child})" for joint in self.description.movable for name in inertia.NAMES),
             *(f"{kind}({joint})" for kind in self.drives for joint in self.description.joint_names),
         )
 
@@ -91,7 +91,7 @@ class Columns:
         """Parameters as the URDF has them, (p,); rotors and offsets, of which it says nothing, 0."""
         zero = np.zeros(self.n)
         drives = {"viscous": self.description.damping, "coulomb": self.description.friction, "rotor": zero, "offset": zero}
-        return np.concatenate([parameters.of_description(self.description).ravel(), *(drives[kind] for kind in self.drives)])
+        return np.concatenate([inertia.of_description(self.description).ravel(), *(drives[kind] for kind in self.drives)])
 
     @property
     def friction(self) -> np.ndarray:

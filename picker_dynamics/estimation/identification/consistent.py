@@ -3,12 +3,12 @@
     min over theta, d    |R pi(theta, d) - z|²  +  Σ_bodies D(J_i || J_i0) / (2 PRIOR²)  +  Σ ((d - d0) / d_usual)²
 
 R, z are the whitened equations of all recordings brought to triangular form, pi(theta) the log-Cholesky form of each body
-(``pseudo_inertia``), D the entropic divergence from what the URDF says, d the drives' parameters; friction and rotors are at
+(``inertia``), D the entropic divergence from what the URDF says, d the drives' parameters; friction and rotors are at
 least 0.  (Regularising by such a divergence: T. Lee, P. M. Wensing and F. C. Park, Geometric robot dynamic identification: a
 convex programming approach, IEEE Transactions on Robotics 36(2), 2020.)  Everything is a sum of squares, so Gauss-Newton with
 bounds solves it; its normal matrix JᵀJ gives the uncertainties, those of what only the URDF says included.
 
-A payload at the tool is one body more, added to the one that bears the tool, with a wider prior (``tool_load``).  Whether rotors
+A payload at the tool is one body more, added to the one that bears the tool, with a wider prior (``inertia``).  Whether rotors
 or a payload are needed, the evidence decides: the likelihood of the data with all parameters integrated out, by Laplace,
 
     2 log Z = -cost - log det JᵀJ + log det J0ᵀJ0 + what all models of the same data share
@@ -23,15 +23,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import least_squares
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 
-from . import parameters, tool_load
+from .. import least_squares
+from . import inertia
+from .base import FRICTION_DRIFT, BaseFit, joined
 from .columns import DRIVES, Columns
 from .filtering import Equations
-from .least_squares import FRICTION_DRIFT, BaseFit, joined
-from .pseudo_inertia import LogCholesky, divergence_roots
+from .inertia import COUNT
 
 PRIOR = 0.3
 """How far a URDF is believed to be off, as standard deviation of each log-Cholesky parameter."""
@@ -72,7 +72,7 @@ class ConsistentFit:
     @property
     def bodies(self) -> np.ndarray:
         """Standard parameters of the bodies, (n, 10)."""
-        return self.pi[: self.columns.bodies].reshape(-1, parameters.COUNT)
+        return self.pi[: self.columns.bodies].reshape(-1, COUNT)
 
     @property
     def sd(self) -> np.ndarray:
@@ -84,7 +84,7 @@ class ConsistentFit:
 
         The inertia is in the order of the standard parameters, in the link's axes.
         """
-        own = slice(parameters.COUNT * body, parameters.COUNT * (body + 1))
+        own = slice(COUNT * body, COUNT * (body + 1))
         before, prior = self.columns.believed()[own], self.prior_covariance[own, own]
         values, sds = _figures(self.pi[own], self.covariance[own, own])
         return values, sds, _figures(before if before[0] > 0.0 else self.pi[own], prior)[1]
@@ -95,8 +95,8 @@ class ConsistentFit:
 
 
 def _figures(pi: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    slope = parameters.figures_slope(pi)
-    return parameters.figures(pi), np.sqrt(np.maximum(np.diag(slope @ covariance @ slope.T), 0.0))
+    slope = inertia.figures_slope(pi)
+    return inertia.figures(pi), np.sqrt(np.maximum(np.diag(slope @ covariance @ slope.T), 0.0))
 
 
 def fit(columns: Columns, equations: Sequence[Equations], base_fit: BaseFit, *, load: bool = False) -> ConsistentFit:
@@ -111,41 +111,30 @@ def fit(columns: Columns, equations: Sequence[Equations], base_fit: BaseFit, *, 
         InputError: no solution is found, or a payload is looked for that no joint would carry.
     """
     R, z, misfit = _triangular(equations, base_fit)
-    carrier = tool_load.carrier(columns.description) if load else None
-    if load and carrier is None:
-        raise InputError(f"{columns.description.tool} is fixed to the base: no joint carries a payload", subject="payload")
+    carrier = inertia.carrier(columns.description) if load else None
+    refuse_if(load and carrier is None, f"{columns.description.tool} is fixed to the base: no joint carries a payload", "payload")
     problem = _Problem(columns, R, z, _usual_drives(columns, equations), carrier)
-    found = least_squares(
+    found = least_squares.solve(
         problem.residuals,
         problem.start,
         problem.jacobian,
         bounds=(problem.lower, np.inf),
-        method="trf",
         x_scale=problem.sizes,
         max_nfev=1000,
         xtol=1e-9,
         ftol=1e-9,
         gtol=1e-9,
     )
-    if not found.success:
-        raise InputError(f"no physical parameters were found that explain the data: {found.message}")
-    x, start = found.x, problem.start
-    normal, prior = (J.T @ J for J in (problem.jacobian(x), problem.prior_jacobian(start)))
+    refuse_if(not found.converged, "no physical parameters were found that explain the data")
+    x, start, pi = found.x, problem.start, problem.parameters(found.x)
+    normal, prior = (J.T @ J for J in (found.slopes, problem.prior_jacobian(start)))
     covariance, before = (
         slope @ np.linalg.solve(matrix, slope.T) for slope, matrix in ((problem.slope(x), normal), (problem.slope(start), prior))
     )
-    covariance += np.diag(_drift(columns, problem.parameters(x)) ** 2)
+    covariance += np.diag((FRICTION_DRIFT * columns.friction * pi) ** 2)
     evidence = 0.5 * (np.linalg.slogdet(prior)[1] - np.linalg.slogdet(normal)[1] - 2.0 * found.cost - misfit)
-    return ConsistentFit(
-        columns, problem.parameters(x), covariance, before, problem.strain(x), problem.load(x, normal), carrier, float(evidence)
-    )
-
-
-def _drift(columns: Columns, pi: np.ndarray) -> np.ndarray:
-    """(p,) by how much friction differs between recordings."""
-    made = np.zeros_like(pi)
-    made[columns.friction] = FRICTION_DRIFT * np.abs(pi[columns.friction])
-    return made
+    load = problem.load(x, found.covariance)
+    return ConsistentFit(columns, pi, covariance, before, problem.strain(x), load, carrier, float(evidence))
 
 
 def _triangular(equations, base_fit: BaseFit) -> tuple[np.ndarray, np.ndarray, float]:
@@ -179,14 +168,14 @@ class _Problem:
         self.columns, self.R, self.z, self.usual, self.carrier = columns, R, z, usual, carrier
         pi = columns.believed()
         self.drives0 = pi[columns.bodies :]
-        bodies = list(pi[: columns.bodies].reshape(-1, parameters.COUNT))
+        bodies = list(pi[: columns.bodies].reshape(-1, COUNT))
         priors = [PRIOR] * len(bodies)
         if carrier is not None:
-            bodies.append(tool_load.believed(columns.description, carrier))
+            bodies.append(inertia.believed_load(columns.description, carrier))
             priors.append(LOAD_PRIOR)
-        self.forms = [LogCholesky(one) for one in bodies]
-        self.thetas = parameters.COUNT * len(bodies)
-        self.prior = np.repeat(priors, parameters.COUNT)
+        self.forms = [inertia.LogCholesky(one) for one in bodies]
+        self.thetas = COUNT * len(bodies)
+        self.prior = np.repeat(priors, COUNT)
         nothing = np.zeros(self.thetas)
         self.start = np.concatenate([nothing, np.maximum(self.drives0, 1e-6 * usual)])
         self.sizes = np.concatenate([self.prior, usual])
@@ -194,12 +183,12 @@ class _Problem:
         self.lower = np.concatenate([nothing - np.inf, *signs])
 
     def _split(self, x):
-        return x[: self.thetas].reshape(-1, parameters.COUNT), x[self.thetas :]
+        return x[: self.thetas].reshape(-1, COUNT), x[self.thetas :]
 
     def _places(self) -> list[slice]:
         """Where in pi each form's body stands."""
         bodies = [*range(self.columns.n), *(() if self.carrier is None else (self.carrier,))]
-        return [slice(parameters.COUNT * i, parameters.COUNT * (i + 1)) for i in bodies]
+        return [slice(COUNT * i, COUNT * (i + 1)) for i in bodies]
 
     def parameters(self, x) -> np.ndarray:
         thetas, drives = self._split(x)
@@ -212,26 +201,26 @@ class _Problem:
         """d(pi)/dx, (p, number of x)."""
         made = np.zeros((self.columns.count, len(x)))
         for i, (form, theta, place) in enumerate(zip(self.forms, self._split(x)[0], self._places())):
-            made[place, parameters.COUNT * i : parameters.COUNT * (i + 1)] = form.jacobian(theta)
+            made[place, COUNT * i : COUNT * (i + 1)] = form.jacobian(theta)
         made[self.columns.bodies :, self.thetas :] = np.eye(len(self.usual))
         return made
 
-    def load(self, x, normal) -> tuple[np.ndarray, np.ndarray] | None:
+    def load(self, x, covariance) -> tuple[np.ndarray, np.ndarray] | None:
         """The payload, pi (10,) and its covariance."""
         if self.carrier is None:
             return None
-        own = slice(self.thetas - parameters.COUNT, self.thetas)
+        own = slice(self.thetas - COUNT, self.thetas)
         slope = self.forms[-1].jacobian(x[own])
-        return self.forms[-1].standard(x[own]), slope @ np.linalg.inv(normal)[own, own] @ slope.T
+        return self.forms[-1].standard(x[own]), slope @ covariance[own, own] @ slope.T
 
     def strain(self, x) -> np.ndarray:
         """(n,) the prior's largest residual of each body."""
-        of_bodies = self._prior(x)[0][: self.columns.bodies].reshape(-1, parameters.COUNT)
+        of_bodies = self._prior(x)[0][: self.columns.bodies].reshape(-1, COUNT)
         return np.abs(of_bodies).max(axis=1)
 
     def _prior(self, x) -> tuple[np.ndarray, np.ndarray]:
         thetas, drives = self._split(x)
-        pairs = [divergence_roots(theta) for theta in thetas]
+        pairs = [inertia.divergence_roots(theta) for theta in thetas]
         weight = 1.0 / (np.sqrt(2.0) * self.prior)
         values = [weight * np.concatenate([r for r, _ in pairs]), (drives - self.drives0) / self.usual]
         slopes = [weight * np.concatenate([slope for _, slope in pairs]), 1.0 / self.usual]

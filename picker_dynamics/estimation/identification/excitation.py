@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from picker_dynamics.errors import InfeasibleError, InputError, LimitError
+from picker_dynamics.errors import InfeasibleError, LimitError, refuse_if
 from picker_dynamics.robot.model import tip_speeds
 
 from .base import Base
@@ -64,8 +64,7 @@ class Search:
     """
 
     def __init__(self, base: Base, limits: Limits, period: float, noise=None):
-        if not 0.5 <= period <= 600.0:
-            raise InputError(f"period is {period} s, must be 0.5 to 600", subject="period", value=period, limit=600.0)
+        refuse_if(not 0.5 <= period <= 600.0, f"period is {period} s, must be 0.5 to 600", "period", period, 600.0)
         self.base, self.limits, self.period = base, limits, period
         self.columns, self.model = base.columns, base.columns.model
         usual = self.columns.regressor(*usual_states(self.columns.description, self.model, limits.tip_speed))
@@ -104,18 +103,21 @@ class Search:
     def allowed(self, motion: Fourier, t: np.ndarray) -> bool:
         """Efforts and the tip's speed; as in the goal check the arm must be able to stop and stand anywhere."""
         limits, (q, v, a) = self.limits, motion.sample(t)
-        gravity = self.model.gravity(q)
-        if (np.abs(gravity) > MARGIN * limits.peak).any() or (np.abs(gravity[0]) > MARGIN * limits.hold).any():
-            return False
-        tau = self.model.required_torque(q, v, a)
-        if (np.abs(tau) > MARGIN * limits.peak).any() or (np.abs(tau + limits.drag * v) > MARGIN * limits.stall).any():
-            return False
+        gravity, tau, most = self.model.gravity(q), self.model.required_torque(q, v, a), limits.validator.limits
+        for effort, limit in (
+            (gravity, most.peak),
+            (gravity[0], most.hold),
+            (tau, most.peak),
+            (tau + limits.drag * v, limits.stall),
+        ):
+            if (np.abs(effort) > MARGIN * limit).any():
+                return False
         return bool(tip_speeds(self.model, q, v).max() <= limits.tip_speed)
 
     def passes(self, motion: Fourier) -> bool:
         """The controller's own check of the arm's limits, over the whole motion; floor and scene are looked at as it is run."""
         try:
-            self.limits.check(motion.trajectory(self.columns.description.joint_names))
+            self.limits.validator.validate(motion.trajectory(self.columns.description.joint_names))
         except (LimitError, InfeasibleError):
             return False
         return True
@@ -182,7 +184,7 @@ class Search:
                 break
             motion = _shrunk(motion, 0.97)
         else:
-            self.limits.check(motion.trajectory(self.columns.description.joint_names))
+            self.limits.validator.validate(motion.trajectory(self.columns.description.joint_names))
         return Excitation(motion, self.condition(motion), first)
 
 

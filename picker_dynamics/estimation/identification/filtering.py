@@ -15,7 +15,7 @@ from scipy.interpolate import CubicSpline
 from scipy.ndimage import median_filter, minimum_filter1d
 from scipy.signal import butter, sosfiltfilt
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.model import COULOMB_SPEED
 
 from .columns import Columns
@@ -94,17 +94,18 @@ def motion(samples: Samples, cutoff_hz: float = CUTOFF_HZ) -> Motion:
         InputError: a cutoff that the rate of the samples does not allow, or nothing left.
     """
     dt = float(np.median(np.diff(samples.t)))
-    if not 0.0 < cutoff_hz <= 0.25 / dt:
-        raise InputError(
-            f"cutoff is {cutoff_hz} Hz, must be above 0 and at most {0.25 / dt:.4g}, a quarter of the rate",
-            subject="cutoff_hz",
-            value=cutoff_hz,
-            limit=0.25 / dt,
-        )
+    refuse_if(
+        not 0.0 < cutoff_hz <= 0.25 / dt,
+        f"cutoff is {cutoff_hz} Hz, must be above 0 and at most {0.25 / dt:.4g}, a quarter of the rate",
+        "cutoff_hz",
+        cutoff_hz,
+        0.25 / dt,
+    )
     t = np.arange(samples.t[0], samples.t[-1] + 0.01 * dt, dt)
     used = _used(samples.t, t, dt, EDGE / cutoff_hz)
-    if np.count_nonzero(used) * dt * cutoff_hz < 10.0:
-        raise InputError(f"{samples.source}: too short for a cutoff of {cutoff_hz:g} Hz", subject="time")
+    refuse_if(
+        np.count_nonzero(used) * dt * cutoff_hz < 10.0, f"{samples.source}: too short for a cutoff of {cutoff_hz:g} Hz", "time"
+    )
     spikes = 0
 
     def smooth(x: np.ndarray) -> np.ndarray:

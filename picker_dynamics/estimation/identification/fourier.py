@@ -1,19 +1,28 @@
-"""Excitation trajectories as finite Fourier series, which begin and end at rest.
+"""Excitation trajectories as finite Fourier series, which begin and end at rest; and as files.
 
     q(t) = q0 + Σ_k a_k / (w k) sin(w k t) - b_k / (w k) cos(w k t),    w = 2 pi / period, k = 1 … harmonics
 
 (J. Swevers, C. Ganseman, D. B. Tükel, J. De Schutter and H. Van Brussel, Optimal robot excitation and identification, IEEE
 Transactions on Robotics and Automation 13(5), 1997).  Band-limited, so a low-pass takes noise and no motion; periodic, so it can
 be repeated.  At t = 0 and after each period v = Σ a_k = 0 and a = w Σ k b_k = 0, which the last harmonic of each sees to.
+
+A file (JSON) has the points that a controller is sent, and the series that they come from.  ``points`` are those of a
+trajectory_msgs/JointTrajectory: time_from_start [s], positions, velocities, accelerations in the order of ``joint_names``, rad
+and m.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from picker_dynamics.errors import InputError, TrajectoryError
+from picker_dynamics.files.formats import read_json
+from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.trajectory import trajectory
 from picker_dynamics.trajectory.trajectory import Trajectory
 
@@ -73,3 +82,76 @@ class Fourier:
     def trajectory(self, joint_names) -> Trajectory:
         """The motion through its points."""
         return trajectory.from_points(*self.points(), joint_names=joint_names)
+
+
+KEYS = ("time_from_start", "positions", "velocities", "accelerations")
+
+
+@dataclass(frozen=True, eq=False)
+class MotionFile:
+    """Motion of a file, as is needed to move through it: t (k,) [s], q, v, a (k, n)."""
+
+    arm: str
+    units: tuple[str, ...]
+    joint_names: tuple[str, ...]
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """Trajectory through the motion's points."""
+        return trajectory.from_points(self.t, self.q, self.v, self.a, joint_names=self.joint_names)
+
+
+def text(motion: Fourier, condition: float, name: str, arm: ArmDescription, **more) -> str:
+    """The file's text.
+
+    Args:
+        condition: of the regressor along the motion.
+        name: the arm's in config/arms.yaml, or empty.
+        more: is noted in it.
+    """
+    a_k, b_k = motion.coefficients()
+    points = [dict(zip(KEYS, (x.round(9).tolist() for x in point))) for point in zip(*motion.points())]
+    fourier = {
+        "centre": motion.centre.tolist(),
+        "a": a_k.tolist(),
+        "b": b_k.tolist(),
+        "period_s": motion.period,
+        "periods": motion.periods,
+    }
+    head = {
+        "arm": name,
+        "joint_names": list(arm.joint_names),
+        "units": list(arm.position_units),
+        "condition": round(condition, 2),
+        **more,
+        "fourier": fourier,
+    }
+    lines = ",\n".join("  " + json.dumps(point) for point in points)
+    return json.dumps(head, indent=1)[:-2] + ',\n "points": [\n' + lines + "\n ]\n}\n"
+
+
+def read(path: str | Path) -> MotionFile:
+    """Read a file of a motion.
+
+    Raises:
+        InputError: it is none.
+        TrajectoryError: points that are out of order, not finite, incomplete, or that end moving.
+    """
+    try:
+        content = read_json(path, "motion")
+        names, points = tuple(content["joint_names"]), content["points"]
+        t, q, v, a = (np.array([point[key] for point in points], dtype=float) for key in KEYS)
+        arm, units = str(content.get("arm", "")), tuple(content["units"])
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise InputError(
+            f"{path} is no motion of `picker identify excite`: {type(error).__name__}: {error}", value=str(path)
+        ) from error
+    if t.ndim != 1 or len(units) != len(names) or any(x.shape != (len(t), len(names)) for x in (q, v, a)):
+        raise TrajectoryError(f"{path}: its points do not have {len(names)} positions, velocities and accelerations each")
+    made = MotionFile(arm, units, names, t, q, v, a)
+    _ = made.trajectory  # refuses what is no motion
+    return made

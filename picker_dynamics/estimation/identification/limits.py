@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.execution.torque_limits import TorqueLimits
-from picker_dynamics.execution.validator import motion_validator, torque_validator
+from picker_dynamics.execution.validator import MotionValidator, motion_validator
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms, servo_map
 from picker_dynamics.robot.arms import Arm
@@ -39,22 +38,19 @@ class Limits:
     Attributes:
         lower, upper: [rad or m].
         velocity, acceleration: [rad/s …], [rad/s² …].
-        peak, hold: effort anywhere, and where it ends [N·m or N].
+        validator: a running controller's check of a goal, but for floor and scene; it knows peak and hold efforts [N·m or N].
         drag: servos spend this on their own speed [N·m·s/rad], and have ``stall`` for all; 0 and infinite for other joints.
         tip_speed: of the tool [m/s], one number.
-        check: a running controller's check of a goal, but for floor and scene; raises what it refuses.
     """
 
     lower: np.ndarray
     upper: np.ndarray
     velocity: np.ndarray
     acceleration: np.ndarray
-    peak: np.ndarray
-    hold: np.ndarray
-    drag: np.ndarray
-    stall: np.ndarray
+    validator: MotionValidator
+    drag: np.ndarray | float
+    stall: np.ndarray | float
     tip_speed: float
-    check: Callable
 
     @property
     def middle(self) -> np.ndarray:
@@ -86,46 +82,39 @@ def of_torque_arm(arm: Arm, acceleration=None) -> Limits:
     description = arm.description
     for quantity in ("velocity", "effort"):
         for joint, value in zip(description.joint_names, getattr(description, quantity)):
-            if not 0.0 < value < math.inf:
-                raise InputError(
-                    f"joint {joint} has no {quantity} limit above 0 in {description.source}: without it no motion can be chosen",
-                    subject=joint,
-                    value=float(value),
-                )
-    still = np.zeros(description.n)
-    validator = torque_validator(RigidBody(description), TorqueLimits.of_arm(arm))
-    return _limits(description, validator, acceleration, arm.tip_speed, still, still + math.inf)
+            refuse_if(
+                not 0.0 < value < math.inf,
+                f"joint {joint} has no {quantity} limit above 0 in {description.source}: without it no motion can be chosen",
+                joint,
+                float(value),
+            )
+    limits = TorqueLimits.of_arm(arm)
+    return _limits(description, RigidBody(description), limits, acceleration, arm.tip_speed, 0.0, math.inf)
 
 
 def of_servo_arm(description: ArmDescription, servos, tip_speed: float, acceleration=None) -> Limits:
     """Limits of an arm of hobby servos (with potentiometers or current sensors to measure): what the servo map allows."""
-    validator = torque_validator(RigidBody(description, servos.armature), servos)
-    return _limits(description, validator, acceleration, tip_speed, servos.model.damping, servos.stall_torque)
+    limits, model = TorqueLimits.of_servos(servos), RigidBody(description, servos.armature)
+    return _limits(description, model, limits, acceleration, tip_speed, servos.model.damping, servos.stall_torque)
 
 
-def _limits(description, validator, acceleration, tip_speed, drag, stall) -> Limits:
+def _limits(description, model, limits, acceleration, tip_speed, drag, stall) -> Limits:
     span = np.where([joint.type == "prismatic" for joint in description.movable], 1.0, HALF_TURN)
     acceleration = description.velocity / RISE_S if acceleration is None else np.broadcast_to(acceleration, (description.n,))
     lower, upper = np.maximum(description.lower, -span), np.minimum(description.upper, span)
-    check = motion_validator(description, validator.limits, validator.model, tip_speed=tip_speed, scales_time=False).validate
-    return Limits(
-        lower,
-        upper,
-        description.velocity,
-        acceleration,
-        validator.limits.peak,
-        validator.limits.hold,
-        drag,
-        stall,
-        tip_speed,
-        check,
-    )
+    check = motion_validator(description, limits, model, tip_speed=tip_speed, scales_time=False)
+    return Limits(lower, upper, description.velocity, acceleration, check, drag, stall, tip_speed)
 
 
 def of_options(arm_name: str, description: ArmDescription, tip_speed: float | None, servos: str = "") -> Limits:
     """Limits of a named arm, or else of a URDF whose joints take efforts, or with ``servos``, of a servo arm."""
-    if tip_speed is not None and not 0.0 < tip_speed < math.inf:
-        raise InputError(f"tip speed is {tip_speed} m/s, must be above 0", subject="tip_speed", value=tip_speed, limit=0.0)
+    refuse_if(
+        tip_speed is not None and not 0.0 < tip_speed < math.inf,
+        f"tip speed is {tip_speed} m/s, must be above 0",
+        "tip_speed",
+        tip_speed,
+        0.0,
+    )
     control = arms.load(arm_name).control if arm_name else "servo" if servos else "torque"
     if control == "servo":
         servo_file = servo_map.load(servos or resource("config/servos.yaml"), description.joint_names)

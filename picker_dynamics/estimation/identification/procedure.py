@@ -3,27 +3,48 @@
 columns = Columns.of(description)
 found = identify(columns, [samples])                 # base parameters and bodies that can exist
 result = predict(columns, found.bodies.pi, other)    # on another motion
+
+Whether an arm has rotors worth mentioning, and a payload at its tool, where nobody said, the evidence decides.  Every combination
+is fitted to the same samples with the same weights and noise, those of the free base parameters of the richest one.  The plainest
+combination whose evidence is not clearly below the best is taken.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, refuse_if
 from picker_dynamics.robot.model import tip_speeds
 
-from . import base, consistent, filtering, least_squares, selection
+from . import base, consistent, filtering, inertia
+from .base import BaseFit
 from .columns import Columns
 from .consistent import LEAVES, ConsistentFit
 from .filtering import CUTOFF_HZ, SLIDES, Equations
-from .least_squares import BaseFit
 from .limits import usual_states
 from .samples import Samples, checked
-from .selection import Trial
+
+CLEARLY = 5.0
+"""Logarithm of the odds above which something is kept (very strong: R. E. Kass and A. E. Raftery, Bayes factors, Journal of the
+American Statistical Association 90, 1995)."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Something that nobody asked for and that may explain the efforts: ``rotors`` or ``payload``.
+
+    Attributes:
+        kept: whether it is part of what was found.
+        odds: logarithm of the odds for it; nan: with it this motion leaves something open.
+    """
+
+    name: str
+    kept: bool
+    odds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +150,7 @@ def identify(
     Raises:
         InputError, LimitError: recordings that cannot be, or that leave parameters open (named).
     """
-    if not recordings:
-        raise InputError("no recording to identify from")
+    refuse_if(not recordings, "no recording to identify from")
     for samples in recordings:
         checked(samples, columns.description)
 
@@ -144,23 +164,23 @@ def identify(
     states = usual_states(columns.description, columns.model, tip_speed)
 
     def free(one: Columns, measured: list[Equations], allowed: bool) -> BaseFit:
-        return least_squares.fit(base.find(one), measured, one.regressor(*states), allow_open=allowed)
+        return base.fit(base.find(one), measured, one.regressor(*states), allow_open=allowed)
 
     trials: tuple[Trial, ...] = ()
     if try_rotors or payload is None:
-        columns, payload, trials = selection.choose(columns, read, free, rotors=try_rotors, payload=payload)
+        columns, payload, trials = _chosen(columns, read, free, rotors=try_rotors, payload=payload)
     equations = read(columns)
     of_base = free(columns, equations, allow_open)
     if not allow_open:
-        least_squares.require_told(of_base, tip_speed)
-    bodies = consistent.fit(columns, equations, of_base, load=payload)
-    tau, Y = least_squares.joined(equations)
-    counted = least_squares.usable(columns, np.concatenate([one.sliding for one in equations]))
-    left = tau - Y @ bodies.pi
+        base.require_told(of_base, tip_speed)
+    found = consistent.fit(columns, equations, of_base, load=payload)
+    tau, Y = base.joined(equations)
+    counted = base.usable(columns, np.concatenate([one.sliding for one in equations]))
+    left = tau - Y @ found.pi
     root = np.sqrt(of_base.weights) / of_base.sigma
     return Identified(
         of_base,
-        bodies,
+        found,
         sum(one.spikes for one in equations),
         len(tau),
         _root_mean_square(left, counted) / _root_mean_square(tau, counted),
@@ -168,6 +188,56 @@ def identify(
         tip_speed,
         trials,
     )
+
+
+def _chosen(
+    columns: Columns,
+    read: Callable[[Columns], Sequence[Equations]],
+    free: Callable[[Columns, Sequence[Equations], bool], BaseFit],
+    *,
+    rotors: bool,
+    payload: bool | None,
+) -> tuple[Columns, bool, tuple[Trial, ...]]:
+    """The columns to fit, whether with a payload, and what was tried.
+
+    Args:
+        columns: without what is to be tried.
+        read: equations with such columns.
+        free: base parameters from them; the last argument allows open ones.
+        rotors: try them.
+        payload: whether there is one; None: try it.
+    """
+    trials, kinds = [], [columns]
+    rotors = rotors and "rotor" not in columns.drives
+    if payload is not None:
+        loads: tuple[bool, ...] = (payload,)
+    else:
+        loads = (False,) if inertia.carrier(columns.description) is None else (False, True)
+    if rotors:
+        kinds.append(columns.with_rotors())
+    equations = {one: read(one) for one in kinds}
+    judge = free(kinds[-1], equations[kinds[-1]], True)
+    if rotors and judge.open:
+        trials.append(Trial("rotors", False, math.nan))
+        judge = free(columns, equations[columns], True)
+        kinds, rotors = kinds[:1], False
+    evidence = {(one is not columns, load): _evidence(one, equations[one], judge, load) for one in kinds for load in loads}
+    best = max(evidence.values())
+    plainest_first = sorted(evidence, key=lambda kind: (sum(kind), -evidence[kind]))
+    chosen = next(kind for kind in plainest_first if evidence[kind] >= best - CLEARLY)
+    for place, (name, tried) in enumerate((("rotors", rotors), ("payload", len(loads) > 1))):
+        if tried:
+            with_it, without = (max(evidence[kind] for kind in evidence if kind[place] is one) for one in (True, False))
+            trials.append(Trial(name, chosen[place], with_it - without))
+    return kinds[-1] if chosen[0] else columns, chosen[1], tuple(trials)
+
+
+def _evidence(columns: Columns, equations: Sequence[Equations], judge: BaseFit, load: bool) -> float:
+    """Of one combination; minus infinity where no solution is found, which is no reason to refuse the others."""
+    try:
+        return consistent.fit(columns, equations, judge, load=load).evidence
+    except InputError:
+        return -math.inf
 
 
 def _root_mean_square(x: np.ndarray, counted: np.ndarray) -> np.ndarray:
@@ -179,23 +249,23 @@ def _root_mean_square(x: np.ndarray, counted: np.ndarray) -> np.ndarray:
 def _require_motion(columns: Columns, equations: Sequence[Equations]) -> None:
     """Refuse recordings without motion, and joints whose friction is sought that move one way only."""
     v, sliding = (np.concatenate([getattr(one, name) for one in equations]) for name in ("v", "sliding"))
-    if not sliding.any():
-        raise InputError(
-            f"no joint moves faster than {SLIDES:g} rad/s (or m/s) for longer than the filter looks: a recording without motion "
-            "says nothing of masses and friction (picker identify excite)",
-            subject="velocity",
-            value=float(np.abs(v).max(initial=0.0)),
-            limit=SLIDES,
-        )
+    refuse_if(
+        not sliding.any(),
+        f"no joint moves faster than {SLIDES:g} rad/s (or m/s) for longer than the filter looks: a recording without motion "
+        "says nothing of masses and friction (picker identify excite)",
+        "velocity",
+        float(np.abs(v).max(initial=0.0)),
+        SLIDES,
+    )
     if "coulomb" not in columns.drives:
         return
     for joint, speed, slides in zip(columns.description.joint_names, v.T, sliding.T):
-        if slides.any() and (speed[slides].min() > 0.0 or speed[slides].max() < 0.0):
-            raise InputError(
-                f"{joint} moves one way only: its friction cannot be told from its load; record both directions, or look "
-                "for none (--no-friction)",
-                subject=joint,
-            )
+        refuse_if(
+            slides.any() and (speed[slides].min() > 0.0 or speed[slides].max() < 0.0),
+            f"{joint} moves one way only: its friction cannot be told from its load; record both directions, or look "
+            "for none (--no-friction)",
+            joint,
+        )
 
 
 def predict(
@@ -216,6 +286,6 @@ def predict(
     if truth is None:
         predicted, truth = filtering.low_pass(predicted, moved.dt, cutoff_hz), moved.tau
     used = moved.used
-    counted = least_squares.usable(columns, moved.sliding)[used]
+    counted = base.usable(columns, moved.sliding)[used]
     sizes = [_root_mean_square(x[used], which) for which in (counted, ~counted) for x in (predicted - truth, truth)]
     return Prediction(*sizes, counted.mean(axis=0))

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from picker_dynamics.errors import InputError, JointNamesError
+from picker_dynamics.errors import InputError, JointNamesError, refuse_if
 from picker_dynamics.files.reading import TABLE_BYTES, read_bytes
 from picker_dynamics.recording import reader
 from picker_dynamics.robot.description import ArmDescription
@@ -84,8 +84,9 @@ def read_bag(path: str | Path, description: ArmDescription, namespace: str | Non
         raise JointNamesError(
             f"{path}: no joint {', '.join(sorted(missing))}; it has {', '.join(recorded.joint_names)}", subject=min(missing)
         )
-    if not len(recorded.state_torque):
-        raise InputError(f"{path}: joint_states have no efforts: this arm does not measure torque", value=str(path))
+    refuse_if(
+        not len(recorded.state_torque), f"{path}: joint_states have no efforts: this arm does not measure torque", value=str(path)
+    )
     order = [recorded.joint_names.index(name) for name in description.joint_names]
     t, at, of = np.intersect1d(recorded.state.t, recorded.state_torque.t, return_indices=True)
     return Samples(
@@ -172,10 +173,13 @@ def read_table(
     """
     rows = _rows(path, read_bytes(path, "samples", TABLE_BYTES))
     header, rows, begin = _named(path, rows, joints, column_map, example)
-    if len(header) > COLUMNS_MAX:
-        raise InputError(f"{path}: {len(header)} columns, at most {COLUMNS_MAX} are taken", value=len(header), limit=COLUMNS_MAX)
-    if "time_s" not in header:
-        raise InputError(f"{path}: no column time_s; it has {', '.join(header) or 'none'}", subject="time_s")
+    refuse_if(
+        len(header) > COLUMNS_MAX,
+        f"{path}: {len(header)} columns, at most {COLUMNS_MAX} are taken",
+        value=len(header),
+        limit=COLUMNS_MAX,
+    )
+    refuse_if("time_s" not in header, f"{path}: no column time_s; it has {', '.join(header) or 'none'}", "time_s")
     ours = [i for i, name in enumerate(header) if name == "time_s" or wanted(name)]
     numbers, remarks = _numbers(path, header, ours, rows, begin)
     return Table(header, {header[i]: numbers[:, ours.index(header.index(header[i]))] for i in ours}, remarks)
@@ -196,23 +200,24 @@ def _named(
     first = [entry.strip() for entry in next(rows, [])]
     bare = bool(first) and all(_is_number(entry) for entry in first)
     if column_map is None:
-        if bare:
-            raise InputError(
-                f"{path}: its first line is numbers, not the names of {len(first)} columns: name them, for example "
-                f"--columns {example}",
-                subject="columns",
-            )
+        refuse_if(
+            bare,
+            f"{path}: its first line is numbers, not the names of {len(first)} columns: name them, for example "
+            f"--columns {example}",
+            "columns",
+        )
         return first, rows, 2
     names = []
     for name in (part.strip() for part in column_map.split(",")):
         names += [name.replace("*", joint, 1) for joint in joints] if "*" in name else [name]
     for name in sorted(set(names) - {"-"}):
-        if names.count(name) > 1:
-            raise InputError(f"--columns {column_map}: {name} is there {names.count(name)} times", subject=name)
-    if len(names) > len(first):
-        raise InputError(
-            f"{path}: {len(first)} columns, --columns names {len(names)} ({', '.join(names)})", value=len(first), limit=len(names)
-        )
+        refuse_if(names.count(name) > 1, f"--columns {column_map}: {name} is there {names.count(name)} times", name)
+    refuse_if(
+        len(names) > len(first),
+        f"{path}: {len(first)} columns, --columns names {len(names)} ({', '.join(names)})",
+        value=len(first),
+        limit=len(names),
+    )
     names += ["-"] * (len(first) - len(names))
     return names, itertools.chain([first], rows) if bare else rows, 1 if bare else 2
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from picker_dynamics.errors import InputError, JointNamesError, LimitError
+from picker_dynamics.errors import InputError, JointNamesError, LimitError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
 
 LEAST_S, LEAST_SAMPLES, LEAST_HZ = 1.0, 100, 20.0
@@ -67,10 +67,12 @@ class Samples:
         for joint, value in constants.items():
             if joint not in self.joint_names:
                 raise JointNamesError(f"torque constant for {joint!r}: the arm has {', '.join(self.joint_names)}", subject=joint)
-            if not (math.isfinite(value) and value):
-                raise InputError(
-                    f"torque constant of {joint} is {value}, must be a finite number other than 0", subject=joint, value=value
-                )
+            refuse_if(
+                not (math.isfinite(value) and value),
+                f"torque constant of {joint} is {value}, must be a finite number other than 0",
+                joint,
+                value,
+            )
         return replace(self, tau=self.tau * np.array([constants.get(joint, 1.0) for joint in self.joint_names]))
 
 

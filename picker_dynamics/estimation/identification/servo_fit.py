@@ -21,12 +21,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import least_squares
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.dry_friction import dry_friction_apart
 from picker_dynamics.robot.servo import MOST_LOAD_FRICTION, ServoModel
 
+from .. import least_squares
 from .servo_log import ServoLog, require_both_sides, require_short
 
 UNITS = {
@@ -195,16 +195,15 @@ def fixed_figures(fixed: Mapping[str, float]) -> dict[str, float]:
         InputError: no such figure, or one that cannot be.
     """
     for name, value in fixed.items():
-        if name not in UNITS:
-            raise InputError(f"no figure {name!r}: there are {', '.join(UNITS)}", subject=name)
+        refuse_if(name not in UNITS, f"no figure {name!r}: there are {', '.join(UNITS)}", name)
         low, high = LIMITS[name]
-        if not low <= value <= high:
-            raise InputError(
-                f"{name} is {value:g}{UNITS[name] and ' '}{UNITS[name]}, must be {low:g} to {high:g}",
-                subject=name,
-                value=value,
-                limit=low if value < low else high,
-            )
+        refuse_if(
+            not low <= value <= high,
+            f"{name} is {value:g}{UNITS[name] and ' '}{UNITS[name]}, must be {low:g} to {high:g}",
+            name,
+            value,
+            low if value < low else high,
+        )
     return dict(fixed)
 
 
@@ -316,7 +315,7 @@ def _fit(ready: Rig, known: dict[str, float], like: Fit | None) -> Fit:
             return around[y.tobytes()]
 
         begin = np.clip(start, low + 1e-6, high - 1e-6)
-        best = least_squares(
+        best = least_squares.solve(
             lambda y: look(y)[0],
             begin,
             lambda y: look(y)[1:].T,

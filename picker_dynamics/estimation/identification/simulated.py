@@ -14,10 +14,11 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.robot.description import ArmDescription, parse
 from picker_dynamics.sim.torque_plant import TorquePlant
 
-from . import parameters, write_back
 from .fourier import Fourier
+from .inertia import body as body_of
+from .inertia import of_description, pseudo_inertia, standard
 from .limits import usual_states
-from .pseudo_inertia import pseudo_inertia
+from .report import with_bodies
 from .samples import Samples
 
 STEP_S, SAMPLE_S = 1e-3, 4e-3
@@ -56,16 +57,16 @@ def hidden(description: ArmDescription, seed: int, tip_speed: float, share: tupl
         return rng.choice([-1.0, 1.0], size) * rng.uniform(*share, size)
 
     bodies = []
-    for pi in parameters.of_description(description):
-        body = parameters.body(pi)
+    for pi in of_description(description):
+        body = body_of(pi)
         spread, axes = np.linalg.eigh(pseudo_inertia(pi)[:3, :3] / body.mass)
         shift = axes @ (off(3) * np.sqrt(np.maximum(spread, 0.0)))
-        bodies.append(parameters.standard(Body(body.mass * (1.0 + off()), body.com + shift, body.inertia * (1.0 + off()))))
+        bodies.append(standard(Body(body.mass * (1.0 + off()), body.com + shift, body.inertia * (1.0 + off()))))
     model = RigidBody(description)
     usual = np.sqrt(np.mean(model.inverse_dynamics(*usual_states(description, model, tip_speed)) ** 2, axis=0))
     coulomb = rng.uniform(*FRICTION_SHARE, description.n) * usual
     viscous = rng.uniform(*FRICTION_SHARE, description.n) * usual / description.velocity
-    return parse(write_back.urdf_text(description, np.array(bodies), viscous, coulomb), f"hidden {description.name}")
+    return parse(with_bodies(description, np.array(bodies), viscous, coulomb), f"hidden {description.name}")
 
 
 def run(

@@ -1,7 +1,7 @@
 """Payload from droop: the mass in the tool from how far it makes the arm sag, by inclinometer, ruler or joint potentiometers.
 
-A servo told q_cmd that bears G, and came to rest on side s, rests at q = q_cmd - offset(tau_m(G, s)) (``robot.servo``), G that of
-the sagged pose.  A reading h(q) is compared with h for m kilograms in the tool; its errors have the covariance
+A servo told q_cmd that bears G, and came to rest on side s, rests at q = q_cmd - offset(tau_m(G, s)), G that of the sagged pose
+(``droop_model.balance``).  A reading h(q) is compared with h for m kilograms in the tool; its errors have the covariance
 
     V = sd² 1                                                the instrument's noise
       + Σ_j (f_sd)² (∂y/∂G_j)(∂y/∂G_j)ᵀ   at one visit       what dry friction, or a deadband, happens to hold back at joint j
@@ -23,17 +23,16 @@ import numpy as np
 from picker_dynamics.errors import ConfigurationError, InfeasibleError, InputError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
-from picker_dynamics.robot.resting import resting_position, sag
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 from picker_dynamics.robot.units import told
 
 from .. import least_squares
 from ..calibration.droop_fit import FRICTION_SD
-from ..calibration.droop_model import USUAL_STALL_NM
+from ..calibration.droop_model import USUAL_STALL_NM, Balance, balance
 from ..calibration.instruments import SensorModel
 from ..calibration.measured import Measured
-from ..calibration.readings import position
-from ..calibration.statics import Loads, PointMass, gravity_torques, links_of, loads, random_poses
+from ..calibration.readings import near, near_place, position
+from ..calibration.statics import PointMass, links_of, loads, random_poses
 from .mass import BLIND_SHARE, HEAVIEST_KG, LIGHTEST_KG, MISREAD, USUAL_KG, Weighed, estimate, require_mass, require_payload_place
 
 STIFFNESS_SD, STIFFNESS_LEAST_SD = {"rad": 0.04, "m": 0.15}, 0.04
@@ -163,7 +162,7 @@ class DroopScale:
             HEAVIEST_KG,
         )
         object.__setattr__(self, "links", links_of(self.description))
-        bears = gravity_torques(self.description, random_poses(self.description, 32), [self._payload(np.ones(32))])
+        bears = loads(self.description, random_poses(self.description, 32), [self._payload(np.ones(32))]).torque
         object.__setattr__(self, "columns", tuple(np.flatnonzero(np.abs(bears).max(axis=0) > 1e-3)))
         for column in self.columns:
             servo = self.servos.servos[column]
@@ -193,21 +192,15 @@ class DroopScale:
 
     # -- what readings should be ---------------------------------------------------------------------------------------
 
-    def resting(self, pulses_us, mass, side=0.0) -> tuple[np.ndarray, Loads]:
-        """Rest positions of the joints, (r, n) [rad], and what they bear there.
+    def resting(self, pulses_us, mass, side=0.0) -> Balance:
+        """Rest of the joints.
 
         Args:
             pulses_us: (r, n).  mass: (r,) in the tool [kg].  side: (r,) from which they came.
         """
-        servo, masses, side = self.servos.model, [*self.links, self._payload(mass)], np.reshape(side, (-1, 1))
-
-        def pull(q):
-            load = loads(self.description, q, masses)
-            motor = servo.motor_for(load.torque, side)
-            return motor, servo.motor_slope(motor, side)[..., None] * load.by_q
-
-        q = resting_position(self.servos.to_angle(pulses_us), pull, 1.0 / servo.stiffness, servo.gap)
-        return q, loads(self.description, q, masses)
+        told, masses = self.servos.to_angle(pulses_us), [*self.links, self._payload(mass)]
+        side, columns = np.reshape(side, (-1, 1)), range(self.servos.n)
+        return balance(self.description, self.servos.model, told, told, columns, masses, side)
 
     def predict(self, readings: Sequence[Measurement], mass: float) -> np.ndarray:
         """Readings, (r,) [rad or m], with ``mass`` [kg] in the tool at those with payload."""
@@ -216,11 +209,9 @@ class DroopScale:
     def _linearised(self, readings: Sequence[Measurement], mass: float) -> _Linearised:
         loaded = np.array([one.loaded for one in readings], dtype=float)
         side = np.array([one.side for one in readings])[:, None]
-        q, load = self.resting([one.pulses_us for one in readings], mass * loaded, side)
-        servo, poses = self.servos.model, link_poses(self.description, q)
-        motor = servo.motor_for(load.torque, side)
-        slope = sag(motor, 1.0 / servo.stiffness, servo.gap)[1] * servo.motor_slope(motor, side)
-        by_load = -np.linalg.inv(np.eye(self.servos.n) + slope[..., None] * load.by_q) * slope[:, None, :]
+        at = self.resting([one.pulses_us for one in readings], mass * loaded, side)
+        q, load, motor, slope = at.q, at.load, at.motor, at.slope
+        servo, poses, by_load = self.servos.model, link_poses(self.description, q), -at.turn * slope[:, None, :]
         values, rates = np.empty(len(readings)), np.zeros((len(readings), 1, self.servos.n))
         for sensor in {one.sensor for one in readings}:
             rows = [row for row, one in enumerate(readings) if one.sensor == sensor]
@@ -340,37 +331,15 @@ class DroopScale:
 
     def require_plausible(self, readings) -> None:
         """Require that each reading is near where the arm is without payload, or below, where half a kilogram would bring it."""
-        empty, full = (self.predict(readings, mass) for mass in (0.0, 0.5))
-        for number, (one, light, heavy) in enumerate(zip(readings, empty, full), start=1):
+        expected = np.stack([self.predict(readings, mass) for mass in (0.0, 0.5)])
+        nearest = np.clip([one.value for one in readings], *np.sort(expected, axis=0))
+        for number, (one, light, there) in enumerate(zip(readings, expected[0], nearest), start=1):
             which = f"reading {number}, {_what(one)}," if len(readings) > 1 else _what(one)
             refuse_if(not np.isfinite(one.value), f"{which} is not a finite number", one.sensor.link, one.value)
-            slip, unit = SLIP[one.sensor.unit], one.sensor.unit
-
-            def off(value, light=light, heavy=heavy) -> float:
-                return float(
-                    min(abs(_wrapped(value - light)), abs(_wrapped(value - heavy)))
-                    if not min(light, heavy) <= value <= max(light, heavy)
-                    else 0.0
-                )
-
-            if off(one.value) <= slip:
-                continue
-            if unit == "m":
-                hint = (
-                    "in cm? then name the unit" if off(10.0 * one.value) <= slip else "not from the mounting plane, or in no mm?"
-                )
-            elif abs(one.value) > np.radians(slip) and off(np.radians(one.value)) <= slip:
-                hint = "degrees given as radians?"
-            elif off(np.degrees(one.value)) <= slip / 4.0:
-                hint = "converted from degrees twice?"
-            else:
-                hint = "sign, unit or link mixed up?" if off(-one.value) > slip else "is its sign turned about?"
-            raise InputError(
-                f"{which} is {told(one.value, unit)}, expected about {told(light, unit)}: {hint}",
-                subject=one.sensor.link,
-                value=one.value,
-                limit=float(light),
-            )
+            tall, slip = one.sensor.unit == "m", SLIP[one.sensor.unit]
+            off = abs(one.value - there if tall else _wrapped(one.value - there))
+            why = off > slip and (near_place if tall else near)(which, one.value, float(light), slip)
+            refuse_if(why, why, one.sensor.link, one.value, float(light))
 
     def _require_informative(self, readings, sd: float, better: str) -> None:
         if sd <= self.blind_kg:
@@ -387,7 +356,7 @@ class DroopScale:
 
     def _require_resting(self, readings, mass: float) -> None:
         sides, masses = [one.side for one in readings], [mass * one.loaded for one in readings]
-        load = self.resting([one.pulses_us for one in readings], masses, sides)[1].torque
+        load = self.resting([one.pulses_us for one in readings], masses, sides).load.torque
         share = np.abs(load) / self.servos.model.stall_torque
         row, column = np.unravel_index(int(share.argmax()), share.shape)
         if share[row, column] > 1.0:

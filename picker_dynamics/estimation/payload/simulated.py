@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
 
 from ..calibration.instruments import SensorModel
-from ..calibration.simulated import FRAME_S, hidden_servos, mounted, smooth_line
+from ..calibration.simulated import SimulatedBench, hidden_servos, mounted
 from .droop import LOAD_FRICTION_SD, DroopScale, Measurement, Potentiometer, sensed, stiffness_sd
 from .mass import USUAL_KG
 from .poses import Visit, before
@@ -82,64 +82,45 @@ def person(
     arm, nominal = servo_arm.load(urdf, servos, overlay or servo_arm.overlay_of(arm, servos, "ideal"))
     plant = Plant(arm, hidden_servos(nominal, rng), plant_error=plant_error, seed=seed)
     believed, found = as_calibrated(plant, rng)
-    return WeighingBench(plant, DroopScale(believed, found, com, heaviest_kg=heaviest_kg), rng, payload), torque_validator(
+    return WeighingBench(plant, rng, DroopScale(believed, found, com, heaviest_kg=heaviest_kg), payload), torque_validator(
         RigidBody(arm, found.armature), found
     )
 
 
-@dataclass
-class WeighingBench:
+class WeighingBench(SimulatedBench):
     """Moves the arm to visits and reads it.
 
     Args:
         plant: the arm, whose numbers nobody knows.
-        scale: what is believed.
         rng: of the readings' noise.
+        scale: what is believed.
         payload: what is put into the tool [kg].
     """
 
-    plant: Plant
-    scale: DroopScale
-    rng: np.random.Generator
-    payload: float
-    told: np.ndarray = field(init=False)
-
-    def __post_init__(self):
-        servos = self.scale.servos
-        self.told = np.array(servos.home)
-        self.plant.reset(servos.home)
-        self._hold(SETTLE_S)
+    def __init__(self, plant: Plant, rng: np.random.Generator, scale: DroopScale, payload: float):
+        super().__init__(plant, rng, scale.servos)
+        self.scale, self.payload, self._told = scale, payload, np.array(scale.servos.home)
+        plant.reset(self._told)
+        self.pulses_us = self.servos.quantise_us(self.servos.to_pulse_us(self.servos.clamp(self._told)))
+        self.wait(SETTLE_S)
 
     def read(self, visits: Sequence[Visit], sensors: Sequence[SensorModel | Potentiometer]) -> list[Measurement]:
         """Everything that is read at the visits."""
         looks = []
         for visit in visits:
             if bool(self.plant.payload) != visit.loaded:
-                self._load(visit.loaded)
-            self._travel(before(self.scale, visit), TRAVEL_S)
-            self._travel(self.scale.servos.to_angle(visit.pulses_us), APPROACH_S)
-            self._hold(SETTLE_S)
+                self.hang(visit.loaded * self.payload, self.scale.com, np.arange(6) / 5.0, 0.6)
+            self._go(before(self.scale, visit), TRAVEL_S)
+            self._go(self.servos.to_angle(visit.pulses_us), APPROACH_S)
+            self.wait(SETTLE_S)
             looks += visit.measurements(sensors, [self._seen(sensor) for sensor in sensors])
         return looks
 
     def _seen(self, sensor) -> float:
-        q, arm = self.plant.q, self.plant.description
+        q, arm = self.plant.q, self.description
         return float(sensed(arm, sensor, q, link_poses(arm, q))[0] + self.rng.normal(0.0, sensor.sd))
 
-    def _load(self, on: bool) -> None:
-        """Put the payload in or take it out by hand: gently."""
-        for share in np.arange(6)[:: 1 if on else -1] / 5.0:
-            self.plant.attach(float(share) * self.payload, self.scale.com)
-            self._hold(0.1)
-
-    def _travel(self, setpoint, least_s: float) -> None:
-        """Set-points along a smooth line, in the board's frames."""
-        start = self.told.copy()
-        duration_s = max(least_s, 2.0 * float(np.abs((setpoint - start) / self.scale.servos.per_turn).max()))
-        for self.told in smooth_line(start, setpoint, duration_s):
-            self._hold(FRAME_S)
-
-    def _hold(self, duration_s: float) -> None:
-        servos = self.scale.servos
-        pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(self.told)))
-        self.plant.advance(tuple(pulses.tolist()), duration_s)
+    def _go(self, setpoint, least_s: float) -> None:
+        duration_s = max(least_s, 2.0 * float(np.abs((setpoint - self._told) / self.servos.per_turn).max()))
+        self.travel(self.servos, self._told, setpoint, duration_s)
+        self._told = setpoint

@@ -4,8 +4,8 @@ A step asks for what is not on file and computes the rest from the answers, so w
 nothing and gives the same.
 """
 
-from . import droop, limits, links, map, rest, result, sweep, trim
+from . import droop, limits, links, map, rest, result, trim
 
-STEPS = (links, trim, map, limits, rest, droop, sweep, result)
+STEPS = (links, trim, map, limits, rest, droop, result)
 """``links`` comes first: taking the arm apart voids the zeros."""
 NAMES = tuple(step.NAME for step in STEPS)

@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 
 from picker_dynamics.control.supply_follow import checked_source
-from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError, refuse_if
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.description import ArmDescription
@@ -18,26 +17,15 @@ from picker_dynamics.robot.units import LENGTH, quantity
 
 from .. import pose_figure, readings
 from ..arm_estimate import ArmEstimate
-from ..droop_fit import DroopFit, fit
+from ..droop_fit import DroopFit
 from ..droop_model import DroopModel
-from ..evaluate import better_station, open_figures, saturated
-from ..instruments import SensorModel, sensor_on
+from ..evaluate import open_figures, saturated
+from ..instruments import SensorModel, lay, sensor_on
 from ..joint_map import resting_at
-from ..lay import lay
 from ..person import OpenQuestionError
-from ..poses import (
-    LOADED_HOLD_SHARE,
-    LOADED_PEAK_SHARE,
-    Station,
-    Weight,
-    affordable,
-    bearable_weights,
-    cautious_validator,
-    stand_off,
-    with_weight,
-)
-from ..procedure import droop_fit, visit
-from ..servo_figures import calibrated_servos, figures_from
+from ..poses import Station, Weight, bearable_weights, stand_off, with_weight
+from ..procedure import droop_fit
+from ..servo_figures import calibrated_servos
 from ..statics import lifts
 from ..step_context import LeaveError, StepContext
 
@@ -48,7 +36,7 @@ TOLERANCE = {"elevation": math.radians(12.0), "height": 0.08}
 IMPOSSIBLE = {"elevation": math.radians(38.0), "height": 0.24}
 """And one this far is refused: no servo explains it."""
 
-NONE, MORE = Weight(), 5
+NONE = Weight()
 
 
 def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
@@ -95,11 +83,7 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
 
 
 def _fitted(context: StepContext, estimate: ArmEstimate, reader: StationReader, weights: Sequence[Weight]) -> DroopFit:
-    """All stations, and more of them while figures are left open and the person is willing."""
-
-    def tell(text: str) -> None:
-        context.tell(text, "hint")
-
+    """All stations; what they leave open is told."""
     found = droop_fit(
         estimate.description,
         estimate.servos,
@@ -108,31 +92,18 @@ def _fitted(context: StepContext, estimate: ArmEstimate, reader: StationReader, 
         reader,
         weights,
         seed=context.seed,
-        tell=tell,
+        tell=lambda text: context.tell(text, "hint"),
         keep=reader.keep,
         quick=context.quick,
     )
-    servos = calibrated_servos(estimate.servos, figures_from(found, estimate.angles))
     units = dict(zip(found.model.description.joint_names, found.model.description.effort_units))
-    for one in saturated(found.model, found.unknowns, found.readings):
+    for (_, joint), (torque, limit) in saturated(found.model, found.unknowns, found.readings).items():
         context.tell(
-            f"{one.joint} may have borne {one.torque:.2f} {units[one.joint]} at a visit, more than {one.limit:.2f}: it is no "
-            "spring there.",
+            f"{joint} may have borne {torque:.2f} {units[joint]} at a visit, more than {limit:.2f}: it is no spring there.",
             "warning",
         )
-    validator = cautious_validator(RigidBody(estimate.description), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
-    seen = tuple({one.sensor: None for one in found.readings})
-    for number in range(0 if context.quick else MORE):
-        still = open_figures(found)
-        if not still or not affordable(seen, len(found.readings)):
-            break
-        context.tell("; ".join(f"{one.joint}: the readings leave its {one.figure} open" for one in still), "warning")
-        choices = (("", "leave it as it is"), ("more", "go there"))
-        if context.choose(f"more.{number}", "One more pose would tell most about that.", choices) != "more":
-            break
-        station = better_station(found, validator, weights, seen, context.seed + number)
-        readings = visit(reader.keep(f"more.{number}", [station]), validator, reader, found.model, found.readings, tell)
-        found = fit(found.model, readings)
+    for joint, figure in () if context.quick else open_figures(found):
+        context.tell(f"{joint}: the readings leave its {figure} open", "warning")
     return found
 
 
@@ -221,8 +192,6 @@ class StationReader:
 
     def __init__(self, context: StepContext, estimate: ArmEstimate):
         self.context, self.estimate = context.of(NAME), estimate
-        self._times: dict[str, int] = {}
-        self._keys: dict[tuple, str] = {}
         self._there: str = ""
         self._sure = False
         self.supply = 1.0
@@ -231,7 +200,7 @@ class StationReader:
         self, validator: MotionValidator, station: Station, side: float, columns: Sequence[int]
     ) -> list[float] | None:
         """Readings at a station, as ``procedure.Bench`` has them."""
-        key = self._key(station, side)
+        key = _key(station.pulses_us, station.weight.mass, station.weight.point, side)
         if self.context.known(f"{key}.skip") is not None:
             return None
         self._there = ""
@@ -299,9 +268,7 @@ class StationReader:
 
     def forget(self, reading) -> None:
         """Forget a reading: its visit is open again."""
-        for sort, key in self._keys.items():
-            if sort == _sort(reading.pulses_us, reading.weight, reading.weight_point, reading.side):
-                self.context.forget(f"{key}.")
+        self.context.forget(f"{_key(reading.pulses_us, reading.weight, reading.weight_point, reading.side)}.")
 
     def finish(self) -> None:
         """Finish the stations: no weight is left hanging."""
@@ -311,19 +278,6 @@ class StationReader:
             self._take_off()
 
     # -----------------------------------------------------------------------------------------------------------------
-
-    def _key(self, station: Station, side: float) -> str:
-        """The name of a visit in the session: what is looked at, not when."""
-        sort = _sort(station.pulses_us, station.weight.mass, station.weight.point, side)
-        key = "{}@{}{}".format(
-            "+" if side > 0 else "-",
-            "/".join(f"{pulse:.0f}" for pulse in station.pulses_us),
-            f"+{1e3 * station.weight.mass:.0f}g{math.hypot(*station.weight.point):+.2f}" if station.weight.mass else "",
-        )
-        self._times[key] = self._times.get(key, 0) + 1
-        key = f"{key}#{self._times[key]}"
-        self._keys[sort] = key
-        return key
 
     def _stands_at(self, station: Station) -> bool:
         """Whether the arm holds at a station, with its weight on."""
@@ -370,12 +324,8 @@ class StationReader:
         def parse(text: str) -> float:
             value = quantity(link, text, LENGTH, "mm") if tall else readings.angle(link, text)
             why, limit = _off(sensor, value, expected, IMPOSSIBLE), IMPOSSIBLE[sensor.kind]
-            refuse_if(why, why + (": cm for mm, or from another plane?" if tall else ""), link, value, limit)
+            refuse_if(why, why, link, value, limit)
             return value
-
-        def doubt(value: float) -> str:
-            why = _off(sensor, value, expected, TOLERANCE)
-            return f"{why}." if why and tall else why
 
         return self.context.read(
             name,
@@ -386,7 +336,7 @@ class StationReader:
             parse,
             words=(("repeat", "come to this pose again"), ("skip", "leave it out"), ("leave", "go on another time")),
             about=(sensor,),
-            doubt=doubt,
+            doubt=lambda value: _off(sensor, value, expected, TOLERANCE),
         )
 
     @property
@@ -433,11 +383,11 @@ def expected_at(
 
 def _off(sensor: SensorModel, value: float, expected: float, within) -> str:
     """Why a reading cannot be right, '' where it is near enough to what is expected."""
-    if sensor.kind == "elevation":
-        return readings.near(sensor.link, value, expected, within["elevation"])
-    said = f"height of {sensor.link} is {1e3 * value:.0f} mm, expected about {1e3 * expected:.0f}"
-    return said if abs(value - expected) > within["height"] else ""
+    near = readings.near if sensor.kind == "elevation" else readings.near_place
+    return near(f"{sensor.kind} of {sensor.link}", value, expected, within[sensor.kind])
 
 
-def _sort(pulses, mass: float, point, side: float) -> tuple:
-    return tuple(np.round(pulses, 2).tolist()), round(float(mass), 6), tuple(map(float, point)), float(side)
+def _key(pulses, mass: float, point, side: float) -> str:
+    """The name of a visit in the session: what is looked at, not when."""
+    where = "/".join(f"{pulse:.0f}" for pulse in pulses)
+    return f"{'+' if side > 0 else '-'}@{where}" + (f"+{1e3 * mass:.0f}g{math.hypot(*point):+.2f}" if mass else "") + "#1"

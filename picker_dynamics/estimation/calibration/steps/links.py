@@ -13,7 +13,7 @@ from picker_dynamics.robot.model import GRAVITY
 
 from .. import readings
 from ..arm_estimate import ArmEstimate
-from ..lay import LEAST_KG, lay
+from ..instruments import LEAST_KG, lay
 from ..mass_properties import LENGTH_MAX, LinkProperties, LinkReadings, properties, reach, weighings
 from ..measured import NORMAL_95
 from ..procedure import measured_links

@@ -19,7 +19,7 @@ from picker_dynamics.robot.servo_map import Servo, ServoMap
 from .. import pose_figure, readings
 from ..arm_estimate import ArmEstimate
 from ..droop_model import PRIORS
-from ..instruments import sensor_on
+from ..instruments import RULER_SD, lay, sensor_on
 from ..joint_map import (
     Levelled,
     MapPoint,
@@ -33,8 +33,6 @@ from ..joint_map import (
     setpoint_of,
     turned_round,
 )
-from ..lay import lay
-from ..mass_properties import RULER_SD
 from ..poses import least_height, passes, way
 from ..procedure import ANGLE_SD, angle_figures
 from ..servo_figures import ServoFigures, with_friction

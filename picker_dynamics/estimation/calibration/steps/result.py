@@ -16,9 +16,8 @@ from picker_dynamics.robot import servo_map
 
 from ..arm_estimate import ArmEstimate
 from ..compare import SHIPPED
-from ..evaluate import cross_validation, tip_uncertainty, usual_paths
+from ..evaluate import tip_uncertainty, usual_paths
 from ..measured import NORMAL_95, Measured
-from ..procedure import Calibrated
 from ..readings import position
 from ..servo_figures import horn_slope
 from ..session import SIMULATED
@@ -41,22 +40,14 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     if estimate.fit is not None or not estimate.loaded:
         with context.busy("how sure is the tip?"):
             report["tip_uncertainty_95_mm"] = 1e3 * tip_uncertainty(
-                calibrated(estimate), [path.end for path in usual_paths(estimate.known_description, estimate.known_servos)]
+                estimate, [path.end for path in usual_paths(estimate.known_description, estimate.known_servos)]
             )
         context.tell(
             f"With these readings the tip is within {report['tip_uncertainty_95_mm']:.1f} mm (95 %), pulse steps and "
             "friction aside.",
             "good",
         )
-    if estimate.fit is not None:
-        with context.busy("how well does each pose foretell the others?"):
-            left_out = cross_validation(estimate.fit)
-        report["cross_validation_mm"] = {"median": 1e3 * left_out.median_m, "worst": 1e3 * left_out.worst_m}
-        context.tell(
-            f"Each pose foretold from all others: the tip is off by {1e3 * left_out.median_m:.1f} mm (median), "
-            f"{1e3 * left_out.worst_m:.1f} mm at worst, readings and friction included."
-        )
-    elif estimate.loaded:
+    if estimate.fit is None and estimate.loaded:
         context.tell(
             "Without the step droop nobody knows zeros, stiffness and friction well: the tip is as uncertain as before.",
             "warning",
@@ -67,15 +58,13 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     )
     urdf = urdf_text(estimate.description, {}, context.when, limits=estimate.limits)
     with context.busy("picker check"):
-        checked = check_result(urdf, overlay, servos=context.servos or None)
-        for finding in (*checked.refused, *checked.notes):
+        for finding in check_result(urdf, overlay, servos=context.servos or None):
             context.tell(f"picker check: {finding}", "warning")
-        backups = write_result(
-            context.folder, urdf, overlay, servos=context.servos or None, more={REPORT_NAME: json.dumps(report, indent=2) + "\n"}
-        )
+    texts = {URDF_NAME: urdf, OVERLAY_NAME: overlay, REPORT_NAME: json.dumps(report, indent=2) + "\n"}
+    backups = write_result(context.folder, texts)
     for name, backup in backups.items():
         context.tell(f"{context.folder / name} was there already: kept as {backup.name}", "hint")
-    context.note("files", [str(context.folder / name) for name in (URDF_NAME, OVERLAY_NAME, REPORT_NAME)])
+    context.note("files", [str(context.folder / name) for name in texts])
     new_urdf, new_overlay = context.folder / URDF_NAME, context.folder / OVERLAY_NAME
     context.tell(f"Written: {new_urdf}, {new_overlay}, {context.folder / REPORT_NAME}; picker check has passed.", "good")
     if context.session.arm.get("kind") == SIMULATED:
@@ -99,13 +88,8 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     return estimate
 
 
-def calibrated(estimate: ArmEstimate) -> Calibrated:
-    """Calibrated arm, as ``procedure.calibrate`` gives it."""
-    return Calibrated(estimate.links, estimate.figures, estimate.fit, estimate.known_description, estimate.known_servos)
-
-
 def figures(estimate: ArmEstimate) -> dict:
-    """All figures found, ready for JSON: value and standard deviation, SI units; springs, gaps, torques and speeds are the
+    """All figures found, ready for JSON: value and standard deviation, SI units; springs, gaps and torques are the
     servo's own, whatever it drives."""
     servos, joints = estimate.known_servos, {}
     for name, one in estimate.figures.items():
@@ -120,8 +104,6 @@ def figures(estimate: ArmEstimate) -> dict:
             "gap_rad": one.gap and one.gap.times(1.0 / way),
             "load_friction": one.load_friction,
             "coulomb_nm": one.coulomb and one.coulomb.times(way),
-            "no_load_speed_rad_s": one.speed,
-            "stall_torque_nm": one.stall,
         }
         joints[name] = _found(entries)
     links = {
@@ -158,8 +140,6 @@ UNITS = {
     "gap_rad": ("gap", 180.0 / math.pi, "deg"),
     "load_friction": ("load friction", 1.0, ""),
     "coulomb_nm": ("friction", 1.0, "N·m"),
-    "no_load_speed_rad_s": ("speed", 180.0 / math.pi, "deg/s"),
-    "stall_torque_nm": ("stall torque", 1.0, "N·m"),
     "mass_kg": ("mass", 1e3, "g"),
     "centre_m": ("centre of mass", 1e3, "mm"),
     "inertia_kg_m2": ("inertia", 1e6, "kg·mm²"),

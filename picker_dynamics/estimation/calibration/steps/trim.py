@@ -5,7 +5,6 @@ true = commanded assumed / f      so      f = assumed commanded / true
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -32,7 +31,6 @@ COUNTS = 4096
 WAYS = (
     ("pulse", "length of a pulse, by oscilloscope, logic analyser or servo tester"),
     ("frequency", "of the pulses, by a meter"),
-    ("angles", "a servo turns between two pulses, from a servo tester and from this board"),
     ("skip", "no instrument: the droop finds the share, but all pulse ends stay off by it"),
 )
 
@@ -91,29 +89,14 @@ def oscillator_hz(context: StepContext, estimate: ArmEstimate, how: str, assumed
             "Measure the frequency between signal and GND of an output that runs [Hz]:",
             lambda text: possible(COUNTS * divider * quantity("frequency", text, {"hz": 1.0}, "hz")),
         )
-    if how == "pulse":
-        joint, commanded = _some_output(context, estimate)
-        channel = estimate.servos.servos[joint].channel
-        return context.read(
-            f"{number}.pulse",
-            f"Channel {channel} gets pulses commanded as {commanded:.1f} us. How long are they really [us]?",
-            lambda text: possible(assumed * commanded / readings.pulse("pulse", text)),
-            about=(commanded, assumed),
-        )
-    turned = []
-    for key, by_board in (("tester", False), (f"{number}.board", True)):
-        first, second = (_angle_at(context, estimate, key, pulse, by_board) for pulse in (1200.0, 1800.0))
-        turned.append(second - first)
-    if abs(turned[0]) < math.radians(20.0) or not 0.7 < turned[1] / turned[0] < 1.3:
-        context.tell(
-            f"The servo turns {math.degrees(turned[0]):.1f} deg by the tester and {math.degrees(turned[1]):.1f} by the "
-            "board: these do not belong together. Once more.",
-            "warning",
-        )
-        for key in ("tester", f"{number}.board"):
-            context.forget(key)
-        return oscillator_hz(context, estimate, how, assumed, number)
-    return possible(assumed * turned[0] / turned[1])
+    joint, commanded = _some_output(context, estimate)
+    channel = estimate.servos.servos[joint].channel
+    return context.read(
+        f"{number}.pulse",
+        f"Channel {channel} gets pulses commanded as {commanded:.1f} us. How long are they really [us]?",
+        lambda text: possible(assumed * commanded / readings.pulse("pulse", text)),
+        about=(commanded, assumed),
+    )
 
 
 def _some_output(context: StepContext, estimate: ArmEstimate) -> tuple[int, float]:
@@ -136,21 +119,6 @@ def _some_output(context: StepContext, estimate: ArmEstimate) -> tuple[int, floa
         context.note("output", [joint, float(mover.outputs.pulses_us[joint])])
     joint, commanded = context.known("output")
     return int(joint), float(commanded)
-
-
-def _angle_at(context: StepContext, estimate: ArmEstimate, key: str, pulse: float, by_board: bool) -> float:
-    if by_board and context.known(f"{key}.{pulse:.0f}") is None:
-        mover, validator = context.arm(estimate), estimate.validator()
-        goal = mover.setpoint(validator)
-        goal[0] = validator.limits.servo_map.servos[0].to_angle(pulse)
-        mover.travel(validator, goal)
-    name, source = estimate.servos.joint_names[0], "this board" if by_board else "a servo tester"
-    return context.read(
-        f"{key}.{pulse:.0f}",
-        f"The {name} servo at {pulse:.0f} us from {source}: its angle [deg]?",
-        lambda text: readings.angle("angle", text),
-        about=(name, source, pulse),
-    )
 
 
 def _flash(context: StepContext, hz: float, number: int) -> None:
