@@ -22,7 +22,18 @@ from picker_dynamics.session.running_arm import RunningArm
 from .claims import Claim
 from .dynamics import Dynamics
 from .hardware import Hardware, HardwareAlone, HardwareNode
-from .runtime import end_soon, exit_code_of, listen, made, settings_of, shutdown_ros, steps, take_settings, tame_collector
+from .runtime import (
+    end_soon,
+    exit_code_of,
+    listen,
+    made,
+    own_arguments,
+    settings_of,
+    shutdown_ros,
+    steps,
+    take_settings,
+    tame_collector,
+)
 from .trajectory_controller import TrajectoryController
 
 LAST_WORDS_S = 0.3
@@ -183,7 +194,7 @@ class ArmProcess:
 
 
 def _node(name: str) -> Node:
-    return Node(name, automatically_declare_parameters_from_overrides=True)
+    return Node(name, cli_args=own_arguments(name), automatically_declare_parameters_from_overrides=True)
 
 
 def serve(args=None, alone: bool = False) -> int:

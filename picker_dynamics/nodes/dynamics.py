@@ -22,7 +22,7 @@ from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.session.running_arm import RunningArm, load_arm
 
 from .diagnostics import AT_ONCE_HZ, ERROR, OK, PERIOD_S, WARN, Flood, array, name_of, status
-from .runtime import LATCHED, LATEST, hear_stream, run, settings_of, stamp_clock, take_settings, to_stamp
+from .runtime import LATCHED, LATEST, hear_stream, own_arguments, run, settings_of, stamp_clock, take_settings, to_stamp
 
 
 class Dynamics:
@@ -134,7 +134,7 @@ class DynamicsAlone(Node):
     """
 
     def __init__(self) -> None:
-        super().__init__("dynamics", automatically_declare_parameters_from_overrides=True)
+        super().__init__("dynamics", cli_args=own_arguments("dynamics"), automatically_declare_parameters_from_overrides=True)
         settings = settings_of(self, parameters.DYNAMICS)
         known = load_arm(settings)
         settings.declare(*parameters.PAYLOAD)

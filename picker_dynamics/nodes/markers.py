@@ -27,7 +27,7 @@ from .marker_shapes import region, scene
 from .marker_shapes.ghost import ghost_shapes
 from .marker_shapes.shapes import Shape
 from .marker_shapes.torques import torque_shapes
-from .runtime import LATCHED, LATEST, payload_in, run, settings_of, take_settings
+from .runtime import LATCHED, LATEST, own_arguments, payload_in, run, settings_of, take_settings
 
 FIXED_TOPIC = "markers/fixed"
 STALE_S = 0.5
@@ -66,7 +66,7 @@ class Markers(Node):
     """
 
     def __init__(self):
-        super().__init__("markers", automatically_declare_parameters_from_overrides=True)
+        super().__init__("markers", cli_args=own_arguments("markers"), automatically_declare_parameters_from_overrides=True)
         settings = settings_of(self, "markers")
         known = load_arm(settings)
         settings.declare(*SETTINGS)
