@@ -1,4 +1,4 @@
-"""launch_test test/launch/killed_process.test.py: `ros2 launch` when a node or the board is killed while the arm moves."""
+"""launch_test test/launch/killed_process.test.py: `ros2 launch` when the arm's process or the board is killed while the arm moves."""
 
 import sys
 import unittest
@@ -13,7 +13,7 @@ from ros_graph import BOARD
 from scenarios import graphs
 
 
-@launch_testing.parametrize("name", ["trajectory_controller", "dynamics", "hardware", BOARD])
+@launch_testing.parametrize("name", ["arm", BOARD])
 def generate_test_description(name):
     bench = LaunchedArms()
     description, process = bench.ros2_launch()
