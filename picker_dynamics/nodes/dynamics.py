@@ -13,13 +13,14 @@ from std_msgs.msg import String
 from picker_dynamics.control.compensation import NONE
 from picker_dynamics.control.payload_follow import Payload
 from picker_dynamics.controller import parameters
+from picker_dynamics.controller.arm_settings import load_arm
 from picker_dynamics.controller.controller import Cycle
 from picker_dynamics.controller.laws import ServoLaw, TorqueLaw
 from picker_dynamics.dynamics import cross_check
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.joint_order import ordered
-from picker_dynamics.session.running_arm import RunningArm, load_arm
+from picker_dynamics.session.running_arm import RunningArm
 
 from .diagnostics import AT_ONCE_HZ, ERROR, OK, PERIOD_S, WARN, Flood, array, name_of, status
 from .runtime import LATCHED, LATEST, hear_stream, own_arguments, run, settings_of, stamp_clock, take_settings, to_stamp

@@ -13,6 +13,7 @@ from std_msgs.msg import ColorRGBA
 from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import Marker, MarkerArray
 
+from picker_dynamics.controller.arm_settings import load_arm
 from picker_dynamics.controller.settings import Setting
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import DescriptionError, PickerError
@@ -20,7 +21,6 @@ from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.resources import resource
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.picker_shape import read_shape
-from picker_dynamics.session.running_arm import load_arm
 
 from .executor import PacedExecutor
 from .marker_shapes import region, scene
