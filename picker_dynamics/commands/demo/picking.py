@@ -68,7 +68,7 @@ def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path
     live = Live()
     with GraphRunner(graph, log_path=log) as runner, ArmClient(known.description.joint_names) as client:
         what = "virtual board" if options.board == "virtual" else "real firmware on a simulated Uno"
-        show.say(f"starting the {what} and the three nodes (trajectory_controller, dynamics, hardware)")
+        show.say(f"starting the {what} and the arm (nodes trajectory_controller, dynamics, hardware)")
         client.wait_ready(BRINGUP_S)
         with BoardControl(graph.control) as board:
             meter = LoopMeter(client)
