@@ -221,7 +221,7 @@ class Operator(ArmClient):
         self.until_left()
 
     def unplug(self) -> None:
-        """Pull the cable, and put it back; how long from then until the hardware node is ready to be told."""
+        """Pull the cable, and put it back; how long from then until the arm is ready to be told."""
         plugs = len(self.board.command("ledger")["plug_times_s"])
         self.board.unplug(float(self.random.uniform(0.1, 3.0)))
         self.until_left()

@@ -154,7 +154,7 @@ def live(options):
 
 
 def tell(options, mass: float) -> None:
-    """Set the dynamics node's payload [kg]."""
+    """Set the payload of the arm that runs [kg]."""
     require_namespace(options.namespace)
     with _client(options) as client:
         client.set_parameters("dynamics", payload__mass=float(mass), payload__com=[float(x) for x in options.com])

@@ -231,7 +231,7 @@ class ViewClient(Driver):
         return self._getting.call_async(GetParameters.Request(names=names))
 
     def hardware_port(self) -> str:
-        """Port at which the hardware node has its board; empty: it has none."""
+        """Port at which the arm has its board; empty: it has none."""
         return self.get_parameters("hardware", ["port"])[0].string_value
 
     def _until(self, condition: Callable[[], object], longest_s: float, complaint: str) -> None:
