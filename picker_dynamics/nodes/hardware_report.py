@@ -38,7 +38,7 @@ def _figures(source, names: tuple[str, ...]) -> dict[str, object]:
 
 
 class HardwareReport:
-    """The entries of a servo arm's hardware.
+    """The entries of one hardware node.
 
     Args:
         name: of the node, first word of each entry.
