@@ -27,7 +27,7 @@ BENCHMARKS = {  # name: arguments of run() in the quick form
     "inverse_kinematics": {"targets": 30},
     "firmware": {"minutes": 0.2, "levels": 10},
     "motion": {"count": 4, "collisions": {"motions": 5, "checks": 20}, "picks": {"picked": 2, "refused": 5}},
-    "loop": {"seconds": 4.0, "runs": 1, "others_hz": ()},
+    "loop": {"seconds": 4.0, "runs": 1},
     "bringup": {"runs": 2},
     "drive": {"presses": 20},
     "view": {"interval_s": 3.0, "pairs": 1, "presses": 10, "stops": 3, "frames_s": 2.0},

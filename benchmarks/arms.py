@@ -1,7 +1,7 @@
 """Many simulated arms on one machine, a ROS domain each: ``python -m benchmarks.arms --arms 10``.
 
-Each arm is a whole graph, its board included, and holds; what is measured is how regularly its hardware node gets its
-commands (from the node's own diagnostics, once a second), and what all of them take of the machine.
+Each arm is a whole graph, its board included, and holds; what is measured is how regularly it makes its commands (from
+``hardware: timing``, once a second), and what all of them take of the machine.
 """
 
 from __future__ import annotations
@@ -69,14 +69,14 @@ class Witness:
         rclpy.try_shutdown(context=self.context)
 
 
-def run(arms: int = 10, rate_hz: float = 50.0, seconds: float = 20.0, one_process: bool = True, tell=lambda _text: None) -> dict:
-    """Bring up ``arms`` graphs, the nodes of each in ``one_process`` or in one each, and measure for ``seconds``; for JSON."""
+def run(arms: int = 10, rate_hz: float = 50.0, seconds: float = 20.0, tell=lambda _text: None) -> dict:
+    """Bring up ``arms`` graphs and measure for ``seconds``; for JSON."""
     with ExitStack() as stack:
         witnesses, processes = [], {}
         for number in range(arms):
             environment = stack.enter_context(own_domain())
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix=f"picker_arm_{number}_"))
-            graph = bringup.graph(bringup.Options(directory=folder, rate_hz=rate_hz, one_process=one_process))
+            graph = bringup.graph(bringup.Options(directory=folder, rate_hz=rate_hz))
             board = replace(graph.board, arguments=[*graph.board.arguments, "--tick", str(BOARD_TICK_S)])
             runner = stack.enter_context(
                 GraphRunner(replace(graph, board=board, environment=environment), log_path=Path(folder) / "nodes.log")
@@ -97,11 +97,9 @@ def run(arms: int = 10, rate_hz: float = 50.0, seconds: float = 20.0, one_proces
         shares = cpu.shares()
     per_arm = [{"commands": one.commands, "missed": one.missed, "late": one.late} for one in witnesses]
     commands, missed = (sum(one[key] for one in per_arm) for key in ("commands", "missed"))
-    kinds = ("virtual_board", *(["nodes"] if one_process else ["trajectory_controller", "dynamics", "hardware"]))
     return {
         "arms": arms,
         "rate_hz": rate_hz,
-        "one_process": one_process,
         "seconds": seconds,
         "machine": machine.facts(),
         "per_arm": per_arm,
@@ -110,7 +108,8 @@ def run(arms: int = 10, rate_hz: float = 50.0, seconds: float = 20.0, one_proces
         "worst_arm_missed_percent": round(max(100.0 * one["missed"] / max(one["commands"], 1) for one in per_arm), 2),
         "late": sum(one["late"] for one in per_arm),
         "cpu_percent_per_arm": {
-            kind: round(sum(share for name, share in shares.items() if name.endswith(kind)) / arms, 1) for kind in kinds
+            kind: round(sum(share for name, share in shares.items() if name.endswith(kind)) / arms, 1)
+            for kind in ("virtual_board", "arm")
         },
         "cpu_percent_others": round(shares["others"], 1),
     }
@@ -131,18 +130,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--arms", type=int, default=10)
     parser.add_argument("--rate", type=float, default=50.0, metavar="HZ")
     parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--apart", action="store_true", help="a process for each node, instead of one for each arm")
     options = parser.parse_args(arguments)
     print(
         json.dumps(
-            run(
-                options.arms,
-                options.rate,
-                options.seconds,
-                not options.apart,
-                lambda text: print(text, file=sys.stderr, flush=True),
-            ),
-            indent=2,
+            run(options.arms, options.rate, options.seconds, lambda text: print(text, file=sys.stderr, flush=True)), indent=2
         )
     )
     return 0

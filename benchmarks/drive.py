@@ -20,12 +20,12 @@ import time
 from pathlib import Path
 
 import numpy as np
+from picker_dynamics.nodes.client import ArmClient
 
 from benchmarks.domain import own_domain
 from benchmarks.terminal import Terminal
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
-from picker_dynamics.nodes.client import ArmClient
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.sim.control_socket import BoardControl
 

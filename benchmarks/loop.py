@@ -1,19 +1,19 @@
-"""Latency, jitter, CPU and memory of the three nodes: ``python -m benchmarks.loop``.
+"""Latency, jitter, CPU and memory of an arm's process: ``python -m benchmarks.loop``.
 
-The real nodes run as processes against a board without an arm (``stamping_board``), and the arm is kept moving, with goals
-back and forth.  Every run starts everything anew.  What is looked at is the wire, nobody listens to a topic meanwhile:
+The real process runs against a board without an arm (``stamping_board``), and the arm is kept moving, with goals back and
+forth.  Every run starts everything anew.  What is looked at is the wire, nobody listens to a topic meanwhile:
 
 * A set-point carries the board time at which it holds, and that is ``lead_s`` after its reference was made.  The board's
-  clock is known exactly here, so  latency = arrival - (time at which it holds - lead).  It runs from the controller's
-  reading of the clock, through both hand-overs between nodes, to the bytes as the board reads them.
-* The hardware node only has a fit of the board's clock; an error e of the fit shifts each such time, and makes the latency
+  clock is known exactly here, so  latency = arrival - (time at which it holds - lead).  It runs from the loop's
+  reading of the clock to the bytes as the board reads them.
+* The arm only has a fit of the board's clock; an error e of the fit shifts each such time, and makes the latency
   too short by e.  So after each interval the references are listened to for a while: their stamps against the same times on
   the wire give e.  Its median is added to the latencies; median and worst are reported.
-* Periods are differences between the times at which consecutive set-points hold (that is when the controller's timer
-  fired), and between their arrivals.  Jitter is |period - nominal|; a period above 1.5 nominal ones counts as missed.
+* Periods are differences between the times at which consecutive set-points hold (that is when the loop
+  ran), and between their arrivals.  Jitter is |period - nominal|; a period above 1.5 nominal ones counts as missed.
 * ``long_goal``: by how much the longest period between two references exceeds the nominal one while the topic brings a goal
   of so many points: the most that there may be, checked and then refused for its last point, and far too many.
-* CPU is user and system time of each process, from /proc, in per cent of one core.
+* CPU is user and system time of the process, from /proc, in per cent of one core.
 * ``beside`` is what else the machine did, and how late it let the board run, which does nothing but sleep and answer: no
   figure here can be better than that.
 """
@@ -185,17 +185,17 @@ def measure(interval_s: float, rate_hz: float) -> dict:
         try:
             operator = Operator(here.arm.joint_names, (here.servos.home, here.servos.home + SWING))
             operator.start(here.runner.dead)
-            return _interval(operator, here.board, here.nodes, interval_s, rate_hz)
+            return _interval(operator, here.board, here.pid, interval_s, rate_hz)
         finally:
             rclpy.try_shutdown()
 
 
-def _interval(operator: Operator, board: StampingBoard, nodes: dict[str, int], interval_s: float, rate_hz: float) -> dict:
-    cpu = CpuMeter(nodes | {"board": board.pid, "benchmark": os.getpid()})
+def _interval(operator: Operator, board: StampingBoard, pid: int, interval_s: float, rate_hz: float) -> dict:
+    cpu = CpuMeter({"arm": pid, "board": board.pid, "benchmark": os.getpid()})
     board.wire()
     operator.spin(interval_s)
     wire, shares = board.wire(), cpu.shares()
-    memory, files = ({name: resident_mb(pid, what) for name, pid in nodes.items()} for what in ("VmRSS", "RssFile"))
+    memory, files = ({"arm": resident_mb(pid, what)} for what in ("VmRSS", "RssFile"))
     references, commands = operator.listen(CLOCK_CHECK_S)
     check = SetPoints.of(board.wire(), board.start_s)
     error = clock_error(check.hold, references[:, 0], rate_hz)
@@ -218,11 +218,11 @@ def _interval(operator: Operator, board: StampingBoard, nodes: dict[str, int], i
         },
         "period": {"reference": regularity(points.hold, rate_hz), "arrival": regularity(points.arrival, rate_hz)},
         "long_goal": {"late_ms": late_ms},
-        "cpu_percent": {name: shares[name] for name in nodes} | {"nodes": sum(shares[name] for name in nodes)},
+        "cpu_percent": {"arm": shares["arm"]},
         "memory_mb": memory,
         "memory_of_files_mb": files,
         "beside": {
-            "cpu_percent": {name: share for name, share in shares.items() if name not in nodes},
+            "cpu_percent": {name: share for name, share in shares.items() if name != "arm"},
             "load_average": load()[0],
             "late_wake_up_ms": _spread(1e3 * late_wake_ups(wire, board.start_s)),
         },

@@ -1,9 +1,9 @@
 """The whole graph on the virtual board for a long time, on a busy machine, with faults: ``python -m benchmarks.soak``.
 
-The three nodes and the board run as processes, as with ``picker up``.  Random goals move the arm; in the midst of each
+The arm and its board run as processes, as with ``picker up``.  Random goals move the arm; in the midst of each
 something happens to it: bytes on the wire are dropped or damaged, the board is reset, loses its outputs or its cable, the
 servo supply dips, somebody stops the arm.  Then it is brought back, and on it goes.  Beside it other processes compute, so
-that the machine is busy.  The books are kept twice: by the nodes and by the board (``ledger``, ``kept_board``); at the end
+that the machine is busy.  The books are kept twice: by the arm and by the board (``ledger``, ``kept_board``); at the end
 they have to agree, and a list of invariants has to hold.  The document says of each what it was and what it had to be.
 
     python -m benchmarks.soak --minutes 10 --seed 1 --load 0.5 > soak.json

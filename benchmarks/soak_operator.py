@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from picker_dynamics.nodes.client import ArmClient
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from picker_dynamics.nodes.client import ArmClient
 from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import to_stamp
 from picker_dynamics.robot.description import ArmDescription
@@ -221,7 +221,7 @@ class Operator(ArmClient):
         self.until_left()
 
     def unplug(self) -> None:
-        """Pull the cable, and put it back; how long from then until the hardware node is ready to be told."""
+        """Pull the cable, and put it back; how long from then until the arm is ready to be told."""
         plugs = len(self.board.command("ledger")["plug_times_s"])
         self.board.unplug(float(self.random.uniform(0.1, 3.0)))
         self.until_left()

@@ -127,7 +127,7 @@ def _serve(pipe, config) -> None:
 
 @dataclass(frozen=True)
 class Bench:
-    """Nodes that run against a board without an arm."""
+    """An arm's process that runs against a board without an arm."""
 
     arm: ArmDescription
     servos: ServoMap
@@ -135,9 +135,9 @@ class Bench:
     runner: GraphRunner
 
     @property
-    def nodes(self) -> dict[str, int]:
-        """Process of each."""
-        return {name: one.pid for name, one in self.runner.processes.items()}
+    def pid(self) -> int:
+        """The arm's process."""
+        return self.runner.processes["arm"].pid
 
 
 @contextmanager

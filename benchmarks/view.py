@@ -1,10 +1,10 @@
 """What ``picker view`` costs the arm and its machine, and how fast a button is on the wire: ``python -m benchmarks.view``.
 
-The real nodes run at 100 Hz against a board without an arm (``stamping_board``), as in ``loop``, and goals keep the arm moving
+The real arm runs at 100 Hz against a board without an arm (``stamping_board``), as in ``loop``, and goals keep the arm moving
 back and forth.  Intervals without the view and with it take turns; the view has one reader then, as a browser has.
 
-* Processor time is that of the view's process, its memory what it shares with no other (private pages), and ``nodes`` are the
-  three nodes in both kinds of interval: processor time, and the jitter and loss of what arrives on the wire.
+* Processor time is that of the view's process, its memory what it shares with no other (private pages), and ``arm`` is the
+  arm's process in both kinds of interval: processor time, and the jitter and loss of what arrives on the wire.
 * A button is a step of the first joint, asked for over HTTP while the arm stands.  Its time ends when the first set-point of
   that motion has arrived at the board; which one that is, the first reference tells that differs from the held one.
 * A stop is asked for in mid-motion.  Its time ends when the stop's frame has arrived at the board; it begins before the
@@ -30,6 +30,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+from picker_dynamics.nodes.client import ArmClient
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
@@ -38,7 +39,6 @@ from benchmarks.machine import CpuMeter, load
 from benchmarks.stamping_board import StampingBoard, bench
 from picker_dynamics.board.protocol import SetPoint, Stop
 from picker_dynamics.bringup.runner import GraphRunner
-from picker_dynamics.nodes.client import ArmClient
 from picker_dynamics.nodes.runtime import LATEST, seconds
 from picker_dynamics.scripting.view.server import page_files
 
@@ -204,14 +204,14 @@ def run(**sizes) -> dict:
 def measured(interval_s: float = 10.0, pairs: int = 2, presses: int = 100, stops: int = 30, frames_s: float = 6.0) -> dict:
     """Start everything, measure, end everything."""
     with bench(RATE_HZ) as here, Operator(here.arm.joint_names, (here.servos.home, here.servos.home + SWING)) as operator:
-        board, runner, nodes = here.board, here.runner, here.nodes
+        board, runner, processes = here.board, here.runner, {"arm": here.pid}
         operator.enable(runner)
         operator.swing(WARM_UP_S)
         without, beside = [], []
         for _ in range(pairs):
-            without.append(interval(operator, board, nodes, interval_s))
+            without.append(interval(operator, board, processes, interval_s))
             with viewing() as (pid, port):
-                beside.append(watched(operator, board, nodes | {"view": pid}, port, interval_s))
+                beside.append(watched(operator, board, processes | {"view": pid}, port, interval_s))
         with viewing() as (_, port):
             Reader(port).start()
             operator.until(operator.standing, runner)
@@ -223,8 +223,8 @@ def measured(interval_s: float = 10.0, pairs: int = 2, presses: int = 100, stops
     costs, alone = means(beside), means(without)
     return {
         "server": {name: costs.pop(name) for name in ("processor_percent", "own_mb", "poses_hz", "stream_kb_s")},
-        "nodes": {"without": alone, "with": costs},
-        "nodes_more_points": round(costs["cpu_percent"] - alone["cpu_percent"], 1),
+        "arm": {"without": alone, "with": costs},
+        "arm_more_points": round(costs["cpu_percent"] - alone["cpu_percent"], 1),
         "jitter_more_ms": round(costs["jitter_p99_ms"] - alone["jitter_p99_ms"], 2),
         **found,
         "load_average": load(),
@@ -239,9 +239,9 @@ def set_points(board: StampingBoard) -> SetPoints:
     return SetPoints.of(wire, board.start_s)
 
 
-def interval(operator: Operator, board: StampingBoard, nodes: dict[str, int], duration_s: float) -> dict:
-    """What the nodes do while the arm moves."""
-    meter = CpuMeter(nodes)
+def interval(operator: Operator, board: StampingBoard, processes: dict[str, int], duration_s: float) -> dict:
+    """What the arm's process does while the arm moves."""
+    meter = CpuMeter(processes)
     board.wire()
     operator.swing(duration_s)
     if not operator.hardware.get("state") == "active":
@@ -250,7 +250,7 @@ def interval(operator: Operator, board: StampingBoard, nodes: dict[str, int], du
     view = {"processor_percent": shares.pop("view")} if "view" in shares else {}
     arrival, reference = regularity(points.arrival, RATE_HZ), regularity(points.hold, RATE_HZ)
     return view | {
-        "cpu_percent": sum(shares[name] for name in nodes if name != "view"),
+        "cpu_percent": shares["arm"],
         "jitter_p99_ms": arrival["jitter_p99_ms"],
         "reference_jitter_p99_ms": reference["jitter_p99_ms"],
         "missed_percent": 100.0 * reference["missed"] / len(points.hold),
@@ -258,16 +258,16 @@ def interval(operator: Operator, board: StampingBoard, nodes: dict[str, int], du
     }
 
 
-def watched(operator: Operator, board: StampingBoard, nodes: dict[str, int], port: int, duration_s: float) -> dict:
+def watched(operator: Operator, board: StampingBoard, processes: dict[str, int], port: int, duration_s: float) -> dict:
     """The same beside a view with a reader."""
     reader = Reader(port)
     reader.start()
     operator.swing(WARM_UP_S)
     begin_s, poses, size = time.monotonic(), reader.poses, reader.bytes
-    found = interval(operator, board, nodes, duration_s)
+    found = interval(operator, board, processes, duration_s)
     passed_s = time.monotonic() - begin_s
     found |= {"poses_hz": (reader.poses - poses) / passed_s, "stream_kb_s": (reader.bytes - size) / passed_s / 1e3}
-    return found | {"own_mb": own_mb(nodes["view"])}
+    return found | {"own_mb": own_mb(processes["view"])}
 
 
 def pressed(operator: Operator, board: StampingBoard, port: int, count: int, runner: GraphRunner) -> dict | None:

@@ -1,4 +1,4 @@
-"""Write the tables of docs/ros.md anew from nodes that run: ``python tools/ros_reference.py``.
+"""Write the tables of docs/ros.md anew from the nodes of an arm that runs: ``python tools/ros_reference.py``.
 
 Parameters are written as the nodes declare them.  Of topics and services the last column, what they are for, is written by
 hand and stays; a new one gets ``?`` there.  Without control_msgs the actions and topics that need it stay as they are.
@@ -27,14 +27,16 @@ from picker_dynamics.bringup.runner import GraphRunner
 DOC = Path(__file__).resolve().parent.parent / "docs" / "ros.md"
 PATIENCE_S = 60.0
 SERVO, TORQUE = "servo", "torque"
+PARTS = ("trajectory_controller", "dynamics", "hardware")
 SPECS = (
-    NodeSpec("trajectory_controller", {}, SERVO),
-    NodeSpec("dynamics", {}, SERVO),
-    NodeSpec("hardware", {}, SERVO),
-    NodeSpec("markers", {}, SERVO),
-    NodeSpec("torque_control", {}, TORQUE),
-    NodeSpec("torque_arm_sim", {}, TORQUE),
+    NodeSpec("arm", {name: {} for name in PARTS}, SERVO),
+    NodeSpec("markers", {"markers": {}}, SERVO),
+    NodeSpec("arm", {"trajectory_controller": {"control": "torque"}}, TORQUE),
 )
+OF_SERVO_ARM = (*PARTS, "markers")
+NODES = (*((name, SERVO) for name in OF_SERVO_ARM), *((name, TORQUE) for name in PARTS))
+PARAMETERS = {name: (name, SERVO) for name in OF_SERVO_ARM} | {f"{name}_torque": (name, TORQUE) for name in PARTS[1:]}
+"""Table of parameters -> node and namespace."""
 EVERYWHERE = (
     "rosout",
     "parameter_events",
@@ -79,9 +81,9 @@ class Looker(Node):
         self.destroy_client(client)
         return future.result()
 
-    def parameter_rows(self, spec: NodeSpec) -> list[Row]:
+    def parameter_rows(self, node: str, namespace: str) -> list[Row]:
         """Name, type, default, range, when it can be set, description; as declared without any file."""
-        where = f"/{spec.namespace}/{spec.name}"
+        where = f"/{namespace}/{node}"
         listed = self.ask(ListParameters, f"{where}/list_parameters", ListParameters.Request()).result.names
         names = sorted(name for name in listed if not _hidden(name))
         told = self.ask(DescribeParameters, f"{where}/describe_parameters", DescribeParameters.Request(names=names)).descriptors
@@ -101,7 +103,7 @@ class Looker(Node):
     def settle(self) -> None:
         """Until all nodes and their topics have been found, and nothing new has come for four seconds: in three, nobody
         else publishes robot_description."""
-        wanted = {(spec.name, f"/{spec.namespace}") for spec in SPECS}
+        wanted = {(node, f"/{namespace}") for node, namespace in NODES}
         deadline, before, since = time.monotonic() + PATIENCE_S, None, time.monotonic()
         while time.monotonic() < deadline:
             rclpy.spin_once(self, timeout_sec=0.1)
@@ -119,12 +121,12 @@ class Looker(Node):
     def topic_rows(self) -> list[Row]:
         """Name, type, publishers, subscribers, QoS of those of a servo arm."""
         found: dict[str, tuple[str, set, set]] = {}
-        for spec in (spec for spec in SPECS if spec.namespace == SERVO):
+        for node in OF_SERVO_ARM:
             of_node = ((1, self.get_publisher_names_and_types_by_node), (2, self.get_subscriber_names_and_types_by_node))
             for column, lookup in of_node:
-                for name, kinds in lookup(spec.name, f"/{SERVO}"):
+                for name, kinds in lookup(node, f"/{SERVO}"):
                     if not _hidden(name):
-                        found.setdefault(name, (kinds[0], set(), set()))[column].add(spec.name)
+                        found.setdefault(name, (kinds[0], set(), set()))[column].add(node)
         return sorted(
             (f"`{_short(name)}`", kind.replace("/msg/", "/"), ", ".join(sorted(out)), ", ".join(sorted(into)), self.qos(name))
             for name, (kind, out, into) in found.items()
@@ -137,19 +139,17 @@ class Looker(Node):
 
     def service_rows(self) -> list[Row]:
         return sorted(
-            (f"`{_short(name)}`", kinds[0].replace("/srv/", "/"), spec.name)
-            for spec in SPECS
-            if spec.namespace == SERVO
-            for name, kinds in self.get_service_names_and_types_by_node(spec.name, f"/{SERVO}")
+            (f"`{_short(name)}`", kinds[0].replace("/srv/", "/"), node)
+            for node in OF_SERVO_ARM
+            for name, kinds in self.get_service_names_and_types_by_node(node, f"/{SERVO}")
             if not _hidden(name) and not kinds[0].startswith(EVERYWHERE) and "/_action/" not in name
         )
 
     def action_rows(self) -> list[Row]:
         return sorted(
-            (f"`{_short(name)}`", kinds[0].replace("/action/", "/"), spec.name)
-            for spec in SPECS
-            if spec.namespace == SERVO
-            for name, kinds in get_action_server_names_and_types_by_node(self, spec.name, f"/{SERVO}")
+            (f"`{_short(name)}`", kinds[0].replace("/action/", "/"), node)
+            for node in OF_SERVO_ARM
+            for name, kinds in get_action_server_names_and_types_by_node(self, node, f"/{SERVO}")
         )
 
 
@@ -160,7 +160,7 @@ def collect() -> dict[tuple[str, str], list[Row]]:
     try:
         with tempfile.TemporaryDirectory() as folder, GraphRunner(Graph(SPECS, None, ""), log_path=Path(folder) / "log"):
             looker.settle()
-            parameters = {("parameters", spec.executable): looker.parameter_rows(spec) for spec in SPECS}
+            parameters = {("parameters", table): looker.parameter_rows(*node) for table, node in PARAMETERS.items()}
             return parameters | {
                 ("topics", ""): looker.topic_rows(),
                 ("services", ""): looker.service_rows(),

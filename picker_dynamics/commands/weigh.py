@@ -70,7 +70,7 @@ def add_parser(commands) -> None:
         help="joints that measure efforts: believe the model of the empty arm, measure only with the payload",
     )
     one.add_argument("--yes", action="store_true", help="the tool is empty and hands are away: do not ask")
-    one.add_argument("--set", action="store_true", help="tell the dynamics node")
+    one.add_argument("--set", action="store_true", help="tell the arm")
     one.add_argument(
         "--reading",
         nargs="+",
@@ -106,7 +106,7 @@ def add_parser(commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Weigh, print, and tell the dynamics node where that is wanted."""
+    """Weigh, print, and tell the arm where that is wanted."""
     refuse_if(
         options.simulated and (options.reading or options.empty or options.set),
         "--simulated is a rehearsal: it takes no readings and sets nothing",

@@ -155,7 +155,7 @@ def live(options):
 
 
 def tell(options, mass: float) -> None:
-    """Set the dynamics node's payload [kg]."""
+    """Set the payload of the arm that runs [kg]."""
     require_namespace(options.namespace)
     with _client(options) as client:
         client.set("dynamics", {"payload.mass": float(mass), "payload.com": [float(x) for x in options.com]})

@@ -35,6 +35,9 @@ REST_SPEED, REST_ACCELERATION = 1e-6, 1e-5
 """Slower than this [rad/s] and nearer to standstill [rad/s²], an arm whose set-point does not change rests: what is left of
 its way is some microradians at most, and nothing has to be integrated until something changes."""
 
+MODEL_STEP_S = 0.005
+"""Integration step of the joint state of a running arm [s]: within 0.6 mrad of much finer steps for the stiffest servos."""
+
 
 class ArmStateModel:
     """An arm on position servos, integrated in step with its set-points.

@@ -3,6 +3,7 @@ Imports ``board``, ``control``, ``dynamics``, ``execution``, ``robot`` and ``sim
 """
 
 __all__ = [
+    "arm_settings",
     "connection",
     "controller",
     "hardware",

@@ -34,6 +34,10 @@ FRESH_S = 1.0
 """How old a state may be that says where an arm is that is not driven [s]."""
 
 
+ModelOf = Callable[[float, Sequence[float]], DynamicsModel]
+"""Model of an arm with a payload: mass [kg] and centre (3,) [m], tool frame."""
+
+
 @dataclass(frozen=True, eq=False)
 class Cycle:
     """Outcome of one cycle.
@@ -70,14 +74,7 @@ class Controller:
         passive: the hardware is read and not driven: somebody else commands it.
     """
 
-    def __init__(
-        self,
-        hardware: Hardware,
-        law: Law,
-        execution: Execution,
-        model_of: Callable[[float, Sequence[float]], DynamicsModel],
-        resting: Sequence[Array] = (),
-    ):
+    def __init__(self, hardware: Hardware, law: Law, execution: Execution, model_of: ModelOf, resting: Sequence[Array] = ()):
         self.hardware, self.law, self.execution, self._model_of, self._resting = hardware, law, execution, model_of, resting
         self.payload = Payload()
         self.problem, self.passive = "", False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from picker_dynamics.board.clock import SYSTEM_CLOCK
 from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.link import BAUD, Link
-from picker_dynamics.control.state_model import ArmStateModel
+from picker_dynamics.control.state_model import MODEL_STEP_S, ArmStateModel
 from picker_dynamics.dynamics import cross_check
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.execution import Execution, Limits, Timing
@@ -13,10 +13,9 @@ from picker_dynamics.execution.worker import Worker
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 
-from .controller import Controller
-from .laws import ServoLaw
+from .controller import Controller, ModelOf
+from .laws import ServoLaw, servo_law
 from .servo_board import ServoBoard
-from .simulated import MODEL_STEP_S, ModelOf, servo_law
 
 CONNECT_S = 3.0
 """How long a board is looked for [s]; an Uno that was reset by the opening of its port speaks after one."""

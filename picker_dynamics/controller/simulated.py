@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,7 @@ from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.link import Link
 from picker_dynamics.board.session import State
 from picker_dynamics.board.torque_session import TorqueSession
-from picker_dynamics.control.compensation import Compensator
-from picker_dynamics.control.state_model import ArmStateModel
+from picker_dynamics.control.state_model import MODEL_STEP_S, ArmStateModel
 from picker_dynamics.control.torque_loop import TorqueLoop
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import BoardFaultError
@@ -25,33 +23,13 @@ from picker_dynamics.sim.board_in_memory import BoardInMemory
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.torque_plant import TorquePlant
 
-from .controller import Controller
-from .laws import ServoLaw, TorqueLaw
+from .controller import Controller, ModelOf
+from .laws import ServoLaw, TorqueLaw, servo_law
 from .servo_board import ServoBoard
 from .torque_arm import SimulatedTorqueArm
 
-ModelOf = Callable[[float, Sequence[float]], DynamicsModel]
-"""Model of an arm with a payload: mass [kg] and centre (3,) [m], tool frame."""
-
 TORQUE_RATE_HZ = 250.0
 """Rate of the loop where joints take efforts: their law is closed over it."""
-
-MODEL_STEP_S = 0.005
-"""Of the modelled joint state [s]: within 0.6 mrad of much finer steps for the stiffest servos."""
-
-
-def servo_law(model: DynamicsModel, servos: ServoMap, mode: str, fade_s: float = 0.5, transition_s: float = 0.5) -> Compensator:
-    """Compensator with the range and speed of the map's set-points."""
-    return Compensator(
-        model,
-        servos.model,
-        mode,
-        fade_s=fade_s,
-        transition_s=transition_s,
-        setpoint_lower=servos.setpoint_lower,
-        setpoint_upper=servos.setpoint_upper,
-        setpoint_speed=servos.setpoint_speed,
-    )
 
 
 class SimulatedServos:

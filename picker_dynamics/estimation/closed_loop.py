@@ -13,8 +13,8 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from picker_dynamics.controller.laws import ServoLaw
-from picker_dynamics.controller.simulated import SimulatedServos, servo_law
+from picker_dynamics.controller.laws import ServoLaw, servo_law
+from picker_dynamics.controller.simulated import SimulatedServos
 from picker_dynamics.errors import InfeasibleError, LimitError, PickerError
 from picker_dynamics.execution.approach import Approach, ApproachPlanner, Ending
 from picker_dynamics.execution.motion import Reference

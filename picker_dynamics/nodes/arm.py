@@ -26,7 +26,7 @@ from picker_dynamics.session.running_arm import RunningArm
 from .diagnostics import array
 from .dynamics import Dynamics
 from .hardware import Hardware, HardwareAlone, HardwareNode
-from .runtime import LATCHED, exit_code_of, listen, made, settings_of, shutdown_ros, take_settings
+from .runtime import LATCHED, exit_code_of, listen, made, own_arguments, settings_of, shutdown_ros, take_settings
 from .trajectory_controller import TrajectoryController
 
 LAST_WORDS_S = 0.3
@@ -187,7 +187,7 @@ class ArmProcess:
 
 
 def _node(name: str) -> Node:
-    return Node(name, automatically_declare_parameters_from_overrides=True)
+    return Node(name, cli_args=own_arguments(name), automatically_declare_parameters_from_overrides=True)
 
 
 def serve(args=None, alone: bool = False) -> int:

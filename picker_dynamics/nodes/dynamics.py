@@ -12,15 +12,16 @@ from std_msgs.msg import String
 from picker_dynamics.control.compensation import NONE
 from picker_dynamics.control.payload_follow import Payload
 from picker_dynamics.controller import parameters
+from picker_dynamics.controller.arm_settings import load_arm
 from picker_dynamics.controller.controller import Cycle
 from picker_dynamics.controller.laws import ServoLaw
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.joint_order import ordered
-from picker_dynamics.session.running_arm import RunningArm, load_arm
+from picker_dynamics.session.running_arm import RunningArm
 
 from .diagnostics import name_of
-from .runtime import LATCHED, LATEST, hear_stream, run, settings_of, stamp_clock, take_settings, to_stamp
+from .runtime import LATCHED, LATEST, hear_stream, own_arguments, run, settings_of, stamp_clock, take_settings, to_stamp
 
 
 class Dynamics:
@@ -78,7 +79,7 @@ class DynamicsAlone(Node):
     """
 
     def __init__(self) -> None:
-        super().__init__("dynamics", automatically_declare_parameters_from_overrides=True)
+        super().__init__("dynamics", cli_args=own_arguments("dynamics"), automatically_declare_parameters_from_overrides=True)
         settings = settings_of(self, parameters.DYNAMICS)
         known = load_arm(settings)
         settings.declare(*parameters.PAYLOAD)

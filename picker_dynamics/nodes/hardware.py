@@ -39,6 +39,7 @@ from .runtime import (
     LATEST,
     RCLError,
     hear_stream,
+    own_arguments,
     seconds,
     settings_of,
     stamp_clock,
@@ -318,7 +319,7 @@ class HardwareNode(LifecycleNode):
     arm: RunningArm
 
     def __init__(self) -> None:
-        super().__init__("hardware", automatically_declare_parameters_from_overrides=True)
+        super().__init__("hardware", cli_args=own_arguments("hardware"), automatically_declare_parameters_from_overrides=True)
         self.lifecycle = "unconfigured"
         for service in self.services:
             if service.srv_type is ChangeState:

@@ -13,6 +13,7 @@ from std_msgs.msg import ColorRGBA
 from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import Marker, MarkerArray
 
+from picker_dynamics.controller.arm_settings import load_arm
 from picker_dynamics.controller.settings import Setting
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import DescriptionError, PickerError
@@ -20,14 +21,13 @@ from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.resources import resource
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.picker_shape import read_shape
-from picker_dynamics.session.running_arm import load_arm
 
 from .executor import PacedExecutor
 from .marker_shapes import region, scene
 from .marker_shapes.ghost import ghost_shapes
 from .marker_shapes.shapes import Shape
 from .marker_shapes.torques import torque_shapes
-from .runtime import LATCHED, LATEST, payload_in, run, settings_of, take_settings
+from .runtime import LATCHED, LATEST, own_arguments, payload_in, run, settings_of, take_settings
 
 FIXED_TOPIC = "markers/fixed"
 STALE_S = 0.5
@@ -66,7 +66,7 @@ class Markers(Node):
     """
 
     def __init__(self):
-        super().__init__("markers", automatically_declare_parameters_from_overrides=True)
+        super().__init__("markers", cli_args=own_arguments("markers"), automatically_declare_parameters_from_overrides=True)
         settings = settings_of(self, "markers")
         known = load_arm(settings)
         settings.declare(*SETTINGS)

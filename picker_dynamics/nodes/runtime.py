@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import rclpy
@@ -72,6 +73,14 @@ def _declared(node: Node, one: Setting) -> Any:
     except ParameterException as error:
         raise ConfigurationError(f"parameter {one.name}: {error}", subject=one.name) from error
     return list(value) if isinstance(one.default, list) else value
+
+
+def own_arguments(node: str) -> list[str]:
+    """Parameters that the command line gives to ``node`` as ``-p NODE:NAME:=VALUE``: ROS forgets them in a namespace."""
+    head = f"{node}:"
+    given = [word for flag, word in pairwise(sys.argv) if flag in ("-p", "--param") and word.startswith(head)]
+    own = [word.removeprefix(head) for word in given if not word.startswith(f"{head}=")]
+    return ["--ros-args", *(word for one in own for word in ("-p", one))]
 
 
 def settings_of(node: Node, part: str) -> Settings:

@@ -15,18 +15,18 @@ from picker_dynamics.board.session import Session as Outputs
 from picker_dynamics.board.session import State
 from picker_dynamics.board.torque_session import TorqueSession
 from picker_dynamics.control.payload_follow import Payload, PayloadFollower, drive_effort_sd
-from picker_dynamics.control.state_model import ArmStateModel
+from picker_dynamics.control.state_model import MODEL_STEP_S, ArmStateModel
 from picker_dynamics.control.torque_loop import TorqueLoop
 from picker_dynamics.controller import parameters
+from picker_dynamics.controller.arm_settings import load_arm
 from picker_dynamics.controller.connection import Connection
 from picker_dynamics.controller.controller import Controller, Cycle
 from picker_dynamics.controller.hardware import Hardware
-from picker_dynamics.controller.laws import Law, ServoLaw, TorqueLaw
+from picker_dynamics.controller.laws import Law, ServoLaw, TorqueLaw, servo_law
 from picker_dynamics.controller.parameters import CONTROLLER, DYNAMICS, HARDWARE
 from picker_dynamics.controller.payload_following import PayloadFollowing
 from picker_dynamics.controller.servo_board import ServoBoard
 from picker_dynamics.controller.settings import Settings
-from picker_dynamics.controller.simulated import MODEL_STEP_S, servo_law
 from picker_dynamics.controller.surroundings import Surroundings
 from picker_dynamics.controller.torque_arm import SimulatedTorqueArm
 from picker_dynamics.dynamics import cross_check, lagrangian
@@ -43,7 +43,6 @@ from picker_dynamics.execution.tolerances import Tolerances
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.worker import Worker
 from picker_dynamics.robot import arms, servo_arm
-from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array
 from picker_dynamics.robot.servo_budget import ServoBudget
@@ -58,43 +57,6 @@ if TYPE_CHECKING:
 
 LOOK_S = 1.0
 """How often temperatures and droop are looked at [s]."""
-
-
-def load_servo_arm(settings: Settings) -> tuple[ArmDescription, ServoMap]:
-    """Declare which arm on servos it is, and read it.
-
-    Raises:
-        DescriptionError, ConfigurationError: a file that is missing or wrong.
-    """
-    settings.declare(*parameters.SERVO_ARM)
-    return servo_arm.load(settings["urdf"], settings["servos"], settings["servo_overlay"])
-
-
-def load_torque_arm(settings: Settings) -> arms.Arm:
-    """Declare which torque-controlled arm it is, and read it.
-
-    Raises:
-        ConfigurationError: no such arm, or one whose joints are servos.
-    """
-    settings.declare(*parameters.TORQUE_ARM)
-    urdf = settings["urdf"]
-    arm = arms.load("" if urdf else settings["arm"], settings["arms"] or None, urdf)
-    if arm.control != "torque":
-        raise ConfigurationError(
-            f"arm {arm.name} has {arm.control} joints, control is torque: they would have to take efforts",
-            subject="arm",
-            value=arm.name,
-        )
-    return arm
-
-
-def load_arm(settings: Settings) -> Known:
-    """Declare ``control`` and which arm it is, and read it; errors as ``load_servo_arm`` and ``load_torque_arm``."""
-    settings.declare(parameters.CONTROL)
-    if settings["control"] == "torque":
-        torque = load_torque_arm(settings)
-        return Known(torque.description, torque=torque)
-    return Known(*load_servo_arm(settings))
 
 
 def hardware_session(settings: Settings, arm: ArmDescription, servos: ServoMap) -> HardwareSession:

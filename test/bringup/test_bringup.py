@@ -1,9 +1,9 @@
 """The graph as data: what runs with which options, and options that do not fit together."""
 
 import json
-import re
 import stat
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import any_arms
@@ -13,9 +13,11 @@ import yaml
 from picker_dynamics import lifeline
 from picker_dynamics.bringup.bringup import graph, remove_leftovers, tool_prefix, view_graph
 from picker_dynamics.bringup.options import RANGES, Options, misspelt
+from picker_dynamics.controller.parameters import PARTS, PAYLOAD, SIMULATED_TORQUE_ARM, TIMING, limits
 from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.execution.tolerances import Tolerances
 from picker_dynamics.resources import private_folder, resource
-from picker_dynamics.robot import servo_arm
+from picker_dynamics.robot import arms, servo_arm
 from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
 
 SCENE, CAMERAS = (str(resource(f"config/{name}.yaml")) for name in ("scene", "cameras"))
@@ -32,14 +34,15 @@ def temporary(tmp_path, monkeypatch):
 
 
 def parameters(made, node):
-    return next(spec.parameters for spec in made.nodes if spec.name == node)
+    return next(spec.parameters[node] for spec in made.nodes if node in spec.parameters)
 
 
 def test_simulation_runs_the_virtual_board_and_every_node_knows_its_servos(tmp_path):
     made = graph(Options(directory=str(tmp_path)))
-    assert [spec.name for spec in made.nodes] == ["trajectory_controller", "dynamics", "hardware"]
+    (arm,) = made.nodes
+    assert (arm.name, tuple(arm.parameters)) == ("arm", PARTS)
     overlay = str(resource("config/servos.sim.yaml"))
-    assert all(spec.parameters["servo_overlay"] == overlay for spec in made.nodes)
+    assert all(values["servo_overlay"] == overlay for values in arm.parameters.values())
     assert made.board.arguments[made.board.arguments.index("--servo-overlay") + 1] == overlay
     assert parameters(made, "hardware")["port"] == made.port == str(tmp_path / "tty")
 
@@ -93,7 +96,7 @@ def test_on_a_real_port_nothing_is_simulated_and_nobody_claims_the_rest_pose():
     assert made.board is None
     hardware = parameters(made, "hardware")
     assert hardware["port"] == "/dev/ttyACM0" and hardware["at_rest_pose"] is False
-    assert all("servo_overlay" not in spec.parameters for spec in made.nodes)
+    assert not any("servo_overlay" in values for values in made.nodes[0].parameters.values())
 
 
 def test_choices_reach_the_node_they_concern_and_defaults_stay_with_the_file(tmp_path):
@@ -109,14 +112,14 @@ def test_choices_reach_the_node_they_concern_and_defaults_stay_with_the_file(tmp
         told = {k: v for k, v in parameters(graph(Options(**options)), "trajectory_controller").items() if "collision" in k}
         names = {"scene": "collision.scene", "srdf": "collision.srdf", "collision": "collision.enabled"}
         assert told == {names[key]: value for key, value in options.items() if key in names}
-    arguments = made.nodes[1].ros_arguments()
+    arguments = made.nodes[0].ros_arguments()
     assert "__ns:=/left" in arguments
     passed = [arguments[i + 1] for i, word in enumerate(arguments) if word == "-p"]
-    assert json.loads(dict(word.split(":=") for word in passed)["payload.mass"]) == 0.025
+    assert json.loads(dict(word.split(":=") for word in passed)["dynamics:payload.mass"]) == 0.025
 
 
 def test_commands_run_beside_the_nodes_and_the_arm_goes_on_without_them():
-    made = graph(Options(view=True, pick=True, cameras=CAMERAS, namespace="left", one_process=True))
+    made = graph(Options(view=True, pick=True, cameras=CAMERAS, namespace="left"))
     nodes, *commands = made.processes
     assert nodes.required and not any(one.required or one.drives for one in commands)
     assert [one.arguments() for one in commands] == [
@@ -129,10 +132,11 @@ def test_commands_run_beside_the_nodes_and_the_arm_goes_on_without_them():
     assert graph(Options(pick=True)).processes[-1].arguments() == ["pick", "--listen", "--wait", "60"]
 
 
-@pytest.mark.parametrize(("namespace", "logger"), [("", "dynamics"), ("left", "left.dynamics"), ("/a/left", "a.left.dynamics")])
-def test_the_log_level_is_given_to_the_logger_of_the_node(namespace, logger):
-    arguments = graph(Options(namespace=namespace, log_level="debug")).nodes[1].ros_arguments()
-    assert arguments[arguments.index("--log-level") + 1] == f"{logger}:=debug"
+@pytest.mark.parametrize(("namespace", "prefix"), [("", ""), ("left", "left."), ("/a/left", "a.left.")])
+def test_the_log_level_is_given_to_the_loggers_of_the_nodes(namespace, prefix):
+    arguments = graph(Options(namespace=namespace, log_level="debug")).nodes[0].ros_arguments()
+    levels = [after for word, after in pairwise(arguments) if word == "--log-level"]
+    assert levels == [f"{prefix}{part}:=debug" for part in PARTS]
 
 
 def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(monkeypatch):
@@ -207,8 +211,8 @@ def test_a_torque_controlled_arm_may_be_in_a_file_of_ones_own(tmp_path, by):
     options = Options(arms=str(file), **{by: str(urdf) if by == "urdf" else "mine"})
     assert options.torque_controlled and options.urdf_path == str(urdf)
     made = graph(options)
-    assert [spec.executable for spec in made.nodes] == ["trajectory_controller", "torque_control", "torque_arm_sim"]
-    assert all(spec.parameters["arms"] == str(file) and by in spec.parameters for spec in made.nodes)
+    assert all(parameters(made, part)["arms"] == str(file) and by in parameters(made, part) for part in PARTS)
+    assert parameters(made, "trajectory_controller")["control"] == "torque"
     assert parameters(made, "trajectory_controller")["tip_speed_limit"] == 1.0
     file.write_text(OWN.replace("mine", "other"))
     with pytest.raises(ConfigurationError, match="no arm 'mine'; there are other"):
@@ -220,16 +224,10 @@ def test_torque_controlled_arms_keep_the_fastest_reference():
 
 
 def test_the_numbers_that_are_refused_are_those_that_the_nodes_refuse():
-    """Read from the sources: a node is not made for it."""
-    sources = " ".join(
-        "".join(Path(resource(f"picker_dynamics/nodes/{name}.py")).read_text().split())
-        for name in ("trajectory_controller", "controller_parameters", "control_node", "torque_arm_sim")
-    )
-    for name, (low, high, _) in RANGES.items():
-        name = name.replace("payload_mass", "payload.mass")
-        text = sources[sources.index(f'"{name}",') :][:300]
-        found = re.search(r"low=([\d.]+),high=([\d.]+)|,([\d.]+),([\d.]+)\)", text)
-        assert [float(number) for number in found.groups() if number] == [low, high], name
+    arm = arms.load("rrp")
+    declared = (*TIMING, *limits(arm.description, 0.0, Tolerances.of_arm(arm)), *PAYLOAD, *SIMULATED_TORQUE_ARM)
+    bounds = {one.name.replace("payload.mass", "payload_mass"): (one.low, one.high) for one in declared}
+    assert {name: bounds[name] for name in RANGES} == {name: (low, high) for name, (low, high, _) in RANGES.items()}
 
 
 def test_a_launch_argument_that_looks_like_another_is_named():
@@ -241,16 +239,16 @@ def test_a_launch_argument_that_looks_like_another_is_named():
 
 def test_the_parameter_file_names_the_nodes_of_the_graph():
     file = yaml.safe_load(resource("config/picker.yaml").read_text())
-    assert {key.removeprefix("/**/") for key in file} == {spec.name for spec in graph(Options(markers=True)).nodes}
+    assert {key.removeprefix("/**/") for key in file} == {*PARTS, "markers"}
 
 
 @pytest.mark.parametrize("arm", ["", "rrp"])
 def test_markers_come_on_request_and_nothing_depends_on_them(arm):
-    assert all(spec.required and spec.name != "markers" for spec in graph(Options(arm=arm)).nodes)
-    *others, markers = graph(Options(arm=arm, markers=True, namespace="left")).nodes
-    assert all(spec.required for spec in others) and len(others) == 3
+    assert [spec.name for spec in graph(Options(arm=arm)).nodes] == ["arm"]
+    process, markers = graph(Options(arm=arm, markers=True, namespace="left")).nodes
+    assert process.required
     assert (markers.name, markers.required, markers.namespace) == ("markers", False, "left")
-    assert markers.parameters.get("arm", "") == arm
+    assert markers.parameters["markers"].get("arm", "") == arm
 
 
 def test_a_view_of_an_arm_starts_what_shows_it_and_nothing_else(tmp_path):
@@ -270,6 +268,6 @@ def test_nodes_and_simulated_arm_have_the_servos_that_were_chosen(servo, tmp_pat
     made = graph(Options(servo=servo, directory=str(tmp_path)))
     overlay = str(resource(SIMULATED_SERVOS[servo]))
     assert made.board.arguments[made.board.arguments.index("--servo-overlay") + 1] == overlay
-    assert {node.parameters["servo_overlay"] for node in made.nodes if node.name != "trajectory_controller"} <= {overlay}
+    assert {values["servo_overlay"] for values in made.nodes[0].parameters.values()} == {overlay}
     known = servo_arm.load(overlay=overlay)[1]
     assert known.unmeasured == () and (known.model.frictionless and not known.model.play.any()) is (servo == "ideal")

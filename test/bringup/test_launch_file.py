@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -29,13 +30,13 @@ from waiting import PATIENCE_S, processes_below, until
 
 from picker_dynamics.bringup.bringup import Options, graph
 from picker_dynamics.bringup.processes import CommandSpec
+from picker_dynamics.controller.parameters import PARTS
 from picker_dynamics.errors import LinkError
 from picker_dynamics.resources import resource
 from picker_dynamics.sim.control_socket import BoardControl
 
 SUPPORT = str(ROOT / "test/support")
-NODES = ("trajectory_controller", "dynamics", "hardware")
-STARTED = {*NODES, "virtual_board", "robot_state_publisher"}
+STARTED = {"arm", "virtual_board", "robot_state_publisher"}
 SHOWING = {"markers", "rviz2"}
 PICKER, VIEW = "launch/picker.launch.py", "launch/view.launch.py"
 VIEWED = {*SHOWING, "robot_state_publisher", "joint_state_publisher_gui"}
@@ -96,7 +97,7 @@ def arguments_of(file: str) -> dict[str, tuple[str, str]]:
 @pytest.mark.parametrize(
     ("file", "switches"),
     [
-        (PICKER, {"rviz": "false", "one_process": "false", "collision": "false", "view_web": "false", "pick": "false"}),
+        (PICKER, {"rviz": "false", "collision": "false", "view_web": "false", "pick": "false"}),
         (VIEW, {"rviz": "true", "sliders": "true"}),
     ],
 )
@@ -109,7 +110,7 @@ def test_arguments_are_the_options_of_the_graph_with_their_defaults(file, switch
 
 
 def test_the_board_outlives_a_ctrl_c_until_its_port_is_free(tmp_path):
-    """Ctrl-C reaches board and nodes at once, and the hardware node may want to park."""
+    """Ctrl-C reaches board and arm at once, and the arm may want to park."""
     made = graph(Options(directory=str(tmp_path)))
     board = subprocess.Popen([sys.executable, "-m", made.board.module, *made.board.arguments], stdout=subprocess.PIPE, cwd=ROOT)
     try:
@@ -138,7 +139,7 @@ def prefix(tmp_path) -> Path:
     """An ament prefix in which scripts stand in for the executables."""
     pytest.importorskip("launch_ros.actions", reason="launch and launch_ros come with ROS 2, not from PyPI")
     packages = {
-        "picker_dynamics": (*NODES, "markers", "virtual_board"),
+        "picker_dynamics": ("arm", "markers", "virtual_board"),
         "robot_state_publisher": ("robot_state_publisher",),
         "rviz2": ("rviz2",),
         "joint_state_publisher_gui": ("joint_state_publisher_gui",),
@@ -199,17 +200,21 @@ def wait_for(prefix: Path, names: set[str]) -> None:
     until(lambda: set(records(prefix)) == names, lambda: f"start of {names}, not {set(records(prefix))},")
 
 
-def parameters(command: list[str]) -> dict[str, object]:
-    """What the parameter files of a command line say for its node in the end; the last one wins."""
-    files = [command[index + 1] for index, word in enumerate(command) if word == "--params-file"]
-    names = ["**", *(word.removeprefix("__node:=") for word in command if word.startswith("__node:="))]
+def parameters(command: list[str], node: str = "**") -> dict[str, object]:
+    """What a command line says for a node of its process in the end: its files, the last one wins, then its ``-p``."""
+    files = [after for word, after in pairwise(command) if word == "--params-file"]
+    given = [
+        after.removeprefix(f"{node}:").split(":=")
+        for word, after in pairwise(command)
+        if (word, after[: len(node)]) == ("-p", node)
+    ]
     return {
         key: value
         for file in files
-        for node, section in yaml.safe_load(Path(file).read_text()).items()
+        for whose, section in yaml.safe_load(Path(file).read_text()).items()
         for key, value in section["ros__parameters"].items()
-        if node.split("/")[-1] in names
-    }
+        if whose.split("/")[-1] in ("**", node)
+    } | {name: json.loads(value) for name, value in given}
 
 
 @pytest.mark.parametrize("file", [PICKER, VIEW])
@@ -232,11 +237,10 @@ def test_one_process_per_spec_with_what_was_chosen_and_ctrl_c_ends_them(prefix):
         wait_for(prefix, STARTED)
         found = {name: record["arguments"] for name, record in records(prefix).items()}
         interrupted(process)
-    for name in NODES:
-        command = found[name]
-        assert "__ns:=/left" in command and f"__node:={name}" in command
-        assert command[command.index("--log-level") + 1] == f"left.{name}:=warn"
-    dynamics, hardware = parameters(found["dynamics"]), parameters(found["hardware"])
+    arm = found["arm"]
+    levels = [after for word, after in pairwise(arm) if word == "--log-level"]
+    assert "__ns:=/left" in arm and levels == [f"left.{name}:=warn" for name in PARTS]
+    dynamics, hardware = parameters(arm, "dynamics"), parameters(arm, "hardware")
     assert dynamics["compensation"] == "gravity"
     assert dynamics["payload.mass"] == 1.0 and isinstance(dynamics["payload.mass"], float)
     assert hardware["on_shutdown"] == "park" and hardware["autostart"] is True and hardware["baud"] == 500000
@@ -252,7 +256,7 @@ def test_serial_needs_no_board_and_rviz_comes_on_request(prefix):
     env = stand_ins(prefix, ROS_AUTOMATIC_DISCOVERY_RANGE="SUBNET")
     with launched(env, "hardware:=serial", "port:=/dev/ttyACM0", "rviz:=true"):
         wait_for(prefix, STARTED - {"virtual_board"} | SHOWING)
-        hardware = parameters(records(prefix)["hardware"]["arguments"])
+        hardware = parameters(records(prefix)["arm"]["arguments"], "hardware")
         assert hardware["port"] == "/dev/ttyACM0" and hardware["at_rest_pose"] is False
         assert {record["range"] for record in records(prefix).values()} == {"SUBNET"}
 
@@ -292,7 +296,6 @@ def test_rviz_gets_the_file_or_one_for_the_namespace_which_is_gone_afterwards(pr
     [
         (["hardware:=serial"], "hardware is serial, but no port is given"),
         (["rviz:=maybe"], "maybe"),
-        (["one_process:=perhaps"], "perhaps"),
         (["urdf:=/nowhere/arm.urdf"], "urdf: no such file: /nowhere/arm.urdf"),
     ],
 )
@@ -310,17 +313,6 @@ def test_an_argument_that_does_not_exist_is_named(prefix):
         wait_for(prefix, STARTED)
         output = interrupted(process)
     assert output.count("there is no argument hardwre, did you mean hardware? It is ignored.") == 1
-
-
-def test_nodes_together_in_one_process(prefix):
-    stand_in(prefix / "lib/picker_dynamics/one_process")
-    with launched(stand_ins(prefix), "one_process:=true", "namespace:=left", "rviz:=true") as process:
-        wait_for(prefix, {"one_process", "virtual_board", "robot_state_publisher", *SHOWING})
-        words = records(prefix)["one_process"]["arguments"]
-        interrupted(process)
-    made = graph(Options(one_process=True, namespace="left", directory=str(prefix))).processes[0].arguments()
-    port = next(word for word in words if word.startswith("port:="))
-    assert [word for word in words[: len(made)] if word != port] == [word for word in made if not word.startswith("port:=")]
 
 
 def test_the_page_comes_on_request_for_the_namespace_and_ends_with_the_launch_but_does_not_end_it(prefix):
@@ -369,7 +361,10 @@ def test_the_view_starts_model_sliders_markers_and_rviz_in_the_namespace(prefix)
         found = {name: record["arguments"] for name, record in records(prefix).items()}
         interrupted(process)
     assert all("__ns:=/left" in command for command in found.values())
-    assert parameters(found["markers"])["arm"] == "rrp" and parameters(found["robot_state_publisher"])["frame_prefix"] == "left/"
+    assert (
+        parameters(found["markers"], "markers")["arm"] == "rrp"
+        and parameters(found["robot_state_publisher"])["frame_prefix"] == "left/"
+    )
     assert parameters(found["robot_state_publisher"])["robot_description"] == resource("urdf/rrp.urdf").read_text()
 
 

@@ -45,7 +45,7 @@ class StandIn(NodeSpec):
     def module(self) -> str:
         return "stand_in"
 
-    def ros_arguments(self) -> list[str]:
+    def arguments(self) -> list[str]:
         if self.behaviour == "impossible":
             raise OSError("no such thing")
         return [self.name, self.behaviour]
@@ -68,11 +68,8 @@ def record(tmp_path):
 def graph(tmp_path, record):
     """A graph of stand-ins, by the behaviour of each."""
 
-    def make(*, board="polite", controller="polite", dynamics="polite", hardware="polite") -> Graph:
-        nodes = tuple(
-            StandIn(name, {}, behaviour=behaviour)
-            for name, behaviour in (("trajectory_controller", controller), ("dynamics", dynamics), ("hardware", hardware))
-        )
+    def make(*, board="polite", arm="polite", markers="polite") -> Graph:
+        nodes = (StandIn("arm", {}, behaviour=arm), StandIn("markers", {}, behaviour=markers, required=False))
         path = os.pathsep.join(filter(None, (SUPPORT, os.environ.get("PYTHONPATH"))))
         (tmp_path / "arm").mkdir(exist_ok=True)
         return Graph(
@@ -96,7 +93,7 @@ def started(record: Path) -> dict[str, tuple[int, int]]:
 
 
 def wait_until_ready(record: Path) -> None:
-    until(lambda: len(started(record)) == 4, "four processes")
+    until(lambda: len(started(record)) == 3, "three processes")
 
 
 def gone(processes: dict[str, int]) -> bool:
@@ -134,17 +131,15 @@ def test_all_run_in_groups_of_their_own_and_end_in_order(graph, record, capfd):
         processes = started(record)
         assert all(group == pid for pid, group in processes.values()), "Ctrl-C must reach the runner alone"
     ended = [words[0] for words in lines(record) if words[1] == "ends"]
-    assert ended[0] == "hardware" and ended[-1] == "board" and len(ended) == 4
+    assert ended == ["arm", "markers", "board"]
     assert nobody_left(record)
     assert "killed" not in capfd.readouterr().err
     assert not Path(runner.graph.port).parent.exists()
 
 
 def test_one_that_only_shows_something_may_end(graph, record, capfd):
-    made = graph()
-    made = dataclasses.replace(made, nodes=(*made.nodes, StandIn("markers", {}, behaviour="failing", required=False)))
-    with GraphRunner(made, grace_s=PATIENCE_S) as runner:
-        until(lambda: len(started(record)) >= 4 and runner.processes["markers"].poll() is not None, "its end")
+    with running(graph(markers="failing"), record) as runner:
+        until(lambda: runner.processes["markers"].poll() is not None, "its end")
         rounds = iter([False, False, False, True])
         runner.wait(lambda: next(rounds))
         assert runner.dead() is None
@@ -152,18 +147,18 @@ def test_one_that_only_shows_something_may_end(graph, record, capfd):
 
 
 def test_a_process_that_ends_by_itself_is_named_with_its_exit_code(graph, record):
-    with GraphRunner(graph(dynamics="failing"), grace_s=PATIENCE_S) as runner:
-        with pytest.raises(ProcessEndedError, match="dynamics ended by itself with exit code 3") as caught:
+    with GraphRunner(graph(arm="failing"), grace_s=PATIENCE_S) as runner:
+        with pytest.raises(ProcessEndedError, match="arm ended by itself with exit code 3") as caught:
             runner.wait(lambda: False)
-        assert (caught.value.subject, caught.value.value) == ("dynamics", 3)
+        assert (caught.value.subject, caught.value.value) == ("arm", 3)
         wait_until_ready(record)
     assert nobody_left(record)
 
 
 def test_a_process_that_was_killed_is_named_with_the_signal(graph, record):
     with running(graph(), record) as runner:
-        os.kill(started(record)["trajectory_controller"][0], signal.SIGKILL)
-        with pytest.raises(ProcessEndedError, match="trajectory_controller was ended by signal 9"):
+        os.kill(started(record)["arm"][0], signal.SIGKILL)
+        with pytest.raises(ProcessEndedError, match="arm was ended by signal 9"):
             runner.wait(lambda: False)
 
 
@@ -179,35 +174,35 @@ def test_who_does_not_end_is_killed_and_named(graph, record, capfd):
         pass
     assert nobody_left(record)
     said = capfd.readouterr().err
-    assert "virtual_board did not end within" in said and "hardware" not in said
+    assert "virtual_board did not end within" in said and "arm" not in said
 
 
-def test_the_hardware_node_has_time_to_park_unless_hurried(graph, record, capfd):
-    runner = begun(graph(hardware="parking"), record)
-    hardware = started(record)["hardware"][0]
+def test_the_arm_has_time_to_park_unless_hurried(graph, record, capfd):
+    runner = begun(graph(arm="parking"), record)
+    arm = started(record)["arm"][0]
     ending = threading.Thread(target=runner.stop)
     ending.start()
     time.sleep(2.0 * runners.GRACE_S)
-    assert alive(hardware) and not any(words[1] == "ends" for words in lines(record)), "it parks, and the others wait"
+    assert alive(arm) and not any(words[1] == "ends" for words in lines(record)), "it parks, and the others wait"
     runner.hurry()
     ending.join(PATIENCE_S)
     assert not ending.is_alive() and nobody_left(record)
     assert "killed" not in capfd.readouterr().err
 
 
-def test_a_hardware_node_that_hangs_is_killed_once_hurried(graph, record, capfd):
-    runner = begun(graph(hardware="stubborn"), record)
+def test_an_arm_that_hangs_is_killed_once_hurried(graph, record, capfd):
+    runner = begun(graph(arm="stubborn"), record)
     runner.hurry()
     runner.stop()
     assert nobody_left(record)
-    assert "hardware did not end within" in capfd.readouterr().err
+    assert "arm did not end within" in capfd.readouterr().err
 
 
 def test_a_start_that_fails_half_way_leaves_nobody_behind(graph, record):
-    runner = GraphRunner(graph(hardware="impossible"), grace_s=0.5)
+    runner = GraphRunner(graph(markers="impossible"), grace_s=0.5)
     with pytest.raises(OSError, match="no such thing"), runner:
         pytest.fail("it did not start")
-    assert len(runner.processes) == 3 and all(process.poll() is not None for process in runner.processes.values())
+    assert len(runner.processes) == 2 and all(process.poll() is not None for process in runner.processes.values())
 
 
 def test_a_killed_board_leaves_no_files_and_other_peoples_files_stay(graph, record):
@@ -234,7 +229,7 @@ def test_they_end_with_who_started_them(graph, record, number):
         os.kill(pid, number)
     assert os.waitpid(pid, 0)[1] & 0x7F == number
     until(lambda: nobody_left(record), "their end")
-    assert len([words for words in lines(record) if words[1] == "ends"]) == 4, "by themselves"
+    assert len([words for words in lines(record) if words[1] == "ends"]) == 3, "by themselves"
 
 
 def test_who_is_stuck_when_its_parent_ends_is_killed():
@@ -304,7 +299,7 @@ def up(domain, tmp_path_factory):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 def test_picker_up_gets_ready_and_a_signal_ends_it_and_all_that_it_started(up, number):
     arm, mine = up("--sim", words="ready: ")
-    assert set(mine) == {BOARD, "trajectory_controller", "dynamics", "hardware"}
+    assert set(mine) == {BOARD, "arm"}
     said = arm.said()
     assert said.splitlines()[-1] == "ready: try picker home" and "WARN" not in said
     os.killpg(arm.process.pid, number)
@@ -319,8 +314,8 @@ def test_picker_up_gets_ready_and_a_signal_ends_it_and_all_that_it_started(up, n
 @pytest.mark.ros
 @pytest.mark.parametrize(
     "options",
-    [("--one-process", "--namespace", "left"), ("--arm", "rrp"), ("--urdf", str(any_arms.urdf("four_joint")))],
-    ids=["together", "torque", "own"],
+    [("--namespace", "left"), ("--arm", "rrp"), ("--urdf", str(any_arms.urdf("four_joint")))],
+    ids=["namespace", "torque", "own"],
 )
 def test_a_start_ends_with_what_to_do_next_and_warns_of_nothing(up, options):
     arm, _ = up("--sim", *options, words="ready: ")
@@ -342,9 +337,8 @@ def test_a_start_on_outputs_that_are_off_ends_with_how_to_enable_them(up, tmp_pa
 
 @pytest.mark.long
 @pytest.mark.ros
-@pytest.mark.parametrize("options", [(), ("--one-process", "--markers")], ids=["apart", "together"])
-def test_all_of_picker_up_ends_when_it_is_killed(up, options):
-    arm, mine = up("--sim", *options, words=UP)
+def test_all_of_picker_up_ends_when_it_is_killed(up):
+    arm, mine = up("--sim", "--markers", words=UP)
     os.kill(arm.process.pid, signal.SIGKILL)
     until(lambda: gone(mine), "the end of them all")
     assert "Traceback" not in arm.said() and "killed" not in arm.said()
@@ -356,7 +350,7 @@ def test_all_of_picker_up_ends_when_it_is_killed(up, options):
 def test_picker_up_looks_for_a_port_that_is_not_there_until_its_terminal_is_closed(up, tmp_path):
     port = str(tmp_path / "ttyACM7")
     arm, mine = up("--port", port, words=f"no serial port {port}: is the board plugged in?; trying again")
-    assert set(mine) == {"trajectory_controller", "dynamics", "hardware"}, "it stays alive"
+    assert set(mine) == {"arm"}, "it stays alive"
     os.killpg(arm.process.pid, signal.SIGHUP)
     code, said = arm.ended()
     assert code == 0 and gone(mine) and "killed" not in said

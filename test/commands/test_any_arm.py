@@ -84,7 +84,7 @@ arms:
 def test_a_torque_controlled_arm_of_ones_own_moves_too(tmp_path, run_picker):
     (tmp_path / "arms.yaml").write_text(ARMS)
     urdf = str(any_arms.urdf("pan_tilt"))
-    made = bringup.graph(bringup.Options(urdf=urdf, arms=str(tmp_path / "arms.yaml"), one_process=True))
+    made = bringup.graph(bringup.Options(urdf=urdf, arms=str(tmp_path / "arms.yaml")))
     with own_domain(), running_nodes(made, tmp_path / "nodes.log", ("pan", "tilt")) as running:
         wait_until_up(running.client)
         assert moved(run_picker, "jog", "pan", "5").endswith("pan 16.5 deg, tilt 17.2 deg\n")

@@ -232,7 +232,7 @@ def test_a_number_that_a_node_refuses_ends_picker_up_with_its_complaint(tmp_path
             [PICKER, "up", "--sim", "--params-file", str(file)], capture_output=True, text=True, timeout=60, check=False
         )
     assert done.returncode == runner.ProcessEndedError.exit_code
-    assert "trajectory_controller ended by itself with exit code 4" in done.stderr
+    assert "arm ended by itself with exit code 4" in done.stderr
     assert "rate_hz" in done.stderr and "Traceback" not in done.stderr
 
 

@@ -1,4 +1,4 @@
-"""``picker identify run`` on the rrp arm's three nodes: the motion is made, and what is measured obeys the equations."""
+"""``picker identify run`` on the running rrp arm: the motion is made, and what is measured obeys the equations."""
 
 import json
 

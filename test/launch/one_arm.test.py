@@ -9,7 +9,7 @@ import launch_testing
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 from launch_bench import LaunchedArms
-from scenarios import faults, motions, streams
+from scenarios import faults, motions
 
 
 def generate_test_description():
@@ -33,18 +33,6 @@ class TestTheArm(unittest.TestCase):
 
     def test_it_stops_and_resumes_nothing(self):
         self.do(faults.stops_and_resumes_nothing)
-
-    def test_it_follows_a_stream(self):
-        self.do(streams.follows_a_good_stream)
-
-    def test_it_follows_ros2_control(self):
-        self.do(streams.ros2_control_moves_the_arm, streams.THRESHOLDS[0])
-
-    def test_it_survives_a_board_reset(self):
-        self.do(faults.survives_a_board_reset_in_mid_motion)
-
-    def test_it_survives_a_pulled_cable(self):
-        self.do(faults.survives_a_pulled_cable)
 
 
 @launch_testing.post_shutdown_test()

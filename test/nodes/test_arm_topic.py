@@ -6,6 +6,8 @@ import pytest
 import rclpy
 from arm_fixtures import picker, servos
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from picker_dynamics.nodes.client import OUTCOMES_KEPT, ArmClient
+from picker_dynamics.nodes.lease_status import holder_fields
 from pytest import raises
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
@@ -15,8 +17,6 @@ from picker_dynamics.errors import LinkError, PickerError
 from picker_dynamics.execution.lease import Holder, Kind, in_words
 from picker_dynamics.nodes import client as client_of_arms
 from picker_dynamics.nodes.arm_topic import ARM, DESCRIPTION, LOOKS, ArmTopic
-from picker_dynamics.nodes.client import OUTCOMES_KEPT, ArmClient
-from picker_dynamics.nodes.lease_status import holder_fields
 from picker_dynamics.nodes.runtime import LATCHED, LATEST
 from picker_dynamics.robot.arm_text import Known
 

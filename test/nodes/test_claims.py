@@ -5,10 +5,10 @@ import subprocess
 import sys
 
 import pytest
+from picker_dynamics.nodes.claims import DOMAIN, EXCLUSIVE, Claim, OccupiedError, require_free
 from ros_graph import own_domain
 
 from picker_dynamics.errors import ConfigurationError
-from picker_dynamics.nodes.claims import DOMAIN, EXCLUSIVE, Claim, OccupiedError, require_free
 
 HOLD = """
 import sys

@@ -14,16 +14,16 @@ import pytest
 import stand_in_control_msgs as stand_in
 from arm_fixtures import picker, servos
 from execution_rig import HOME, NAMES, TIGHT, Rig
+from picker_dynamics.execution.following import Following
+from picker_dynamics.nodes.hardware_status import HardwareStatus
 from scenarios.bench import goal
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from picker_dynamics.board.stamp_clock import StampClock
-from picker_dynamics.execution.following import Following
 from picker_dynamics.execution.goal_tracking import ArmState, Code, Error, Outcome
 from picker_dynamics.execution.gripping import GripperSettings
 from picker_dynamics.execution.jogging import Jogging
-from picker_dynamics.nodes.hardware_status import HardwareStatus
 from picker_dynamics.nodes.runtime import to_stamp
 from picker_dynamics.nodes.trajectory_controller import TrajectoryController
 

@@ -6,11 +6,10 @@ import os
 import signal
 
 import pytest
+from picker_dynamics.nodes.client import ArmClient
 from ros_graph import own_domain
 from std_msgs.msg import String
 from waiting import until
-
-from picker_dynamics.nodes.client import ArmClient
 
 pytestmark = pytest.mark.ros
 

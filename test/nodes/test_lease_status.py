@@ -1,10 +1,10 @@
 """Who moves the arm is told by fields, whatever the names have in them."""
 
+from picker_dynamics.nodes.lease_status import holder_fields, holders_in
 from pytest import mark
 
 from picker_dynamics.execution.lease import Holder, Kind
 from picker_dynamics.nodes.diagnostics import OK, status, values_of
-from picker_dynamics.nodes.lease_status import holder_fields, holders_in
 
 
 @mark.parametrize(

@@ -14,6 +14,7 @@ import subprocess
 import numpy as np
 import pytest
 from patient import patiently
+from picker_dynamics.nodes.claims import EXCLUSIVE, OccupiedError
 from ros_graph import holding_graph
 from scenarios import faults, graphs, motions, streams
 from scenarios.bench import (
@@ -39,7 +40,6 @@ from waiting import PATIENCE_S, python
 from picker_dynamics.bringup import bringup
 from picker_dynamics.commands import cli
 from picker_dynamics.errors import PickerError
-from picker_dynamics.nodes.claims import EXCLUSIVE, OccupiedError
 from picker_dynamics.resources import resource
 
 pytestmark = pytest.mark.ros

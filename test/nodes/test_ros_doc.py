@@ -13,18 +13,18 @@ from ros_graph import own_domain
 
 pytestmark = pytest.mark.ros
 
-SYMPTOMS = ("sags", "jumps", "jitters", "resets", "refuses", "No board", "Two nodes on one port")
+SYMPTOMS = ("sags", "jumps", "jitters", "resets", "refuses", "No board", "Two programs on one port")
 
 
 reference = loaded(ROOT / "tools" / "ros_reference.py")
 DOC = reference.DOC.read_text(encoding="utf-8")
 TABLES = reference.tables(DOC)
-KEYS = [("topics", ""), ("services", ""), ("actions", ""), *(("parameters", spec.executable) for spec in reference.SPECS)]
+KEYS = [("topics", ""), ("services", ""), ("actions", ""), *(("parameters", table) for table in reference.PARAMETERS)]
 
 
 @pytest.fixture(scope="module")
 def found():
-    pytest.importorskip("mujoco", reason="torque_arm_sim needs MuJoCo")
+    pytest.importorskip("mujoco", reason="a simulated torque-controlled arm needs MuJoCo")
     with own_domain():
         return reference.collect()
 

@@ -209,9 +209,9 @@ def test_colcon_reports_a_test_that_fails(colcon_test, tmp_path):
     "executable, allowed",
     [
         ("picker", set()),
-        ("trajectory_controller", set()),
+        ("arm", {"pinocchio", "coal"}),
         ("dynamics", {"pinocchio", "coal"}),
-        ("hardware", set()),
+        ("hardware", {"pinocchio", "coal"}),
         ("markers", set()),
         ("virtual_board", {"mujoco"}),
     ],

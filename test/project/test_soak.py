@@ -63,7 +63,7 @@ def test_ctrl_c_ends_it_early_with_its_document_and_leaves_nobody_behind():
         finally:
             process.terminate()  # as Ctrl-C; nothing where it has ended
     assert begun == "soak: the arm holds, and off it goes\n", begun + complaints
-    assert len(children) == 5, "board, three nodes, load"
+    assert len(children) == 3, "board, arm, load"
     assert said, complaints
     found = json.loads(said)
     assert found["broken_off"] == "interrupted" and found["lasted_s"] < 100.0

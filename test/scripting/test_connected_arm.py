@@ -141,12 +141,12 @@ def test_a_motion_of_a_graph_that_is_silent_ends_for_who_waits(running, monkeypa
     monkeypatch.setattr(client, "SILENT_S", 0.4)
     with Arm.connect() as arm:
         moving = arm.move(base=0.3, duration=3.0, wait=False)
-        running.runner.signal("trajectory_controller", signal.SIGSTOP)
+        running.runner.signal("arm", signal.SIGSTOP)
         try:
             with pytest.raises(LinkError, match="nothing came of the graph for 0.4 s"):
                 moving.wait()
         finally:
-            running.runner.signal("trajectory_controller", signal.SIGCONT)
+            running.runner.signal("arm", signal.SIGCONT)
             monkeypatch.undo()
 
 

@@ -40,7 +40,7 @@ def units(q):
 
 
 def move(link, start, end, duration_s=0.6, settle_s=0.3):
-    """Stream a smooth motion at 100 Hz as the hardware node does."""
+    """Stream a smooth motion at 100 Hz as the control loop does."""
     begin = time.monotonic() + 0.06
     while (now := time.monotonic()) < begin + duration_s + settle_s:
         share = min(1.0, max(0.0, (now + 0.06 - begin) / duration_s))

@@ -110,12 +110,13 @@ def read_folder(path: Path) -> None:
 
 
 def read_goal(path: Path) -> None:
-    from picker_dynamics.nodes.goal_messages import goal_from
-    from picker_dynamics.nodes.long_goals import header_in, message_in
+    from trajectory_msgs.msg import JointTrajectory
 
-    data = path.read_bytes()
-    header_in(data)
-    parse(goal_from(message_in(data), True, None), ("base", "shoulder", "elbow", "wrist", "scissor"))
+    from picker_dynamics.nodes.goal_messages import goal_from
+    from picker_dynamics.nodes.runtime import stream_message
+
+    message = stream_message(JointTrajectory, "goal", path.read_bytes(), 10_000_000)
+    parse(goal_from(message, True, None), ("base", "shoulder", "elbow", "wrist", "scissor"))
 
 
 def read_answers(path: Path) -> None:

@@ -7,19 +7,13 @@ import tempfile
 from pathlib import Path
 
 from launch import LaunchDescription
-from launch.actions import ExecuteProcess, GroupAction, IncludeLaunchDescription
+from launch.actions import GroupAction, IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_testing.actions import ReadyToTest
-from launch_testing.util import KeepAliveProc
-from patient import patience, patiently
-from ros_graph import Running, Started, arm_of, control_socket, folder_of, own_domain
-from scenarios.bench import wait_until_up
-from waiting import PATIENCE_S
+from patient import patience
+from ros_graph import Running, arm_of, control_socket, folder_of, own_domain
 
 from picker_dynamics.resources import resource
-
-LAUNCH_FAILURE = 1
-"""Exit code of `ros2 launch` when a process of picker.launch.py ends by itself."""
 
 
 class LaunchedArms:
@@ -41,31 +35,9 @@ class LaunchedArms:
         )
         return LaunchDescription([*(GroupAction([one]) for one in included), ReadyToTest()])
 
-    def ros2_launch(self) -> tuple[LaunchDescription, ExecuteProcess]:
-        """`ros2 launch` as a process of its own, to see how it ends; and something that stays when it has."""
-        process = ExecuteProcess(
-            cmd=patiently("ros2", "launch", "picker_dynamics", "picker.launch.py", "hardware:=sim"),
-            additional_env={"TMPDIR": str(self.directory)},
-            sigterm_timeout=str(PATIENCE_S),
-        )
-        return LaunchDescription([process, KeepAliveProc(), ReadyToTest()]), process
-
     def connected(self, namespace: str = "") -> contextlib.AbstractContextManager[Running]:
         """The arm in ``namespace``, once its board runs."""
         return arm_of(control_socket(self.directory, folder_of(namespace)), namespace)
-
-    @contextlib.contextmanager
-    def started(self, process: ExecuteProcess, proc_info, proc_output):
-        """The graph of :meth:`ros2_launch`, holding."""
-
-        def ended() -> tuple[int, str]:
-            proc_info.assertWaitForShutdown(process, timeout=PATIENCE_S)
-            said = b"".join(line.text for line in proc_output[process]).decode()
-            return proc_info[process].returncode, said
-
-        with arm_of(control_socket(self.directory, folder_of())) as running:
-            wait_until_up(running.client)
-            yield Started(proc_info[process].pid, running, LAUNCH_FAILURE, ended)
 
     def left_behind(self) -> list[str]:
         """What the boards left in their folder."""

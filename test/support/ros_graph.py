@@ -12,6 +12,7 @@ from pathlib import Path
 
 from arm_fixtures import picker
 from patient import patient_clients, patiently, with_patience
+from picker_dynamics.nodes.client import ArmClient
 from scenarios import motions
 from scenarios.bench import wait_until_up
 from waiting import PATIENCE_S, processes_below, until
@@ -21,7 +22,6 @@ from picker_dynamics import lifeline
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner, ProcessEndedError
 from picker_dynamics.errors import PickerError
-from picker_dynamics.nodes.client import ArmClient
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.sim.control_socket import BoardControl

@@ -1,6 +1,6 @@
 """Sequences of what may be asked of an arm, executed in simulated time with the plant behind them, and what must hold of them.
 
-A :class:`Session` is an execution, the compensation of the dynamics node, the board's frames and the simulated arm, ticked as the
+A :class:`Session` is an execution, its compensation, the board's frames and the simulated arm, ticked as the
 nodes tick.  What is required of what it sent is computed from the numbers that were sent alone: finite differences, Pinocchio's
 inverse dynamics and kinematics, the URDF; nothing of the guard, of checks or of the model that the execution itself has.
 """
@@ -149,7 +149,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Payload:
-    """What the tool holds [kg]; refused where the arm could not hold it as it stands, as the dynamics node does."""
+    """What the tool holds [kg]; refused where the arm could not hold it as it stands, as the controller does."""
 
     mass: float
 
@@ -344,7 +344,7 @@ class Session:
     # -- what is sent ----------------------------------------------------------------------------------------------
 
     def _take(self, reference: Reference) -> None:
-        """As the dynamics node and the board's queue do."""
+        """As the law and the board's queue do."""
         self.sent.append(Sent(reference, self.epoch, self.execution.limits.tip_speed, self.mass))
         if self.plant is None:
             return

@@ -45,7 +45,7 @@ TOLD = ("stop_latched", "reset_needed", "outputs", "commanded", "settling")
 """Fields of hardware/status that a page wants to know."""
 
 LOOP = ("period_ms", "jitter_p99_ms", "ahead_ms")
-"""Figures of the commands, as the hardware node tells them."""
+"""Figures of the commands, as the arm publishes them."""
 
 SETTINGS = {
     "payload": ("dynamics", "payload.mass"),

@@ -9,6 +9,7 @@ import re
 from typing import Protocol
 
 from picker_dynamics.nodes.client import ArmClient
+
 from picker_dynamics.sim.control_socket import BoardControl
 
 from .bench import Watch, at_home, ends, goal, moved, stands, start, start_swinging, until_base
