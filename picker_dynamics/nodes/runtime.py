@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext

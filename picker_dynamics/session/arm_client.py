@@ -9,6 +9,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -288,7 +289,7 @@ class ArmClient(RemoteSession):
         while True:
             goal = f"{IF_FREE}{uuid.uuid4().hex}"
             self.ask_for(goal, message)
-            self.wait(lambda goal=goal: goal in self.outcomes, "the controller does not answer")
+            self.wait(partial(self.outcomes.__contains__, goal), "the controller does not answer")
             values = self.outcomes[goal].values
             if values.get("error") != BlockedError.__name__ or time.monotonic() > deadline:
                 break

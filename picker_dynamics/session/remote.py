@@ -12,7 +12,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -40,6 +40,9 @@ def _raised(error: dict[str, Any]) -> PickerError:
         return kind(error["text"], **about)
     except TypeError:
         return PickerError(error["text"], **about)
+
+
+SessionT = TypeVar("SessionT", bound="RemoteSession")
 
 
 class RemoteSession:
@@ -77,7 +80,7 @@ class RemoteSession:
             self._send({"token": token})
         threading.Thread(target=self._read, name="session", daemon=True).start()
 
-    def __enter__(self):
+    def __enter__(self: SessionT) -> SessionT:
         return self
 
     def __exit__(self, *_exception: object) -> None:

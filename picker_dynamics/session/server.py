@@ -115,7 +115,7 @@ class Server:
     def _hear(self, cycle: Cycle) -> None:
         self.publish_events(cycle.tick.events)
         outputs = self.arm.outputs
-        now = (outputs.state, outputs.problem, outputs.stop_latched, outputs.fault_latched, outputs.outputs)
+        now: tuple[object, ...] = (outputs.state, outputs.problem, outputs.stop_latched, outputs.fault_latched, outputs.outputs)
         now += (outputs.commanded, outputs.confirmed, self.arm.session.gate.settling, outputs.epoch)
         if now != self._hardware:
             self._hardware = now
