@@ -106,7 +106,7 @@ def run(
 def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckReport:
     """Lint an arm and compare the models of it; see :func:`run`."""
     if samples < 1:
-        raise InputError(f"samples is {samples}, must be >= 1", subject="samples", value=samples, limit=1)
+        raise InputError(f"samples is {samples}, must be >= 1", "samples", samples, 1)
     findings = lint(arm)
     comparisons: dict[str, dict[str, float]] = {}
     notes = _driven(arm)

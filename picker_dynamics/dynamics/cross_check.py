@@ -96,9 +96,9 @@ class CrossCheckReport:
             f"{at.value_a:.9g} against {at.value_b:.9g} {UNITS[self.worst_term]}, "
             f"relative residual {self.worst:.2e}, limit {limit:.0e} "
             f"(q = {np.round(at.q, 4).tolist()}, payload {at.payload_kg:g} kg)",
-            subject=at.entry[-1],
-            value=self.worst,
-            limit=limit,
+            at.entry[-1],
+            self.worst,
+            limit,
         )
 
     def table(self, limit: float = LIMIT) -> str:
@@ -126,7 +126,7 @@ def sample_states(
         seed: of the generator: the same seed draws the same states.
     """
     if samples < 1:
-        raise InputError(f"samples is {samples}, must be >= 1", subject="samples", value=samples, limit=1)
+        raise InputError(f"samples is {samples}, must be >= 1", "samples", samples, 1)
     lowest = _or_else(lower, -UNLIMITED_POSITION)
     highest = _or_else(upper, UNLIMITED_POSITION)
     fastest = _or_else(velocity, UNLIMITED_VELOCITY)

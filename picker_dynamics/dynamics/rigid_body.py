@@ -92,7 +92,7 @@ class RigidBody(DynamicsModel):
         mass, com, inertia = payload_values(mass, com, inertia)
         frame = self._bare.frames[self._tool]
         if frame.parentJoint == 0:
-            raise InputError(f"frame {frame.name} is fixed to the base: no joint would carry the payload", subject=frame.name)
+            raise InputError(f"frame {frame.name} is fixed to the base: no joint would carry the payload", frame.name)
         model = self._bare.copy()
         model.appendBodyToJoint(frame.parentJoint, pin.Inertia(mass, com, inertia), frame.placement)
         carrying = copy.copy(self)

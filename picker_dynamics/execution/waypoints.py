@@ -73,7 +73,7 @@ def motion_through(
             not do.
     """
     if not 0 < len(waypoints) <= MOST:
-        raise InputError(f"{len(waypoints)} waypoints, must be 1 to {MOST}", subject="via", value=len(waypoints), limit=MOST)
+        raise InputError(f"{len(waypoints)} waypoints, must be 1 to {MOST}", "via", len(waypoints), MOST)
     radii = [checked_number("blend", one.blend, "m", least=0.0) for one in waypoints[:-1]]
     widest = max(radii, default=0.0)
     text = f"blend is {widest:g} m, must be within {TIP_M:g} m: are these millimetres?"
@@ -123,7 +123,7 @@ def _legs(
     legs, q = list[Trajectory](), q0
     for one in waypoints:
         if (one.tip is None) == (one.q is None):
-            raise InputError("a waypoint needs its tip or its joints, one of them", subject="via")
+            raise InputError("a waypoint needs its tip or its joints, one of them", "via")
         if one.straight and one.tip is not None:
             pitch = HELD if held and one.pitch is None and one.direction is None else one.pitch
             halvings = TRIED if pitch == HELD else HALVINGS

@@ -90,9 +90,9 @@ def written(name: str, design: Design) -> Written:
         raise InputError(
             f"joint {part.name}: {part.servo.name} may hold {may:.3g} {unit}, half bent it needs {need:.3g}, and the arm can "
             f"be held in none of {POSES} poses above the table: take a stronger servo, or shorter or lighter links",
-            subject=part.name,
-            value=need,
-            limit=may,
+            part.name,
+            need,
+            may,
         )
     loads = tuple(
         Load(part.name, part.servo.name, float(torque), hold * float(most), unit)
@@ -151,9 +151,9 @@ def _link(robot: Element, part: Part, after: Part | None) -> None:
         raise InputError(
             f"joint {part.name}: mass_g is {1e3 * (own + rides):g}, but the {after.servo.name} that rides on its link has "
             f"{1e3 * rides:g} g: weigh links with the servos on them",
-            subject=part.name,
-            value=1e3 * (own + rides),
-            limit=1e3 * rides,
+            part.name,
+            1e3 * (own + rides),
+            1e3 * rides,
         )
     bodies = [(own, beam)] if after is None else [(own, beam), (rides, _box(after.servo.size, part.length * way))]
     mass = sum(one for one, _ in bodies)

@@ -90,21 +90,18 @@ def load(name: str = "", path: str | Path | None = None, urdf: str | Path = "") 
         arm = serial_arm(description.load(urdf))
         name = name or arm.name
     if name not in file["arms"]:
-        raise ConfigurationError(f"no arm {name!r}; there are {', '.join(sorted(file['arms']))}", subject=name, value=name)
+        raise ConfigurationError(f"no arm {name!r}; there are {', '.join(sorted(file['arms']))}", name, name)
     where = f"arm {name}"
     entry = _entry(file["arms"][name], where)
     control = entry.pop("control", None)
     if control not in CONTROLS:
-        raise ConfigurationError(
-            f"{where}: control is {control!r}, must be one of {', '.join(CONTROLS)}", subject="control", value=control
-        )
+        raise ConfigurationError(f"{where}: control is {control!r}, must be one of {', '.join(CONTROLS)}", "control", control)
     if arm is None:
         arm = serial_arm(description.load(urdf_of(name, path)))
     if control == "servo":
         if entry:
             raise ConfigurationError(
-                f"{where}: {next(iter(entry))} is for torque-controlled arms; servos have config/servos.yaml",
-                subject=next(iter(entry)),
+                f"{where}: {next(iter(entry))} is for torque-controlled arms; servos have config/servos.yaml", next(iter(entry))
             )
         return Arm(name, arm, control)
     return of_entry(name, arm, _entry(file.get("defaults"), f"{where}: defaults") | entry)
@@ -136,10 +133,10 @@ def _read(path: str | Path | None) -> dict[str, Any]:
     path = path or resource("config/arms.yaml")
     file = read_yaml(path, "arms", ConfigurationError)
     if not isinstance(file, dict) or not isinstance(file.get("arms"), dict):
-        raise ConfigurationError(f"{path}: no mapping 'arms'", subject="arms")
+        raise ConfigurationError(f"{path}: no mapping 'arms'", "arms")
     for name in file["arms"]:
         if not isinstance(name, str):
-            raise ConfigurationError(f"{path}: an arm is called {name!r}, which is no text", subject="arms", value=name)
+            raise ConfigurationError(f"{path}: an arm is called {name!r}, which is no text", "arms", name)
     return file
 
 
@@ -148,7 +145,7 @@ def _entry(values: Any, where: str) -> dict[str, Any]:
     if values is None:
         return {}
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
-        raise ConfigurationError(f"{where}: expected keys and values, found {values!r}", subject=where)
+        raise ConfigurationError(f"{where}: expected keys and values, found {values!r}", where)
     return dict(values)
 
 
@@ -157,16 +154,16 @@ def _home(values: Any, arm: ArmDescription, where: str) -> Array:
     if set(values) != set(arm.joint_names):
         odd = sorted(set(values) ^ set(arm.joint_names))
         raise ConfigurationError(
-            f"{where}: home must name the joints {', '.join(arm.joint_names)}; it differs in {', '.join(odd)}", subject=odd[0]
+            f"{where}: home must name the joints {', '.join(arm.joint_names)}; it differs in {', '.join(odd)}", odd[0]
         )
     for joint, unit in zip(arm.movable, arm.position_units):
         value = values[joint.name]
         if not _is_number(value) or not joint.lower <= value <= joint.upper:
             raise ConfigurationError(
                 f"{where}: home of {joint.name} is {value}, must be {joint.lower:g} to {joint.upper:g} {unit}",
-                subject=joint.name,
-                value=value,
-                limit=joint.upper,
+                joint.name,
+                value,
+                joint.upper,
             )
     return read_only([values[name] for name in arm.joint_names])
 
@@ -175,19 +172,17 @@ def _numbers(values: dict[str, Any], where: str) -> dict[str, float]:
     """The entries of ``_NUMBERS``, in that order, checked."""
     for key in values:
         if key not in _NUMBERS:
-            raise ConfigurationError(f"{where}: unknown key {key}; it may have control, home, {', '.join(_NUMBERS)}", subject=key)
+            raise ConfigurationError(f"{where}: unknown key {key}; it may have control, home, {', '.join(_NUMBERS)}", key)
     for key, most in _NUMBERS.items():
         value: Any = values.get(key)
         if not _is_number(value) or not 0.0 < value <= most:
-            raise ConfigurationError(
-                f"{where}: {key} is {value}, must be above 0 and at most {most:g}", subject=key, value=value, limit=most
-            )
+            raise ConfigurationError(f"{where}: {key} is {value}, must be above 0 and at most {most:g}", key, value, most)
     if values["peak_share"] < values["hold_share"]:
         raise ConfigurationError(
             f"{where}: peak_share is {values['peak_share']}, less than hold_share {values['hold_share']}",
-            subject="peak_share",
-            value=values["peak_share"],
-            limit=values["hold_share"],
+            "peak_share",
+            values["peak_share"],
+            values["hold_share"],
         )
     return {key: float(values[key]) for key in _NUMBERS}
 

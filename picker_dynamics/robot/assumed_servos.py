@@ -78,9 +78,9 @@ def assumed_servos(arm: ArmDescription, kind: str = "typical") -> ServoMap:
             has = "no velocity limit" if joint.velocity else "a velocity limit of 0"
             raise DescriptionError(
                 f"joint {joint.name} has {has}: how fast it may move is not known; write <limit velocity=…> above 0",
-                subject=joint.name,
-                value=joint.velocity,
-                limit=0.0,
+                joint.name,
+                joint.velocity,
+                0.0,
             )
     q, gravity = _held(arm, _middle(arm))
     inertia = _inertia(arm, q)

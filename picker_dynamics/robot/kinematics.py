@@ -166,9 +166,7 @@ class PickerKinematics:
                 except UnreachableError as error:
                     reasons.append(error)
         reason = reasons[0]
-        raise UnreachableError(
-            f"no hand pitch reaches {_text(position_m)}: {reason}", subject=reason.subject, value=reason.value, limit=reason.limit
-        )
+        raise UnreachableError(f"no hand pitch reaches {_text(position_m)}: {reason}", reason.subject, reason.value, reason.limit)
 
     # --- pieces ---------------------------------------------------------------------------------
 
@@ -249,9 +247,9 @@ class PickerKinematics:
         return UnreachableError(
             f"tip target {_text(target)} with hand pitch {told(pitch, 'rad')} needs joint {name} at "
             f"{told(value, 'rad', beyond)}; its limits are {told(lower, 'rad')} to {told(upper, 'rad')}",
-            subject=name,
-            value=value,
-            limit=beyond,
+            name,
+            value,
+            beyond,
         )
 
     def _too_far(self, target: Array, pitch: float, wrists: list[tuple[float, float]]) -> UnreachableError:
@@ -263,15 +261,17 @@ class PickerKinematics:
             return UnreachableError(
                 f"tip target {_text(target)} is {1e3 * from_shoulder:.1f} mm from the shoulder, the stretched arm "
                 f"reaches {1e3 * whole:.1f} mm: {1e3 * (from_shoulder - whole):.1f} mm too far",
-                value=from_shoulder,
-                limit=whole,
+                None,
+                from_shoulder,
+                whole,
             )
         how = "far" if gap > 0.0 else "close"
         return UnreachableError(
             f"tip target {_text(target)} with hand pitch {told(pitch, 'rad')} puts the wrist {1e3 * distance:.1f} mm from the "
             f"shoulder, possible are {1e3 * nearest:.1f} to {1e3 * farthest:.1f} mm: {1e3 * abs(gap):.1f} mm too {how}",
-            value=distance,
-            limit=farthest if gap > 0.0 else nearest,
+            None,
+            distance,
+            farthest if gap > 0.0 else nearest,
         )
 
 

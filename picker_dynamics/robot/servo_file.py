@@ -116,13 +116,13 @@ def read_entries(
     figures["supply_ohm"] = _perhaps_assumed("supply_ohm", board["supply_ohm"], SUPPLY_OHM, "board")[0]
     if figures["supply_ohm"] and figures["supply_v"] is None:
         raise ConfigurationError(
-            f"{path}: board: supply_ohm needs supply_v: the voltage at which the servos' figures hold", subject="supply_v"
+            f"{path}: board: supply_ohm needs supply_v: the voltage at which the servos' figures hold", "supply_v"
         )
     entries = {}
     for joint in joint_names:
         if not any(joint in layer.get("joints", {}) for layer in layers):
             raise ConfigurationError(
-                f"{path}: joint {joint} is missing; it has {', '.join(layers[0].get('joints', {})) or 'none'}", subject=joint
+                f"{path}: joint {joint} is missing; it has {', '.join(layers[0].get('joints', {})) or 'none'}", joint
             )
         merged = dict(OPTIONAL)
         for layer in layers:
@@ -145,7 +145,7 @@ def with_type(given: Entry, supply_v: float | None, joint: str) -> Entry:
     try:
         figures = servo_type(given["type"]).figures_at(supply_v)
     except ConfigurationError as error:
-        raise ConfigurationError(f"{joint}: {error}", subject=joint, value=error.value, limit=error.limit) from error
+        raise ConfigurationError(f"{joint}: {error}", joint, error.value, error.limit) from error
     return figures | {key: value for key, value in given.items() if key != "type"}
 
 
@@ -160,18 +160,16 @@ def _read_layer(path: str | Path, joint_names: tuple[str, ...]) -> Entry:
 
 def _mapping(value: Any, allowed: Iterable[str], where: str, joint: str | None = None) -> Entry:
     if not isinstance(value, dict):
-        raise ConfigurationError(f"{where}: expected keys and values, found {value!r}", subject=joint, value=value)
+        raise ConfigurationError(f"{where}: expected keys and values, found {value!r}", joint, value)
     for key in value:
         if key not in allowed:
-            raise ConfigurationError(
-                f"{where}: unknown {key!r}; allowed are {', '.join(allowed)}", subject=joint or key, value=key
-            )
+            raise ConfigurationError(f"{where}: unknown {key!r}; allowed are {', '.join(allowed)}", joint or key, key)
     return value
 
 
 def _present(mapping: Entry, key: str, where: str, joint: str | None = None) -> Any:
     if key not in mapping:
-        raise ConfigurationError(f"{where}: {key} is missing", subject=joint, value=key)
+        raise ConfigurationError(f"{where}: {key} is missing", joint, key)
     return mapping[key]
 
 
@@ -199,7 +197,7 @@ def _perhaps_assumed(key: str, value: Any, bounds: Bounds, joint: str) -> tuple[
         _mapping(value, ("value", "measured", *(("sd",) if key == "stiffness_nm_rad" else ())), f"{joint}: {key}", joint)
         measured = value.get("measured")
         if not isinstance(measured, bool):
-            raise ConfigurationError(f"{joint}: {key}: measured is {measured!r}, must be true or false", subject=joint)
+            raise ConfigurationError(f"{joint}: {key}: measured is {measured!r}, must be true or false", joint)
         value = _present(value, "value", f"{joint}: {key}", joint)
     return _number(key, value, bounds, joint), measured
 
@@ -213,9 +211,9 @@ def _stated_sd(joint: str, stiffness: Any) -> float | None:
     if isinstance(value, (int, float)) and sd >= value > 0.0:
         raise ConfigurationError(
             f"{joint}: {key}: sd is {sd:g}, must be below the value, {value:g}: of what nobody knows leave it away",
-            subject=joint,
-            value=sd,
-            limit=float(value),
+            joint,
+            sd,
+            float(value),
         )
     return sd
 
@@ -231,13 +229,13 @@ def _number(key: str, value: Any, bounds: Bounds, joint: str) -> float:
         must, limit = f"<= {largest:g}", largest
     else:
         return float(value)
-    raise ConfigurationError(f"{joint}: {key} is {value!r}, must be {must}", subject=joint, value=value, limit=limit)
+    raise ConfigurationError(f"{joint}: {key} is {value!r}, must be {must}", joint, value, limit)
 
 
 def _one_of(joint: str, key: str, value: Any, allowed: tuple[int, ...], said: str = "", floats: bool = False) -> int:
     if isinstance(value, bool if floats else (bool, float)) or value not in allowed:
         said = said or f"one of {', '.join(map(str, allowed))}"
-        raise ConfigurationError(f"{joint}: {key} is {value!r}, must be {said}", subject=joint, value=value, limit=allowed[-1])
+        raise ConfigurationError(f"{joint}: {key} is {value!r}, must be {said}", joint, value, allowed[-1])
     return int(value)
 
 
@@ -257,9 +255,9 @@ def _electric(joint: str, value: Any) -> Entry:
     if figures["idle_a"] >= figures["stall_a"]:
         raise ConfigurationError(
             f"{joint}: electric.idle_a is {figures['idle_a']:g} A, must be below stall_a, {figures['stall_a']:g} A",
-            subject=joint,
-            value=figures["idle_a"],
-            limit=figures["stall_a"],
+            joint,
+            figures["idle_a"],
+            figures["stall_a"],
         )
     return figures | {"assumed": tuple(key for key, (_, measured) in read.items() if not measured)}
 
@@ -271,9 +269,7 @@ def _supply(value: Any) -> Entry:
 
 def _pulse_map(joint: str, value: Any) -> tuple[tuple[float, float], ...]:
     if not isinstance(value, list) or len(value) < 2 or any(not isinstance(p, list) or len(p) != 2 for p in value):
-        raise ConfigurationError(
-            f"{joint}: pulse_map is {value!r}, must be two or more [horn_deg, pulse_us]", subject=joint, value=value
-        )
+        raise ConfigurationError(f"{joint}: pulse_map is {value!r}, must be two or more [horn_deg, pulse_us]", joint, value)
     low, high = PULSE_RANGE_US
     points = tuple(
         (
@@ -287,9 +283,9 @@ def _pulse_map(joint: str, value: Any) -> tuple[tuple[float, float], ...]:
             if after[column] <= before[column]:
                 raise ConfigurationError(
                     f"{joint}: pulse_map must increase, but {after[column]:g} {unit} follows {before[column]:g} {unit}",
-                    subject=joint,
-                    value=after[column],
-                    limit=before[column],
+                    joint,
+                    after[column],
+                    before[column],
                 )
     return points
 
@@ -309,6 +305,6 @@ def _require_distinct(entries: dict[str, Entry], key: str, does: str, used: dict
     for joint, entry in entries.items():
         number = entry[key]
         if number in used:
-            raise ConfigurationError(f"{joint}: {key} {number} already {does} {used[number]}", subject=joint, value=number)
+            raise ConfigurationError(f"{joint}: {key} {number} already {does} {used[number]}", joint, number)
         if number is not None:
             used[number] = joint

@@ -96,7 +96,7 @@ class Sighting:
             return look_up(self.frame, self.stamp_s)
         q = pose_at(self.stamp_s)
         if q is None:
-            raise InputError(f"nobody told where {parent} was when the target was seen", subject=parent, value=self.stamp_s)
+            raise InputError(f"nobody told where {parent} was when the target was seen", parent, self.stamp_s)
         link = link_poses(arm, q)[parent]
         return Pose(link.rotation @ hand_eye.rotation, link.apply(hand_eye.position))
 
@@ -110,9 +110,7 @@ def read_cameras(path: str | Path, arm: ArmDescription) -> dict[str, Camera]:
     raw, where = read_yaml(path, "cameras", ConfigurationError), f"cameras {path}"
     entries = raw.get("cameras") if isinstance(raw, dict) and set(raw) == {"cameras"} else None
     if not isinstance(entries, dict) or not entries:
-        raise ConfigurationError(
-            f"{where}: must have `cameras` with an entry for each frame, and nothing else", subject="cameras"
-        )
+        raise ConfigurationError(f"{where}: must have `cameras` with an entry for each frame, and nothing else", "cameras")
     found = {}
     for name, entry in entries.items():
         at, turn = read_placed(str(name), entry, ("parent",), f"{where}: {shown(name, 40)}")
@@ -120,8 +118,8 @@ def read_cameras(path: str | Path, arm: ArmDescription) -> dict[str, Camera]:
         if parent not in arm.links:
             raise ConfigurationError(
                 f"{where}: {shown(name, 40)}: parent is {shown(repr(parent), 40)}, must be one of {', '.join(arm.links)}",
-                subject="parent",
-                value=str(parent),
+                "parent",
+                str(parent),
             )
         found[str(name)] = str(parent), Pose(rotation_from_rpy(turn), np.array(at))
     return found

@@ -65,9 +65,9 @@ def profile(name: str, ramp: float = 0.25) -> Profile:
     if name in POLYNOMIALS:
         return _profile(name, [0.0, 1.0], [POLYNOMIALS[name]])
     if name != "trapezoidal":
-        raise InputError(f"profile is {name!r}, must be one of {', '.join(NAMES)}", subject="profile", value=name)
+        raise InputError(f"profile is {name!r}, must be one of {', '.join(NAMES)}", "profile", name)
     if not 0.0 < ramp <= 0.5:
-        raise InputError(f"ramp is {ramp}, must be within 0 ... 0.5", subject="ramp", value=ramp, limit=0.5)
+        raise InputError(f"ramp is {ramp}, must be within 0 ... 0.5", "ramp", ramp, 0.5)
     speed = 1.0 / (1.0 - ramp)
     rise = [0.0, 0.0, 0.5 * speed / ramp]
     fall = [1.0 - 0.5 * speed * ramp, speed, -0.5 * speed / ramp]

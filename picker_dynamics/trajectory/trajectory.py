@@ -110,11 +110,11 @@ class Trajectory:
                 k = min(bisect_right(self._breaks, one), len(self._breaks) - 1) - 1
                 return self._at(k, one - self._breaks[k])
             if one != one:
-                raise InputError("time is nan", subject="t", value=one)
+                raise InputError("time is nan", "t", one)
             return (self.start if one < 0.0 else self.end), self._zero, self._zero
         t = np.asarray(t, dtype=float)
         if np.isnan(t).any():
-            raise InputError("time is nan", subject="t", value=float("nan"))
+            raise InputError("time is nan", "t", float("nan"))
         segment = np.clip(np.searchsorted(self.breaks, t, side="right") - 1, 0, len(self.coefficients) - 1)
         q, v, a = self._many(segment, np.clip(t, 0.0, self.duration) - self.breaks[segment])
         moving = ((t >= 0.0) & (t <= self.duration))[..., None]
@@ -242,9 +242,9 @@ def require_rest(last: Point, joint_names: Sequence[str], units: Sequence[str] =
         if abs(value) > END_VELOCITY:
             raise TrajectoryError(
                 f"last point: {joint_names[j]} still moves at {told(value, _unit(units, j), 0.0)}/s, must be 0",
-                subject=joint_names[j],
-                value=float(value),
-                limit=0.0,
+                joint_names[j],
+                float(value),
+                0.0,
             )
 
 
@@ -264,14 +264,14 @@ def through(
     names, times, points = tuple(joint_names), list(times), list(points)
     if times[0] > 0.0:
         if start is None:
-            raise TrajectoryError(f"point 0 is at {times[0]:g} s, and no state at 0 s is given", value=times[0], limit=0.0)
+            raise TrajectoryError(f"point 0 is at {times[0]:g} s, and no state at 0 s is given", None, times[0], 0.0)
         q, v, a = (*start, None, None)[:3]
         _, before = checked_points([0.0], [q], [v], [a], names)
         times, points = [0.0, *times], [*before, *points]
     elif start is not None:
         _require_near(names, points[0][0], start[0], units)
     if len(times) < 2:
-        raise TrajectoryError("the only point is at 0 s: give it time to get there", value=0.0, limit=0.0)
+        raise TrajectoryError("the only point is at 0 s: give it time to get there", None, 0.0, 0.0)
     return Trajectory(names, times, [_segment(t1 - t0, a, b) for t0, t1, a, b in zip(times, times[1:], points, points[1:])])
 
 
@@ -292,9 +292,9 @@ def _require_near(names: Sequence[str], first: Array, start: ArrayLike, units: S
         limit = told(START_TOLERANCE, unit, away)
         raise TrajectoryError(
             f"point 0 is at 0 s, but {names[j]} would jump by {told(away, unit, START_TOLERANCE)}, limit {limit}",
-            subject=names[j],
-            value=away,
-            limit=START_TOLERANCE,
+            names[j],
+            away,
+            START_TOLERANCE,
         )
 
 

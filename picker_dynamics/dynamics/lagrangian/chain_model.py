@@ -55,7 +55,7 @@ class ChainModel(AnalyticModel):
         k = self._bare
         i = k.tool_parent
         if i < 0:
-            raise InputError("the tool is fixed to the base: no joint would carry the payload", subject="payload", value=mass)
+            raise InputError("the tool is fixed to the base: no joint would carry the payload", "payload", mass)
         load = Body(mass, com, inertia).moved(k.tool_rotation, k.tool_position)
         loaded = Body(float(k.masses[i]), k.coms[i], k.inertias[i]) + load
         masses, coms, inertias = k.masses.copy(), k.coms.copy(), k.inertias.copy()
@@ -131,9 +131,9 @@ class ChainModel(AnalyticModel):
             raise InputError(
                 f"M cannot be inverted: {', '.join(free)} move{'s' if len(free) == 1 else ''} no mass, the "
                 "acceleration would be infinite",
-                subject=free[0],
-                value=float(least[worst, 0]),
-                limit=0.0,
+                free[0],
+                float(least[worst, 0]),
+                0.0,
             ) from error
 
     # --- energies and the tool ------------------------------------------------------------------

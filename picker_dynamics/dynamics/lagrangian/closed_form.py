@@ -68,7 +68,7 @@ class ClosedForm(AnalyticModel):
     def _evaluate(self, equation: Equation | None, shape: tuple[int, ...], **states: ArrayLike) -> Array:
         """``equation`` of states (..., n), as an array (..., *shape)."""
         if equation is None:
-            raise InputError(f"{self.system} has no tip: no forward kinematics, no Jacobian", subject=self.system)
+            raise InputError(f"{self.system} has no tip: no forward kinematics, no Jacobian", self.system)
         return self._apply(equation, shape, *batch_of_states(self.n, **states))
 
     def mass_matrix(self, q: ArrayLike) -> Array:

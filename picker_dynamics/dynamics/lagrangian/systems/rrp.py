@@ -215,7 +215,7 @@ class Rrp(ReferenceSystem):
         """
         for name, sign in (("sigma_rho", sigma_rho), ("sigma_D", sigma_D)):
             if sign not in (1, -1):
-                raise InputError(f"{name} is {sign!r}, must be 1 or -1", subject=name, value=sign)
+                raise InputError(f"{name} is {sign!r}, must be 1 or -1", name, sign)
         l2, l4 = self.constants.l2, self.constants.l4
         x, y, z = target = np.moveaxis(as_states("point", point, 3), -1, 0)
         rho = sigma_rho * np.hypot(x, y)
@@ -252,9 +252,9 @@ def _refuse_unreachable(distance: Array, D_squared: Array, l2: float, point: Arr
         nearest, at = _worst(distance, point)
         raise UnreachableError(
             f"rrp: point {at} m is {nearest:.6g} m from the base, closer than l2 = {l2:g} m: no joint values reach it",
-            subject="d3",
-            value=nearest,
-            limit=l2,
+            "d3",
+            nearest,
+            l2,
         )
 
 
@@ -265,6 +265,4 @@ def _refuse_singular(rho: Array, D: Array, distance: Array, where: Array) -> Non
     ):
         if np.any(value**2 <= SINGULAR * distance**2):
             nearest, at = _worst(np.abs(value), where)
-            raise SingularityError(
-                f"rrp: singular at {at}: {name} is {nearest:.3g} m, {meaning}", subject=joint, value=nearest, limit=0.0
-            )
+            raise SingularityError(f"rrp: singular at {at}: {name} is {nearest:.3g} m, {meaning}", joint, nearest, 0.0)
