@@ -24,7 +24,7 @@ from picker_dynamics.errors import ConfigurationError, PickerError
 from picker_dynamics.estimation.calibration.simulated import SimulatedBench
 from picker_dynamics.estimation.closed_loop import Recording
 from picker_dynamics.resources import resource
-from picker_dynamics.robot.kinematics import PickerKinematics
+from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.scripting.taught import Payload
 from picker_dynamics.trajectory.straight_line import off_line
 
@@ -56,7 +56,7 @@ def scene():
 
 def test_every_berry_is_picked_straight_and_placed(scene):
     assert len(scene.picks) == len(scene.errands) == 3
-    kinematics, raw = PickerKinematics(picker()), yaml.safe_load(SCENE_FILE.read_text())
+    kinematics, raw = ChainKinematics(picker()), yaml.safe_load(SCENE_FILE.read_text())
     tips = kinematics.forward
     for legs, berry in zip(scene.picks, raw["berries"]):
         moves = [leg for leg in legs if leg.moves]

@@ -69,7 +69,7 @@ def dense(one: SampledMotion):
 
 def at(x: float, z: float, pitch: float = -1.2, y: float = 0.0) -> np.ndarray:
     """The tool is there [m], the hand points down."""
-    return KINEMATICS.inverse([x, y, z], pitch, near=HOME)
+    return KINEMATICS.inverse([x, y, z], pitch, HOME)
 
 
 # -- motions against MuJoCo --------------------------------------------------------------------------------------------

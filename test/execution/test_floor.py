@@ -18,6 +18,7 @@ from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.slowing import gentlest
 from picker_dynamics.robot import arms, description
 from picker_dynamics.robot.kinematics import PickerKinematics
+from picker_dynamics.robot.tip_target import tip_target
 from picker_dynamics.trajectory.trajectory import from_points
 
 KINEMATICS = PickerKinematics(picker())
@@ -46,12 +47,12 @@ def held_to(floor_z: float = 0.0):
 
 def down(x: float, z: float, pitch: float = -1.2) -> np.ndarray:
     """The hand points down to there [m]."""
-    return KINEMATICS.inverse([x, 0.0, z], pitch, near=HOME)
+    return KINEMATICS.inverse([x, 0.0, z], pitch, HOME)
 
 
 def test_goals_below_the_floor_are_refused_with_place_depth_and_time():
     rig = Rig(held_to())
-    below = KINEMATICS.inverse([0.2, 0.0, -0.08], KINEMATICS.reachable_pitch([0.2, 0.0, -0.08], near=HOME), near=HOME)
+    below = tip_target(picker(), [0.2, 0.0, -0.08], near=HOME)
     with raises(LimitError, match=r"tip would be 80 mm below the floor \(floor_z 0\.000 m\) at 2\.00 s, below it from") as caught:
         rig.submit(goal(below))
     assert (caught.value.subject, caught.value.limit) == ("tip", 0.0) and caught.value.value == approx(-0.08)

@@ -10,12 +10,12 @@ from picker_dynamics.errors import InfeasibleError, InputError, PickerError, Unr
 from picker_dynamics.execution.checks import SETPOINT_SHARE
 from picker_dynamics.execution.path_planning import JOINT_ACCELERATION
 from picker_dynamics.execution.waypoints import STAND_S, Waypoint, motion_through
-from picker_dynamics.robot.kinematics import PickerKinematics
+from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.scripting.target import asked_duration
 from picker_dynamics.trajectory.trajectory import through
 
 ARM, HOME, CHECKS = picker(), np.array(servos().home), validator()
-TIP = PickerKinematics(ARM).forward
+TIP = ChainKinematics(ARM).forward
 BEGIN = TIP(HOME)
 LINES = [(0.26, 0.08, 0.17), (0.2, 0.2, 0.17), (0.22, 0.1, 0.1), (0.15, -0.1, 0.16)]
 

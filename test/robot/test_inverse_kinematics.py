@@ -1,4 +1,4 @@
-"""Inverse kinematics of any chain: poses judged by the URDF's definition, and by the closed form where there is one."""
+"""Inverse kinematics of any chain: poses judged by the URDF's definition."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import description
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
-from picker_dynamics.robot.kinematics import PickerKinematics
 
 ARM = picker()
-CLOSED = PickerKinematics(ARM)
 TARGETS = 40
 FOUND_M, FOUND_RAD = 1e-4, 1e-3
 NEEDED = 0.995
@@ -63,18 +61,6 @@ def test_a_target_near_by_is_a_small_motion(name):
         assert np.max(np.abs(found - present) / span) < 0.2
         others = [i for i in range(arm.n) if i not in chain.columns]
         assert (found[others] == present[others]).all()
-
-
-def test_what_the_search_finds_is_a_branch_of_the_closed_form():
-    chain, draw = ChainKinematics(ARM), np.random.default_rng(5)
-    for q in sample_poses(ARM, 60, seed=13):
-        tip, pitch = CLOSED.forward(q), float(chain.pitch(q))
-        if math.hypot(*tip[:2]) < 0.02 or abs(pitch) > 1.5:
-            continue  # on the yaw axis, or with a hand that points up or down, more joints are free than the closed form says
-        found = chain.inverse(tip, pitch_rad=pitch, near=draw.uniform(ARM.lower, ARM.upper))
-        branches = [*CLOSED.branches(tip, pitch, near=found), *CLOSED.branches(tip, math.pi - pitch, near=found)]
-        off = min(np.max(np.abs(np.remainder(found - one + math.pi, math.tau) - math.pi)) for one in branches)
-        assert off < 0.02  # 0.01 mm of tip near a straight elbow
 
 
 def test_a_point_too_far_is_answered_with_the_nearest_in_millimetres():

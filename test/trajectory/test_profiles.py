@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose
 from pytest import approx, mark, raises
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.robot.kinematics import PickerKinematics
 from picker_dynamics.trajectory import profiles
 
 NAMES = ("base", "shoulder", "elbow")
@@ -89,11 +88,11 @@ def test_a_move_to_where_the_arm_is_stands():
 
 def test_tip_speed_by_finite_differences_and_its_limit():
     arm, home = arm_fixtures.picker(), arm_fixtures.servos().home
-    picker = PickerKinematics(arm)
+    picker = arm_fixtures.rigid_body()
     goal = home + np.array([0.8, -0.3, 0.4, 0.2, 0.0])
     move = profiles.joint_move(home, goal, 3.0, 20.0, joint_names=arm.joint_names)
     t = np.linspace(0.0, move.duration, 4001)
-    tip = picker.forward(move.sample(t)[0])
+    tip = picker.forward_kinematics(move.sample(t)[0])
     fastest = (np.linalg.norm(np.diff(tip, axis=0), axis=1) / (t[1] - t[0])).max()
     speed, time_s = profiles.tip_speed(move, picker)
     assert speed == approx(fastest, rel=2e-3) and 0.0 < time_s < move.duration
