@@ -174,7 +174,7 @@ def payload_values(mass: float, com: ArrayLike, inertia: ArrayLike | None) -> tu
 
 
 class DynamicsModel(ABC):
-    """A fixed-base arm of ``n`` joints; subclasses give M, C, g and the energies.
+    """A fixed-base arm of ``n`` joints; subclasses give M, C, g and the potential energy.
 
     Attributes:
         joint_names: names of the joints, in the order of every array.
@@ -221,10 +221,6 @@ class DynamicsModel(ABC):
         """Gravity torques g(q) = dV/dq, (..., n) [N·m]."""
 
     @abstractmethod
-    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Kinetic energy T(q, v), (...) [J]."""
-
-    @abstractmethod
     def potential_energy(self, q: ArrayLike) -> Array:
         """Potential energy V(q), (...) [J]."""
 
@@ -261,6 +257,12 @@ class DynamicsModel(ABC):
                 equations have no load at the tool.
         """
         raise InputError(f"the equations of {type(self).__name__} have no load at the tool", "payload", mass)
+
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Kinetic energy T(q, v) = 1/2 vᵀ M v, (...) [J]."""
+        q, v = batch_of_states(self.n, q=q, v=v)
+        energy: Array = 0.5 * (v * times(self.mass_matrix(q), v)).sum(axis=-1)
+        return energy
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Joint torques tau = M a + C v + g, (..., n) [N·m]: what the actuators supply, without friction."""

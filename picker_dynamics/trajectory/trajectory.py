@@ -341,8 +341,7 @@ def merge_joints(moving: Trajectory, others: Trajectory, columns: Iterable[int])
         others: n joints.
         columns: (k,) indices of the k joints among the n.
     """
-    breaks = np.unique(np.concatenate([moving.breaks, others.breaks]))
-    breaks = breaks[np.concatenate([[True], np.diff(breaks) > SAME_BREAK_S])]
+    breaks = _common(moving.breaks, others.breaks)
     segments = _coefficients_at(others, breaks[:-1])
     columns, own = list(columns), _coefficients_at(moving, breaks[:-1])
     segments[:, :, columns] = own[:, :, columns] if moving.n == others.n else own
@@ -350,16 +349,21 @@ def merge_joints(moving: Trajectory, others: Trajectory, columns: Iterable[int])
 
 
 def superposed(trajectory: Trajectory, more: Trajectory, begin_s: float) -> Trajectory:
-    """The sum of a trajectory and ``more``, which begins at ``begin_s`` [s], from 0 and at rest; lasts until both have ended."""
+    """The sum of a trajectory and ``more``, which begins at ``begin_s`` [s], and comes to rest; lasts until both have ended."""
     rest = remainder(trajectory, begin_s)
-    breaks = np.unique(np.concatenate([rest.breaks, more.breaks]))
-    breaks = breaks[np.concatenate([[True], np.diff(breaks) > SAME_BREAK_S])]
+    breaks = _common(rest.breaks, more.breaks)
     sums = _coefficients_at(rest, breaks[:-1]) + _coefficients_at(more, breaks[:-1])
     if begin_s <= SAME_BREAK_S:
         return Trajectory(trajectory.joint_names, breaks, sums)
     before = head(trajectory, begin_s)
     after = breaks[1:] + before.duration
     return Trajectory(trajectory.joint_names, [*before.breaks, *after], [*before.coefficients, *sums])
+
+
+def _common(one: Array, other: Array) -> Array:
+    """The breaks of two trajectories, those that are the same once."""
+    breaks = np.unique(np.concatenate([one, other]))
+    return breaks[np.diff(breaks, prepend=-1.0) > SAME_BREAK_S]
 
 
 def _coefficients_at(trajectory: Trajectory, times_s: Array) -> Array:
@@ -380,21 +384,11 @@ def blend(current: Iterable[ArrayLike], trajectory: Trajectory, blend_s: float =
     Args:
         current: q, v, a, (n,) each, at time 0.
     """
-    names, zero = trajectory.joint_names, np.zeros(trajectory.n)
+    zero = np.zeros(trajectory.n)
     difference = [np.subtract(x, y) for x, y in zip(current, trajectory.sample(0.0))]
     if not np.any(difference):
         return trajectory
     window = min(float(blend_s), trajectory.duration)
     q, v, a = difference
-    fade = splines.quintic(window, q, v, a, zero, zero, zero)
-    breaks, segments = [0.0], list[Array]()
-    for begin, end, coefficients in zip(trajectory.breaks, trajectory.breaks[1:], trajectory.coefficients):
-        if begin < window:
-            middle = window if begin < window < end else end
-            breaks.append(middle)
-            segments.append(coefficients + splines.shifted(fade, begin))
-            begin, coefficients = middle, splines.shifted(coefficients, middle - begin)
-        if begin < end:
-            breaks.append(end)
-            segments.append(coefficients)
-    return Trajectory(names, breaks, segments)
+    fade = Trajectory(trajectory.joint_names, [0.0, window], [splines.quintic(window, q, v, a, zero, zero, zero)])
+    return superposed(trajectory, fade, 0.0)

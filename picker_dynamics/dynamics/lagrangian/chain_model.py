@@ -138,10 +138,6 @@ class ChainModel(AnalyticModel):
 
     # --- energies and the tool ------------------------------------------------------------------
 
-    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
-        q, v = batch_of_states(self.n, q=q, v=v)
-        return chain_equations.kinetic_energy(self.parameters, self._frames(q), v) + 0.5 * (v * v) @ self.armature
-
     def potential_energy(self, q: ArrayLike) -> Array:
         return chain_equations.potential_energy(self.parameters, self._frames(q))
 

@@ -29,7 +29,6 @@ class Equations(NamedTuple):
     coriolis_matrix: Equation
     gravity: Equation
     inverse_dynamics: Equation
-    kinetic_energy: Equation
     potential_energy: Equation
     tip: Equation | None = None
     tip_jacobian: Equation | None = None
@@ -91,9 +90,6 @@ class ClosedForm(AnalyticModel):
         of_links = self._evaluate(self.equations.torque_rate, (self.n,), q=q, v=v, a=a, j=j)
         rate: Array = of_links + self.armature * np.asarray(j)
         return rate
-
-    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
-        return self._evaluate(self.equations.kinetic_energy, (), q=q, v=v) + 0.5 * np.square(v) @ self.armature
 
     def potential_energy(self, q: ArrayLike) -> Array:
         return self._evaluate(self.equations.potential_energy, (), q=q)

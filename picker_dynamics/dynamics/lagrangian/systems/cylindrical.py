@@ -93,11 +93,6 @@ def torque_rate(k: Parameters, q: Values, v: Values, a: Values, j: Values) -> Va
     return Td, Fd
 
 
-def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """Kinetic energy K(q, v) [J]."""
-    return 0.5 * axis_inertia(k, q[1]) * v[0] * v[0] + 0.5 * k.m3 * v[1] * v[1]
-
-
 def potential_energy(k: Parameters, q: Values) -> Scalar:
     """Potential energy P(q) [J]."""
     s, _ = sin_cos(q[0])

@@ -91,12 +91,6 @@ def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     return tau1, tau2
 
 
-def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """Kinetic energy K(q, v) [J]."""
-    m11, m12, m22, _ = inertias(k, q)
-    return 0.5 * m11 * v[0] * v[0] + m12 * v[0] * v[1] + 0.5 * m22 * v[1] * v[1]
-
-
 def potential_energy(k: Parameters, q: Values) -> Scalar:
     """Potential energy U(q) [J]."""
     s1, _ = sin_cos(q[0])

@@ -94,11 +94,6 @@ def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     return (contact_inertia(k, theta) * a[0] + k.m * k.r * (k.g * c + k.r * thetad * thetad) * theta,)
 
 
-def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """Kinetic energy K [J]."""
-    return 0.5 * contact_inertia(k, q[0]) * v[0] * v[0]
-
-
 def potential_energy(k: Parameters, q: Values) -> Scalar:
     """Potential energy P [J]."""
     s, c = sin_cos(q[0])

@@ -128,12 +128,6 @@ def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     return tau1, tau2, tau3
 
 
-def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """Kinetic energy T(q, v) [J]."""
-    H11, H22, H23, H33 = inertias(k, q)
-    return 0.5 * (H11 * v[0] * v[0] + H22 * v[1] * v[1] + H33 * v[2] * v[2]) + H23 * v[1] * v[2]
-
-
 def potential_energy(k: Parameters, q: Values) -> Scalar:
     """Potential energy V(q) [J]."""
     s2, _, _, _, _, z, _, z3 = plane(k, q)

@@ -88,12 +88,6 @@ def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     return tau1, tau2
 
 
-def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """Kinetic energy K(q, v) [J]."""
-    d11, d22, _ = inertias(k, q)
-    return 0.5 * (d11 * v[0] * v[0] + d22 * v[1] * v[1])
-
-
 def potential_energy(k: Parameters, q: Values) -> Scalar:
     """Potential energy P(q) [J]."""
     _, c1 = sin_cos(q[0])

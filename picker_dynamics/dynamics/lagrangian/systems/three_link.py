@@ -143,13 +143,6 @@ def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     return T2, T3, T4
 
 
-def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """Kinetic energy K(q, v) [J]."""
-    JA, JB, JC, A, B, C = inertias(k, q)
-    v2, v3, v4 = v[0], v[1], v[2]
-    return 0.5 * (JA * v2 * v2 + JB * v3 * v3 + JC * v4 * v4) + A * v2 * v3 + B * v2 * v4 + C * v3 * v4
-
-
 def potential_energy(k: Parameters, q: Values) -> Scalar:
     """Potential energy P(q) [J]."""
     s2, _ = sin_cos(q[0])

@@ -176,12 +176,6 @@ def linear_state_space(k: Parameters, q: Values, v: Values, torque: Values) -> R
     )
 
 
-def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """Kinetic energy K(q, v) [J]."""
-    JA, JB, C, _ = inertias(k, q)
-    return 0.5 * JA * v[0] * v[0] + C * v[0] * v[1] + 0.5 * JB * v[1] * v[1]
-
-
 def potential_energy(k: Parameters, q: Values) -> Scalar:
     """Potential energy P(q) [J]."""
     s2, _ = sin_cos(q[0])
