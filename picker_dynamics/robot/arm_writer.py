@@ -23,7 +23,7 @@ from .arm_design import Design, Part
 from .assumed_servos import POSES, home_and_rest
 from .description import ArmDescription, Geometry, parse
 from .lint import holding_torque
-from .lint.shapes import specific_inertia, volume
+from .lint.shapes import composed, volume
 from .model import Array
 
 BASE, TOOL, ROOM_M = "base_link", "tool0", 0.06
@@ -155,19 +155,16 @@ def _link(robot: Element, part: Part, after: Part | None) -> None:
             1e3 * (own + rides),
             1e3 * rides,
         )
-    bodies = [(own, beam)] if after is None else [(own, beam), (rides, _box(after.servo.size, part.length * way))]
-    mass = sum(one for one, _ in bodies)
-    centre = sum((one * shape.xyz for one, shape in bodies), np.zeros(3)) / mass
-    inertia = np.zeros((3, 3))
-    for one, shape in bodies:
-        d = shape.xyz - centre
-        inertia += one * (specific_inertia(shape) + (d @ d) * np.eye(3) - np.outer(d, d))
+    masses, shapes = [own], [beam]
+    if after is not None:
+        masses, shapes = [own, rides], [beam, _box(after.servo.size, part.length * way)]
+    centre, inertia = composed(masses, shapes)
     inertial = SubElement(link, "inertial")
     _origin(inertial, centre)
-    SubElement(inertial, "mass", value=f"{mass:.6g}")
+    SubElement(inertial, "mass", value=f"{sum(masses):.6g}")
     entries = {f"i{a}{b}": f"{inertia[i, j]:.6g}" for i, a in enumerate("xyz") for j, b in enumerate("xyz") if i <= j}
     SubElement(inertial, "inertia", entries)
-    for _, shape in bodies:
+    for shape in shapes:
         _draw(link, shape)
 
 

@@ -24,8 +24,8 @@ from picker_dynamics.resources import resource
 
 from .description import ArmDescription, Joint
 from .frame_heights import FrameHeights
-from .kinematic_tree import link_poses, sample_poses, subtree
-from .lint import holding_torque
+from .kinematic_tree import sample_poses
+from .lint import driven_inertia, holding_torque
 from .model import Array
 from .servo_file import HORN_RANGE_DEG, SLIDING
 from .servo_map import Servo, ServoMap
@@ -83,7 +83,7 @@ def assumed_servos(arm: ArmDescription, kind: str = "typical") -> ServoMap:
                 0.0,
             )
     q, gravity = _held(arm, _middle(arm))
-    inertia = _inertia(arm, q)
+    inertia = driven_inertia(arm, q)
     lever = np.array([PINION_M if joint.type == "prismatic" else 1.0 for joint in arm.movable])
     give = GIVE_RAD * lever
     drag = arm.friction + arm.damping * arm.velocity
@@ -210,22 +210,6 @@ def _servo(
         fastest_setpoint=fastest,
         pinion=max(PINION_M, farthest / math.radians(HORN_RANGE_DEG[1])) if joint.type == "prismatic" else None,
     )
-
-
-def _inertia(arm: ArmDescription, q: Array) -> Array:
-    """What each joint moves, M_jj(q) [kg·m² or kg], (s, n): masses and inertias beyond it, about or along its axis."""
-    frames, inertia = link_poses(arm, q), np.zeros_like(q)
-    for i, joint in enumerate(arm.movable):
-        axis = frames[joint.child].rotation @ joint.axis
-        for name in subtree(arm, joint.child):
-            link = arm.links[name]
-            if joint.type == "prismatic":
-                inertia[:, i] += link.mass
-                continue
-            away = np.cross(axis, frames[name].apply(link.com) - frames[joint.child].position)
-            own = np.einsum("sji,sj->si", frames[name].rotation, axis)  # the axis in the link's
-            inertia[:, i] += link.mass * (away**2).sum(axis=-1) + np.einsum("si,ij,sj->s", own, link.inertia, own)
-    return inertia
 
 
 def _middle(arm: ArmDescription) -> Array:

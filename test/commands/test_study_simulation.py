@@ -12,6 +12,7 @@ from picker_dynamics.commands.study.simulate import continuous, sampled
 from picker_dynamics.control.laws import ComputedTorque, ControlLaw, FeedForward, Pid, Reference
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import InputError, PickerError, UnreachableError
+from picker_dynamics.robot.dry_friction import solved
 from picker_dynamics.trajectory import profiles, trajectory
 
 ARM, WAY = rrp.arm(0.8), rrp.path()
@@ -81,7 +82,7 @@ def test_small_systems_are_solved(n):
     rng = np.random.default_rng(n)
     A, b = rng.normal(size=(n, n)), rng.normal(size=n)
     A = A @ A.T + np.eye(n)
-    assert_allclose(lean.solve(A.tolist(), b.tolist()), np.linalg.solve(A, b), rtol=1e-10)
+    assert_allclose(solved(A.tolist(), b.tolist()), np.linalg.solve(A, b), rtol=1e-10)
 
 
 def test_lean_refuses_rotors():
