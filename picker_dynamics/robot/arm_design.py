@@ -17,11 +17,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from picker_dynamics.errors import InputError
+from picker_dynamics.files.fields import mapping, number
 
 from .servo_file import CHANNELS
 from .servo_types import ServoType, servo_type
@@ -225,16 +226,8 @@ def _axis(key: str, value: Any, where: str) -> tuple[int, float]:
 
 def _number(key: str, value: Any, where: str) -> float:
     low, high = RANGES[key]
-    wrong = isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high
-    if wrong:
-        raise InputError(f"{where}: {key} is {value!r}, must be a number from {low:g} to {high:g}", key, value)
-    return float(value)
+    return number(value, f"{where}: {key}", (low, True, high), key, InputError)
 
 
-def _keys(values: Any, allowed: Any, where: str) -> dict[str, Any]:
-    if not isinstance(values, dict):
-        raise InputError(f"{where}: expected keys and values, found {values!r}", where)
-    for key in values:
-        if key not in allowed:
-            raise InputError(f"{where}: unknown {key!r}; it takes {', '.join(allowed)}", str(key))
-    return dict(values)
+def _keys(values: Any, allowed: Iterable[str], where: str) -> dict[str, Any]:
+    return mapping(values, where, allowed, error=InputError)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from picker_dynamics.errors import NAME_MAX, ConfigurationError, shown
+from picker_dynamics.files.fields import mapping, number
 from picker_dynamics.files.formats import read_yaml
 
 from .model import Array, read_only
@@ -58,11 +59,11 @@ def read_scene(path: str | Path, root: str) -> Scene:
     Raises:
         ConfigurationError: no such file, an unknown frame or key, a size that is none, a place that is too far.
     """
-    raw = _mapping(read_yaml(path, "scene", ConfigurationError), ("frame", "shapes"), f"scene {path}")
+    raw = mapping(read_yaml(path, "scene", ConfigurationError), f"scene {path}", ("frame", "shapes"))
     require_frame(raw.get("frame", root), root, f"scene {path}")
-    shapes = _mapping(raw.get("shapes") or {}, None, f"scene {path}: shapes")
+    shapes = mapping(raw.get("shapes") or {}, f"scene {path}: shapes")
     require_few(len(shapes), f"scene {path}")
-    return {str(name): _shape(str(name), entry, f"scene {path}: {shown(name, 40)}") for name, entry in shapes.items()}
+    return {name: _shape(name, entry, f"scene {path}: {shown(name, 40)}") for name, entry in shapes.items()}
 
 
 def require_frame(frame: object, root: str, where: str) -> None:
@@ -102,7 +103,7 @@ def scene_shape(name: str, kind: str, size: Any, at: Any, rotation: Any, where: 
 
 def _shape(name: str, entry: Any, where: str) -> Geometry:
     kinds = {f"{kind}_m": kind for kind in _SIZES}
-    entry = _mapping(entry, (*kinds, *PLACED), where, name)
+    entry = mapping(entry, where, (*kinds, *PLACED), name)
     given = [key for key in kinds if key in entry]
     if len(given) != 1:
         raise ConfigurationError(f"{where}: must have one of {', '.join(kinds)}", name, given)
@@ -116,7 +117,7 @@ def read_placed(name: str, entry: Any, others: tuple[str, ...], where: str) -> t
     Raises:
         ConfigurationError: an unknown key, no place, values that are no numbers or too large.
     """
-    entry = _mapping(entry, (*others, *PLACED), where, name)
+    entry = mapping(entry, where, (*others, *PLACED), name)
     if "at_m" not in entry:
         raise ConfigurationError(f"{where}: at_m is missing: the place of its centre", name)
     turn = _numbers(name, "rpy_deg", entry.get("rpy_deg", [0, 0, 0]), 3, where, 360.0)
@@ -127,20 +128,4 @@ def _numbers(name: str, key: str, value: Any, count: int, where: str, most: floa
     values = [value] if count == 1 and not isinstance(value, (list, tuple)) else value
     if not isinstance(values, (list, tuple, np.ndarray)) or len(values) != count:
         raise ConfigurationError(f"{where}: {key} is {shown(repr(value), 60)}, must be {count} numbers", name, value)
-    for one in values:
-        if isinstance(one, bool) or not isinstance(one, (int, float)) or not abs(one) <= most:
-            raise ConfigurationError(
-                f"{where}: {key} has {shown(repr(one), 40)}, must be a number of at most {most:g}", name, one, most
-            )
-    return [float(one) for one in values]
-
-
-def _mapping(value: Any, allowed: tuple[str, ...] | None, where: str, subject: str | None = None) -> dict[Any, Any]:
-    if not isinstance(value, dict):
-        raise ConfigurationError(f"{where}: expected keys and values, found {shown(repr(value), 60)}", subject, value)
-    for key in value:
-        if allowed is not None and key not in allowed:
-            raise ConfigurationError(
-                f"{where}: unknown {shown(repr(key), 40)}; allowed are {', '.join(allowed)}", subject or str(key), key
-            )
-    return value
+    return [number(one, f"{where}: {key}", (-most, True, most), name) for one in values]

@@ -6,12 +6,12 @@ stands for the figures of its data sheet, beneath what is given beside it.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.files.fields import Bounds, mapping, number
 from picker_dynamics.files.formats import read_yaml
 
 from .servo_types import servo_type
@@ -36,9 +36,6 @@ OSCILLATOR_HZ = 25e6
 
 Entry = dict[str, Any]
 """Keys and values as YAML has them, or as they were read: numbers, texts, mappings, None."""
-
-Bounds = tuple[float, bool, float]
-"""Smallest value, whether it is itself allowed, largest value."""
 
 NUMBERS: dict[str, Bounds] = {
     "zero_deg": (-360.0, True, 360.0),
@@ -150,21 +147,12 @@ def with_type(given: Entry, supply_v: float | None, joint: str) -> Entry:
 
 
 def _read_layer(path: str | Path, joint_names: tuple[str, ...]) -> Entry:
-    layer = _mapping(read_yaml(path, "servo map", ConfigurationError), ("board", "defaults", "joints"), str(path))
+    layer = mapping(read_yaml(path, "servo map", ConfigurationError), str(path), ("board", "defaults", "joints"))
     for part, allowed in (("board", (*BOARD, *BOARD_OPTIONAL)), ("defaults", GIVEN_KEYS), ("joints", joint_names)):
-        _mapping(layer.get(part, {}), allowed, f"{path}: {part}")
+        mapping(layer.get(part, {}), f"{path}: {part}", allowed)
     for joint, entry in layer.get("joints", {}).items():
-        _mapping(entry, GIVEN_KEYS, f"{path}: {joint}", joint)
+        mapping(entry, f"{path}: {joint}", GIVEN_KEYS, joint)
     return layer
-
-
-def _mapping(value: Any, allowed: Iterable[str], where: str, joint: str | None = None) -> Entry:
-    if not isinstance(value, dict):
-        raise ConfigurationError(f"{where}: expected keys and values, found {value!r}", joint, value)
-    for key in value:
-        if key not in allowed:
-            raise ConfigurationError(f"{where}: unknown {key!r}; allowed are {', '.join(allowed)}", joint or key, key)
-    return value
 
 
 def _present(mapping: Entry, key: str, where: str, joint: str | None = None) -> Any:
@@ -194,7 +182,7 @@ def _perhaps_assumed(key: str, value: Any, bounds: Bounds, joint: str) -> tuple[
     """A plain number, or {value, measured}; the number, and whether it is known."""
     measured: Any = True
     if isinstance(value, dict):
-        _mapping(value, ("value", "measured", *(("sd",) if key == "stiffness_nm_rad" else ())), f"{joint}: {key}", joint)
+        mapping(value, f"{joint}: {key}", ("value", "measured", *(("sd",) if key == "stiffness_nm_rad" else ())), joint)
         measured = value.get("measured")
         if not isinstance(measured, bool):
             raise ConfigurationError(f"{joint}: {key}: measured is {measured!r}, must be true or false", joint)
@@ -219,17 +207,7 @@ def _stated_sd(joint: str, stiffness: Any) -> float | None:
 
 
 def _number(key: str, value: Any, bounds: Bounds, joint: str) -> float:
-    smallest, inclusive, largest = bounds
-    limit = None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        must = "a finite number"
-    elif value < smallest or (value == smallest and not inclusive):
-        must, limit = f"{'>=' if inclusive else '>'} {smallest:g}", smallest
-    elif value > largest:
-        must, limit = f"<= {largest:g}", largest
-    else:
-        return float(value)
-    raise ConfigurationError(f"{joint}: {key} is {value!r}, must be {must}", joint, value, limit)
+    return number(value, f"{joint}: {key}", bounds, joint)
 
 
 def _one_of(joint: str, key: str, value: Any, allowed: tuple[int, ...], said: str = "", floats: bool = False) -> int:
@@ -244,7 +222,7 @@ def _group(
 ) -> Entry:
     """The mapping ``name``, which has every key of ``table``, as ``read`` takes it; ``more`` keys it may have."""
     where = f"{joint}: {name}"
-    _mapping(value, (*more, *table), where, joint)
+    mapping(value, where, (*more, *table), joint)
     return {key: read(f"{name}.{key}", _present(value, key, where, joint), bounds, joint) for key, bounds in table.items()}
 
 

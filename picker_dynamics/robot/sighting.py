@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from picker_dynamics.errors import ConfigurationError, InputError, refuse_if, shown
+from picker_dynamics.files.fields import mapping
 from picker_dynamics.files.formats import read_yaml
 
 from .description import ArmDescription
@@ -107,10 +108,9 @@ def read_cameras(path: str | Path, arm: ArmDescription) -> dict[str, Camera]:
     Raises:
         ConfigurationError: no such file, an unknown key or parent, values that are no numbers.
     """
-    raw, where = read_yaml(path, "cameras", ConfigurationError), f"cameras {path}"
-    entries = raw.get("cameras") if isinstance(raw, dict) and set(raw) == {"cameras"} else None
-    if not isinstance(entries, dict) or not entries:
-        raise ConfigurationError(f"{where}: must have `cameras` with an entry for each frame, and nothing else", "cameras")
+    where = f"cameras {path}"
+    raw = mapping(read_yaml(path, "cameras", ConfigurationError), where, ("cameras",))
+    entries = mapping(raw.get("cameras"), f"{where}: cameras", subject="cameras")
     found = {}
     for name, entry in entries.items():
         at, turn = read_placed(str(name), entry, ("parent",), f"{where}: {shown(name, 40)}")

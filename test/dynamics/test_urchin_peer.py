@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-import numpy as np
 import pytest
 from small_urdfs import TWO_LINKS, broken
 
@@ -55,22 +54,6 @@ def test_a_difference_is_seen_and_located():
         assert report.worst == report.residuals[quantity]
 
 
-def test_links_without_inertial_weigh_nothing():
-    """urchin alone would give base_link and tool0 1 kg each."""
-    assert set(UrchinArm(description.parse(TWO_LINKS)).inertials()) == {"arm", "rod"}
-
-
-def test_potential_energy_by_hand():
-    """Arm straight up: 0.4 kg at 0.2 m, 0.1 kg at 0.37 m; a root that weighs does not count."""
-    heavy_root = (
-        '<link name="base_link"><inertial><origin xyz="0 0 1"/><mass value="9"/>'
-        '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
-    )
-    for text in (TWO_LINKS, broken(('<link name="base_link"/>', heavy_root))):
-        energy = UrchinArm(description.parse(text)).potential_energy([[np.pi / 2, 0.02], [0, 0]])
-        assert energy == pytest.approx([9.81 * (0.4 * 0.2 + 0.1 * 0.37), 9.81 * 0.5 * 0.1])
-
-
 def test_a_mimic_joint_is_a_joint_of_its_own():
     text = broken(('<dynamics damping="0.02"', '<mimic joint="slide" multiplier="3"/><dynamics damping="0.02"'))
     assert compare_with_urchin(description.parse(text)).worst < ROUNDING
@@ -97,10 +80,3 @@ def test_without_urchin_the_message_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "urchin", None)
     with pytest.raises(MissingDependencyError, match="pip install urchin"):
         compare_with_urchin(description.parse(TWO_LINKS))
-
-
-def test_importing_the_module_does_not_import_urchin():
-    import subprocess
-
-    code = "import sys, picker_dynamics.dynamics.urchin_peer as p; sys.exit('urchin' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=resource("urdf/picker.urdf").parents[1]).returncode == 0

@@ -72,28 +72,6 @@ def under_way(arm, limits, begin, wanted, stage: float) -> Rig:
     return rig
 
 
-@pytest.mark.parametrize("name", ARMS)
-def test_a_cancel_at_any_moment_stays_within_torque_and_position_limits(name):
-    arm, limits, plant = ARMS[name]()
-    for begin, wanted, duration in motions(arm, limits, 8, seed=5):
-        for stage in STAGES * duration:
-            rig = under_way(arm, limits, begin, wanted, stage)
-            state = rig.newest
-            rig.cancel()
-            assert rig.phase is Phase.STOPPING
-            rig.at(stage)
-            for part in "qva":
-                np.testing.assert_allclose(getattr(rig.newest, part), getattr(state, part), atol=1e-9)
-            rig.to_rest()
-            q, v, a = rig["q"], rig["v"], rig["a"]
-            assert (q >= arm.lower - 1e-6).all() and (q <= arm.upper + 1e-6).all()
-            np.testing.assert_allclose(v[-1], 0.0, atol=1e-9)
-            torque = np.array([plant.mass_matrix(one[0]) @ one[2] + plant.bias(one[0], one[1]) for one in zip(q, v, a)])
-            torque += limits.model.friction(v)
-            share = np.abs(torque) / limits.torque.peak
-            assert (share <= 1.005).all(), f"{share.max():.3f} of what is allowed"
-
-
 def test_without_a_check_it_stops_as_fast_as_it_may():
     arm, limits, _ = picker(0.25)
     begin, wanted, duration = next(motions(arm, limits, 1, seed=1))

@@ -95,11 +95,8 @@ def test_what_cannot_be_reached_is_refused_with_how_far_it_is():
     "changes, message",
     [
         ([('<axis xyz="0 -1 0"/>', '<axis xyz="0 1 0"/>')], "axis of shoulder joint shoulder is 0 1 0, expected 0 -1 0"),
-        ([('<axis xyz="0 0 1"/>', '<axis xyz="0 0.1 1"/>')], "axis of base joint base"),
         ([('<origin xyz="0.145 0 0"/>', '<origin xyz="0.145 0 0.01"/>')], "wrist is off the x axis by 0.01 m"),
-        ([('<origin xyz="0.20 0 0"/>', '<origin xyz="0.20 0 0" rpy="0 0.3 0"/>')], "link forearm is turned"),
         ([('<origin xyz="0.20 0 0"/>', '<origin xyz="-0.20 0 0"/>')], "must be > 0"),
-        ([('name="wrist" type="revolute"', 'name="wrist" type="prismatic"')], "wrist joint wrist slides"),
         ([('name="wrist" type="revolute"', 'name="wrist" type="fixed"')], "4 joints, of which 3 move tool0"),
     ],
 )

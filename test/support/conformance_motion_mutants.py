@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from conformance_mutants import Mutant, Obeys, acked, breaks
+from conformance_mutants import Mutant, acked, breaks
 
-from picker_dynamics.board.protocol import BoardState, Fault, Reason, Reset, ahead_us
+from picker_dynamics.board.protocol import BoardState, Fault, Reason, ahead_us
 from picker_dynamics.sim.output_motion import OutputMotion
 from picker_dynamics.sim.setpoint_queue import Point, SetPointQueue
 
@@ -18,13 +18,6 @@ class AcksSetPoints(Mutant):
         super()._set_point(raw, message, *rest)
         if self._accepted != accepted:
             acked(self, raw)
-
-
-@breaks("taken-points-are-counted-not-answered")
-class ForgetsTheLastSequence(Mutant):
-    def _set_point(self, raw, message, *rest):
-        super()._set_point(raw, message, *rest)
-        self._last_sequence = 0
 
 
 @breaks("the-queue-is-as-long-as-it-says")
@@ -41,18 +34,6 @@ class Refuses(SetPointQueue):
     def refusal(self, *rest):
         reason = super().refusal(*rest)
         return Reason.NONE if reason in self.unknown else reason
-
-
-@breaks("the-queue-is-as-long-as-it-says")
-class NeverFull(Refuses):
-    unknown = (Reason.QUEUE_FULL,)
-
-
-@breaks("the-queue-is-as-long-as-it-says")
-class FullBeforeNotLater(SetPointQueue):
-    def refusal(self, *rest):
-        reason = super().refusal(*rest)
-        return Reason.QUEUE_FULL if reason is Reason.NOT_LATER and len(self) >= self.capacity else reason
 
 
 @breaks("points-come-in-order")
@@ -121,12 +102,6 @@ class Truncates(SetPointQueue):
         return start + (self._points[0].pulses[joint] - start) * (elapsed >> self.shift) // (span >> self.shift)
 
 
-@breaks("pulses-are-interpolated")
-class Stairs(SetPointQueue):
-    def at(self, at_us, joint):
-        return self.anchor.pulses[joint]
-
-
 @breaks("frames-play-their-middle")
 class PlaysTheStart(Mutant):
     def _frame(self, start_us):
@@ -155,22 +130,6 @@ class AlwaysUnderruns(SetPointQueue):
         self.ends_at_rest = False
 
 
-class EndsIn(OutputMotion):
-    """Another end of motions."""
-
-    def frame(self, at_us):
-        before = self._motion
-        super().frame(at_us)
-        if before is BoardState.MOVE and self._motion is BoardState.HOLD:
-            self.end()
-
-
-@breaks("a-motion-ends-at-rest")
-class NeverHolds(EndsIn):
-    def end(self):
-        self._motion = BoardState.MOVE
-
-
 @breaks("a-creeping-end-is-no-underrun")
 class CreepingCounts(OutputMotion):
     def _moves(self):
@@ -182,21 +141,6 @@ class UnderrunIsNotCounted(OutputMotion):
     def frame(self, at_us):
         super().frame(at_us)
         self.underruns = 0
-
-
-@breaks("an-underrun-is-braked-and-counted")
-class StopsShort(OutputMotion):
-    def _remaining_to_anchor(self, joint):
-        return 0
-
-
-@breaks("an-underrun-is-braked-and-counted")
-class UnderrunIsAFault(Mutant):
-    def _frame(self, start_us):
-        before = self._motion.underruns
-        super()._frame(start_us)
-        if self._motion.underruns != before:
-            self._latch(Fault.STOPPED)
 
 
 @breaks("a-late-host-is-joined-again")
@@ -214,20 +158,6 @@ class StopKeepsTheQueue(OutputMotion):
     def brake(self):
         if self._motion is BoardState.MOVE:
             self._motion = BoardState.BRAKE
-
-
-@breaks("stop-ends-a-motion")
-class ResetResumes(Obeys):
-    kind = Reset
-
-    def _latch(self, fault):
-        self.interrupted = getattr(self, "interrupted", ()) or tuple(self._motion.queue._points)
-        super()._latch(fault)
-
-    def obey(self, message):
-        if getattr(self, "interrupted", ()) and self.owned:
-            end, self.interrupted = self.interrupted[-1], ()
-            self._motion.accept(Point(self._motion.played_us + 200_000 & 0xFFFF_FFFF, end.pulses), self._motion.played_us, 2**30)
 
 
 @breaks("jitter-changes-nothing")
@@ -252,13 +182,6 @@ class OtherLimits(OutputMotion):
 class Rushes(OtherLimits):
     def other(self, limit):
         return replace(limit, speed=limit.speed + 1)
-
-
-@breaks("the-speed-limit-holds")
-class LimitsInSilence(OutputMotion):
-    def frame(self, at_us):
-        super().frame(at_us)
-        self.limited = 0
 
 
 class BrakesHarder(OtherLimits):
@@ -314,19 +237,6 @@ class TimesOut(Mutant):
 @breaks("a-silent-host-is-lost")
 class Impatient(TimesOut):
     patience_ms = 220
-
-
-@breaks("a-silent-host-is-lost")
-class Patient(TimesOut):
-    patience_ms = 300
-
-
-@breaks("a-silent-host-is-lost")
-class LetsGoOfTheArm(Mutant):
-    def _latch(self, fault):
-        super()._latch(fault)
-        if fault is Fault.HOST_LOST:
-            self._motion.disable(self.owned)
 
 
 @breaks("a-lost-host-is-not-followed")

@@ -58,7 +58,6 @@ class CarriesOutAgain(Mutant):
 
 
 @breaks("enable-is-carried-out-once")
-@breaks("a-request-is-carried-out-once")
 class AnswersAnew(Mutant):
     def _handle(self, raw, *rest):
         if raw.sequence == self._newest:
@@ -120,14 +119,6 @@ class StopsOnlyMotions(Obeys):
 
     def obey(self, message):
         return (Reason.NONE, 0) if self.state is not BoardState.MOVE else None
-
-
-@breaks("stop-is-latched-and-reset-clears-it")
-class ResetNeedsAFault(Obeys):
-    kind = Reset
-
-    def obey(self, message):
-        return (Reason.BAD_VALUE, 0) if not self.faults else None
 
 
 @breaks("faults-refuse")
@@ -319,33 +310,10 @@ class ResetForgives(Obeys):
         return Reason.NONE, 0
 
 
-@breaks("a-dead-output-is-a-fault")
-class FaultsEndNoMotion(Mutant):
-    def _latch(self, fault):
-        self.faults |= fault.bit
-
-
-@breaks("a-dead-output-is-a-fault")
-class ComesBackAsItWas(Mutant):
-    def set_cause(self, fault, present):
-        if present:
-            self.before = self._motion.live, list(self._motion.pulses)
-        elif fault is Fault.OUTPUT_FAILED:
-            self._motion.live, self._motion.pulses = self.before
-        super().set_cause(fault, present)
-
-
 @breaks("a-reset-keeps-the-outputs")
 class ForgetsOutputs(Mutant):
     def reboot(self, now_us, *, keep_outputs=True, silence_us=0, fault=None):
         super().reboot(now_us, keep_outputs=False, silence_us=silence_us, fault=fault)
-
-
-@breaks("a-reset-keeps-the-outputs")
-class SameBootId(Mutant):
-    def reboot(self, now_us, **options):
-        self.boot_id -= 1
-        super().reboot(now_us, **options)
 
 
 @breaks("a-restart-is-latched")

@@ -40,15 +40,6 @@ def test_trapezoidal_profile(ramp):
     assert np.abs(sdd).max() <= speed / ramp + 1e-9
 
 
-@mark.parametrize("name", profiles.NAMES)
-def test_derivatives_by_finite_differences(name):
-    law, h = profiles.profile(name), 1e-5
-    t = np.linspace(0.01, 0.99, 98) + 1e-3
-    s = [law.sample(t + k * h)[0] for k in (-1, 0, 1)]
-    assert_allclose(law.sample(t)[1], (s[2] - s[0]) / (2 * h), atol=1e-6)
-    assert_allclose(law.sample(t)[2], (s[2] - 2 * s[1] + s[0]) / h**2, atol=1e-4)
-
-
 @mark.parametrize(
     "arguments, message",
     [
@@ -76,14 +67,6 @@ def test_a_move_is_as_quick_as_its_limits_let_it(name, seed):
     if name != "constant":
         use = max(use, (np.abs(a) / acceleration).max())
     assert use == approx(1.0, abs=1e-5)
-
-
-def test_a_move_to_where_the_arm_is_stands():
-    move = profiles.joint_move([1, 2, 3], [1, 2, 3], 1.0, 1.0, joint_names=NAMES)
-    assert move.duration == profiles.MIN_DURATION_S
-    np.testing.assert_array_equal(move.sample(0.01)[1], 0.0)
-    with raises(InputError, match="velocity limit of joint shoulder is 0"):
-        profiles.joint_move([1, 2, 3], [1, 2, 4], [1, 0, 1], 1.0, joint_names=NAMES)
 
 
 def test_tip_speed_by_finite_differences_and_its_limit():
