@@ -10,15 +10,13 @@ import numpy as np
 from arm_fixtures import picker
 from dynamics_models import ARMATURE, MODELS
 from dynamics_properties import check_power_balance, check_same, close, states
-from golden import load_cases, model_of
+from golden import model_of
 from pytest import approx, mark, raises
 
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import DescriptionError, InputError
 from picker_dynamics.robot import description
-
-CASES = load_cases()["picker"]
 
 
 def edited(*changes, extra: str = "") -> description.ArmDescription:

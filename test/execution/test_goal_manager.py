@@ -18,10 +18,6 @@ def base(by: float = 0.2, duration: float = 1.0, **fields) -> Goal:
     return goal(moved(base=by), times=[duration], **fields)
 
 
-def grip(position: float, duration: float) -> Goal:
-    return part(duration, "gripper", scissor=position)
-
-
 @pytest.fixture
 def rig() -> Rig:
     return Rig(period_s=PERIOD, lead_s=LEAD, begin_s=1000.0)

@@ -7,7 +7,6 @@ from itertools import takewhile
 import numpy as np
 from arm_fixtures import picker, rigid_body, servos, tip_speeds
 from execution_rig import HOME, TIP_SPEED, Rig, limits, moved
-from hypothesis import strategies as st
 from pytest import approx, fixture, mark, param
 
 from picker_dynamics.dynamics import lagrangian
@@ -62,8 +61,6 @@ def require_within_limits(references) -> None:
 
 
 # -- anything ------------------------------------------------------------------------------------------------
-
-JOINT = st.integers(0, 4)
 
 
 # -- noise ---------------------------------------------------------------------------------------------------

@@ -23,7 +23,6 @@ from picker_dynamics.trajectory.stops import stop_trajectory
 from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points
 
 STALL = 1.08
-BERRY = 9.81 * 0.025 * 0.425
 SERVOS = servos(simulated=False, ideal=True)
 REST = np.array(SERVOS.rest)
 GATE = torque_validator(RigidBody(picker(), SERVOS.armature), SERVOS)
