@@ -184,17 +184,14 @@ class RigidBody(DynamicsModel):
         return self._evaluate(self._tool_position, (3,), (), q=q)
 
     def jacobian(self, q: ArrayLike) -> Array:
-        return self._evaluate(self._tool_jacobian, (6, self.n), (-1,), q=q)[..., :3, :]
-
-    def angular_jacobian(self, q: ArrayLike) -> Array:
-        return self._evaluate(self._tool_jacobian, (6, self.n), (-1,), q=q)[..., 3:, :]
+        return self._evaluate(self._tool_jacobian, (3, self.n), (-1,), q=q)
 
     def _tool_position(self, model: pin.Model, data: pin.Data, q: Array) -> Array:
         pin.framesForwardKinematics(model, data, q)
         return np.array(data.oMf[self._tool].translation)
 
     def _tool_jacobian(self, model: pin.Model, data: pin.Data, q: Array) -> Any:
-        return pin.computeFrameJacobian(model, data, q, self._tool, pin.LOCAL_WORLD_ALIGNED)
+        return pin.computeFrameJacobian(model, data, q, self._tool, pin.LOCAL_WORLD_ALIGNED)[:3]
 
 
 def _build(description: ArmDescription, armature: Array) -> pin.Model:

@@ -6,7 +6,6 @@ other: points over time that the controller checks, and follows as they are.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -91,7 +90,7 @@ def motion_through(
                 continue
             if first is None:
                 raise
-            if _same(first, error):
+            if str(first) == str(error):
                 raise error from first
             raise error.reworded(f"{error}; and with the pitch that the hand has: {first}") from first
         made = _one_after_another([part.trajectory for part in parts], stands=waypoints[-1].straight)
@@ -99,21 +98,6 @@ def motion_through(
             validator.validate(made)
         return made
     raise AssertionError("the last way was made, or refused")
-
-
-def _same(one: BaseException | None, other: BaseException | None) -> bool:
-    """Whether two errors refuse the same thing for the same reason."""
-    if not (isinstance(one, PickerError) and isinstance(other, PickerError)):
-        return one is other
-    told = all(_near(a, b) for a, b in ((one.value, other.value), (one.limit, other.limit)))
-    return type(one) is type(other) and one.subject == other.subject and told and _same(one.__cause__, other.__cause__)
-
-
-def _near(one: object, other: object) -> bool:
-    """Whether two figures are one, as far as a person reads them: to two digits."""
-    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
-        return math.isclose(one, other, rel_tol=1e-2)
-    return one == other
 
 
 def _legs(

@@ -5,7 +5,7 @@ generalised forces ``tau``; mass matrix ``M(q)``, Christoffel matrix ``C(q, v)``
 
     tau = M(q) a + C(q, v) v + g(q)                 inverse_dynamics
     a   = M(q)^-1 (tau - C(q, v) v - g(q))          forward_dynamics
-    tau_d = tau + F(v) - J^T f_ext                  required_torque
+    tau_d = tau + F(v)                              required_torque
 
 All arrays are ``(..., n)``: a batch is just more leading axes.  SI units and radians.  Arguments may be anything that NumPy
 reads as an array (``ArrayLike``); what is returned is an ``Array`` of floats.
@@ -233,10 +233,6 @@ class DynamicsModel(ABC):
         """Linear Jacobian of the tool, (..., 3, n) [m/rad], base frame."""
 
     @abstractmethod
-    def angular_jacobian(self, q: ArrayLike) -> Array:
-        """Angular-velocity Jacobian of the tool's link, (..., 3, n), base axes."""
-
-    @abstractmethod
     def torque_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, j: ArrayLike) -> Array:
         """Rate of the joint torques, d(tau)/dt, along a motion with jerk ``j`` [rad/s³], (..., n) [N·m/s], without friction."""
 
@@ -287,21 +283,12 @@ class DynamicsModel(ABC):
         v = as_states("v", v, self.n)
         return self.viscous * v + self.coulomb * np.tanh(v / COULOMB_SPEED)
 
-    def required_torque(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrench: ArrayLike | None = None) -> Array:
-        """Required torques tau_d = M a + C v + g + F(v) - J^T f_ext, (..., n) [N·m].
-
-        Args:
-            wrench: (..., 6) force [N] then moment [N·m] that the surroundings apply to the tool, base axes.
-        """
-        tau = self.inverse_dynamics(q, v, a) + self.friction(v)
-        if wrench is None:
-            return tau
-        wrench = as_states("wrench", wrench, 6)
-        transposed = (np.swapaxes(jacobian, -1, -2) for jacobian in (self.jacobian(q), self.angular_jacobian(q)))
-        return tau - sum(times(J, part) for J, part in zip(transposed, (wrench[..., :3], wrench[..., 3:])))
+    def required_torque(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """Required torques tau_d = M a + C v + g + F(v), (..., n) [N·m], of an arm that touches nothing."""
+        return self.inverse_dynamics(q, v, a) + self.friction(v)
 
     def torque(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
-        """Required torques tau_d, touching nothing, (..., n) [N·m]: ``required_torque`` by the name that scripts look for."""
+        """Required torques tau_d, (..., n) [N·m]: ``required_torque`` by the name that scripts look for."""
         return self.required_torque(q, v, a)
 
 

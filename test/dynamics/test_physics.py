@@ -7,7 +7,7 @@ import math
 import dynamics_properties as properties
 import numpy as np
 from dynamics_models import BRANCHED, BRANCHED_URDF, CONSTANT_INERTIA, LOAD, MODELS, WITHOUT_TIP
-from dynamics_properties import angular_velocity, close, states
+from dynamics_properties import close, states
 from golden import check_dynamics, load_cases, model_of
 from pytest import mark, raises
 from small_urdfs import TOOL_ON_THE_BASE, TWO_LINKS, broken
@@ -16,7 +16,6 @@ from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot import description
-from picker_dynamics.robot.kinematic_tree import link_poses
 
 every_model = mark.parametrize("name", MODELS)
 every_tip = mark.parametrize("name", [name for name in MODELS if name not in WITHOUT_TIP])
@@ -97,17 +96,6 @@ def test_energy_gained_is_work_done(name):
     model, q, v, amplitude, _ = sampled(name, 1, seed=8)
     q, v, amplitude = q[0] / 3.0, v[0] / 3.0, amplitude[0] * np.diag(model.mass_matrix(q[0]))
     properties.check_power_balance(model, q, v, lambda t: amplitude * math.cos(5.0 * t), duration=0.4)
-
-
-@mark.parametrize("name", ["chain", "chain, sliding", "tree, rotors", "tree, rotors, payload", "Pinocchio"])
-def test_angular_jacobian_turns_the_tool(name):
-    model = MODELS[name]
-    q, v, _, _ = states(model, 1, seed=9)[:, 0]
-
-    def rotation(t):
-        return model.orientation(q + t * v) if name != "Pinocchio" else link_poses(BRANCHED, q + t * v)[BRANCHED.tool].rotation
-
-    close(model.angular_jacobian(q) @ v, angular_velocity(rotation), 1e-8)
 
 
 @every_builder

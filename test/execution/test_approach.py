@@ -22,7 +22,7 @@ SERVO, SHOULDER, ELBOW = servos().model, NAMES.index("shoulder"), NAMES.index("e
 FIGURES = SERVO.stiffness, SERVO.deadband, SERVO.no_load_speed, SERVO.stall_torque, NAMES
 STEADY = ServoModel(*FIGURES, load_friction=0.4, coulomb=0.0216, play=np.radians(0.5))
 """The same on a supply that does not sag."""
-DOWN, UP = moved(shoulder=0.2, elbow=0.2), HOME
+DOWN = moved(shoulder=0.2, elbow=0.2)
 
 
 def rig(seconds=3.0, **options) -> Rig:

@@ -98,7 +98,7 @@ def calls(q, v, a, j=None, *, tip: bool = True) -> dict[str, tuple]:
         "kinetic_energy": (q, v),
         "potential_energy": (q,),
     }
-    return found | ({"forward_kinematics": (q,), "jacobian": (q,), "angular_jacobian": (q,)} if tip else {})
+    return found | ({"forward_kinematics": (q,), "jacobian": (q,)} if tip else {})
 
 
 def check_batch(model, q, v, a, j, *, tip: bool = True) -> None:

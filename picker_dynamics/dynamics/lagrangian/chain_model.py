@@ -154,14 +154,7 @@ class ChainModel(AnalyticModel):
         R, p = f.pose(k.tool_parent)
         return R @ k.tool_rotation, p + R @ k.tool_position
 
-    def _tool_jacobians(self, q: ArrayLike) -> tuple[Array, Array]:
-        k, f = self.parameters, self._frames(q)
-        _, position = self._tool(f)
-        Jv, Jw = chain_equations.jacobians(k, f, [k.tool_parent], position[..., None, :])
-        return Jv[..., 0, :, :], Jw[..., 0, :, :]
-
     def jacobian(self, q: ArrayLike) -> Array:
-        return self._tool_jacobians(q)[0]
-
-    def angular_jacobian(self, q: ArrayLike) -> Array:
-        return self._tool_jacobians(q)[1]
+        k, f = self.parameters, self._frames(q)
+        Jv, _ = chain_equations.jacobians(k, f, [k.tool_parent], self._tool(f)[1][..., None, :])
+        return Jv[..., 0, :, :]

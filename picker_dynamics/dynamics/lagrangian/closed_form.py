@@ -32,7 +32,6 @@ class Equations(NamedTuple):
     potential_energy: Equation
     tip: Equation | None = None
     tip_jacobian: Equation | None = None
-    tip_angular_jacobian: Equation | None = None
     torque_rate: Equation | None = None
 
     @classmethod
@@ -99,9 +98,6 @@ class ClosedForm(AnalyticModel):
 
     def jacobian(self, q: ArrayLike) -> Array:
         return self._evaluate(self.equations.tip_jacobian, (3, self.n), q=q)
-
-    def angular_jacobian(self, q: ArrayLike) -> Array:
-        return self._evaluate(self.equations.tip_angular_jacobian, (3, self.n), q=q)
 
 
 class ReferenceSystem(ClosedForm):

@@ -111,11 +111,6 @@ def tip_jacobian(k: Parameters, q: Values) -> Rows:
     return ((-q[1] * s, c), (q[1] * c, s), (0.0, 0.0))
 
 
-def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """Angular Jacobian of body 3: the waist turns it about +z, the slide does not."""
-    return ((0.0, 0.0), (0.0, 0.0), (1.0, 0.0))
-
-
 class Cylindrical(ReferenceSystem):
     """The cylindrical coordinate manipulator."""
 

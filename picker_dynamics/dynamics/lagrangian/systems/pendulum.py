@@ -114,11 +114,6 @@ def tip_jacobian(k: Parameters, q: Values) -> Rows:
     return bars.tip_jacobian(q, k.a)
 
 
-def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """Angular Jacobian of the pendulum: it turns about +z."""
-    return bars.tip_angular_jacobian(q)
-
-
 def gibbs(k: Parameters, q: Values, v: Values, a: Values, torque: Values) -> Values:
     """Gibbs function G, dG/dthetadd and dG/dthetad for an applied ``torque`` [N·m].
 

@@ -243,9 +243,3 @@ def tip_jacobian(k: Constants, q: Values) -> Rows:
     _, r1, r2, r3, _ = joint_torques(0.0, -k.L1 * s1, -k.L2 * s2, -k.L3 * s3, 0.0)
     _, z1, z2, z3, _ = joint_torques(0.0, k.L1 * c1, k.L2 * c2, k.L3 * c3, 0.0)
     return ((-reach * s0, r1 * c0, r2 * c0, r3 * c0, 0.0), (reach * c0, r1 * s0, r2 * s0, r3 * s0, 0.0), (0.0, z1, z2, z3, 0.0))
-
-
-def tip_angular_jacobian(k: Constants, q: Values) -> Rows:
-    """Angular velocity of the hand per joint rate: yaw about z, pitches about -y of the turned base."""
-    s0, c0 = sin_cos(q[0])
-    return ((0.0, s0, s0, s0, 0.0), (0.0, -c0, -c0, -c0, 0.0), (1.0, 0.0, 0.0, 0.0, 0.0))

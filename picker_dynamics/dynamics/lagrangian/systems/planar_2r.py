@@ -108,11 +108,6 @@ def tip_jacobian(k: Parameters, q: Values) -> Rows:
     return bars.tip_jacobian(q, k.l1, k.l2)
 
 
-def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """Angular Jacobian of link 2: both joints turn it about +z."""
-    return bars.tip_angular_jacobian(q)
-
-
 class Planar2R(ReferenceSystem):
     """The 2R robot of the Lagrange-equations note."""
 

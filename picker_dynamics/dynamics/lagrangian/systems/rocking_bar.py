@@ -112,11 +112,6 @@ def tip_jacobian(k: Parameters, q: Values) -> Rows:
     return (-k.r * q[0] * s,), (k.r * q[0] * c,), (0.0,)
 
 
-def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """Angular Jacobian of the bar: it turns about +z."""
-    return (0.0,), (0.0,), (1.0,)
-
-
 def period(k: Parameters, theta0: Array) -> Array:
     """Time of one full swing [s] from rest at ``theta0`` (...) [rad], |theta0| < pi/2.
 

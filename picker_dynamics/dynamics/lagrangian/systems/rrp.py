@@ -161,12 +161,6 @@ def tip_jacobian_inverse(k: Parameters, q: Values) -> Rows:
     return ((-s1 / rho, c1 / rho, 0.0), (c2 * c1 / D, c2 * s1 / D, -s2 / D), (rho * c1 / D, rho * s1 / D, z / D))
 
 
-def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """Angular velocity of link 3 per joint rate: about +z, about the turned +y, none."""
-    s1, c1 = sin_cos(q[0])
-    return ((0.0, -s1, 0.0), (0.0, c1, 0.0), (1.0, 0.0, 0.0))
-
-
 class Rrp(ReferenceSystem):
     """The serial RRP robot."""
 

@@ -128,6 +128,10 @@ class Spatial2R(ReferenceSystem):
     system = "spatial_2r"
     coordinates = ("q1", "q2")
 
+    def angular_jacobian(self, q: ArrayLike) -> Array:
+        """Angular-velocity Jacobian of the end effector, (..., 3, 2), base axes."""
+        return self._evaluate(tip_angular_jacobian, (3, 2), q=q)
+
     def orientation(self, q: ArrayLike) -> Array:
         """Orientation of the end effector R = Rx(q1) Ry(q2), (..., 3, 3): its axes in the base frame, for q (..., 2) [rad]."""
         return self._evaluate(tip_rotation, (3, 3), q=q)

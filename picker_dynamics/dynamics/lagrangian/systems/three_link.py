@@ -161,11 +161,6 @@ def tip_jacobian(k: Parameters, q: Values) -> Rows:
     return bars.tip_jacobian(q, k.d2, k.d3, k.d4)
 
 
-def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """Angular Jacobian of bar 4: every joint turns it about +z."""
-    return bars.tip_angular_jacobian(q)
-
-
 class ThreeLink(ReferenceSystem):
     """The three-link anthropomorphic manipulator."""
 

@@ -193,11 +193,6 @@ def tip_jacobian(k: Parameters, q: Values) -> Rows:
     return bars.tip_jacobian(q, k.d2, k.d3)
 
 
-def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """Angular Jacobian of bar 3: both joints turn it about +z."""
-    return bars.tip_angular_jacobian(q)
-
-
 class TwoLink(ReferenceSystem):
     """The two-link anthropomorphic manipulator."""
 
