@@ -25,10 +25,7 @@ class LeanModel:
     def __init__(self, model: ClosedForm):
         if model.armature.any():
             raise InputError(
-                f"{model.system}: armature is {model.armature.tolist()}, must be 0 here",
-                subject="armature",
-                value=model.armature,
-                limit=0.0,
+                f"{model.system}: armature is {model.armature.tolist()}, must be 0 here", "armature", model.armature, 0.0
             )
         self.full = model
         self.n, self.joint_names = model.n, model.joint_names

@@ -118,10 +118,10 @@ def _start(arm: LeanModel, q0, duration_s: float, period_s: float) -> tuple[np.n
     """q0 (n,), checked, and the times (s,) of the run."""
     q0 = np.array(as_states("q0", q0, arm.n))
     if q0.shape != (arm.n,):
-        raise InputError(f"q0 has shape {q0.shape}, expected ({arm.n},)", subject="q0", value=q0.shape)
+        raise InputError(f"q0 has shape {q0.shape}, expected ({arm.n},)", "q0", q0.shape)
     for name, value in (("duration", duration_s), ("period", period_s)):
         if not (np.isfinite(value) and value > 0.0):
-            raise InputError(f"{name} is {value} s, must be > 0", subject=name, value=value, limit=0.0)
+            raise InputError(f"{name} is {value} s, must be > 0", name, value, 0.0)
     return q0, np.linspace(0.0, duration_s, max(1, round(duration_s / period_s)) + 1)
 
 
@@ -145,9 +145,7 @@ def _held(arm: LeanModel, q: list, v: list, tau: list, h: float) -> tuple[np.nda
 
 
 def _stuck(time_s: float) -> PickerError:
-    return PickerError(
-        f"the simulation does not get beyond {time_s:.4f} s: the law is too stiff, or jumps", subject="t", value=time_s
-    )
+    return PickerError(f"the simulation does not get beyond {time_s:.4f} s: the law is too stiff, or jumps", "t", time_s)
 
 
 def _jumps(trajectory: Trajectory) -> list[float]:
