@@ -89,14 +89,6 @@ def test_every_way_passes_the_validator_with_what_is_carried(scene):
         before = leg.plan.target
 
 
-def test_the_payload_makes_a_difference_to_the_validator(scene):
-    """Else the test above would show nothing: with ten berries at once some way is refused."""
-    poses = np.array([leg.plan.target for legs in scene.picks for leg in legs if leg.plan.motion.model.payload_mass])
-    assert len(poses) >= 12
-    needed = np.abs(validator(10 * scene.payload_kg).model.gravity(poses))
-    assert (needed > servos().hold_share * servos().stall_torque).any()
-
-
 @mark.parametrize(
     "change, named",
     [
@@ -269,14 +261,6 @@ def test_a_calibration_is_believed_of_the_arm_that_was_rehearsed(calibrated, tmp
 def test_a_calibration_of_another_arm_is_refused(calibrated, tmp_path, changes, named):
     with raises(ConfigurationError, match=named):
         sides(options(**({"calibrated": str(calibrated)} | changes)), tmp_path)
-
-
-def test_a_calibration_of_a_real_arm_is_refused(calibrated, tmp_path):
-    (calibrated / "report.json").write_text("{}")
-    with raises(ConfigurationError, match="says nothing of a simulated arm"):
-        sides(options(calibrated=str(calibrated)), tmp_path)
-    with raises(ConfigurationError, match="--horn-error is 3.0, must be 0 to 2"):
-        sides(options(horn_error=3.0), tmp_path)
 
 
 def require_promised(summary: dict) -> None:
