@@ -39,7 +39,7 @@ class PickerError(Exception):
 
     exit_code = 1
 
-    def __init__(self, message: str, *, subject: str | None = None, value: Any = None, limit: Any = None):
+    def __init__(self, message: str, subject: str | None = None, value: Any = None, limit: Any = None):
         super().__init__(shown(message))
         self.subject = None if subject is None else shown(subject, NAME_MAX)
         self.value = shown(value) if isinstance(value, str) else value
@@ -107,8 +107,8 @@ class InfeasibleError(PickerError):
 
     exit_code = 6
 
-    def __init__(self, message: str, *, time_s: float, **about: Any):
-        super().__init__(message, **about)
+    def __init__(self, message: str, *about: Any, time_s: float, **named: Any):
+        super().__init__(message, *about, **named)
         self.time_s = time_s
 
 
@@ -120,7 +120,7 @@ class ImpassableError(InfeasibleError):
     """
 
     def __init__(self, message: str, *, place: float):
-        super().__init__(message, subject="path", value=place, time_s=0.0)
+        super().__init__(message, "path", place, time_s=0.0)
         self.place = place
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import re
@@ -14,12 +15,14 @@ import yaml
 
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.estimation.calibration.readings import mass
+from picker_dynamics.files.fields import mapping
 from picker_dynamics.files.formats import parse_yaml, read_yaml
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.arm_design import (
     AXES,
     DENSITY,
     LIMITS_DEG,
+    MOST_JOINTS,
     PRESET,
     Part,
     read_design,
@@ -92,14 +95,10 @@ def run(options) -> int:
     folder = Path(options.name)
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,60}", folder.name):
         raise InputError(
-            f"the name {folder.name!r} can be none of an arm: a letter, then letters, digits or _",
-            subject="NAME",
-            value=folder.name,
+            f"the name {folder.name!r} can be none of an arm: a letter, then letters, digits or _", "NAME", folder.name
         )
     if os.path.lexists(folder):
-        raise InputError(
-            f"{folder} exists, and nothing is overwritten: take another name, or remove it", subject="NAME", value=str(folder)
-        )
+        raise InputError(f"{folder} exists, and nothing is overwritten: take another name, or remove it", "NAME", str(folder))
     answers = _answers(options)
     try:
         made = written(folder.name, read_design(answers))
@@ -124,11 +123,7 @@ def _answers(options) -> dict:
         if options.joint:
             raise InputError("--from has the joints: leave --joint away", subject="--joint")
         values = read_yaml(options.source, "answers", InputError)
-        if not isinstance(values, dict):
-            raise InputError(
-                f"{options.source}: expected keys and values, found {values!r}", subject="--from", value=options.source
-            )
-        return values | given
+        return mapping(values, options.source, subject="--from", error=InputError) | given
     if options.joint:
         return given | {"joints": [_inline("--joint", text) for text in options.joint]}
     return asked(given)
@@ -155,8 +150,10 @@ def asked(given: dict, ask: Callable[[str], str] | None = None) -> dict:
     for named in (top["servo"], given["gripper"].get("servo") if isinstance(given.get("gripper"), dict) else None):
         if named is not None:
             servo_type(named)
-    count = _until(lambda: int(_answer(ask, "Joints, without a gripper", "4")), lambda number: 1 <= number <= 7, "1 to 7")
-    for number in range(count):
+    counts = [str(count) for count in range(1, MOST_JOINTS + 1)]
+    must = f"that must be 1 to {MOST_JOINTS}"
+    count = _answer_that(ask, "Joints, without a gripper", "4", lambda text: "" if text in counts else must)
+    for number in range(int(count)):
         while True:
             joint = _joint(ask, number, top, before)
             try:
@@ -207,8 +204,7 @@ def _answer(ask: Callable[[str], str], question: str, preset: str) -> str:
         return ask(f"{question} [{preset}]: ").strip() or preset
     except EOFError as error:
         raise InputError(
-            f"nobody answers {question.strip()!r}: give --from FILE, or --joint '{EXAMPLE}' for each joint",
-            subject=question.strip(),
+            f"nobody answers {question.strip()!r}: give --from FILE, or --joint '{EXAMPLE}' for each joint", question.strip()
         ) from error
 
 
@@ -240,20 +236,13 @@ def _word(ask: Callable[[str], str], question: str, preset: str, words: Iterable
 
 
 def _number(ask: Callable[[str], str], question: str, preset: str) -> float:
-    return _until(lambda: float(_answer(ask, question, preset)), math.isfinite, "a number")
+    def why_not(text: str) -> str:
+        with contextlib.suppress(ValueError):
+            if math.isfinite(float(text)):
+                return ""
+        return "that must be a number"
 
-
-def _until(read: Callable, right: Callable, must: str):
-    while True:
-        try:
-            value = read()
-        except PickerError:
-            raise
-        except ValueError:
-            value = None
-        if value is not None and right(value):
-            return value
-        print(f"  that must be {must}")
+    return float(_answer_that(ask, question, preset, why_not))
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------------
@@ -270,9 +259,9 @@ def _kept(error: PickerError, folder: Path, answers: dict) -> InputError:
         file.write(_text(answers))
     return InputError(
         f"{error}; the answers are in {path}: change them, then picker new {folder} --from {path}",
-        subject=error.subject,
-        value=error.value,
-        limit=error.limit,
+        error.subject,
+        error.value,
+        error.limit,
     )
 
 

@@ -1,7 +1,7 @@
-"""Check of a URDF, ``picker check [URDF]``: linter, three readers of the text, and all models of it against one another.
+"""Check of a URDF, ``picker check [URDF]``: linter, two readers of the text, and all models of it against one another.
 
     lint          masses, inertias, limits, holding torques: what cannot be, or is unlikely
-    readers       urchin against this package's reader, and against Pinocchio: three parsers of one text
+    readers       this package's reader against Pinocchio: two parsers of one text
     dynamics      hand-written models against Pinocchio over random states: M, C v, g, tau, forward dynamics,
                   the tool and its Jacobian; the N-joint chain for any fixed-base arm, and the closed form too
                   where the arm has the shape of one
@@ -31,13 +31,9 @@ from picker_dynamics.robot.serial_arm import serial_arm
 
 from . import lagrangian
 from .cross_check import LIMIT, NOTICEABLE_M, compare, verdict
-from .urchin_peer import UrchinArm, compare_with_urchin
 
 PAYLOAD_KG = 0.025
 """Every state is compared again with this at the tool: a berry."""
-
-PEER_POSES = 50
-"""Random poses for urchin."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +102,7 @@ def run(
 def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckReport:
     """Lint an arm and compare the models of it; see :func:`run`."""
     if samples < 1:
-        raise InputError(f"samples is {samples}, must be >= 1", subject="samples", value=samples, limit=1)
+        raise InputError(f"samples is {samples}, must be >= 1", "samples", samples, 1)
     findings = lint(arm)
     comparisons: dict[str, dict[str, float]] = {}
     notes = _driven(arm)
@@ -115,11 +111,6 @@ def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckRe
         return CheckReport(arm.source, arm.name, arm.joint_names, findings, comparisons, tuple(notes))
     pinocchio = _pinocchio(arm)
     comparisons["our reader and Pinocchio"] = _reader_and_pinocchio(arm, pinocchio, sample_poses(arm, samples, seed))
-    try:
-        comparisons["urchin and our reader"] = compare_with_urchin(arm, PEER_POSES, seed).residuals
-        comparisons["urchin and Pinocchio"] = _urchin_and_pinocchio(arm, pinocchio, seed)
-    except (MissingDependencyError, DescriptionError) as error:
-        notes.append(f"not compared with urchin: {error}")
     payload = PAYLOAD_KG if any(joint.movable for joint in arm.path_to(arm.tool)) else 0.0
     for title, model in _by_hand(arm).items():
         report = compare(model, pinocchio, arm.lower, arm.upper, arm.velocity, samples=samples, seed=seed, payload=payload)
@@ -171,16 +162,6 @@ def _reader_and_pinocchio(arm: ArmDescription, pinocchio: DynamicsModel, q: Arra
     return {
         "tool": _relative(tool, pinocchio.forward_kinematics(q), NOTICEABLE_M),
         "g": _relative(holding_torque(arm, q), pinocchio.gravity(q), _noticeable_energy(arm)),
-    }
-
-
-def _urchin_and_pinocchio(arm: ArmDescription, pinocchio: DynamicsModel, seed: int) -> dict[str, float]:
-    """Tool position, and the potential energy: every mass times the height of its centre."""
-    q, urchin = sample_poses(arm, PEER_POSES, seed), UrchinArm(arm)
-    tool, energy = urchin.forward_kinematics(q)[arm.tool][:, :3, 3], urchin.potential_energy(q)
-    return {
-        "tool": _relative(tool, pinocchio.forward_kinematics(q), NOTICEABLE_M),
-        "potential energy": _relative(energy, pinocchio.potential_energy(q), _noticeable_energy(arm)),
     }
 
 

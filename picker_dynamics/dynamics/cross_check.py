@@ -59,14 +59,10 @@ class CrossCheckReport:
     Attributes:
         residuals: term -> worst relative residual [-].
         worst_states: term -> where it occurred.
-        samples: states compared, payload or not.
-        payload_kg: payload with which all states were compared again; 0 if none.
     """
 
     residuals: MappingProxyType[str, float]
     worst_states: MappingProxyType[str, WorstState]
-    samples: int
-    payload_kg: float
 
     @property
     def worst_term(self) -> str:
@@ -78,17 +74,13 @@ class CrossCheckReport:
         """The largest residual; NaN if any value was not a number."""
         return self.residuals[self.worst_term]
 
-    def agrees(self, limit: float = LIMIT) -> bool:
-        """Whether no residual is above the limit."""
-        return self.worst <= limit
-
     def require(self, limit: float = LIMIT) -> None:
         """Raise unless the models agree.
 
         Raises:
             CrossCheckError: naming the worst term, its joint or entry, both values and the limit.
         """
-        if self.agrees(limit):
+        if self.worst <= limit:
             return
         at = self.worst_states[self.worst_term]
         raise CrossCheckError(
@@ -96,17 +88,10 @@ class CrossCheckReport:
             f"{at.value_a:.9g} against {at.value_b:.9g} {UNITS[self.worst_term]}, "
             f"relative residual {self.worst:.2e}, limit {limit:.0e} "
             f"(q = {np.round(at.q, 4).tolist()}, payload {at.payload_kg:g} kg)",
-            subject=at.entry[-1],
-            value=self.worst,
-            limit=limit,
+            at.entry[-1],
+            self.worst,
+            limit,
         )
-
-    def table(self, limit: float = LIMIT) -> str:
-        """Table of residuals, one line per term: name, worst relative residual, verdict."""
-        payload = f", again with {self.payload_kg * 1e3:g} g at the tool" if self.payload_kg else ""
-        lines = [f"{'term':<17} {'worst residual':>14}   over {self.samples} states{payload}"]
-        lines += [f"{term:<17} {residual:>14.1e}   {verdict(residual, limit)}" for term, residual in self.residuals.items()]
-        return "\n".join(lines)
 
 
 def verdict(residual: float, limit: float) -> str:
@@ -126,7 +111,7 @@ def sample_states(
         seed: of the generator: the same seed draws the same states.
     """
     if samples < 1:
-        raise InputError(f"samples is {samples}, must be >= 1", subject="samples", value=samples, limit=1)
+        raise InputError(f"samples is {samples}, must be >= 1", "samples", samples, 1)
     lowest = _or_else(lower, -UNLIMITED_POSITION)
     highest = _or_else(upper, UNLIMITED_POSITION)
     fastest = _or_else(velocity, UNLIMITED_VELOCITY)
@@ -180,7 +165,7 @@ def compare(
         for term, (residual, worst) in _residuals(*pair, *states, mass).items():
             if term not in residuals or not residual <= residuals[term]:
                 residuals[term], worst_states[term] = residual, worst
-    return CrossCheckReport(MappingProxyType(residuals), MappingProxyType(worst_states), samples, payload)
+    return CrossCheckReport(MappingProxyType(residuals), MappingProxyType(worst_states))
 
 
 def _terms(model: DynamicsModel, q: Array, v: Array, a: Array, tau: Array) -> dict[str, Array]:

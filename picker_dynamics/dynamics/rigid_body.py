@@ -34,11 +34,10 @@ from picker_dynamics.robot.model import GRAVITY, Array, DynamicsModel, batch_of_
 
 
 class Loaded:
-    """Pinocchio's model of an arm with what it carries, also without the rotors, and the workspaces that belong to it."""
+    """Pinocchio's model of an arm with what it carries, and the workspaces that belong to it."""
 
     def __init__(self, model: pin.Model):
-        self.model, self.without_rotors = model, model.copy()
-        self.without_rotors.armature = np.zeros(model.nv)
+        self.model = model
         self._of_thread = threading.local()
 
     @property
@@ -92,7 +91,7 @@ class RigidBody(DynamicsModel):
         mass, com, inertia = payload_values(mass, com, inertia)
         frame = self._bare.frames[self._tool]
         if frame.parentJoint == 0:
-            raise InputError(f"frame {frame.name} is fixed to the base: no joint would carry the payload", subject=frame.name)
+            raise InputError(f"frame {frame.name} is fixed to the base: no joint would carry the payload", frame.name)
         model = self._bare.copy()
         model.appendBodyToJoint(frame.parentJoint, pin.Inertia(mass, com, inertia), frame.placement)
         carrying = copy.copy(self)
@@ -178,14 +177,6 @@ class RigidBody(DynamicsModel):
         by_body = self._evaluate(_regressor, (self.n, self.n, 10), (-3, -2), q=q, v=v, a=a)
         return by_body.reshape(*by_body.shape[:-2], 10 * self.n)
 
-    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """T(q, v), (...) [J], of the links by Pinocchio, of the rotors as 1/2 sum armature v².
-
-        Pinocchio 4.1 itself counts the rotors of some kinds of joint only, so it is not asked to.
-        """
-        q, v = batch_of_states(self.n, q=q, v=v)
-        return self._evaluate(self._links_energy, (), (), q=q, v=v) + 0.5 * (v * v) @ self.armature
-
     def potential_energy(self, q: ArrayLike) -> Array:
         return self._evaluate(pin.computePotentialEnergy, (), (), q=q)
 
@@ -193,20 +184,14 @@ class RigidBody(DynamicsModel):
         return self._evaluate(self._tool_position, (3,), (), q=q)
 
     def jacobian(self, q: ArrayLike) -> Array:
-        return self._evaluate(self._tool_jacobian, (6, self.n), (-1,), q=q)[..., :3, :]
-
-    def angular_jacobian(self, q: ArrayLike) -> Array:
-        return self._evaluate(self._tool_jacobian, (6, self.n), (-1,), q=q)[..., 3:, :]
-
-    def _links_energy(self, model: pin.Model, data: pin.Data, q: Array, v: Array) -> Any:
-        return pin.computeKineticEnergy(self.loaded.without_rotors, data, q, v)
+        return self._evaluate(self._tool_jacobian, (3, self.n), (-1,), q=q)
 
     def _tool_position(self, model: pin.Model, data: pin.Data, q: Array) -> Array:
         pin.framesForwardKinematics(model, data, q)
         return np.array(data.oMf[self._tool].translation)
 
     def _tool_jacobian(self, model: pin.Model, data: pin.Data, q: Array) -> Any:
-        return pin.computeFrameJacobian(model, data, q, self._tool, pin.LOCAL_WORLD_ALIGNED)
+        return pin.computeFrameJacobian(model, data, q, self._tool, pin.LOCAL_WORLD_ALIGNED)[:3]
 
 
 def _build(description: ArmDescription, armature: Array) -> pin.Model:

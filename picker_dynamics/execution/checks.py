@@ -85,8 +85,8 @@ class Usage:
     def refusal(self) -> PickerError:
         """Error that refuses the motion for this usage."""
         if self.error is InfeasibleError:
-            return InfeasibleError(self.text, subject=self.subject, value=self.value, limit=self.limit, time_s=self.time_s)
-        return LimitError(self.text, subject=self.subject, value=self.value, limit=self.limit)
+            return InfeasibleError(self.text, self.subject, self.value, self.limit, time_s=self.time_s)
+        return LimitError(self.text, self.subject, self.value, self.limit)
 
 
 class SampledMotion:

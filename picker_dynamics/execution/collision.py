@@ -72,9 +72,9 @@ class CollisionCheck:
         if self.margin_m > LARGEST_MARGIN_M:
             raise InputError(
                 f"collision.margin is {self.margin_m:g} m, at most {LARGEST_MARGIN_M:g}",
-                subject="collision.margin",
-                value=self.margin_m,
-                limit=LARGEST_MARGIN_M,
+                "collision.margin",
+                self.margin_m,
+                LARGEST_MARGIN_M,
             )
 
     def worst(self, motion: SampledMotion) -> Usage:

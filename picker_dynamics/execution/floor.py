@@ -53,9 +53,7 @@ class FloorCheck:
     def __post_init__(self) -> None:
         if math.isnan(self.floor_z) or self.floor_z == math.inf:
             raise InputError(
-                f"floor_z is {self.floor_z} m, must be a height, or -inf where there is no floor",
-                subject="floor_z",
-                value=self.floor_z,
+                f"floor_z is {self.floor_z} m, must be a height, or -inf where there is no floor", "floor_z", self.floor_z
             )
 
     @cached_property

@@ -102,8 +102,9 @@ class ParsedGoal:
         if not ahead.any():
             raise OutdatedError(
                 f"the goal should have started {late_s:.2f} s ago and would be over since {late_s - self.times_s.max():.2f} s",
-                value=late_s,
-                limit=PAST_TOLERANCE_S,
+                None,
+                late_s,
+                PAST_TOLERANCE_S,
             )
         v, a = (None if rows is None else rows[ahead] for rows in (self.velocities, self.accelerations))
         times, q = self.times_s[ahead] - late_s, self.positions[ahead]
@@ -140,7 +141,7 @@ def parse(goal: Goal, joint_names: Sequence[str], position_units: Sequence[str] 
     require_few(len(goal.times_s))
     longest = float(np.max(goal.times_s))
     if longest > MAX_GOAL_S:
-        raise TrajectoryError(f"the goal lasts {longest:.0f} s, at most {MAX_GOAL_S:.0f} s", value=longest, limit=MAX_GOAL_S)
+        raise TrajectoryError(f"the goal lasts {longest:.0f} s, at most {MAX_GOAL_S:.0f} s", None, longest, MAX_GOAL_S)
     names = tuple(joint_names[joint] for joint in joints)
     units = tuple(position_units[joint] for joint in joints) if position_units else ()
     count = len(goal.times_s)
@@ -165,19 +166,19 @@ def along(trajectory: Trajectory) -> Goal:
 def require_few(count: int, what: str = "points") -> None:
     """Raise a TrajectoryError where a goal has too many points: before anything is done with them."""
     if count > MAX_POINTS:
-        raise TrajectoryError(f"the goal has {count} {what}, at most {MAX_POINTS} are taken", value=count, limit=MAX_POINTS)
+        raise TrajectoryError(f"the goal has {count} {what}, at most {MAX_POINTS} are taken", None, count, MAX_POINTS)
 
 
 def _field(name: str, rows: Sequence[Sequence[float]], count: int, order: NDArray[np.intp], names: Sequence[str]) -> Array:
     for index, row in enumerate(rows):
         if len(row) != len(order):
-            raise TrajectoryError(f"point {index}: {len(row)} {name} for {len(order)} joints", value=len(row), limit=len(order))
+            raise TrajectoryError(f"point {index}: {len(row)} {name} for {len(order)} joints", None, len(row), len(order))
     if len(rows) != count:
-        raise TrajectoryError(f"{count} points but {name} for {len(rows)}", value=len(rows), limit=count)
+        raise TrajectoryError(f"{count} points but {name} for {len(rows)}", None, len(rows), count)
     field: Array = np.array(rows, dtype=float)[:, order]
     beyond = np.isfinite(field) & (np.abs(field) > LARGEST)
     if beyond.any():
         k, j = (int(i) for i in np.argwhere(beyond)[0])
         text = f"point {k}: {names[j]} has {field[k, j]:.3g} among its {name}, at most {LARGEST:.0e} can be meant"
-        raise TrajectoryError(text, subject=names[j], value=float(field[k, j]), limit=LARGEST)
+        raise TrajectoryError(text, names[j], float(field[k, j]), LARGEST)
     return field

@@ -175,7 +175,7 @@ class GoalManager:
         wait_s = 0.0 if goal.start_s is None else goal.start_s - time_s
         if wait_s > MAX_GOAL_S:
             raise TrajectoryError(
-                f"the goal starts {wait_s:.0f} s from now (allowed {MAX_GOAL_S:.0f} s)", value=wait_s, limit=MAX_GOAL_S
+                f"the goal starts {wait_s:.0f} s from now (allowed {MAX_GOAL_S:.0f} s)", None, wait_s, MAX_GOAL_S
             )
         if not self.generator.must_wait(goal, time_s):
             return 0.0

@@ -79,39 +79,32 @@ def goal_of(command: GripperCommand, settings: GripperSettings, arm: ArmDescript
     """
     joint = settings.joint
     if len(command.name) and list(command.name) != [joint]:
-        raise JointNamesError(f"gripper command for {', '.join(command.name)}; the gripper's joint is {joint}", subject=joint)
+        raise JointNamesError(f"gripper command for {', '.join(command.name)}; the gripper's joint is {joint}", joint)
     if len(command.position) != 1:
-        raise InputError(
-            f"gripper command with {len(command.position)} positions, expected 1",
-            subject=joint,
-            value=len(command.position),
-            limit=1,
-        )
+        raise InputError(f"gripper command with {len(command.position)} positions, expected 1", joint, len(command.position), 1)
     index = arm.joint_names.index(joint)
     target, unit = float(command.position[0]), arm.position_units[index]
     lower, upper = float(arm.lower[index]), float(arm.upper[index])
     if not lower <= target <= upper:
         raise LimitError(
             f"{joint}: {told(target, unit)} is beyond its limits {told(lower, unit, target)} ... {told(upper, unit, target)}",
-            subject=joint,
-            value=target,
-            limit=upper if target > upper else lower,
+            joint,
+            target,
+            upper if target > upper else lower,
         )
     velocity = _one("velocity", command.velocity, joint) or settings.max_velocity
     if velocity > arm.velocity[index]:
         limit = float(arm.velocity[index])
         raise LimitError(
             f"{joint}: {told(velocity, unit, limit)}/s is beyond its limit {told(limit, unit, velocity)}/s",
-            subject=joint,
-            value=velocity,
-            limit=limit,
+            joint,
+            velocity,
+            limit,
         )
     effort = _one("effort", command.effort, joint)
     if effort and (settings.torque is None or effort < settings.torque):
         fixed = "is not limited" if settings.torque is None else f"presses with up to {settings.torque:.4g} N·m (servo map)"
-        raise InputError(
-            f"{joint} {fixed}: no more than {effort:.4g} N·m cannot be kept", subject=joint, value=effort, limit=settings.torque
-        )
+        raise InputError(f"{joint} {fixed}: no more than {effort:.4g} N·m cannot be kept", joint, effort, settings.torque)
     duration = max(PEAK_VELOCITY * abs(target - now) / velocity, SHORTEST_S)
     return Goal([joint], [duration], [[target]], [[0.0]], [[0.0]], partial=True, track=TRACK)
 
@@ -130,7 +123,7 @@ def _one(what: str, values: Sequence[float], joint: str) -> float:
     if not len(values):
         return 0.0
     if len(values) != 1 or not 0.0 <= values[0] < float("inf"):
-        raise InputError(f"gripper command with {what} {list(values)}, expected one number >= 0", subject=joint, limit=0.0)
+        raise InputError(f"gripper command with {what} {list(values)}, expected one number >= 0", joint, limit=0.0)
     return float(values[0])
 
 

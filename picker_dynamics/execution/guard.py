@@ -102,13 +102,13 @@ class ReferenceGuard:
                 j = int(np.isfinite(values).argmin())
                 return self._said(f"{name} is {values[j]}", j, float(values[j]))
         if not np.isfinite(reference.time_s):
-            return LimitError(f"its time is {reference.time_s}", subject="time", value=reference.time_s)
+            return LimitError(f"its time is {reference.time_s}", "time", reference.time_s)
         last = self.last
         if last is None:
             return self._first(reference)
         dt = reference.time_s - last.time_s
         if dt <= 0.0:
-            return LimitError(f"its time is {-dt:.6f} s before the last one", subject="time", value=dt, limit=0.0)
+            return LimitError(f"its time is {-dt:.6f} s before the last one", "time", dt, 0.0)
         step, change = reference.q - last.q, reference.v - last.v
         if all(abs(x) < STANDS for values in (step, reference.v, last.v, reference.a) for x in values.tolist()):
             self._looked = reference, self._tip, 0.0
@@ -210,7 +210,7 @@ class ReferenceGuard:
         if not (speed <= max(allowed_speed, self._allowed_speed) and now <= allowed_speed):
             speed = max(speed, now)
             text = f"the tip would move at {speed:.3f} m/s, allowed {validator.tip_speed:.3f} m/s"
-            return LimitError(text, subject="tip", value=speed, limit=validator.tip_speed)
+            return LimitError(text, "tip", speed, validator.tip_speed)
         self._looked = reference, tip, allowed_speed
         return None
 
@@ -221,4 +221,4 @@ class ReferenceGuard:
 
     def _said(self, text: str, j: int, value: float, limit: float | None = None) -> LimitError:
         name = self.description.joint_names[j]
-        return LimitError(f"{name} {text}", subject=name, value=value, limit=limit)
+        return LimitError(f"{name} {text}", name, value, limit)

@@ -42,7 +42,7 @@ class NewLimits:
         self._passed_by = validator
         if validator is None:
             at_rest = phase in (Phase.HOLDING, Phase.STOPPING)
-            return None if at_rest else PickerError("the payload is not known any more", subject="payload")
+            return None if at_rest else PickerError("the payload is not known any more", "payload")
         try:
             if phase is Phase.STREAMING:
                 require_followable(validator, *active.state_at(time_s))

@@ -97,7 +97,7 @@ def _too_heavy(path: Trajectory, s: float, limits: TorqueLimits, model: Dynamics
         f"{name} needs {value:.2f} {limits.units[j]} {1e3 * s:.0f} of {1e3 * path.duration:.0f} mm along the path, "
         f"{limits.text(limits.peak_share, j)}: too much to be moved there"
     )
-    return InfeasibleError(text, subject=name, value=value, limit=float(limits.peak[j]), time_s=0.0)
+    return InfeasibleError(text, name, value, float(limits.peak[j]), time_s=0.0)
 
 
 def _grid(path: Trajectory) -> Array:

@@ -362,6 +362,10 @@ class ReferenceGenerator:
                 return False
             if any(check.worst(validator.sampled(stop)).broken for check in validator.further):
                 return False
+            slowed = replace(active, scaling=scaling)
+            ends = any(slowed.progress(one, scaling.settled_s) >= one.duration_s for one in active.executing(time_s))
+            if ends and not validator.can_hold(stop.end):
+                return False
             self._excess_to(scaling.settled_s, excess)
         self._plan = active = replace(active, scaling=scaling)
         rest = active.rest(scaling.settled_s)

@@ -198,9 +198,7 @@ class Stream:
         if sent_s is not None:
             if arrival_s - sent_s > LATE_S:
                 late = arrival_s - sent_s
-                raise OutdatedError(
-                    f"the sample is {late:.1f} s old, allowed {LATE_S} s", subject="stamp", value=late, limit=LATE_S
-                )
+                raise OutdatedError(f"the sample is {late:.1f} s old, allowed {LATE_S} s", "stamp", late, LATE_S)
             if self._sent_s is not None and 0.0 < self._sent_s - sent_s < LATE_S:  # by more it is another clock
                 self.statistics.ignored += 1
                 return
@@ -252,15 +250,15 @@ class Stream:
         stumbled = self._trust is Trust.STUMBLED and silence_s < STUMBLE_S
         stopping = generator.phase() is Phase.STOPPING
         if not generator.active:
-            raise PickerError("the arm is not active: the stream is not followed", subject="hardware")
+            raise PickerError("the arm is not active: the stream is not followed", "hardware")
         if generator.phase() is Phase.EXECUTING:
-            raise PickerError("a goal is being executed: the stream is not followed", subject="goal")
+            raise PickerError("a goal is being executed: the stream is not followed", "goal")
         if generator.speed == 0.0:
-            raise PickerError("speed_scaling is 0, which pauses: the stream is not followed", subject="speed_scaling")
+            raise PickerError("speed_scaling is 0, which pauses: the stream is not followed", "speed_scaling")
         if stopping and not (stumbled and self._comes_to_rest()):
-            raise PickerError("the arm comes to rest: the stream is not followed", subject=self._refused)
+            raise PickerError("the arm comes to rest: the stream is not followed", self._refused)
         if validator is None:
-            raise PickerError("the payload is not known yet: the stream is not followed", subject="payload")
+            raise PickerError("the payload is not known yet: the stream is not followed", "payload")
         begin_s = self._begin_s(time_s)
         state = generator.state_at(begin_s)
         if self._trust is Trust.FOLLOWED or stumbled:
@@ -338,4 +336,4 @@ class Stream:
             value = float(values[j] if reason is Reason.MOVING else abs(values[j]))
             text = reason.value.format(name=name, value=told(value, unit, limit), limit=told(limit, unit, value))
             more = why()
-            raise LimitError(f"{text}: {more}" if more else text, subject=name, value=value, limit=limit)
+            raise LimitError(f"{text}: {more}" if more else text, name, value, limit)

@@ -142,7 +142,7 @@ def _changed(default: Bound, wanted: Iterable[JointTolerance], names: Sequence[s
     position, velocity = default.position.copy(), default.velocity.copy()
     for one in wanted:
         if one.name not in names:
-            raise JointNamesError(f"{what}: unknown joint {one.name!r}; the arm has {', '.join(names)}", subject=one.name)
+            raise JointNamesError(f"{what}: unknown joint {one.name!r}; the arm has {', '.join(names)}", one.name)
         j = list(names).index(one.name)
         position[j] = _resolved(default.position[j], one.position, f"{what} of {one.name}", "position", one.name)
         velocity[j] = _resolved(default.velocity[j], one.velocity, f"{what} of {one.name}", "velocity", one.name)
@@ -155,6 +155,4 @@ def _resolved(default: float, wanted: float, what: str, part: str, joint: str | 
         return float(wanted) or float(default)
     if abs(wanted - ERASED) <= ROUNDING:
         return 0.0
-    raise InputError(
-        f"{what} ({part}) is {wanted:g}, must be positive, 0 (the default) or -1 (none)", subject=joint, value=wanted, limit=0.0
-    )
+    raise InputError(f"{what} ({part}) is {wanted:g}, must be positive, 0 (the default) or -1 (none)", joint, wanted, 0.0)

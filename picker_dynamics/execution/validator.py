@@ -101,7 +101,7 @@ class MotionValidator:
                 f"the model's joints are {', '.join(self.model.joint_names)}, {whose} {', '.join(self.limits.joint_names)}"
             )
         if not self.period_s > 0.0:
-            raise InputError(f"period_s is {self.period_s}, must be > 0", subject="period_s", value=self.period_s, limit=0.0)
+            raise InputError(f"period_s is {self.period_s}, must be > 0", "period_s", self.period_s, 0.0)
 
     @property
     def tip_speed(self) -> float:
@@ -213,9 +213,9 @@ class MotionValidator:
             joint, unit = trajectory.joint_names[j], "m" if self.limits.units[j] == "N" else "rad"
             raise InputError(
                 f"{joint} starts at {told(float(speed.max()), unit)}/s: only a motion from rest can be slowed",
-                subject=joint,
-                value=float(speed.max()),
-                limit=0.0,
+                joint,
+                float(speed.max()),
+                0.0,
             )
         return self.scale_time(lambda factor: trajectory if factor == 1.0 else trajectory.stretched(factor), resolution)
 

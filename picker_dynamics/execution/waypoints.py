@@ -6,7 +6,6 @@ other: points over time that the controller checks, and follows as they are.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -73,7 +72,7 @@ def motion_through(
             not do.
     """
     if not 0 < len(waypoints) <= MOST:
-        raise InputError(f"{len(waypoints)} waypoints, must be 1 to {MOST}", subject="via", value=len(waypoints), limit=MOST)
+        raise InputError(f"{len(waypoints)} waypoints, must be 1 to {MOST}", "via", len(waypoints), MOST)
     radii = [checked_number("blend", one.blend, "m", least=0.0) for one in waypoints[:-1]]
     widest = max(radii, default=0.0)
     text = f"blend is {widest:g} m, must be within {TIP_M:g} m: are these millimetres?"
@@ -91,7 +90,7 @@ def motion_through(
                 continue
             if first is None:
                 raise
-            if _same(first, error):
+            if str(first) == str(error):
                 raise error from first
             raise error.reworded(f"{error}; and with the pitch that the hand has: {first}") from first
         made = _one_after_another([part.trajectory for part in parts], stands=waypoints[-1].straight)
@@ -101,21 +100,6 @@ def motion_through(
     raise AssertionError("the last way was made, or refused")
 
 
-def _same(one: BaseException | None, other: BaseException | None) -> bool:
-    """Whether two errors refuse the same thing for the same reason."""
-    if not (isinstance(one, PickerError) and isinstance(other, PickerError)):
-        return one is other
-    told = all(_near(a, b) for a, b in ((one.value, other.value), (one.limit, other.limit)))
-    return type(one) is type(other) and one.subject == other.subject and told and _same(one.__cause__, other.__cause__)
-
-
-def _near(one: object, other: object) -> bool:
-    """Whether two figures are one, as far as a person reads them: to two digits."""
-    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
-        return math.isclose(one, other, rel_tol=1e-2)
-    return one == other
-
-
 def _legs(
     q0: Array, waypoints: Sequence[Waypoint], arm: ArmDescription, kinematics: ChainKinematics, held: bool
 ) -> list[Trajectory]:
@@ -123,7 +107,7 @@ def _legs(
     legs, q = list[Trajectory](), q0
     for one in waypoints:
         if (one.tip is None) == (one.q is None):
-            raise InputError("a waypoint needs its tip or its joints, one of them", subject="via")
+            raise InputError("a waypoint needs its tip or its joints, one of them", "via")
         if one.straight and one.tip is not None:
             pitch = HELD if held and one.pitch is None and one.direction is None else one.pitch
             halvings = TRIED if pitch == HELD else HALVINGS

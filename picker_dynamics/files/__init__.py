@@ -2,4 +2,4 @@
 Imports no other room.
 """
 
-__all__ = ["formats", "reading"]
+__all__ = ["fields", "formats", "reading"]

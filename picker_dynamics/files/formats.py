@@ -42,9 +42,9 @@ def said(what: str, error: Error = InputError) -> Iterator[None]:
 # -- YAML ------------------------------------------------------------------------------------------------------------------
 
 
-def read_yaml(path: str | Path, what: str, error: Error = InputError, most: int = YAML_BYTES) -> Any:
+def read_yaml(path: str | Path, what: str, error: Error = InputError) -> Any:
     """Content of a YAML file; arguments and errors as for ``read_bytes``, and for what is no YAML, too deep, or too much."""
-    return parse_yaml(read_text(path, what, most, error), f"cannot read {what} {path}", error)
+    return parse_yaml(read_text(path, what, YAML_BYTES, error), f"cannot read {what} {path}", error)
 
 
 def parse_yaml(text: str, what: str = "YAML", error: Error = InputError) -> Any:
@@ -99,9 +99,9 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 # -- JSON ------------------------------------------------------------------------------------------------------------------
 
 
-def read_json(path: str | Path, what: str, error: Error = InputError, most: int = JSON_BYTES) -> Any:
+def read_json(path: str | Path, what: str, error: Error = InputError) -> Any:
     """Content of a JSON file; arguments and errors as for ``read_bytes``, and for what is no JSON, or too deep."""
-    return parse_json(read_text(path, what, most, error), f"cannot read {what} {path}", error)
+    return parse_json(read_text(path, what, JSON_BYTES, error), f"cannot read {what} {path}", error)
 
 
 def parse_json(text: str | bytes, what: str = "JSON", error: Error = InputError) -> Any:

@@ -17,11 +17,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from picker_dynamics.errors import InputError
+from picker_dynamics.files.fields import mapping, number
 
 from .servo_file import CHANNELS
 from .servo_types import ServoType, servo_type
@@ -106,7 +107,7 @@ def read_design(values: Any) -> Design:
     joints = top.get("joints")
     if not isinstance(joints, list) or not 1 <= len(joints) <= MOST_JOINTS:
         has = len(joints) if isinstance(joints, list) else joints
-        raise InputError(f"joints: 1 to {MOST_JOINTS} are needed, a list; given: {has}", subject="joints", limit=MOST_JOINTS)
+        raise InputError(f"joints: 1 to {MOST_JOINTS} are needed, a list; given: {has}", "joints", limit=MOST_JOINTS)
     supply_v = _number("supply_v", top["supply_v"], "the arm")
     parts: list[Part] = []
     for joint in joints:
@@ -124,12 +125,12 @@ def read_joint(values: Any, top: Mapping[str, Any], before: list[Part]) -> Part:
     where = f"joint {name if name is not None else len(before) + 1}"
     joint = JOINT | _keys(values, JOINT, where)
     if why := why_no_name(name, before):
-        raise InputError(f"{where}: name is {name!r}: {why}", subject="name", value=str(name))
+        raise InputError(f"{where}: name is {name!r}: {why}", "name", str(name))
     if joint["type"] not in TYPES:
         turns = "; a servo turns less than once, give limits_deg" if joint["type"] == "continuous" else ""
-        raise InputError(f"{where}: type is {joint['type']!r}, must be {' or '.join(TYPES)}{turns}", subject=name)
+        raise InputError(f"{where}: type is {joint['type']!r}, must be {' or '.join(TYPES)}{turns}", name)
     if joint["length_mm"] is None:
-        raise InputError(f"{where}: length_mm is missing, from this joint to the next", subject=name)
+        raise InputError(f"{where}: length_mm is missing, from this joint to the next", name)
     return _part(name, joint, top, before, where)
 
 
@@ -144,7 +145,7 @@ def why_no_name(name: Any, before: list[Part]) -> str:
 def require_material(material: Any, where: str, name: str) -> None:
     """Raise an InputError for a material whose density is not known."""
     if not isinstance(material, str) or material not in DENSITY:
-        raise InputError(f"{where}: material is {material!r}, must be one of {', '.join(DENSITY)}; or give mass_g", subject=name)
+        raise InputError(f"{where}: material is {material!r}, must be one of {', '.join(DENSITY)}; or give mass_g", name)
 
 
 def _read_gripper(values: Any, top: Mapping[str, Any], before: list[Part]) -> Part:
@@ -166,15 +167,15 @@ def _part(name: str, joint: Mapping[str, Any], top: Mapping[str, Any], before: l
     require_material(material, where, name)
     section = joint["section_mm"] if isinstance(joint["section_mm"], list) else [joint["section_mm"]]
     if not 1 <= len(section) <= 2:
-        raise InputError(f"{where}: section_mm is {section}, must be a diameter, or [width, height]", subject=name)
+        raise InputError(f"{where}: section_mm is {section}, must be a diameter, or [width, height]", name)
     channel = joint["channel"]
     if channel is None:
         channel = next(number for number in range(MOST_JOINTS + 1 + len(before)) if number not in {one.channel for one in before})
     elif isinstance(channel, bool) or not isinstance(channel, int) or not 0 <= channel < CHANNELS:
-        raise InputError(f"{where}: channel is {channel!r}, must be 0 ... {CHANNELS - 1}", subject=name, value=str(channel))
+        raise InputError(f"{where}: channel is {channel!r}, must be 0 ... {CHANNELS - 1}", name, str(channel))
     drives = next((one.name for one in before if one.channel == channel), None)
     if drives is not None:
-        raise InputError(f"{where}: channel {channel} already drives {drives}", subject=name, value=channel)
+        raise InputError(f"{where}: channel {channel} already drives {drives}", name, channel)
     pinion = 1e-3 * _number("pinion_mm", joint["pinion_mm"], where) if slides else None
     return Part(
         name,
@@ -196,15 +197,13 @@ def _limits(joint: Mapping[str, Any], slides: bool, servo: ServoType, pinion: fl
     """Lower and upper, within what the servo's horn turns through [rad or m]."""
     key, other, unit = ("limits_mm", "limits_deg", "mm") if slides else ("limits_deg", "limits_mm", "deg")
     if joint[other] is not None:
-        raise InputError(f"{where}: a {joint['type']} joint has {key}, not {other}", subject=other)
+        raise InputError(f"{where}: a {joint['type']} joint has {key}, not {other}", other)
     least = joint[key] if joint[key] is not None else None if slides else LIMITS_DEG
     if not isinstance(least, (list, tuple)) or len(least) != 2:
-        raise InputError(f"{where}: {key} is {least!r}, must be [lower, upper]", subject=key)
+        raise InputError(f"{where}: {key} is {least!r}, must be [lower, upper]", key)
     lower, upper = (_number(key, value, where) for value in least)
     if lower >= upper:
-        raise InputError(
-            f"{where}: {key} is [{lower:g}, {upper:g}]: the upper must be larger", subject=key, value=upper, limit=lower
-        )
+        raise InputError(f"{where}: {key} is [{lower:g}, {upper:g}]: the upper must be larger", key, upper, lower)
     scale = 1e-3 if slides else math.pi / 180.0
     turns_deg = math.degrees(scale * (upper - lower) / (pinion or 1.0))
     if turns_deg > servo.travel_deg - RESERVE_DEG:
@@ -212,31 +211,23 @@ def _limits(joint: Mapping[str, Any], slides: bool, servo: ServoType, pinion: fl
         raise InputError(
             f"{where}: {key} span {upper - lower:g} {unit}, at most {math.floor(most)}: "
             f"{servo.name} turns {servo.travel_deg:g} deg, of which {RESERVE_DEG:g} are kept to bear loads",
-            subject=key,
-            value=upper - lower,
-            limit=most,
+            key,
+            upper - lower,
+            most,
         )
     return scale * lower, scale * upper
 
 
 def _axis(key: str, value: Any, where: str) -> tuple[int, float]:
     if not isinstance(value, str) or value.lower() not in AXES:
-        raise InputError(f"{where}: {key} is {value!r}, must be one of {', '.join(AXES)}", subject=key, value=str(value))
+        raise InputError(f"{where}: {key} is {value!r}, must be one of {', '.join(AXES)}", key, str(value))
     return AXES[value.lower()]
 
 
 def _number(key: str, value: Any, where: str) -> float:
     low, high = RANGES[key]
-    wrong = isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high
-    if wrong:
-        raise InputError(f"{where}: {key} is {value!r}, must be a number from {low:g} to {high:g}", subject=key, value=value)
-    return float(value)
+    return number(value, f"{where}: {key}", (low, True, high), key, InputError)
 
 
-def _keys(values: Any, allowed: Any, where: str) -> dict[str, Any]:
-    if not isinstance(values, dict):
-        raise InputError(f"{where}: expected keys and values, found {values!r}", subject=where)
-    for key in values:
-        if key not in allowed:
-            raise InputError(f"{where}: unknown {key!r}; it takes {', '.join(allowed)}", subject=str(key))
-    return dict(values)
+def _keys(values: Any, allowed: Iterable[str], where: str) -> dict[str, Any]:
+    return mapping(values, where, allowed, error=InputError)

@@ -55,9 +55,7 @@ def read(text: str) -> Known:
         DescriptionError, ConfigurationError: the text is too long or damaged, or is of no arm.
     """
     if len(text) > TEXT_MAX:
-        raise ConfigurationError(
-            f"{SOURCE} has {len(text)} characters, at most {TEXT_MAX} are taken", value=len(text), limit=TEXT_MAX
-        )
+        raise ConfigurationError(f"{SOURCE} has {len(text)} characters, at most {TEXT_MAX} are taken", None, len(text), TEXT_MAX)
     values = parse_json(text, SOURCE, ConfigurationError)
     with said(SOURCE, ConfigurationError):
         urdf, tool, servos, torque = (values.get(key) for key in ("urdf", "tool", "servos", "torque"))
@@ -115,12 +113,9 @@ def _require_usable(servo: Servo) -> None:
     for key in ("stall_torque", "no_load_speed", "stiffness", "peak_share", "hold_share"):
         if not getattr(servo, key) > 0.0:
             raise ConfigurationError(
-                f"{servo.joint}: {key} is {getattr(servo, key)}, must be > 0",
-                subject=servo.joint,
-                value=getattr(servo, key),
-                limit=0.0,
+                f"{servo.joint}: {key} is {getattr(servo, key)}, must be > 0", servo.joint, getattr(servo, key), 0.0
             )
     angles, pulses = servo.horn_angles, servo.pulses_us
     rising = all(a < b for row in (angles, pulses) for a, b in zip(row, row[1:]))
     if not (len(angles) == len(pulses) >= 2 and rising):
-        raise ConfigurationError(f"{servo.joint}: angles and pulses of its servo do not increase", subject=servo.joint)
+        raise ConfigurationError(f"{servo.joint}: angles and pulses of its servo do not increase", servo.joint)

@@ -23,7 +23,7 @@ from .arm_design import Design, Part
 from .assumed_servos import POSES, home_and_rest
 from .description import ArmDescription, Geometry, parse
 from .lint import holding_torque
-from .lint.shapes import specific_inertia, volume
+from .lint.shapes import composed, volume
 from .model import Array
 
 BASE, TOOL, ROOM_M = "base_link", "tool0", 0.06
@@ -90,9 +90,9 @@ def written(name: str, design: Design) -> Written:
         raise InputError(
             f"joint {part.name}: {part.servo.name} may hold {may:.3g} {unit}, half bent it needs {need:.3g}, and the arm can "
             f"be held in none of {POSES} poses above the table: take a stronger servo, or shorter or lighter links",
-            subject=part.name,
-            value=need,
-            limit=may,
+            part.name,
+            need,
+            may,
         )
     loads = tuple(
         Load(part.name, part.servo.name, float(torque), hold * float(most), unit)
@@ -151,23 +151,20 @@ def _link(robot: Element, part: Part, after: Part | None) -> None:
         raise InputError(
             f"joint {part.name}: mass_g is {1e3 * (own + rides):g}, but the {after.servo.name} that rides on its link has "
             f"{1e3 * rides:g} g: weigh links with the servos on them",
-            subject=part.name,
-            value=1e3 * (own + rides),
-            limit=1e3 * rides,
+            part.name,
+            1e3 * (own + rides),
+            1e3 * rides,
         )
-    bodies = [(own, beam)] if after is None else [(own, beam), (rides, _box(after.servo.size, part.length * way))]
-    mass = sum(one for one, _ in bodies)
-    centre = sum((one * shape.xyz for one, shape in bodies), np.zeros(3)) / mass
-    inertia = np.zeros((3, 3))
-    for one, shape in bodies:
-        d = shape.xyz - centre
-        inertia += one * (specific_inertia(shape) + (d @ d) * np.eye(3) - np.outer(d, d))
+    masses, shapes = [own], [beam]
+    if after is not None:
+        masses, shapes = [own, rides], [beam, _box(after.servo.size, part.length * way)]
+    centre, inertia = composed(masses, shapes)
     inertial = SubElement(link, "inertial")
     _origin(inertial, centre)
-    SubElement(inertial, "mass", value=f"{mass:.6g}")
+    SubElement(inertial, "mass", value=f"{sum(masses):.6g}")
     entries = {f"i{a}{b}": f"{inertia[i, j]:.6g}" for i, a in enumerate("xyz") for j, b in enumerate("xyz") if i <= j}
     SubElement(inertial, "inertia", entries)
-    for _, shape in bodies:
+    for shape in shapes:
         _draw(link, shape)
 
 

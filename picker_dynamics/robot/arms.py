@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.files.fields import mapping, number
 from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.resources import resource
 
@@ -90,21 +90,18 @@ def load(name: str = "", path: str | Path | None = None, urdf: str | Path = "") 
         arm = serial_arm(description.load(urdf))
         name = name or arm.name
     if name not in file["arms"]:
-        raise ConfigurationError(f"no arm {name!r}; there are {', '.join(sorted(file['arms']))}", subject=name, value=name)
+        raise ConfigurationError(f"no arm {name!r}; there are {', '.join(sorted(file['arms']))}", name, name)
     where = f"arm {name}"
     entry = _entry(file["arms"][name], where)
     control = entry.pop("control", None)
     if control not in CONTROLS:
-        raise ConfigurationError(
-            f"{where}: control is {control!r}, must be one of {', '.join(CONTROLS)}", subject="control", value=control
-        )
+        raise ConfigurationError(f"{where}: control is {control!r}, must be one of {', '.join(CONTROLS)}", "control", control)
     if arm is None:
         arm = serial_arm(description.load(urdf_of(name, path)))
     if control == "servo":
         if entry:
             raise ConfigurationError(
-                f"{where}: {next(iter(entry))} is for torque-controlled arms; servos have config/servos.yaml",
-                subject=next(iter(entry)),
+                f"{where}: {next(iter(entry))} is for torque-controlled arms; servos have config/servos.yaml", next(iter(entry))
             )
         return Arm(name, arm, control)
     return of_entry(name, arm, _entry(file.get("defaults"), f"{where}: defaults") | entry)
@@ -134,22 +131,13 @@ def entry_of(arm: Arm) -> dict[str, Any]:
 
 def _read(path: str | Path | None) -> dict[str, Any]:
     path = path or resource("config/arms.yaml")
-    file = read_yaml(path, "arms", ConfigurationError)
-    if not isinstance(file, dict) or not isinstance(file.get("arms"), dict):
-        raise ConfigurationError(f"{path}: no mapping 'arms'", subject="arms")
-    for name in file["arms"]:
-        if not isinstance(name, str):
-            raise ConfigurationError(f"{path}: an arm is called {name!r}, which is no text", subject="arms", value=name)
-    return file
+    file = mapping(read_yaml(path, "arms", ConfigurationError), str(path))
+    return file | {"arms": mapping(file.get("arms"), f"{path}: arms", subject="arms")}
 
 
 def _entry(values: Any, where: str) -> dict[str, Any]:
-    """A mapping whose keys are texts, of its own; nothing counts as an empty one."""
-    if values is None:
-        return {}
-    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
-        raise ConfigurationError(f"{where}: expected keys and values, found {values!r}", subject=where)
-    return dict(values)
+    """A mapping of its own; nothing counts as an empty one."""
+    return mapping({} if values is None else values, where)
 
 
 def _home(values: Any, arm: ArmDescription, where: str) -> Array:
@@ -157,40 +145,21 @@ def _home(values: Any, arm: ArmDescription, where: str) -> Array:
     if set(values) != set(arm.joint_names):
         odd = sorted(set(values) ^ set(arm.joint_names))
         raise ConfigurationError(
-            f"{where}: home must name the joints {', '.join(arm.joint_names)}; it differs in {', '.join(odd)}", subject=odd[0]
+            f"{where}: home must name the joints {', '.join(arm.joint_names)}; it differs in {', '.join(odd)}", odd[0]
         )
-    for joint, unit in zip(arm.movable, arm.position_units):
-        value = values[joint.name]
-        if not _is_number(value) or not joint.lower <= value <= joint.upper:
-            raise ConfigurationError(
-                f"{where}: home of {joint.name} is {value}, must be {joint.lower:g} to {joint.upper:g} {unit}",
-                subject=joint.name,
-                value=value,
-                limit=joint.upper,
-            )
-    return read_only([values[name] for name in arm.joint_names])
+    at = {one.name: (f"{where}: home of {one.name}", (one.lower, True, one.upper), one.name) for one in arm.movable}
+    return read_only([number(values[name], *at[name]) for name in arm.joint_names])
 
 
 def _numbers(values: dict[str, Any], where: str) -> dict[str, float]:
     """The entries of ``_NUMBERS``, in that order, checked."""
-    for key in values:
-        if key not in _NUMBERS:
-            raise ConfigurationError(f"{where}: unknown key {key}; it may have control, home, {', '.join(_NUMBERS)}", subject=key)
-    for key, most in _NUMBERS.items():
-        value: Any = values.get(key)
-        if not _is_number(value) or not 0.0 < value <= most:
-            raise ConfigurationError(
-                f"{where}: {key} is {value}, must be above 0 and at most {most:g}", subject=key, value=value, limit=most
-            )
+    mapping(values, where, _NUMBERS)
+    found = {key: number(values.get(key), f"{where}: {key}", (0.0, False, most), key) for key, most in _NUMBERS.items()}
     if values["peak_share"] < values["hold_share"]:
         raise ConfigurationError(
             f"{where}: peak_share is {values['peak_share']}, less than hold_share {values['hold_share']}",
-            subject="peak_share",
-            value=values["peak_share"],
-            limit=values["hold_share"],
+            "peak_share",
+            values["peak_share"],
+            values["hold_share"],
         )
-    return {key: float(values[key]) for key in _NUMBERS}
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return found

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import yaml
 from numpy.typing import NDArray
 
 from picker_dynamics.errors import DescriptionError
@@ -24,8 +26,8 @@ from picker_dynamics.resources import resource
 
 from .description import ArmDescription, Joint
 from .frame_heights import FrameHeights
-from .kinematic_tree import link_poses, sample_poses, subtree
-from .lint import holding_torque
+from .kinematic_tree import sample_poses
+from .lint import driven_inertia, holding_torque
 from .model import Array
 from .servo_file import HORN_RANGE_DEG, SLIDING
 from .servo_map import Servo, ServoMap
@@ -78,12 +80,12 @@ def assumed_servos(arm: ArmDescription, kind: str = "typical") -> ServoMap:
             has = "no velocity limit" if joint.velocity else "a velocity limit of 0"
             raise DescriptionError(
                 f"joint {joint.name} has {has}: how fast it may move is not known; write <limit velocity=…> above 0",
-                subject=joint.name,
-                value=joint.velocity,
-                limit=0.0,
+                joint.name,
+                joint.velocity,
+                0.0,
             )
     q, gravity = _held(arm, _middle(arm))
-    inertia = _inertia(arm, q)
+    inertia = driven_inertia(arm, q)
     lever = np.array([PINION_M if joint.type == "prismatic" else 1.0 for joint in arm.movable])
     give = GIVE_RAD * lever
     drag = arm.friction + arm.damping * arm.velocity
@@ -108,31 +110,29 @@ def map_text(servos: ServoMap) -> str:
 
     Figures of a sliding joint are those of the servo that turns its pinion: phi = x / r, tau = r F, its poses excepted.
     """
-    lines = ["# Assumed servos, for a simulation only: nothing of them is measured."]
-    lines += [f"board: {{frame_us: {1e6 * servos.frame_s:.0f}, quantum_us: {servos.quantum_us:g}}}", "joints:"]
+    joints = {}
     for one in servos.servos:
         r, called = (1.0, {}) if one.pinion is None else (one.pinion, SLIDING)
-        points = ", ".join(f"[{math.degrees(horn / r):.6f}, {pulse:.4f}]" for horn, pulse in zip(one.horn_angles, one.pulses_us))
-        figures = {
+        figures: dict[str, Any] = {
             "channel": one.channel,
             "direction": one.direction,
-            "zero_deg": f"{math.degrees(one.zero / r):.6f}",
-            "pulse_map": f"[{points}]",
-            "stall_torque_nm": f"{one.stall_torque * r:.6g}",
-            "no_load_speed_rad_s": f"{one.no_load_speed / r:.6g}",
-            "setpoint_speed_rad_s": f"{one.setpoint_speed / r:.6g}",
-            "stiffness_nm_rad": f"{{value: {one.stiffness * r**2:.6g}, measured: false}}",
-            "deadband_us": f"{one.deadband_us:.6g}",
-            "armature_kg_m2": f"{one.armature * r**2:.12f}",
-            "peak_share": f"{one.peak_share:g}",
-            "hold_share": f"{one.hold_share:g}",
-            "rest_rad": f"{one.rest:.6f}",
-            "home_rad": f"{one.home:.6f}",
+            "zero_deg": math.degrees(one.zero / r),
+            "pulse_map": [[math.degrees(horn / r), pulse] for horn, pulse in zip(one.horn_angles, one.pulses_us)],
+            "stall_torque_nm": one.stall_torque * r,
+            "no_load_speed_rad_s": one.no_load_speed / r,
+            "setpoint_speed_rad_s": one.setpoint_speed / r,
+            "stiffness_nm_rad": {"value": one.stiffness * r**2, "measured": False},
+            "deadband_us": one.deadband_us,
+            "armature_kg_m2": one.armature * r**2,
+            "peak_share": one.peak_share,
+            "hold_share": one.hold_share,
+            called.get("rest_rad", "rest_rad"): one.rest,
+            called.get("home_rad", "home_rad"): one.home,
         }
-        if one.pinion is not None:
-            figures["pinion_mm"] = f"{1e3 * one.pinion:.6f}"
-        lines += [f"  {one.joint}:", *(f"    {called.get(key, key)}: {value}" for key, value in figures.items())]
-    return "\n".join(lines) + "\n"
+        joints[one.joint] = figures | ({} if one.pinion is None else {"pinion_mm": 1e3 * one.pinion})
+    board = {"frame_us": round(1e6 * servos.frame_s), "quantum_us": servos.quantum_us}
+    said = "# Assumed servos, for a simulation only: nothing of them is measured.\n"
+    return said + yaml.safe_dump({"board": board, "joints": joints}, default_flow_style=None, sort_keys=False, width=130)
 
 
 def simulated(servos: ServoMap, kind: str, arm: ArmDescription) -> ServoMap:
@@ -210,22 +210,6 @@ def _servo(
         fastest_setpoint=fastest,
         pinion=max(PINION_M, farthest / math.radians(HORN_RANGE_DEG[1])) if joint.type == "prismatic" else None,
     )
-
-
-def _inertia(arm: ArmDescription, q: Array) -> Array:
-    """What each joint moves, M_jj(q) [kg·m² or kg], (s, n): masses and inertias beyond it, about or along its axis."""
-    frames, inertia = link_poses(arm, q), np.zeros_like(q)
-    for i, joint in enumerate(arm.movable):
-        axis = frames[joint.child].rotation @ joint.axis
-        for name in subtree(arm, joint.child):
-            link = arm.links[name]
-            if joint.type == "prismatic":
-                inertia[:, i] += link.mass
-                continue
-            away = np.cross(axis, frames[name].apply(link.com) - frames[joint.child].position)
-            own = np.einsum("sji,sj->si", frames[name].rotation, axis)  # the axis in the link's
-            inertia[:, i] += link.mass * (away**2).sum(axis=-1) + np.einsum("si,ij,sj->s", own, link.inertia, own)
-    return inertia
 
 
 def _middle(arm: ArmDescription) -> Array:

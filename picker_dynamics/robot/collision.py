@@ -280,7 +280,7 @@ def _hull(geometry: Geometry, description: ArmDescription, where: str) -> tuple[
     try:
         if path.stat().st_size > MESH_BYTES:
             raise DescriptionError(
-                f"{where}: mesh {path} is too large: at most {MESH_BYTES} bytes are taken", subject=where, limit=MESH_BYTES
+                f"{where}: mesh {path} is too large: at most {MESH_BYTES} bytes are taken", where, limit=MESH_BYTES
             )
         points = coal.MeshLoader().load(str(path), np.array(geometry.size)).vertices()
         centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
@@ -288,9 +288,7 @@ def _hull(geometry: Geometry, description: ArmDescription, where: str) -> tuple[
         cloud.extend(points - centre)
         hull = coal.Convex.convexHull(cloud, True, "Qt")
     except (OSError, ValueError, RuntimeError) as failure:
-        raise DescriptionError(
-            f"{where}: mesh {path}: {' '.join(str(failure).split())}", subject=where, value=str(path)
-        ) from failure
+        raise DescriptionError(f"{where}: mesh {path}: {' '.join(str(failure).split())}", where, str(path)) from failure
     return hull, centre, float(np.linalg.norm(points - centre, axis=-1).max())
 
 
@@ -307,9 +305,7 @@ def _mesh_file(filename: str, source: str, where: str) -> Path:
         if path.is_file():
             return path
     raise DescriptionError(
-        f"{where}: no file of the mesh {filename} (package:// is looked for above the URDF, {source})",
-        subject=where,
-        value=filename,
+        f"{where}: no file of the mesh {filename} (package:// is looked for above the URDF, {source})", where, filename
     )
 
 

@@ -105,7 +105,7 @@ class ArmDescription:
         for joint in self.joints:
             if joint.name == name:
                 return joint
-        raise JointNamesError(f"{self.name} has no joint {name!r}; it has {', '.join(self.joint_names)}", subject=name)
+        raise JointNamesError(f"{self.name} has no joint {name!r}; it has {', '.join(self.joint_names)}", name)
 
     lower = vector_of("movable", "lower")
     """(n,) lower position limits [rad or m]."""
@@ -193,14 +193,12 @@ def parse(text: str, source: str = "<text>") -> ArmDescription:
     for element in robot.findall("link"):
         link = read_link(element)
         if link.name in links:
-            raise DescriptionError(f"link {link.name} is defined twice", subject=link.name)
+            raise DescriptionError(f"link {link.name} is defined twice", link.name)
         links[link.name] = link
     joints = [read_joint(element) for element in robot.findall("joint")]
     movable = sum(joint.movable for joint in joints)
     if movable > MAX_JOINTS:
-        raise DescriptionError(
-            f"{source}: {movable} movable joints, at most {MAX_JOINTS} are taken", value=movable, limit=MAX_JOINTS
-        )
+        raise DescriptionError(f"{source}: {movable} movable joints, at most {MAX_JOINTS} are taken", None, movable, MAX_JOINTS)
     root, ordered = _tree(links, joints)
     return ArmDescription(name, root, MappingProxyType(links), ordered, text, source)
 
@@ -222,14 +220,11 @@ def require_agreement(urdf: str, arm: ArmDescription, what: str = "robot_descrip
         joint = theirs.get(ours.name)
         if joint is None:
             raise DescriptionError(
-                f"{what} ({other.name}) has no joint {ours.name}; this arm has {', '.join(arm.joint_names)}", subject=ours.name
+                f"{what} ({other.name}) has no joint {ours.name}; this arm has {', '.join(arm.joint_names)}", ours.name
             )
         if joint.type != ours.type:
             raise DescriptionError(
-                f"{what}: joint {ours.name} is {joint.type}, here it is {ours.type}",
-                subject=ours.name,
-                value=joint.type,
-                limit=ours.type,
+                f"{what}: joint {ours.name} is {joint.type}, here it is {ours.type}", ours.name, joint.type, ours.type
             )
         unit = "m" if ours.type == "prismatic" else "rad"
         for name, there, here, beyond in (
@@ -241,10 +236,7 @@ def require_agreement(urdf: str, arm: ArmDescription, what: str = "robot_descrip
                 per = "/s" if name.startswith("velocity") else ""
                 value, limit = told(there, unit, here), told(here, unit, there)
                 raise DescriptionError(
-                    f"{what}: {name} of {ours.name} is {value}{per}, this arm's is {limit}{per}",
-                    subject=ours.name,
-                    value=there,
-                    limit=here,
+                    f"{what}: {name} of {ours.name} is {value}{per}, this arm's is {limit}{per}", ours.name, there, here
                 )
 
 
@@ -277,5 +269,5 @@ def _tree(links: dict[str, Link], joints: list[Joint]) -> tuple[str, tuple[Joint
         stack.extend(reversed(children.get(joint.child, [])))
     if len(ordered) != len(joints):
         loose = sorted(seen_joints - {joint.name for joint in ordered})
-        raise DescriptionError(f"joints not connected to the root {roots[0]}: {', '.join(loose)}", subject=loose[0])
+        raise DescriptionError(f"joints not connected to the root {roots[0]}: {', '.join(loose)}", loose[0])
     return roots[0], tuple(ordered)

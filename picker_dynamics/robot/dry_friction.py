@@ -67,7 +67,7 @@ def _if_these_stick(
     found = list(force)
     if sticks:
         rest = [-free[j] - sum([response[j][k] * found[k] for k in slips]) for j in sticks]
-        for j, f in zip(sticks, _solved([[response[j][k] for k in sticks] for j in sticks], rest)):
+        for j, f in zip(sticks, solved([[response[j][k] for k in sticks] for j in sticks], rest)):
             if abs(f) > bound[j]:
                 return None
             found[j] = f
@@ -77,7 +77,7 @@ def _if_these_stick(
     return found
 
 
-def _solved(A: list[list[float]], b: list[float]) -> list[float]:
+def solved(A: list[list[float]], b: list[float]) -> list[float]:
     """x of A x = b by elimination; ``A`` (n, n) is symmetric positive definite, so no pivot is needed; both are overwritten."""
     n = len(b)
     for k in range(n):

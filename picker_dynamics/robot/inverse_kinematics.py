@@ -86,7 +86,7 @@ class ChainKinematics:
         path = description.path_to(description.tool)
         chain = [joint for joint in path if joint.movable]
         if not chain:
-            raise InputError(f"no joint of {description.name} moves its tool {description.tool}", subject=description.tool)
+            raise InputError(f"no joint of {description.name} moves its tool {description.tool}", description.tool)
         self.joint_names, self.n = description.joint_names, description.n
         self.columns = tuple(self.joint_names.index(joint.name) for joint in chain)
         self._slides = np.array([joint.type == "prismatic" for joint in chain])
@@ -240,15 +240,15 @@ class ChainKinematics:
         columns = list(self.columns)
         pose[columns] = np.clip(middle if near is None else pose[columns], lower, upper)
         if pitch_rad is not None and direction is not None:
-            raise InputError("give a pitch or a direction of the tool, not both", subject="direction")
+            raise InputError("give a pitch or a direction of the tool, not both", "direction")
         if pitch_rad is not None:
             pitch = checked_number("pitch_rad", pitch_rad, "rad")
             if abs(pitch) > 0.5 * math.pi + ANGLE_RAD:
                 raise InputError(
                     f"pitch is {math.degrees(pitch):.1f} deg, must be -90 (down) to 90 (up) deg",
-                    subject="pitch_rad",
-                    value=pitch,
-                    limit=math.copysign(0.5 * math.pi, pitch),
+                    "pitch_rad",
+                    pitch,
+                    math.copysign(0.5 * math.pi, pitch),
                 )
             if abs(pitch) > STEEP:
                 return _Task(position, direction=np.array([0.0, 0.0, math.copysign(1.0, pitch)])), pose
@@ -257,7 +257,7 @@ class ChainKinematics:
             vector = as_vector("direction", direction, 3)
             size = float(np.linalg.norm(vector))
             if size == 0.0:
-                raise InputError("direction is (0, 0, 0): it points nowhere", subject="direction", value=0.0)
+                raise InputError("direction is (0, 0, 0): it points nowhere", "direction", 0.0)
             return _Task(position, direction=vector / size), pose
         return _Task(position), pose
 
@@ -400,8 +400,9 @@ class ChainKinematics:
             return UnreachableError(
                 f"tip target {_mm(wanted)} is out of reach by {off * 1e3:.1f} mm; the nearest point that can be "
                 f"reached is {_mm(there)}",
-                value=float(np.linalg.norm(wanted)),
-                limit=float(np.linalg.norm(there)),
+                None,
+                float(np.linalg.norm(wanted)),
+                float(np.linalg.norm(there)),
             )
         position, turned = self._squares(error)
         turned = np.where(position <= (POSITION_M / self.length) ** 2, turned, np.inf)
@@ -413,13 +414,14 @@ class ChainKinematics:
             return UnreachableError(
                 f"the tip reaches {_mm(wanted)}, but not with a pitch of {told(wish, 'rad', found)}; the nearest pitch found "
                 f"there is {told(found, 'rad', wish)}",
-                value=wish,
-                limit=found,
+                None,
+                wish,
+                found,
             )
         return UnreachableError(
             f"the tip reaches {_mm(wanted)}, but not with the tool pointing along {_text(task.direction)}; the nearest "
             f"direction found there is {_text(points)}",
-            subject="direction",
+            "direction",
         )
 
 

@@ -26,13 +26,13 @@ def order_of(names: Sequence[str], expected: Sequence[str], what: str = "message
     found: dict[str, int] = {}
     for index, name in enumerate(names):
         if name not in expected:
-            raise JointNamesError(f"{what}: unknown joint {name!r}; the arm has {', '.join(expected)}", subject=name)
+            raise JointNamesError(f"{what}: unknown joint {name!r}; the arm has {', '.join(expected)}", name)
         if name in found:
-            raise JointNamesError(f"{what}: joint {name} is listed twice", subject=name)
+            raise JointNamesError(f"{what}: joint {name} is listed twice", name)
         found[name] = index
     for name in expected:
         if name not in found:
-            raise JointNamesError(f"{what}: joint {name} is missing (all of {', '.join(expected)} are needed)", subject=name)
+            raise JointNamesError(f"{what}: joint {name} is missing (all of {', '.join(expected)} are needed)", name)
     return np.array([found[name] for name in expected], dtype=int)
 
 
@@ -62,9 +62,9 @@ def ordered(names: Sequence[str], values: ArrayLike, expected: Sequence[str], wh
     """
     array = np.asarray(values, dtype=float)
     if array.shape != (len(names),):
-        raise InputError(f"{what}: {len(names)} joint names but {array.size} values", value=array.size, limit=len(names))
+        raise InputError(f"{what}: {len(names)} joint names but {array.size} values", None, array.size, len(names))
     result: Array = array[order_of(names, expected, what)]
     for joint, value in zip(expected, result):
         if not np.isfinite(value):
-            raise InputError(f"{what}: {joint} is {value}, not a finite number", subject=joint, value=float(value))
+            raise InputError(f"{what}: {joint} is {value}, not a finite number", joint, float(value))
     return result

@@ -5,7 +5,7 @@ generalised forces ``tau``; mass matrix ``M(q)``, Christoffel matrix ``C(q, v)``
 
     tau = M(q) a + C(q, v) v + g(q)                 inverse_dynamics
     a   = M(q)^-1 (tau - C(q, v) v - g(q))          forward_dynamics
-    tau_d = tau + F(v) - J^T f_ext                  required_torque
+    tau_d = tau + F(v)                              required_torque
 
 All arrays are ``(..., n)``: a batch is just more leading axes.  SI units and radians.  Arguments may be anything that NumPy
 reads as an array (``ArrayLike``); what is returned is an ``Array`` of floats.
@@ -49,7 +49,7 @@ def as_vector(name: str, value: ArrayLike, n: int) -> Array:
     """
     array = np.array(as_states(name, value, n))
     if array.ndim != 1:
-        raise InputError(f"{name} has shape {array.shape}, expected ({n},)", subject=name, value=array.shape, limit=n)
+        raise InputError(f"{name} has shape {array.shape}, expected ({n},)", name, array.shape, n)
     return array
 
 
@@ -67,17 +67,15 @@ def as_states(name: str, value: ArrayLike, n: int) -> Array:
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is {value!r}, not an array of numbers", subject=name, value=value) from error
+        raise InputError(f"{name} is {value!r}, not an array of numbers", name, value) from error
     if array.ndim == 0 or array.shape[-1] != n:
-        raise InputError(f"{name} has shape {array.shape}, expected (..., {n})", subject=name, value=array.shape, limit=n)
+        raise InputError(f"{name} has shape {array.shape}, expected (..., {n})", name, array.shape, n)
     if array.ndim == 1 and math.isfinite(sum(array.tolist())):
         return array  # at a quarter of the cost of what follows
     finite = np.isfinite(array)
     if not finite.all():
         bad = tuple(int(i) for i in np.argwhere(~finite)[0])
-        raise InputError(
-            f"{name}[{', '.join(map(str, bad))}] is {array[bad]}, not a finite number", subject=name, value=float(array[bad])
-        )
+        raise InputError(f"{name}[{', '.join(map(str, bad))}] is {array[bad]}, not a finite number", name, float(array[bad]))
     return array
 
 
@@ -93,7 +91,7 @@ def checked_number(
     try:
         checked = float(value)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is {value!r}, not a number", subject=subject or name, value=value) from error
+        raise InputError(f"{name} is {value!r}, not a number", subject or name, value) from error
     if not math.isfinite(checked):
         must = "not a finite number"
     elif checked < least:
@@ -102,7 +100,7 @@ def checked_number(
         must, limit = f"must be > {above:g}", above
     else:
         return checked
-    raise InputError(f"{name} is {checked}{unit and ' '}{unit}, {must}", subject=subject or name, value=checked, limit=limit)
+    raise InputError(f"{name} is {checked}{unit and ' '}{unit}, {must}", subject or name, checked, limit)
 
 
 def batch_of_states(n: int, **values: ArrayLike) -> list[Array]:
@@ -117,7 +115,7 @@ def batch_of_states(n: int, **values: ArrayLike) -> list[Array]:
             np.broadcast_shapes(*(array.shape for array in arrays))
         except ValueError as error:
             shapes = ", ".join(f"{name} {array.shape}" for name, array in zip(values, arrays))
-            raise InputError(f"shapes do not broadcast: {shapes}", subject=next(iter(values))) from error
+            raise InputError(f"shapes do not broadcast: {shapes}", next(iter(values))) from error
     return arrays
 
 
@@ -130,14 +128,11 @@ def per_joint(name: str, value: ArrayLike, joint_names: Sequence[str], *, positi
     n = len(joint_names)
     array = as_states(name, np.full(n, value) if np.ndim(value) == 0 else value, n)
     if array.ndim != 1:
-        raise InputError(f"{name} has shape {array.shape}, expected a number or ({n},)", subject=name, value=array.shape)
+        raise InputError(f"{name} has shape {array.shape}, expected a number or ({n},)", name, array.shape)
     for joint, entry in zip(joint_names, array):
         if entry < 0.0 or (positive and entry == 0.0):
             raise InputError(
-                f"{name} of joint {joint} is {entry}, must be {'>' if positive else '>='} 0",
-                subject=joint,
-                value=float(entry),
-                limit=0.0,
+                f"{name} of joint {joint} is {entry}, must be {'>' if positive else '>='} 0", joint, float(entry), 0.0
             )
     return read_only(array)
 
@@ -158,28 +153,28 @@ def payload_values(mass: float, com: ArrayLike, inertia: ArrayLike | None) -> tu
     away = float(np.abs(com).max())
     for what, value, most, unit in (("mass", mass, PAYLOAD_MAX_KG, "kg"), ("com", away, PAYLOAD_MAX_M, "m")):
         if value > most:
-            raise InputError(f"payload {what} is {value:g} {unit}, at most {most:g}", subject="payload", value=value, limit=most)
+            raise InputError(f"payload {what} is {value:g} {unit}, at most {most:g}", "payload", value, most)
     inertia = np.zeros((3, 3)) if inertia is None else as_states("payload inertia", inertia, 3)
     if inertia.shape != (3, 3):
-        raise InputError(f"payload inertia has shape {inertia.shape}, expected (3, 3)", subject="payload")
+        raise InputError(f"payload inertia has shape {inertia.shape}, expected (3, 3)", "payload")
     if np.abs(inertia).max() > PAYLOAD_MAX_KG * PAYLOAD_MAX_M**2:
-        raise InputError("payload inertia is beyond that of the largest payload", subject="payload", value=inertia)
+        raise InputError("payload inertia is beyond that of the largest payload", "payload", inertia)
     if not np.allclose(inertia, inertia.T, rtol=1e-9, atol=0.0):
-        raise InputError("payload inertia is not symmetric", subject="payload", value=inertia)
+        raise InputError("payload inertia is not symmetric", "payload", inertia)
     least, middle, largest = np.linalg.eigvalsh(inertia)
     if least + middle - largest < -1e-9 * abs(largest) or least < -1e-9 * abs(largest):
         raise InputError(
             f"payload inertia has principal moments {least:g}, {middle:g}, {largest:g} kg·m²: each must be "
             ">= 0 and at most the sum of the others",
-            subject="payload",
-            value=float(least),
-            limit=0.0,
+            "payload",
+            float(least),
+            0.0,
         )
     return mass, com, inertia
 
 
 class DynamicsModel(ABC):
-    """A fixed-base arm of ``n`` joints; subclasses give M, C, g and the energies.
+    """A fixed-base arm of ``n`` joints; subclasses give M, C, g and the potential energy.
 
     Attributes:
         joint_names: names of the joints, in the order of every array.
@@ -226,10 +221,6 @@ class DynamicsModel(ABC):
         """Gravity torques g(q) = dV/dq, (..., n) [N·m]."""
 
     @abstractmethod
-    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Kinetic energy T(q, v), (...) [J]."""
-
-    @abstractmethod
     def potential_energy(self, q: ArrayLike) -> Array:
         """Potential energy V(q), (...) [J]."""
 
@@ -240,10 +231,6 @@ class DynamicsModel(ABC):
     @abstractmethod
     def jacobian(self, q: ArrayLike) -> Array:
         """Linear Jacobian of the tool, (..., 3, n) [m/rad], base frame."""
-
-    @abstractmethod
-    def angular_jacobian(self, q: ArrayLike) -> Array:
-        """Angular-velocity Jacobian of the tool's link, (..., 3, n), base axes."""
 
     @abstractmethod
     def torque_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, j: ArrayLike) -> Array:
@@ -265,7 +252,13 @@ class DynamicsModel(ABC):
             InputError: values that :func:`payload_values` refuses, a tool that no joint moves, or, as here, a system whose
                 equations have no load at the tool.
         """
-        raise InputError(f"the equations of {type(self).__name__} have no load at the tool", subject="payload", value=mass)
+        raise InputError(f"the equations of {type(self).__name__} have no load at the tool", "payload", mass)
+
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Kinetic energy T(q, v) = 1/2 vᵀ M v, (...) [J]."""
+        q, v = batch_of_states(self.n, q=q, v=v)
+        energy: Array = 0.5 * (v * times(self.mass_matrix(q), v)).sum(axis=-1)
+        return energy
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Joint torques tau = M a + C v + g, (..., n) [N·m]: what the actuators supply, without friction."""
@@ -283,30 +276,19 @@ class DynamicsModel(ABC):
         try:
             return np.asarray(np.linalg.solve(self.mass_matrix(q), (tau - bias)[..., None])[..., 0], dtype=float)
         except np.linalg.LinAlgError as error:
-            raise InputError(
-                "the mass matrix is singular: some motion of the joints moves no inertia", subject="q", value=q
-            ) from error
+            raise InputError("the mass matrix is singular: some motion of the joints moves no inertia", "q", q) from error
 
     def friction(self, v: ArrayLike) -> Array:
         """Joint friction F(v) = b v + f_c tanh(v / v_s), (..., n) [N·m]: opposes motion, so the actuators add it."""
         v = as_states("v", v, self.n)
         return self.viscous * v + self.coulomb * np.tanh(v / COULOMB_SPEED)
 
-    def required_torque(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrench: ArrayLike | None = None) -> Array:
-        """Required torques tau_d = M a + C v + g + F(v) - J^T f_ext, (..., n) [N·m].
-
-        Args:
-            wrench: (..., 6) force [N] then moment [N·m] that the surroundings apply to the tool, base axes.
-        """
-        tau = self.inverse_dynamics(q, v, a) + self.friction(v)
-        if wrench is None:
-            return tau
-        wrench = as_states("wrench", wrench, 6)
-        transposed = (np.swapaxes(jacobian, -1, -2) for jacobian in (self.jacobian(q), self.angular_jacobian(q)))
-        return tau - sum(times(J, part) for J, part in zip(transposed, (wrench[..., :3], wrench[..., 3:])))
+    def required_torque(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """Required torques tau_d = M a + C v + g + F(v), (..., n) [N·m], of an arm that touches nothing."""
+        return self.inverse_dynamics(q, v, a) + self.friction(v)
 
     def torque(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
-        """Required torques tau_d, touching nothing, (..., n) [N·m]: ``required_torque`` by the name that scripts look for."""
+        """Required torques tau_d, (..., n) [N·m]: ``required_torque`` by the name that scripts look for."""
         return self.required_torque(q, v, a)
 
 

@@ -68,7 +68,7 @@ def read_shape(description: ArmDescription) -> PickerShape:
 def _other(
     description: ArmDescription, what: str, joint: str | None, value: float | None = None, limit: float | None = None
 ) -> DescriptionError:
-    return DescriptionError(f"{description.name} is not of the picker's shape: {what}", subject=joint, value=value, limit=limit)
+    return DescriptionError(f"{description.name} is not of the picker's shape: {what}", joint, value, limit)
 
 
 def _require_axes(description: ArmDescription, chain: list[Joint]) -> None:

@@ -25,8 +25,8 @@ STEPS, SMOOTH_STEPS, TOLERANCE = 40, 8, 1e-9
 """Newton's method takes about four steps to so few radians; where a joint tips over within its deadband, slower ones without that
 slope follow from the ninth on."""
 
-MAX_STEP = 0.1
-"""[rad]"""
+MAX_STEP, SLOPE_STEP = 0.1, 1e-6
+"""Of Newton's method, and of differences [rad]."""
 
 SETTLE_STEP_S, SETTLE_STEPS, SETTLE_RESIDUAL = 0.1, 5000, 1e-10
 """Pseudo-time step of ``settled`` [s], how many, and the unbalanced torque that counts as rest [N·m]."""
@@ -74,12 +74,12 @@ def resting_position(unloaded: ArrayLike, pull: Sloped, compliance: np.ndarray, 
     return newton(unbalanced, start, TOLERANCE, STEPS)[0]
 
 
-def sloped(load: Callable[[np.ndarray], np.ndarray], step: float = 1e-6) -> Sloped:
+def sloped(load: Callable[[np.ndarray], np.ndarray]) -> Sloped:
     """``load`` of q (n,) [N·m] with its derivatives (n, n), by differences."""
 
     def both(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         here = load(q)
-        return here, np.stack([(load(q + ahead) - here) / step for ahead in step * np.eye(len(q))], axis=-1)
+        return here, np.stack([(load(q + ahead) - here) / SLOPE_STEP for ahead in SLOPE_STEP * np.eye(len(q))], axis=-1)
 
     return both
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from picker_dynamics.errors import NAME_MAX, ConfigurationError, shown
+from picker_dynamics.files.fields import mapping, number
 from picker_dynamics.files.formats import read_yaml
 
 from .model import Array, read_only
@@ -58,29 +59,25 @@ def read_scene(path: str | Path, root: str) -> Scene:
     Raises:
         ConfigurationError: no such file, an unknown frame or key, a size that is none, a place that is too far.
     """
-    raw = _mapping(read_yaml(path, "scene", ConfigurationError), ("frame", "shapes"), f"scene {path}")
+    raw = mapping(read_yaml(path, "scene", ConfigurationError), f"scene {path}", ("frame", "shapes"))
     require_frame(raw.get("frame", root), root, f"scene {path}")
-    shapes = _mapping(raw.get("shapes") or {}, None, f"scene {path}: shapes")
+    shapes = mapping(raw.get("shapes") or {}, f"scene {path}: shapes")
     require_few(len(shapes), f"scene {path}")
-    return {str(name): _shape(str(name), entry, f"scene {path}: {shown(name, 40)}") for name, entry in shapes.items()}
+    return {name: _shape(name, entry, f"scene {path}: {shown(name, 40)}") for name, entry in shapes.items()}
 
 
 def require_frame(frame: object, root: str, where: str) -> None:
     """Raise a ConfigurationError where shapes are not given in the frame of the arm's root."""
     if frame != root:
         raise ConfigurationError(
-            f"{where}: frame is {shown(repr(frame), 60)}, must be {root}: shapes stand where the arm does",
-            subject="frame",
-            value=frame,
+            f"{where}: frame is {shown(repr(frame), 60)}, must be {root}: shapes stand where the arm does", "frame", frame
         )
 
 
 def require_few(count: int, where: str) -> None:
     """Raise a ConfigurationError where a scene has too many shapes."""
     if count > MAX_SHAPES:
-        raise ConfigurationError(
-            f"{where} has {count} shapes, at most {MAX_SHAPES} are taken", subject="shapes", value=count, limit=MAX_SHAPES
-        )
+        raise ConfigurationError(f"{where} has {count} shapes, at most {MAX_SHAPES} are taken", "shapes", count, MAX_SHAPES)
 
 
 def scene_shape(name: str, kind: str, size: Any, at: Any, rotation: Any, where: str) -> Geometry:
@@ -97,21 +94,19 @@ def scene_shape(name: str, kind: str, size: Any, at: Any, rotation: Any, where: 
         ConfigurationError: a name that is none, a size that is not above 0, values that are no numbers or too large.
     """
     if not name or len(name) > NAME_MAX:
-        raise ConfigurationError(f"{where}: a shape's name has {len(name)} characters, must be 1 to {NAME_MAX}", subject="shapes")
+        raise ConfigurationError(f"{where}: a shape's name has {len(name)} characters, must be 1 to {NAME_MAX}", "shapes")
     sizes, place = _numbers(name, f"{kind}_m", size, _SIZES[kind], where), _numbers(name, "at_m", at, 3, where)
     if min(sizes) <= 0.0:
-        raise ConfigurationError(
-            f"{where}: {kind}_m has {min(sizes):g} m, must be above 0", subject=name, value=min(sizes), limit=0.0
-        )
+        raise ConfigurationError(f"{where}: {kind}_m has {min(sizes):g} m, must be above 0", name, min(sizes), 0.0)
     return Geometry(kind, tuple(sizes), read_only(place), read_only(rotation))
 
 
 def _shape(name: str, entry: Any, where: str) -> Geometry:
     kinds = {f"{kind}_m": kind for kind in _SIZES}
-    entry = _mapping(entry, (*kinds, *PLACED), where, name)
+    entry = mapping(entry, where, (*kinds, *PLACED), name)
     given = [key for key in kinds if key in entry]
     if len(given) != 1:
-        raise ConfigurationError(f"{where}: must have one of {', '.join(kinds)}", subject=name, value=given)
+        raise ConfigurationError(f"{where}: must have one of {', '.join(kinds)}", name, given)
     kind, (at, turn) = kinds[given[0]], read_placed(name, entry, tuple(kinds), where)
     return scene_shape(name, kind, entry[given[0]], at, rotation_from_rpy(turn), where)
 
@@ -122,9 +117,9 @@ def read_placed(name: str, entry: Any, others: tuple[str, ...], where: str) -> t
     Raises:
         ConfigurationError: an unknown key, no place, values that are no numbers or too large.
     """
-    entry = _mapping(entry, (*others, *PLACED), where, name)
+    entry = mapping(entry, where, (*others, *PLACED), name)
     if "at_m" not in entry:
-        raise ConfigurationError(f"{where}: at_m is missing: the place of its centre", subject=name)
+        raise ConfigurationError(f"{where}: at_m is missing: the place of its centre", name)
     turn = _numbers(name, "rpy_deg", entry.get("rpy_deg", [0, 0, 0]), 3, where, 360.0)
     return _numbers(name, "at_m", entry["at_m"], 3, where), np.radians(turn)
 
@@ -132,30 +127,5 @@ def read_placed(name: str, entry: Any, others: tuple[str, ...], where: str) -> t
 def _numbers(name: str, key: str, value: Any, count: int, where: str, most: float = LARGEST_M) -> list[float]:
     values = [value] if count == 1 and not isinstance(value, (list, tuple)) else value
     if not isinstance(values, (list, tuple, np.ndarray)) or len(values) != count:
-        raise ConfigurationError(
-            f"{where}: {key} is {shown(repr(value), 60)}, must be {count} numbers", subject=name, value=value
-        )
-    for one in values:
-        if isinstance(one, bool) or not isinstance(one, (int, float)) or not abs(one) <= most:
-            raise ConfigurationError(
-                f"{where}: {key} has {shown(repr(one), 40)}, must be a number of at most {most:g}",
-                subject=name,
-                value=one,
-                limit=most,
-            )
-    return [float(one) for one in values]
-
-
-def _mapping(value: Any, allowed: tuple[str, ...] | None, where: str, subject: str | None = None) -> dict[Any, Any]:
-    if not isinstance(value, dict):
-        raise ConfigurationError(
-            f"{where}: expected keys and values, found {shown(repr(value), 60)}", subject=subject, value=value
-        )
-    for key in value:
-        if allowed is not None and key not in allowed:
-            raise ConfigurationError(
-                f"{where}: unknown {shown(repr(key), 40)}; allowed are {', '.join(allowed)}",
-                subject=subject or str(key),
-                value=key,
-            )
-    return value
+        raise ConfigurationError(f"{where}: {key} is {shown(repr(value), 60)}, must be {count} numbers", name, value)
+    return [number(one, f"{where}: {key}", (-most, True, most), name) for one in values]

@@ -25,7 +25,7 @@ def serial_arm(description: ArmDescription) -> ArmDescription:
         DescriptionError: no joint moves, or one has no range, two arms, or a mimic joint that is no finger; says which.
     """
     if not description.n:
-        raise DescriptionError(f"{description.source}: no joint of {description.name} moves", subject=description.name)
+        raise DescriptionError(f"{description.source}: no joint of {description.name} moves", description.name)
     mimics = [joint for joint in description.movable if joint.mimic is not None]
     own = [joint for joint in description.movable if joint.mimic is None]
     chain, fingers = _chain(description, own)
@@ -62,9 +62,9 @@ def _chain(description: ArmDescription, joints: Sequence[Joint]) -> tuple[list[J
             raise DescriptionError(
                 f"{description.source}: {description.name} has several arms: joints {first.name} and {second.name} both move "
                 f"{where}, and they are no fingers; give each arm a URDF of its own, or make one of them fixed",
-                subject=second.name,
-                value=len(next_ones),
-                limit=1,
+                second.name,
+                len(next_ones),
+                1,
             )
         return chain, next_ones
 
@@ -80,8 +80,8 @@ def _require_fingers(description: ArmDescription, mimics: Sequence[Joint], gripp
         raise DescriptionError(
             f"joint {joint.name} mimics {joint.mimic or 'a joint without name'}, and is no finger behind the last joint: coupled "
             "joints of an arm cannot be driven one by one; make it fixed, or a joint of its own",
-            subject=joint.name,
-            value=joint.mimic,
+            joint.name,
+            joint.mimic,
         )
 
 
@@ -92,9 +92,9 @@ def _require_ranges(joints: Sequence[Joint]) -> None:
             raise DescriptionError(
                 f"joint {joint.name} has no range: lower and upper are both {both}, as where they are left out; write them, or "
                 "make it fixed",
-                subject=joint.name,
-                value=joint.lower,
-                limit=joint.upper,
+                joint.name,
+                joint.lower,
+                joint.upper,
             )
 
 

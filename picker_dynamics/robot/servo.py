@@ -115,7 +115,7 @@ class ServoModel:
             j = int(self.load_friction.argmax())
             name, value = self.joint_names[j], float(self.load_friction[j])
             text = f"load_friction of joint {name} is {value}, must be at most {MOST_LOAD_FRICTION}"
-            raise InputError(text, subject=name, value=value, limit=MOST_LOAD_FRICTION)
+            raise InputError(text, name, value, MOST_LOAD_FRICTION)
         kept = 1.0 - self.load_friction
         self.motor_stall = per_joint("motor_stall", (self.stall_torque + self.coulomb) / kept, self.joint_names)
         self.damping = per_joint("damping", self.stall_torque / (kept * self.no_load_speed), self.joint_names)
@@ -246,9 +246,9 @@ class ServoModel:
             joint, stall = self.joint_names[index[-1]], float(self.stall_torque[index[-1]])
             raise InfeasibleError(
                 f"{joint} bears {abs(load[index]):.2f} N·m and stalls at {stall:.2f}: it cannot rest",
-                subject=joint,
-                value=float(load[index]),
-                limit=stall,
+                joint,
+                float(load[index]),
+                stall,
                 time_s=0.0,
             )
         return np.asarray(q_cmd) - self.sag(self.motor_for(load, side))

@@ -35,8 +35,8 @@ def load(urdf: str | Path = "", servos: str | Path = "", overlay: str | Path = "
         if overlay and overlay not in SIMULATED_SERVOS:
             raise ConfigurationError(
                 f"servo_overlay {overlay} is given, but no servo map of {arm.name}: what it changes is not known",
-                subject="servo_overlay",
-                value=str(overlay),
+                "servo_overlay",
+                str(overlay),
             )
         return arm, assumed_servos(arm, str(overlay or "typical"))
     if overlay in SIMULATED_SERVOS:
@@ -82,6 +82,4 @@ def _require_pinions(arm: ArmDescription, servos: ServoMap) -> None:
                 if unit == "m"
                 else "turns: pinion_mm is for sliding joints, the radius"
             )
-            raise ConfigurationError(
-                f"{servo.joint}: the joint {what} at which it drives a rack", subject=servo.joint, value="pinion_mm"
-            )
+            raise ConfigurationError(f"{servo.joint}: the joint {what} at which it drives a rack", servo.joint, "pinion_mm")

@@ -68,9 +68,9 @@ class ServoBudget:
         if not limit_c > ambient_c:
             raise InputError(
                 f"temperature_limit_c is {limit_c:g} deg C, must be above ambient_c, {ambient_c:g} deg C",
-                subject="temperature_limit_c",
-                value=limit_c,
-                limit=ambient_c,
+                "temperature_limit_c",
+                limit_c,
+                ambient_c,
             )
 
     def load(self, torque: Array, live: NDArray[np.bool_]) -> None:

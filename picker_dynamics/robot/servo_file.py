@@ -6,12 +6,12 @@ stands for the figures of its data sheet, beneath what is given beside it.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.files.fields import Bounds, mapping, number
 from picker_dynamics.files.formats import read_yaml
 
 from .servo_types import servo_type
@@ -36,9 +36,6 @@ OSCILLATOR_HZ = 25e6
 
 Entry = dict[str, Any]
 """Keys and values as YAML has them, or as they were read: numbers, texts, mappings, None."""
-
-Bounds = tuple[float, bool, float]
-"""Smallest value, whether it is itself allowed, largest value."""
 
 NUMBERS: dict[str, Bounds] = {
     "zero_deg": (-360.0, True, 360.0),
@@ -116,13 +113,13 @@ def read_entries(
     figures["supply_ohm"] = _perhaps_assumed("supply_ohm", board["supply_ohm"], SUPPLY_OHM, "board")[0]
     if figures["supply_ohm"] and figures["supply_v"] is None:
         raise ConfigurationError(
-            f"{path}: board: supply_ohm needs supply_v: the voltage at which the servos' figures hold", subject="supply_v"
+            f"{path}: board: supply_ohm needs supply_v: the voltage at which the servos' figures hold", "supply_v"
         )
     entries = {}
     for joint in joint_names:
         if not any(joint in layer.get("joints", {}) for layer in layers):
             raise ConfigurationError(
-                f"{path}: joint {joint} is missing; it has {', '.join(layers[0].get('joints', {})) or 'none'}", subject=joint
+                f"{path}: joint {joint} is missing; it has {', '.join(layers[0].get('joints', {})) or 'none'}", joint
             )
         merged = dict(OPTIONAL)
         for layer in layers:
@@ -145,33 +142,22 @@ def with_type(given: Entry, supply_v: float | None, joint: str) -> Entry:
     try:
         figures = servo_type(given["type"]).figures_at(supply_v)
     except ConfigurationError as error:
-        raise ConfigurationError(f"{joint}: {error}", subject=joint, value=error.value, limit=error.limit) from error
+        raise ConfigurationError(f"{joint}: {error}", joint, error.value, error.limit) from error
     return figures | {key: value for key, value in given.items() if key != "type"}
 
 
 def _read_layer(path: str | Path, joint_names: tuple[str, ...]) -> Entry:
-    layer = _mapping(read_yaml(path, "servo map", ConfigurationError), ("board", "defaults", "joints"), str(path))
+    layer = mapping(read_yaml(path, "servo map", ConfigurationError), str(path), ("board", "defaults", "joints"))
     for part, allowed in (("board", (*BOARD, *BOARD_OPTIONAL)), ("defaults", GIVEN_KEYS), ("joints", joint_names)):
-        _mapping(layer.get(part, {}), allowed, f"{path}: {part}")
+        mapping(layer.get(part, {}), f"{path}: {part}", allowed)
     for joint, entry in layer.get("joints", {}).items():
-        _mapping(entry, GIVEN_KEYS, f"{path}: {joint}", joint)
+        mapping(entry, f"{path}: {joint}", GIVEN_KEYS, joint)
     return layer
-
-
-def _mapping(value: Any, allowed: Iterable[str], where: str, joint: str | None = None) -> Entry:
-    if not isinstance(value, dict):
-        raise ConfigurationError(f"{where}: expected keys and values, found {value!r}", subject=joint, value=value)
-    for key in value:
-        if key not in allowed:
-            raise ConfigurationError(
-                f"{where}: unknown {key!r}; allowed are {', '.join(allowed)}", subject=joint or key, value=key
-            )
-    return value
 
 
 def _present(mapping: Entry, key: str, where: str, joint: str | None = None) -> Any:
     if key not in mapping:
-        raise ConfigurationError(f"{where}: {key} is missing", subject=joint, value=key)
+        raise ConfigurationError(f"{where}: {key} is missing", joint, key)
     return mapping[key]
 
 
@@ -196,10 +182,10 @@ def _perhaps_assumed(key: str, value: Any, bounds: Bounds, joint: str) -> tuple[
     """A plain number, or {value, measured}; the number, and whether it is known."""
     measured: Any = True
     if isinstance(value, dict):
-        _mapping(value, ("value", "measured", *(("sd",) if key == "stiffness_nm_rad" else ())), f"{joint}: {key}", joint)
+        mapping(value, f"{joint}: {key}", ("value", "measured", *(("sd",) if key == "stiffness_nm_rad" else ())), joint)
         measured = value.get("measured")
         if not isinstance(measured, bool):
-            raise ConfigurationError(f"{joint}: {key}: measured is {measured!r}, must be true or false", subject=joint)
+            raise ConfigurationError(f"{joint}: {key}: measured is {measured!r}, must be true or false", joint)
         value = _present(value, "value", f"{joint}: {key}", joint)
     return _number(key, value, bounds, joint), measured
 
@@ -213,31 +199,21 @@ def _stated_sd(joint: str, stiffness: Any) -> float | None:
     if isinstance(value, (int, float)) and sd >= value > 0.0:
         raise ConfigurationError(
             f"{joint}: {key}: sd is {sd:g}, must be below the value, {value:g}: of what nobody knows leave it away",
-            subject=joint,
-            value=sd,
-            limit=float(value),
+            joint,
+            sd,
+            float(value),
         )
     return sd
 
 
 def _number(key: str, value: Any, bounds: Bounds, joint: str) -> float:
-    smallest, inclusive, largest = bounds
-    limit = None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        must = "a finite number"
-    elif value < smallest or (value == smallest and not inclusive):
-        must, limit = f"{'>=' if inclusive else '>'} {smallest:g}", smallest
-    elif value > largest:
-        must, limit = f"<= {largest:g}", largest
-    else:
-        return float(value)
-    raise ConfigurationError(f"{joint}: {key} is {value!r}, must be {must}", subject=joint, value=value, limit=limit)
+    return number(value, f"{joint}: {key}", bounds, joint)
 
 
 def _one_of(joint: str, key: str, value: Any, allowed: tuple[int, ...], said: str = "", floats: bool = False) -> int:
     if isinstance(value, bool if floats else (bool, float)) or value not in allowed:
         said = said or f"one of {', '.join(map(str, allowed))}"
-        raise ConfigurationError(f"{joint}: {key} is {value!r}, must be {said}", subject=joint, value=value, limit=allowed[-1])
+        raise ConfigurationError(f"{joint}: {key} is {value!r}, must be {said}", joint, value, allowed[-1])
     return int(value)
 
 
@@ -246,7 +222,7 @@ def _group(
 ) -> Entry:
     """The mapping ``name``, which has every key of ``table``, as ``read`` takes it; ``more`` keys it may have."""
     where = f"{joint}: {name}"
-    _mapping(value, (*more, *table), where, joint)
+    mapping(value, where, (*more, *table), joint)
     return {key: read(f"{name}.{key}", _present(value, key, where, joint), bounds, joint) for key, bounds in table.items()}
 
 
@@ -257,9 +233,9 @@ def _electric(joint: str, value: Any) -> Entry:
     if figures["idle_a"] >= figures["stall_a"]:
         raise ConfigurationError(
             f"{joint}: electric.idle_a is {figures['idle_a']:g} A, must be below stall_a, {figures['stall_a']:g} A",
-            subject=joint,
-            value=figures["idle_a"],
-            limit=figures["stall_a"],
+            joint,
+            figures["idle_a"],
+            figures["stall_a"],
         )
     return figures | {"assumed": tuple(key for key, (_, measured) in read.items() if not measured)}
 
@@ -271,9 +247,7 @@ def _supply(value: Any) -> Entry:
 
 def _pulse_map(joint: str, value: Any) -> tuple[tuple[float, float], ...]:
     if not isinstance(value, list) or len(value) < 2 or any(not isinstance(p, list) or len(p) != 2 for p in value):
-        raise ConfigurationError(
-            f"{joint}: pulse_map is {value!r}, must be two or more [horn_deg, pulse_us]", subject=joint, value=value
-        )
+        raise ConfigurationError(f"{joint}: pulse_map is {value!r}, must be two or more [horn_deg, pulse_us]", joint, value)
     low, high = PULSE_RANGE_US
     points = tuple(
         (
@@ -287,9 +261,9 @@ def _pulse_map(joint: str, value: Any) -> tuple[tuple[float, float], ...]:
             if after[column] <= before[column]:
                 raise ConfigurationError(
                     f"{joint}: pulse_map must increase, but {after[column]:g} {unit} follows {before[column]:g} {unit}",
-                    subject=joint,
-                    value=after[column],
-                    limit=before[column],
+                    joint,
+                    after[column],
+                    before[column],
                 )
     return points
 
@@ -309,6 +283,6 @@ def _require_distinct(entries: dict[str, Entry], key: str, does: str, used: dict
     for joint, entry in entries.items():
         number = entry[key]
         if number in used:
-            raise ConfigurationError(f"{joint}: {key} {number} already {does} {used[number]}", subject=joint, value=number)
+            raise ConfigurationError(f"{joint}: {key} {number} already {does} {used[number]}", joint, number)
         if number is not None:
             used[number] = joint

@@ -305,9 +305,7 @@ class ServoMap:
                 f"{x:.4f} us" if what == "pulse" else told(x, self.position_units[index[-1]], beside)
                 for x, beside in ((found, limit), (low, None), (high, None))
             ]
-            raise LimitError(
-                f"{joint}: {what} {said[0]} is outside {said[1]} ... {said[2]}", subject=joint, value=found, limit=limit
-            )
+            raise LimitError(f"{joint}: {what} {said[0]} is outside {said[1]} ... {said[2]}", joint, found, limit)
 
 
 def _by_joint(functions: Sequence[Callable[[ArrayLike], Array]], values: Array) -> Array:
@@ -398,16 +396,16 @@ def _servo(joint: str, entry: Entry) -> Servo:
     if lower >= upper:
         raise ConfigurationError(
             f"{joint}: grip leaves no set-points: {told(lower, servo.position_unit)} ... {told(upper, servo.position_unit)}",
-            subject=joint,
-            value=lower,
-            limit=upper,
+            joint,
+            lower,
+            upper,
         )
     for key, pose in (("rest_rad", servo.rest), ("home_rad", servo.home)):
         if not lower <= pose <= upper:
             raise ConfigurationError(
                 f"{joint}: {key} is {pose}, outside its set-points {lower:.4f} ... {upper:.4f}",
-                subject=joint,
-                value=pose,
-                limit=lower if pose < lower else upper,
+                joint,
+                pose,
+                lower if pose < lower else upper,
             )
     return servo

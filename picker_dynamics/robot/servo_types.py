@@ -63,9 +63,9 @@ class ServoType:
         if not least <= supply_v <= most:
             raise ConfigurationError(
                 f"supply_v is {supply_v:g} V, {self.name} takes {least:g} to {most:g} V",
-                subject="supply_v",
-                value=supply_v,
-                limit=most if supply_v > most else least,
+                "supply_v",
+                supply_v,
+                most if supply_v > most else least,
             )
         share = supply_v / self.volts
         for key in WITH_VOLTAGE:
@@ -96,9 +96,7 @@ def servo_type(name: object, what: str = "type", other: str = f"give its figures
     found = servo_types().get(name.upper()) if isinstance(name, str) else None
     if found is None:
         raise ConfigurationError(
-            f"{what} is {name!r}, must be one of {', '.join(servo_types())}; of another servo {other}",
-            subject=what,
-            value=str(name),
+            f"{what} is {name!r}, must be one of {', '.join(servo_types())}; of another servo {other}", what, str(name)
         )
     return found
 

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from picker_dynamics.errors import ConfigurationError, InputError, refuse_if, shown
+from picker_dynamics.files.fields import mapping
 from picker_dynamics.files.formats import read_yaml
 
 from .description import ArmDescription
@@ -96,7 +97,7 @@ class Sighting:
             return look_up(self.frame, self.stamp_s)
         q = pose_at(self.stamp_s)
         if q is None:
-            raise InputError(f"nobody told where {parent} was when the target was seen", subject=parent, value=self.stamp_s)
+            raise InputError(f"nobody told where {parent} was when the target was seen", parent, self.stamp_s)
         link = link_poses(arm, q)[parent]
         return Pose(link.rotation @ hand_eye.rotation, link.apply(hand_eye.position))
 
@@ -107,12 +108,9 @@ def read_cameras(path: str | Path, arm: ArmDescription) -> dict[str, Camera]:
     Raises:
         ConfigurationError: no such file, an unknown key or parent, values that are no numbers.
     """
-    raw, where = read_yaml(path, "cameras", ConfigurationError), f"cameras {path}"
-    entries = raw.get("cameras") if isinstance(raw, dict) and set(raw) == {"cameras"} else None
-    if not isinstance(entries, dict) or not entries:
-        raise ConfigurationError(
-            f"{where}: must have `cameras` with an entry for each frame, and nothing else", subject="cameras"
-        )
+    where = f"cameras {path}"
+    raw = mapping(read_yaml(path, "cameras", ConfigurationError), where, ("cameras",))
+    entries = mapping(raw.get("cameras"), f"{where}: cameras", subject="cameras")
     found = {}
     for name, entry in entries.items():
         at, turn = read_placed(str(name), entry, ("parent",), f"{where}: {shown(name, 40)}")
@@ -120,8 +118,8 @@ def read_cameras(path: str | Path, arm: ArmDescription) -> dict[str, Camera]:
         if parent not in arm.links:
             raise ConfigurationError(
                 f"{where}: {shown(name, 40)}: parent is {shown(repr(parent), 40)}, must be one of {', '.join(arm.links)}",
-                subject="parent",
-                value=str(parent),
+                "parent",
+                str(parent),
             )
         found[str(name)] = str(parent), Pose(rotation_from_rpy(turn), np.array(at))
     return found

@@ -26,7 +26,7 @@ def read_srdf(path: str | Path, arm: ArmDescription) -> Allowed:
     where = f"SRDF {path}"
     robot = parse_xml(read_text(path, "SRDF", XML_BYTES, ConfigurationError), where, ConfigurationError)
     if robot.tag != "robot":
-        raise ConfigurationError(f"{where}: root element is <{shown(robot.tag, 40)}>, expected <robot>", subject="srdf")
+        raise ConfigurationError(f"{where}: root element is <{shown(robot.tag, 40)}>, expected <robot>", "srdf")
     pairs = set()
     for element in robot.findall("disable_collisions"):
         names = element.get("link1", ""), element.get("link2", "")
@@ -34,8 +34,8 @@ def read_srdf(path: str | Path, arm: ArmDescription) -> Allowed:
             if name not in arm.links:
                 raise ConfigurationError(
                     f"{where}: disable_collisions of {shown(repr(name), 60)}, no link of {arm.name}: is it of another arm?",
-                    subject="srdf",
-                    value=name,
+                    "srdf",
+                    name,
                 )
         pairs.add(frozenset(names))
     return frozenset(pairs)

@@ -55,7 +55,7 @@ class TipSteps:
         turn, tip = checked_number("pitch_rad", pitch_rad), self._chain.forward(pose)
         pitch = float(self._chain.pitch(pose)) + turn
         if turn and abs(pitch) > 0.5 * math.pi:
-            raise UnreachableError("the hand would point beyond straight up or down", subject="pitch", value=pitch)
+            raise UnreachableError("the hand would point beyond straight up or down", "pitch", pitch)
         after = self._next(pose, tip + by, pitch, turn)
         way = self._chain.forward(pose + SHARES * (after - pose)) - tip
         out, allowed = float(np.linalg.norm(way, axis=-1).max()), DETOUR * float(np.linalg.norm(by)) + DETOUR_M
@@ -63,9 +63,9 @@ class TipSteps:
             raise UnreachableError(
                 f"from this pose the step leads to another configuration: the tip would swing {1e3 * out:.0f} mm, allowed "
                 f"{1e3 * allowed:.0f} mm; move a joint instead",
-                subject="tip",
-                value=out,
-                limit=allowed,
+                "tip",
+                out,
+                allowed,
             )
         return after
 

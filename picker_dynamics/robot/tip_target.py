@@ -18,6 +18,11 @@ from .model import Array, as_vector, checked_number
 TIP_M = 10.0
 """No tip is farther away, on any axis [m]."""
 
+_STEPS = np.radians(np.arange(180.0))
+
+NEAREST_LEVEL = np.stack([-_STEPS, _STEPS], axis=1).ravel()
+"""Pitches [rad], the nearest to level first."""
+
 
 def checked_tip(tip_m: ArrayLike) -> Array:
     """A place of the tip (3,) [m] that some arm may reach; an InputError for any other."""
@@ -45,8 +50,7 @@ def tip_target(
         with suppress(DescriptionError):  # of another shape
             kinematics = PickerKinematics(arm)
             try:
-                level = kinematics.reachable_pitch(tip, preferred=0.0, near=near) if pitch is None else pitch
-                return kinematics.inverse(tip, level, near=np.asarray(near))
+                return kinematics.inverse(tip, NEAREST_LEVEL if pitch is None else pitch, near)
             except UnreachableError:
                 if pitch is not None and abs(pitch) > 0.5 * math.pi:
                     raise  # over the back: the search knows no such pitch

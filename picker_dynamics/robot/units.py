@@ -44,7 +44,7 @@ def quantity(what: str, text: str, units: Mapping[str, float], usual: str) -> fl
     """
     match = re.fullmatch(rf"\s*({NUMBER})\s*([^\s\d]*)\s*", text, re.IGNORECASE)
     if match is None:
-        raise InputError(f"{what}: {text.strip()!r} is no number; for example: 12.3 {usual}", subject=what, value=text)
+        raise InputError(f"{what}: {text.strip()!r} is no number; for example: 12.3 {usual}", what, text)
     unit = match[2].lower().rstrip(".") or usual
     refuse_if(unit not in units, f"{what}: {match[2]!r} is none of {', '.join(units)}", what, text)
     return float(match[1].replace(",", ".")) * units[unit]

@@ -87,9 +87,9 @@ def require_name(name: str, what: str) -> None:
     if len(name) > NAME_MAX:
         raise DescriptionError(
             f"the name of a {what} has {len(name)} characters, at most {NAME_MAX} are taken: {shown(name, 40)}",
-            subject=name,
-            value=len(name),
-            limit=NAME_MAX,
+            name,
+            len(name),
+            NAME_MAX,
         )
 
 
@@ -110,7 +110,7 @@ def rotation_from_rpy(rpy: ArrayLike) -> Array:
 
 def element_error(where: str, message: str, value: Any = None, limit: Any = None) -> DescriptionError:
     """An error about ``where``, which is "link NAME" or "joint NAME"."""
-    return DescriptionError(f"{where}: {message}", subject=where.partition(" ")[2], value=value, limit=limit)
+    return DescriptionError(f"{where}: {message}", where.partition(" ")[2], value, limit)
 
 
 def _numbers(

@@ -3,7 +3,7 @@
 A profile is a function s(t) from 0 to 1 with derivatives, given as piecewise polynomials over unit time:
 
     constant      s = t                     velocity 1, jumps at both ends
-    trapezoidal   ramp, cruise, ramp        velocity 1 / (1 - r), acceleration 1 / (r (1 - r)), r = ramp share
+    trapezoidal   ramp, cruise, ramp        velocity 1 / (1 - r), acceleration 1 / (r (1 - r)), r = RAMP
     cubic         3 t² - 2 t³               velocity 3/2, acceleration 6
     quintic       10 t³ - 15 t⁴ + 6 t⁵      velocity 15/8, acceleration 10 / sqrt(3); smooth at both ends
 """
@@ -27,6 +27,9 @@ NAMES = ("constant", "trapezoidal", "cubic", "quintic")
 
 POLYNOMIALS = {"constant": [0.0, 1.0], "cubic": [0.0, 0.0, 3.0, -2.0], "quintic": [0.0, 0.0, 0.0, 10.0, -15.0, 6.0]}
 """Coefficients of s(t), from t^0 on."""
+
+RAMP = 0.25
+"""Share of time that a trapezoidal profile accelerates."""
 
 MIN_DURATION_S = 0.02
 """Shortest motion: one servo frame [s]."""
@@ -56,24 +59,19 @@ class Profile:
         return float(np.abs(v).max()), float(np.abs(a).max())
 
 
-def profile(name: str, ramp: float = 0.25) -> Profile:
-    """The profile of that name; ``ramp``, up to 0.5, is the share of time that a trapezoidal one accelerates.
+def profile(name: str) -> Profile:
+    """The profile of that name.
 
     Raises:
-        InputError: another name, or a ramp out of range.
+        InputError: another name.
     """
     if name in POLYNOMIALS:
         return _profile(name, [0.0, 1.0], [POLYNOMIALS[name]])
     if name != "trapezoidal":
-        raise InputError(f"profile is {name!r}, must be one of {', '.join(NAMES)}", subject="profile", value=name)
-    if not 0.0 < ramp <= 0.5:
-        raise InputError(f"ramp is {ramp}, must be within 0 ... 0.5", subject="ramp", value=ramp, limit=0.5)
-    speed = 1.0 / (1.0 - ramp)
-    rise = [0.0, 0.0, 0.5 * speed / ramp]
-    fall = [1.0 - 0.5 * speed * ramp, speed, -0.5 * speed / ramp]
-    if ramp == 0.5:
-        return _profile(name, [0.0, 0.5, 1.0], [rise, fall])
-    return _profile(name, [0.0, ramp, 1.0 - ramp, 1.0], [rise, [0.5 * speed * ramp, speed], fall])
+        raise InputError(f"profile is {name!r}, must be one of {', '.join(NAMES)}", "profile", name)
+    speed = 1.0 / (1.0 - RAMP)
+    rise, fall = [0.0, 0.0, 0.5 * speed / RAMP], [1.0 - 0.5 * speed * RAMP, speed, -0.5 * speed / RAMP]
+    return _profile(name, [0.0, RAMP, 1.0 - RAMP, 1.0], [rise, [0.5 * speed * RAMP, speed], fall])
 
 
 def _profile(name: str, breaks: list[float], rows: list[list[float]]) -> Profile:
@@ -93,28 +91,19 @@ def along(law: Profile, q0: ArrayLike, q1: ArrayLike, duration_s: float, joint_n
 
 
 def joint_move(
-    q0: ArrayLike,
-    q1: ArrayLike,
-    velocity_limits: ArrayLike,
-    acceleration_limits: ArrayLike,
-    *,
-    joint_names: Sequence[str],
-    profile_name: str = "quintic",
-    ramp: float = 0.25,
+    q0: ArrayLike, q1: ArrayLike, velocity_limits: ArrayLike, acceleration_limits: ArrayLike, *, joint_names: Sequence[str]
 ) -> Trajectory:
-    """The shortest motion from ``q0`` to ``q1`` (n,) [rad] with this profile, all joints together.
+    """The shortest motion from ``q0`` to ``q1`` (n,) [rad] with the quintic profile, all joints together.
 
     Args:
         velocity_limits: (n,) or a number [rad/s], > 0.
-        acceleration_limits: (n,) or a number [rad/s²], > 0; the constant profile, which jumps, ignores them.
-        profile_name: one of ``NAMES``.
-        ramp: for the trapezoidal profile.  Longer ramps, up to 0.5, suit short motions.
+        acceleration_limits: (n,) or a number [rad/s²], > 0.
 
     Raises:
-        InputError: a limit that is not positive, an unknown profile, positions of the wrong size.
+        InputError: a limit that is not positive, positions of the wrong size.
     """
     n = len(joint_names)
-    law = profile(profile_name, ramp)
+    law = profile("quintic")
     distance = np.abs(as_states("q1", q1, n) - as_states("q0", q0, n))
     top_speed = per_joint("velocity limit", velocity_limits, joint_names, positive=True)
     top_acceleration = per_joint("acceleration limit", acceleration_limits, joint_names, positive=True)
@@ -124,9 +113,9 @@ def joint_move(
     return along(law, q0, q1, max(float(by_speed), float(by_acceleration), MIN_DURATION_S), joint_names)
 
 
-def tip_speed(trajectory: Trajectory, kinematics: HasJacobian, period_s: float = 0.01) -> tuple[float, float]:
+def tip_speed(trajectory: Trajectory, kinematics: HasJacobian) -> tuple[float, float]:
     """Largest speed |J(q) v| of the tip along the motion [m/s], and when [s]."""
-    times, q, v, _ = trajectory.grid(period_s)
+    times, q, v, _ = trajectory.grid(0.01)
     speed = tip_speeds(kinematics, q, v)
     worst = int(speed.argmax())
     return float(speed[worst]), float(times[worst])

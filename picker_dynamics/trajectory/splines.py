@@ -91,20 +91,10 @@ def extremum(polynomial: Array, h: float) -> tuple[tuple[float, float], tuple[fl
 def smooth(x: Array, p: Array) -> Array:
     """The cubics (m, 6, n) through ``p`` (m + 1, n) at ``x`` (m + 1,) of which velocity and acceleration are continuous, m >= 3.
 
-    With d_i the accelerations at the knots and h_i the lengths,  h_(i-1) d_(i-1) + 2 (h_(i-1) + h_i) d_i + h_i d_(i+1) = 6 times
-    the change of slope; the first two cubics are one, and the last two ("not a knot").
+    The first two cubics are one, and the last two ("not a knot").
     """
-    h, slope = np.diff(x), np.diff(p, axis=0) / np.diff(x)[:, None]
-    m = len(h)
-    matrix, right = np.zeros((m + 1, m + 1)), np.zeros_like(p, dtype=float)
-    inner = np.arange(1, m)
-    matrix[inner, inner - 1], matrix[inner, inner], matrix[inner, inner + 1] = h[:-1], 2.0 * (h[:-1] + h[1:]), h[1:]
-    right[inner] = 6.0 * np.diff(slope, axis=0)
-    for row, i in ((0, 1), (m, m - 1)):
-        matrix[row, i - 1 : i + 2] = h[i], -(h[i - 1] + h[i]), h[i - 1]
-    d = np.linalg.solve(matrix, right)
-    coefficients = np.zeros((m, DEGREE + 1, p.shape[1]))
-    steps = h[:, None]
-    coefficients[:, 0], coefficients[:, 1] = p[:-1], slope - steps * (2.0 * d[:-1] + d[1:]) / 6.0
-    coefficients[:, 2], coefficients[:, 3] = d[:-1] / 2.0, np.diff(d, axis=0) / (6.0 * steps)
+    from scipy.interpolate import CubicSpline  # not before it is needed: it takes memory
+
+    coefficients = np.zeros((len(x) - 1, DEGREE + 1, p.shape[1]))
+    coefficients[:, :4] = CubicSpline(x, p).c[::-1].swapaxes(0, 1)
     return coefficients

@@ -70,7 +70,7 @@ def straight_line(
     length = float(np.linalg.norm(end - begin))
     if length < SHORTEST_M:
         text = f"the tip is {1e3 * length:.2f} mm from there already: a straight line is at least {1e3 * SHORTEST_M:g} mm long"
-        raise InputError(text, subject="tip", value=length, limit=SHORTEST_M)
+        raise InputError(text, "tip", length, SHORTEST_M)
     turning, turn = _turning(kinematics, q0, pitch_rad, direction)
     count, where, last = max(FEWEST, math.ceil(length / KNOT_M), math.ceil(turn / KNOT_RAD)), 0.0, q0
     for _ in range(halvings + 1):
@@ -95,9 +95,9 @@ def straight_line(
             kinematics.inverse(begin + at * (end - begin), near=last, **asked)
         except UnreachableError as error:
             text = f"the straight line cannot be followed {place}: {error}"
-            raise UnreachableError(text, subject="tip", value=where * length, limit=length) from error
+            raise UnreachableError(text, "tip", where * length, length) from error
     text = f"the straight line passes a singularity {place}, where joints would have to jump: go there by a via point"
-    raise SingularityError(text, subject="tip", value=where * length, limit=length)
+    raise SingularityError(text, "tip", where * length, length)
 
 
 Turning = Callable[[Array], dict[str, Array]]
@@ -111,11 +111,11 @@ def _turning(
     points, now = kinematics.direction(q0), float(kinematics.pitch(q0))
     if direction is not None:
         if pitch_rad not in (None, HELD):
-            raise InputError("give a pitch or a direction of the tool, not both", subject="direction")
+            raise InputError("give a pitch or a direction of the tool, not both", "direction")
         wish = as_vector("direction", direction, 3)
         size = float(np.linalg.norm(wish))
         if size == 0.0:
-            raise InputError("direction is (0, 0, 0): it points nowhere", subject="direction", value=0.0)
+            raise InputError("direction is (0, 0, 0): it points nowhere", "direction", 0.0)
         return _turned(points, wish / size)
     if pitch_rad is None:
         return (lambda share: {}), 0.0
@@ -124,7 +124,7 @@ def _turning(
     pitch = now if pitch_rad == HELD else checked_number("pitch_rad", float(pitch_rad), "rad")
     if abs(pitch) > 0.5 * math.pi:
         text = f"pitch is {math.degrees(pitch):.1f} deg, on a straight line it must be -90 (down) to 90 (up) deg"
-        raise InputError(text, subject="pitch_rad", value=pitch, limit=math.copysign(0.5 * math.pi, pitch))
+        raise InputError(text, "pitch_rad", pitch, math.copysign(0.5 * math.pi, pitch))
     return (lambda share: {"pitches_rad": now + share * (pitch - now)}), abs(pitch - now)
 
 
@@ -134,7 +134,7 @@ def _turned(before: Array, after: Array) -> tuple[Turning, float]:
     across, angle = after - cosine * before, math.acos(cosine)
     size = float(np.linalg.norm(across))
     if size < 1e-9 and cosine < 0.0:
-        raise InputError("direction is opposite to the present one: turn the tool by a move before", subject="direction")
+        raise InputError("direction is opposite to the present one: turn the tool by a move before", "direction")
     across = across / size if size > 1e-9 else np.zeros(3)
 
     def at(share: Array) -> dict[str, Array]:
@@ -176,7 +176,7 @@ def _require_limits(path: Trajectory, arm: ArmDescription, begin: Array, end: Ar
     name, unit, where = arm.joint_names[j], arm.position_units[j], _place(begin, end, float(share[int(beyond.argmax())]))
     value, limit = told(found.value, unit, found.limit), told(found.limit, unit, found.value)
     text = f"on the straight line {name} would go to {value}, limit {limit}, passed {where}"
-    raise LimitError(text, subject=name, value=found.value, limit=found.limit)
+    raise LimitError(text, name, found.value, found.limit)
 
 
 def _place(begin: Array, end: Array, share: float) -> str:

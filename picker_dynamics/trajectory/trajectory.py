@@ -110,11 +110,11 @@ class Trajectory:
                 k = min(bisect_right(self._breaks, one), len(self._breaks) - 1) - 1
                 return self._at(k, one - self._breaks[k])
             if one != one:
-                raise InputError("time is nan", subject="t", value=one)
+                raise InputError("time is nan", "t", one)
             return (self.start if one < 0.0 else self.end), self._zero, self._zero
         t = np.asarray(t, dtype=float)
         if np.isnan(t).any():
-            raise InputError("time is nan", subject="t", value=float("nan"))
+            raise InputError("time is nan", "t", float("nan"))
         segment = np.clip(np.searchsorted(self.breaks, t, side="right") - 1, 0, len(self.coefficients) - 1)
         q, v, a = self._many(segment, np.clip(t, 0.0, self.duration) - self.breaks[segment])
         moving = ((t >= 0.0) & (t <= self.duration))[..., None]
@@ -242,9 +242,9 @@ def require_rest(last: Point, joint_names: Sequence[str], units: Sequence[str] =
         if abs(value) > END_VELOCITY:
             raise TrajectoryError(
                 f"last point: {joint_names[j]} still moves at {told(value, _unit(units, j), 0.0)}/s, must be 0",
-                subject=joint_names[j],
-                value=float(value),
-                limit=0.0,
+                joint_names[j],
+                float(value),
+                0.0,
             )
 
 
@@ -264,14 +264,14 @@ def through(
     names, times, points = tuple(joint_names), list(times), list(points)
     if times[0] > 0.0:
         if start is None:
-            raise TrajectoryError(f"point 0 is at {times[0]:g} s, and no state at 0 s is given", value=times[0], limit=0.0)
+            raise TrajectoryError(f"point 0 is at {times[0]:g} s, and no state at 0 s is given", None, times[0], 0.0)
         q, v, a = (*start, None, None)[:3]
         _, before = checked_points([0.0], [q], [v], [a], names)
         times, points = [0.0, *times], [*before, *points]
     elif start is not None:
         _require_near(names, points[0][0], start[0], units)
     if len(times) < 2:
-        raise TrajectoryError("the only point is at 0 s: give it time to get there", value=0.0, limit=0.0)
+        raise TrajectoryError("the only point is at 0 s: give it time to get there", None, 0.0, 0.0)
     return Trajectory(names, times, [_segment(t1 - t0, a, b) for t0, t1, a, b in zip(times, times[1:], points, points[1:])])
 
 
@@ -292,9 +292,9 @@ def _require_near(names: Sequence[str], first: Array, start: ArrayLike, units: S
         limit = told(START_TOLERANCE, unit, away)
         raise TrajectoryError(
             f"point 0 is at 0 s, but {names[j]} would jump by {told(away, unit, START_TOLERANCE)}, limit {limit}",
-            subject=names[j],
-            value=away,
-            limit=START_TOLERANCE,
+            names[j],
+            away,
+            START_TOLERANCE,
         )
 
 
@@ -341,8 +341,7 @@ def merge_joints(moving: Trajectory, others: Trajectory, columns: Iterable[int])
         others: n joints.
         columns: (k,) indices of the k joints among the n.
     """
-    breaks = np.unique(np.concatenate([moving.breaks, others.breaks]))
-    breaks = breaks[np.concatenate([[True], np.diff(breaks) > SAME_BREAK_S])]
+    breaks = _common(moving.breaks, others.breaks)
     segments = _coefficients_at(others, breaks[:-1])
     columns, own = list(columns), _coefficients_at(moving, breaks[:-1])
     segments[:, :, columns] = own[:, :, columns] if moving.n == others.n else own
@@ -350,16 +349,21 @@ def merge_joints(moving: Trajectory, others: Trajectory, columns: Iterable[int])
 
 
 def superposed(trajectory: Trajectory, more: Trajectory, begin_s: float) -> Trajectory:
-    """The sum of a trajectory and ``more``, which begins at ``begin_s`` [s], from 0 and at rest; lasts until both have ended."""
+    """The sum of a trajectory and ``more``, which begins at ``begin_s`` [s], and comes to rest; lasts until both have ended."""
     rest = remainder(trajectory, begin_s)
-    breaks = np.unique(np.concatenate([rest.breaks, more.breaks]))
-    breaks = breaks[np.concatenate([[True], np.diff(breaks) > SAME_BREAK_S])]
+    breaks = _common(rest.breaks, more.breaks)
     sums = _coefficients_at(rest, breaks[:-1]) + _coefficients_at(more, breaks[:-1])
     if begin_s <= SAME_BREAK_S:
         return Trajectory(trajectory.joint_names, breaks, sums)
     before = head(trajectory, begin_s)
     after = breaks[1:] + before.duration
     return Trajectory(trajectory.joint_names, [*before.breaks, *after], [*before.coefficients, *sums])
+
+
+def _common(one: Array, other: Array) -> Array:
+    """The breaks of two trajectories, those that are the same once."""
+    breaks = np.unique(np.concatenate([one, other]))
+    return breaks[np.diff(breaks, prepend=-1.0) > SAME_BREAK_S]
 
 
 def _coefficients_at(trajectory: Trajectory, times_s: Array) -> Array:
@@ -380,21 +384,11 @@ def blend(current: Iterable[ArrayLike], trajectory: Trajectory, blend_s: float =
     Args:
         current: q, v, a, (n,) each, at time 0.
     """
-    names, zero = trajectory.joint_names, np.zeros(trajectory.n)
+    zero = np.zeros(trajectory.n)
     difference = [np.subtract(x, y) for x, y in zip(current, trajectory.sample(0.0))]
     if not np.any(difference):
         return trajectory
     window = min(float(blend_s), trajectory.duration)
     q, v, a = difference
-    fade = splines.quintic(window, q, v, a, zero, zero, zero)
-    breaks, segments = [0.0], list[Array]()
-    for begin, end, coefficients in zip(trajectory.breaks, trajectory.breaks[1:], trajectory.coefficients):
-        if begin < window:
-            middle = window if begin < window < end else end
-            breaks.append(middle)
-            segments.append(coefficients + splines.shifted(fade, begin))
-            begin, coefficients = middle, splines.shifted(coefficients, middle - begin)
-        if begin < end:
-            breaks.append(end)
-            segments.append(coefficients)
-    return Trajectory(names, breaks, segments)
+    fade = Trajectory(trajectory.joint_names, [0.0, window], [splines.quintic(window, q, v, a, zero, zero, zero)])
+    return superposed(trajectory, fade, 0.0)

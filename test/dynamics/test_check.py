@@ -1,17 +1,15 @@
-"""``picker check``: lint, three readers, two models, and exit codes."""
+"""``picker check``: lint, two readers, two models, and exit codes."""
 
 from __future__ import annotations
 
 import io
 import json
 import math
-import sys
 
 import pytest
-from small_urdfs import TOOL_ON_THE_BASE, TWO_LINKS, broken, random_arm
+from small_urdfs import TOOL_ON_THE_BASE, broken, random_arm
 
 from picker_dynamics.dynamics import check, lagrangian
-from picker_dynamics.errors import DescriptionError, InputError, MissingDependencyError
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description
 
@@ -72,14 +70,7 @@ def test_json_says_the_same():
     assert report["joints"] == ["base", "shoulder", "elbow", "wrist", "scissor"]
     assert report["findings"] == [] and report["notes"] == []
     terms = [value for comparison in report["comparisons"].values() for value in comparison.values()]
-    assert len(terms) >= 13 and report["worst"] == max(terms) <= 1e-9
-
-
-def test_the_seed_decides_the_states():
-    arm = description.load(PICKER)
-    first, again, other = (check.check(arm, samples=FEW, seed=seed) for seed in (3, 3, 4))
-    assert first.comparisons == again.comparisons
-    assert first.comparisons != other.comparisons
+    assert len(terms) >= 9 and report["worst"] == max(terms) <= 1e-9
 
 
 @pytest.mark.parametrize("change", [("I1y", 1e-6), ("m3", 1e-6), ("L2", 1e-6)])
@@ -126,13 +117,6 @@ def test_without_mass_nothing_can_be_simulated(write):
     assert "no model was built" in text and "models" not in text.replace("no model was", "")
     code, text = checked(path, as_json=True)
     assert (code, json.loads(text)["passed"]) == (1, False)
-
-
-def test_an_arm_of_another_shape_is_checked_as_a_chain(write):
-    text = passed(write(TWO_LINKS))
-    for expected in ("urchin and our reader", "N-joint chain and Pinocchio", "forward dynamics", "models passed"):
-        assert expected in text
-    assert "closed form" not in text and "note" not in text
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -182,51 +166,6 @@ GANTRY = broken(('type="revolute"', 'type="prismatic"'), ('<axis xyz="0 -1 0"/>'
 def test_any_fixed_base_arm_is_compared(write, text, said):
     printed = passed(write(text))
     assert said in printed and "N-joint chain and Pinocchio" in printed
-
-
-@pytest.mark.parametrize("kind", ["floating", "planar"])
-def test_floating_and_planar_joints_are_refused(write, kind):
-    with pytest.raises(DescriptionError, match=f"joint slide: is '{kind}'; supported are revolute, continuous, prismatic"):
-        checked(write(broken(('type="prismatic"', f'type="{kind}"'))))
-
-
-def test_a_planar_arm_without_weight_to_lift_passes(write):
-    """All axes vertical: g and the potential energy are rounding around zero, which is no disagreement."""
-    text = broken(('<axis xyz="0 -1 0"/>', '<axis xyz="0 0 1"/>'), ('<origin xyz="0 0 0.1"/>', '<origin xyz="0 0 0"/>'))
-    passed(write(text))
-
-
-def test_a_malformed_urdf_is_an_error_not_a_verdict(write):
-    with pytest.raises(DescriptionError, match="link arm: <mass> value is -0.4") as caught:
-        checked(write(broken(('value="0.4"', 'value="-0.4"'))))
-    assert caught.value.exit_code == 3
-
-
-def test_without_urchin_the_rest_is_still_checked(monkeypatch):
-    monkeypatch.setitem(sys.modules, "urchin", None)
-    text = passed()
-    assert "note: not compared with urchin: urchin is not installed" in text
-    assert "N-joint chain and Pinocchio" in text and "closed form (picker) and Pinocchio" in text
-
-
-def test_what_urchin_cannot_read_is_noted(monkeypatch):
-    def refuse(*_):
-        raise DescriptionError("urchin cannot read this URDF: no colour")
-
-    monkeypatch.setattr(check, "compare_with_urchin", refuse)
-    text = passed()
-    assert "note: not compared with urchin: urchin cannot read this URDF: no colour" in text
-
-
-def test_without_pinocchio_the_message_says_how_to_get_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "picker_dynamics.dynamics.rigid_body", None)
-    with pytest.raises(MissingDependencyError, match="pip install pin"):
-        checked(PICKER)
-
-
-def test_no_samples_is_refused():
-    with pytest.raises(InputError, match="samples is 0, must be >= 1"):
-        check.run(samples=0)
 
 
 def test_a_residual_that_is_no_number_fails():

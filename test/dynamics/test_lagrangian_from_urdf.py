@@ -13,8 +13,6 @@ from small_urdfs import TOOL_ON_THE_BASE, TWO_LINKS, broken, random_arm
 
 from picker_dynamics.dynamics import cross_check, lagrangian
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import DescriptionError, InputError
-from picker_dynamics.resources import resource
 from picker_dynamics.robot import description
 from picker_dynamics.robot.kinematic_tree import link_poses
 
@@ -48,19 +46,6 @@ def test_serial_arms_agree_with_pinocchio(seed):
     agree_with_pinocchio(arm)
 
 
-def test_the_random_arms_have_everything():
-    arms = [arm_of(seed, branching=0.4) for seed in SEEDS]
-    kinds = {joint.type for arm in arms for joint in arm.joints}
-    assert kinds == {"revolute", "continuous", "prismatic", "fixed"}
-    assert any(not link.has_inertial for arm in arms for link in arm.links.values())
-    trees = [lagrangian.chain_of(arm).parameters.parents for arm in arms]
-    assert sum(len(set(parents)) < len(parents) for parents in trees) >= 5, "branches"
-
-
-def test_many_joints():
-    agree_with_pinocchio(arm_of(20, count=20, branching=0.3), limit=1e-9)
-
-
 def test_the_picker_agrees_with_its_closed_form():
     arm = picker()
     closed_form, chain = lagrangian.from_description(arm, ARMATURE), lagrangian.from_urdf(arm, armature=ARMATURE)
@@ -75,15 +60,6 @@ def test_poses_are_those_of_the_description():
     pose = link_poses(arm, q)[arm.tool]
     close(model.forward_kinematics(q), pose.position, 1e-14)
     close(model.orientation(q), pose.rotation, 1e-14)
-
-
-def test_a_file_by_its_path():
-    path, arm = resource("urdf/picker.urdf"), picker()
-    model = lagrangian.from_urdf(path)
-    assert model.joint_names == arm.joint_names and model.system == "chain"
-    q = np.full(5, 0.3)
-    assert np.array_equal(lagrangian.from_urdf(str(path)).gravity(q), model.gravity(q))
-    np.testing.assert_array_equal(model.viscous, arm.damping)
 
 
 def test_any_gravity_is_a_turned_base():
@@ -122,30 +98,7 @@ def test_the_hand_written_model_of_an_arm():
     assert other.system == "chain" and other.armature.tolist() == [0.1, 0.2]
 
 
-def test_links_without_inertial_are_massless():
-    """A weightless knuckle between two crossing axes."""
-    start, end = TWO_LINKS.index("<inertial>"), TWO_LINKS.index("</inertial>")
-    empty = TWO_LINKS[:start] + TWO_LINKS[end + len("</inertial>") :]
-    assert not description.parse(empty).links["arm"].has_inertial
-    agree_with_pinocchio(description.parse(empty))
-
-
 # --- refused -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["floating", "planar"])
-def test_floating_and_planar_joints_are_refused(kind, tmp_path):
-    path = tmp_path / "arm.urdf"
-    path.write_text(broken(('type="prismatic"', f'type="{kind}"')))
-    with pytest.raises(DescriptionError, match=f"joint slide: is '{kind}'; supported are revolute, continuous, prismatic"):
-        lagrangian.from_urdf(path)
-
-
-def test_an_arm_that_cannot_move_is_refused():
-    rigid = broken(('type="revolute"', 'type="fixed"'), ('type="prismatic"', 'type="fixed"'))
-    for build in (lagrangian.from_urdf, lagrangian.analytic_model):
-        with pytest.raises(DescriptionError, match="no joint of two moves"):
-            build(description.parse(rigid))
 
 
 def test_a_tool_that_no_joint_moves():
@@ -162,11 +115,3 @@ def test_by_hand_carries_a_payload_on_the_hands_axis_and_off_it(com):
     expected = RigidBody(arm, armature=armature).with_payload(0.025, com).inverse_dynamics(q, v, a)
     analytic_model = lagrangian.analytic_model(arm, armature, 0.025, com)
     np.testing.assert_allclose(analytic_model.inverse_dynamics(q, v, a), expected, rtol=0.0, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    "mass, com, message", [(-0.1, (0, 0, 0), "payload mass is -0.1 kg"), (0.1, (np.nan, 0, 0), "payload com")]
-)
-def test_by_hand_refuses_a_payload_that_cannot_be(mass, com, message):
-    with pytest.raises(InputError, match=message):
-        lagrangian.analytic_model(picker(), None, mass, com)

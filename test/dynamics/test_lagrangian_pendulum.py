@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from bodies_in_space import particles
@@ -11,12 +9,10 @@ from dynamics_properties import DIFFERENCE, close, derivative, states
 from golden import agrees, load_cases
 
 from picker_dynamics.dynamics import lagrangian
-from picker_dynamics.errors import InputError
 
 CASES = load_cases()["pendulum"]
 PARAMETERS = CASES[3]["params"]
 PENDULUM = lagrangian.make("pendulum", **PARAMETERS)
-J_A = PARAMETERS["J_G"] + PARAMETERS["m"] * PARAMETERS["a"] ** 2
 
 
 def second_derivative(function, step=2e-3):
@@ -64,24 +60,3 @@ def test_third_order_lagrange_counts_every_particle_and_every_force():
         third_order = PENDULUM.third_order_lagrange(q, v, a, j)
         assert third_order.S == pytest.approx(0.5 * masses @ np.sum(acceleration**2, axis=1), rel=1e-6)
         assert third_order.Q_star == pytest.approx(masses @ np.sum(jerk * gradient, axis=1), rel=1e-4, abs=1e-5)
-
-
-def test_third_order_lagrange_adds_nothing_to_the_rate_of_the_torque():
-    """dT/dt = Q* + (J_G + m a²) thetad³ - m g a thetad sin(theta): the direct derivative again."""
-    q, v, a, j = states(PENDULUM, 20, seed=4)
-    weight = PARAMETERS["m"] * PARAMETERS["g"] * PARAMETERS["a"] * v * np.sin(q)
-    third_order = PENDULUM.third_order_lagrange(q, v, a, j)
-    close(third_order.Q_star[:, None] + J_A * v**3 - weight, PENDULUM.torque_rate(q, v, a, j), 1e-13)
-
-
-@pytest.mark.parametrize(
-    "call, message",
-    [
-        (lambda: PENDULUM.gibbs([0.1], [0.2], [0.3], math.nan), r"torque\[0\] is nan"),
-        (lambda: PENDULUM.gibbs([0.1, 0.2], [0.2], [0.3], 0.0), r"q has shape \(2,\)"),
-        (lambda: PENDULUM.third_order_lagrange([0.1], [0.2], [0.3], "j"), "j is 'j', not an array"),
-    ],
-)
-def test_input_refused(call, message):
-    with pytest.raises(InputError, match=message):
-        call()

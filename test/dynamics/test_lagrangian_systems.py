@@ -47,16 +47,18 @@ def test_energies_are_those_of_the_moving_masses(system):
 
 
 @every_tip
-def test_tip_and_its_turning_are_those_of_the_last_body(system):
+def test_the_tip_is_that_of_the_last_body(system):
     p, model = CASES[system][3]["params"], MODELS[system]
     q, v, _, _ = states(model, 10, seed=21)
     close(model.forward_kinematics(q), [bodies_in_space.tip(system, p, x) for x in q], 1e-14)
-    for position, rate in zip(q, v):
-        axes = bodies_in_space.axes_of_last_body(system, p, position)
-        turning = angular_velocity(lambda t, x=position, w=rate: bodies_in_space.axes_of_last_body(system, p, x + t * w))
-        close(model.angular_jacobian(position) @ rate, turning, DIFFERENCE)
-        if system == "spatial_2r":
-            close(model.orientation(position), axes, 1e-14)
+    if system == "spatial_2r":
+        for position, rate in zip(q, v):
+
+            def axes(t, x=position, w=rate):
+                return bodies_in_space.axes_of_last_body(system, p, x + t * w)
+
+            close(model.angular_jacobian(position) @ rate, angular_velocity(axes), DIFFERENCE)
+            close(model.orientation(position), axes(0.0), 1e-14)
 
 
 @pytest.mark.parametrize("system", ("pendulum", "spring_mass", "cylindrical", "two_link"))
@@ -123,14 +125,6 @@ def test_what_is_left_out_is_as_in_the_note(system):
     assert lagrangian.make(system).constants == lagrangian.make(system, **lagrangian.SYSTEMS[system].defaults).constants
 
 
-def test_every_system_can_be_made_without_a_number_and_with_one():
-    for name in lagrangian.names():
-        arm = lagrangian.make(name)
-        q = np.full(arm.n, 0.3)
-        assert np.linalg.eigvalsh(arm.mass_matrix(q))[0] > 0.0
-    assert lagrangian.make("rrp", M=1.0).mass_matrix([0, 1, 0.5])[2, 2] == pytest.approx(1.0 + 8.4)
-
-
 # --- refused ---------------------------------------------------------------------------------------------
 
 
@@ -149,12 +143,7 @@ def test_make_names_what_it_takes(system):
         assert caught.value.subject == last
 
 
-def test_a_motion_without_inertia_has_no_acceleration():
-    with pytest.raises(InputError, match="mass matrix is singular"):
-        lagrangian.make("spring_mass", m=0.0, k=1.0).forward_dynamics([0.1], [0.0], [1.0])
-
-
-@pytest.mark.parametrize("name", ("forward_kinematics", "jacobian", "angular_jacobian"))
+@pytest.mark.parametrize("name", ("forward_kinematics", "jacobian"))
 def test_a_system_without_tip_says_so(name):
     with pytest.raises(InputError, match="spring_mass has no tip: no forward kinematics, no Jacobian"):
         getattr(MODELS["spring_mass"], name)([0.1])

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 from dynamics_models import BRANCHED, BRANCHED_URDF, MODELS, ROTORS
-from dynamics_properties import angular_velocity, check_batch, close, derivative, states
+from dynamics_properties import angular_velocity, close, derivative, states
 from small_urdfs import random_arm
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
@@ -57,24 +57,6 @@ def test_tool_is_where_the_description_puts_it():
     close(BARE.forward_kinematics(q), link_poses(BRANCHED, q)[BRANCHED.tool].position, 1e-13)
 
 
-def test_one_joint():
-    """A pendulum has 1×1 matrices, like any other arm's."""
-    arm = description.parse("""<robot name="pendulum"><link name="base"/><link name="rod"><inertial>
-        <origin xyz="0.3 0 0"/><mass value="2"/>
-        <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.05" iyz="0" izz="0.05"/></inertial></link>
-        <joint name="swing" type="continuous"><parent link="base"/><child link="rod"/>
-        <axis xyz="0 -1 0"/></joint></robot>""")
-    pendulum = RigidBody(arm)
-    q, v, a, j = states(pendulum, 5, seed=12)
-    inertia, weight = 0.05 + 2 * 0.3**2, 2 * GRAVITY * 0.3
-    close(pendulum.mass_matrix(q), np.full((5, 1, 1), inertia), 1e-13)
-    close(pendulum.inverse_dynamics(q, v, a), inertia * a + weight * np.cos(q), 1e-13)
-    close(pendulum.torque_rate(q, v, a, j), inertia * j - weight * np.sin(q) * v, 1e-13)
-    assert not pendulum.coriolis_matrix(q, v).any()
-    assert pendulum.jacobian(q).shape == (5, 3, 1)
-    check_batch(pendulum, q, v, a, j)
-
-
 def test_armature_is_on_the_diagonal():
     q, v, a, _ = states(BARE, 5, seed=8)
     added = np.array(ROTORS[:4])
@@ -82,12 +64,6 @@ def test_armature_is_on_the_diagonal():
         WITH_ROTORS.mass_matrix(q) - BARE.mass_matrix(q), np.broadcast_to(np.diag(added), (5, 4, 4)), atol=1e-14
     )
     close(WITH_ROTORS.inverse_dynamics(q, v, a) - BARE.inverse_dynamics(q, v, a), a * added, 1e-13)
-
-
-def test_gravity_vector():
-    assert BARE.gravity_vector.tolist() == [0.0, 0.0, -GRAVITY]
-    with pytest.raises(ValueError, match="read-only"):
-        BARE.gravity_vector[2] = 0.0
 
 
 def test_results_are_not_overwritten_by_the_next_call():

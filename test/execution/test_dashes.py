@@ -6,11 +6,10 @@ The truth is the way of the tip that the other model makes of the path, every 0.
 import numpy as np
 from arm_fixtures import picker, rigid_body, servos
 from execution_rig import HOME, TIP_SPEED, Rig, goal, limits, moved
-from pytest import approx, mark, raises
+from pytest import approx, mark
 
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import LimitError
-from picker_dynamics.trajectory.trajectory import from_points
 
 BEGIN_S, STEP_S = 31.2345, 2e-4
 
@@ -51,26 +50,3 @@ def test_it_is_slowed_or_refused(lasts_s, dash_s, by, straight):
     for time_s in np.arange(begin_s - 0.1, end_s + 0.6, 0.01):
         rig.at(float(time_s))  # the rig fails where the guard stops anything
     assert rig.newest.q[0] == approx(HOME[0] + by, abs=1e-3)
-
-
-def test_where_nothing_is_slowed_it_is_refused_with_the_speed_that_it_would_have():
-    rig = held_rig(scales_time=False)
-    asked = from_points(
-        *zip(*[(BEGIN_S, HOME), (BEGIN_S + 0.45, moved(base=0.7))]),
-        [HOME * 0] * 2,
-        [HOME * 0] * 2,
-        joint_names=picker().joint_names,
-        start=(HOME, HOME * 0, HOME * 0),
-    )
-    with raises(LimitError, match="tip would move at") as refused:
-        rig.submit(with_dash(599, 0.45, 0.7))
-    assert refused.value.value == approx(fastest_tip(asked, BEGIN_S, BEGIN_S + 0.45), rel=0.01)
-
-
-def test_the_number_of_looks_grows_with_dashes_not_with_points():
-    """Points every 10 ms along a smooth path are no dashes: a goal of ten thousand is not looked at seven times as often."""
-    times = np.arange(1, 2001) * 0.01
-    q = HOME + 0.2 * np.sin(times)[:, None]
-    v = np.vstack([0.2 * np.cos(times)[:-1, None] * np.ones(5), np.zeros(5)])
-    path = from_points(times, q, v, joint_names=picker().joint_names, start=(HOME, v[0], HOME * 0))
-    assert len(path.grid(0.01, 7)[0]) < 1.02 * len(path.grid(0.01)[0])

@@ -11,18 +11,17 @@ from arm_fixtures import picker, rigid_body, servos, shipped_arm
 from execution_rig import HOME, NAMES, ZERO, Rig, goal, limits, part
 from pytest import approx, mark, raises
 
-from picker_dynamics.errors import InputError, LimitError
+from picker_dynamics.errors import LimitError
 from picker_dynamics.execution.checks import SampledMotion
 from picker_dynamics.execution.floor import OFF, STATE_TOLERANCE_M, TOLERANCE_M, FloorCheck, standing_floor
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.slowing import gentlest
 from picker_dynamics.robot import arms, description
 from picker_dynamics.robot.kinematics import PickerKinematics
+from picker_dynamics.robot.tip_target import tip_target
 from picker_dynamics.trajectory.trajectory import from_points
 
 KINEMATICS = PickerKinematics(picker())
-STOP_M = 5e-3
-"""How far beyond its way a stop may swerve [m]: it goes straight in joint space."""
 
 PINOCCHIO = pin.buildModelFromXML(picker().urdf)
 ELBOW = PINOCCHIO.getFrameId("elbow")  # what is before it keeps its height
@@ -46,12 +45,12 @@ def held_to(floor_z: float = 0.0):
 
 def down(x: float, z: float, pitch: float = -1.2) -> np.ndarray:
     """The hand points down to there [m]."""
-    return KINEMATICS.inverse([x, 0.0, z], pitch, near=HOME)
+    return KINEMATICS.inverse([x, 0.0, z], pitch, HOME)
 
 
 def test_goals_below_the_floor_are_refused_with_place_depth_and_time():
     rig = Rig(held_to())
-    below = KINEMATICS.inverse([0.2, 0.0, -0.08], KINEMATICS.reachable_pitch([0.2, 0.0, -0.08], near=HOME), near=HOME)
+    below = tip_target(picker(), [0.2, 0.0, -0.08], near=HOME)
     with raises(LimitError, match=r"tip would be 80 mm below the floor \(floor_z 0\.000 m\) at 2\.00 s, below it from") as caught:
         rig.submit(goal(below))
     assert (caught.value.subject, caught.value.limit) == ("tip", 0.0) and caught.value.value == approx(-0.08)
@@ -74,18 +73,6 @@ def test_a_motion_is_looked_at_between_its_ends():
         rig.submit(goal(end, times=[5.0]))
     rig.execution.change(held_to(OFF))
     assert rig.submit(goal(end, times=[5.0])) is not None
-
-
-def test_down_to_the_floor_is_allowed_and_a_higher_one_counts():
-    rig = Rig(held_to())
-    rig.submit(goal(down(0.2, 0.0)))
-    rig.to_rest()
-    assert lowest(rig["q"]) == approx(0.0, abs=TOLERANCE_M)
-    rig.execution.change(held_to(0.05))
-    rig.submit(goal(HOME))
-    rig.to_rest()
-    with raises(LimitError, match=r"tip would be 50 mm below the floor \(floor_z 0\.050 m\)"):
-        rig.submit(goal(down(0.2, 0.0)))
 
 
 def test_from_below_the_arm_may_come_up_and_no_deeper():
@@ -125,17 +112,6 @@ def test_a_stop_goes_no_deeper_than_its_way_where_another_way_does_not():
         assert gentlest(made, validator, arm.lower, arm.upper)[0] is made[chosen]
 
 
-def test_cancelled_at_any_moment_a_motion_along_the_floor_stays_above_it():
-    begin, end = down(0.152, 0.002), down(0.233, 0.002, -1.11)
-    for stage in np.linspace(0.1, 1.9, 12):
-        rig = Rig(held_to(-0.005), pose=begin)
-        rig.submit(goal(end))
-        rig.run(round(stage, 2))
-        rig.cancel()
-        rig.to_rest()
-        assert lowest(rig["q"]) > -0.005 - STOP_M
-
-
 def test_a_state_leaves_room_for_its_stop():
     check, pose = FloorCheck(picker(), 0.0, 4.0), down(0.2, 0.01)
     falling = np.linalg.pinv(rigid_body().jacobian(pose)) @ [0.0, 0.0, -0.15]
@@ -143,12 +119,6 @@ def test_a_state_leaves_room_for_its_stop():
     assert not check.worst(SampledMotion.at(rigid_body(), pose, -falling, ZERO)).broken
     assert check.worst(SampledMotion.at(rigid_body(), pose, falling, ZERO)).broken
     assert not FloorCheck(picker(), OFF).worst(SampledMotion.at(rigid_body(), pose, falling, ZERO)).broken
-
-
-@mark.parametrize("height", [math.nan, math.inf])
-def test_a_floor_is_a_height_or_nothing(height):
-    with raises(InputError, match="floor_z"):
-        FloorCheck(picker(), height)
 
 
 def test_the_picker_stands_and_the_arms_of_the_notes_do_not():

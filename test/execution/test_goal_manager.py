@@ -3,12 +3,9 @@
 import numpy as np
 import pytest
 from arm_fixtures import picker
-from execution_rig import ACCEPTED, DONE, HOME, NAMES, REFUSED, TIGHT, TIP_SPEED, ZERO, Rig, goal, limits, moved, part
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from execution_rig import ACCEPTED, DONE, HOME, NAMES, REFUSED, TIGHT, ZERO, Rig, goal, moved, part
 
-from picker_dynamics.errors import JointNamesError, PickerError, TrajectoryError
+from picker_dynamics.errors import JointNamesError, TrajectoryError
 from picker_dynamics.execution.goal import HAIR, Goal
 from picker_dynamics.execution.goal_tracking import Code, Outcome
 from picker_dynamics.execution.motion import Phase
@@ -19,10 +16,6 @@ PREEMPTED, OVERTAKEN = "preempted by a newer goal", "overtaken by a newer goal b
 
 def base(by: float = 0.2, duration: float = 1.0, **fields) -> Goal:
     return goal(moved(base=by), times=[duration], **fields)
-
-
-def grip(position: float, duration: float) -> Goal:
-    return part(duration, "gripper", scissor=position)
 
 
 @pytest.fixture
@@ -118,29 +111,6 @@ def test_of_a_flood_the_last_one_wins_and_each_is_answered(rig):
     assert np.abs(np.diff(rig["v"][:, 0])).max() < 12.0 * PERIOD, "no step in any of it"
 
 
-def test_a_long_goal_that_makes_no_sense_does_not_stop_the_arm(rig):
-    rig.send(base(0.5, 4.0), "first")
-    rig.tick(30)
-    rig.send(Goal((*NAMES[:-1], "tail"), [30.0], [HOME]), "long")
-    rig.tick(5)
-    assert rig.answer("long").code is Code.INVALID_JOINTS and rig.phase is Phase.EXECUTING
-
-
-def test_a_goal_for_later_takes_over_at_its_time(rig):
-    rig.send(base(0.5, 4.0), "first", TIGHT)
-    rig.tick(10)
-    start_s = rig.time_s + 1.0
-    rig.send(base(0.0, 2.0, start_s=start_s), "later", TIGHT)
-    rig.tick(40)
-    assert rig.kinds("later") == [] and rig.said("waits for its start in 0.9")
-    rig.tick(15)
-    assert rig.answer("first").text == PREEMPTED
-    motion = next(event.motion for event in rig.events if event.identifier == "later" and event.kind is ACCEPTED)
-    assert motion.start_s - start_s < 2 * PERIOD
-    rig.tick(130)
-    assert rig.succeeded("later")
-
-
 @pytest.mark.parametrize("when", ["waiting", "moving", "arrived", "paused"])
 def test_cancel_is_answered_once_wherever_the_goal_is(rig, when):
     rig.error = 0.02 if when == "arrived" else 0.0
@@ -157,16 +127,6 @@ def test_cancel_is_answered_once_wherever_the_goal_is(rig, when):
     rig.cancel("g")
     rig.tick(5)
     rig.answer("g")
-
-
-def test_cancelling_everything_withdraws_what_waits_too(rig):
-    rig.send(base(0.5, 3.0), "moving", TIGHT)
-    rig.tick(40)
-    rig.send(base(), "waiting")
-    assert rig.cancel() is True
-    rig.tick(60)
-    assert [rig.answer(name).outcome for name in ("moving", "waiting")] == [Outcome.CANCELED] * 2
-    assert rig.cancel() is False
 
 
 def test_a_fault_aborts_with_its_words_and_later_goals_are_refused(rig):
@@ -197,18 +157,6 @@ def test_while_blocked_the_arm_holds_and_says_why(rig):
     assert rig.kinds("again") == [ACCEPTED]
 
 
-def test_a_gripper_command_goes_on_beside_the_arm(rig):
-    rig.send(part(2.0, **dict(zip(NAMES, (0.3, *HOME[1:4])))), "arm", TIGHT)
-    rig.tick(20)
-    rig.send(grip(0.4, 0.5), "grip", TIGHT)
-    rig.tick(40)
-    assert rig.succeeded("grip") and rig.answers["arm"] == []
-    progress = rig.feedback["arm"]
-    assert progress == sorted(progress), "who moves beside it does not set it back"
-    rig.tick(80)
-    assert rig.succeeded("arm")
-
-
 def test_a_goal_for_after_the_end_of_a_motion_does_not_cut_it_short(rig):
     """It was taken at once, and the reference stood where the first motion would have ended."""
     rig.send(base(0.25, 0.05), "first")
@@ -219,111 +167,3 @@ def test_a_goal_for_after_the_end_of_a_motion_does_not_cut_it_short(rig):
     assert np.abs(np.diff(q, axis=0) - PERIOD * (v[1:] + v[:-1]) / 2.0).max() < 0.01
     assert q[:, 0].max() == pytest.approx(HOME[0] + 0.25) and q[-1, 0] == pytest.approx(HOME[0])
     assert rig.kinds("first") == rig.kinds("later") == [ACCEPTED, DONE]
-
-
-class AnythingAtAnyTime(RuleBasedStateMachine):
-    """Goals, streams, cancels, pauses, payloads, faults and duplicate controllers in any order."""
-
-    def __init__(self):
-        super().__init__()
-        self.rig = Rig(period_s=PERIOD, lead_s=LEAD, begin_s=1000.0)
-
-    def send(self, goal, tracked: bool) -> None:
-        self.rig.send(goal, f"g{len(self.rig.requests)}", TIGHT if tracked else None)
-
-    @rule(
-        by=st.floats(-0.4, 0.4),
-        duration=st.sampled_from([0.05, 0.5, 2.0, 25.0]),
-        tracked=st.booleans(),
-        wait=st.sampled_from([None, 0.3]),
-    )
-    def goal(self, by, duration, tracked, wait):
-        self.send(base(by, duration, start_s=None if wait is None else self.rig.time_s + wait), tracked)
-
-    @rule(position=st.floats(0.0, 1.2))
-    def grip(self, position):
-        self.send(grip(position, 0.4), True)
-
-    @rule()
-    def nonsense(self):
-        self.send(TrajectoryError("nonsense"), False)
-
-    @rule(count=st.integers(1, 40))
-    def tick(self, count):
-        self.rig.tick(count)
-
-    @rule(rate=st.sampled_from([0.0, 0.3, 3.0]), count=st.integers(1, 15))
-    def stream(self, rate, count):
-        begin = self.rig.newest.q if self.rig.references else HOME
-        for k in range(count):
-            try:
-                self.rig.push(begin + rate * PERIOD * k * np.eye(5)[0])
-            except PickerError:
-                assert self.rig.refused or self.rig.execution.lease.blocked
-            self.rig.tick()
-        assert self.rig.fastest_tip(count) < 1.3 * TIP_SPEED
-        self.rig.references = self.rig.references[-1:]  # a stream is followed as it comes, with all its steps
-
-    @precondition(lambda self: self.rig.requests)
-    @rule(data=st.data())
-    def cancel(self, data):
-        self.rig.cancel(data.draw(st.sampled_from(sorted(self.rig.requests))))
-
-    @rule()
-    def cancel_all(self):
-        self.rig.cancel()
-
-    @rule(speed=st.sampled_from([0.0, 0.3, 1.0]))
-    def speed(self, speed):
-        self.rig.set_speed(speed)
-
-    @rule(payload=st.sampled_from([None, 0.0, 0.03]))
-    def payload(self, payload):
-        self.rig.change(model=None if payload is None else limits(payload).model)
-
-    @rule()
-    def fault(self):
-        if self.rig.references:
-            self.rig.execution.deactivate("fault")
-            held = self.rig.newest.q
-            self.rig.references.clear()
-            self.rig.execution.start(held)
-
-    @rule(why=st.sampled_from(["", "a duplicate"]))
-    def block(self, why):
-        self.rig.block(why)
-
-    @rule(error=st.sampled_from([0.0, 0.02, 0.06]))
-    def lag(self, error):
-        self.rig.error = error
-
-    @invariant()
-    def never_answered_twice_and_no_step(self):
-        assert all(len(answers) <= 1 for answers in self.rig.answers.values())
-        self.rig.references = self.rig.references[-60:]
-        if len(self.rig.references) > 1:
-            q, v = self.rig["q"], self.rig["v"]
-            assert np.abs(np.diff(q, axis=0) - PERIOD * (v[1:] + v[:-1]) / 2.0).max() < 0.01
-
-    def teardown(self):
-        rig = self.rig
-        rig.block("")
-        rig.error = 0.0
-        rig.set_speed(1.0)
-        rig.tick(40)
-        rig.cancel()
-        rig.tick(80)
-        assert all(len(answers) == 1 for answers in rig.answers.values()), "somebody still waits"
-        assert rig.phase is Phase.HOLDING
-        answered = [kind for name in rig.answers for kind in rig.kinds(name) if kind is not ACCEPTED]
-        assert len(answered) == len(rig.answers), "and each is told once"
-
-
-AnythingAtAnyTime.TestCase.settings = settings(
-    max_examples=20,
-    stateful_step_count=20,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
-TestAnythingAtAnyTime = AnythingAtAnyTime.TestCase

@@ -77,13 +77,6 @@ def test_the_reference_goes_on_while_a_goal_is_parsed_and_planned(rig, later):
     assert np.abs(np.diff(rig["q"], axis=0)).max() < 2e-3
 
 
-def test_the_same_motion_as_planned_at_once(rig, later):
-    rig.send(long_goal(), "long")
-    planned(rig, later)
-    at_once = Rig().submit(long_goal(), "long")
-    np.testing.assert_array_equal(rig.events[-1].motion.trajectory.coefficients, at_once.trajectory.coefficients)
-
-
 def test_a_refusal_comes_from_the_worker_too(rig, later):
     far = long_goal()
     far.positions[50] = moved(base=9.0)
@@ -116,21 +109,6 @@ def test_limits_that_changed_meanwhile_are_planned_with_once_more_and_then_the_g
     assert "changed both times" in rig.answer("twice").text
 
 
-def test_of_a_flood_one_is_planned_while_the_newest_waits(rig, later):
-    for k in range(60):
-        rig.send(goal(moved(base=0.3 - 0.005 * k), times=[3.0]), str(k))
-        rig.tick()
-        later.do()
-    rig.to_rest()
-    for _ in range(5):
-        later.do()
-        rig.tick()
-    rig.to_rest()
-    accepted = [event.identifier for event in rig.events if event.kind is ACCEPTED]
-    assert accepted[-1] == "59" and 2 <= len(accepted) <= 6, "one each 0.3 s"
-    assert all(len(answers) == 1 for answers in rig.answers.values()) and smooth(rig) <= 1.2
-
-
 @pytest.mark.parametrize("end", ["cancel", "close", "inactive", "blocked"])
 def test_whatever_ends_a_goal_that_is_planned_it_is_answered_once_and_moves_nothing(rig, later, end):
     rig.send(long_goal(), "long")
@@ -150,16 +128,6 @@ def test_whatever_ends_a_goal_that_is_planned_it_is_answered_once_and_moves_noth
     rig.tick(5)
     assert rig.answer("long").text
     assert (rig["q"] == HOME).all() and (rig["v"] == ZERO).all()
-
-
-def test_a_goal_in_time_when_its_check_begins_is_made_whole(rig, later):
-    rig.send(long_goal(start_s=rig.now_s), "long")
-    rig.tick()
-    later.do()
-    rig.tick(200)
-    later.do()
-    motion = rig.tick().events[0].motion
-    assert motion.duration_s == pytest.approx(25.0, rel=0.2) and motion.start_s == pytest.approx(rig.time_s - rig.period_s)
 
 
 def medium_goal(**fields):

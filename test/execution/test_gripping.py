@@ -9,7 +9,7 @@ from arm_fixtures import picker
 
 from picker_dynamics.errors import InputError, JointNamesError, LimitError
 from picker_dynamics.execution.goal_tracking import STATELESS_S, ArmState, Error, Outcome
-from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, GripperTracker, goal_of, remark, settings_problem
+from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, GripperTracker, goal_of, settings_problem
 from picker_dynamics.execution.motion import Reference
 from picker_dynamics.trajectory.trajectory import from_points
 
@@ -64,17 +64,6 @@ def test_a_command_that_cannot_be_kept_is_refused(command, error, text):
         goal_of(GripperCommand(*command), SETTINGS, ARM, 1.0)
 
 
-def test_an_effort_that_is_kept_anyway_is_fine():
-    goal_of(GripperCommand([], [0.4], [0.0], [0.0]), SETTINGS, ARM, 1.0)
-    strong = GripperCommand([], [0.4], [], [0.3])
-    goal_of(strong, SETTINGS, ARM, 1.0)
-    assert remark(strong, SETTINGS) == "scissor presses with up to 0.25 N·m (servo map), of the 0.3 N·m allowed"
-    for effort in ([], [0.0], [0.25]):
-        assert remark(GripperCommand([], [0.4], [], effort), SETTINGS) == ""
-    with pytest.raises(InputError, match="is not limited"):
-        goal_of(GripperCommand([], [0.4], [], [0.3]), GripperSettings("scissor"), ARM, 1.0)
-
-
 def test_it_has_reached_its_goal_where_a_state_says_so():
     made = GripperTracker(SETTINGS, INDEX, 0.4, 10.0)
     assert made.look(10.5, at(10.5, 0.4)) is None, "the motion is not over"
@@ -95,24 +84,10 @@ def test_standing_away_from_its_goal_it_has_stalled(allowed, outcome, v):
     assert (made.reached, made.stalled) == (False, True)
 
 
-def test_while_it_moves_it_has_not_stalled():
-    made = tracker()
-    for t in np.arange(11.0, 20.0, 0.1):
-        assert made.look(t, at(t, 0.6, 0.1)) is None
-    assert made.look(20.5, at(20.5, 0.6, 0.0)) is None
-    assert made.look(21.2, at(21.2, 0.6, 0.0)).outcome is Outcome.ABORTED
-
-
 def test_without_a_state_nobody_waits_for_ever():
     made = tracker()
     assert made.look(11.0 + STATELESS_S, at(10.9, 0.4)) is None
     assert "no joint_states for 1.1 s" in made.look(11.1 + STATELESS_S, at(10.9, 0.4)).text
-
-
-def test_cancelled_it_is_answered_at_its_end():
-    made = tracker()
-    made.cancelling = True
-    assert made.look(10.99, None) is None and made.look(11.0, None).outcome is Outcome.CANCELED
 
 
 def test_settings_of_a_joint_are_in_its_unit_and_no_faster_than_it():

@@ -13,8 +13,8 @@ from picker_dynamics.execution.driving import Drivers
 from picker_dynamics.execution.jogging import Jogging
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.streaming import SILENCE_S
+from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.kinematic_tree import link_poses
-from picker_dynamics.robot.kinematics import PickerKinematics
 
 OUT = moved(scissor=-0.6)
 """Away from the limits."""
@@ -52,7 +52,7 @@ def test_the_tip_goes_along_an_axis_at_that_speed_and_the_hand_keeps_its_pitch(r
     way = tip(rig.newest.q) - begin
     assert way @ velocity / 0.03 == approx(0.03, rel=0.05)
     assert np.linalg.norm(way - velocity) < 0.003
-    kinematics = PickerKinematics(picker())
+    kinematics = ChainKinematics(picker())
     assert kinematics.pitch(rig.newest.q) == approx(kinematics.pitch(OUT), abs=0.02)
     rig.require_smooth(60.0)
 
@@ -77,7 +77,7 @@ def test_zeros_stop_it_too(rig, jogging):
 
 
 def test_the_hand_turns_where_the_tip_stays(rig, jogging):
-    begin, kinematics = tip(OUT), PickerKinematics(picker())
+    begin, kinematics = tip(OUT), ChainKinematics(picker())
     jog(rig, jogging, 1.0, lambda _: jogging.twist(np.zeros(3), (0.0, -0.2, 0.0), rig.now_s))
     assert kinematics.pitch(rig.newest.q) - kinematics.pitch(OUT) == approx(0.2, abs=0.04)
     assert np.linalg.norm(tip(rig.newest.q) - begin) < 0.004

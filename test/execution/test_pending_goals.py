@@ -25,11 +25,3 @@ def test_one_that_the_worker_has_is_not_overtaken():
     assert pending.put(b) is None and pending.put(c) is b and next(iter(pending)) is first
     pending.end(first)
     assert next(iter(pending)).request is c
-
-
-def test_requests_can_be_withdrawn():
-    pending, one, two = PendingGoals(), request(), request(track="gripper")
-    pending.put(one)
-    pending.put(two)
-    assert pending.remove(lambda this: this is one) == [one] and pending.remove(lambda this: this is one) == []
-    assert [waiting.request for waiting in pending] == [two]

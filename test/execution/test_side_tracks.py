@@ -30,7 +30,7 @@ def both_under_way(seconds: float = 1.0) -> Rig:
 
 
 @given(st.floats(0.05, 2.9), st.floats(0.3, 4.0), st.floats(0.0, 1.2))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_gripper_command_at_any_time_leaves_the_arm_s_motion_as_it_is(when, lasting, position):
     alone, both = Rig(), Rig()
     for rig in (alone, both):
@@ -45,14 +45,6 @@ def test_a_gripper_command_at_any_time_leaves_the_arm_s_motion_as_it_is(when, la
     first, second = ("grip", "arm") if begin + lasts < 3.0 else ("arm", "grip")
     assert both.ended == [(first, False), (second, False)]
     assert both["q"][-1, SCISSOR] == approx(position)
-
-
-def test_an_arm_motion_does_not_disturb_a_gripper_under_way():
-    rig = executing(grip(0.2, 2.0), 0.7, "grip")
-    rig.submit(arm_goal(base=0.4), "arm")
-    rig.run(4.0)
-    rig.require_smooth(12.0)
-    assert rig.ended == [("grip", False), ("arm", False)] and rig["q"][-1, SCISSOR] == approx(0.2)
 
 
 @mark.parametrize(("cancelled", "goes_on"), [("grip", "arm"), ("arm", "grip")])
@@ -90,14 +82,6 @@ def test_in_a_pause_what_is_cancelled_is_answered_and_what_is_not_goes_on(order,
     assert (moves[0], moves[SCISSOR]) == tuple((name, False) in left for name in ("arm", "grip"))
 
 
-def test_cancelling_everything_answers_for_both():
-    rig = both_under_way()
-    rig.cancel()
-    rig.run(2.0)
-    assert sorted(rig.ended) == [("arm", True), ("grip", True)] and rig.phase is Phase.HOLDING
-    rig.require_smooth(12.0)
-
-
 def test_a_newer_partial_goal_brings_the_joints_it_does_not_name_to_rest():
     rig = executing(arm_goal(base=0.6, wrist=0.5), 1.3, "first")
     assert abs(rig["v"][-1, 3]) > 0.1
@@ -107,12 +91,6 @@ def test_a_newer_partial_goal_brings_the_joints_it_does_not_name_to_rest():
     rig.require_smooth(12.0)
     assert rig.ended == [("second", False)]
     assert HOME[3] < rig["q"][-1, 3] < HOME[3] + 0.5 and rig["q"][-1, 0] == approx(HOME[0])
-
-
-def test_a_whole_goal_displaces_both():
-    rig = both_under_way()
-    rig.submit(goal(HOME), "all")
-    assert rig.kinds("arm")[-1] is rig.kinds("grip")[-1] is EventKind.PREEMPTED
 
 
 def test_the_gripper_does_not_take_its_joint_from_a_motion_or_a_stream():
@@ -161,43 +139,3 @@ def test_joints_that_nobody_moves_any_more_come_to_rest_after_the_goal_that_disp
     assert rig.ended == [("short", False)] and rig.phase is Phase.EXECUTING and np.abs(rig.newest.v).max() > 0.1
     rig.to_rest()
     rig.require_smooth(12.0)
-
-
-SUBSETS = st.sets(st.integers(0, 4), min_size=1)
-ASKED = st.one_of(
-    st.tuples(st.just("goal"), SUBSETS, st.sampled_from([0.1, 0.5, 2.0]), st.sampled_from([0.0, 0.1, 0.4])),
-    st.tuples(st.just("gripper"), st.sampled_from([0.1, 1.0]), st.floats(0.0, 1.2)),
-    st.tuples(st.just("cancel"), st.integers(0, 9)),
-    st.tuples(st.just("speed"), st.sampled_from([0.0, 0.3, 1.0])),
-)
-
-
-@given(st.lists(st.tuples(ASKED, st.sampled_from([0.02, 0.1, 0.4, 1.0])), min_size=2, max_size=12))
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_overlapping_goals_of_any_joints_never_break_an_invariant_and_are_done_where_they_wanted_to_be(asked):
-    """The rig fails where the guard stops anything."""
-    rig, wanted = Rig(), {}
-    for number, ((what, *how), wait) in enumerate(asked):
-        name = str(number)
-        if what == "goal":
-            joints, duration, by = how
-            wanted[name] = {NAMES[k]: HOME[k] + by * (-1) ** (number + k) * (k != SCISSOR) for k in sorted(joints)}
-            rig.send(part(duration, **wanted[name]), name)
-        elif what == "gripper":
-            wanted[name] = {"scissor": how[1]}
-            rig.send(grip(how[1], how[0]), name)
-        elif what == "cancel":
-            rig.cancel(str(how[0]) if str(how[0]) in rig.requests else None)
-        else:
-            rig.set_speed(how[0])
-        for _ in range(round(wait / rig.period_s)):
-            before = len(rig.ended)
-            rig.tick()
-            for done, cancelled in rig.ended[before:]:
-                if not cancelled:
-                    there = [rig.newest.q[NAMES.index(joint)] for joint in wanted[done]]
-                    assert there == approx(list(wanted[done].values()), abs=1e-6)
-    rig.set_speed(1.0)
-    rig.to_rest()
-    rig.run(0.1)
-    assert all(len(answers) == 1 for answers in rig.answers.values())

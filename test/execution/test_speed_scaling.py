@@ -52,18 +52,6 @@ def test_changes_of_speed_at_any_time_keep_the_path_and_all_bounds(changes):
     np.testing.assert_allclose(rig.newest.q, path[0][-1], atol=1e-9)
 
 
-@pytest.mark.parametrize("speed", [0.1, 0.5, 0.9])
-def test_a_motion_at_a_share_of_its_speed_takes_that_much_longer(speed):
-    rig = Rig()
-    rig.set_speed(speed)
-    motion = rig.submit(goal(moved(base=0.3)), "g")
-    assert rig.events[-1].text == f"executing, 2.00 s, at {100 * speed:.0f} % speed"
-    rig.to_rest()
-    took = np.count_nonzero(np.abs(rig["v"]).max(axis=1) > 0.0) * rig.period_s
-    assert took == pytest.approx(motion.trajectory.duration / speed, abs=3 * rig.period_s)
-    require_consistent(rig, np.abs(path_of(rig)[2]).max() * speed**2)
-
-
 def test_zero_is_a_pause_from_which_it_goes_on():
     rig = started(0.8, 2.0, base=0.5)
     rig.set_speed(0.0)
@@ -89,31 +77,3 @@ def test_a_goal_that_takes_over_does_so_without_a_step_at_any_speed_and_in_any_r
     rig.to_rest()
     require_consistent(rig, 30.0)
     assert rig.ended == [("second", False)]
-
-
-@given(st.floats(0.1, 1.5), speeds, st.floats(0.0, 0.6))
-@QUICK
-def test_cancel_stops_at_the_wanted_deceleration_at_any_speed_also_in_a_pause(first, speed, wait):
-    rig = started(first, base=0.6)
-    rig.set_speed(speed)
-    rig.run(wait)
-    before = rig.time_s
-    assert rig.cancel() is True
-    rig.to_rest()
-    require_consistent(rig, np.abs(path_of(rig)[2]).max() + DECELERATION)
-    assert rig.ended == [("g", True)]
-    moving = np.abs(rig["v"]).max(axis=1) > 1e-9
-    assert np.flatnonzero(moving).max(initial=0) * rig.period_s < before + 1.0, "not as slowly as the motion was"
-
-
-def test_stopping_and_then_moving_on_at_half_speed_has_no_step():
-    rig = started(1.5, base=0.6)
-    rig.cancel()
-    rig.set_speed(0.5)
-    rig.run(0.03)
-    assert rig.phase is Phase.STOPPING and np.abs(rig.newest.v).max() > 0.05
-    rig.submit(goal(moved(base=0.6), times=[3.0]))
-    assert rig.last.speed > 0.9, "it moves as fast as it moves"
-    rig.to_rest()
-    require_consistent(rig, 10.0)
-    assert rig.execution.speed == 0.5

@@ -21,7 +21,7 @@ from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.torque_plant import TorquePlant
 from picker_dynamics.trajectory.stops import stop_trajectory
 
-STAGES = np.linspace(0.02, 0.98, 9)
+STAGES = np.linspace(0.02, 0.98, 5)
 
 
 def picker(tip_speed: float, payload: float = 0.0):
@@ -36,13 +36,7 @@ def torque_arm(name: str):
     return arm.description, Limits(TorqueLimits.of_arm(arm), RigidBody(arm.description), arm.tip_speed), plant
 
 
-ARMS = {
-    "picker": lambda: picker(0.25),
-    "picker with a berry": lambda: picker(0.25, 0.03),
-    "fast picker": lambda: picker(2.0),
-    "rrp": lambda: torque_arm("rrp"),
-    "three_link": lambda: torque_arm("three_link"),
-}
+ARMS = {"fast picker": lambda: picker(2.0), "rrp": lambda: torque_arm("rrp")}
 
 
 def motions(arm, limits, count: int, seed: int):

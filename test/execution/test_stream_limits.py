@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections import deque
 from itertools import takewhile
 
 import numpy as np
 from arm_fixtures import picker, rigid_body, servos, tip_speeds
 from execution_rig import HOME, TIP_SPEED, Rig, limits, moved
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pytest import approx, fixture, mark, param
 
 from picker_dynamics.dynamics import lagrangian
-from picker_dynamics.errors import PickerError
 from picker_dynamics.estimation.closed_loop import LEAD_S, ClosedLoop
 from picker_dynamics.execution.checks import SETPOINT_SHARE
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.floor import FloorCheck
 from picker_dynamics.execution.motion import Phase
-from picker_dynamics.execution.streaming import COMPLAINT_S, COMPLAINTS, LATE_S, SILENCE_S
+from picker_dynamics.execution.streaming import COMPLAINT_S
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.sim.plant import Plant
 
@@ -65,110 +61,6 @@ def require_within_limits(references) -> None:
 
 
 # -- anything ------------------------------------------------------------------------------------------------
-
-JOINT = st.integers(0, 4)
-ACTS = st.one_of(
-    st.tuples(st.just("ramp"), JOINT, st.floats(-3.0, 3.0), st.floats(0.05, 0.5)),
-    st.tuples(st.just("sweep"), st.lists(st.floats(-1.0, 1.0), min_size=5, max_size=5), st.floats(0.05, 0.5)),
-    st.tuples(st.just("step"), JOINT, st.floats(-0.3, 0.3)),
-    st.tuples(st.just("there and back"), JOINT, st.floats(-0.06, 0.06), st.floats(0.05, 0.4)),
-    st.tuples(st.just("hold"), st.floats(0.05, 0.5)),
-    st.tuples(st.just("gap"), st.floats(0.01, 0.7)),
-    st.tuples(st.just("back to the arm")),
-    st.tuples(st.just("replay"), st.integers(1, 30), st.booleans()),
-    st.tuples(st.just("cancel")),
-)
-STAMPS = st.sampled_from(["none", "true", "slow", "fast", "fixed", "random", "far"])
-
-
-class Sender:
-    """Sends samples to an execution that ticks at a rate of its own; nothing of it is honest."""
-
-    def __init__(self, rig: Rig, sample_s: float, jitter: float, sigma: float, stamps: str, seed: int):
-        self.rig, self.sample_s, self.jitter, self.sigma, self.stamps = rig, sample_s, jitter, sigma, stamps
-        self.rng = np.random.default_rng(seed)
-        self.q, self.time_s = rig.newest.q.copy(), rig.now_s
-        self.recorded: deque = deque(maxlen=100)
-
-    def wait(self, duration_s: float) -> None:
-        """Let time pass."""
-        self.time_s += duration_s
-        while self.rig.now_s + self.rig.period_s <= self.time_s:
-            self.rig.tick()
-
-    def send(self, q, sent_s: float | None) -> None:
-        self.recorded.append((q, sent_s))
-        try:
-            self.rig.push(q, self.time_s, sent_s)
-        except PickerError:
-            pass
-
-    def stamp(self) -> float | None:
-        t = self.time_s
-        lies = {"none": None, "true": t, "slow": 0.1 * t, "fast": 10.0 * t, "fixed": 0.0, "far": t + 1e9}
-        return t - self.rng.uniform(0.0, 0.3) if self.stamps == "random" else lies[self.stamps]
-
-    def stream(self, duration_s: float, velocity=0.0) -> None:
-        for _ in range(max(1, round(duration_s / self.sample_s))):
-            self.q = self.q + np.asarray(velocity) * self.sample_s
-            self.send(self.q + self.sigma * self.rng.normal(size=5), self.stamp())
-            self.wait(self.sample_s * (1.0 + self.jitter * self.rng.uniform(-1.0, 1.0)))
-
-    def do(self, what: str, *how) -> None:
-        if what == "ramp":
-            self.stream(how[2], how[1] * np.eye(5)[how[0]])
-        elif what == "sweep":
-            self.stream(how[1], how[0])
-        elif what == "step":
-            self.q = self.q + how[1] * np.eye(5)[how[0]]
-            self.stream(self.sample_s)
-        elif what == "there and back":
-            for k in range(max(2, round(how[2] / self.sample_s))):
-                self.q = self.q + (-1) ** k * how[1] * np.eye(5)[how[0]]
-                self.stream(self.sample_s)
-        elif what == "hold":
-            self.stream(how[0])
-        elif what == "gap":
-            self.wait(how[0])
-        elif what == "back to the arm":
-            self.q = self.rig.newest.q.copy()
-            self.stream(0.2)
-        elif what == "replay":
-            for q, sent_s in list(self.recorded)[-how[0] :]:
-                self.send(q, sent_s if how[1] else self.stamp())
-                self.wait(self.sample_s)
-        else:
-            self.rig.cancel()
-
-
-@settings(max_examples=150, deadline=None, derandomize=True)
-@given(
-    acts=st.lists(ACTS, min_size=1, max_size=6),
-    pose=st.sampled_from(list(POSES)),
-    period_s=st.sampled_from([0.005, 0.01, 0.01, 0.02, 0.05]),
-    sample_s=st.sampled_from([0.002, 0.01, 0.01, 0.02, 0.05]),
-    jitter=st.floats(0.0, 1.0),
-    sigma=st.sampled_from([0.0, 0.0005, 0.002, 0.005, 0.02]),
-    stamps=STAMPS,
-    seed=st.integers(0, 1000),
-)
-def test_any_stream_keeps_every_limit_and_ends_where_the_arm_can_stand(
-    analytic, acts, pose, period_s, sample_s, jitter, sigma, stamps, seed
-):
-    rig = ticked(limits(model=analytic), period_s=period_s, pose=POSES[pose])
-    sender = Sender(rig, sample_s, jitter, sigma, stamps, seed)
-    sender.stream(0.1)
-    for act in acts:
-        sender.do(*act)
-    moving = rig.phase is Phase.STREAMING
-    sender.wait(SILENCE_S + 0.6)
-    assert rig.holds
-    require_within_limits(rig.references)
-    assert (np.abs(TRUTH.gravity(rig.newest.q)) <= HOLD * (1.0 + 1e-6)).all()
-    counts = rig.execution.stream_counts
-    assert counts.accepted > 0 or not moving
-    said = [event for event in rig.events if event.kind is EventKind.PROBLEM]
-    assert len(said) <= COMPLAINTS * (1.0 + rig.now_s / COMPLAINT_S)
 
 
 # -- noise ---------------------------------------------------------------------------------------------------
@@ -282,15 +174,6 @@ def test_a_joint_in_a_stream_is_no_faster_than_in_a_goal(rig):
     require_within_limits(rig.references)
 
 
-def test_noise_about_a_position_limit_is_followed_within_it(rig):
-    """The scissor is open as far as it goes."""
-    rng = np.random.default_rng(0)
-    assert HOME[4] == ARM.upper[4]
-    assert rig.stream(HOME + 0.002 * rng.normal(size=(300, 5))) == []
-    assert rig["q"][:, 4].max() <= ARM.upper[4] + 1e-9
-    assert "scissor reaches" in str(rig.stream([moved(scissor=0.011)])[0])
-
-
 def test_a_gap_of_some_samples_is_bridged(rig):
     whole, lossy = (Rig(lead_s=LEAD_S) for _ in range(2))
     for k in range(100):
@@ -316,13 +199,6 @@ def test_samples_out_of_order_and_played_back_are_ignored():
     assert mixed.execution.stream_counts.ignored > 100 and mixed.refused == 0
 
 
-def test_a_sender_whose_clock_steps_back_is_followed_on(rig):
-    assert rig.stream([HOME] * 50, lambda time_s: time_s + 100.0) == []
-    accepted = rig.execution.stream_counts.accepted
-    assert rig.stream([HOME] * 50, lambda time_s: time_s) == [] and LATE_S < 100.0
-    assert rig.execution.stream_counts.accepted == accepted + 50
-
-
 def test_a_stream_with_noise_that_was_refused_is_taken_up_again_where_it_stands(rig):
     noise = 0.002 * np.random.default_rng(0).normal(size=(100, 5))
     assert rig.stream([*(HOME + noise[:30]), moved(base=0.3)])
@@ -339,23 +215,6 @@ def test_refusals_of_joints_in_turn_are_said_once_for_each(rig):
         assert rig.now_s >= COMPLAINT_S - 0.1 or len(said) == len(set(said))
     assert sorted(set(said)) == sorted(ARM.joint_names[:4])
     assert len(said) <= 4 * (1 + rig.now_s / COMPLAINT_S)
-
-
-def test_what_is_refused_comes_to_rest_where_it_was_foreseen(rig):
-    """Silence, a refusal and a cancel end a stream in the same way, within the limits, and without going back."""
-    ends = []
-    for how in ("silence", "refusal", "cancel"):
-        rig = ticked()
-        rig.stream([moved(base=RATE * PERIOD_S * k) for k in range(50)])
-        if how == "refusal":
-            assert rig.stream([moved(base=-0.5)])
-        elif how == "cancel":
-            rig.cancel()
-        rig.to_rest()
-        require_within_limits(rig.references)
-        assert (np.diff(rig["q"][:, 0]) >= -1e-9).all()
-        ends.append(rig.newest.q[0])
-    assert ends == approx([RATE * 0.49] * 3, abs=RATE * 0.06)
 
 
 @mark.parametrize("rate", [0.2, 0.4])

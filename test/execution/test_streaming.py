@@ -33,18 +33,6 @@ def test_the_reference_follows_the_stream_without_steps(rig):
     assert rig.execution.stream_counts.accepted == 100
 
 
-def test_silence_decelerates_to_a_hold(rig):
-    rig.feed(swing(50))
-    rig.tick(3)  # the last sample came one tick before
-    assert rig.phase is Phase.STREAMING
-    rig.tick(2)
-    assert rig.phase is Phase.STOPPING
-    rig.run(1.0)
-    said = rig.texts()
-    assert said == ["holding", "following a stream", "the stream ended: holding", "stopped: holding"]
-    assert rig.holds
-
-
 def test_nan_is_ignored_and_counted(rig):
     rig.push(np.full(5, np.nan))
     counts = rig.execution.stream_counts
@@ -111,24 +99,6 @@ def test_a_goal_after_a_stop_takes_over_from_a_stream_which_is_taken_up_again_on
         rig.push(moved(base=1.0))
 
 
-def test_while_blocked_a_stream_is_refused_and_the_arm_stops(rig):
-    rig.feed(swing(50))
-    rig.block("two controllers on one arm")
-    with raises(PickerError, match="two controllers on one arm"):
-        rig.push(swing(51)[-1])
-    rig.to_rest()
-    rig.block("")
-    with raises(LimitError, match="first command|only at rest"):
-        rig.push(swing(80)[-1])
-
-
-@mark.parametrize("joint", ["base", "shoulder", "wrist"])
-def test_the_way_to_a_first_command_is_no_faster_than_the_tip_may_be(rig, joint):
-    assert rig.stream([moved(**{joint: 0.045})] * 100) == []
-    assert rig.fastest_tip() < 0.25 * 1.05
-    np.testing.assert_allclose(rig["q"][-1], moved(**{joint: 0.045}), atol=1e-6)
-
-
 def test_velocity_is_by_the_sender_s_clock_where_it_gives_one(rig):
     """Samples of one motion, 20 ms apart when they were sent, arrive in pairs."""
     for k, q in enumerate(swing(100, 0.6)):
@@ -156,14 +126,6 @@ def test_a_stream_that_was_refused_is_taken_up_where_it_stands_not_where_it_pass
     assert rig.stream([HOME] * 10) == [] and rig.phase is Phase.STREAMING
 
 
-def test_after_a_deactivation_too(rig):
-    rig.feed(swing(50))
-    rig.execution.deactivate("relaxed")
-    rig.execution.start(swing(51)[-1])
-    with raises(LimitError, match="only at rest"):
-        rig.push(swing(52)[-1])
-
-
 @mark.parametrize("gap", [57, 60])
 def test_a_sender_that_stumbles_goes_on(rig, gap):
     path = swing(120)
@@ -175,20 +137,6 @@ def test_a_sender_that_stumbles_goes_on(rig, gap):
     assert rig.refused == 0
     assert abs(rig["q"][-1, 0] - path[-1][0]) < 0.3 * LAG_S
     assert rig.fastest_tip() < 0.25 * 1.1
-
-
-def test_one_that_stumbles_as_it_begins_to_move_goes_on(rig):
-    rig.feed([HOME] * 20)
-    rig.tick(20)
-    rig.feed([moved(base=0.2 + 0.3 * PERIOD * k) for k in range(20)])
-    assert rig.refused == 0 and rig.fastest_tip() <= 0.25
-
-
-def test_one_that_was_away_for_longer_begins_anew(rig):
-    rig.feed(swing(50))
-    rig.tick(30)
-    with raises(LimitError, match="first command"):
-        rig.push(swing(81)[-1])
 
 
 def test_a_refusal_that_goes_on_is_said_now_and_then():

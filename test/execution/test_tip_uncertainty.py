@@ -58,10 +58,3 @@ def test_goal_tolerances_of_servos_are_wider_than_what_they_leave_and_never_none
     assert (goal > 2.0 * joint_uncertainty(MAP)).all() and (goal < 0.04).all()
     fine = replace(MAP, quantum_us=0.01, servos=tuple(replace(servo, deadband_us=0.0, play=0.0) for servo in MAP.servos))
     np.testing.assert_array_equal(Tolerances.of_servos(fine).goal.position, LEAST_SERVO)
-
-
-def test_a_supply_that_nobody_measures_costs_a_twentieth_of_what_lifting_motors_sag():
-    unseen, model = replace(MAP, supply=None), rigid_body()
-    levers = np.linalg.norm(model.jacobian(OUT), axis=0)
-    expected = 0.05 * float(levers @ np.abs(model.gravity(OUT))) / 0.6 / 10.0
-    assert tip_uncertainty(model, unseen, OUT) - tip_uncertainty(model, MAP, OUT) == pytest.approx(expected)

@@ -23,7 +23,6 @@ from picker_dynamics.trajectory.stops import stop_trajectory
 from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points
 
 STALL = 1.08
-BERRY = 9.81 * 0.025 * 0.425
 SERVOS = servos(simulated=False, ideal=True)
 REST = np.array(SERVOS.rest)
 GATE = torque_validator(RigidBody(picker(), SERVOS.armature), SERVOS)
@@ -73,18 +72,6 @@ def test_full_reach_is_refused_naming_joint_time_torque_and_limit():
     assert error.limit == approx(0.6 * STALL)
 
 
-def test_the_payload_counts():
-    """A pose whose shoulder torque lies between the hold limit less a berry's and the hold limit."""
-    wanted = 0.6 * STALL - 0.5 * BERRY
-    pose = raised(wanted)
-    way = move(pose + [0.0, 0.2, 0.0, 0.0, 0.0], pose, 3.0)
-    loaded = dataclasses.replace(GATE, model=GATE.model.with_payload(0.025))
-    assert GATE.validate(way).motion.rest_torque[1] == approx(wanted)
-    with raises(InfeasibleError, match="shoulder") as caught:
-        loaded.validate(way)
-    assert caught.value.value == approx(wanted * (1 + BERRY / REACH))
-
-
 def test_a_way_through_a_pose_too_heavy_is_refused_where_it_gets_too_heavy():
     """From raised to raised over the horizontal: both ends can be held, the middle not, however slowly."""
     up, down = np.array([0.0, 1.0, 0.0, 0.0, 0.0]), np.array([0.0, -0.34, -1.9, 0.5, 0.0])
@@ -100,47 +87,6 @@ def test_a_way_through_a_pose_too_heavy_is_refused_where_it_gets_too_heavy():
     with raises(InfeasibleError) as again:
         GATE.scaled(path)
     assert str(again.value) == str(caught.value)
-
-
-def test_a_motion_too_fast_for_the_motor():
-    """Waving the scissor takes no torque to speak of; its speed alone is too much."""
-    wave = move(REST, [*REST[:4], 1.2], 1.2 / 7.48 * 1.2)  # mean speed 6.2 rad/s, below 7.48; the quintic's peak 11.7
-    with raises(InfeasibleError, match=r"scissor is too fast: .* \(428\.6 deg/s without load\)") as caught:
-        GATE.validate(wave)
-    assert caught.value.limit == approx(STALL)
-    _, _, v, _ = GATE.scaled(wave).trajectory.grid(1e-3)
-    assert 0.9 * 7.48 < np.abs(v[:, 4]).max() < 7.48
-
-
-def test_an_acceleration_between_the_samples_is_seen():
-    """A trapezoidal profile accelerates in its first millisecond only; the samples are 10 ms apart."""
-    with raises(InfeasibleError):
-        GATE.validate(move(REST, HOME, 1.0, "trapezoidal", 0.001))
-    GATE.validate(move(REST, HOME, 1.0))
-
-
-def test_setpoints_stay_inside_the_pulses():
-    """A shoulder whose pulses end at 1.45 rad holds q = 1.4 without load but not with it."""
-    shoulder = SERVOS.servos[1]
-    end = shoulder.to_pulse_us(1.4 + 0.005)
-    short = dataclasses.replace(
-        shoulder, horn_angles=(shoulder.horn_angles[0], 1.405 + shoulder.zero), pulses_us=(500.0, float(end)), rest=0.5
-    )
-    tight = torque_validator(GATE.model, dataclasses.replace(SERVOS, servos=(SERVOS.servos[0], short, *SERVOS.servos[2:])))
-    with raises(LimitError, match=r"shoulder needs its set-point at 8[01]\.\d+ deg at .* \.\.\. 80\.5\d* deg") as caught:
-        tight.validate(move(moved(shoulder=1.2 - HOME[1]), HOME, 3.0))
-    assert caught.value.subject == "shoulder" and caught.value.limit == approx(1.405)
-
-
-def test_points_of_a_stream():
-    still = GATE.validate_state(HOME, ZERO, ZERO)
-    np.testing.assert_allclose(still.torque[0], GATE.model.gravity(HOME))
-    with raises(InfeasibleError, match=r"shoulder needs 0\.76 N·m to hold"):
-        GATE.require_holdable(raised(0.7 * STALL))  # a way, not an end
-    with raises(InfeasibleError, match="base is too fast"):
-        GATE.validate_state(REST, [7.6, 0, 0, 0, 0], ZERO)
-    with raises(InfeasibleError, match="shoulder needs"):
-        GATE.validate_state(REST, ZERO, [0, 300.0, 0, 0, 0])
 
 
 def test_joints_must_be_the_same():
@@ -173,18 +119,6 @@ def test_stretching_is_by_the_smallest_factor(name):
         GATE.validate(path.stretched(0.995 * found.factor))
 
 
-def test_stretching_leaves_alone_what_passes_and_refuses_what_moves():
-    path = move(REST, HOME, 2.0)
-    assert GATE.scaled(path).trajectory is path
-    moving = from_points([0, 1], [REST, REST], [[0.1, 0, 0, 0, 0], [0] * 5], joint_names=NAMES)
-    with raises(InputError, match=r"base starts at 5\.7 deg/s"):
-        GATE.scaled(moving)
-
-
-def test_a_slow_motion_is_left_as_it_is():
-    assert validator().scaled(swing(6.0)).factor == 1.0
-
-
 @mark.parametrize("duration", [0.15, 0.4, 1.0])
 def test_the_factor_found_is_enough_and_hardly_more_than_needed(duration):
     made = validator()
@@ -192,11 +126,6 @@ def test_the_factor_found_is_enough_and_hardly_more_than_needed(duration):
     made.validate(swing(duration * factor))
     with raises((LimitError, InfeasibleError)):
         made.validate(swing(duration * factor / RESOLUTION**1.01))
-
-
-def test_what_slowing_cannot_mend_is_refused_with_that_reason():
-    with raises(InfeasibleError, match="shoulder"):
-        validator().scale_time(lambda factor: move(HOME, ZERO, 0.8 * factor))
 
 
 def test_a_refusal_has_the_numbers_of_the_motion_as_it_was_asked():
@@ -219,17 +148,6 @@ def test_a_motion_that_begins_moving_is_slowed_as_far_as_it_does_not_go_astray(b
         with raises(LimitError):
             validator().validate(made(refused))
     assert 1.0 < rig.submit(goal(target, times=[back])).validated.factor < MAX_STRETCH
-
-
-def test_too_fast_even_when_slowed_most_is_refused():
-    with raises(LimitError):
-        validator().scaled(swing(0.9 / MAX_STRETCH / 3.0))
-
-
-def test_stretching_may_be_off():
-    with raises(LimitError, match=r"tip would move at \d.\d\d m/s") as caught:
-        validator(scales_time=False).scaled(swing(0.5))
-    assert caught.value.limit == 0.25
 
 
 # -- changes of a motion --------------------------------------------------------------------------------------
@@ -275,20 +193,6 @@ class Wall:
 
 
 WALL = (Wall(0.5, 0.1),)
-
-
-def test_one_more_check_is_obeyed_by_motions_states_and_the_scaling_of_time():
-    made = validator(further=WALL)
-    with raises(LimitError, match=r"0\.60 rad into the wall"):
-        made.scale_time(lambda factor: move(HOME, moved(base=0.6), 20.0 * factor))
-    with raises(LimitError, match="too fast beside the wall"):
-        made.validate(move(HOME, moved(base=0.3), 3.0))
-    slowed = made.scaled(move(HOME, moved(base=0.3), 3.0))
-    assert np.abs(slowed.motion.v[:, 0]).max() == approx(0.1, rel=0.05) and slowed.usages[-1].subject == "wall"
-    made.validate_state(moved(base=0.4), [0.09, 0, 0, 0, 0], ZERO)
-    for pose, speed in ((0.55, 0.0), (0.4, 0.11)):
-        with raises(LimitError, match="wall"):
-            made.validate_state(moved(base=pose), [speed, 0, 0, 0, 0], ZERO)
 
 
 def test_a_check_that_is_not_of_the_arms_own_limits_is_asked_by_streams_and_ways_to_rest_wherever_it_is_entered():

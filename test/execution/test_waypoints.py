@@ -10,12 +10,12 @@ from picker_dynamics.errors import InfeasibleError, InputError, PickerError, Unr
 from picker_dynamics.execution.checks import SETPOINT_SHARE
 from picker_dynamics.execution.path_planning import JOINT_ACCELERATION
 from picker_dynamics.execution.waypoints import STAND_S, Waypoint, motion_through
-from picker_dynamics.robot.kinematics import PickerKinematics
+from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.scripting.target import asked_duration
 from picker_dynamics.trajectory.trajectory import through
 
 ARM, HOME, CHECKS = picker(), np.array(servos().home), validator()
-TIP = PickerKinematics(ARM).forward
+TIP = ChainKinematics(ARM).forward
 BEGIN = TIP(HOME)
 LINES = [(0.26, 0.08, 0.17), (0.2, 0.2, 0.17), (0.22, 0.1, 0.1), (0.15, -0.1, 0.16)]
 
@@ -113,15 +113,6 @@ def test_a_stop_stops_at_its_point_and_a_blend_passes_near_it_without_stopping()
         np.testing.assert_allclose(motion.end, q[-1])
 
 
-def test_of_joints_and_lines_in_turn_all_is_passed():
-    q = HOME + [0.4, -0.1, 0.1, 0.1, -0.3]
-    motion = motion_through(
-        HOME, [straight((0.22, 0.05, 0.17)), Waypoint(q=q, blend=0.02), Waypoint((0.2, 0.0, 0.2))], CHECKS, ARM
-    )
-    np.testing.assert_allclose(TIP(motion.end), (0.2, 0.0, 0.2), atol=1e-4)
-    assert np.linalg.norm(TIP(states(motion)[0]) - TIP(q), axis=1).min() < 0.02
-
-
 @pytest.mark.parametrize(
     "waypoints, error, said",
     [
@@ -166,10 +157,3 @@ def test_where_neither_the_kept_pitch_nor_any_other_will_do_both_reasons_are_sai
         motion_through(HOME, [straight(first), straight(second)], CHECKS, ARM)
     assert held.value is not None and caught.value.subject == "shoulder" and caught.value.__cause__ is not None
     assert caught.value.value > caught.value.limit and caught.value.time_s >= 0.0, "the fields are those of the motion"
-
-
-@pytest.mark.parametrize("first", [Waypoint(q=HOME + np.array([9.0, 0.0, 0.0, 0.0, 0.0])), Waypoint((0.3, 0.5, 0.5))])
-def test_where_the_pitch_has_nothing_to_do_with_it_the_reason_is_said_once(first):
-    with pytest.raises(PickerError) as caught:
-        motion_through(HOME, [first, straight((0.3, 0.0, 0.17))], CHECKS, ARM)
-    assert "the pitch that the hand has" not in str(caught.value)

@@ -1,6 +1,5 @@
 """Files that users name: what is too large, too deep, no file or never ends is one clear error, whatever its kind."""
 
-import json
 import os
 import threading
 
@@ -10,7 +9,6 @@ from picker_dynamics.errors import TEXT_MAX, ConfigurationError, DescriptionErro
 from picker_dynamics.files import formats, reading
 from picker_dynamics.files.formats import parse_json, parse_xml, parse_yaml, read_yaml
 from picker_dynamics.files.reading import read_bytes, read_text
-from picker_dynamics.robot import description
 
 BOMB = "\n".join(
     ["a0: &a0 [x, x, x, x, x, x, x, x, x]"] + [f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]" for k in range(1, 9)]
@@ -51,14 +49,6 @@ def test_a_pipe_is_read_and_one_that_is_silent_is_given_up(tmp_path, monkeypatch
         thread.join()
     finally:
         os.close(writer)
-
-
-def test_a_description_that_comes_by_a_pipe_is_read_as_ever():
-    end, begin = os.pipe()
-    os.write(begin, b'<robot name="a"><link name="b"/></robot>')
-    os.close(begin)
-    assert description.load(f"/dev/fd/{end}").root == "b"
-    os.close(end)
 
 
 def test_bytes_that_are_no_text_are_named(tmp_path):
@@ -114,11 +104,6 @@ def test_yaml_with_aliases_and_merges_is_what_it_says(tmp_path):
 def test_json_that_is_too_much_or_none(text, said):
     with pytest.raises(InputError, match=said):
         parse_json(text)
-
-
-def test_json_is_what_it_says():
-    value = {"a": [1, -2.5e3, None, True, {"b": ["c"]}], "d": 2**53}
-    assert parse_json(json.dumps(value)) == value
 
 
 @pytest.mark.parametrize(

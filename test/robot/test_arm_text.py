@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from arm_fixtures import picker, servos, shipped_arm
 
-from picker_dynamics.errors import ConfigurationError, PickerError
+from picker_dynamics.errors import PickerError
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arm_text, arms, servo_arm
 from picker_dynamics.robot.arm_text import Known, read, text_of
@@ -82,8 +82,3 @@ def test_a_damaged_text_is_one_clear_error(text, said):
     with pytest.raises(PickerError, match=said) as caught:
         read(text)
     assert len(str(caught.value)) < 2000 and not isinstance(caught.value, AssertionError)
-
-
-def test_a_text_that_is_too_long_is_not_even_parsed():
-    with pytest.raises(ConfigurationError, match="characters, at most"):
-        read("[" * (arm_text.TEXT_MAX + 1))

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import math
 
-import any_arms
-import coal
 import numpy as np
-import pinocchio as pin
 from arm_fixtures import picker, servos, shipped_arm
 from pytest import approx, fixture, mark, raises
 
@@ -17,7 +14,6 @@ from picker_dynamics.robot import description
 from picker_dynamics.robot.collision import CollisionModel
 from picker_dynamics.robot.kinematic_tree import sample_poses
 from picker_dynamics.robot.scene import scene_shape
-from picker_dynamics.robot.serial_arm import serial_arm
 from picker_dynamics.robot.urdf_elements import rotation_from_rpy
 
 SCENE = {
@@ -132,48 +128,3 @@ def test_a_mesh_is_its_convex_hull(tmp_path):
     (tmp_path / "hand.obj").write_text("no mesh")
     with raises(DescriptionError, match="link hand: mesh .*hand.obj"):
         CollisionModel(arm, {}, 0.0, [servos().home])
-
-
-@mark.parametrize("name", ["so101", "ur5", "panda"])
-def test_hulls_of_foreign_arms_hold_their_meshes(name):
-    """Distances of links are no larger than Pinocchio's of the meshes themselves, whose packages and frames it finds itself."""
-    path = any_arms.urdf(name)
-    arm = serial_arm(description.load(path))
-    model = CollisionModel(arm, {}, -math.inf, np.zeros((1, arm.n)))
-    truth = pin.buildModelFromXML(arm.urdf)
-    packages = [str(up) for up in path.parents[:6]]
-    shapes = pin.buildGeomFromUrdfString(truth, arm.urdf, pin.GeometryType.COLLISION, package_dirs=packages)
-    links = {truth.frames[shape.parentFrame].name for shape in shapes.geometryObjects}
-    assert model.pairs and {body.name for body in model.bodies} >= links
-    data, looked_at, pose = truth.createData(), 0, np.zeros(truth.nq)
-    columns = [truth.joints[truth.getJointId(joint)].idx_q for joint in arm.joint_names]
-    for q in sample_poses(arm, 4, seed=1):
-        pose[columns] = q
-        pin.updateGeometryPlacements(truth, data, shapes, placed_shapes := shapes.createData(), pose)
-        placed = model.placed(q[None])
-        for names in {pair.names for pair in model.pairs}:
-            ours = min(placed.distance(pair, 0) for pair in model.pairs if pair.names == names)
-            of = [
-                [i for i, one in enumerate(shapes.geometryObjects) if truth.frames[one.parentFrame].name == link]
-                for link in names
-            ]
-            theirs = min(
-                (
-                    coal.distance(
-                        *(part for i in (a, b) for part in (shapes.geometryObjects[i].geometry, coal_pose(placed_shapes.oMg[i]))),
-                        coal.DistanceRequest(),
-                        coal.DistanceResult(),
-                    )
-                    for a in of[0]
-                    for b in of[1]
-                ),
-                default=math.inf,
-            )
-            if theirs < math.inf:
-                assert ours <= theirs + 1e-4, names
-                looked_at += 1
-    assert looked_at > 3
-
-
-def coal_pose(placement) -> coal.Transform3s:
-    return coal.Transform3s(placement.rotation, placement.translation)

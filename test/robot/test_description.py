@@ -32,18 +32,6 @@ def test_picker_has_the_joints_lengths_and_masses_of_the_note():
     assert PICKER.joint("base").xyz[2] + PICKER.joint("shoulder").xyz[2] == approx(0.09, abs=1e-15)
 
 
-def test_pickers_replaced_and_chosen_inertias_are_those_its_comment_promises():
-    """ixx and izz follow from the section w × h; the hand's iyy from the drawn box (4 printed digits)."""
-    for name, section in (("upper_arm", (0.036, 0.024)), ("forearm", (0.032, 0.022)), ("hand", (0.028, 0.020))):
-        link = PICKER.links[name]
-        assert link.collisions[0].size[1:] == section
-        py, pz = (link.mass * side**2 / 12 for side in section)
-        px = link.inertia[1, 1] - pz
-        assert np.diag(link.inertia) == approx([py + pz, px + pz, px + py], rel=3e-4)
-    length, _, height = PICKER.links["hand"].collisions[0].size
-    assert PICKER.links["hand"].inertia[1, 1] == approx(0.08 * (length**2 + height**2) / 12, rel=3e-4)
-
-
 def test_reads_every_number_of_a_joint():
     arm = description.parse(TWO_LINKS)
     lift, slide = arm.movable
@@ -105,36 +93,12 @@ def test_without_tool0_the_tool_is_the_last_leaf():
     assert description.parse(text).tool == "tip"
 
 
-def test_what_is_read_cannot_be_changed():
-    arrays = [
-        PICKER.lower,
-        PICKER.links["hand"].com,
-        PICKER.links["hand"].inertia,
-        PICKER.joint("wrist").xyz,
-        PICKER.joint("wrist").rotation,
-        PICKER.joint("wrist").axis,
-        PICKER.links["hand"].collisions[0].xyz,
-    ]
-    for array in arrays:
-        with raises(ValueError, match="read-only"):
-            array[0] = 1.0
-    with raises(TypeError):
-        PICKER.links["hand"] = None
-
-
 MALFORMED = {
     "not XML": ([("</robot>", "")], "not XML", None),
-    "a NUL byte": (TWO_LINKS + "\0", "not XML", None),
     "another root element": ("<sdf/>", "root element is <sdf>", None),
     "xacro": ('<robot name="r" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:macro name="m"/></robot>', "xacro", None),
     "no name": ("<robot/>", "<robot> has no name", None),
-    "no links": ('<robot name="r"/>', "no links at all", None),
     "two roots": ([("</robot>", '<link name="alone"/></robot>')], "found 2: base_link, alone", None),
-    "only a loop": (
-        [('<parent link="base_link"/>', '<parent link="tool0"/>'), ('<link name="base_link"/>', "")],
-        "none (a loop)",
-        None,
-    ),
     "a loop beside the tree": (
         [
             (
@@ -160,7 +124,6 @@ MALFORMED = {
         "slide",
     ),
     "a link without name": ([('<link name="arm">', "<link>")], "a <link> has no name", None),
-    "a joint without name": ([('<joint name="lift" ', "<joint ")], "a <joint> has no name", None),
     "no parent": ([('<parent link="arm"/>', "")], "joint slide: <parent link=…> is missing", "slide"),
     "a floating joint": ([('type="revolute"', 'type="floating"')], "joint lift: is 'floating'", "lift"),
     "a joint without type": ([(' type="revolute"', "")], "joint lift: is None", "lift"),
@@ -174,29 +137,14 @@ MALFORMED = {
         "joint lift: lower limit 2 is above upper limit -1",
         "lift",
     ),
-    "NaN limit": ([('upper="2"', 'upper="nan"')], "joint lift: upper='nan' is not finite", "lift"),
     "negative effort": ([('effort="3"', 'effort="-3"')], "<limit> effort is -3, must be >= 0", "lift"),
-    "negative velocity": ([('velocity="5"', 'velocity="-5"')], "<limit> velocity is -5", "lift"),
-    "negative damping": ([('damping="0.02"', 'damping="-1"')], "<dynamics> damping is -1", "lift"),
     "no effort limit": ([(' effort="3"', "")], "joint lift: <limit> has no 'effort'", "lift"),
-    "no velocity limit": ([(' velocity="5"', "")], "joint lift: <limit> has no 'velocity'", "lift"),
     "zero axis": ([('<axis xyz="0 -1 0"/>', '<axis xyz="0 0 0"/>')], "joint lift: axis is (0, 0, 0)", "lift"),
     "short axis": ([('<axis xyz="0 -1 0"/>', '<axis xyz="0 1"/>')], "xyz='0 1' has 2 numbers, not 3", "lift"),
-    "axis without xyz": ([('<axis xyz="0 -1 0"/>', "<axis/>")], "joint lift: <axis> has no 'xyz'", "lift"),
     "a word for a number": ([('<origin xyz="0 0 0.1"/>', '<origin xyz="0 0 ten"/>')], "is not numeric", "lift"),
-    "infinite origin": ([('<origin xyz="0 0 0.1"/>', '<origin xyz="0 0 inf"/>')], "is not finite", "lift"),
     "negative mass": ([('value="0.4"', 'value="-0.4"')], "link arm: <mass> value is -0.4, must be >= 0", "arm"),
     "huge inertia": ([('ixx="6e-5"', 'ixx="1e300"')], "link arm: ixx='1e300' is beyond 1e+09", "arm"),
-    "huge mass": ([('value="0.4"', 'value="1e7"')], "link arm: value='1e7' is beyond 1e+06", "arm"),
-    "NaN mass": ([('value="0.4"', 'value="nan"')], "link arm: value='nan' is not finite", "arm"),
-    "NaN inertia": ([('ixx="6e-5"', 'ixx="NaN"')], "link arm: ixx='NaN' is not finite", "arm"),
     "no mass": ([('<mass value="0.4"/>', "")], "link arm: <inertial> needs both", "arm"),
-    "no inertia": (
-        [('<inertia ixx="6e-5" ixy="0" ixz="0" iyy="1.4e-3" iyz="0" izz="1.4e-3"/>', "")],
-        "link arm: <inertial> needs both",
-        "arm",
-    ),
-    "half an inertia": ([(' izz="1.4e-3"', "")], "link arm: <inertia> has no 'izz'", "arm"),
     "a visual without geometry": (
         [('<geometry><box size="0.2 0.03 0.03"/></geometry>', "")],
         "link arm: a <visual> has no geometry",
@@ -215,12 +163,6 @@ def test_malformed_text_is_refused_in_one_line_that_names_the_place(changes, mes
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert caught.value.subject == joint
-
-
-def test_an_error_carries_value_and_limit():
-    with raises(DescriptionError) as caught:
-        description.parse(broken(('value="0.4"', 'value="-0.4"')))
-    assert (caught.value.value, caught.value.limit) == (-0.4, 0.0)
 
 
 def test_a_file_that_cannot_be_read_is_a_description_error(tmp_path):
@@ -296,7 +238,6 @@ def test_the_same_and_a_narrower_and_a_larger_robot_agree():
     ("urdf", "joint", "said"),
     [
         (limit_of("elbow", upper=2.0), "elbow", "upper limit of elbow is 114.6 deg, this arm's is 25.8 deg"),
-        (limit_of("shoulder", lower=-1.0), "shoulder", "lower limit of shoulder is -57.3 deg, this arm's is -20.1 deg"),
         (limit_of("base", velocity=50.0), "base", "velocity limit of base is 2864.8 deg/s, this arm's is"),
         (PICKER.urdf.replace('name="wrist"', 'name="hand_pitch"'), "wrist", "has no joint wrist; this arm has base, shoulder"),
         (
@@ -305,7 +246,6 @@ def test_the_same_and_a_narrower_and_a_larger_robot_agree():
             "joint base is continuous, here it is revolute",
         ),
         ("<robot", None, "robot_description: not XML"),
-        ("", None, "robot_description: not XML"),
     ],
     ids=lambda value: value if isinstance(value, str) and len(value) < 20 else "",
 )

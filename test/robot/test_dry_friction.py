@@ -38,10 +38,6 @@ def test_what_slides_is_braked_with_all_of_it_and_what_sticks_does_not_move(seed
     np.testing.assert_allclose(after[np.abs(force) < bound], 0.0, atol=1e-11)
 
 
-def test_without_friction_nothing_is_held():
-    assert dry_friction([1.0, -2.0], [[1.0, 0.3], [0.3, 2.0]], [0.0, 0.0], [0.5, 0.5]) == [0.0, 0.0]
-
-
 def test_joints_apart_are_the_same_without_coupling():
     _, response, free, bound = drawn(3, 7)
     diagonal = np.diag(response).copy()

@@ -1,4 +1,4 @@
-"""Inverse kinematics of any chain: poses judged by the URDF's definition, and by the closed form where there is one."""
+"""Inverse kinematics of any chain: poses judged by the URDF's definition."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import description
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
-from picker_dynamics.robot.kinematics import PickerKinematics
 
 ARM = picker()
-CLOSED = PickerKinematics(ARM)
 TARGETS = 40
 FOUND_M, FOUND_RAD = 1e-4, 1e-3
 NEEDED = 0.995
@@ -65,18 +63,6 @@ def test_a_target_near_by_is_a_small_motion(name):
         assert (found[others] == present[others]).all()
 
 
-def test_what_the_search_finds_is_a_branch_of_the_closed_form():
-    chain, draw = ChainKinematics(ARM), np.random.default_rng(5)
-    for q in sample_poses(ARM, 60, seed=13):
-        tip, pitch = CLOSED.forward(q), float(chain.pitch(q))
-        if math.hypot(*tip[:2]) < 0.02 or abs(pitch) > 1.5:
-            continue  # on the yaw axis, or with a hand that points up or down, more joints are free than the closed form says
-        found = chain.inverse(tip, pitch_rad=pitch, near=draw.uniform(ARM.lower, ARM.upper))
-        branches = [*CLOSED.branches(tip, pitch, near=found), *CLOSED.branches(tip, math.pi - pitch, near=found)]
-        off = min(np.max(np.abs(np.remainder(found - one + math.pi, math.tau) - math.pi)) for one in branches)
-        assert off < 0.02  # 0.01 mm of tip near a straight elbow
-
-
 def test_a_point_too_far_is_answered_with_the_nearest_in_millimetres():
     """The picker stretches to 425 mm from its shoulder, 90 mm up: 600 mm away 175 mm are missing."""
     chain = ChainKinematics(ARM)
@@ -106,13 +92,6 @@ def test_a_pitch_that_the_point_does_not_allow_is_answered_with_one_that_it_does
     with raises(UnreachableError, match=r"pointing along \(1.00, 0.00, 0.00\); the nearest.*\(0.00, 0.00, -1.00\)"):
         chain.inverse(point, direction=[1, 0, 0])
     assert chain.inverse(point, pitch_rad=-math.pi / 2) == approx([0.1, 0.1, 0.05], abs=FOUND_M)
-
-
-def test_a_present_pose_a_hair_beyond_a_limit_is_no_obstacle():
-    arm = any_arms.arm("gantry")
-    chain = ChainKinematics(arm)
-    found = chain.inverse(chain.forward([0.0, 0.1, 0.1]), near=[-4e-5, 0.24004, -4e-5])
-    assert found == approx([0.0, 0.1, 0.1], abs=FOUND_M) and (found >= arm.lower).all()
 
 
 def test_a_typed_point_of_an_arm_with_two_joints_is_reached_to_its_digits():

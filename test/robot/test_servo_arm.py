@@ -71,11 +71,6 @@ def test_a_long_way_has_a_pinion_with_which_its_servo_turns_no_further_than_a_ma
     assert rail.pinion == approx(3.01 / math.radians(720.0)) and rail.setpoint_range == approx((-0.01, 3.01), abs=1e-6)
 
 
-def test_ideal_servos_are_assumed_without_friction():
-    _, servos = servo_arm.load(any_arms.urdf("four_joint"), overlay="ideal")
-    assert servos.model.frictionless and not servos.model.play.any()
-
-
 def test_the_shipped_map_serves_whatever_has_its_joints():
     arm, servos = servo_arm.load(resource("urdf/picker.urdf"))
     assert servos == servo_map.load(resource("config/servos.yaml"), arm.joint_names)
@@ -138,12 +133,3 @@ def test_a_joint_whose_speed_nobody_knows_is_refused(change):
     arm = description.parse(text.replace(limit, "" if "4" in change else '<limit effort="1" velocity="0"/>'))
     with raises(DescriptionError, match="joint pan has .*velocity limit"):
         assumed_servos(arm)
-
-
-def test_a_description_without_gravity_still_gets_servos():
-    """All masses 0: nothing to hold, and nothing that could be too weak."""
-    arm = any_arms.arm("pan_tilt")
-    weightless = replace(
-        arm, links={name: replace(link, mass=0.0, inertia=0.0 * link.inertia) for name, link in arm.links.items()}
-    )
-    assert (assumed_servos(weightless).stall_torque > 0.0).all()

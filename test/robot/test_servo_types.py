@@ -74,9 +74,3 @@ def test_a_type_that_there_is_not(name, tmp_path):
     with pytest.raises(ConfigurationError, match=r"^lift: type is .*, must be one of SG90, MG90S") as caught:
         loaded(tmp_path, {"type": name})
     assert caught.value.subject == "lift"
-
-
-def test_a_supply_that_a_servo_does_not_take(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"^lift: supply_v is 7.4 V, SG90 takes 4.8 to 6 V") as caught:
-        loaded(tmp_path, {"type": "SG90"}, supply_v=7.4)
-    assert (caught.value.subject, caught.value.value, caught.value.limit) == ("lift", 7.4, 6.0)

@@ -77,21 +77,13 @@ def test_what_cannot_be_used_is_one_clear_answer(changes, said):
         in_base(**changes)
 
 
-def test_a_stamp_of_0_is_now():
-    assert_allclose(in_base(stamp_s=0.0)[0], (0.2, 0.1, 0.1))
-
-
 @mark.parametrize(
     "text, said",
     [
-        ("cameras: {}\n", "must have `cameras`"),
-        ("camera: {eye: {at_m: [0, 0, 0]}}\n", "must have `cameras`"),
+        ("cameras: 3\n", "cameras: expected keys"),
+        ("camera: {eye: {at_m: [0, 0, 0]}}\n", "unknown 'camera'"),
         ("cameras: {eye: {rpy_deg: [0, 0, 0]}}\n", "at_m is missing"),
-        ("cameras: {eye: {at_m: [0, 0]}}\n", "at_m is .* must be 3 numbers"),
-        ("cameras: {eye: {at_m: [0, .nan, 0]}}\n", "at_m has nan"),
         ("cameras: {eye: {at_m: [0, 0, 0], parent: moon}}\n", "parent is 'moon', must be one of base_link"),
-        ("cameras: {eye: {at_m: [0, 0, 0], colour: 1}}\n", "unknown 'colour'"),
-        ("cameras: {eye: 3}\n", "expected keys and values"),
         ("cameras: [\n", "cannot read cameras"),
     ],
 )

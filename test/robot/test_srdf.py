@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import any_arms
 from arm_fixtures import picker, servos
 from pytest import mark, raises
 
@@ -10,7 +9,6 @@ from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description
 from picker_dynamics.robot.collision import CollisionModel
-from picker_dynamics.robot.serial_arm import serial_arm
 from picker_dynamics.robot.srdf import read_srdf, srdf_beside
 from picker_dynamics.scripting.equipment import equipment
 
@@ -39,12 +37,6 @@ def test_the_one_beside_the_urdf_counts_without_being_named(tmp_path):
     urdf.with_suffix(".srdf").write_text(SRDF.format("scissor"))
     assert equipment(urdf, scene="").allowed == {frozenset(("scissor", "turret"))} and not equipment(urdf).allowed
     assert srdf_beside(description.parse(urdf.read_text())) == ""
-
-
-def test_one_of_another_maker_is_read():
-    path = any_arms.urdf("panda")
-    arm = serial_arm(description.load(path))
-    assert frozenset(("panda_hand", "panda_link4")) in read_srdf(path.parents[1] / "srdf/panda.srdf", arm)
 
 
 @mark.parametrize(

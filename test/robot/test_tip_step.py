@@ -11,8 +11,8 @@ from execution_rig import HOME
 from pytest import approx, mark, raises
 
 from picker_dynamics.errors import InputError, UnreachableError
+from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
-from picker_dynamics.robot.kinematics import PickerKinematics
 from picker_dynamics.robot.tip_step import TipSteps
 
 STEP_M = 0.005
@@ -40,7 +40,7 @@ def test_a_step_is_made_next_to_the_pose_or_not_at_all(name):
 
 
 def test_the_pickers_hand_keeps_its_pitch_or_changes_nothing_else():
-    arm, kinematics = picker(), PickerKinematics(picker())
+    arm, kinematics = picker(), ChainKinematics(picker())
     steps = TipSteps(arm)
     after = steps.target(HOME, (0.0, 0.0, 0.02))
     assert kinematics.pitch(after) == approx(kinematics.pitch(HOME), abs=1e-3)

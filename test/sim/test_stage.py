@@ -8,7 +8,7 @@ from arm_fixtures import picker, servos
 from numpy.testing import assert_allclose
 
 from picker_dynamics.robot import description
-from picker_dynamics.robot.kinematics import PickerKinematics
+from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.sim.stage import FINER, MARGIN, Prop, Stage
 
 ARM, HOME = picker(), np.array(servos().home)
@@ -29,7 +29,7 @@ def seen(image) -> np.ndarray:
 
 def test_the_hand_is_drawn_where_kinematics_have_it_and_the_berry_where_it_hangs(stage):
     for q in POSES:
-        column, row = stage.pixels(PickerKinematics(ARM).forward(q)).round().astype(int)
+        column, row = stage.pixels(ChainKinematics(ARM).forward(q)).round().astype(int)
         assert seen(stage.outline(q))[row, column]
     column, row = stage.pixels(BERRY.at).round().astype(int)
     red, green, blue, there = stage.picture(HOME, [BERRY]).getpixel((column, row))
@@ -91,7 +91,7 @@ def test_an_arm_without_shapes_that_can_be_read_is_drawn_from_joint_to_joint():
     bare = description.parse(ElementTree.tostring(robot, encoding="unicode"))
     stage = Stage(bare, POSES, render=False)
     drawn, shoulder = seen(stage.outline(REACHING)), [0.0, 0.0, 0.09]
-    for point in (shoulder, PickerKinematics(ARM).forward(REACHING)):
+    for point in (shoulder, ChainKinematics(ARM).forward(REACHING)):
         column, row = stage.pixels(point).round().astype(int)
         assert drawn[row - 2 * FINER : row + 2 * FINER, column - 2 * FINER : column + 2 * FINER].any()
     assert 0.01 < drawn.mean() < 0.2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.interpolate import BPoly, CubicSpline
+from scipy.interpolate import BPoly
 
 from picker_dynamics.trajectory import splines
 
@@ -58,15 +58,3 @@ def test_extremum_of_a_minimum_jerk_move_is_its_end():
     """Its slope has double roots at both ends, where root finders are least exact."""
     (_, smallest), (_, largest) = splines.extremum(np.array([0.0, 0.0, 0.0, 10.0, -15.0, 6.0]), 1.0)
     assert smallest == pytest.approx(0.0, abs=1e-15) and largest == pytest.approx(1.0, abs=1e-14)
-
-
-@pytest.mark.parametrize("knots", [4, 5, 30])
-def test_smooth_splines_are_scipys(knots):
-    rng = np.random.default_rng(knots)
-    x, p = np.cumsum(rng.uniform(0.1, 1.0, knots)), rng.normal(size=(knots, 3))
-    reference, segments = CubicSpline(x, p, bc_type="not-a-knot"), splines.smooth(x, p)
-    for order in (0, 1, 2):
-        for k, share in ((k, share) for k in range(knots - 1) for share in (0.0, 0.4, 1.0)):
-            h = share * (x[k + 1] - x[k])
-            wanted = reference(x[k] + h - 1e-12 * share, order)
-            np.testing.assert_allclose(value(segments[k], h, order), wanted, rtol=1e-7, atol=1e-7)

@@ -14,8 +14,8 @@ from picker_dynamics.robot.kinematics import PickerKinematics
 from picker_dynamics.trajectory.straight_line import HELD, STRAY_M, straight_line
 
 ARM, HOME = picker(), np.array(servos().home)
-CHAIN, CLOSED = ChainKinematics(ARM), PickerKinematics(ARM)
-BEGIN = CLOSED.forward(HOME)
+CHAIN, CLOSED, TRUE = ChainKinematics(ARM), PickerKinematics(ARM), rigid_body()
+BEGIN = CHAIN.forward(HOME)
 
 
 def off(points, end, begin=BEGIN):
@@ -35,11 +35,11 @@ def test_the_tool_stays_on_its_line_and_keeps_the_pitch_that_is_asked(way, pitch
     assert path.duration == pytest.approx(np.linalg.norm(way), rel=1e-12)
     np.testing.assert_allclose(path.start, HOME, atol=1e-9)
     np.testing.assert_allclose(tips[-1], end, atol=1e-6)
-    np.testing.assert_allclose(np.linalg.norm(np.einsum("sij,sj->si", CLOSED.jacobian(q), slope), axis=1), 1.0, atol=0.03)
-    now = float(CLOSED.pitch(HOME))
+    np.testing.assert_allclose(np.linalg.norm(np.einsum("sij,sj->si", TRUE.jacobian(q), slope), axis=1), 1.0, atol=0.03)
+    now = float(CHAIN.pitch(HOME))
     if pitch is not None:
         last = now if pitch == HELD else pitch
-        np.testing.assert_allclose(CLOSED.pitch(q), now + s / s[-1] * (last - now), atol=2e-3)
+        np.testing.assert_allclose(CHAIN.pitch(q), now + s / s[-1] * (last - now), atol=2e-3)
     assert np.ptp(q[:, 4]) == 0.0, "the scissor has no part in it"
 
 
@@ -115,8 +115,8 @@ def test_a_line_through_a_singularity_is_refused_where_the_jacobian_loses_its_ra
 
 def test_a_line_between_two_reachable_points_that_leaves_the_reach_between_them():
     """Both ends are there, with the hand level; the middle is nearer to the base than the folded arm can be."""
-    q = CLOSED.inverse((0.17, -0.2, 0.16), 0.0, near=HOME)
+    q = CLOSED.inverse((0.17, -0.2, 0.16), 0.0, HOME)
     end = np.array((0.17, 0.2, 0.16))
-    CLOSED.inverse(end, 0.0, near=q)
+    CLOSED.inverse(end, 0.0, q)
     with pytest.raises((UnreachableError, LimitError), match="straight line.* after 1?[0-9][0-9]? of 400 mm"):
         straight_line(ARM, CHAIN, q, end, pitch_rad=HELD)

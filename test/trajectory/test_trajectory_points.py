@@ -19,13 +19,6 @@ def test_fields_may_be_absent_per_point():
     np.testing.assert_array_equal(points[1], [[3, 4], [5, 6], [7, 8]])
 
 
-def test_points_are_copies():
-    positions = np.ones((2, 2))
-    _, points = checked_points([0, 1], positions, None, None, NAMES)
-    positions[:] = 9.0
-    np.testing.assert_array_equal(points[0][0], [1.0, 1.0])
-
-
 @pytest.mark.parametrize(
     "times, positions, velocities, accelerations, message, value",
     [

@@ -57,9 +57,7 @@ def sides(options, out: Path) -> Sides:
     servo = getattr(options, "servo", "") or "typical"
     files = getattr(options, "urdf", ""), getattr(options, "servos", "")
     if any(files) and (folder or getattr(options, "horn_error", None)):
-        raise ConfigurationError(
-            "--calibrated and --horn-error are for the picker: leave --urdf and --servos out", subject="urdf"
-        )
+        raise ConfigurationError("--calibrated and --horn-error are for the picker: leave --urdf and --servos out", "urdf")
     simulated = servo_arm.overlay_of(servo_arm.read_arm(files[0]), files[1], servo)
     shipped, (arm, configured) = servo_arm.load(*files), servo_arm.load(*files, simulated)
     horn_error = getattr(options, "horn_error", None)
@@ -69,7 +67,7 @@ def sides(options, out: Path) -> Sides:
         _require_same_arm(folder, rehearsed, (options.plant_error, options.seed, horn_error))
     horn_error = horn_error or 0.0
     if not 0.0 <= horn_error <= 2.0:
-        raise ConfigurationError(f"--horn-error is {horn_error}, must be 0 to 2", value=horn_error, limit=2.0)
+        raise ConfigurationError(f"--horn-error is {horn_error}, must be 0 to 2", None, horn_error, 2.0)
     graph = Options(
         board=options.board,
         plant_error=options.plant_error,
@@ -118,9 +116,9 @@ def _rehearsed(folder: str) -> dict:
     try:
         simulated = read_json(path, "report", ConfigurationError).get("simulated")
     except (ConfigurationError, AttributeError) as error:
-        raise ConfigurationError(f"cannot read {path}: {' '.join(str(error).split())}; {needs}", value=str(path)) from error
+        raise ConfigurationError(f"cannot read {path}: {' '.join(str(error).split())}; {needs}", None, str(path)) from error
     if not isinstance(simulated, dict):
-        raise ConfigurationError(f"{path} says nothing of a simulated arm: {needs}", value=str(path))
+        raise ConfigurationError(f"{path} says nothing of a simulated arm: {needs}", None, str(path))
     return simulated
 
 
@@ -128,4 +126,4 @@ def _require_same_arm(folder: str, rehearsed: dict, asked: tuple[float, int, flo
     known = tuple(rehearsed.get(key, 0.0) for key in SETTINGS)
     if known != asked:
         words = " ".join(f"--{key.replace('_', '-')} {value:g}" for key, value in zip(SETTINGS, known))
-        raise ConfigurationError(f"{folder} is the calibration of another simulated arm: give {words}", value=folder)
+        raise ConfigurationError(f"{folder} is the calibration of another simulated arm: give {words}", None, folder)

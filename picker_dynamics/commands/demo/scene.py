@@ -108,7 +108,7 @@ def free_scene(arm: ArmDescription, servos: ServoMap, raw: dict) -> Scene:
             continue
         tolerance *= max(1.0, ChainKinematics(arm).length / LENGTH_M)
         return Scene(np.array(servos.home), picks, payload, tolerance)
-    raise why or ConfigurationError("payload_kg is not a number", subject="payload_kg", value=heaviest)
+    raise why or ConfigurationError("payload_kg is not a number", "payload_kg", heaviest)
 
 
 def _free_picks(known: Equipment, payload: float, settle_s: float) -> tuple[tuple[Leg, ...], ...]:
@@ -144,8 +144,8 @@ def _free_picks(known: Equipment, payload: float, settle_s: float) -> tuple[tupl
     if len(picks) < PICKS:
         raise ConfigurationError(
             f"{arm.name} can hold {1e3 * payload:g} g at {len(picks)} of {TRIED} random poses, the demo needs {PICKS}",
-            subject="payload_kg",
-            value=payload,
+            "payload_kg",
+            payload,
         )
     return tuple(picks)
 

@@ -27,9 +27,7 @@ def run(options) -> int:
             ``view`` (whether the page shows the arm meanwhile).
     """
     if not 0.0 <= options.plant_error <= 0.5:
-        raise ConfigurationError(
-            f"--plant-error is {options.plant_error}, must be 0 to 0.5", value=options.plant_error, limit=0.5
-        )
+        raise ConfigurationError(f"--plant-error is {options.plant_error}, must be 0 to 0.5", None, options.plant_error, 0.5)
     if getattr(options, "view", False):
         require_page()
     begin = time.monotonic()

@@ -69,7 +69,7 @@ def _folder(options) -> Path:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigurationError(f"cannot make the folder {out}: {error.strerror}", subject="out", value=str(out)) from error
+        raise ConfigurationError(f"cannot make the folder {out}: {error.strerror}", "out", str(out)) from error
     return out
 
 

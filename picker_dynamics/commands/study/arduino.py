@@ -45,9 +45,7 @@ def random_states(samples: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.n
     """
     for name, value, least, most in (("samples", samples, 1, MOST_SAMPLES), ("seed", seed, 0, math.inf)):
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise InputError(
-                f"{name} is {value!r}, must be a whole number, {least} to {most:,}", subject=name, value=value, limit=least
-            )
+            raise InputError(f"{name} is {value!r}, must be a whole number, {least} to {most:,}", name, value, least)
     rng = np.random.default_rng(seed)
     return tuple(rng.uniform(-limit, limit, (samples, 5)) for limit in (ANGLE, RATE, ACCELERATION))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from picker_dynamics.dynamics.lagrangian import ClosedForm
 from picker_dynamics.errors import InputError
+from picker_dynamics.robot.dry_friction import solved
 
 
 class LeanModel:
@@ -24,10 +25,7 @@ class LeanModel:
     def __init__(self, model: ClosedForm):
         if model.armature.any():
             raise InputError(
-                f"{model.system}: armature is {model.armature.tolist()}, must be 0 here",
-                subject="armature",
-                value=model.armature,
-                limit=0.0,
+                f"{model.system}: armature is {model.armature.tolist()}, must be 0 here", "armature", model.armature, 0.0
             )
         self.full = model
         self.n, self.joint_names = model.n, model.joint_names
@@ -54,24 +52,4 @@ class LeanModel:
         """Acceleration M^-1 (tau - C v - g) of one state, all lists of n numbers."""
         k = self._constants
         bias = self._equations.inverse_dynamics(k, q, v, [0.0] * self.n)
-        return solve([list(row) for row in self._equations.mass_matrix(k, q)], [t - b for t, b in zip(tau, bias)])
-
-
-def solve(A: list[list[float]], b: list[float]) -> list[float]:
-    """Solution x of A x = b for a small symmetric positive definite A, by elimination; both are overwritten."""
-    n = len(b)
-    for i in range(n):
-        pivot = A[i]
-        for j in range(i + 1, n):
-            factor = A[j][i] / pivot[i]
-            if factor:
-                row = A[j]
-                for k in range(i + 1, n):
-                    row[k] -= factor * pivot[k]
-                b[j] -= factor * b[i]
-    for i in range(n - 1, -1, -1):
-        row, rest = A[i], b[i]
-        for j in range(i + 1, n):
-            rest -= row[j] * b[j]
-        b[i] = rest / row[i]
-    return b
+        return solved([list(row) for row in self._equations.mass_matrix(k, q)], [t - b for t, b in zip(tau, bias)])

@@ -93,7 +93,7 @@ def law(name: str) -> ControlLaw:
         "adaptive": lambda: Adaptive(arm(0.0), arm(1.0), L, K, GAMMA, estimate=BELIEVED_KG),
     }
     if name not in makers:
-        raise InputError(f"no law {name!r}; there are {', '.join(LAWS)}", subject="law", value=name)
+        raise InputError(f"no law {name!r}; there are {', '.join(LAWS)}", "law", name)
     return makers[name]()
 
 
@@ -148,7 +148,7 @@ def simulate(
         UnreachableError: no joint values put the tool there.
     """
     if mode not in MODES:
-        raise InputError(f"no mode {mode!r}; there are {', '.join(MODES)}", subject="mode", value=mode)
+        raise InputError(f"no mode {mode!r}; there are {', '.join(MODES)}", "mode", mode)
     carrying = arm(load_kg)
     q0 = carrying.full.inverse_kinematics(way.begin + np.asarray(start_off))
     run = MODES[mode](law(law_name), carrying, way.trajectory, q0, duration_s, period_s=PERIOD_S)

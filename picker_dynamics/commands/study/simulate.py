@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.control.laws import ControlLaw, Reference
-from picker_dynamics.errors import InputError, MissingDependencyError, PickerError
+from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.robot.model import as_states
 from picker_dynamics.trajectory import splines
 from picker_dynamics.trajectory.trajectory import Trajectory
@@ -60,13 +60,9 @@ def continuous(law: ControlLaw, arm: LeanModel, trajectory: Trajectory, q0, dura
     """Simulate from rest at ``q0`` (n,), the law acting at every instant; states every ``period_s`` [s].
 
     Raises:
-        MissingDependencyError: SciPy is not installed.
         PickerError: the integrator does not get on.
     """
-    try:
-        from scipy.integrate import solve_ivp
-    except ImportError as error:
-        raise MissingDependencyError("simulating in continuous time needs SciPy: pip install scipy") from error
+    from scipy.integrate import solve_ivp
 
     n, begun = arm.n, time.perf_counter()
     q0, t = _start(arm, q0, duration_s, period_s)
@@ -122,10 +118,10 @@ def _start(arm: LeanModel, q0, duration_s: float, period_s: float) -> tuple[np.n
     """q0 (n,), checked, and the times (s,) of the run."""
     q0 = np.array(as_states("q0", q0, arm.n))
     if q0.shape != (arm.n,):
-        raise InputError(f"q0 has shape {q0.shape}, expected ({arm.n},)", subject="q0", value=q0.shape)
+        raise InputError(f"q0 has shape {q0.shape}, expected ({arm.n},)", "q0", q0.shape)
     for name, value in (("duration", duration_s), ("period", period_s)):
         if not (np.isfinite(value) and value > 0.0):
-            raise InputError(f"{name} is {value} s, must be > 0", subject=name, value=value, limit=0.0)
+            raise InputError(f"{name} is {value} s, must be > 0", name, value, 0.0)
     return q0, np.linspace(0.0, duration_s, max(1, round(duration_s / period_s)) + 1)
 
 
@@ -149,9 +145,7 @@ def _held(arm: LeanModel, q: list, v: list, tau: list, h: float) -> tuple[np.nda
 
 
 def _stuck(time_s: float) -> PickerError:
-    return PickerError(
-        f"the simulation does not get beyond {time_s:.4f} s: the law is too stiff, or jumps", subject="t", value=time_s
-    )
+    return PickerError(f"the simulation does not get beyond {time_s:.4f} s: the law is too stiff, or jumps", "t", time_s)
 
 
 def _jumps(trajectory: Trajectory) -> list[float]:
@@ -170,23 +164,9 @@ def _reference(trajectory: Trajectory, begin: float, end: float):
         zero = np.zeros(trajectory.n)
         standing = Reference(trajectory.end, zero, zero)
         return lambda t: standing
-    breaks = trajectory.breaks.tolist()
-    first = bisect_right(breaks, begin + 1e-12) - 1
-    last = bisect_right(breaks, end - 1e-12) - 1
-    coefficients = list(trajectory.coefficients)
-
-    def reference(t: float) -> Reference:
-        k = min(max(bisect_right(breaks, t) - 1, first), last)
-        x = t - breaks[k]
-        x2 = x * x
-        x3 = x2 * x
-        powers = np.array(
-            (
-                (1.0, x, x2, x3, x2 * x2, x2 * x3),
-                (0.0, 1.0, 2.0 * x, 3.0 * x2, 4.0 * x3, 5.0 * x2 * x2),
-                (0.0, 0.0, 2.0, 6.0 * x, 12.0 * x2, 20.0 * x3),
-            )
-        )
-        return Reference(*(powers @ coefficients[k]))
-
-    return reference
+    first = bisect_right(trajectory.breaks.tolist(), begin + 1e-12) - 1
+    last = bisect_right(trajectory.breaks.tolist(), end - 1e-12)
+    origin = float(trajectory.breaks[first])
+    breaks = trajectory.breaks[first : last + 1] - origin
+    piece = Trajectory(trajectory.joint_names, breaks, trajectory.coefficients[first:last])
+    return lambda t: Reference(*piece.sample(min(t - origin, piece.duration)))

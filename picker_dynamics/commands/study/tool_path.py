@@ -62,7 +62,7 @@ def straight(arm: Rrp, q_begin, q_end, duration_s: float, profile_name: str = "q
         UnreachableError, SingularityError: a point of the line that the arm cannot reach or pass.
     """
     if not (np.isfinite(duration_s) and duration_s > 0.0):
-        raise InputError(f"duration is {duration_s} s, must be > 0", subject="duration", value=duration_s, limit=0.0)
+        raise InputError(f"duration is {duration_s} s, must be > 0", "duration", duration_s, 0.0)
     begin, end = (arm.forward_kinematics(as_states(name, q, arm.n)) for name, q in (("q_begin", q_begin), ("q_end", q_end)))
     law = profile(profile_name)
     times, segments = [0.0], []

@@ -83,7 +83,7 @@ def make(name: str, **parameters: float) -> ClosedForm:
             or inertia.
     """
     if name not in SYSTEMS:
-        raise InputError(f"no system {name!r}; there are {', '.join(names())}", subject=name)
+        raise InputError(f"no system {name!r}; there are {', '.join(names())}", name)
     system = SYSTEMS[name]
     parameters = dict(system.defaults) | parameters
     require_keys(name, parameters, system.parameter_names, noun="parameter ")

@@ -23,7 +23,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from picker_dynamics.robot.model import Array, times
+from picker_dynamics.robot.model import Array
 
 
 @dataclass(frozen=True)
@@ -199,14 +199,6 @@ def gravity(k: ChainParameters, f: Frames) -> Array:
     Jv, _, _ = body_jacobians(k, f)
     g: Array = -np.einsum("...lcj,l,c->...j", Jv, k.masses, k.gravity)
     return g
-
-
-def kinetic_energy(k: ChainParameters, f: Frames, v: Array) -> Array:
-    """Kinetic energy T = sum_l 1/2 m_l |Jv_l v|² + 1/2 (Jw_l v) · R_l I_l R_l^T (Jw_l v), (...)."""
-    Jv, Jw, inertia = body_jacobians(k, f)
-    velocity, omega = (times(J, v[..., None, :]) for J in (Jv, Jw))
-    T: Array = 0.5 * np.sum(k.masses[:, None] * velocity**2 + omega * times(inertia, omega), axis=(-2, -1))
-    return T
 
 
 def potential_energy(k: ChainParameters, f: Frames) -> Array:

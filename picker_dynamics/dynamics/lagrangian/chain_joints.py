@@ -57,11 +57,11 @@ def chain(joints: Sequence[Joint], gravity: ArrayLike, *, armature: ArrayLike | 
     listed = isinstance(joints, Sequence) and not isinstance(joints, (str, bytes))
     if not listed or not joints:
         found = "empty" if listed else f"of type {type(joints).__name__}"
-        raise InputError(f"joints is {found}, expected a list of at least one joint dictionary", subject="joints")
+        raise InputError(f"joints is {found}, expected a list of at least one joint dictionary", "joints")
     names = [_name(joint, i) for i, joint in enumerate(joints)]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"joint {name} is there twice", subject=name)
+            raise InputError(f"joint {name} is there twice", name)
     rows = [_row(joint, name) for name, joint in zip(names, joints)]
     prismatic, axes, offsets, rotations, masses, coms, inertias = zip(*rows)
     parameters = ChainParameters(
@@ -84,9 +84,7 @@ def chain(joints: Sequence[Joint], gravity: ArrayLike, *, armature: ArrayLike | 
 def _name(joint: Any, index: int) -> str:
     default = f"joint{index + 1}"
     if not isinstance(joint, Mapping):
-        raise InputError(
-            f"{default} is of type {type(joint).__name__}, expected a dictionary of {', '.join(KEYS)}", subject=default
-        )
+        raise InputError(f"{default} is of type {type(joint).__name__}, expected a dictionary of {', '.join(KEYS)}", default)
     return str(joint.get("name", default))
 
 
@@ -98,7 +96,7 @@ def require_keys(what: str, given: Mapping[str, Any], keys: Sequence[str], *, no
     ):
         if wrong:
             message = f"{what}: {kind} {noun}{', '.join(wrong)}; it takes {', '.join(keys)}"
-            raise InputError(message, subject=subject or wrong[0])
+            raise InputError(message, subject or wrong[0])
 
 
 def _row(joint: Joint, name: str) -> tuple[bool, Array, Array, Array, float, Array, Array]:
@@ -106,9 +104,7 @@ def _row(joint: Joint, name: str) -> tuple[bool, Array, Array, Array, float, Arr
     what = f"joint {name}"
     require_keys(what, {key: joint[key] for key in joint if key != "name"}, KEYS, subject=name)
     if not isinstance(joint["type"], str) or joint["type"] not in TYPES:
-        raise InputError(
-            f"{what}: type is {joint['type']!r}, must be R (revolute) or P (prismatic)", subject=name, value=joint["type"]
-        )
+        raise InputError(f"{what}: type is {joint['type']!r}, must be R (revolute) or P (prismatic)", name, joint["type"])
     xyz, rpy, com = (as_vector(f"{what}: {key}", joint[key], 3) for key in ("xyz", "rpy", "com"))
     return (
         TYPES[joint["type"]],
@@ -125,27 +121,23 @@ def _axis(axis: str | ArrayLike, name: str) -> Array:
     what = f"joint {name}: axis"
     if isinstance(axis, str):
         if axis not in AXES:
-            raise InputError(f"{what} is {axis!r}, must be x, y, z or a vector", subject=name, value=axis)
+            raise InputError(f"{what} is {axis!r}, must be x, y, z or a vector", name, axis)
         return np.array(AXES[axis])
     direction = as_vector(what, axis, 3)
     length = float(np.linalg.norm(direction))
     if length == 0.0:
-        raise InputError(f"{what} is (0, 0, 0)", subject=name, value=length)
+        raise InputError(f"{what} is (0, 0, 0)", name, length)
     return direction / length
 
 
 def _inertia(elements: Any, name: str) -> Array:
     what = f"joint {name}: inertia"
     if not isinstance(elements, Mapping):
-        raise InputError(
-            f"{what} is of type {type(elements).__name__}, expected a dictionary of {', '.join(INERTIA_KEYS)}", subject=name
-        )
+        raise InputError(f"{what} is of type {type(elements).__name__}, expected a dictionary of {', '.join(INERTIA_KEYS)}", name)
     require_keys(what, elements, INERTIA_KEYS, subject=name)
     Ixx, Iyy, Izz, Ixy, Ixz, Iyz = (checked_number(f"{what}: {key}", elements[key], subject=name) for key in INERTIA_KEYS)
     inertia = np.array([[Ixx, Ixy, Ixz], [Ixy, Iyy, Iyz], [Ixz, Iyz, Izz]])
     moments = np.linalg.eigvalsh(inertia)
     if moments[0] < -NEGATIVE * max(abs(moments)):
-        raise InputError(
-            f"{what}: a principal moment is {moments[0]:g} kg·m², must be >= 0", subject=name, value=float(moments[0]), limit=0.0
-        )
+        raise InputError(f"{what}: a principal moment is {moments[0]:g} kg·m², must be >= 0", name, float(moments[0]), 0.0)
     return inertia

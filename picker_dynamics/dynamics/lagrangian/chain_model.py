@@ -55,7 +55,7 @@ class ChainModel(AnalyticModel):
         k = self._bare
         i = k.tool_parent
         if i < 0:
-            raise InputError("the tool is fixed to the base: no joint would carry the payload", subject="payload", value=mass)
+            raise InputError("the tool is fixed to the base: no joint would carry the payload", "payload", mass)
         load = Body(mass, com, inertia).moved(k.tool_rotation, k.tool_position)
         loaded = Body(float(k.masses[i]), k.coms[i], k.inertias[i]) + load
         masses, coms, inertias = k.masses.copy(), k.coms.copy(), k.inertias.copy()
@@ -131,16 +131,12 @@ class ChainModel(AnalyticModel):
             raise InputError(
                 f"M cannot be inverted: {', '.join(free)} move{'s' if len(free) == 1 else ''} no mass, the "
                 "acceleration would be infinite",
-                subject=free[0],
-                value=float(least[worst, 0]),
-                limit=0.0,
+                free[0],
+                float(least[worst, 0]),
+                0.0,
             ) from error
 
     # --- energies and the tool ------------------------------------------------------------------
-
-    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
-        q, v = batch_of_states(self.n, q=q, v=v)
-        return chain_equations.kinetic_energy(self.parameters, self._frames(q), v) + 0.5 * (v * v) @ self.armature
 
     def potential_energy(self, q: ArrayLike) -> Array:
         return chain_equations.potential_energy(self.parameters, self._frames(q))
@@ -158,14 +154,7 @@ class ChainModel(AnalyticModel):
         R, p = f.pose(k.tool_parent)
         return R @ k.tool_rotation, p + R @ k.tool_position
 
-    def _tool_jacobians(self, q: ArrayLike) -> tuple[Array, Array]:
-        k, f = self.parameters, self._frames(q)
-        _, position = self._tool(f)
-        Jv, Jw = chain_equations.jacobians(k, f, [k.tool_parent], position[..., None, :])
-        return Jv[..., 0, :, :], Jw[..., 0, :, :]
-
     def jacobian(self, q: ArrayLike) -> Array:
-        return self._tool_jacobians(q)[0]
-
-    def angular_jacobian(self, q: ArrayLike) -> Array:
-        return self._tool_jacobians(q)[1]
+        k, f = self.parameters, self._frames(q)
+        Jv, _ = chain_equations.jacobians(k, f, [k.tool_parent], self._tool(f)[1][..., None, :])
+        return Jv[..., 0, :, :]

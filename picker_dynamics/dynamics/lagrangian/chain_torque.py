@@ -101,51 +101,23 @@ def cross(x: Values, y: Values) -> Values:
 
 def turned(R: Values, x: Values) -> Values:
     """Vector turned by a rotation: R x."""
-    return (
-        R[0] * x[0] + R[1] * x[1] + R[2] * x[2],
-        R[3] * x[0] + R[4] * x[1] + R[5] * x[2],
-        R[6] * x[0] + R[7] * x[1] + R[8] * x[2],
-    )
+    return dot(R[0:3], x), dot(R[3:6], x), dot(R[6:9], x)
 
 
 def turned_back(R: Values, x: Values) -> Values:
     """Vector turned back by a rotation: R^T x."""
-    return (
-        R[0] * x[0] + R[3] * x[1] + R[6] * x[2],
-        R[1] * x[0] + R[4] * x[1] + R[7] * x[2],
-        R[2] * x[0] + R[5] * x[1] + R[8] * x[2],
-    )
+    return dot(R[0::3], x), dot(R[1::3], x), dot(R[2::3], x)
 
 
 def product(R: Values, Q: Values) -> Values:
     """Product of two rotations: R Q."""
-    return (
-        R[0] * Q[0] + R[1] * Q[3] + R[2] * Q[6],
-        R[0] * Q[1] + R[1] * Q[4] + R[2] * Q[7],
-        R[0] * Q[2] + R[1] * Q[5] + R[2] * Q[8],
-        R[3] * Q[0] + R[4] * Q[3] + R[5] * Q[6],
-        R[3] * Q[1] + R[4] * Q[4] + R[5] * Q[7],
-        R[3] * Q[2] + R[4] * Q[5] + R[5] * Q[8],
-        R[6] * Q[0] + R[7] * Q[3] + R[8] * Q[6],
-        R[6] * Q[1] + R[7] * Q[4] + R[8] * Q[7],
-        R[6] * Q[2] + R[7] * Q[5] + R[8] * Q[8],
-    )
+    return [dot(R[i : i + 3], Q[j::3]) for i in (0, 3, 6) for j in (0, 1, 2)]
 
 
 def turning(still: Values, cosine: Values, sine: Values, angle: Scalar) -> Values:
     """The rotation of a revolute joint against its parent: still + cosine cos(angle) + sine sin(angle)."""
     s, c = sin_cos(angle)
-    return (
-        still[0] + cosine[0] * c + sine[0] * s,
-        still[1] + cosine[1] * c + sine[1] * s,
-        still[2] + cosine[2] * c + sine[2] * s,
-        still[3] + cosine[3] * c + sine[3] * s,
-        still[4] + cosine[4] * c + sine[4] * s,
-        still[5] + cosine[5] * c + sine[5] * s,
-        still[6] + cosine[6] * c + sine[6] * s,
-        still[7] + cosine[7] * c + sine[7] * s,
-        still[8] + cosine[8] * c + sine[8] * s,
-    )
+    return [a + b * c + d * s for a, b, d in zip(still, cosine, sine)]
 
 
 def carried(w: Values, al: Values, r: Values) -> Values:

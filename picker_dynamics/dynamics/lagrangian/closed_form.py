@@ -29,11 +29,9 @@ class Equations(NamedTuple):
     coriolis_matrix: Equation
     gravity: Equation
     inverse_dynamics: Equation
-    kinetic_energy: Equation
     potential_energy: Equation
     tip: Equation | None = None
     tip_jacobian: Equation | None = None
-    tip_angular_jacobian: Equation | None = None
     torque_rate: Equation | None = None
 
     @classmethod
@@ -68,7 +66,7 @@ class ClosedForm(AnalyticModel):
     def _evaluate(self, equation: Equation | None, shape: tuple[int, ...], **states: ArrayLike) -> Array:
         """``equation`` of states (..., n), as an array (..., *shape)."""
         if equation is None:
-            raise InputError(f"{self.system} has no tip: no forward kinematics, no Jacobian", subject=self.system)
+            raise InputError(f"{self.system} has no tip: no forward kinematics, no Jacobian", self.system)
         return self._apply(equation, shape, *batch_of_states(self.n, **states))
 
     def mass_matrix(self, q: ArrayLike) -> Array:
@@ -92,9 +90,6 @@ class ClosedForm(AnalyticModel):
         rate: Array = of_links + self.armature * np.asarray(j)
         return rate
 
-    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
-        return self._evaluate(self.equations.kinetic_energy, (), q=q, v=v) + 0.5 * np.square(v) @ self.armature
-
     def potential_energy(self, q: ArrayLike) -> Array:
         return self._evaluate(self.equations.potential_energy, (), q=q)
 
@@ -103,9 +98,6 @@ class ClosedForm(AnalyticModel):
 
     def jacobian(self, q: ArrayLike) -> Array:
         return self._evaluate(self.equations.tip_jacobian, (3, self.n), q=q)
-
-    def angular_jacobian(self, q: ArrayLike) -> Array:
-        return self._evaluate(self.equations.tip_angular_jacobian, (3, self.n), q=q)
 
 
 class ReferenceSystem(ClosedForm):

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from ..description import ArmDescription
 from .finding import Finding
-from .gravity import gravity_findings, holding_torque
+from .gravity import driven_inertia, gravity_findings, holding_torque
 from .joints import driven_findings, joint_findings
 from .links import link_findings
 
-__all__ = ["Finding", "holding_torque", "lint"]
+__all__ = ["Finding", "driven_inertia", "holding_torque", "lint"]
 
 
 def lint(description: ArmDescription) -> tuple[Finding, ...]:

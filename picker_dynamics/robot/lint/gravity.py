@@ -45,6 +45,25 @@ def holding_torque(description: ArmDescription, q: ArrayLike) -> Array:
     return torque
 
 
+def driven_inertia(description: ArmDescription, q: Array) -> Array:
+    """Inertia that each joint moves, M_jj(q) [kg·m² or kg], (s, n): masses and inertias beyond it, about or along its axis.
+
+    I = sum over the links carried of  m |k × (c - p)|² + k · Ic k    (axis k through p)
+    """
+    frames, inertia = link_poses(description, q), np.zeros_like(q)
+    for i, joint in enumerate(description.movable):
+        axis = frames[joint.child].rotation @ joint.axis
+        for name in subtree(description, joint.child):
+            link = description.links[name]
+            if joint.type == "prismatic":
+                inertia[:, i] += link.mass
+                continue
+            away = np.cross(axis, frames[name].apply(link.com) - frames[joint.child].position)
+            own = np.einsum("sji,sj->si", frames[name].rotation, axis)  # the axis in the link's
+            inertia[:, i] += link.mass * (away**2).sum(axis=-1) + np.einsum("si,ij,sj->s", own, link.inertia, own)
+    return inertia
+
+
 def gravity_findings(description: ArmDescription) -> Iterator[Finding]:
     """Joints that could not hold their load, or that lift joints and never feel them."""
     q = sample_poses(description, SAMPLES)

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..description import ArmDescription, Joint
-from ..kinematic_tree import link_poses, rigid_groups, sample_poses, subtree
+from ..kinematic_tree import rigid_groups, sample_poses, subtree
 from .finding import Finding
+from .gravity import driven_inertia
 
 MOST_TURNS = 4.0 * math.pi
 """Position limits beyond this [rad] look like degrees."""
@@ -50,7 +51,7 @@ def driven_findings(description: ArmDescription, joint: Joint) -> Iterator[Findi
             "its acceleration would be infinite; give the link an <inertial>",
             fatal=True,
         )
-    elif joint.type != "prismatic" and not turning_inertia(description, joint) > 0.0:
+    elif not driven_inertia(description, sample_poses(description, 5))[:, description.movable.index(joint)].max() > 0.0:
         yield Finding(
             joint.child,
             f"inertia driven by joint {joint.name}",
@@ -63,20 +64,3 @@ def driven_findings(description: ArmDescription, joint: Joint) -> Iterator[Findi
         yield Finding(
             joint.child, "inertial", f"{mass:g} kg without inertia", "MuJoCo refuses a moving body that lacks mass or inertia"
         )
-
-
-def turning_inertia(description: ArmDescription, joint: Joint) -> float:
-    """Inertia about the joint's axis of what it carries, the largest of a few poses [kg·m²].
-
-    I = sum over the links carried of  m |k × (c - p)|² + k · Ic k    (axis k through p)
-    """
-    frames = link_poses(description, sample_poses(description, 5))
-    pivot, axis = frames[joint.child].position, frames[joint.child].rotation @ joint.axis
-    total = np.zeros(len(pivot))
-    for name in subtree(description, joint.child):
-        link, frame = description.links[name], frames[name]
-        arm = np.cross(axis, frame.apply(link.com) - pivot)
-        local = np.einsum("...ji,...j->...i", frame.rotation, axis)
-        total += link.mass * np.sum(arm**2, axis=-1)
-        total += np.einsum("...i,ij,...j->...", local, link.inertia, local)
-    return float(np.max(total))

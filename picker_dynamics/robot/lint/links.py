@@ -68,7 +68,7 @@ def _shape_findings(link: Link) -> Iterator[Finding]:
     drawn = (*link.collisions, *link.visuals)
     if not drawn or any(shape.kind == "mesh" for shape in drawn):
         return
-    volume, _, specific = uniform_body(link.collisions or link.visuals)
+    volume, specific = uniform_body(link.collisions or link.visuals)
     density = link.mass / volume
     if not DENSITY[0] <= density <= DENSITY[1]:
         reason = (

@@ -54,17 +54,17 @@ def corners(shape: Geometry) -> Array:
     return points
 
 
-def uniform_body(shapes: Sequence[Geometry]) -> tuple[float, Array, Array]:
-    """Primitives as one body of uniform density, overlaps counted twice.
-
-    Returns:
-        Volume [m³], centre (3,) [m] in the link frame, inertia per mass about that centre (3, 3) [m²].
-    """
-    volumes = np.array([volume(shape) for shape in shapes])
-    weights = volumes / volumes.sum()
-    centre = weights @ np.array([shape.xyz for shape in shapes])
+def composed(masses: Sequence[float] | Array, shapes: Sequence[Geometry]) -> tuple[Array, Array]:
+    """Centre (3,) [m] of uniform primitives with these masses, link frame, and their inertia about it (3, 3) [kg·m²]."""
+    centre = np.asarray(masses) @ np.array([shape.xyz for shape in shapes]) / np.sum(masses)
     inertia = np.zeros((3, 3))
-    for weight, shape in zip(weights, shapes):
+    for mass, shape in zip(masses, shapes):
         d = shape.xyz - centre
-        inertia += weight * (specific_inertia(shape) + (d @ d) * np.eye(3) - np.outer(d, d))
-    return float(volumes.sum()), centre, inertia
+        inertia += mass * (specific_inertia(shape) + (d @ d) * np.eye(3) - np.outer(d, d))
+    return centre, inertia
+
+
+def uniform_body(shapes: Sequence[Geometry]) -> tuple[float, Array]:
+    """Volume [m³] and inertia per mass about the centre (3, 3) [m²] of primitives of one density, overlaps counted twice."""
+    volumes = np.array([volume(shape) for shape in shapes])
+    return float(volumes.sum()), composed(volumes, shapes)[1] / volumes.sum()

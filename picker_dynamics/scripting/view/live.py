@@ -93,4 +93,4 @@ def _of(known: Equipment, body: Body) -> View:
 
     if not isinstance(body, ConnectedBody):
         raise PickerError("this arm has no view: Arm.simulated() and Arm.connect() have")
-    return watch(known, body.client.get_namespace())
+    return watch(known, body.client.namespace)

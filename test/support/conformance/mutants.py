@@ -84,13 +84,6 @@ class OtherBootIdInTelemetry(Mutant):
         return replace(super()._telemetry(now_us), boot_id=self.boot_id + 7)
 
 
-@breaks("telemetry-content")
-class PulsesOfDeadOutputs(Mutant):
-    def _telemetry(self, now_us):
-        told = super()._telemetry(now_us)
-        return replace(told, pulses=tuple(pulse or 12000 for pulse in told.pulses))
-
-
 @breaks("board-counts-its-frames")
 class CountsEveryOther(Mutant):
     def _send(self, message, *, droppable=False):
@@ -143,15 +136,6 @@ class IgnoresUnknownTypes(Mutant):
             super()._refuse(raw, reason, *rest)
 
 
-@breaks("unknown-type-is-refused")
-class AcceptsMessagesOfBoards(Mutant):
-    def _refuse(self, raw, *rest):
-        if raw.type_id == MessageType.ACK and raw.payload:
-            self._answer(raw, Reason.NONE, 0, 0)
-        else:
-            super()._refuse(raw, *rest)
-
-
 @breaks("other-length-is-refused")
 class CutsLongPayloads(Mutant):
     def _handle(self, raw, now_us):
@@ -172,12 +156,6 @@ class AnyPeriod(Mutant):
         return Reason.NONE, 0
 
 
-@breaks("telemetry-period-is-kept")
-class PeriodInTens(Mutant):
-    def _set_period(self, period_ms, *when):
-        return super()._set_period(period_ms // 10 * 10 if 10 < period_ms <= 1000 else period_ms, *when)
-
-
 @breaks("a-shorter-period-begins-at-once")
 class WaitsForTheOldPeriod(Mutant):
     def _set_period(self, period_ms, *when):
@@ -191,13 +169,6 @@ class WaitsForTheOldPeriod(Mutant):
 class AnyVersion(Mutant):
     def _handle(self, raw, now_us):
         super()._handle(raw._replace(version=1), now_us)
-
-
-@breaks("other-version-is-refused")
-class SilentToOtherVersions(Mutant):
-    def _refuse(self, raw, reason, *rest):
-        if reason is not Reason.OTHER_VERSION:
-            super()._refuse(raw, reason, *rest)
 
 
 # -- bytes ---------------------------------------------------------------------------------------------

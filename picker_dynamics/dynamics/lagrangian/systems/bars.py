@@ -21,12 +21,6 @@ def tip_jacobian(q: Values, *lengths: float) -> Rows:
     return tuple(-yi for yi in y), x, (0.0,) * len(q)
 
 
-def tip_angular_jacobian(q: Values) -> Rows:
-    """Angular Jacobian of the tip, three rows of n: every joint turns the last bar about +z."""
-    n = len(q)
-    return (0.0,) * n, (0.0,) * n, (1.0,) * n
-
-
 def to_the_tip(q: Values, *lengths: float) -> list[tuple[Scalar, Scalar]]:
     """Vectors from each joint to the tip, (x, y) [m]."""
     angle: Scalar = 0.0

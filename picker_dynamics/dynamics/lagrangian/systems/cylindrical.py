@@ -93,11 +93,6 @@ def torque_rate(k: Parameters, q: Values, v: Values, a: Values, j: Values) -> Va
     return Td, Fd
 
 
-def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """Kinetic energy K(q, v) [J]."""
-    return 0.5 * axis_inertia(k, q[1]) * v[0] * v[0] + 0.5 * k.m3 * v[1] * v[1]
-
-
 def potential_energy(k: Parameters, q: Values) -> Scalar:
     """Potential energy P(q) [J]."""
     s, _ = sin_cos(q[0])
@@ -114,11 +109,6 @@ def tip_jacobian(k: Parameters, q: Values) -> Rows:
     """Jacobian of body 3's centre of mass, d(centre of mass 3)/dq: three rows of two."""
     s, c = sin_cos(q[0])
     return ((-q[1] * s, c), (q[1] * c, s), (0.0, 0.0))
-
-
-def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """Angular Jacobian of body 3: the waist turns it about +z, the slide does not."""
-    return ((0.0, 0.0), (0.0, 0.0), (1.0, 0.0))
 
 
 class Cylindrical(ReferenceSystem):

@@ -98,11 +98,6 @@ def torque_rate(k: Parameters, q: Values, v: Values, a: Values, j: Values) -> Va
     return (pivot_inertia(k) * j[0] - k.m * k.g * k.a * v[0] * s,)
 
 
-def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """Kinetic energy K [J]."""
-    return 0.5 * pivot_inertia(k) * v[0] * v[0]
-
-
 def potential_energy(k: Parameters, q: Values) -> Scalar:
     """Potential energy P [J]."""
     s, _ = sin_cos(q[0])
@@ -117,11 +112,6 @@ def tip(k: Parameters, q: Values) -> Values:
 def tip_jacobian(k: Parameters, q: Values) -> Rows:
     """Jacobian of the centre of mass, d(centre of mass)/dtheta: three rows of one [m/rad]."""
     return bars.tip_jacobian(q, k.a)
-
-
-def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """Angular Jacobian of the pendulum: it turns about +z."""
-    return bars.tip_angular_jacobian(q)
 
 
 def gibbs(k: Parameters, q: Values, v: Values, a: Values, torque: Values) -> Values:

@@ -220,22 +220,6 @@ def gravity(k: Constants, q: Values) -> Values:
     return joint_torques(0.0, k.g * k.P1 * c1, k.g * k.P2 * c2, k.g * k.P3 * c3, 0.0)
 
 
-def kinetic_energy(k: Constants, q: Values, v: Values) -> Scalar:
-    """Kinetic energy T(q, v) [J]."""
-    _, _, (s3, c3) = u = directions(q)
-    D, _, _, _ = yaw_inertia(k, u)
-    E12, E13, E23, _, _, _ = plane_inertia(k, u)
-    w1, w2, w3 = elevation_rates(v)
-    w0, w4 = v[0], v[4]
-    in_plane = (
-        0.5 * ((k.I1y + k.B11) * w1 * w1 + (k.I2y + k.B22) * w2 * w2 + (k.I3y + k.B33) * w3 * w3)
-        + E12 * w1 * w2
-        + E13 * w1 * w3
-        + E23 * w2 * w3
-    )
-    return 0.5 * D * w0 * w0 + in_plane + 0.5 * k.I4 * w4 * w4 + k.K * c3 * w0 * w4
-
-
 def potential_energy(k: Constants, q: Values) -> Scalar:
     """Potential energy V(q) [J]."""
     (s1, _), (s2, _), (s3, _) = directions(q)
@@ -259,9 +243,3 @@ def tip_jacobian(k: Constants, q: Values) -> Rows:
     _, r1, r2, r3, _ = joint_torques(0.0, -k.L1 * s1, -k.L2 * s2, -k.L3 * s3, 0.0)
     _, z1, z2, z3, _ = joint_torques(0.0, k.L1 * c1, k.L2 * c2, k.L3 * c3, 0.0)
     return ((-reach * s0, r1 * c0, r2 * c0, r3 * c0, 0.0), (reach * c0, r1 * s0, r2 * s0, r3 * s0, 0.0), (0.0, z1, z2, z3, 0.0))
-
-
-def tip_angular_jacobian(k: Constants, q: Values) -> Rows:
-    """Angular velocity of the hand per joint rate: yaw about z, pitches about -y of the turned base."""
-    s0, c0 = sin_cos(q[0])
-    return ((0.0, s0, s0, s0, 0.0), (0.0, -c0, -c0, -c0, 0.0), (1.0, 0.0, 0.0, 0.0, 0.0))

@@ -69,7 +69,7 @@ def from_description(description: ArmDescription, armature: ArrayLike | None = N
 def _require(holds: bool, what: str, value: Any, needed: str, name: str) -> None:
     if not holds:
         shown = f"({', '.join(f'{x:g}' for x in value)})" if np.ndim(value) else value
-        raise DescriptionError(f"{what} is {shown}; the picker's closed form needs {needed}", subject=name, value=value)
+        raise DescriptionError(f"{what} is {shown}; the picker's closed form needs {needed}", name, value)
 
 
 def _scissor_distance(description: ArmDescription, shape: PickerShape) -> float:

@@ -164,18 +164,13 @@ class PickerModel(ClosedForm):
             if mass > 0.0 and offset != 0.0:
                 raise InputError(
                     f"payload com {axis} is {offset} m: the closed form takes a payload on the hand's x axis only ({axis} = 0)",
-                    subject="payload",
-                    value=float(offset),
-                    limit=0.0,
+                    "payload",
+                    float(offset),
+                    0.0,
                 )
         moments = inertia.diagonal()
         if (inertia != np.diag(moments)).any():
-            raise InputError(
-                "payload inertia is not diagonal: the closed form takes diagonal ones only",
-                subject="payload",
-                value=inertia,
-                limit=0.0,
-            )
+            raise InputError("payload inertia is not diagonal: the closed form takes diagonal ones only", "payload", inertia, 0.0)
         loaded = replace(
             self.parameters,
             payload_mass=mass,

@@ -91,12 +91,6 @@ def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     return tau1, tau2
 
 
-def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """Kinetic energy K(q, v) [J]."""
-    m11, m12, m22, _ = inertias(k, q)
-    return 0.5 * m11 * v[0] * v[0] + m12 * v[0] * v[1] + 0.5 * m22 * v[1] * v[1]
-
-
 def potential_energy(k: Parameters, q: Values) -> Scalar:
     """Potential energy U(q) [J]."""
     s1, _ = sin_cos(q[0])
@@ -112,11 +106,6 @@ def tip(k: Parameters, q: Values) -> Values:
 def tip_jacobian(k: Parameters, q: Values) -> Rows:
     """Jacobian of the tip, d(tip)/dq: three rows of two [m/rad]."""
     return bars.tip_jacobian(q, k.l1, k.l2)
-
-
-def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """Angular Jacobian of link 2: both joints turn it about +z."""
-    return bars.tip_angular_jacobian(q)
 
 
 class Planar2R(ReferenceSystem):

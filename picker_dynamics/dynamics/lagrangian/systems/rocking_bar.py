@@ -94,11 +94,6 @@ def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     return (contact_inertia(k, theta) * a[0] + k.m * k.r * (k.g * c + k.r * thetad * thetad) * theta,)
 
 
-def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """Kinetic energy K [J]."""
-    return 0.5 * contact_inertia(k, q[0]) * v[0] * v[0]
-
-
 def potential_energy(k: Parameters, q: Values) -> Scalar:
     """Potential energy P [J]."""
     s, c = sin_cos(q[0])
@@ -115,11 +110,6 @@ def tip_jacobian(k: Parameters, q: Values) -> Rows:
     """Jacobian of the centre of mass G, dG/dtheta: three rows of one [m/rad]."""
     s, c = sin_cos(q[0])
     return (-k.r * q[0] * s,), (k.r * q[0] * c,), (0.0,)
-
-
-def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """Angular Jacobian of the bar: it turns about +z."""
-    return (0.0,), (0.0,), (1.0,)
 
 
 def period(k: Parameters, theta0: Array) -> Array:
@@ -151,9 +141,9 @@ def period(k: Parameters, theta0: Array) -> Array:
         previous, nodes = result, 2 * nodes
     raise InputError(
         f"rocking_bar: no period for theta0 = {float(np.max(np.abs(theta0)))} rad: too close to pi/2, where it is infinite",
-        subject="theta0",
-        value=float(np.max(np.abs(theta0))),
-        limit=0.5 * math.pi,
+        "theta0",
+        float(np.max(np.abs(theta0))),
+        0.5 * math.pi,
     )
 
 
@@ -175,20 +165,13 @@ class RockingBar(ReferenceSystem):
         k = self.constants
         for name, value in k._asdict().items():
             if not value > 0.0:
-                raise InputError(
-                    f"rocking_bar: {name} is {value}, must be > 0 for the bar to swing", subject=name, value=value, limit=0.0
-                )
+                raise InputError(f"rocking_bar: {name} is {value}, must be > 0 for the bar to swing", name, value, 0.0)
         try:
             theta0 = np.asarray(theta0, dtype=float)
         except (TypeError, ValueError) as error:
-            raise InputError(f"theta0 is {theta0!r}, not a number", subject="theta0", value=theta0) from error
+            raise InputError(f"theta0 is {theta0!r}, not a number", "theta0", theta0) from error
         if not np.all(np.abs(theta0) < 0.5 * math.pi):
             worst = float(theta0.flat[np.argmax(np.abs(theta0))])
-            raise InputError(
-                f"rocking_bar: theta0 is {worst} rad, must be within (-pi/2, pi/2)",
-                subject="theta0",
-                value=worst,
-                limit=0.5 * math.pi,
-            )
+            raise InputError(f"rocking_bar: theta0 is {worst} rad, must be within (-pi/2, pi/2)", "theta0", worst, 0.5 * math.pi)
         exact = period(k, theta0)
         return Release(exact, 1.0 / exact, math.sqrt(k.m * k.g * k.r / k.J) / (2.0 * math.pi))

@@ -128,12 +128,6 @@ def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     return tau1, tau2, tau3
 
 
-def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """Kinetic energy T(q, v) [J]."""
-    H11, H22, H23, H33 = inertias(k, q)
-    return 0.5 * (H11 * v[0] * v[0] + H22 * v[1] * v[1] + H33 * v[2] * v[2]) + H23 * v[1] * v[2]
-
-
 def potential_energy(k: Parameters, q: Values) -> Scalar:
     """Potential energy V(q) [J]."""
     s2, _, _, _, _, z, _, z3 = plane(k, q)
@@ -165,12 +159,6 @@ def tip_jacobian_inverse(k: Parameters, q: Values) -> Rows:
     s1, c1 = sin_cos(q[0])
     s2, c2, D, _, rho, z, _, _ = plane(k, q)
     return ((-s1 / rho, c1 / rho, 0.0), (c2 * c1 / D, c2 * s1 / D, -s2 / D), (rho * c1 / D, rho * s1 / D, z / D))
-
-
-def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """Angular velocity of link 3 per joint rate: about +z, about the turned +y, none."""
-    s1, c1 = sin_cos(q[0])
-    return ((0.0, -s1, 0.0), (0.0, c1, 0.0), (1.0, 0.0, 0.0))
 
 
 class Rrp(ReferenceSystem):
@@ -215,7 +203,7 @@ class Rrp(ReferenceSystem):
         """
         for name, sign in (("sigma_rho", sigma_rho), ("sigma_D", sigma_D)):
             if sign not in (1, -1):
-                raise InputError(f"{name} is {sign!r}, must be 1 or -1", subject=name, value=sign)
+                raise InputError(f"{name} is {sign!r}, must be 1 or -1", name, sign)
         l2, l4 = self.constants.l2, self.constants.l4
         x, y, z = target = np.moveaxis(as_states("point", point, 3), -1, 0)
         rho = sigma_rho * np.hypot(x, y)
@@ -252,9 +240,9 @@ def _refuse_unreachable(distance: Array, D_squared: Array, l2: float, point: Arr
         nearest, at = _worst(distance, point)
         raise UnreachableError(
             f"rrp: point {at} m is {nearest:.6g} m from the base, closer than l2 = {l2:g} m: no joint values reach it",
-            subject="d3",
-            value=nearest,
-            limit=l2,
+            "d3",
+            nearest,
+            l2,
         )
 
 
@@ -265,6 +253,4 @@ def _refuse_singular(rho: Array, D: Array, distance: Array, where: Array) -> Non
     ):
         if np.any(value**2 <= SINGULAR * distance**2):
             nearest, at = _worst(np.abs(value), where)
-            raise SingularityError(
-                f"rrp: singular at {at}: {name} is {nearest:.3g} m, {meaning}", subject=joint, value=nearest, limit=0.0
-            )
+            raise SingularityError(f"rrp: singular at {at}: {name} is {nearest:.3g} m, {meaning}", joint, nearest, 0.0)

@@ -88,12 +88,6 @@ def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     return tau1, tau2
 
 
-def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """Kinetic energy K(q, v) [J]."""
-    d11, d22, _ = inertias(k, q)
-    return 0.5 * (d11 * v[0] * v[0] + d22 * v[1] * v[1])
-
-
 def potential_energy(k: Parameters, q: Values) -> Scalar:
     """Potential energy P(q) [J]."""
     _, c1 = sin_cos(q[0])
@@ -133,6 +127,10 @@ class Spatial2R(ReferenceSystem):
 
     system = "spatial_2r"
     coordinates = ("q1", "q2")
+
+    def angular_jacobian(self, q: ArrayLike) -> Array:
+        """Angular-velocity Jacobian of the end effector, (..., 3, 2), base axes."""
+        return self._evaluate(tip_angular_jacobian, (3, 2), q=q)
 
     def orientation(self, q: ArrayLike) -> Array:
         """Orientation of the end effector R = Rx(q1) Ry(q2), (..., 3, 3): its axes in the base frame, for q (..., 2) [rad]."""

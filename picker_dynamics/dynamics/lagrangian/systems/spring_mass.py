@@ -53,11 +53,6 @@ def torque_rate(k: Parameters, q: Values, v: Values, a: Values, j: Values) -> Va
     return (k.m * j[0] + k.k * v[0],)
 
 
-def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """Kinetic energy K [J]."""
-    return 0.5 * k.m * v[0] * v[0]
-
-
 def potential_energy(k: Parameters, q: Values) -> Scalar:
     """Potential energy P [J]."""
     return 0.5 * k.k * q[0] * q[0]

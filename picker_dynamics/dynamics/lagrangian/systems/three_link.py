@@ -143,13 +143,6 @@ def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     return T2, T3, T4
 
 
-def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """Kinetic energy K(q, v) [J]."""
-    JA, JB, JC, A, B, C = inertias(k, q)
-    v2, v3, v4 = v[0], v[1], v[2]
-    return 0.5 * (JA * v2 * v2 + JB * v3 * v3 + JC * v4 * v4) + A * v2 * v3 + B * v2 * v4 + C * v3 * v4
-
-
 def potential_energy(k: Parameters, q: Values) -> Scalar:
     """Potential energy P(q) [J]."""
     s2, _ = sin_cos(q[0])
@@ -166,11 +159,6 @@ def tip(k: Parameters, q: Values) -> Values:
 def tip_jacobian(k: Parameters, q: Values) -> Rows:
     """Jacobian of the tip, d(tip)/dq: three rows of three [m/rad]; each joint moves what lies beyond it."""
     return bars.tip_jacobian(q, k.d2, k.d3, k.d4)
-
-
-def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """Angular Jacobian of bar 4: every joint turns it about +z."""
-    return bars.tip_angular_jacobian(q)
 
 
 class ThreeLink(ReferenceSystem):

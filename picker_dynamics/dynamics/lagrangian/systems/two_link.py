@@ -176,12 +176,6 @@ def linear_state_space(k: Parameters, q: Values, v: Values, torque: Values) -> R
     )
 
 
-def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
-    """Kinetic energy K(q, v) [J]."""
-    JA, JB, C, _ = inertias(k, q)
-    return 0.5 * JA * v[0] * v[0] + C * v[0] * v[1] + 0.5 * JB * v[1] * v[1]
-
-
 def potential_energy(k: Parameters, q: Values) -> Scalar:
     """Potential energy P(q) [J]."""
     s2, _ = sin_cos(q[0])
@@ -197,11 +191,6 @@ def tip(k: Parameters, q: Values) -> Values:
 def tip_jacobian(k: Parameters, q: Values) -> Rows:
     """Jacobian of the tip, d(tip)/dq: three rows of two [m/rad]."""
     return bars.tip_jacobian(q, k.d2, k.d3)
-
-
-def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
-    """Angular Jacobian of bar 3: both joints turn it about +z."""
-    return bars.tip_angular_jacobian(q)
 
 
 class TwoLink(ReferenceSystem):

@@ -1,0 +1,43 @@
+"""Checks of what a parsed file holds."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from pytest import mark, raises
+
+from picker_dynamics.errors import ConfigurationError, InputError
+from picker_dynamics.files.fields import mapping, number
+
+
+@mark.parametrize(
+    ("value", "said"),
+    [
+        (True, "is True, must be a finite number"),
+        ("soft", "is 'soft', must be a finite number"),
+        (None, "is None, must be a finite number"),
+        (math.nan, "is nan, must be a finite number"),
+        (-1, "is -1, must be > 0"),
+        (0, "is 0, must be > 0"),
+        (2.5, "is 2.5, must be <= 2"),
+    ],
+)
+def test_a_number_is_finite_and_within_its_bounds(value, said):
+    with raises(ConfigurationError, match=re.escape(f"arm: mass {said}")) as caught:
+        number(value, "arm: mass", (0.0, False, 2.0), "mass")
+    assert (caught.value.subject, caught.value.limit) == ("mass", {"> 0": 0.0, "<= 2": 2.0}.get(said.partition("must be ")[2]))
+    with raises(InputError, match="must be >= 0"):
+        number(-1, "mass", (0.0, True, 2.0), error=InputError)
+    assert number(2, "mass", (0.0, True, 2.0)) == 2.0 and number(0, "mass", (0.0, True, 2.0)) == 0.0
+
+
+@mark.parametrize(
+    ("value", "said"),
+    [(3, "arm: expected keys and values, found 3"), ({"a": 1, "c": 2}, "unknown 'c'; allowed are a, b"), ({1: 2}, "unknown 1")],
+)
+def test_a_mapping_has_known_keys(value, said):
+    with raises(ConfigurationError, match=said):
+        mapping(value, "arm", ("a", "b"))
+    given = {"a": 1}
+    assert mapping(given, "arm", ("a", "b")) == given and mapping(given, "arm") is not given
