@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from picker_dynamics.nodes.client import ArmClient
+from ros_client.client import ArmClient
 
 from benchmarks.domain import own_domain
 from benchmarks.terminal import Terminal

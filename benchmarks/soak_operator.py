@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from picker_dynamics.nodes.client import ArmClient
+from ros_client.client import ArmClient
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 

@@ -30,7 +30,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from picker_dynamics.nodes.client import ArmClient
+from ros_client.client import ArmClient
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 

@@ -56,7 +56,7 @@ class ArmProcess:
                 self.executor.add_node(node)
             self.arm.session.subscribe(self._hear)
         except BaseException:
-            self._destroy()
+            self.destroy()
             raise
 
     def _add(self, node: Node) -> Node:
@@ -133,7 +133,7 @@ class ArmProcess:
             self._ending.set()
             self.executor.wake()
             spinner.join(1.0)
-            code = steps(self._destroy, code_of=exit_code_of)
+            code = steps(self.destroy, code_of=exit_code_of)
         return runner.code or code
 
     def _spin(self) -> None:
@@ -177,7 +177,7 @@ class ArmProcess:
         """Whether somebody waits for an answer that is on its way."""
         return self.arm.session.gate.settling or (self.controller is not None and self.controller.concluding)
 
-    def _destroy(self) -> None:
+    def destroy(self) -> None:
         self.executor.shutdown()
         for node in self.nodes:
             node.destroy_node()

@@ -20,9 +20,9 @@ class ControlInterfaces:
 
     def __init__(self, shell: ControllerShell):
         self._shell, node = shell, shell.node
-        self._actions: list[Action] = [FollowAction(shell)]
+        self.actions: list[Action] = [FollowAction(shell)]
         if shell.gripper is not None:
-            self._actions.append(GripperAction(shell, shell.gripper))
+            self.actions.append(GripperAction(shell, shell.gripper))
         self._state_out = node.create_publisher(JointTrajectoryControllerState, "arm_controller/controller_state", 10)
         hear_stream(node, JointJog, "arm_controller/delta_joint_cmds", self.on_joint_jog, 10)
         hear_stream(node, SpeedScalingFactor, "arm_controller/speed_scaling_input", self.on_speed, LATCHED)
@@ -55,7 +55,7 @@ class ControlInterfaces:
     @property
     def concluding(self) -> bool:
         """Whether a goal of an action is not answered yet."""
-        return any(action.concluding for action in self._actions)
+        return any(action.concluding for action in self.actions)
 
     def publish_state(self, tick: Tick, reference: Reference | None) -> None:
         """Publish the state; ``reference`` is the newest that was sent."""

@@ -123,8 +123,12 @@ class Report:
         state = outputs.state, outputs.stop_latched, outputs.fault_latched, self.last.text, mode, self._arm.controller.problem
         if cycle.now_s >= self._due_s or (state != self._state and cycle.now_s >= self._due_s - 0.8 * PERIOD_S):
             self._due_s, self._state = cycle.now_s + PERIOD_S, state
-            self.entries = {one.name: one for one in (self._controller(), *self._dynamics(), *self._hardware())}
-            self.version += 1
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Make all entries anew."""
+        self.entries = {one.name: one for one in (self._controller(), *self._dynamics(), *self._hardware())}
+        self.version += 1
 
     # -- events ----------------------------------------------------------------------------------------------
 

@@ -103,6 +103,14 @@ class RunningArm:
         same = parameters.SERVO_ARM if self.servos is not None else parameters.TORQUE_ARM
         for part in (dynamics, hardware):
             part.declare(*same)
+            for one in same:
+                if part[one.name] not in (control[one.name], one.default):
+                    raise ConfigurationError(
+                        f"{one.name} is {part[one.name]!r} for {part.owner}, {control[one.name]!r} for {control.owner}: "
+                        "an arm has one",
+                        subject=one.name,
+                        value=part[one.name],
+                    )
         if torque is not None:
             limits, shipped = TorqueLimits.of_arm(torque), Tolerances.of_arm(torque)
             rest = home = torque.home

@@ -3,6 +3,7 @@ ones where control_msgs is installed, else stand-ins with the same fields.  On t
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import sys
@@ -14,21 +15,20 @@ import pytest
 import stand_in_control_msgs as stand_in
 from arm_fixtures import picker, servos
 from execution_rig import HOME, NAMES, TIGHT, Rig
-from picker_dynamics.execution.following import Following
-from picker_dynamics.nodes.hardware_status import HardwareStatus
+from rclpy.action import CancelResponse, GoalResponse
 from scenarios.bench import goal
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from picker_dynamics.board.stamp_clock import StampClock
-from picker_dynamics.execution.goal_tracking import ArmState, Code, Error, Outcome
+from picker_dynamics.execution.goal_tracking import ArmState, Code, Error
 from picker_dynamics.execution.gripping import GripperSettings
 from picker_dynamics.execution.jogging import Jogging
 from picker_dynamics.nodes.runtime import to_stamp
-from picker_dynamics.nodes.trajectory_controller import TrajectoryController
+from picker_dynamics.session.running_arm import RunningArm
 
 REAL = importlib.util.find_spec("control_msgs") is not None
-OURS = ("follow_action", "gripper_action", "control_interfaces")
+OURS = ("actions", "control_interfaces")
 
 
 class Handle:
@@ -61,42 +61,38 @@ class Handle:
 
 
 class Server:
-    """In place of DeferredActionServer; what it would do with a goal, a cancel request and a verdict."""
+    """In place of rclpy's ActionServer; what it does with a goal, a cancel request, and the coroutine that executes."""
 
-    def __init__(self, node, kind, name, on_goal, on_cancel, refuses=lambda _request: False):
-        self.kind, self.name, self.on_goal, self.on_cancel, self.refuses = kind, name, on_goal, on_cancel, refuses
-        self.concluding, self.count = 0, 0
+    def __init__(self, _node, kind, name, execute, *, handle_accepted_callback, goal_callback, cancel_callback, **_qos):
+        self.kind, self.name, self._execute, self._accepted = kind, name, execute, handle_accepted_callback
+        self._goal_callback, self._cancel_callback = goal_callback, cancel_callback
+        self.count, self._running = 0, []
 
     def send(self, request) -> Handle | None:
-        if self.refuses(request):
+        if self._goal_callback(request) == GoalResponse.REJECT:
             return None
         self.count += 1
         handle = Handle(self.count, request)
-        self.on_goal(handle)
+        handle.execute = lambda: self._running.append((handle, self._execute(handle)))
+        self._accepted(handle)
         return handle
 
     def cancel(self, handle: Handle) -> bool:
-        accepted = self.on_cancel(handle)
+        accepted = self._cancel_callback(handle) == CancelResponse.ACCEPT
         if accepted:
             handle.status = "canceling"
         return accepted
 
-    def conclude(self, handle: Handle, verdict, result) -> None:
-        assert handle.result is None, "one result"
-        assert isinstance(result, self.kind.Result)
-        handle.result = result
-        if verdict.outcome is Outcome.SUCCEEDED:
-            handle.succeed()
-        elif verdict.outcome is Outcome.CANCELED:
-            handle.status = "canceling"
-            handle.canceled()
-        else:
-            handle.abort()
-
-
-class Parameters(dict):
-    def tolerances(self):
-        return TIGHT
+    def wake(self) -> None:
+        """Go on with what executes, as an executor does."""
+        for one in list(self._running):
+            handle, coroutine = one
+            try:
+                coroutine.send(None)
+            except StopIteration as ended:
+                self._running.remove(one)
+                assert isinstance(ended.value, self.kind.Result) and handle.result is None, "one result"
+                handle.result = ended.value
 
 
 @pytest.fixture
@@ -108,34 +104,58 @@ def made(monkeypatch):
         for name, module in stand_in.modules().items():
             monkeypatch.setitem(sys.modules, name, module)
     glue = {name: importlib.import_module(f"picker_dynamics.nodes.{name}") for name in OURS}
-    for name in OURS[:2]:
-        monkeypatch.setattr(glue[name], "DeferredActionServer", Server)
+    monkeypatch.setattr(glue["actions"], "ActionServer", Server)
     rig = Rig(period_s=0.02, lead_s=0.06, begin_s=1000.0)
-    published, complaints = [], []
+    published, complaints, speeds = [], [], []
     publisher = types.SimpleNamespace(publish=published.append, get_subscription_count=lambda: 1)
-    node = types.SimpleNamespace(
+    node = types.SimpleNamespace(create_publisher=lambda *_: publisher, create_subscription=lambda *_, **__: None)
+    running = types.SimpleNamespace(
+        description=picker(),
+        servos=None,
+        tolerances=lambda: TIGHT,
+        controller=types.SimpleNamespace(state=None, execution=rig.execution),
+    )
+    running.tracker = types.MethodType(RunningArm.tracker, running)
+    session = types.SimpleNamespace(
+        turn=contextlib.nullcontext(),
+        submit=rig.execution.submit,
+        cancel=lambda request=None: rig.execution.cancel(rig.now_s, request),
+        jogging=Jogging(rig.execution),
+    )
+    shell = types.SimpleNamespace(
+        node=node,
+        running=running,
         arm=picker(),
         execution=rig.execution,
-        jogging=Jogging(rig.execution),
+        session=session,
         driver_of=lambda _name: "",
-        parameters=Parameters(allow_partial_joints_goal=False),
+        gripper=GripperSettings("scissor", torque=0.25),
         stamps=StampClock(wall=lambda: rig.now_s, steady=lambda: rig.now_s),
-        states=types.SimpleNamespace(state=None),
         published=published,
         complaints=complaints,
         complain=lambda text, error=None: complaints.append(text),
-        speeds=[],
-        create_publisher=lambda *_: publisher,
-        create_subscription=lambda *_, **__: None,
+        speeds=speeds,
     )
-    node.hardware, node.following = HardwareStatus(), Following(0.02)
-    node.following.followed_s = np.inf
-    node.tracker = types.MethodType(TrajectoryController.tracker, node)
-    node.want_speed = node.speeds.append
-    interfaces = glue["control_interfaces"].ControlInterfaces(node, GripperSettings("scissor", torque=0.25))
-    yield rig, node, interfaces, importlib.import_module("control_msgs.action"), importlib.import_module("control_msgs.msg")
+    shell.settings = Settings(speeds)
+    shell.wake = lambda: [action.server.wake() for action in shell.interfaces.actions]
+    shell.interfaces = glue["control_interfaces"].ControlInterfaces(shell)
+    yield (
+        rig,
+        shell,
+        shell.interfaces,
+        importlib.import_module("control_msgs.action"),
+        importlib.import_module("control_msgs.msg"),
+    )
     for name in OURS:
         sys.modules.pop(f"picker_dynamics.nodes.{name}", None)
+
+
+class Settings(dict):
+    """The controller's, as far as they matter here."""
+
+    def __init__(self, speeds: list):
+        super().__init__(allow_partial_joints_goal=False)
+        self.change = lambda values: speeds.append(values["speed_scaling"])
 
 
 @pytest.fixture
@@ -148,7 +168,7 @@ def follow(made):
         to_stamp(request.trajectory.header.stamp, start_s)
         to_stamp(request.goal_time_tolerance, goal_time)
         change(request)
-        return interfaces.follow.server.send(request)
+        return interfaces.actions[0].server.send(request)
 
     return send
 
@@ -157,7 +177,7 @@ def follow(made):
 def grip(made):
     """Sends goals to the gripper's."""
     _, _, interfaces, action, _ = made
-    return lambda **command: interfaces.gripper.server.send(action.ParallelGripperCommand.Goal(command=JointState(**command)))
+    return lambda **command: interfaces.actions[1].server.send(action.ParallelGripperCommand.Goal(command=JointState(**command)))
 
 
 def base(angle: float) -> np.ndarray:
@@ -181,12 +201,12 @@ def test_the_stand_in_has_the_fields_of_the_real_messages():
 
 def test_names_and_kinds(made):
     _, _, interfaces, action, _ = made
-    assert (interfaces.follow.server.name, interfaces.gripper.server.name) == (
+    assert (interfaces.actions[0].server.name, interfaces.actions[1].server.name) == (
         "arm_controller/follow_joint_trajectory",
         "gripper_controller/gripper_cmd",
     )
-    assert interfaces.follow.server.kind is action.FollowJointTrajectory
-    assert interfaces.gripper.server.kind is action.ParallelGripperCommand
+    assert interfaces.actions[0].server.kind is action.FollowJointTrajectory
+    assert interfaces.actions[1].server.kind is action.ParallelGripperCommand
 
 
 def test_a_goal_gets_feedback_and_a_result(made, follow):
@@ -197,7 +217,7 @@ def test_a_goal_gets_feedback_and_a_result(made, follow):
     one = handle.feedback[20]
     assert tuple(one.joint_names) == NAMES and one.header.stamp.sec >= 1000
     np.testing.assert_allclose(np.subtract(one.desired.positions, one.actual.positions), one.error.positions, atol=1e-12)
-    assert interfaces.follow.requests == {}
+    assert not interfaces.concluding
 
 
 @pytest.mark.parametrize(
@@ -258,7 +278,7 @@ def test_tolerances_of_the_goal_come_through(made, follow):
 
 def test_cancel_is_accepted_once_and_answered_at_rest(made, follow):
     rig, _, interfaces, *_ = made
-    server = interfaces.follow.server
+    server = interfaces.actions[0].server
     handle = follow(base(0.5), times=(3.0,))
     rig.tick(60)
     assert server.cancel(handle) is True and handle.result is None
@@ -267,12 +287,12 @@ def test_cancel_is_accepted_once_and_answered_at_rest(made, follow):
     assert server.cancel(handle) is False
     waiting = follow(base(0.1))
     rig.cancel()
-    assert waiting.status == "canceled", "whoever stopped the arm"
+    assert waiting.status == "aborted", "whoever stopped the arm: rclpy has no other way to say so"
     moving = follow(base(0.5), times=(3.0,))
     rig.tick(60)
     rig.cancel()
     rig.tick(60)
-    assert (moving.status, moving.result.error_code) == ("canceled", 0) and "cancelled" in moving.result.error_string
+    assert (moving.status, moving.result.error_code) == ("aborted", 0) and "cancelled" in moving.result.error_string
 
 
 def test_efforts_in_a_trajectory_are_refused(made, follow):
@@ -290,7 +310,7 @@ def test_partial_goals_only_where_they_are_allowed(made, follow):
     handle = follow(base(0.2)[:3], names=NAMES[:3])
     rig.tick(3)
     assert handle.result.error_code == Code.INVALID_JOINTS
-    node.parameters["allow_partial_joints_goal"] = True
+    node.settings["allow_partial_joints_goal"] = True
     handle = follow(base(0.2)[:3], names=NAMES[:3])
     rig.tick(90)
     assert handle.status == "succeeded"
@@ -302,7 +322,7 @@ def test_the_gripper_s_result_and_its_refusals(made, follow, grip):
     assert "scissor: 171.9 deg is beyond its limits" in node.complaints[-1]
     handle = grip(name=["scissor"], position=[0.5])
     rig.tick(30)
-    node.states.state = types.SimpleNamespace(time_s=rig.time_s, q=HOME, v=None)
+    node.running.controller.state = types.SimpleNamespace(time_s=rig.time_s, q=HOME, v=None)
     rig.tick(60)
     assert handle.status == "succeeded" and (handle.result.reached_goal, handle.result.stalled) == (True, False)
     assert list(handle.result.state.name) == ["scissor"] and handle.result.state.position[0] == servos().home[4]
@@ -334,7 +354,7 @@ def test_controller_state_and_speed(made, follow):
     np.testing.assert_allclose(state.error.positions, [0.01] * 5)
     np.testing.assert_allclose(state.output.positions, newest.q)
     assert (state.reference.time_from_start.sec, state.reference.time_from_start.nanosec) == (0, 500_000_000)
-    interfaces.on_speed(msg.SpeedScalingFactor(factor=0.5))
+    interfaces.on_speed(msg.SpeedScalingFactor(factor=0.5), {})
     assert node.speeds == [0.5]
 
 

@@ -3,7 +3,8 @@
 from pytest import approx
 from std_msgs.msg import Header
 
-from picker_dynamics.nodes.diagnostics import OK, Flood, sender_in, status, values_of
+from picker_dynamics.nodes.diagnostics import Flood, message_of, sender_in, values_of
+from picker_dynamics.session.report import OK, entry
 
 
 def test_a_flood_passes_at_its_rate_and_the_others_are_counted():
@@ -29,7 +30,8 @@ def test_what_comes_seldom_always_passes():
 
 
 def test_what_others_name_is_cut_wherever_it_is_said():
-    said = status(OK, "node", "m" * 100_000, goal="g" * 100_000, rate=0.1)
+    said = message_of(entry(OK, "hardware: board", "m" * 100_000, goal="g" * 100_000, rate=0.1), "left/hardware")
+    assert said.name == "left/hardware: board"
     assert len(said.message) < 1100 and "(100000 characters)" in said.message
     assert len(values_of(said)["goal"]) < 1100 and values_of(said)["rate"] == "0.1"
     assert len(sender_in(Header(frame_id="z" * 5000))) < 250 and sender_in(Header(frame_id="goal 7")) == "goal 7"

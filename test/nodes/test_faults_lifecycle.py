@@ -12,7 +12,7 @@ from lifecycle_msgs.msg import Transition
 from std_srvs.srv import Trigger
 
 from picker_dynamics.board.session import State
-from picker_dynamics.nodes.diagnostics import STALE
+from picker_dynamics.session.report import STALE
 
 pytestmark = pytest.mark.ros
 
@@ -100,4 +100,4 @@ def test_a_fault_deactivates_and_only_who_is_told_activates_again(board):
         assert not switch(node, "enable", True).success
         assert ask(node, Trigger, "reset", Trigger.Request()).success
         assert switch(node, "enable", True).success
-        assert node.lifecycle_state == "active"
+        spun.until(lambda: node.lifecycle_state == "active", "following the arm")

@@ -6,7 +6,7 @@ import os
 import signal
 
 import pytest
-from picker_dynamics.nodes.client import ArmClient
+from ros_client.client import ArmClient
 from ros_graph import own_domain
 from std_msgs.msg import String
 from waiting import until

@@ -9,7 +9,7 @@ from scenarios import graphs
 
 @pytest.mark.long
 @pytest.mark.ros
-@pytest.mark.parametrize("name", ["trajectory_controller", "dynamics", "hardware", BOARD])
+@pytest.mark.parametrize("name", ["arm", BOARD])
 def test_picker_up_ends_and_says_why(tmp_path, name):
     with own_domain(), picker_up(tmp_path) as graph:
         graphs.ends_when_a_process_dies(graph, name)

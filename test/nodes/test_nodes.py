@@ -14,7 +14,6 @@ import subprocess
 import numpy as np
 import pytest
 from patient import patiently
-from picker_dynamics.nodes.claims import EXCLUSIVE, OccupiedError
 from ros_graph import holding_graph
 from scenarios import faults, graphs, motions, streams
 from scenarios.bench import (
@@ -40,7 +39,7 @@ from waiting import PATIENCE_S, python
 from picker_dynamics.bringup import bringup
 from picker_dynamics.commands import cli
 from picker_dynamics.errors import PickerError
-from picker_dynamics.resources import resource
+from picker_dynamics.session.address import OccupiedError
 
 pytestmark = pytest.mark.ros
 
@@ -84,18 +83,16 @@ def test_an_arm_is_held_again_though_nobody_has_noticed_yet_what_was_done_before
     at_home(client, board)
 
 
-@pytest.mark.parametrize("executable", ["trajectory_controller", "dynamics", "hardware"])
-def test_a_second_node_of_one_kind_ends_before_it_has_said_a_word(client, board, arm, executable):
-    """Whatever it is called; the motion under way does not notice."""
+def test_a_second_process_of_one_arm_ends_before_it_has_said_a_word(client, board, arm):
+    """The motion under way does not notice."""
     at_home(client, board)
-    node = bringup.NodeSpec(executable, {"servo_overlay": str(resource("config/servos.sim.yaml"))}, node_name="second")
-    topic = EXCLUSIVE[executable]
+    node = bringup.NodeSpec("arm", {"hardware": {"port": "/dev/null"}})
     name = start(client, goal(moved(base=0.3), times=[60.0]))
     with Watch(board):
-        ended = python("-m", node.module, *node.ros_arguments())
-    has_it = arm.runner.processes[executable].pid
+        ended = python("-m", node.module, *node.arguments())
+    has_it = arm.runner.processes["arm"].pid
     assert ended.returncode == OccupiedError.exit_code and ended.stdout == ""
-    assert ended.stderr.startswith(f"error: /{topic} in ROS domain") and f"by process {has_it} already" in ended.stderr
+    assert ended.stderr.startswith("error: the arm in ROS domain") and f"by process {has_it} already" in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
     assert outcome(client, name) == "accepted" and client.controller["phase"] == "executing"
     client.cancel()
@@ -155,7 +152,7 @@ def test_a_person_at_a_bench_stops_resets_and_enables(client, board, command, mo
     assert "next: picker reset, then picker enable" in command("status")[1]
     assert command("reset")[0] == 0
     with monkeypatch.context() as patched:
-        patched.setattr("picker_dynamics.nodes.graph_client.ANSWER_S", 3.0)  # so long it waits for an arm that holds
+        patched.setattr("ros_client.graph_client.ANSWER_S", 3.0)  # so long it waits for an arm that holds
         code, _, complaints = command("home")
     assert code != 0 and complaints[0].endswith("; picker enable first")
     assert command("enable") == (0, "outputs were running: adopted\n", []), "nothing is switched on: nobody is asked"

@@ -67,7 +67,7 @@ def test_a_graph_that_starts_with_more_than_the_arm_holds_ends_with_one_line(dom
     heavy = bringup.Options(directory=str(tmp_path), payload_mass=2.0, servo_overlay=OVERLAY, namespace="heavy")
     late_s = time.monotonic() + PATIENCE_S
     with GraphRunner(with_patience(bringup.graph(heavy)), log_path=tmp_path / "nodes.log", grace_s=PATIENCE_S) as runner:
-        with pytest.raises(ProcessEndedError, match="heavy/dynamics ended by itself"):
+        with pytest.raises(ProcessEndedError, match="heavy/arm ended by itself"):
             runner.wait(lambda: time.monotonic() > late_s)
     said = (tmp_path / "nodes.log").read_text()
     assert "needs" in said and "to hold its pose, allowed 0.6" in said and "Traceback" not in said

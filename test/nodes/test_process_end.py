@@ -15,30 +15,25 @@ pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 FAILING = """
 import sys
-from picker_dynamics.nodes import hardware, one_process, runtime
+from picker_dynamics.nodes import arm, hardware, runtime
 
 def fail(*_):
     raise runtime.RCLError("the context is gone\\n at rcl.c:1")
 
-hardware.Hardware.on_diagnostics = hardware.Hardware.close = fail
-sys.exit({main})
+hardware.Hardware.on_cycle = hardware.Hardware.publish_status = fail
+sys.exit(arm.{main}([]))
 """
 
 
-@pytest.mark.parametrize(
-    "main",
-    ["hardware.main([])", "one_process.main('--node trajectory_controller -- --node dynamics -- --node hardware --'.split())"],
-    ids=["alone", "in one process"],
-)
+@pytest.mark.parametrize("main", ["main", "hardware_main"])
 def test_a_process_ends_where_ros_fails_in_its_loop_and_in_its_last_word(main):
     with own_domain():
         done = python("-c", FAILING.format(main=main))
     assert done.returncode == PickerError.exit_code, done.stderr
     assert "error: ROS fails: the context is gone at rcl.c:1" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("words", [("picker_dynamics", "status"), ("picker_dynamics.nodes.dynamics",)], ids=["client", "node"])
+@pytest.mark.parametrize("words", [("picker_dynamics", "record"), ("picker_dynamics.nodes.dynamics",)], ids=["client", "node"])
 @pytest.mark.parametrize(
     "name, value",
     [
@@ -59,10 +54,6 @@ def test_an_environment_in_which_ros_does_not_start_is_named_in_one_line(words, 
 
 def test_without_a_home_there_is_a_folder_for_logs():
     bare = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF"}
-    command = [
-        sys.executable,
-        "-c",
-        "from picker_dynamics.nodes.client import ArmClient; ArmClient(()).__exit__(); print('was there')",
-    ]
+    command = [sys.executable, "-c", "from ros_client.client import ArmClient; ArmClient(()).__exit__(); print('was there')"]
     done = run(*command, env=bare)
     assert done.stdout == "was there\n", done.stderr

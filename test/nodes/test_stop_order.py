@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import threading
 import time
 
 import hardware_bench
-import numpy as np
 import pytest
 import rclpy
-from hardware_bench import SERVOS, Spun, hardware, port_of
+from hardware_bench import Bench, hardware, port_of
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 from waiting import until
 
@@ -41,7 +38,7 @@ UNDOING = "reset", "enable", "adopt"
 class Panel:
     """Somebody who calls services of a hardware node, spun by itself."""
 
-    def __init__(self, spun: Spun):
+    def __init__(self, spun: Bench):
         self.spun, self.node = spun, Node("panel")
         self.clients = {name: self.node.create_client(kind, name) for name, (kind, _) in REQUESTS.items()}
         self.executor = SingleThreadedExecutor()
@@ -49,7 +46,7 @@ class Panel:
         self.until(lambda: all(one.service_is_ready() for one in self.clients.values()), "the services")
 
     def step(self) -> None:
-        self.spun.spin(0.01)
+        self.spun.step()
         self.executor.spin_once(0.0)
 
     def until(self, condition, what: str) -> None:
@@ -81,7 +78,7 @@ def panel(board):
 
 def go_on(panel: Panel) -> None:
     """As a person would: each after the answer to the one before."""
-    session = panel.spun.nodes[0].session
+    session = panel.spun.session
     for name in ("reset", "adopt"):
         (answer,) = panel.ask(name)
         assert answer.success, answer.message
@@ -90,7 +87,7 @@ def go_on(panel: Panel) -> None:
 
 @pytest.mark.parametrize("stop", ["emergency_stop", "relax"])
 def test_what_was_asked_together_with_a_stop_does_not_undo_it(panel, board, stop):
-    session = panel.spun.nodes[0].session
+    session = panel.spun.session
     for order in itertools.islice(itertools.permutations((stop, *UNDOING, "hardware/change_state")), 0, 120, 17):
         answers = dict(zip(order, panel.ask(*order)))
         panel.spun.spin(2.0 * SETTLE_S)
@@ -104,7 +101,7 @@ def test_what_was_asked_together_with_a_stop_does_not_undo_it(panel, board, stop
 
 
 def test_what_comes_a_moment_after_a_stop_is_refused_until_the_stop_is_answered(panel):
-    session = panel.spun.nodes[0].session
+    session = panel.spun.session
     stop = panel.clients["emergency_stop"].call_async(ON)
     panel.until(lambda: session.stop_latched, "the stop")
     assert not stop.done()
@@ -121,7 +118,7 @@ def test_who_asks_after_the_answer_is_never_refused(panel):
 
 
 def test_a_fault_is_not_cleared_by_what_waited_when_it_was_noticed(panel, board):
-    session = panel.spun.nodes[0].session
+    session = panel.spun.session
     asked = [panel.clients[name].call_async(REQUESTS[name][1]) for name in ("reset", "adopt")]
     before = session.link.telemetry.boot_id
     board.reset()
@@ -136,34 +133,4 @@ def test_a_stop_that_is_no_stop_is_answered_at_once(panel):
     asked = panel.clients["emergency_stop"].call_async(SetBool.Request(data=False))
     (answer,) = panel.answers([asked])
     assert not answer.success and "only latches" in answer.message
-    assert not panel.spun.nodes[0].gate.settling and rclpy.ok()
-
-
-def test_a_stop_is_served_while_the_arm_parks(panel):
-    """The last word of a node takes seconds: it is not deaf meanwhile."""
-    node = panel.spun.nodes[0]
-    node.set_parameters([Parameter("on_shutdown", value="park")])
-    park = threading.Thread(target=node.close, args=(lambda: False,))
-    park.start()
-    until(lambda: node.session.commanded, "parking")
-    stop = panel.clients["emergency_stop"].call_async(ON)
-    until(stop.done, "an answer", step=lambda: panel.executor.spin_once(0.01))
-    park.join(10.0)
-    assert stop.result().success and node.session.stop_latched and not park.is_alive()
-    assert np.abs(node.session.setpoint - SERVOS.rest).max() > 0.05, "it did not go on"
-
-
-def test_whoever_presses_stop_again_and_again_does_not_keep_a_node_from_ending(panel):
-    node = panel.spun.nodes[0]
-    pressed = [panel.clients["emergency_stop"].call_async(ON)]
-    panel.until(lambda: node.gate.settling, "a stop that is not answered yet")
-    end = threading.Thread(target=node.close, args=(lambda: False,))
-    end.start()
-
-    def press() -> None:
-        pressed.append(panel.clients["emergency_stop"].call_async(ON))
-        for _ in range(10):
-            panel.executor.spin_once(0.01)
-
-    until(lambda: not end.is_alive(), "its end", step=press, patience_s=5.0)
-    assert node.session.state is State.OFFLINE
+    assert not panel.spun.arm.session.gate.settling and rclpy.ok()

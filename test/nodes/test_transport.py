@@ -63,7 +63,7 @@ def test_a_client_loads_no_generator_of_messages_and_offers_no_service():
     """Each would cost 2 MB and 0.04 s a process, or discovery by every node; the generator is there for who asks for it."""
     script = """
 import importlib, sys
-from picker_dynamics.nodes.client import ArmClient
+from ros_client.client import ArmClient
 with ArmClient(()) as client:
     print(*(name for name in sys.modules if name.partition(".")[0] in ("lark", "em")), *(one.srv_name for one in client.services))
 importlib.import_module("rosidl_generator_py.generate_py_impl").generate_py

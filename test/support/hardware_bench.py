@@ -1,8 +1,9 @@
-"""A hardware node in this process, on a board without an arm, for tests of what it does in bad company."""
+"""An arm's process in this process, on a board without an arm, its loop and its executor stepped by the test."""
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import time
 
 import numpy as np
@@ -18,13 +19,14 @@ from waiting import until
 
 from picker_dynamics.board.firmware.config import FirmwareConfig, board_limits
 from picker_dynamics.board.session import State
-from picker_dynamics.nodes.executor import FocusedExecutor
-from picker_dynamics.nodes.hardware import Hardware
+from picker_dynamics.nodes.arm import ArmProcess
 
 SERVOS = servos()
 HOME = np.array(SERVOS.home)
 CONFIGURE, CLEANUP = Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_CLEANUP
 ACTIVATE, DEACTIVATE = Transition.TRANSITION_ACTIVATE, Transition.TRANSITION_DEACTIVATE
+
+PERIOD_S = 0.01
 
 
 @pytest.fixture
@@ -46,49 +48,72 @@ def words(parameters: dict) -> list[str]:
     return [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
 
 
-class Spun:
-    """Nodes that are spun by who waits for something."""
+class Bench:
+    """The process, stepped by who waits for something."""
 
-    def __init__(self, *nodes):
-        self.nodes, self.executors = nodes, [FocusedExecutor(node) for node in nodes]
+    def __init__(self, alone: bool = False):
+        self.process = ArmProcess([], alone)
+        self.arm, self.report, self.node = self.process.arm, self.process.report, self.process.hardware.node
+        self.session = self.arm.outputs
+        self._due_s = time.monotonic()
+
+    def __getattr__(self, name: str):
+        """Of the node, what is not the bench's."""
+        return getattr(self.node, name)
+
+    def level(self) -> int:
+        return self.report.level
+
+    @property
+    def lifecycle_state(self) -> str:
+        return self.node.lifecycle
+
+    def step(self) -> None:
+        """One cycle of the control loop, and what ROS has brought."""
+        self.arm.session.cycle()
+        self._due_s = max(self._due_s + PERIOD_S, time.monotonic())
+        while (left_s := self._due_s - time.monotonic()) > 0.0:
+            self.process.executor.spin_once(left_s)
 
     def until(self, condition, what: str) -> None:
-        until(condition, lambda: f"{[node.session.problem for node in self.nodes]}; {what}", step=lambda: self.spin(0.02))
+        until(condition, lambda: f"{self.session.problem}; {what}", step=self.step)
 
     def connects(self) -> None:
-        """The first one, to a board that nobody commands yet."""
-        self.until(lambda: self.nodes[0].session.state is State.IDLE, "connection")
+        """To a board that nobody commands yet."""
+        self.until(lambda: self.session.state is State.IDLE, "connection")
 
     def spin(self, seconds: float) -> None:
         until_s = time.monotonic() + seconds
         while time.monotonic() < until_s:
-            for executor in self.executors:
-                executor.spin_once(0.005)
+            self.step()
 
     def close(self) -> None:
-        for node, executor in zip(self.nodes, self.executors):
-            node.close(lambda: True)
-            executor.shutdown()
-            node.destroy_node()
+        self.arm.close()
+        self.process.destroy()
 
 
 @contextlib.contextmanager
-def hardware(port, **parameters):
-    """A hardware node on ``port``, and who spins it."""
-    with ros(*words({"port": port, "servo_overlay": OVERLAY, **parameters})):
-        spun = Spun(Hardware())
+def hardware(port, autostart: bool = False, alone: bool = False, **parameters):
+    """An arm's process on ``port``."""
+    given = {"hardware:port": port, "servo_overlay": OVERLAY, "hardware:autostart": autostart} | {
+        f"hardware:{name}": value for name, value in parameters.items()
+    }
+    with ros(*words(given)):
+        bench = Bench(alone)
         try:
-            yield spun.nodes[0], spun
+            if autostart:
+                bench.node.trigger_configure()
+            yield bench, bench
         finally:
-            spun.close()
+            bench.close()
 
 
 @contextlib.contextmanager
 def active(board: BoardOnCable):
-    """The same, once it moves ``board`` by itself."""
-    with hardware(port_of(board), autostart=True) as (node, spun):
-        spun.until(lambda: node.session.state is State.ACTIVE and node.lifecycle_state == "active", "active")
-        yield node, spun
+    """The same, once it moves ``board``."""
+    with hardware(port_of(board), autostart=True) as (bench, _):
+        bench.until(lambda: bench.session.state is State.ACTIVE and bench.lifecycle_state == "active", "active")
+        yield bench, bench
 
 
 def board_that_holds(port) -> BoardOnCable:
@@ -99,38 +124,28 @@ def board_that_holds(port) -> BoardOnCable:
     return board
 
 
-class Strangers:
-    """Other nodes, that are gone at the end whatever happens."""
-
-    def __init__(self):
-        self._nodes = []
-
-    def __call__(self, node):
-        self._nodes.append(node)
-        return node
-
-    def close(self) -> None:
-        while self._nodes:
-            self._nodes.pop().destroy_node()
-
-
 def port_of(board: BoardOnCable) -> str:
     return str(board.port.link)
 
 
-def change(node, number: int) -> bool:
-    return ask(node, ChangeState, "change_state", ChangeState.Request(transition=Transition(id=number))).success
+def change(bench: Bench, number: int) -> bool:
+    return ask(bench, ChangeState, "change_state", ChangeState.Request(transition=Transition(id=number))).success
 
 
-def ask(node, kind, name: str, request):
-    """Call a service of ``node`` past the middleware."""
-    service = next(one for one in node.services if one.srv_type is kind and one.srv_name.split("/")[-1] == name)
-    return service.callback(request, kind.Response())
+def ask(bench: Bench, kind, name: str, request):
+    """Call a service of the node past the middleware."""
+    service = next(one for one in bench.services if one.srv_type is kind and one.srv_name.split("/")[-1] == name)
+    if not inspect.iscoroutinefunction(service.callback):
+        return service.callback(request, kind.Response())
+    task = bench.process.executor.create_task(service.callback, request, kind.Response())
+    bench.until(task.done, "an answer")
+    return task.result()
 
 
-def switch(node, name: str, on: bool) -> SetBool.Response:
-    return ask(node, SetBool, name, SetBool.Request(data=on))
+def switch(bench: Bench, name: str, on: bool) -> SetBool.Response:
+    return ask(bench, SetBool, name, SetBool.Request(data=on))
 
 
-def entry(node, part: str):
-    return next(one for one in node.report.entries(node.level(), []) if one.name == f"hardware: {part}")
+def entry(bench: Bench, part: str):
+    bench.report.refresh()
+    return bench.report.entries[f"hardware: {part}"]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from arm_fixtures import picker
 from patient import patient_clients, patiently, with_patience
-from picker_dynamics.nodes.client import ArmClient
+from ros_client.client import ArmClient
 from scenarios import motions
 from scenarios.bench import wait_until_up
 from waiting import PATIENCE_S, processes_below, until

@@ -21,13 +21,14 @@ from picker_dynamics.board.session import State, what_enables
 from picker_dynamics.errors import BlockedError, GoalAbortedError, GoalCancelledError, GoalRefusedError, LinkError, PickerError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.lease import IF_FREE
+from picker_dynamics.nodes.arm_topic import ARM
+from picker_dynamics.nodes.diagnostics import values_of
+from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES
 from picker_dynamics.robot.joint_order import ordered
+from picker_dynamics.session.report import number_in
 
-from .arm_topic import ARM
-from .diagnostics import number_in, values_of
 from .graph_client import GraphClient
 from .lease_status import holders_in
-from .runtime import LATCHED, LATEST, OUTCOMES
 from .told import TOLD, Told
 
 if TYPE_CHECKING:  # a command that moves nothing does not wait until these are loaded
@@ -270,7 +271,7 @@ class ArmClient(GraphClient):
 
     def _goal(self, rows: Iterable[tuple], joint_names: Sequence[str] = ()) -> JointTrajectory:
         """Through (time, position, velocity, acceleration); of all joints, unless some are named."""
-        from .goal_messages import point
+        from picker_dynamics.nodes.goal_messages import point
 
         return JointTrajectory(joint_names=list(joint_names or self.joint_names), points=[point(*row) for row in rows])
 

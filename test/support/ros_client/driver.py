@@ -21,12 +21,12 @@ from std_srvs.srv import SetBool, Trigger
 
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.lease import Holder, Kind
+from picker_dynamics.nodes.diagnostics import values_of
+from picker_dynamics.nodes.runtime import steady_timer, to_stamp
 
 from .client import ArmClient
-from .diagnostics import values_of
 from .graph_client import ANSWER_S, SILENCE_S
 from .lease_status import holders_in
-from .runtime import steady_timer, to_stamp
 
 BEAT_S = 0.02
 """How often a driver says that it is there [s]: a fifth of the silence with which it loses the arm."""

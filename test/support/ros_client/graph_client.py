@@ -18,9 +18,8 @@ from rclpy.parameter import Parameter
 from rclpy.task import Future
 
 from picker_dynamics.errors import LinkError, PickerError
-
-from .runtime import made
-from .transport import joined_ros, leave_ros
+from picker_dynamics.nodes.runtime import made
+from picker_dynamics.nodes.transport import joined_ros, leave_ros
 
 ANSWER_S = 5.0
 """How long a running graph has to answer [s]."""

@@ -6,8 +6,11 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from rclpy.qos import QoSProfile
 
-from .diagnostics import OK, number_in, values_of
-from .runtime import LATCHED, payload_in
+from picker_dynamics.nodes.diagnostics import values_of
+from picker_dynamics.nodes.runtime import LATCHED, payload_in
+from picker_dynamics.session.report import number_in
+
+OK = DiagnosticStatus.OK
 
 TOLD = QoSProfile(depth=30, reliability=LATCHED.reliability, durability=LATCHED.durability)
 """For ``/diagnostics``: each of several nodes has told something last, and with a depth of 1 only one of them is heard."""

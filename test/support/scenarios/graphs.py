@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
-from picker_dynamics.nodes.client import ArmClient
+from ros_client.client import ArmClient
 
 from picker_dynamics.sim.control_socket import BoardControl
 

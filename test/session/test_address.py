@@ -1,0 +1,58 @@
+"""One process runs an arm: its claim is given once, and is free again with the process that had it, however that ended."""
+
+import signal
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.session.address import DOMAIN, Claim, OccupiedError, require_free, socket_path
+
+HOLD = """
+import socket, sys
+from picker_dynamics.session.address import Claim
+claim = Claim(sys.argv[1])
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(str(claim.path))
+listener.listen()
+print("has it", flush=True)
+sys.stdin.read()  # ends with who started it
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A folder for sockets that nobody else uses."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    return tmp_path / "picker_dynamics"
+
+
+@pytest.mark.parametrize("ends", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("namespace", ["", "left", "/left/arm/"])
+def test_a_claim_of_another_process_is_refused_by_its_number_and_free_when_that_has_ended(namespace, ends):
+    command = [sys.executable, "-c", HOLD, namespace]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout.readline()
+            for ask in (Claim, require_free):
+                with pytest.raises(OccupiedError, match=rf"ROS domain \d+ is run by process {process.pid} already"):
+                    ask(namespace)
+            require_free("right")
+        finally:
+            process.send_signal(ends)
+    Claim(namespace).close()
+
+
+def test_sockets_are_this_users_alone_and_long_names_fit(folder):
+    path = socket_path("a_long_namespace/" * 8)
+    assert path.parent == folder and stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert len(str(path.name)) < 108
+
+
+@pytest.mark.parametrize("value", ["xx", "-1", "233", "1.5", "\u0662", "9" * 5000])
+def test_a_domain_that_does_not_exist_is_named(monkeypatch, value):
+    monkeypatch.setenv(DOMAIN, value)
+    with pytest.raises(ConfigurationError, match="ROS_DOMAIN_ID is .*, must be a whole number from 0 to 232"):
+        require_free("")
