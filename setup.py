@@ -38,7 +38,7 @@ setup(
         *share("urdf", "config", "launch", "rviz", "firmware"),
     ],
     zip_safe=True,
-    install_requires=["numpy>=1.26", "PyYAML", "pyserial"],
+    install_requires=["numpy>=1.26", "PyYAML", "pyserial", "scipy"],
     extras_require={
         # What a ROS 2 machine has from rosdep.
         "ros": [
@@ -54,8 +54,8 @@ setup(
         # What rosdep does not have, or not for Ubuntu 24.04; imported only where it is used.
         "sim": ["mujoco>=3.17"],
         "peer": ["urchin"],
-        # What `picker demo` and `picker study` show their results with, and what integrates in a study.
-        "demo": ["matplotlib", "pillow", "rich", "scipy"],
+        # What `picker demo` and `picker study` show their results with.
+        "demo": ["matplotlib", "pillow", "rich"],
         # `picker record` and `picker plot`.
         "record": ["lz4", "matplotlib", "mcap", "rosbags", "zstandard"],
         # colcon runs no test at all unless an extra of this name asks for pytest.
@@ -68,7 +68,6 @@ setup(
             "hypothesis",
             "import-linter",
             "playwright",  # drives the Chromium that make test installs; brings no browser
-            "scipy",
         ],
         "lint": ["mypy", "ruff", "types-PyYAML"],
     },
