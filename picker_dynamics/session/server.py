@@ -53,7 +53,7 @@ class Server:
         self._events: deque[dict[str, Any]] = deque(maxlen=TOLD_AGAIN)
         self._lock = threading.Lock()
         self._hardware: tuple[object, ...] | None = None
-        self._payload_kg = -1.0
+        self._payload_kg, self._closed = -1.0, False
         path.unlink(missing_ok=True)
         local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         before = os.umask(0o177)
@@ -74,6 +74,9 @@ class Server:
 
     def close(self) -> None:
         """End all connections and remove the socket."""
+        if self._closed:
+            return
+        self._closed = True
         self._end()
         for listener, _ in self._listeners:
             with contextlib.suppress(OSError):
@@ -162,6 +165,8 @@ class _Connection:
                 if len(line) > LINE_BYTES:
                     self.put({"error": {"type": "InputError", "text": f"a call of more than {LINE_BYTES} bytes is not taken"}})
                     break
+                if not line.strip():
+                    continue
                 if not trusted:
                     trusted = self._knows(line)
                     if not trusted:

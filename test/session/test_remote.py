@@ -1,0 +1,217 @@
+"""A session in the process and by a socket: the same calls, the same answers; and who floods, lies or leaves holds nothing up."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import stat
+import time
+
+import numpy as np
+import pytest
+from waiting import until
+
+from picker_dynamics.controller import parameters
+from picker_dynamics.controller.settings import Settings, given
+from picker_dynamics.errors import GoalCancelledError, GoalRefusedError, InputError, LinkError, PickerError
+from picker_dynamics.session.address import socket_path
+from picker_dynamics.session.arm_client import ArmClient, Driver
+from picker_dynamics.session.loop_thread import LoopThread
+from picker_dynamics.session.remote import RemoteSession
+from picker_dynamics.session.report import Report
+from picker_dynamics.session.running_arm import RunningArm
+from picker_dynamics.session.served import ServedSession
+from picker_dynamics.session.server import LINE_BYTES, Server
+
+TOKEN = "a token of some length"
+
+
+class Running:
+    """The torque-controlled arm of the notes, whose loop a thread runs, and its server."""
+
+    def __init__(self):
+        settings = {part: Settings(part, given({"control": "torque"})) for part in parameters.PARTS}
+        self.arm = RunningArm(settings)
+        self.report = Report(self.arm)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.server = Server(self.arm, self.report, socket_path(""), ("127.0.0.1", self.port), TOKEN)
+        self.loop = LoopThread(self.arm.session.cycle, self.arm.period_s)
+
+    def close(self) -> None:
+        self.loop.close()
+        self.server.close()
+        self.arm.close()
+        assert self.loop.failure is None
+
+
+@pytest.fixture
+def running(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    made = Running()
+    try:
+        until(lambda: made.arm.controller.execution.active and made.report.entries, "an active arm")
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+def client(running):
+    with ArmClient() as client:
+        client.wait_holding()
+        yield client
+
+
+class InProcess:
+    """A session in the process, called as one by the socket is."""
+
+    def __init__(self, running: Running):
+        self._session = ServedSession(running.arm, running.report)
+
+    def call(self, name: str, /, **arguments):
+        return json.loads(json.dumps(getattr(self._session, name)(**arguments)))
+
+
+@pytest.fixture(params=["in the process", "by the socket"])
+def session(request, running):
+    if request.param == "in the process":
+        yield InProcess(running)
+    else:
+        with RemoteSession() as made:
+            yield made
+
+
+def test_both_answer_alike(session, running):
+    assert json.loads(session.call("arm"))["torque"]
+    assert session.call("get", part="dynamics", names=["payload.mass", "nonsense"]) == [0.0, None]
+    session.call("set", part="dynamics", values={"payload.mass": 0.1})
+    assert session.call("get", part="dynamics", names=["payload.mass"]) == [0.1]
+    assert session.call("snapshot")["payload_kg"] == 0.1 and running.arm.controller.payload.mass == 0.1
+    for part, values, said in (
+        ("dynamics", {"payload.mass": 4.9}, "needs"),
+        ("dynamics", {"payload.mass": "heavy"}, "must be of type float"),
+        ("dynamics", {"payload.weight": 1.0}, "no setting"),
+        ("trajectory_controller", {"rate_hz": 50.0}, "at the start only"),
+        ("trajectory_controller", {"speed_scaling": 0.5, "tip_speed_limit": -1.0}, "tip_speed_limit is -1, must be 0.01 to 2"),
+        ("elsewhere", {}, "there is no part"),
+    ):
+        with pytest.raises(PickerError, match=said):
+            session.call("set", part=part, values=values)
+    assert session.call("get", part="trajectory_controller", names=["speed_scaling"]) == [1.0], "all or nothing"
+    with pytest.raises(InputError, match="no gripper"):
+        session.call("grip", name="g", position=0.1)
+    assert len(session.call("reference")) == 3 and session.call("setpoint") is None
+    assert {one["name"] for one in session.call("diagnostics")} >= {"trajectory_controller", "dynamics", "hardware: drives"}
+    begin_s = time.monotonic()
+    assert session.call("stop").startswith("stopped")
+    assert time.monotonic() - begin_s >= 0.25, "answered when nothing that was asked before can undo it"
+    assert session.call("snapshot")["hardware"]["values"]["stop_latched"] == "true"
+    with pytest.raises(PickerError, match="stop is latched"):
+        session.call("enable", at_rest_pose=True)
+    session.call("reset")
+    session.call("enable", at_rest_pose=True)
+    until(lambda: running.arm.controller.active, "an enabled arm")
+
+
+def test_a_client_moves_cancels_and_is_refused_with_joint_value_and_limit(client, running):
+    start = client.reference()
+    took = client.move_through([0.5], [start + [0.2, 0.0, 0.0]])
+    assert took >= 0.5 and abs(client.next_state()[0] - start[0] - 0.2) < 0.02
+    with pytest.raises(GoalRefusedError) as refused:
+        client.move_through([1.0], [start + [99.0, 0.0, 0.0]])
+    assert refused.value.subject == client.joint_names[0] and refused.value.value and refused.value.limit
+    name, _ = client.begin(client.message([5.0], [start]))
+    with ArmClient() as other, pytest.raises(GoalRefusedError, match="moved by another"):
+        other.move_through([1.0], [start])
+    client.cancel()
+    with pytest.raises(GoalCancelledError):
+        client.wait(lambda: client.ended(name), "the end")
+    assert running.arm.controller.execution.phase.value == "holding"
+
+
+def test_a_driver_has_the_arm_until_it_falls_silent(running, client):
+    with Driver() as driver:
+        driver.wait(lambda: driver.drives, "the lease")
+        driver.begin_step(driver.reference() + [0.1, 0.0, 0.0], 0.5)
+        driver.wait(lambda: driver.step_ended() == "", "the step")
+        with pytest.raises(GoalRefusedError, match="driver"):
+            client.move_through([1.0], [client.reference()])
+    until(lambda: not running.arm.controller.execution.lease.holders, "its end")
+
+
+def test_all_states_of_a_motion_are_logged_with_efforts(client):
+    start = client.reference()
+    t, q, effort = client.log(lambda: client.move_through([0.5], [start + [0.2, 0.0, 0.0]]))
+    assert len(t) > 100 and (np.diff(t) > 0.0).all() and q.shape == effort.shape == (len(t), 3)
+    assert abs(q[-1, 0] - start[0] - 0.2) < 0.02
+
+
+def test_a_socket_is_this_users_alone_and_one_that_a_crash_left_is_replaced(running, tmp_path):
+    assert stat.S_IMODE(os.stat(running.server.path).st_mode) == 0o600
+    running.server.close()
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(running.server.path))
+    with pytest.raises(LinkError, match="no running arm answers"):
+        ArmClient()
+    running.server = Server(running.arm, running.report, running.server.path)
+    with ArmClient() as client:
+        assert client.arm_name == "rrp"
+
+
+def test_who_floods_lies_or_says_nothing_delays_no_cycle_and_is_answered_or_left(running, client):
+    before = running.loop.cycles
+    with contextlib.ExitStack() as open_:
+        silent = [open_.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(60)]
+        for one in silent:
+            with contextlib.suppress(OSError):
+                one.connect(str(running.server.path))
+        time.sleep(0.2)
+    for line, said in (
+        (b"{}\n", "no call"),
+        (b"[[[[\n", "no call"),
+        (b"7\n", "no call"),
+        (b'{"call": "_stopped"}\n', "there is no call"),
+        (b'{"call": "goal", "id": 1}\n', "missing"),
+        (b'{"call": "stream", "id": 1, "sender": "x", "positions": "abc"}\n', ""),
+        (b"x" * (LINE_BYTES + 1), "more than"),
+    ):
+        with socket.socket(socket.AF_UNIX) as liar:
+            until(lambda liar=liar: _connects(liar, running), "a connection")
+            liar.settimeout(5.0)
+            liar.sendall(line)
+            heard = b""
+            while b'"error"' not in heard:
+                part = liar.recv(65536)
+                assert part, heard
+                heard += part
+            assert said.encode() in heard
+    client.move_through([0.3], [client.reference()])
+    assert running.loop.cycles > before and running.loop.running
+
+
+def _connects(liar: socket.socket, running: Running) -> bool:
+    try:
+        liar.connect(str(running.server.path))
+        liar.sendall(b"\n")
+    except OSError:
+        return False
+    return True
+
+
+def test_over_tcp_a_token_is_wanted(running):
+    here = f"127.0.0.1:{running.port}"
+    with ArmClient(host=here, token=TOKEN) as client:
+        assert client.arm_name == "rrp"
+    for wrong in ("", "another"):
+        with pytest.raises(LinkError):
+            ArmClient(host=here, token=wrong)
+
+
+def test_a_client_notices_that_the_arms_process_has_ended(running, client):
+    name, _ = client.begin(client.message([5.0], [client.reference()]))
+    running.server.close()
+    with pytest.raises(LinkError, match="ended|broke"):
+        client.wait(lambda: client.ended(name), "the end", 5.0)
