@@ -21,7 +21,7 @@ from picker_dynamics.robot.sighting import read_cameras
 from picker_dynamics.robot.srdf import read_srdf
 
 from .options import Options
-from .processes import BoardSpec, CommandSpec, NodeSpec
+from .processes import BoardSpec, CommandSpec, NodeSpec, ros_is_installed
 
 SIMULATED_HOST_TIMEOUT_S = 2.0
 """Silence of the host after which a simulated board latches HOST_LOST [s]: a real one has 0.25 s, but no computer to share with
@@ -79,6 +79,8 @@ def graph(options: Options) -> Graph:
     view = (CommandSpec("view", options.namespace, beside),) if options.view else ()
     cameras = ("--cameras", options.cameras) if options.cameras else ()
     pick = (CommandSpec("pick", options.namespace, ("--listen", *cameras)),) if options.pick else ()
+    if not ros_is_installed():
+        made = replace(made, notes=(*made.notes, "rclpy is not installed: there are no ROS topics, services and actions"))
     return replace(made, commands=(*view, *pick))
 
 

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from picker_dynamics.resources import PACKAGE
 
 COMMAND_WAITS_S = 60.0
 """How long a graph may take to come up until a command beside it gives up [s]."""
+
+
+def ros_is_installed() -> bool:
+    """Whether rclpy is there, so that an arm can have nodes."""
+    return find_spec("rclpy") is not None
 
 
 @dataclass(frozen=True)
@@ -32,7 +38,9 @@ class NodeSpec:
 
     @property
     def module(self) -> str:
-        """Python module that runs it."""
+        """Python module that runs it; of the arm without ROS where rclpy is not installed."""
+        if self.executable == "arm" and not ros_is_installed():
+            return f"{PACKAGE}.session.process"
         return f"{PACKAGE}.nodes.{self.executable}"
 
     @property
