@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from picker_dynamics.board.session import State, what_enables
-from picker_dynamics.errors import BlockedError, GoalAbortedError, GoalCancelledError, GoalRefusedError, LinkError
+from picker_dynamics.errors import BlockedError, GoalAbortedError, GoalCancelledError, GoalRefusedError, LinkError, PickerError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.lease import IF_FREE, Holder, Kind
 from picker_dynamics.robot.model import Array
@@ -35,6 +35,9 @@ STATE_S = 0.02
 
 BEAT_S = 0.02
 """How often a driver says that it is there [s]: a fifth of the silence with which it loses the arm."""
+
+SILENT_S, LOOK_S = 15.0, 0.2
+"""So long no state comes before the arm is gone for who waits for its motion, and how long that is looked at again [s]."""
 
 UNANSWERED_S = 1.0
 """A motion of which nobody has said anything by then was lost [s]."""
@@ -306,8 +309,14 @@ class ArmClient(RemoteSession):
 
         Raises:
             GoalAbortedError: it ended in another way.
+            LinkError: nothing comes any more.
         """
+        if time.monotonic() - self.heard_s > SILENT_S:
+            self.spin(LOOK_S)  # this process may have stood still itself
         self._require(goal, EventKind.ACCEPTED, EventKind.DONE)
+        if (silent_s := time.monotonic() - self.heard_s) > SILENT_S:
+            why = f"nothing came of the arm for {SILENT_S:g} s: what becomes of the motion is not known"
+            raise LinkError(why, value=silent_s, limit=SILENT_S)
         return self.outcomes[goal].values["outcome"] == EventKind.DONE.outcome
 
     def _require(self, goal: str, *kinds: EventKind) -> None:
@@ -339,19 +348,28 @@ class ArmClient(RemoteSession):
 
     def stop(self) -> str:
         """Latch the stop; answered when nothing that was asked before can undo it any more."""
-        return str(self.call("stop"))
+        return self._done("stop")
 
     def reset(self) -> str:
-        return str(self.call("reset"))
+        return self._done("reset")
 
     def relax(self) -> str:
-        return str(self.call("relax"))
+        return self._done("relax")
 
     def enable(self, at_rest_pose: bool) -> str:
-        return str(self.call("enable", at_rest_pose=at_rest_pose))
+        return self._done("enable", at_rest_pose=at_rest_pose)
 
     def disable(self) -> str:
-        return str(self.call("disable"))
+        return self._done("disable")
+
+    def _done(self, name: str, **arguments: Any) -> str:
+        """Say what came of a call; raises a PickerError with the reason where it is refused."""
+        try:
+            return str(self.call(name, **arguments))
+        except LinkError:
+            raise
+        except PickerError as error:
+            raise PickerError(str(error)) from error
 
 
 class Driver(ArmClient):

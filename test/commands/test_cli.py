@@ -19,8 +19,8 @@ from picker_dynamics import __version__
 from picker_dynamics.bringup import runner
 from picker_dynamics.commands import arm_commands, cli
 from picker_dynamics.errors import ConfigurationError, InputError, JointNamesError, MissingDependencyError, UnreachableError
-from picker_dynamics.nodes import claims
 from picker_dynamics.resources import resource
+from picker_dynamics.session.address import Claim
 
 PICKER = str(Path(sys.executable).with_name("picker"))
 
@@ -160,12 +160,12 @@ def test_up_refuses_a_malformed_urdf_before_anything_starts(picker_command, bad_
 
 @mark.parametrize("namespace", ["", "left"])
 def test_up_refuses_where_a_graph_runs_before_anything_starts(picker_command, namespace):
-    with own_domain() as environment:
-        claim = claims.Claim(int(environment["ROS_DOMAIN_ID"]), "/" + "/".join(filter(None, (namespace, "hardware/held_pose"))))
+    with own_domain():
+        claim = Claim(namespace)
         code, said, complaints = picker_command("up", "--sim", "--namespace", namespace)
         claim.close()
     assert code == 15 and said == ""
-    assert len(complaints) == 1 and "an arm is moved by one graph; end that one" in complaints[0]
+    assert len(complaints) == 1 and "an arm is moved by one process; end that one" in complaints[0]
 
 
 @mark.parametrize("namespace", ["\udcff", "a b", "9", "a" * 151])
@@ -226,11 +226,7 @@ def test_a_number_that_a_node_refuses_ends_picker_up_with_its_complaint(tmp_path
 # -- commands to a running graph -----------------------------------------------------------------------
 
 
-@mark.ros
-def test_where_nothing_runs_a_command_says_so(picker_command, monkeypatch):
-    from picker_dynamics.nodes import graph_client
-
-    monkeypatch.setattr(graph_client, "ANSWER_S", 0.3)
+def test_where_nothing_runs_a_command_says_so(picker_command):
     with own_domain():
         code, said, complaints = picker_command("move", "--joints", "base=20")
     assert code == 9 and said == ""

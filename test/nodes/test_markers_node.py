@@ -62,7 +62,7 @@ class Arm(Node):
 @pytest.fixture(scope="module")
 def arm(domain, tmp_path_factory):
     log = tmp_path_factory.mktemp("markers") / "log"
-    spec = NodeSpec("markers", {"rate_hz": 20.0}, "left")
+    spec = NodeSpec("markers", {"markers": {"rate_hz": 20.0}}, "left")
     rclpy.init()
     node = Arm()
     try:
