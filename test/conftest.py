@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,14 @@ pytest.register_assert_rewrite("hardware_bench", "ros_graph", "scenarios", "sess
 settings.register_profile("long", max_examples=3000, deadline=None)  # of generated sequences: test/support/generated.py
 
 OF_THE_FIRMWARE = ("test_firmware", "test_avr", "test_conformance", "test_doctor", "test_toolchain")
+
+
+SOCKETS = tempfile.TemporaryDirectory(prefix="picker_sockets_")
+"""Folder of the sockets of arms that tests run: a person's own arm is not theirs."""
+
+
+def pytest_configure() -> None:
+    os.environ["XDG_RUNTIME_DIR"] = SOCKETS.name
 
 
 def pytest_runtest_setup() -> None:
