@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from picker_dynamics.board.clock import SYSTEM_CLOCK, Clock
 from picker_dynamics.board.hardware_session import HardwareSession
-from picker_dynamics.board.link import Link
+from picker_dynamics.board.link import Link, Port, SerialPort
 from picker_dynamics.board.session import Session as Outputs
 from picker_dynamics.board.session import State
 from picker_dynamics.board.torque_session import TorqueSession
@@ -59,15 +59,25 @@ LOOK_S = 1.0
 """How often temperatures and droop are looked at [s]."""
 
 
-def hardware_session(settings: Settings, arm: ArmDescription, servos: ServoMap) -> HardwareSession:
-    """Declare the settings of a servo board, and make its session, which is not connected."""
+def hardware_session(
+    settings: Settings,
+    arm: ArmDescription,
+    servos: ServoMap,
+    clock: Clock = SYSTEM_CLOCK,
+    open_port: Callable[[str, int], Port] = SerialPort,
+) -> HardwareSession:
+    """Declare the settings of a servo board, and make its session, which is not connected.
+
+    Args:
+        open_port: opens another port than the serial one that the settings name.
+    """
     settings.declare(*parameters.SERVO_BOARD)
     model = ArmStateModel(
         lagrangian.analytic_model(arm, servos.armature), servos.model, servos.rest, MODEL_STEP_S, arm.position_units
     )
     budget = ServoBudget(servos, ambient_c=settings["ambient_c"], limit_c=settings["temperature_limit_c"])
-    link = Link(settings["port"], baud=settings["baud"], joint_names=arm.joint_names)
-    session = HardwareSession(link, servos, model, budget)
+    link = Link(settings["port"], baud=settings["baud"], joint_names=arm.joint_names, clock=clock, open_port=open_port)
+    session = HardwareSession(link, servos, model, budget, clock)
     session.port_comes = settings["at_rest_pose"]  # a simulated board makes its port while this process starts
     return session
 
@@ -79,6 +89,7 @@ class RunningArm:
         settings: of each of ``parameters.PARTS``; what belongs to the arm is declared here.
         clock: host time.
         passive: somebody else commands the hardware.
+        open_port: opens the port of its board.
 
     Attributes:
         known, description, servos: the arm; servos None: its joints take efforts.
@@ -94,8 +105,14 @@ class RunningArm:
         InfeasibleError, LimitError: a payload that the arm holds neither at rest nor at home.
     """
 
-    def __init__(self, settings: Mapping[str, Settings], clock: Clock = SYSTEM_CLOCK, passive: bool = False):
-        self.settings, self.clock, self._look_s = settings, clock, -float("inf")
+    def __init__(
+        self,
+        settings: Mapping[str, Settings],
+        clock: Clock = SYSTEM_CLOCK,
+        passive: bool = False,
+        open_port: Callable[[str, int], Port] = SerialPort,
+    ):
+        self.settings, self.clock, self._open_port, self._look_s = settings, clock, open_port, -float("inf")
         control, dynamics, hardware = (settings[part] for part in parameters.PARTS)
         self.known = load_arm(control)
         self.description, self.servos, torque = self.known
@@ -195,7 +212,7 @@ class RunningArm:
         dynamics, hardware, servos = self.settings[DYNAMICS], self.settings[HARDWARE], self.servos
         assert servos is not None
         dynamics.declare(*parameters.SERVO_DYNAMICS)
-        board = ServoBoard(hardware_session(hardware, self.description, servos))
+        board = ServoBoard(hardware_session(hardware, self.description, servos, self.clock, self._open_port))
         self.connection = Connection(board.session, hardware["port"])
         law = servo_law(self.model, servos, dynamics["compensation"], dynamics["fade_s"], dynamics["payload.transition_s"])
         return board, ServoLaw(law)

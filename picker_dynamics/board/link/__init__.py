@@ -8,8 +8,8 @@ The only place that imports pyserial.
 """
 
 from .connection import BAUD, Link
-from .port import serial_ports
+from .port import Port, SerialPort, serial_ports
 from .requests import RefusedError
 from .statistics import LinkStatistics
 
-__all__ = ["BAUD", "Link", "LinkStatistics", "RefusedError", "serial_ports"]
+__all__ = ["BAUD", "Link", "LinkStatistics", "Port", "RefusedError", "SerialPort", "serial_ports"]

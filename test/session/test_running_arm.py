@@ -1,0 +1,282 @@
+"""A whole arm by its settings, on virtual time: its board in memory, the true arm on it, and the loop called by the test."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from arm_fixtures import picker
+from waiting import until
+
+from picker_dynamics.board.session import State
+from picker_dynamics.controller import parameters
+from picker_dynamics.controller.controller import UNCONFIRMED
+from picker_dynamics.controller.settings import Settings, given
+from picker_dynamics.errors import BoardFaultError, ConfigurationError, InfeasibleError, InputError, PickerError
+from picker_dynamics.execution.goal import Goal
+from picker_dynamics.execution.goal_tracking import Outcome, Verdict
+from picker_dynamics.execution.pending_goals import GoalRequest
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import servo_arm
+from picker_dynamics.robot.scene import scene_shape
+from picker_dynamics.session.park import TIP_SPEED, park
+from picker_dynamics.session.running_arm import RunningArm
+from picker_dynamics.sim.board_in_memory import BoardInMemory
+from picker_dynamics.sim.plant import Plant
+
+IDEAL = str(resource("config/servos.ideal.yaml"))
+_, SERVOS = servo_arm.load("", "", IDEAL)
+HOME, REST = np.array(SERVOS.home), np.array(SERVOS.rest)
+PERIOD_S = 0.01
+
+
+class Rig:
+    """A RunningArm whose board lies in memory."""
+
+    def __init__(self, start=HOME, **settings):
+        values: dict[str, dict] = {part: {} for part in parameters.PARTS}
+        for name, value in settings.items():
+            part, _, name = name.partition("__")
+            values[part][name.replace("__", ".")] = value
+        for part in values.values():
+            part["servo_overlay"] = IDEAL
+        made = {part: Settings(part, given(values[part])) for part in parameters.PARTS}
+        self.plant = Plant(picker(), SERVOS, q=start)
+        self.board = BoardInMemory(self.plant, SERVOS, found=np.asarray(start).tolist())
+        self.arm = RunningArm(made, self.board, open_port=self.board.open)
+        self.arm.worker.close()
+        self.arm.connection = None  # virtual time has no threads
+        self.outputs, self.session, self.execution = self.arm.outputs, self.arm.session, self.arm.controller.execution
+        self.board.on_arrival = self.outputs.link.poll
+        self.tips: list[np.ndarray] = []
+        self.outputs.connect()
+
+    def run(self, seconds: float) -> None:
+        for _ in range(round(seconds / PERIOD_S)):
+            self.session.cycle()
+            self.board.run(PERIOD_S)
+            self.tips.append(self.plant.tip.copy())
+
+    def adopt(self) -> Rig:
+        self.session.enable(at_rest_pose=False)
+        self.run(0.3)
+        assert self.outputs.state is State.ACTIVE
+        return self
+
+    def move(self, q, duration_s: float) -> list[Verdict]:
+        answers: list[Verdict] = []
+        still = [0.0] * 5
+        goal = Goal(picker().joint_names, [duration_s], [list(q)], [still], [still])
+        self.session.submit(GoalRequest(lambda: goal, identifier="g", tracker=self.arm.tracker, answer=answers.append))
+        return answers
+
+
+@pytest.fixture
+def rig(monkeypatch):
+    """Plans are made at once: in the cycle that looks at them."""
+    from picker_dynamics.execution.goal_manager import at_once
+
+    class Worker:
+        def __call__(self, work, *arguments):
+            return at_once(work, *arguments)
+
+        def close(self, wait: bool = False) -> None:
+            """Nothing runs."""
+
+    monkeypatch.setattr("picker_dynamics.session.running_arm.Worker", Worker)
+    return Rig
+
+
+def test_a_goal_ends_where_the_true_arm_is(rig):
+    one = rig().adopt()
+    answers = one.move(HOME + [0.3, 0.1, 0.0, 0.0, 0.0], 2.0)
+    one.run(4.0)
+    assert [answer.outcome for answer in answers] == [Outcome.SUCCEEDED], answers
+    assert np.abs(one.plant.q - HOME - [0.3, 0.1, 0.0, 0.0, 0.0]).max() < 0.02
+
+
+@pytest.mark.parametrize(
+    ("part", "values", "said"),
+    [
+        ("trajectory_controller", {"tip_speed_limit": 9.0}, "tip_speed_limit is 9, must be 0.01 to 2"),
+        ("trajectory_controller", {"floor_z": 11.0}, "floor_z is 11, must be -10 to 10, or -inf"),
+        ("trajectory_controller", {"approach": "maybe"}, "must be one of auto, off"),
+        ("trajectory_controller", {"lead_s": 0.1}, "lead_s can be set at the start only"),
+        ("dynamics", {"payload.com": [0.0, 0.1]}, "payload.com has 2 numbers, expected 3"),
+        ("dynamics", {"payload.mass": float("nan")}, "not a finite number"),
+        ("hardware", {"temperature_limit_c": 31.0, "on_overheat": "stop"}, None),
+        ("hardware", {"port": "/dev/null"}, "at the start only"),
+        ("hardware", {"nonsense": 1}, "hardware has no setting nonsense"),
+    ],
+)
+def test_settings_are_taken_all_or_none(rig, part, values, said):
+    one = rig()
+    settings = one.arm.settings[part]
+    before = {name: settings[name] for name in settings.declared}
+    if said is None:
+        settings.change(values)
+        assert all(settings[name] == value for name, value in values.items())
+        return
+    with pytest.raises(InputError, match=said):
+        settings.change({**values, **({"speed_scaling": 0.5} if part == "trajectory_controller" else {})})
+    assert before == {name: settings[name] for name in settings.declared}
+
+
+@pytest.mark.parametrize("known", ["nothing", "its state", "its reference"])
+def test_a_payload_is_held_to_wherever_the_arm_may_be(rig, known):
+    one = rig()
+    if known != "nothing":
+        one.adopt()
+    change = one.arm.settings["dynamics"].change
+    for values, said in (
+        ({"payload.mass": 2.0}, "needs"),
+        ({"payload.mass": 0.3, "payload.com": [-0.9, 0.0, 0.0]}, "needs|from the tool"),
+    ):
+        with pytest.raises(PickerError, match=said) as caught:
+            change(values)
+        assert isinstance(caught.value, InfeasibleError) and caught.value.subject and caught.value.value > caught.value.limit
+        assert one.arm.controller.payload.mass == 0.0
+    change({"payload.mass": 0.02})
+    assert one.arm.controller.payload.mass == 0.02
+    change({"payload.mass": 0.01})
+    assert one.arm.controller.payload.mass == 0.01, "a smaller one is always taken"
+
+
+def test_it_does_not_begin_with_what_it_holds_neither_at_rest_nor_at_home(rig):
+    with pytest.raises(InfeasibleError, match="needs"):
+        rig(dynamics__payload__mass=2.0)
+
+
+def test_settings_that_do_not_fit_at_the_start_are_named(rig):
+    for settings, said in (
+        ({"trajectory_controller__rate_hz": 300.0}, "rate_hz is 300 Hz, at most 200 for servos"),
+        ({"trajectory_controller__gripper__joint": "tail"}, "gripper.joint is 'tail'; the arm has base"),
+        ({"hardware__on_shutdown": "drop"}, "on_shutdown is 'drop', must be one of hold, park, relax"),
+        ({"hardware__baud": "fast"}, "baud is 'fast', must be of type int"),
+    ):
+        with pytest.raises(ConfigurationError, match=said):
+            rig(**settings)
+
+
+def test_the_compensation_is_switched_off_or_on_at_rest_only_and_the_arm_droops_until_it_has_risen(rig):
+    one = rig().adopt()
+    change, law = one.arm.settings["dynamics"].change, one.arm.controller.law
+    one.run(1.0)
+    assert not law.droops
+    one.move(HOME + [0.5, 0.0, 0.0, 0.0, 0.0], 2.0)
+    one.run(1.0)
+    with pytest.raises(InputError, match="from full to none at rest only"):
+        change({"compensation": "none"})
+    assert one.arm.settings["dynamics"]["compensation"] == "full"
+    one.run(3.0)
+    change({"compensation": "none"})
+    assert law.droops
+    one.run(2.0)
+    change({"compensation": "gravity"})
+    assert law.droops, "it hangs low still"
+    one.run(2.0)
+    assert not law.droops
+
+
+def test_a_board_that_says_nothing_gets_no_set_points_and_no_goal_is_taken(rig):
+    one = rig().adopt()
+    answers = one.move(HOME + [0.5, 0.0, 0.0, 0.0, 0.0], 4.0)
+    one.run(1.0)
+    one.board.on_arrival = lambda: None
+    one.outputs.link.poll = lambda: None
+    sent = []
+    one.session.subscribe(lambda cycle: sent.append(cycle.sent))
+    one.run(0.6)
+    assert [answer.outcome for answer in answers] == [Outcome.ABORTED] and UNCONFIRMED in answers[0].text
+    assert not any(sent[-20:]) and one.execution.lease.blocked == UNCONFIRMED
+    refused = one.move(HOME, 2.0)
+    one.run(0.1)
+    assert refused and UNCONFIRMED in refused[0].text
+
+
+def test_shapes_are_added_all_or_none_and_a_motion_into_them_is_refused(rig):
+    pytest.importorskip("coal")
+    one = rig(trajectory_controller__collision__enabled=True).adopt()
+    around, execution = one.arm.surroundings, one.execution
+    before = execution.limits.further
+    target = HOME + [0.6, 0.0, 0.0, 0.0, 0.0]
+    tip = one.arm.model.forward_kinematics(target)
+    box = scene_shape("post", "box", [0.05, 0.05, 0.4], [float(tip[0]), float(tip[1]), 0.2], np.eye(3), "scene")
+    with pytest.raises(ConfigurationError, match="200"):
+        around.add({f"box {i}": box for i in range(300)})
+    assert not around.added and execution.limits.further == before
+    around.add({"post": box})
+    refused = one.move(target, 3.0)
+    one.run(0.2)
+    assert refused and refused[0].outcome is Outcome.ABORTED and "post" in refused[0].text
+    around.add({})
+    answers = one.move(target, 3.0)
+    one.run(5.0)
+    assert [answer.outcome for answer in answers] == [Outcome.SUCCEEDED]
+
+
+class Parking:
+    """Parking in a thread, while the test runs the loop."""
+
+    def __init__(self, one: Rig, hurried=lambda: False):
+        self.error: PickerError | None = None
+        self.thread = threading.Thread(target=self._park, args=(one, hurried))
+        self.thread.start()
+        self.one = one
+
+    def _park(self, one: Rig, hurried) -> None:
+        try:
+            park(one.session, REST, hurried)
+        except PickerError as error:
+            self.error = error
+
+    def step(self) -> None:
+        self.one.run(0.05)
+        time.sleep(0.002)
+
+    def ends(self) -> None:
+        until(lambda: not self.thread.is_alive(), "the end of parking", step=self.step)
+
+
+def test_parking_ends_a_motion_first_and_brings_the_true_arm_slowly_to_its_rest_pose(rig):
+    one = rig().adopt()
+    one.move(HOME + [0.8, 0.0, 0.0, 0.0, 0.0], 4.0)
+    one.run(1.0)
+    one.tips.clear()
+    parking = Parking(one)
+    parking.ends()
+    one.run(1.0)
+    assert parking.error is None and np.abs(one.plant.q - REST).max() < 0.03
+    steps = np.linalg.norm(np.diff(np.array(one.tips), axis=0), axis=1) / PERIOD_S
+    after = np.convolve(steps, np.ones(10) / 10.0, "valid")[100:]
+    assert after.max() < 1.2 * TIP_SPEED, "smoothed over 0.1 s: the arm swings on its servos"
+
+
+def test_parking_ends_where_it_is_hurried_or_stopped_and_says_so(rig):
+    for end, said in (("hurried", "told to end at once"), ("stopped", "not parked")):
+        one, hurry = rig().adopt(), []
+        parking = Parking(one, lambda hurry=hurry: bool(hurry))
+        until(lambda one=one: one.execution.phase.value == "executing", "parking", step=parking.step)
+        if end == "hurried":
+            hurry.append(True)
+        else:
+            one.session.stop()
+        parking.ends()
+        assert isinstance(parking.error, PickerError) and said in str(parking.error)
+        one.run(1.0)
+        assert np.abs(one.plant.q - REST).max() > 0.05 and one.outputs.stop_latched
+
+
+def test_nobody_enables_an_arm_of_which_others_have_another_description(rig):
+    one = rig()
+    one.session.obstacle = "robot_description: another arm"
+    with pytest.raises(PickerError, match="another arm"):
+        one.arm.activate(at_rest_pose=False)
+    assert one.outputs.problem == "robot_description: another arm" and one.outputs.state is State.IDLE
+    one.session.obstacle = ""
+    one.adopt()
+    one.session.stop()
+    with pytest.raises(BoardFaultError, match="stop is latched"):
+        one.arm.activate(at_rest_pose=False)
