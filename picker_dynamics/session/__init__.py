@@ -1,5 +1,6 @@
-"""What may be asked of a running arm: one interface, whoever asks; the arm that runs in this process with its settings, and the
-thread that runs its loop.  Imports ``board``, ``control``, ``controller``, ``dynamics``, ``execution``, ``robot`` and ``sim``.
+"""What may be asked of a running arm, whoever asks, in its process or by a socket: the arm with its settings, the thread and the
+process that run its loop, its report, server and clients.
+Imports ``board``, ``control``, ``controller``, ``dynamics``, ``execution``, ``files``, ``robot``, ``sim`` and ``trajectory``.
 """
 
-__all__ = ["local", "loop_thread", "running_arm", "session"]
+__all__ = ["address", "arm_client", "local", "loop_thread", "process", "remote", "report", "running_arm", "session"]

@@ -38,7 +38,7 @@ class Server:
 
     def __init__(self, session, travels, busy, priority):
         self.session, self._travels, self._busy, self._priority = session, travels, busy, priority
-        self.gate = RequestGate(self._serve_waiting)
+        self.gate, self._stops = RequestGate(), []
         self.now_s, self._ticket = 0.0, itertools.count()
         self._way: list = []
         self.requests: list[Request] = []
@@ -51,10 +51,6 @@ class Server:
     def _waiting(self) -> list:
         return sorted((one for one in self._way if one[0] <= self.now_s), key=lambda one: (self._priority[one[2].name], one[:2]))
 
-    def _serve_waiting(self) -> None:
-        while waiting := self._waiting():
-            self._serve(waiting[0])
-
     def _serve(self, entry) -> None:
         self._way.remove(entry)
         heapq.heapify(self._way)
@@ -63,7 +59,9 @@ class Server:
         try:
             if request.name == "stop":
                 self.session.stop()
-                return self.gate.hold(lambda: setattr(request, "answered_s", self.now_s), self.now_s)
+                self.gate.close(self.now_s)
+                self._stops.append(request)
+                return
             self.gate.require_open()
             self.session.reset() if request.name == "reset" else self.session.activate()
         except BoardFaultError as error:
@@ -74,16 +72,20 @@ class Server:
         """Serve until then; ``answered(request)`` is told of each answer when it has come."""
         told, looked_s = set(), 0.0
         while self.now_s < until_s:
-            if waiting := self._waiting():
-                self._serve(waiting[0])
-            elif self.gate.settling and self.now_s >= looked_s:
-                self.gate.settle(self.now_s)
+            batch = self._waiting()  # as an executor does: all that waits, the timer before it
+            if self.gate.settling and self.now_s >= looked_s:
                 looked_s = self.now_s + POLL_S
+                if self.gate.settle(self.now_s):
+                    while self._stops:
+                        self._stops.pop().answered_s = self.now_s
+            for entry in batch:
+                self._serve(entry)
+                self.now_s += 0.0005 + next(self._busy)
             for request in self.requests:
                 if id(request) not in told and request.answered_s <= self.now_s:
                     told.add(id(request))
                     answered(request)
-            self.now_s += 0.0005 + (next(self._busy) if self._way else 0.002)
+            self.now_s += 0.002
 
 
 TRAVEL = st.floats(0.0, 0.9 * SETTLE_S)
@@ -131,22 +133,16 @@ def test_no_stop_is_undone_by_who_had_not_seen_it_and_who_waits_for_answers_is_n
             assert not one.refused, one
 
 
-def test_a_stop_is_answered_once_and_only_when_what_waits_was_refused():
-    heard: list[str] = []
-
-    def serve_waiting() -> None:
-        with pytest.raises(BoardFaultError, match="stopped after this was asked"):
-            gate.require_open()
-        heard.append("waiting")
-
-    gate = RequestGate(serve_waiting)
+def test_it_opens_when_it_is_time_and_a_whole_look_has_passed_in_which_nothing_was_refused():
+    gate = RequestGate()
     gate.require_open()
-    gate.hold(lambda: heard.append("answer"), 10.0)
-    gate.settle(10.0 + 0.9 * SETTLE_S)
-    assert heard == [] and gate.settling
-    with pytest.raises(BoardFaultError, match="then ask again"):
+    gate.close(10.0)
+    assert not gate.settle(10.0 + 0.9 * SETTLE_S) and gate.settling
+    with pytest.raises(BoardFaultError, match="stopped after this was asked: look at the arm, then ask again"):
         gate.require_open()
-    gate.settle(10.0 + SETTLE_S)
-    gate.settle(10.0 + 2.0 * SETTLE_S)
-    assert heard == ["waiting", "answer"] and not gate.settling
+    assert not gate.settle(10.0 + SETTLE_S), "a look begins"
+    with pytest.raises(BoardFaultError):
+        gate.require_open()
+    assert not gate.settle(10.0 + 1.1 * SETTLE_S), "something waited"
+    assert gate.settle(10.0 + 1.2 * SETTLE_S) and not gate.settling
     gate.require_open()

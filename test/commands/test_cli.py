@@ -297,7 +297,7 @@ def test_demo_refuses_an_error_that_makes_no_sense(picker_command, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-LASTING = [["check", "--samples", "1000000"], ["move", "--joints", "a=1"], ["study", "rrp"], ["demo", "--out", "{}"]]
+LASTING = [["check", "--samples", "1000000"], ["pick", "--listen", "--wait", "60"], ["study", "rrp"], ["demo", "--out", "{}"]]
 """Commands that last for seconds."""
 
 

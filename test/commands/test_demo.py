@@ -245,9 +245,9 @@ def test_a_calibration_is_believed_of_the_arm_that_was_rehearsed(calibrated, tmp
         assert_allclose(ours.horn_angles, true.horn_angles, atol=1e-12)
     assert (board.servos[0].feedback_adc, board.servos[0].stiffness, board.supply.adc) == (0, 10.0, 6)
     assert words[words.index("--urdf") + 1] == str(resource("urdf/picker.urdf"))
-    for node in made.nodes:
-        assert node.parameters["urdf"] == str(calibrated / "arm.urdf")
-        assert node.parameters["servo_overlay"] == str(calibrated / "servos.calibrated.yaml")
+    for parameters in made.nodes[0].parameters.values():
+        assert parameters["urdf"] == str(calibrated / "arm.urdf")
+        assert parameters["servo_overlay"] == str(calibrated / "servos.calibrated.yaml")
 
 
 @mark.parametrize(

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import arm_fixtures
 import numpy as np
 from arm_fixtures import shipped_arm
 from pytest import approx, mark, raises
 
-from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.control.laws.law import Reference
 from picker_dynamics.control.payload_follow import FORGET_S, PAUSE_S, PayloadFollower, require_vector
 from picker_dynamics.control.torque_loop import TorqueLoop
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
-from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.torque_plant import TorquePlant
 from picker_dynamics.trajectory.trajectory import from_points
 
@@ -201,30 +198,6 @@ def test_many_arms_of_other_masses_stay_calm():
         errors, masses = followed.run(6.0, moving=False)
         assert np.ptp(masses[-200:]) < 0.01
         assert errors[-100:].max() < 1.3 * ignored.run(6.0, moving=False)[0][-100:].max()
-
-
-def test_servos_whose_angles_are_measured_tell_by_their_springs():
-    """The picker with exact potentiometers: set-point and angle give the torque; learned only at rest."""
-    servos, model = arm_fixtures.servos(ideal=True), arm_fixtures.rigid_body()
-    plant = Plant(arm_fixtures.picker(), servos, q=servos.home, quantise=False)
-    sd = np.hypot(servos.model.stiffness * 0.003, 0.01 * servos.stall_torque)
-    one = PayloadFollower(model, sd, max_kg=0.3, rate_kg_s=0.1, at_rest_only=True)
-    compensator, still = Compensator(model, servos.model, fade_s=0.0), np.zeros(5)
-    tips = []
-    for step in range(600):
-        if step == 150:
-            plant.attach(0.1)
-        setpoint, _ = compensator.update(servos.home, still, still, 0.02)
-        plant.advance(tuple(servos.to_pulse_us(setpoint).tolist()), 0.02)
-        sure = np.abs(setpoint - plant.q) > servos.model.deadband
-        one.observe(plant.q, plant.v, servos.model.spring_torque(setpoint, plant.q), step * 0.02, sure)
-        if step % 25 == 24:
-            before = one.mass
-            if one.step(0.5) != before:
-                compensator.set_payload(one.mass)
-        tips.append(np.linalg.norm(plant.tip - plant.tip_at(servos.home)))
-    assert one.mass == approx(0.1, abs=0.003)
-    assert max(tips[160:220]) > 2e-3 and max(tips[-50:]) < 5e-4, "the tip sagged by millimetres, and is back"
 
 
 @mark.parametrize("com", [[1e300, 0.0, 0.0], [0.0, -2.5, 0.0], [0.0, float("nan"), 0.0], [0.0], []])

@@ -107,18 +107,6 @@ def test_cancel_at_rest_changes_nothing():
     assert_array_equal(rig.at(0.1).reference.q, HOME)
 
 
-def test_a_reference_that_nobody_followed_returns_to_where_it_started():
-    rig = executing(goal(moved(base=0.6)), 0.9)
-    rig.block("nobody follows")
-    rig.run(1.0)
-    assert rig.newest.q[0] > HOME[0] + 0.01
-    rig.execution.return_to_start()
-    assert_array_equal(rig.tick().reference.q, HOME)
-    rig.block("")
-    rig.submit(goal(moved(shoulder=0.2)))
-    assert_allclose(rig.to_rest().q, moved(shoulder=0.2), atol=1e-9)
-
-
 def test_deactivation_aborts_and_nothing_is_sent_until_a_new_start():
     rig = Rig()
     motion = rig.submit(goal(moved(base=0.5)), "g")

@@ -74,15 +74,6 @@ def test_without_tolerances_it_has_arrived_when_the_last_reference_holds_and_the
     assert look(made, END, (9.0, 9.0)) == Verdict(Outcome.SUCCEEDED, Code.SUCCESSFUL, "slowed 2.00 times to fit")
 
 
-def test_nothing_is_done_that_nobody_made_commands_of():
-    followed_s = END - 0.01
-    made = tracker(goal=(0.1, 0.1), followed_s=lambda: followed_s)
-    made.ended(reference(END))
-    assert look(made, END + 0.1) is None
-    followed_s = END
-    assert look(made, END + 0.2).outcome is Outcome.SUCCEEDED
-
-
 def test_an_end_that_nobody_sees_is_no_success():
     made = tracker(goal=(0.1, 0.1))
     made.ended(reference(END))

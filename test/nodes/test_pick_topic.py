@@ -17,6 +17,7 @@ from sensor_msgs.msg import JointState
 from picker_dynamics.commands.cli import parser
 from picker_dynamics.commands.pick import serve
 from picker_dynamics.errors import InputError
+from picker_dynamics.nodes import pick_topic
 from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.pick_topic import Outcome, PickTopics
 from picker_dynamics.nodes.runtime import to_stamp
@@ -44,8 +45,20 @@ class Client:
     def create_subscription(self, *_how, **_options):
         pass
 
-    def wait_at_most(self, _seconds, condition):
-        condition()
+    def close(self):
+        pass
+
+
+@pytest.fixture(autouse=True)
+def no_ros(monkeypatch):
+    """The node of the topics is the client that a test has made."""
+    monkeypatch.setattr(pick_topic, "GraphClient", lambda client: client)
+    monkeypatch.setattr(pick_topic, "frame_prefix", lambda client: f"{client.namespace}/".lstrip("/"))
+    monkeypatch.setattr(pick_topic, "TF_S", 0.0)
+
+
+def topics_of(client: Client) -> PickTopics:
+    return PickTopics(client, ARM)
 
 
 def target(frame: str, *place: float, age_s: float = 0.0, w: float = 1.0) -> PoseStamped:
@@ -90,28 +103,28 @@ def tf2(monkeypatch):
 
 
 def test_frames_that_tf2_knows_serve_where_it_is_installed(tf2):
-    topics = PickTopics(Client("/left"), ARM)
+    topics = topics_of(Client("/left"))
     assert_allclose(in_base(topics, target("eye", 0.1, 0.0, 0.0)), [0.3, 0.1, 0.4], atol=1e-12)
-    topics = PickTopics(Client("/left"), ARM)
+    topics = topics_of(Client("/left"))
     assert_allclose(in_base(topics, target("left/base_link", 0.2, 0.0, 0.1)), [0.2, 0.0, 0.1], atol=1e-12)
     with pytest.raises(InputError, match="tf2 has no transform from 'moon' to left/base_link: .*does not exist"):
-        in_base(PickTopics(Client("/left"), ARM), target("moon", 0.1, 0.0, 0.0))
+        in_base(topics_of(Client("/left")), target("moon", 0.1, 0.0, 0.0))
 
 
 def test_tf2_is_heard_before_the_first_target_comes_whose_picture_is_older(tf2):
     client = Client()
-    PickTopics(client, ARM)
+    topics_of(client)
     assert tf2.heard_by == [client]
 
 
 def test_without_tf2_it_is_said_what_to_do(monkeypatch):
     monkeypatch.setitem(sys.modules, "tf2_ros", None)
     with pytest.raises(InputError, match="tf2_ros is not installed here; give the target in base_link"):
-        in_base(PickTopics(Client(), ARM), target("eye", 0.1, 0.0, 0.0))
+        in_base(topics_of(Client()), target("eye", 0.1, 0.0, 0.0))
 
 
 def test_what_the_hand_saw_it_saw_from_where_it_was_then():
-    topics, now_s, home = PickTopics(Client(), ARM), time.time(), np.array(servos().home)
+    topics, now_s, home = topics_of(Client()), time.time(), np.array(servos().home)
     for age_s, base in ((9.0, 0.0), (1.0, 0.5), (0.0, -0.5)):
         state = JointState(name=list(ARM.joint_names), position=[base, *home[1:].tolist()])
         to_stamp(state.header.stamp, now_s - age_s)
@@ -119,12 +132,12 @@ def test_what_the_hand_saw_it_saw_from_where_it_was_then():
     place = in_base(topics, target("hand", 0.1, 0.0, 0.0, age_s=1.0))
     assert np.arctan2(place[1], place[0]) == pytest.approx(0.5, abs=1e-3)
     with pytest.raises(InputError, match="nobody told where hand was"):
-        in_base(PickTopics(Client(), ARM), target("hand", 0.1, 0.0, 0.0))
+        in_base(topics_of(Client()), target("hand", 0.1, 0.0, 0.0))
 
 
 def test_one_target_at_a_time_until_it_is_said_how_it_ended():
     client = Client()
-    topics = PickTopics(client, ARM)
+    topics = topics_of(client)
     topics.on_target("pick", target("base_link", 0.2, 0.0, 0.1))
     topics.on_target("pick", target("base_link", 0.2, 0.1, 0.1))
     assert values_of(client.said[-1])["outcome"] == "refused" and "busy" in client.said[-1].message
@@ -154,7 +167,7 @@ def test_of_a_target_whose_pick_a_person_ends_it_is_said_too():
             return SimpleNamespace(publish=publish)
 
     client, known = Interrupted(), equipment()
-    topics = PickTopics(client, ARM)
+    topics = topics_of(client)
     topics.on_target("pick", target("base_link", 0.26, 0.08, 0.17))
     with Arm.simulated(real_time=False) as arm, pytest.raises(KeyboardInterrupt):
         serve(parser("pick").parse_args(["pick", "--listen"]), topics, arm, known, topics.take())

@@ -212,7 +212,7 @@ def test_colcon_reports_a_test_that_fails(colcon_test, tmp_path):
         ("arm", {"pinocchio", "coal"}),
         ("dynamics", {"pinocchio", "coal"}),
         ("hardware", {"pinocchio", "coal"}),
-        ("markers", set()),
+        ("markers", {"pinocchio", "coal"}),
         ("virtual_board", {"mujoco"}),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import time
@@ -22,7 +23,7 @@ from picker_dynamics.scripting.equipment import Equipment
 from picker_dynamics.scripting.replay import Leg, Replay
 from picker_dynamics.scripting.taught import Payload
 from picker_dynamics.session import address
-from picker_dynamics.session.arm_client import ArmClient
+from picker_dynamics.session.arm_client import ArmClient, Condition
 from picker_dynamics.sim.control_socket import BoardControl
 
 from .scene import SURROUNDINGS, Scene, is_pickers
@@ -84,8 +85,7 @@ def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path
                 show.say(f"the arm gave up: {error}")
             live.faults += board.truth().faults
             condition = client.condition()
-            figures = ("period_ms", "jitter_p99_ms", "ahead_ms", "missed")
-            live.loop = {name: condition.number("hardware: timing", name) for name in figures}
+            live.loop = _loop(condition, client.call("get", part="trajectory_controller", names=["lead_s"])[0])
             live.cross_check_worst = condition.number("dynamics", "cross_check_worst") or 0.0
         ended = runner.dead()
         if ended is not None:
@@ -107,6 +107,20 @@ def up(runner: GraphRunner) -> Iterator[ArmClient]:
             time.sleep(LOOK_S)
     with client:
         yield client
+
+
+def _loop(condition: Condition, lead_s: float) -> dict[str, float]:
+    """Figures of the control loop in its last second: rate, jitter, the longest way from tick to wire, and missed periods."""
+    period_ms, jitter_ms, ahead_ms, missed = (
+        condition.number("hardware: timing", name) or math.nan
+        for name in ("period_ms", "jitter_p99_ms", "ahead_least_ms", "missed")
+    )
+    return {
+        "rate_hz": round(1e3 / period_ms, 2),
+        "jitter_p99_ms": round(jitter_ms, 3),
+        "latency_p99_ms": round(1e3 * lead_s - ahead_ms, 3),
+        "missed": 0 if math.isnan(missed) else int(missed),
+    }
 
 
 class _Errand:
