@@ -17,6 +17,9 @@ PORT = 8642
 
 LEAST_TOKEN = 16
 
+LOOK_S = 0.1
+"""How often an arm that is coming up is looked for [s]."""
+
 
 def add_parser(commands) -> None:
     """Register ``view``."""
@@ -76,6 +79,7 @@ def waited_for(make, longest_s: float, stop: list[int]):
         except LinkError:
             if time.monotonic() > ends_s:
                 raise
+        time.sleep(LOOK_S)
     return None
 
 

@@ -52,6 +52,8 @@ class PayloadFollowing:
                 limit=max_kg,
             )
         before, follower = self.payload, self._follower
+        if on and follower is not None and payload.com != before.com:
+            self._controller.require_holdable(payload._replace(mass=max(payload.mass, follower.mass)), now_s)
         if payload != before:
             self._controller.set_payload(*payload, now_s)
             self.payload = payload

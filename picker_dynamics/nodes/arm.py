@@ -162,8 +162,10 @@ class ArmProcess:
             self.executor.wake()
 
     def _follow(self, node: HardwareNode) -> None:
-        node.follow()
-        self._follows = False
+        try:
+            node.follow()
+        finally:
+            self._follows = False
 
     def _last_words(self, events: Sequence[Event]) -> None:
         if self.controller is not None:

@@ -159,7 +159,7 @@ class Hardware:
         async def answer(request, response):
             with self.session.turn:
                 self._answer(carry_out, request, response)
-                stopped = self.outputs.stop_latched
+                stopped = response.success and self.outputs.stop_latched
                 if stopped:
                     self.session.gate.close(self._stamps.now_s())
                     self.publish_status()

@@ -11,6 +11,7 @@ import numpy as np
 from picker_dynamics.errors import BoardFaultError, GoalRefusedError
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_tracking import Outcome, Verdict
+from picker_dynamics.execution.lease import Holder, Kind
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.robot.kinematic_tree import tip_way
@@ -28,6 +29,9 @@ SHORTEST_S, SHORTEST_S_M = 1.0, 1.5
 """Before it is slowed, and for each metre of the tip's way."""
 
 LOOK_S = 0.02
+
+NAME, LONGEST_S = "park", 600.0
+"""Of who has the arm meanwhile, and for how long at the most [s]."""
 
 
 def park(session: LocalSession, rest: Array, hurried: Callable[[], bool]) -> None:
@@ -48,8 +52,11 @@ def park(session: LocalSession, rest: Array, hurried: Callable[[], bool]) -> Non
     duration_s = max(SHORTEST_S, SHORTEST_S_M * tip_way(arm, held, rest))
     still = np.zeros(arm.n).tolist()
     goal = Goal(arm.joint_names, [duration_s], [rest.tolist()], [still], [still])
+    with session.turn:  # nobody takes the arm from its last motion
+        execution.lease.end_all()
+        execution.lease.grant(Holder(Kind.DRIVER, NAME), range(arm.n), session.clock.now() + LONGEST_S)
     session.change(tip_speed=min(limits.tip_speed, TIP_SPEED), scales_time=True, speed=1.0)
-    session.submit(GoalRequest(lambda: goal, identifier="park", answer=answers.put))
+    session.submit(GoalRequest(lambda: goal, identifier=NAME, driver=NAME, answer=answers.put))
     while answers.empty():
         if hurried():
             session.stop()

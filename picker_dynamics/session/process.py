@@ -149,7 +149,7 @@ class Runner:
 
         def leave() -> None:
             if loop.running:
-                arm.leave(lambda: len(self._stop) > 1)
+                arm.leave(lambda: len(self._stop) > 1 or not loop.running)
 
         def say() -> None:
             with arm.session.turn:

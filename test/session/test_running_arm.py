@@ -254,6 +254,15 @@ def test_parking_ends_a_motion_first_and_brings_the_true_arm_slowly_to_its_rest_
     assert after.max() < 1.2 * TIP_SPEED, "smoothed over 0.1 s: the arm swings on its servos"
 
 
+def test_nobody_takes_the_arm_from_its_parking(rig):
+    one = rig().adopt()
+    parking = Parking(one)
+    until(lambda: one.execution.phase.value == "executing", "parking", step=parking.step)
+    refused = one.move(HOME, 2.0)
+    parking.ends()
+    assert parking.error is None and refused and "park" in refused[0].text
+
+
 def test_parking_ends_where_it_is_hurried_or_stopped_and_says_so(rig):
     for end, said in (("hurried", "told to end at once"), ("stopped", "not parked")):
         one, hurry = rig().adopt(), []
