@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from picker_dynamics.errors import NAME_MAX, shown
-from picker_dynamics.session.report import Entry
+from picker_dynamics.session.entry import Entry
 
 
 def sender_in(header) -> str:

@@ -30,7 +30,8 @@ from picker_dynamics.execution.goal_tracking import ArmState
 from picker_dynamics.files.reading import XML_BYTES
 from picker_dynamics.robot.description import ArmDescription, require_agreement
 from picker_dynamics.robot.joint_order import ordered
-from picker_dynamics.session.report import OK, Report
+from picker_dynamics.session.entry import OK
+from picker_dynamics.session.report import Report
 from picker_dynamics.session.running_arm import RunningArm
 
 from .diagnostics import message_of, name_of

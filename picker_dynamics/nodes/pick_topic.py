@@ -23,7 +23,7 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.kinematic_tree import Pose
 from picker_dynamics.robot.sighting import FIXED, MAX_AGE_S, Camera, Sighting
-from picker_dynamics.session.report import ERROR, OK, entry
+from picker_dynamics.session.entry import ERROR, OK, entry
 
 from .diagnostics import message_of, name_of
 from .graph_client import GraphClient

@@ -20,8 +20,8 @@ from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.lease import IF_FREE, Holder, Kind
 from picker_dynamics.robot.model import Array
 
+from .entry import OK, Entry, holders_in, number_in
 from .remote import RemoteSession
-from .report import OK, Entry, holders_in, number_in
 
 if TYPE_CHECKING:  # a command that moves nothing does not wait until these are loaded
     from picker_dynamics.robot.arm_text import Known

@@ -21,7 +21,7 @@ from picker_dynamics.errors import LinkError, PickerError
 from picker_dynamics.robot.model import Array
 
 from .address import OccupiedError, socket_path
-from .report import Entry
+from .entry import Entry
 
 ANSWER_S = 5.0
 """How long a running arm has to answer [s]."""

@@ -5,8 +5,6 @@ An entry is named after its part: ``hardware: supply``.  Levels are those of dia
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from picker_dynamics.board.command_timing import CommandTiming, Timing
@@ -18,13 +16,10 @@ from picker_dynamics.controller.laws import ServoLaw, TorqueLaw
 from picker_dynamics.controller.parameters import CONTROLLER, DYNAMICS, HARDWARE
 from picker_dynamics.controller.torque_arm import SimulatedTorqueArm
 from picker_dynamics.dynamics import cross_check
-from picker_dynamics.errors import shown
 from picker_dynamics.execution.events import Event, EventKind, Severity
-from picker_dynamics.execution.lease import Holder, Kind
 
+from .entry import ERROR, OK, STALE, WARN, Entry, entry
 from .running_arm import RunningArm
-
-OK, WARN, ERROR, STALE = range(4)
 
 PERIOD_S = 1.0
 """How often all entries are made anew [s]."""
@@ -48,45 +43,6 @@ LINK_FIGURES = (
 )
 BOARD_FIGURES = ("boot_id", "bad_frames", "live", "owned", "faults")
 QUEUE_FIGURES = ("queue_depth", "accepted", "rejected", "underruns")
-
-
-@dataclass(frozen=True)
-class Entry:
-    """Condition of one part: level, text for people, and figures as texts."""
-
-    level: int
-    name: str
-    message: str
-    hardware_id: str
-    values: Mapping[str, str]
-
-
-def entry(level: int, name: str, message: object, hardware_id: str = "", **values: Any) -> Entry:
-    """Entry with ``values`` as texts: numbers with all their digits, texts cut (``errors.shown``)."""
-    return Entry(level, name, shown(message), hardware_id, {key: _text(value) for key, value in values.items()})
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return repr(float(value)) if isinstance(value, float) else shown(value)
-
-
-def number_in(text: str | None) -> float | None:
-    """A value as a number; None where it is none."""
-    try:
-        return float(text)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return None
-
-
-def holders_in(values: Mapping[str, str]) -> list[Holder]:
-    """Who moves the arm, out of the values of an event's entry."""
-    kinds, found = {kind.value: kind for kind in Kind}, list[Holder]()
-    while (kind := kinds.get(values.get(f"holder.{len(found)}.kind", ""))) is not None:
-        begin = f"holder.{len(found)}."
-        found.append(Holder(kind, values.get(f"{begin}name", ""), identifier=values.get(f"{begin}goal", "")))
-    return found
 
 
 class Report:

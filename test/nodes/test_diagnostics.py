@@ -4,7 +4,7 @@ from pytest import approx
 from std_msgs.msg import Header
 
 from picker_dynamics.nodes.diagnostics import Flood, message_of, sender_in, values_of
-from picker_dynamics.session.report import OK, entry
+from picker_dynamics.session.entry import OK, entry
 
 
 def test_a_flood_passes_at_its_rate_and_the_others_are_counted():

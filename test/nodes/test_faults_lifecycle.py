@@ -12,7 +12,7 @@ from lifecycle_msgs.msg import Transition
 from std_srvs.srv import Trigger
 
 from picker_dynamics.board.session import State
-from picker_dynamics.session.report import STALE
+from picker_dynamics.session.entry import STALE
 
 pytestmark = pytest.mark.ros
 

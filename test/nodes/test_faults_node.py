@@ -21,7 +21,7 @@ from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.nodes.arm import ArmProcess
 from picker_dynamics.nodes.hardware import DESCRIPTION_BYTES
 from picker_dynamics.nodes.runtime import LATCHED
-from picker_dynamics.session.report import ERROR, OK, WARN
+from picker_dynamics.session.entry import ERROR, OK, WARN
 
 pytestmark = pytest.mark.ros
 

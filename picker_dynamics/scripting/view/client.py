@@ -15,7 +15,7 @@ import numpy as np
 from picker_dynamics.errors import LinkError, PickerError
 from picker_dynamics.robot.model import Array
 from picker_dynamics.session.arm_client import BEAT_S, Condition, Driver
-from picker_dynamics.session.report import Entry
+from picker_dynamics.session.entry import Entry
 
 LOOK_S = 1.0 / 30.0
 """How often it is looked at the arm [s]."""

@@ -15,7 +15,7 @@ import numpy as np
 from picker_dynamics.errors import GoalRefusedError, InputError, LinkError, PickerError
 from picker_dynamics.nodes.marker_shapes.shapes import quaternion_of
 from picker_dynamics.robot.model import Array
-from picker_dynamics.session.report import Entry, number_in
+from picker_dynamics.session.entry import Entry, number_in
 from picker_dynamics.sim.control_socket import BoardControl
 
 from ..connected import arm_that_runs, surroundings

@@ -25,7 +25,7 @@ from picker_dynamics.nodes.arm_topic import ARM
 from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES
 from picker_dynamics.robot.joint_order import ordered
-from picker_dynamics.session.report import number_in
+from picker_dynamics.session.entry import number_in
 
 from .graph_client import GraphClient
 from .lease_status import holders_in

@@ -8,7 +8,7 @@ from rclpy.qos import QoSProfile
 
 from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATCHED, payload_in
-from picker_dynamics.session.report import number_in
+from picker_dynamics.session.entry import number_in
 
 OK = DiagnosticStatus.OK
 

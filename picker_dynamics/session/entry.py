@@ -1,0 +1,51 @@
+"""Entry of a report: the condition of one part of an arm as plain data, as diagnostic_msgs/DiagnosticStatus has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from picker_dynamics.errors import shown
+from picker_dynamics.execution.lease import Holder, Kind
+
+OK, WARN, ERROR, STALE = range(4)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Condition of one part: level, text for people, and figures as texts."""
+
+    level: int
+    name: str
+    message: str
+    hardware_id: str
+    values: Mapping[str, str]
+
+
+def entry(level: int, name: str, message: object, hardware_id: str = "", **values: Any) -> Entry:
+    """Entry with ``values`` as texts: numbers with all their digits, texts cut (``errors.shown``)."""
+    return Entry(level, name, shown(message), hardware_id, {key: _text(value) for key, value in values.items()})
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(float(value)) if isinstance(value, float) else shown(value)
+
+
+def number_in(text: str | None) -> float | None:
+    """A value as a number; None where it is none."""
+    try:
+        return float(text)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+
+
+def holders_in(values: Mapping[str, str]) -> list[Holder]:
+    """Who moves the arm, out of the values of an event's entry."""
+    kinds, found = {kind.value: kind for kind in Kind}, list[Holder]()
+    while (kind := kinds.get(values.get(f"holder.{len(found)}.kind", ""))) is not None:
+        begin = f"holder.{len(found)}."
+        found.append(Holder(kind, values.get(f"{begin}name", ""), identifier=values.get(f"{begin}goal", "")))
+    return found
