@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from picker_dynamics.errors import ConfigurationError
-from picker_dynamics.recording.definitions import missing
+from picker_dynamics.recording.messages import missing
 from picker_dynamics.recording.reader import ArmRecording, Bounds, read
 from picker_dynamics.recording.tracking import tracking_error
 from picker_dynamics.robot import arm_text, arms

@@ -2,4 +2,4 @@
 only room that imports rclpy and messages.
 """
 
-__all__ = ["marker_shapes", "pick_topic", "recorder", "runtime"]
+__all__ = ["marker_shapes", "pick_topic", "runtime"]

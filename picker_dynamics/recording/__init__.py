@@ -1,5 +1,5 @@
-"""Recordings of a running graph: MCAP written and read, and what is computed from them.  Imports ``files`` and
+"""Recordings of a running arm: MCAP written and read, and what is computed from them.  Imports ``files`` and
 ``robot``.
 """
 
-__all__ = ["definitions", "figures", "reader", "topics", "tracking", "writer"]
+__all__ = ["arm_topics", "figures", "messages", "reader", "tracking", "writer"]

@@ -6,14 +6,16 @@ import contextlib
 import errno
 import os
 import time
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from picker_dynamics.errors import ConfigurationError, RecordingError
 
-from .definitions import missing
+from .messages import definition, missing
 
 CHUNK_BYTES = 64 * 1024
-"""Small: what was not yet written when the power went is a second of an arm's words."""
+"""Small: what was not yet written when the power went is a second of an arm's messages."""
 
 ENDLESS = "    sec: 9223372036\n    nsec: 854775807\n"
 
@@ -30,21 +32,23 @@ def checked_path(out: str | None, namespace: str = "") -> Path:
     if out is None:
         arm = "_".join(["picker", *filter(None, namespace.split("/"))])
         out = time.strftime(f"{arm}_%Y-%m-%d_%H-%M-%S.mcap")
-    if not out.strip() or out.endswith(os.sep):
-        raise ConfigurationError(f"--out is {out!r}, must be the name of a file", subject="out", value=out)
-    path = Path(out if out.endswith(".mcap") else f"{out}.mcap")
-    try:
-        if not path.parent.is_dir():
-            raise ConfigurationError(f"no folder {path.parent} to record to", subject="out", value=out)
-        if os.path.lexists(path):
-            raise ConfigurationError(f"{path} exists; a recording never overwrites one", subject="out", value=out)
-    except ValueError as error:
-        raise ConfigurationError(f"--out is {out!r}: {error}", subject="out", value=out) from error
+    path, wrong = Path(out if out.endswith(".mcap") else f"{out}.mcap"), ""
+    if not out.strip() or out.endswith(os.sep) or "\0" in out:
+        wrong = f"--out is {out!r}, must be the name of a file"
+    elif not path.parent.is_dir():
+        wrong = f"no folder {path.parent} to record to"
+    elif os.path.lexists(path):
+        wrong = f"{path} exists; a recording never overwrites one"
+    if wrong:
+        raise ConfigurationError(wrong, subject="out", value=out)
     return path
 
 
 class Recording:
     """Writes messages as they come; ``close`` ends the file with its index.
+
+    Attributes:
+        counts: messages of each topic.
 
     Raises:
         ConfigurationError: the file cannot be made.
@@ -57,33 +61,34 @@ class Recording:
             from mcap.writer import Writer
         except ImportError as error:
             raise missing(error) from error
-        self.path, self.messages = path, 0
+        self.path, self.counts = path, Counter[str]()
+        self._channels: dict[str, int] = {}
         try:
             self._file = open(path, "xb")
-        except (OSError, ValueError) as error:
-            raise ConfigurationError(
-                f"cannot record to {path}: {getattr(error, 'strerror', None) or error}", subject="out", value=str(path)
-            ) from error
+        except OSError as error:
+            raise ConfigurationError(f"cannot record to {path}: {error.strerror}", subject="out", value=str(path)) from error
         self._writer = Writer(self._file, chunk_size=CHUNK_BYTES)
         with self._said():
             self._writer.start(profile="ros2", library="picker_dynamics")
 
-    def add_topic(self, name: str, kind: str, definition: str, *, latched: bool, depth: int) -> int:
-        """The channel of a topic.
+    @property
+    def messages(self) -> int:
+        return self.counts.total()
+
+    def write(self, topic: str, kind: str, data: bytes, time_ns: int, latched: bool = False, defined: str = "") -> None:
+        """Write one serialised message of the type ``kind``, with the time at which it came [ns since 1970].
 
         Args:
-            kind: for example ``sensor_msgs/msg/JointState``.
-            definition: its text, see ``definitions``.
+            latched: whether a late subscriber still gets the topic's last message.
+            defined: the type's definition, of one that rosbags does not know.
         """
         with self._said():
-            schema = self._writer.register_schema(kind, "ros2msg", definition.encode())
-            return self._writer.register_channel(name, "cdr", schema, {"offered_qos_profiles": qos_text(latched, depth)})
-
-    def write(self, channel: int, data: bytes, received_ns: int, sent_ns: int) -> None:
-        """Write one serialised message, with the times at which it came and was sent [ns since 1970]."""
-        with self._said():
-            self._writer.add_message(channel, received_ns, data, sent_ns, self.messages & 0xFFFFFFFF)
-            self.messages += 1
+            if topic not in self._channels:
+                schema = self._writer.register_schema(kind, "ros2msg", (defined or definition(kind)).encode())
+                qos = {"offered_qos_profiles": _qos(latched)}
+                self._channels[topic] = self._writer.register_channel(topic, "cdr", schema, qos)
+            self._writer.add_message(self._channels[topic], time_ns, data, time_ns, self.messages & 0xFFFFFFFF)
+            self.counts[topic] += 1
 
     def flush(self) -> None:
         """Hand on to the system what is complete."""
@@ -99,8 +104,8 @@ class Recording:
             self._file.close()
 
     @contextlib.contextmanager
-    def _said(self):
-        """A system that takes no more bytes is said once; the file keeps what it has."""
+    def _said(self) -> Iterator[None]:
+        """Raise a RecordingError where the system takes no more bytes; the file keeps what it has."""
         try:
             yield
         except OSError as error:
@@ -113,9 +118,9 @@ class Recording:
             ) from error
 
 
-def qos_text(latched: bool, depth: int) -> str:
-    """The publisher's QoS, so that what plays the file back can be as it was; the layout of rosbag2 from Jazzy on."""
-    durability = "transient_local" if latched else "volatile"
+def _qos(latched: bool) -> str:
+    """QoS with which a topic is played back; the layout of rosbag2 from Jazzy on."""
+    depth, durability = (1, "transient_local") if latched else (10, "volatile")
     return (
         f"- history: keep_last\n  depth: {depth}\n  reliability: reliable\n  durability: {durability}\n"
         f"  deadline:\n{ENDLESS}  lifespan:\n{ENDLESS}  liveliness: automatic\n"

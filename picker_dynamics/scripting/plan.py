@@ -12,7 +12,7 @@ import numpy as np
 from picker_dynamics.errors import InfeasibleError, LimitError, PickerError
 from picker_dynamics.execution.checks import SampledMotion
 from picker_dynamics.execution.validator import MotionValidator
-from picker_dynamics.recording.definitions import missing
+from picker_dynamics.recording.messages import missing
 from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.trajectory import Trajectory, through
 

@@ -63,7 +63,7 @@ class Recorded:
             MissingDependencyError: matplotlib is not installed.
             RecordingError: nothing was recorded.
         """
-        from picker_dynamics.recording.definitions import missing
+        from picker_dynamics.recording.messages import missing
 
         try:
             from picker_dynamics.recording import figures

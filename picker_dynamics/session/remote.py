@@ -72,6 +72,7 @@ class RemoteSession:
         self.torque: Array | None = None
         self.state_s, self.heard_s, self.payload_kg = 0.0, -np.inf, 0.0
         self.on_states: Callable[[list[list[Any]]], None] | None = None
+        self.on_cycles: Callable[[dict[str, Any]], None] | None = None
         self._numbers = itertools.count(1)
         self._answers: dict[int, dict[str, Any]] = {}
         self._news, self._sending = threading.Condition(), threading.Lock()
@@ -113,6 +114,8 @@ class RemoteSession:
             self._answers[message["id"]] = message
         elif "states" in message:
             self._see(message["states"])
+        elif "cycles" in message and self.on_cycles is not None:
+            self.on_cycles(message)
         elif "event" in message:
             self.on_event(_entry(message["event"]))
         elif "payload_kg" in message:
@@ -198,9 +201,14 @@ class RemoteSession:
         """Make a call of which nobody wants to know what became."""
         self._send({"call": name, **arguments})
 
-    def subscribe(self, period_s: float, everything: bool = False) -> None:
-        """Have states come every ``period_s`` [s]; ``everything``: all since the last message, not the newest alone."""
-        self.tell("subscribe", period_s=period_s, all=everything)
+    def subscribe(self, period_s: float, everything: bool = False, whole: bool = False) -> None:
+        """Have states come every ``period_s`` [s].
+
+        Args:
+            everything: all since the last message, not the newest alone.
+            whole: all cycles with state, reference and command, to ``on_cycles`` (``server`` has the layout).
+        """
+        self.tell("subscribe", period_s=period_s, all=everything, whole=whole)
 
     def _send(self, message: dict[str, Any]) -> None:
         try:

@@ -2,6 +2,8 @@
 
     {"call": "goal", "id": 7, ...}   ->   {"id": 7, "result": null}   or   {"id": 7, "error": {"type": ..., "text": ...}}
     {"event": {...}}  {"hardware": {...}}  {"payload_kg": ...}  {"states": [[t, q, v, effort, reference, torque], ...]}
+    {"cycles": [{"state": [t, q, v, effort], "reference": [t, q, v, a], "command": [t, setpoint, effort]}, ...], "ahead_s": ...,
+     "payload": [mass, x, y, z], "dropped": ...}
 
 A connection has two threads, one that reads and carries out, one that writes; the control loop waits for neither.
 """
@@ -14,6 +16,7 @@ import json
 import os
 import socket
 import threading
+import time
 from collections import deque
 from dataclasses import asdict
 from pathlib import Path
@@ -127,7 +130,14 @@ class Server:
             self._payload_kg = self.arm.controller.payload.mass
             self._put("payload_kg", self._payload_kg)
         for one in tuple(self._connections):
-            one.states.append(cycle)
+            one.keep(cycle)
+
+    def cycles(self, cycles: list[Cycle], dropped: int) -> dict[str, Any]:
+        """All of these cycles, how far the wall clock is ahead of their times [s], the payload, and how many were dropped."""
+        payload = self.arm.controller.payload
+        rows = [_whole(cycle) for cycle in cycles]
+        ahead_s = time.time() - self.arm.clock.now()
+        return {"cycles": rows, "ahead_s": ahead_s, "payload": [payload.mass, *payload.com], "dropped": dropped}
 
 
 class _Connection:
@@ -136,13 +146,19 @@ class _Connection:
     def __init__(self, server: Server, stream: socket.socket, secret: str, events: list[dict[str, Any]]):
         self._server, self._stream, self._secret = server, stream, secret
         stream.settimeout(None)
-        self.states: deque[Cycle] = deque(maxlen=STATES_KEPT)
+        self._cycles: deque[Cycle] = deque(maxlen=STATES_KEPT)
         self._out: deque[Any] = deque({"event": event} for event in events)
         self._news = threading.Event()
-        self._period_s, self._all, self._over = 0.0, False, False
+        self._period_s, self._all, self._whole, self._over = 0.0, False, False, False
+        self._dropped = 0
         self._news.set()
         for target in (self._read, self._write):
             threading.Thread(target=target, name="connection", daemon=True).start()
+
+    def keep(self, cycle: Cycle) -> None:
+        """Keep a cycle for a subscriber; of more than ``STATES_KEPT`` the oldest is dropped, and counted."""
+        self._dropped += len(self._cycles) == STATES_KEPT
+        self._cycles.append(cycle)
 
     def put(self, message: Any) -> None:
         """Have a message written; a client that takes none is left."""
@@ -190,6 +206,8 @@ class _Connection:
             name, number = asked.pop("call"), asked.pop("id", None)
             if name == "subscribe":
                 self._period_s, self._all, result = float(asked["period_s"]), bool(asked.get("all")), None
+                self._whole, self._dropped = bool(asked.get("whole")), 0
+                self._cycles.clear()
                 self._news.set()
             elif name.startswith("_") or not callable(call := getattr(self._server.session, name, None)):
                 raise InputError(f"there is no call {name!r}", subject="call")
@@ -217,8 +235,8 @@ class _Connection:
                     continue
                 self._news.clear()
                 parts = [json.dumps(self._out.popleft(), default=str) for _ in range(len(self._out))]
-                if self._period_s and self.states:
-                    parts.append(json.dumps({"states": self._taken()}))
+                if self._period_s and self._cycles:
+                    parts.append(json.dumps(self._taken()))
                 if parts:
                     self._stream.sendall(("\n".join(parts) + "\n").encode())
         except (OSError, IndexError):
@@ -226,11 +244,26 @@ class _Connection:
         self.close()
         self._stream.close()
 
-    def _taken(self) -> list[list[Any]]:
-        """States since the last message, or the newest alone."""
-        count = len(self.states)
-        cycles = [self.states.popleft() for _ in range(count)]
-        return [_row(one) for one in (cycles if self._all else cycles[-1:])]
+    def _taken(self) -> dict[str, Any]:
+        """Cycles since the last message, whole or their states, or the newest state alone."""
+        cycles = [self._cycles.popleft() for _ in range(len(self._cycles))]
+        if self._whole:
+            return self._server.cycles(cycles, self._dropped)
+        return {"states": [_row(one) for one in (cycles if self._all else cycles[-1:])]}
+
+
+def _whole(cycle: Cycle) -> dict[str, Any]:
+    """State, reference and command of a cycle, each with its time [s]; None: there is none."""
+    state, reference, command = cycle.state, cycle.tick.reference, cycle.command
+    return {
+        "state": state and [state.time_s, *_lists(state.q, state.v, state.effort)],
+        "reference": reference and [reference.time_s, *_lists(reference.q, reference.v, reference.a)],
+        "command": command and [command.time_s, *_lists(command.setpoint, command.effort)],
+    }
+
+
+def _lists(*vectors: Any) -> list[Any]:
+    return [None if one is None else one.tolist() for one in vectors]
 
 
 def _row(cycle: Cycle) -> list[Any]:
@@ -238,4 +271,4 @@ def _row(cycle: Cycle) -> list[Any]:
     state, reference, command = cycle.state, cycle.tick.reference, cycle.command
     measured = (None, None, None) if state is None else (state.q, state.v, state.effort)
     vectors = (*measured, None if reference is None else reference.q, None if command is None else command.effort)
-    return [cycle.now_s if state is None else state.time_s, *(None if one is None else one.tolist() for one in vectors)]
+    return [cycle.now_s if state is None else state.time_s, *_lists(*vectors)]

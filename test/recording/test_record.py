@@ -1,0 +1,105 @@
+"""``picker record`` beside a running arm: what the arm does is in the file, as the topics of its ROS nodes."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from rosbags.highlevel import AnyReader
+from waiting import until
+
+from picker_dynamics.commands.cli import main
+from picker_dynamics.commands.record import Recorder
+from picker_dynamics.controller import parameters
+from picker_dynamics.controller.settings import Settings, given
+from picker_dynamics.recording.arm_topics import ArmTopics
+from picker_dynamics.recording.reader import read
+from picker_dynamics.recording.writer import Recording
+from picker_dynamics.robot import arm_text
+from picker_dynamics.session.address import socket_path
+from picker_dynamics.session.loop_thread import LoopThread
+from picker_dynamics.session.report import Report
+from picker_dynamics.session.running_arm import RunningArm
+from picker_dynamics.session.server import Server
+
+
+@pytest.fixture
+def arm(tmp_path, monkeypatch):
+    """The torque-controlled arm of the notes in namespace ``left``, its loop in a thread, served by a socket."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    arm = RunningArm({part: Settings(part, given({"control": "torque"})) for part in parameters.PARTS})
+    server, loop = Server(arm, Report(arm), socket_path("left")), None
+    try:
+        loop = LoopThread(arm.session.cycle, arm.period_s)
+        until(lambda: arm.controller.execution.active, "an active arm")
+        yield arm
+    finally:
+        if loop is not None:
+            loop.close()
+        server.close()
+        arm.close()
+
+
+def test_what_a_running_arm_does_is_recorded(arm, tmp_path, capsys):
+    cycles = []
+    arm.session.subscribe(cycles.append)
+    path = tmp_path / "take.mcap"
+    arm.session.set_payload(0.1)
+    assert main(["record", "-o", str(path), "--namespace", "left", "--duration", "1"]) == 0
+    said = capsys.readouterr().out
+    assert f"{path}: " in said and "joint_states " in said and "dropped" not in said
+    found = read(path)
+    assert found.namespace == "left" and found.arm == "rrp" and not found.damaged
+    assert arm_text.read(found.told).description.joint_names == found.joint_names
+    sent = {one.state.time_s: one for one in cycles}
+    assert len(found.state) > 50 and abs(found.state.t[-1] - time.time()) < 30.0
+    ahead_s = time.time() - arm.clock.now()
+    for t, q, tau in zip(found.state.t, found.state.values, found.state_torque.values):
+        nearest = sent[min(sent, key=lambda one: abs(one + ahead_s - t))]
+        assert_allclose(q, nearest.state.q, atol=1e-12)
+        assert_allclose(tau, nearest.state.effort, atol=1e-12)
+    assert_allclose(found.reference.values - arm.controller.execution.sent.newest.q, 0.0, atol=1e-12)
+    assert len(found.torque) > 50 and np.isfinite(found.torque.values).all() and np.abs(found.torque.values).max() > 1.0
+    with AnyReader([path]) as reader:
+        said = {one.topic: reader.deserialize(data, one.msgtype) for one, _, data in reader.messages()}
+    assert said["/left/payload"].inertia.m == 0.1 and said["/left/payload"].header.frame_id == arm.description.tool
+    assert said["/left/hardware/status"].message and said["/left/robot_description"].data == arm.description.urdf
+    assert {one.name for one in said["/diagnostics"].status} >= {"trajectory_controller", "dynamics"}
+
+
+def test_set_points_references_and_events_are_as_they_were_sent(tmp_path):
+    path = tmp_path / "a.mcap"
+    recording = Recording(path)
+    topics = ArmTopics(recording, "/", ["a", "b"], "tool0")
+    row = {"state": [1.0, [0.1, 0.2], None, None], "reference": [1.06, [0.3, 0.4], [1.0, 2.0], [3.0, 4.0]]}
+    topics.cycles([row | {"command": [1.06, [0.5, 0.6], [0.7, 0.8]]}, row | {"reference": None, "command": None}], 100.0)
+    topics.status(
+        "arm_controller/status", {"level": 2, "name": "c", "message": "no", "hardware_id": "x", "values": {"outcome": "refused"}}
+    )
+    recording.close()
+    found = read(path)
+    assert_allclose(found.state.values, [[0.1, 0.2]])
+    assert_allclose(found.reference.t, [101.06])
+    assert_allclose(
+        [found.reference.values[0], found.setpoint.values[0], found.torque.values[0]], [[0.3, 0.4], [0.5, 0.6], [0.7, 0.8]]
+    )
+    assert [(one.outcome, one.message) for one in found.events] == [("refused", "no")]
+
+
+def test_more_than_can_be_written_is_dropped_and_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr("picker_dynamics.commands.record.QUEUE", 3)
+    recorder = Recorder(Recording(tmp_path / "a.mcap"), "")
+    for number in range(5):
+        recorder.hear("cycles", number)
+    assert recorder.dropped == 2
+
+
+def test_without_an_arm_there_is_no_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    (tmp_path / "run").mkdir()
+    monkeypatch.setattr("picker_dynamics.commands.record.SILENCE_S", 0.1)
+    assert main(["record", "-o", str(tmp_path / "take"), "--duration", "0.7"]) == 9
+    said = capsys.readouterr()
+    assert "nothing to record" in said.err and "nothing heard yet" in said.out and not list(tmp_path.glob("*.mcap"))
