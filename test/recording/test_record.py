@@ -54,14 +54,14 @@ def test_what_a_running_arm_does_is_recorded(arm, tmp_path, capsys):
     assert found.namespace == "left" and found.arm == "rrp" and not found.damaged
     assert arm_text.read(found.told).description.joint_names == found.joint_names
     sent = {one.state.time_s: one for one in cycles}
-    assert len(found.state) > 50 and abs(found.state.t[-1] - time.time()) < 30.0
+    assert len(found.state) > 5 and abs(found.state.t[-1] - time.time()) < 30.0
     ahead_s = time.time() - arm.clock.now()
     for t, q, tau in zip(found.state.t, found.state.values, found.state_torque.values):
         nearest = sent[min(sent, key=lambda one: abs(one + ahead_s - t))]
         assert_allclose(q, nearest.state.q, atol=1e-12)
         assert_allclose(tau, nearest.state.effort, atol=1e-12)
     assert_allclose(found.reference.values - arm.controller.execution.sent.newest.q, 0.0, atol=1e-12)
-    assert len(found.torque) > 50 and np.isfinite(found.torque.values).all() and np.abs(found.torque.values).max() > 1.0
+    assert len(found.torque) > 5 and np.isfinite(found.torque.values).all() and np.abs(found.torque.values).max() > 1.0
     with AnyReader([path]) as reader:
         said = {one.topic: reader.deserialize(data, one.msgtype) for one, _, data in reader.messages()}
     assert said["/left/payload"].inertia.m == 0.1 and said["/left/payload"].header.frame_id == arm.description.tool
