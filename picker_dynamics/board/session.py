@@ -5,10 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import Enum
-
-import numpy as np
+from math import isfinite
+from typing import TYPE_CHECKING
 
 from picker_dynamics.errors import BoardFaultError, InputError
+
+if TYPE_CHECKING:  # clients know the states without it
+    import numpy as np
 
 
 class State(Enum):
@@ -120,7 +123,7 @@ class Session(ABC):
     def require_finite(self, what: str, values: np.ndarray) -> None:
         """Raise an InputError that names the first of ``values`` (n,) that is not finite."""
         for name, value in zip(self.joint_names, values):
-            if not np.isfinite(value):
+            if not isfinite(value):
                 raise InputError(f"{name}: the {what} is {value}, not a finite number", subject=name, value=float(value))
 
     def begin_epoch(self, held: np.ndarray, remark: str) -> None:

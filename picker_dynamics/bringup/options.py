@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from picker_dynamics.errors import ConfigurationError
-from picker_dynamics.files.formats import read_yaml
-from picker_dynamics.robot import arms
-from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
-from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
+from picker_dynamics.session.address import require_namespace
+
+if TYPE_CHECKING:  # every command reads this; few of them need an arm's files
+    from picker_dynamics.robot.arms import Arm
 
 HARDWARE = ("sim", "serial")
 BOARDS = ("virtual", "avr")
+SIMULATED_SERVOS = ("typical", "ideal")
 
 COMPENSATION = ("none", "gravity", "full")
 ON_SHUTDOWN = ("hold", "park", "relax")
@@ -31,28 +32,6 @@ RANGES = {
 
 FILES = ("scene", "srdf", "cameras", "urdf", "arms", "servos", "servo_overlay", "params_file", "plant_urdf", "plant_overlay")
 FOR_SERVOS = ("servo", "servos", "servo_overlay", "compensation", "on_shutdown")
-
-NAMESPACE = re.compile(r"/?([A-Za-z_]\w*(/[A-Za-z_]\w*)*)?", re.ASCII)
-
-NAMESPACE_MAX = 150
-"""Longest namespace: with the names of actions behind it a topic's has 255 characters at the most."""
-
-
-def require_namespace(namespace: str) -> None:
-    """Raise a ConfigurationError where ROS would not take this as a namespace."""
-    if len(namespace) > NAMESPACE_MAX:
-        raise ConfigurationError(
-            f"namespace has {len(namespace)} characters, at most {NAMESPACE_MAX} are taken",
-            subject="namespace",
-            value=len(namespace),
-            limit=NAMESPACE_MAX,
-        )
-    if not NAMESPACE.fullmatch(namespace):
-        raise ConfigurationError(
-            f"namespace is {namespace!r}, must be names of letters, digits and _, separated by /",
-            subject="namespace",
-            value=namespace,
-        )
 
 
 def require_choice(name: str, value: str, allowed: Iterable[str]) -> None:
@@ -160,7 +139,11 @@ class Options:
             if path and not Path(path).is_file():
                 raise ConfigurationError(f"{name}: no such file: {path}", subject=name, value=path)
         if self.params_file:  # ROS parses it without bounds, in each node
+            from picker_dynamics.files.formats import read_yaml
+
             read_yaml(self.params_file, "params_file", ConfigurationError)
+        from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
+
         torque, sim = self.torque_controlled, self.hardware == "sim"
         for name, (low, high, unit) in RANGES.items():
             if name == "rate_hz" and not torque:
@@ -206,14 +189,18 @@ class Options:
         return self.entry is not None and self.entry.control == "torque"
 
     @cached_property
-    def entry(self) -> arms.Arm | None:
+    def entry(self) -> Arm | None:
         """The arm, where a file of named arms has it."""
+        from picker_dynamics.robot import arms
+
         named = self.arm or (self.arms and self.urdf)
         return arms.load(self.arm, self.arms or None, "" if self.arm else self.urdf) if named else None
 
     @property
     def urdf_path(self) -> str:
         """The URDF of the arm, whatever names it."""
+        from picker_dynamics.robot import arms
+
         return self.urdf or str(arms.urdf_of(self.arm or arms.DEFAULT, self.arms))
 
     @property

@@ -15,15 +15,15 @@ from textwrap import wrap
 
 import numpy as np
 
-from picker_dynamics.bringup.options import require_namespace
 from picker_dynamics.errors import GoalRefusedError, InputError, PickerError
 from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.tip_step import TipSteps
+from picker_dynamics.robot.units import MASS, quantity, told
 from picker_dynamics.scripting.equipment import Equipment
+from picker_dynamics.session.arm_client import Driver
 
 from . import drive_keys as keys
 from . import options as shared
-from .arm_commands import running
 from .keyboard import Keyboard
 
 LOOK_S = 0.01
@@ -50,23 +50,15 @@ HELP = (keys.__doc__ or "").split("\n\n")[1]
 def add_parser(commands) -> None:
     """Register ``drive``."""
     parser = commands.add_parser("drive", help="drive the arm by the keyboard, in bounded steps")
-    shared.add(parser, "--namespace", "--arm", "--urdf", "--servos")
-    parser.set_defaults(run=run)
+    shared.add(parser, *shared.RUNNING)
+    parser.set_defaults(run=lambda options: drive(options, Seat))
 
 
-def run(options) -> int:
-    """Drive until q, Ctrl-C or Ctrl-D; returns the exit code."""
-    return drive(options, lambda client, arm: Seat(client, arm))
-
-
-def drive(options, make_seat: Callable[[object, Equipment], Seat]) -> int:
-    """Have a person drive the arm that runs."""
+def drive(options, make_seat: Callable[[Driver, Equipment], Seat]) -> int:
+    """Have a person drive the arm that runs until q, Ctrl-C or Ctrl-D; returns the exit code."""
     keyboard = Keyboard()
-    require_namespace(options.namespace)
-    from picker_dynamics.session.arm_client import Driver
-
-    with Driver(options.namespace, *shared.reached()) as client:
-        arm = running(options, client)
+    with shared.client(options, Driver) as client:
+        arm = shared.equipment(options, client)
         client.wait(lambda: client.drives or client.refusal, "the controller does not say who has the arm: is it older?", BEGIN_S)
         if client.refusal:
             raise GoalRefusedError(client.refusal, subject="driver")
@@ -101,7 +93,7 @@ class Seat:
         self.dropped, self.said = 0, ["h: which keys there are"]
         self._told_of_drops = ""
         self._requests: list = []
-        self._drawn_s, self._lines, self._on_screen = -math.inf, 0, sys.stdout.isatty()
+        self._drawn_s, self._lines = -math.inf, 0
 
     # -- time ------------------------------------------------------------------------------------------------
 
@@ -109,7 +101,7 @@ class Seat:
         """Take keys and make steps, until the person quits."""
         while True:
             for key in keyboard.keys(LOOK_S):
-                if isinstance(self.take(key), keys.Quit):
+                if (action := self.take(key)) is not None and action.what == "quit":
                     return
             if keyboard.resumed:
                 keyboard.resumed, self._lines = False, 0
@@ -125,10 +117,11 @@ class Seat:
         action = self.panel.press(key, time.monotonic())
         if self.panel.repeated > repeated:
             self.drop("the key repeats itself")
-        try:
-            self.act(action)
-        except PickerError as error:
-            self.say(str(error))
+        if action is not None:
+            try:
+                self.act(action)
+            except PickerError as error:
+                self.say(str(error))
         return action
 
     def look(self) -> None:
@@ -148,22 +141,22 @@ class Seat:
 
     # -- what keys mean ----------------------------------------------------------------------------------------
 
-    def act(self, action: keys.Action | None) -> None:
+    def act(self, action: keys.Action) -> None:
         """Do what a key asks for; raises a PickerError where that cannot be."""
-        if isinstance(action, keys.Stop):
+        if action.what == "stop":
             self.say("stop")
             self._ask("stop")
-        elif isinstance(action, keys.Help):
+        elif action.what == "help":
             self.say(*self.help.splitlines())
-        elif isinstance(action, keys.Words):
+        elif action.what == "words":
             self.word(*action.words)
-        elif isinstance(action, (keys.TipStep, keys.JointStep)):
+        elif action.what != "quit":
             self.step(action)
 
     def word(self, word: str, *values: str) -> None:
         """Carry out a line that was typed."""
         if word == "payload" and len(values) == 1:
-            mass = 1e-3 * number("payload", values[0], "g")
+            mass = quantity("payload", values[0], MASS, "g")
             self._ask("set", "payload", part="dynamics", values={"payload.mass": mass})
         elif word in ("reset", "enable") and not values:
             if self._requests:
@@ -179,19 +172,23 @@ class Seat:
         """Make a call whose answer is shown when it comes."""
         self._requests.append((name or call, self.client.ask(call, **arguments)))
 
-    def step(self, action: keys.TipStep | keys.JointStep) -> None:
+    def step(self, action: keys.Action) -> None:
         """Begin a step, or drop it, and say so."""
         client = self.client
         if client.under_way:
             return self.drop("the step before has not ended")
         if why := self.hindrance():
             return self.drop(why)
-        held = np.clip(client.desired, self.description.lower, self.description.upper)
+        held = self.held()
         client.beat()  # a search for a pose that there is not takes almost as long as a driver may be silent
         target = self.target(action, held)
         client.begin_step(target, max(SHORTEST_S, tip_way(self.description, held, target) / SPEED_M_S))
         self.dropped = 0
         return None
+
+    def held(self) -> np.ndarray:
+        """The pose that is held, (n,) [rad or m], within the limits."""
+        return np.clip(self.client.desired, self.description.lower, self.description.upper)
 
     def hindrance(self) -> str:
         """Why no step can begin now; empty: one can."""
@@ -204,21 +201,22 @@ class Seat:
             return f"controller: {client.controller.get('message', 'not heard')}"
         return ""
 
-    def target(self, action: keys.TipStep | keys.JointStep, held: np.ndarray) -> np.ndarray:
+    def target(self, action: keys.Action, held: np.ndarray) -> np.ndarray:
         """The pose after a step, (n,) [rad or m].
 
         Raises:
             PickerError: there is none.
         """
-        if isinstance(action, keys.TipStep):
-            if action.axis == 3:
+        if action.what == "tip":
+            if action.which == 3:
                 return self.tips.target(held, pitch_rad=math.radians(action.sign * self.panel.step))
-            return self.tips.target(held, 1e-3 * action.sign * self.panel.step * np.eye(3)[action.axis])
-        joint = self.arm.require_gripper() if action.joint is None else action.joint
+            return self.tips.target(held, 1e-3 * action.sign * self.panel.step * np.eye(3)[action.which])
+        grips = action.what == "gripper"
+        joint = self.arm.require_gripper() if grips else action.which
         slides = self.description.position_units[joint] == "m"
         target = held.copy()
         target[joint] += action.sign * self.panel.step * (1e-3 if slides else math.pi / 180.0)
-        if action.joint is None:  # opened or closed as far as it goes
+        if grips:  # opened or closed as far as it goes
             return np.clip(target, self.description.lower, self.description.upper)
         return target
 
@@ -237,18 +235,12 @@ class Seat:
 
     def say(self, *lines: str) -> None:
         """Put lines in front of the person."""
-        if self._on_screen:
-            self.said = [*self.said, *lines][-max(SAID, len(lines)) :]
-            self._drawn_s = -math.inf
-        else:
-            self.said = list(lines)
-            print("\n".join(lines), flush=True)
+        self.said = [*self.said, *lines][-max(SAID, len(lines)) :]
+        self._drawn_s = -math.inf
 
     def draw(self) -> None:
         """Draw the status anew, where it stood before."""
         self._drawn_s = time.monotonic()
-        if not self._on_screen:
-            return
         width = max(shutil.get_terminal_size().columns - 1, 20)
         lines = [part for line in (*self.status(), *self.said) for part in wrap(line, width, subsequent_indent="  ")]
         up = f"\033[{self._lines}A" if self._lines else ""
@@ -263,7 +255,7 @@ class Seat:
         if client.state is not None:
             age_s = time.monotonic() - client.heard_s
             joints = "  ".join(
-                f"{'>' if j == panel.joint else ''}{j + 1} {name} {shown_position(value, unit)}"
+                f"{'>' if j == panel.joint else ''}{j + 1} {name} {told(value, unit)}"
                 for j, (name, value, unit) in enumerate(zip(names, client.state, self.description.position_units))
             )
             tip = ", ".join(f"{1e3 * x:.1f}" for x in self.kinematics(np.array(client.state)))
@@ -276,23 +268,3 @@ class Seat:
         step = f"{panel.step} mm, joint {names[panel.joint]} {panel.step} {'mm' if slides else 'deg'}"
         typed = "" if panel.line is None else f"   > {panel.line}_"
         return [*lines, f"{state}   step: tip {step}{typed}"]
-
-
-def shown_position(value: float, unit: str) -> str:
-    """A joint's position for a person: degrees, or millimetres."""
-    return f"{1e3 * value:.1f}mm" if unit == "m" else f"{math.degrees(value):.1f}°"
-
-
-def number(what: str, text: str, unit: str) -> float:
-    """A number that was typed.
-
-    Raises:
-        InputError: it is none.
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise InputError(f"{what}: {text!r} is no number of {unit}", subject=what, value=text)
-    return value

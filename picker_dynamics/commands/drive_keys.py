@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 REPEAT_S = 0.2
 """Nobody means the same key twice within so short a time [s]; keyboards repeat one every 0.02 to 0.1 s."""
@@ -26,59 +27,36 @@ LINE_MAX = 80
 BACKSPACES = "\x7f\x08"
 
 
-@dataclass(frozen=True)
-class TipStep:
-    """A step of the tip: along which of x, y, z in the base frame (0, 1, 2), or in pitch (3)."""
+class Action(NamedTuple):
+    """What a key asks for.
 
-    axis: int
-    sign: int
+    Attributes:
+        what: ``tip`` (a step along x, y, z of the base frame, or in pitch: ``which`` 0 to 3), ``joint`` (a step of that one),
+            ``gripper`` (+1 opens it), ``words`` (a line that was typed), ``stop``, ``quit`` or ``help``.
+        which: axis or joint.
+        sign: direction of a step.
+        words: of the line.
+    """
 
-
-@dataclass(frozen=True)
-class JointStep:
-    """A step of a joint; None: of the gripper, ``sign`` +1 opens it."""
-
-    joint: int | None
-    sign: int
-
-
-@dataclass(frozen=True)
-class Words:
-    """A line that was typed."""
-
-    words: tuple[str, ...]
+    what: str
+    which: int = 0
+    sign: int = 0
+    words: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Stop:
-    """Key's action that latches the stop."""
-
-
-@dataclass(frozen=True)
-class Quit:
-    """Key's action that ends driving."""
-
-
-@dataclass(frozen=True)
-class Help:
-    """Key's action that tells which keys there are."""
-
-
-Action = TipStep | JointStep | Words | Stop | Quit | Help
-
-STEPS: Mapping[str, TipStep | JointStep] = {
-    "up": TipStep(0, 1),
-    "down": TipStep(0, -1),
-    "left": TipStep(1, 1),
-    "right": TipStep(1, -1),
-    "page up": TipStep(2, 1),
-    "page down": TipStep(2, -1),
-    "t": TipStep(3, 1),
-    "g": TipStep(3, -1),
-    "o": JointStep(None, 1),
-    "c": JointStep(None, -1),
+STEPS = {
+    "up": Action("tip", 0, 1),
+    "down": Action("tip", 0, -1),
+    "left": Action("tip", 1, 1),
+    "right": Action("tip", 1, -1),
+    "page up": Action("tip", 2, 1),
+    "page down": Action("tip", 2, -1),
+    "t": Action("tip", 3, 1),
+    "g": Action("tip", 3, -1),
+    "o": Action("gripper", 0, 1),
+    "c": Action("gripper", 0, -1),
 }
-OTHERS: Mapping[str, Action] = {"q": Quit(), "\x04": Quit(), "h": Help(), "?": Help()}
+OTHERS = {"q": Action("quit"), "\x04": Action("quit"), "h": Action("help"), "?": Action("help")}
 LINES = {":": "", "p": "payload "}
 """Keys that begin a line, and with what: a space cannot be typed."""
 
@@ -111,7 +89,7 @@ class Panel:
         """Action of a key that was pressed at ``now_s``, in order of time; None: nothing that concerns the arm."""
         if key == " ":
             self.line = None
-            return Stop()  # however often, whatever is being typed
+            return Action("stop")  # however often, whatever is being typed
         if self.line is not None:
             return self._typed(key)
         if key in self.lines:
@@ -131,16 +109,16 @@ class Panel:
             self.repeated += 1
         return None
 
-    def _step(self, key: str) -> TipStep | JointStep | None:
+    def _step(self, key: str) -> Action | None:
         if key in ADDS + TAKES:
-            return JointStep(self.joint, 1 if key in ADDS else -1)
+            return Action("joint", self.joint, 1 if key in ADDS else -1)
         return STEPS.get(key)
 
-    def _typed(self, key: str) -> Words | None:
+    def _typed(self, key: str) -> Action | None:
         line = self.line or ""
         if key in "\r\n":
             self.line = None
-            return Words(tuple(line.split())) if line.strip() else None
+            return Action("words", words=tuple(line.split())) if line.strip() else None
         if key == "\x1b":
             self.line = None
         elif key in BACKSPACES:

@@ -40,7 +40,7 @@ def add_parser(commands) -> None:
 
     verb = verbs.add_parser("run", help="move a running arm through such a motion and keep what it measures (CSV)")
     verb.add_argument("motion", help="file of picker identify excite")
-    shared.add(verb, "--namespace")
+    shared.add(verb, "--namespace", "--host")
     verb.add_argument("-o", "--out", default="out/identification/samples.csv", metavar="FILE")
 
     verb = verbs.add_parser(

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from picker_dynamics.bringup.options import require_namespace
 from picker_dynamics.errors import InputError, JointNamesError
 from picker_dynamics.estimation.calibration.measured import NORMAL_95
 from picker_dynamics.estimation.calibration.write_back import write
@@ -142,16 +141,15 @@ def excite(options) -> int:
 
 def run(options) -> int:
     """Move a running arm and write what it measured."""
-    require_namespace(options.namespace)
     motion = fourier.read(options.motion)
     console = Console()
-    samples = measure(motion, options.namespace, tell=lambda text: console.print(text, soft_wrap=True))
+    samples = measure(motion, options, tell=lambda text: console.print(text, soft_wrap=True))
     _kept(Path(options.out), sample_files.csv_text(samples, motion.units), console)
     console.print(f"{options.out}: {len(samples.t)} samples in {samples.t[-1]:.1f} s", soft_wrap=True)
     return 0
 
 
-def measure(motion: fourier.MotionFile, namespace: str, tell) -> Samples:
+def measure(motion: fourier.MotionFile, options, tell) -> Samples:
     """Move a running arm through an excitation: go to the first pose, move, come back with the samples.
 
     Args:
@@ -163,9 +161,7 @@ def measure(motion: fourier.MotionFile, namespace: str, tell) -> Samples:
         GoalRefusedError: the controller refused a motion; with its reason.
         InputError: the arm measures no torque.
     """
-    from picker_dynamics.session.arm_client import ArmClient
-
-    with ArmClient(namespace, *shared.reached()) as client:
+    with shared.client(options) as client:
         running = client.running_arm().description.name
         if motion.arm and running and motion.arm != running:
             raise JointNamesError(f"the motion is for the arm {motion.arm}, and {running} runs", subject="arm", value=running)

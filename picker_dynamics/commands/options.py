@@ -1,24 +1,23 @@
-"""Options that several commands share, each written once."""
+"""Options that several commands share, each written once, and the client of the running arm that they name."""
 
 from __future__ import annotations
 
 import argparse
-import math
 import os
 from collections.abc import Callable, Mapping
 
-from picker_dynamics.bringup.options import BOARDS
+from picker_dynamics.bringup.options import BOARDS, SIMULATED_SERVOS
 from picker_dynamics.errors import InputError, shown
-from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
-from picker_dynamics.robot.tip_target import TIP_M
-from picker_dynamics.robot.units import ANGLE, LENGTH, quantity
+from picker_dynamics.robot.units import LENGTH, TIP_M, quantity
 
 
 def number(
     low: float, high: float, beyond: str = "", units: Mapping[str, float] | None = None, usual: str = ""
 ) -> Callable[[str], float]:
-    """Type of an option: a number from ``low`` to ``high``, perhaps with one of ``units`` (without: the ``usual`` one); anything
-    else gets the usage, and which it may be, one that is too large also what was probably meant (``beyond``)."""
+    """Type of an option: a number from ``low`` to ``high``, perhaps with one of ``units`` (without: the ``usual`` one).
+
+    ``beyond`` follows the complaint about one that is too large: what was probably meant.
+    """
 
     def read(text: str) -> float:
         try:
@@ -37,19 +36,6 @@ def number(
 def has_unit(text: str) -> bool:
     """Whether a number that was typed has a unit behind it."""
     return not text.strip()[-1:].isdigit()
-
-
-def way(text: str) -> str:
-    """Type of an option: how far a joint is to go, as typed; what that is, the joint says."""
-    try:
-        possible = math.isfinite(quantity("", text, ANGLE | LENGTH, "deg"))
-    except InputError:
-        possible = False
-    if not possible:
-        raise argparse.ArgumentTypeError(
-            f"{shown(text.strip(), 40)!r}, must be a number, perhaps with {', '.join(ANGLE | LENGTH)}"
-        )
-    return text
 
 
 def whole(low: int, high: int) -> Callable[[str], int]:
@@ -79,7 +65,7 @@ SHARED = {
     "--arm": {
         "default": "",
         "metavar": "NAME",
-        "help": "an arm of config/arms.yaml, for example rrp (default: picker; of a running graph: the arm it has)",
+        "help": "an arm of config/arms.yaml, for example rrp (default: picker; of a running arm: the one that runs)",
     },
     "--arms": {"default": "", "metavar": "FILE", "help": "a file like config/arms.yaml that has the arm of --arm or --urdf"},
     "--baud": {"type": whole(0, 10_000_000), "default": 500_000, "help": "speed of the serial line (default 500000)"},
@@ -88,22 +74,28 @@ SHARED = {
         "choices": BOARDS,
         "help": "what is simulated: virtual (the firmware's model, default) or avr (the real firmware on an Uno)",
     },
+    "--check": {"action": "store_true", "help": "only look whether it may be made from here, and at what cost"},
+    "--host": {"default": "", "metavar": "HOST:PORT", "help": "an arm on another machine (docs/network.md)"},
     "--json": {"action": "store_true", "help": "print JSON"},
-    "--namespace": {"default": "", "help": "ROS namespace of the running graph"},
+    "--namespace": {"default": "", "help": "ROS namespace of the running arm"},
     "--plant-error": {"type": ANY, "default": 0.0, "metavar": "SHARE"},
     "--port": {"default": "", "help": "serial port of the board, for example /dev/ttyACM0"},
     "--seed": {"type": SEED, "default": 0},
     "--servo": {
         "default": "typical",
-        "choices": tuple(SIMULATED_SERVOS),
+        "choices": SIMULATED_SERVOS,
         "help": "what simulated servos are like: typical (friction and play, default) or ideal",
     },
     "--servo-overlay": {"default": "", "help": "file with differences from the servo map, for example a calibration"},
-    "--servos": {"default": "", "help": "servo map (default: config/servos.yaml; of a running graph: its own)"},
+    "--servos": {"default": "", "help": "servo map (default: config/servos.yaml; of a running arm: its own)"},
     "--tip-speed": {"type": ANY, "default": None, "metavar": "M_S"},
     "--view": {"action": "store_true", "help": "also show the arm in the browser: picker view"},
-    "--urdf": {"default": "", "help": "URDF of the arm (default: the picker's; of a running graph: its own)"},
+    "--urdf": {"default": "", "help": "URDF of the arm (default: the picker's; of a running arm: its own)"},
+    "--wait": {"type": number(0.0, 600.0), "default": 0.0, "metavar": "S", "help": "for an arm that is coming up"},
 }
+
+RUNNING = "--namespace", "--host", "--arm", "--urdf", "--servos"
+"""Options that name a running arm; the last three refuse another one than is meant."""
 
 
 def add(parser: argparse._ActionsContainer, *names: str, **changed) -> None:
@@ -112,6 +104,28 @@ def add(parser: argparse._ActionsContainer, *names: str, **changed) -> None:
         parser.add_argument(name, **SHARED[name] | changed)
 
 
-def reached() -> tuple[str, str]:
-    """Host and token of an arm on another machine, as the environment names them; '' for one on this machine."""
-    return os.environ.get("PICKER_HOST", ""), os.environ.get("PICKER_TOKEN", "")
+def reached(host: str = "") -> tuple[str, str]:
+    """Host and token of an arm on another machine, by default as the environment names them; '' for one on this machine."""
+    return host or os.environ.get("PICKER_HOST", ""), os.environ.get("PICKER_TOKEN", "")
+
+
+def client(options, make=None):
+    """Client of the running arm that ``RUNNING`` options name; ``make`` as ``ArmClient``, which is the default."""
+    from picker_dynamics.session.arm_client import ArmClient
+
+    return (make or ArmClient)(options.namespace, *reached(options.host))
+
+
+def equipment(options, running):
+    """The arm behind a client, as it says; errors as ``arm_that_runs``, where the options name another one."""
+    from picker_dynamics.scripting.connected import arm_that_runs
+
+    return arm_that_runs(running, options.arm, options.urdf, options.servos)
+
+
+def scripted(options, running):
+    """The arm behind a client as an ``Arm``, whose end closes the client."""
+    from picker_dynamics.scripting.arm import Arm
+    from picker_dynamics.scripting.connected import ConnectedBody
+
+    return Arm(equipment(options, running), ConnectedBody(running))

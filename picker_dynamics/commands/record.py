@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from picker_dynamics.bringup.options import require_namespace
 from picker_dynamics.errors import LinkError
 from picker_dynamics.recording.arm_topics import ArmTopics
 from picker_dynamics.recording.writer import Recording, checked_path
 from picker_dynamics.robot import arm_text
+from picker_dynamics.session.address import require_namespace
 from picker_dynamics.session.entry import Entry
 from picker_dynamics.session.remote import NOBODY, RemoteSession
 
@@ -36,11 +36,11 @@ def add_parser(commands) -> None:
     parser.add_argument(
         "--duration", type=shared.number(0.001, 1e6), default=None, metavar="S", help="end by itself after that long"
     )
-    shared.add(parser, "--namespace")
-    parser.set_defaults(run=lambda options: record(options.out, options.duration, options.namespace))
+    shared.add(parser, "--namespace", "--host")
+    parser.set_defaults(run=lambda options: record(options.out, options.duration, options.namespace, options.host))
 
 
-def record(out: str | None, duration_s: float | None, namespace: str) -> int:
+def record(out: str | None, duration_s: float | None, namespace: str, host: str = "") -> int:
     """Record one arm; returns the exit code.
 
     Raises:
@@ -50,7 +50,7 @@ def record(out: str | None, duration_s: float | None, namespace: str) -> int:
     """
     require_namespace(namespace)
     recording, begun_s = Recording(checked_path(out, namespace)), time.monotonic()
-    recorder = Recorder(recording, namespace.strip("/"))
+    recorder = Recorder(recording, namespace.strip("/"), host)
     print(f"recording to {recording.path}; Ctrl-C ends", flush=True)
     try:
         with interruptible():
@@ -77,8 +77,8 @@ class Recorder:
         prefix: of its topics.
     """
 
-    def __init__(self, recording: Recording, namespace: str):
-        self._recording, self._namespace = recording, namespace
+    def __init__(self, recording: Recording, namespace: str, host: str = ""):
+        self._recording, self._reached = recording, (namespace, *shared.reached(host))
         self._heard: deque[tuple[str, Any]] = deque(maxlen=QUEUE)
         self.dropped, self._of_arm = 0, 0
         self.prefix = f"/{namespace}/" if namespace else "/"
@@ -88,7 +88,7 @@ class Recorder:
         said_s = time.monotonic()
         while (now_s := time.monotonic()) < until_s:
             try:
-                with Listener(self.hear, self._namespace, *shared.reached()) as session:
+                with Listener(self.hear, *self._reached) as session:
                     self._follow(session, until_s)
             except LinkError:
                 if now_s > said_s + SILENCE_S and not self._recording.messages:

@@ -6,15 +6,14 @@ import sys
 
 import numpy as np
 
-from picker_dynamics.bringup.options import require_namespace
 from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.robot.units import MASS, quantity
 from picker_dynamics.scripting import taught
 from picker_dynamics.scripting.taught import SPEEDS, Pause, Payload, TaughtFile
 
 from . import drive_keys as keys
 from . import options as shared
-from .arm_commands import running
-from .drive import Seat, drive, number
+from .drive import Seat, drive
 from .terminal import INTERRUPTED, interruptible
 
 LINES = {**keys.LINES, "m": "pose ", "k": "grip ", "w": "pause "}
@@ -26,18 +25,18 @@ SHOWN_S = 5.0
 def add_parser(commands) -> None:
     """Register ``teach`` and ``replay``."""
     teach = commands.add_parser("teach", help="drive the arm and keep poses, grips, pauses and payloads as NAME.yaml")
-    teach.add_argument("name", metavar="NAME", help="of the motion; one that there is goes on")
+    teach.add_argument("name", metavar="NAME", help="motion name; an existing file is extended")
     teach.add_argument("--here", default="", metavar="POSE", help="add the pose that is held now, under that name, and end")
-    shared.add(teach, "--namespace", "--arm", "--urdf", "--servos")
     teach.set_defaults(run=run_teach)
     replay = commands.add_parser("replay", help="make a taught motion, or that of a recording, again")
-    replay.add_argument("name", metavar="NAME", help="of the motion, or FILE.mcap")
-    replay.add_argument("--loop", type=shared.whole(1, 1000), default=1, metavar="N", help="so many times")
-    replay.add_argument("--speed", type=shared.number(*SPEEDS), default=1.0, metavar="S", help="times as fast; limits are kept")
+    replay.add_argument("name", metavar="NAME", help="motion name, or FILE.mcap")
+    replay.add_argument("--loop", type=shared.whole(1, 1000), default=1, metavar="N", help="repeat N times")
+    replay.add_argument("--speed", type=shared.number(*SPEEDS), default=1.0, metavar="S", help="speed factor; limits are kept")
     replay.add_argument("--from", dest="first", default="1", metavar="STEP", help="begin with this step, by number or name")
-    replay.add_argument("--check", action="store_true", help="only look whether it may be made from here, and at what cost")
-    shared.add(replay, "--namespace", "--arm", "--urdf", "--servos")
+    shared.add(replay, "--check")
     replay.set_defaults(run=run_replay)
+    for command in (teach, replay):
+        shared.add(command, *shared.RUNNING)
 
 
 # -- teach -------------------------------------------------------------------------------------------------------------------
@@ -46,25 +45,16 @@ def add_parser(commands) -> None:
 def run_teach(options) -> int:
     """Teach until q, or add one pose; returns the exit code."""
     if options.here:
-        return here(options)
+        with shared.client(options) as client:
+            arm = shared.equipment(options, client).description
+            file = TaughtFile(options.name, arm)
+            client.wait_holding()
+            file.add_pose(options.here, np.clip(client.reference(), arm.lower, arm.upper))
+        print(f"step {file.count} of {file.path}: {options.here}")
+        return 0
     code = drive(options, lambda client, arm: TeachSeat(client, arm, options.name))
-    path = taught.path_of(options.name)
-    print(f"picker replay {options.name}" if path.exists() else "nothing was taught")
+    print(f"picker replay {options.name}" if taught.path_of(options.name).exists() else "nothing was taught")
     return code
-
-
-def here(options) -> int:
-    """Add the pose that is held."""
-    from picker_dynamics.session.arm_client import ArmClient
-
-    require_namespace(options.namespace)
-    with ArmClient(options.namespace, *shared.reached()) as client:
-        arm = running(options, client).description
-        file = TaughtFile(options.name, arm)
-        client.wait_holding()
-        file.add_pose(options.here, np.clip(client.reference(), arm.lower, arm.upper))
-    print(f"step {file.count} of {file.path}: {options.here}")
-    return 0
 
 
 class TeachSeat(Seat):
@@ -85,7 +75,7 @@ class TeachSeat(Seat):
         if word in ("pose", "grip") and len(values) <= 1:
             self.keep(word, values[0] if values else f"{word} {self.file.count + 1}")
         elif word == "pause" and len(values) == 1:
-            self.file.add(Pause(number("pause", values[0], "seconds")))
+            self.file.add(Pause(quantity("pause", values[0], {"s": 1.0}, "s")))
         elif word == "undo" and not values:
             if not self.file.undo():
                 raise InputError("nothing was added that could be taken back", subject="undo")
@@ -94,7 +84,7 @@ class TeachSeat(Seat):
             super().word(word, *values)
             if word != "payload":
                 return None
-            self.file.add(Payload(1e-3 * number("payload", values[0], "g")))
+            self.file.add(Payload(quantity("payload", values[0], MASS, "g")))
         return self.say(f"step {self.file.count} of {self.file.path}: {' '.join((word, *values))}")
 
     def keep(self, word: str, name: str) -> None:
@@ -106,8 +96,7 @@ class TeachSeat(Seat):
         if why := "a step has not ended" if self.client.under_way else self.hindrance():
             raise PickerError(f"no pose is held: {why}")
         joints = (self.arm.require_gripper(),) if word == "grip" else None
-        held = np.clip(self.client.desired, self.description.lower, self.description.upper)
-        self.file.add_pose(name, held, joints)
+        self.file.add_pose(name, self.held(), joints)
 
 
 # -- replay ------------------------------------------------------------------------------------------------------------------
@@ -130,22 +119,14 @@ class Shown:
 
 def run_replay(options) -> int:
     """Check all of it, make it, tell how far it is; returns the exit code."""
-    from picker_dynamics.scripting.arm import Arm
-    from picker_dynamics.scripting.connected import ConnectedBody
-    from picker_dynamics.session.arm_client import ArmClient
-
-    require_namespace(options.namespace)
-    tell = Shown()
-    client = ArmClient(options.namespace, *shared.reached())
-    with interruptible(), Arm(running(options, client), ConnectedBody(client)) as arm:
+    tell, client = Shown(), shared.client(options)
+    with interruptible(), shared.scripted(options, client) as arm:
         client.wait_holding()
+        how = {"loop": options.loop, "speed": options.speed, "first": options.first, "check": options.check}
         try:
-            found = arm.replay(
-                options.name, loop=options.loop, speed=options.speed, first=options.first, check=options.check, progress=tell
-            )
+            found = arm.replay(options.name, **how, progress=tell)
         except (KeyboardInterrupt, PickerError) as error:
-            if tell.leg is not None:
-                last = tell.leg
+            if (last := tell.leg) is not None:
                 first = last.number if last.path is None else 1
                 again = f" --speed {options.speed:g}" if options.speed != 1.0 else ""
                 print(f"stopped in step {last.number} ({last.name}); picker replay {options.name} --from {first}{again} goes on")

@@ -12,7 +12,7 @@ from dataclasses import fields
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.options import COMPENSATION, ON_SHUTDOWN, Options
 from picker_dynamics.errors import LinkError
-from picker_dynamics.scripting.facts import first_command
+from picker_dynamics.session.facts import first_command
 
 from . import options as shared
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 import time
 import webbrowser
+from contextlib import nullcontext
 
-from picker_dynamics.bringup.options import require_namespace
 from picker_dynamics.errors import ConfigurationError, LinkError
 from picker_dynamics.lifeline import end_with_parent
 
@@ -16,6 +16,7 @@ PORT = 8642
 """Where the page is looked for first; where that is taken, any other."""
 
 LEAST_TOKEN = 16
+LOOPBACK = "127.0.0.1", "localhost", "::1"
 
 LOOK_S = 0.1
 """How often an arm that is coming up is looked for [s]."""
@@ -30,15 +31,14 @@ def add_parser(commands) -> None:
         "--view-port", type=shared.whole(0, 65535), default=None, metavar="PORT", help=f"of the page (default {PORT})"
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on; beyond this machine it needs --token")
-    parser.add_argument("--token", default="", help="what the page has to know (default: a random one for each start)")
-    parser.add_argument("--wait", type=shared.number(0.0, 600.0), default=0.0, metavar="S", help="for a graph that is coming up")
+    parser.add_argument("--token", default="", help="access token (default: a random one for each start)")
+    shared.add(parser, "--wait")
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
     parser.set_defaults(run=run)
 
 
 def run(options) -> int:
     """Serve until Ctrl-C; returns the exit code."""
-    require_namespace(options.namespace)
     require_safe(options.host, options.token)
     from picker_dynamics.scripting.view.server import require_page
 
@@ -50,18 +50,16 @@ def run(options) -> int:
     if options.recording:
         from picker_dynamics.scripting.view.recording import open_recording
 
-        played = open_recording(options.recording, options.arm, options.urdf, options.servos)
-        with served(played, options) as server:
-            announce(server, options)
-            played.run(lambda: bool(stop))
-        return 0
-    from picker_dynamics.scripting.view.graph import connect
+        view, client = open_recording(options.recording, options.arm, options.urdf, options.servos), nullcontext()
+    else:
+        from picker_dynamics.scripting.view.graph import connect
 
-    view = waited_for(lambda: connect(options.namespace, options.arm, options.urdf, options.servos), options.wait, stop)
-    if view is None:
-        return 0
-    with view.client, served(view, options) as server:
-        announce(server, options)
+        view = waited_for(lambda: connect(options.namespace, options.arm, options.urdf, options.servos), options.wait, stop)
+        if view is None:
+            return 0
+        client = view.client
+    with client, served(view, options) as server:
+        announce(server.door.address, options)
         view.run(lambda: bool(stop))
     return 0
 
@@ -87,31 +85,30 @@ def served(view, options):
     """Server of the page; on any port where nobody chose one and the usual is taken."""
     from picker_dynamics.scripting.view.server import ViewServer
 
-    if options.view_port is not None:
-        return ViewServer(view, options.host, options.view_port, options.token)
-    try:
-        return ViewServer(view, options.host, PORT, options.token)
-    except LinkError:
-        return ViewServer(view, options.host, 0, options.token)
+    for port in (PORT, 0) if options.view_port is None else (options.view_port,):
+        try:
+            return ViewServer(view, options.host, port, options.token)
+        except LinkError:
+            if port != PORT or options.view_port is not None:
+                raise
+    raise AssertionError("the last port was taken, or refused")
 
 
-def announce(server, options) -> None:
+def announce(address: str, options) -> None:
     """Say where the page is, and open it where there is a browser."""
-    print(f"view: {server.door.address}", flush=True)
-    if options.host not in ("127.0.0.1", "localhost", "::1"):
+    print(f"view: {address}", flush=True)
+    if options.host not in LOOPBACK:
         print(
-            "view: whoever can reach this machine and knows the token can drive the arm; nothing is encrypted, so the token is "
-            "safe in a network that you trust, and nowhere else",
+            "view: anyone on the network who knows the token can drive the arm; nothing is encrypted: use it in a network that "
+            "you trust",
             flush=True,
         )
     if not options.no_browser:
-        webbrowser.open(server.door.address)
+        webbrowser.open(address)
 
 
 def require_safe(host: str, token: str) -> None:
     """Raise a ConfigurationError where the page would be open to others without a token of its own."""
-    from picker_dynamics.scripting.view.access import LOOPBACK
-
     if host not in LOOPBACK and len(token) < LEAST_TOKEN:
         raise ConfigurationError(
             f"--host {host} lets others reach the page: give --token, {LEAST_TOKEN} characters or more, which they have to know",

@@ -31,7 +31,7 @@ def add_parser(commands) -> None:
             "With --reading: from numbers, without a graph."
         ),
     )
-    one.add_argument("--namespace", default="", help="ROS namespace of the running graph")
+    shared.add(one, "--namespace", "--host")
     one.add_argument("--arm", default="", metavar="NAME", help="an arm of config/arms.yaml (default: the one that runs)")
     one.add_argument("--urdf", default="", help="URDF of the arm, as calibrated (default: the picker's)")
     one.add_argument("--servos", default="", help="servo map (default: config/servos.yaml)")

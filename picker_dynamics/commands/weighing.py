@@ -10,11 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from picker_dynamics.bringup.options import require_namespace
 from picker_dynamics.errors import GoalAbortedError, InputError, LinkError, refuse_if
 from picker_dynamics.robot import arms, servo_arm
 
-from . import arm_commands
 from . import options as shared
 from .terminal import YES
 
@@ -139,9 +137,8 @@ def planned(options, scale, validator, sensors, near):
 
 def live(options):
     """Weigh on the running graph; what it found, and more for the report."""
-    require_namespace(options.namespace)
-    with _client(options) as client:
-        known = arm_commands.running(options, client)
+    with shared.client(options) as client:
+        known = shared.equipment(options, client)
         if known.torque is not None:
             return by_efforts(options, known.torque, client), {}
         # No approach at the end, and set-points that tell nothing of a side: joints rest on that from which they come, and may
@@ -156,15 +153,8 @@ def live(options):
 
 def tell(options, mass: float) -> None:
     """Set the payload of the arm that runs [kg]."""
-    require_namespace(options.namespace)
-    with _client(options) as client:
+    with shared.client(options) as client:
         client.set("dynamics", {"payload.mass": float(mass), "payload.com": [float(x) for x in options.com]})
-
-
-def _client(options):
-    from picker_dynamics.session.arm_client import ArmClient
-
-    return ArmClient(options.namespace, *shared.reached())
 
 
 # -- servos: how far the arm sags ----------------------------------------------------------------------------

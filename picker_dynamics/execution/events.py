@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import TYPE_CHECKING
 
 from picker_dynamics.errors import PickerError
 
 from .lease import Holder, in_words
-from .motion import Motion, Phase
+
+if TYPE_CHECKING:  # clients read events without what makes motions
+    from .motion import Motion, Phase
 
 
 class Severity(Enum):

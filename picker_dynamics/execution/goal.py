@@ -9,11 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from picker_dynamics.errors import TrajectoryError
+from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import order_of, some_of
+from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.corners import rounded
 from picker_dynamics.trajectory.points import checked_points
 from picker_dynamics.trajectory.trajectory import Trajectory, blend, require_rest, through
+
+from .lease import MAIN_TRACK
 
 PAST_TOLERANCE_S = 0.1
 """A goal stamped up to this long ago starts now, whole; of an older one the points that lie ahead are left."""
@@ -35,7 +39,15 @@ LARGEST = 1e9
 HAIR = 1e-3
 """A position so little beyond a limit is at it [rad, m]: poses that are published are modelled, and may be copied into a goal."""
 
-MAIN_TRACK = "arm"
+
+SHORTEST_S, SHORTEST_S_M = 0.8, 1.0
+"""A motion asks for this duration, or for so long for each metre of its tip's way; the controller slows it to what tip speed and
+torque allow, but at most tenfold."""
+
+
+def asked_duration(arm: ArmDescription, start: Array, target: Array, least_s: float = 0.0) -> float:
+    """Duration [s] that a motion between two poses (n,) [rad or m] asks for: ``least_s`` or more."""
+    return max(least_s, SHORTEST_S, SHORTEST_S_M * tip_way(arm, start, target))
 
 
 class OutdatedError(TrajectoryError):

@@ -26,7 +26,8 @@ from enum import Enum
 
 from picker_dynamics.errors import BlockedError, PickerError
 
-from .goal import MAIN_TRACK
+MAIN_TRACK = "arm"
+"""Track of goals of the arm; one of another track (the gripper) goes on beside it."""
 
 IF_FREE = "if_free_"
 """With which the name of a goal begins that takes the arm from no other goal; read where its message is taken."""

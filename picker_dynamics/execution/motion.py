@@ -9,7 +9,7 @@ from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .approach import Approach
-from .goal import MAIN_TRACK
+from .lease import MAIN_TRACK
 from .validator import Validated
 
 

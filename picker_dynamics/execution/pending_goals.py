@@ -8,9 +8,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from .goal import MAIN_TRACK, Goal, ParsedGoal
+from .goal import Goal, ParsedGoal
 from .goal_tracking import Error, Verdict
-from .lease import Holder, Kind
+from .lease import MAIN_TRACK, Holder, Kind
 from .motion import Motion, Reference
 from .planning import Basis
 

@@ -11,7 +11,8 @@ from picker_dynamics.trajectory.trajectory import Trajectory, merge_joints
 
 from .active_plan import ActivePlan, State
 from .approach import Approach, Ending
-from .goal import MAIN_TRACK, ParsedGoal
+from .goal import ParsedGoal
+from .lease import MAIN_TRACK
 from .motion import Motion, Phase
 from .slowing import Slowing
 from .validator import MotionValidator, Validated

@@ -16,7 +16,8 @@ from picker_dynamics.errors import InputError, PickerError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.model import Array, as_vector, checked_number
-from picker_dynamics.robot.tip_target import TIP_M, tip_target
+from picker_dynamics.robot.tip_target import tip_target
+from picker_dynamics.robot.units import TIP_M
 from picker_dynamics.trajectory import splines
 from picker_dynamics.trajectory.straight_line import HALVINGS, HELD, straight_line
 from picker_dynamics.trajectory.trajectory import Trajectory

@@ -19,9 +19,10 @@ from sensor_msgs.msg import JointState
 
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.execution.events import EventKind
-from picker_dynamics.execution.goal import MAIN_TRACK, Goal
+from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_tracking import Error, GoalTracker, Outcome, Verdict
 from picker_dynamics.execution.gripping import TRACK, GripperCommand, GripperSettings, GripperTracker, goal_of, remark
+from picker_dynamics.execution.lease import MAIN_TRACK
 from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.execution.tolerances import JointTolerance, Tolerances
 

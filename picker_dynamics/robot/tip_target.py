@@ -14,9 +14,7 @@ from .description import ArmDescription
 from .inverse_kinematics import ChainKinematics
 from .kinematics import PickerKinematics
 from .model import Array, as_vector, checked_number
-
-TIP_M = 10.0
-"""No tip is farther away, on any axis [m]."""
+from .units import TIP_M
 
 _STEPS = np.radians(np.arange(180.0))
 

@@ -14,6 +14,9 @@ LENGTH = {"mm": 1e-3, "cm": 1e-2, "m": 1.0}
 ANGLE = {"deg": math.pi / 180.0, "°": math.pi / 180.0, "rad": 1.0}
 """How numbers are typed, and their units in SI."""
 
+TIP_M = 10.0
+"""No tip is farther away, on any axis [m]."""
+
 VISIBLE = 0.1
 """What differs by less [deg or mm] is told with more digits."""
 

@@ -157,12 +157,10 @@ class Arm(ScriptedArm):
             LinkError: no graph answers.
             ConfigurationError: the graph has another arm.
         """
-        from picker_dynamics.bringup.options import require_namespace
         from picker_dynamics.session.arm_client import ArmClient
 
         from .connected import ConnectedBody, arm_that_runs
 
-        require_namespace(namespace)
         client = ArmClient(namespace, host, token)
         try:
             is_file = bool(Path(arm).suffix)

@@ -124,7 +124,7 @@ class ConnectedBody:
     def __init__(self, client: ArmClient):
         self.client = client
         self.on_sample: Callable[[Sample], None] | None = None
-        self._told: Array | None = None
+        self._told: list[float] | None = None
 
     @property
     def now_s(self) -> float:

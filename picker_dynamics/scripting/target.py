@@ -11,18 +11,14 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError, JointNamesError, refuse_if
 from picker_dynamics.execution.goal import MAX_GOAL_S
+from picker_dynamics.execution.goal import asked_duration as asked_duration
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.execution.waypoints import Waypoint, motion_through
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.model import Array, as_vector, checked_number
 from picker_dynamics.robot.tip_target import tip_target
 from picker_dynamics.robot.units import told
 from picker_dynamics.trajectory.trajectory import Trajectory
-
-SHORTEST_S, SHORTEST_S_M = 0.8, 1.0
-"""A motion asks for this duration, or for so long for each metre of its tip's way; the controller slows it to what tip speed and
-torque allow, but at most tenfold."""
 
 UNITS = {"rad": 1.0, "deg": math.pi / 180.0}
 """What turning joints may be told in; sliding ones are told in metres."""
@@ -32,11 +28,6 @@ SLIP = 2.0
 
 TURN_RAD = 2.0 * math.pi
 """A joint that is sent further than so beyond its limits [rad] was told in degrees."""
-
-
-def asked_duration(arm: ArmDescription, start: Array, target: Array, least_s: float = 0.0) -> float:
-    """Duration [s] that a motion between two poses (n,) [rad or m] asks for: ``least_s`` or more."""
-    return max(least_s, SHORTEST_S, SHORTEST_S_M * tip_way(arm, start, target))
 
 
 def require_metres(name: str, value: float, lower: float, upper: float) -> None:

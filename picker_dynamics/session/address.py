@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import socket
 import struct
 from pathlib import Path
@@ -19,6 +20,29 @@ DOMAIN_MAX = 232
 
 LONGEST = 90
 """Bytes of a path that a socket has room for, less those of a folder."""
+
+
+NAMESPACE = re.compile(r"/?([A-Za-z_]\w*(/[A-Za-z_]\w*)*)?", re.ASCII)
+
+NAMESPACE_MAX = 150
+"""Longest namespace: with the names of actions behind it a topic's has 255 characters at the most."""
+
+
+def require_namespace(namespace: str) -> None:
+    """Raise a ConfigurationError where ROS would not take this as a namespace."""
+    if len(namespace) > NAMESPACE_MAX:
+        raise ConfigurationError(
+            f"namespace has {len(namespace)} characters, at most {NAMESPACE_MAX} are taken",
+            subject="namespace",
+            value=len(namespace),
+            limit=NAMESPACE_MAX,
+        )
+    if not NAMESPACE.fullmatch(namespace):
+        raise ConfigurationError(
+            f"namespace is {namespace!r}, must be names of letters, digits and _, separated by /",
+            subject="namespace",
+            value=namespace,
+        )
 
 
 class OccupiedError(PickerError):

@@ -12,19 +12,17 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from picker_dynamics.board.session import State, what_enables
 from picker_dynamics.errors import BlockedError, GoalAbortedError, GoalCancelledError, GoalRefusedError, LinkError, PickerError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.lease import IF_FREE, Holder, Kind
-from picker_dynamics.robot.model import Array
 
-from .entry import OK, Entry, holders_in, number_in
+from .entry import Condition, Entry, holders_in, number_in
 from .remote import RemoteSession
 
 if TYPE_CHECKING:  # a command that moves nothing does not wait until these are loaded
     from picker_dynamics.robot.arm_text import Known
+    from picker_dynamics.robot.model import Array
     from picker_dynamics.trajectory.trajectory import Trajectory
 
 HEARD_S = 3.0
@@ -51,32 +49,18 @@ MOVING = "executing", "streaming"
 """Phases of the controller in which somebody moves the arm."""
 
 
+def array(numbers: Sequence[float]) -> Array:
+    """Numbers as an array; a command that needs none does not wait until numpy is loaded."""
+    import numpy as np
+
+    return np.array(numbers)
+
+
 class GoalData(NamedTuple):
     """Data of a goal: its call, and arguments of that but for the name."""
 
     call: str
     arguments: dict[str, Any]
-
-
-class Condition:
-    """Condition of a running arm: entries of its parts, and the payload [kg]."""
-
-    def __init__(self, entries: Sequence[Mapping[str, Any]], payload_kg: float):
-        self.entries = {one["name"]: Entry(**one) for one in entries}
-        self.payload_kg = payload_kg
-
-    @property
-    def troubles(self) -> list[str]:
-        """What is said in entries that are not in order."""
-        return [f"{name}: {one.message}" for name, one in self.entries.items() if one.level != OK]
-
-    def value(self, part: str, key: str) -> str | None:
-        """A fact of an entry, as text."""
-        return self.entries[part].values.get(key) if part in self.entries else None
-
-    def number(self, part: str, key: str) -> float | None:
-        """A fact of an entry as a number; None where it is none."""
-        return number_in(self.value(part, key))
 
 
 class ArmClient(RemoteSession):
@@ -132,14 +116,24 @@ class ArmClient(RemoteSession):
         reference = self.call("reference")
         if reference is None:
             raise LinkError(f"there is no reference: {self.hardware['message']}")
-        return np.array(reference)
+        return array(reference)
 
     def setpoint(self) -> Array:
         """Set-point (n,) [rad] that was sent last; raises a LinkError where there is none."""
         setpoint = self.call("setpoint")
         if setpoint is None:
             raise LinkError(f"no set-points are sent: {self.hardware['message']}")
-        return np.array(setpoint)
+        return array(setpoint)
+
+    def joints(self) -> dict[str, Any]:
+        """Joints: ``names``, ``units``, and positions (n,) [rad or m], ``lower``, ``upper``, ``home`` and ``rest``."""
+        found: dict[str, Any] = self.call("joints")
+        return found
+
+    def facts(self) -> dict[str, Any]:
+        """Facts for a person or program: see ``session.facts``."""
+        found: dict[str, Any] = self.call("facts")
+        return found
 
     def condition(self) -> Condition:
         """Condition of the arm's parts now."""
@@ -158,7 +152,7 @@ class ArmClient(RemoteSession):
         before = self.heard_s
         self.wait(lambda: self.heard_s > before and self.state is not None, lambda: f"no states come: {self.hardware['message']}")
         assert self.state is not None
-        return np.array(self.state)
+        return array(self.state)
 
     def listen(self, duration_s: float) -> tuple[Array, Array | None]:
         """Positions (s, n) [rad or m] of the states of the next ``duration_s`` [s], and efforts (s, n), or None without any."""
@@ -171,6 +165,8 @@ class ArmClient(RemoteSession):
         Raises:
             LinkError: no states come.
         """
+        import numpy as np
+
         rows: list[list[Any]] = []
         self.on_states = rows.extend
         self.subscribe(STATE_S, everything=True)
@@ -238,7 +234,7 @@ class ArmClient(RemoteSession):
         goal: dict[str, Any] = {
             "joint_names": list(self.joint_names),
             "times_s": [float(t) for t in times_s],
-            "positions": [np.asarray(q).tolist() for q in positions],
+            "positions": [[float(x) for x in q] for q in positions],
         }
         if len(times_s) == 1:
             goal["velocities"] = goal["accelerations"] = [[0.0] * len(self.joint_names)]
@@ -250,12 +246,16 @@ class ArmClient(RemoteSession):
 
         goal = along(trajectory)
         rows = {"positions": goal.positions, "velocities": goal.velocities, "accelerations": goal.accelerations}
-        data = {name: None if value is None else [np.asarray(row).tolist() for row in value] for name, value in rows.items()}
+        data = {name: None if value is None else [[float(x) for x in row] for row in value] for name, value in rows.items()}
         return GoalData("goal", {"joint_names": list(goal.joint_names), "times_s": [float(t) for t in goal.times_s], **data})
 
     def gripper_message(self, _joint: int, at: float) -> GoalData:
         """A goal for the gripper's joint alone, done at ``at`` [rad or m] or where what it grips stops it."""
         return GoalData("grip", {"position": float(at)})
+
+    def move(self, joints: Mapping[str, float], relative: bool = False, least_s: float = 0.0) -> float:
+        """Move joints to positions, or by so much, the others stay; returns the duration [s]; errors as ``send``."""
+        return self.send(GoalData("move", {"joints": dict(joints), "relative": relative, "least_s": least_s}))
 
     def move_through(self, times_s: Sequence[float], positions: Sequence[Any], timeout_s: float | None = None) -> float:
         """Move through positions (k, n) at ``times_s`` (k,) [s], at rest at the end; returns the duration [s].

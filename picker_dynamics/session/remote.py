@@ -8,19 +8,17 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 import socket
 import threading
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numpy as np
-
 from picker_dynamics import errors
 from picker_dynamics.errors import LinkError, PickerError
-from picker_dynamics.robot.model import Array
 
-from .address import OccupiedError, socket_path
+from .address import OccupiedError, require_namespace, socket_path
 from .entry import Entry
 
 ANSWER_S = 5.0
@@ -54,23 +52,24 @@ class RemoteSession:
         token: that such an arm wants to know.
 
     Attributes:
-        state, velocity, effort, desired, torque: newest of the joints, (n,) each; None: not known.
+        state, velocity, effort, desired, torque: newest of the joints, n numbers each; None: not known.
         state_s: when the newest state was, on the arm's clock [s]; heard_s: when it came, on the monotonic clock.
         payload_kg: that the tool is believed to carry.
 
     Raises:
-        LinkError: no arm answers.
+        LinkError: no arm answers.  ConfigurationError: a namespace that ROS would not take.
     """
 
     def __init__(self, namespace: str = "", host: str = "", token: str = ""):
+        require_namespace(namespace)
         self.namespace = namespace.strip("/")
         self.lost = ""
-        self.state: Array | None = None
-        self.velocity: Array | None = None
-        self.effort: Array | None = None
-        self.desired: Array | None = None
-        self.torque: Array | None = None
-        self.state_s, self.heard_s, self.payload_kg = 0.0, -np.inf, 0.0
+        self.state: list[float] | None = None
+        self.velocity: list[float] | None = None
+        self.effort: list[float] | None = None
+        self.desired: list[float] | None = None
+        self.torque: list[float] | None = None
+        self.state_s, self.heard_s, self.payload_kg = 0.0, -math.inf, 0.0
         self.on_states: Callable[[list[list[Any]]], None] | None = None
         self.on_cycles: Callable[[dict[str, Any]], None] | None = None
         self._numbers = itertools.count(1)
@@ -125,7 +124,7 @@ class RemoteSession:
 
     def _see(self, rows: list[list[Any]]) -> None:
         time_s, *vectors = rows[-1]
-        self.state, self.velocity, self.effort, desired, self.torque = (None if v is None else np.array(v) for v in vectors)
+        self.state, self.velocity, self.effort, desired, self.torque = vectors
         self.desired = desired if desired is not None else self.desired
         self.state_s, self.heard_s = time_s, time.monotonic()
         if self.on_states is not None:

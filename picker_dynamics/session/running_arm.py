@@ -93,6 +93,7 @@ class RunningArm:
 
     Attributes:
         known, description, servos: the arm; servos None: its joints take efforts.
+        poses: rest and home, (n,) each [rad or m].
         session: what may be asked of it.
         connection: to its board; None: it has none.
         notes: what a person should know of it.
@@ -136,6 +137,7 @@ class RunningArm:
             limits, shipped = TorqueLimits.of_servos(self.servos), Tolerances.of_servos(self.servos)
             rest, home = self.servos.rest, self.servos.home
         assert rest is not None and home is not None
+        self.poses = rest, home
         self._declare_control(control, rest, shipped)
         self.gripper = self._declare_gripper(control)
         dynamics.declare(*parameters.PAYLOAD)
@@ -156,13 +158,13 @@ class RunningArm:
         self.surroundings = Surroundings(
             arm,
             self.servos,
-            [rest, home],
+            self.poses,
             deceleration,
             enabled=control["collision.enabled"],
             scene=control["collision.scene"],
             srdf=control["collision.srdf"],
         )
-        self.controller = Controller(board, law, execution, self.model_of, (rest, home))
+        self.controller = Controller(board, law, execution, self.model_of, self.poses)
         self.controller.passive = passive
         self.session = LocalSession(self.controller, clock)
         self.following: PayloadFollowing | None = None

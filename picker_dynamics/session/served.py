@@ -14,16 +14,20 @@ import numpy as np
 
 from picker_dynamics.controller.parameters import CONTROLLER
 from picker_dynamics.controller.settings import Settings
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, LinkError
 from picker_dynamics.execution.events import EventKind
-from picker_dynamics.execution.goal import Goal
+from picker_dynamics.execution.goal import HAIR, Goal, asked_duration
 from picker_dynamics.execution.gripping import GripperCommand, gripper_request
 from picker_dynamics.execution.lease import IF_FREE
 from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.robot import arm_text
 
+from .entry import Condition
+from .facts import facts, joint_facts
 from .report import Report
 from .running_arm import RunningArm
+
+PARTS = "hardware", "controller"
 
 LOOK_S = 0.01
 """How often one looks whether a stop is answered [s]."""
@@ -56,6 +60,28 @@ class ServedSession:
     def diagnostics(self) -> list[dict[str, Any]]:
         """Newest entry of each part."""
         return [asdict(one) for one in self._report.entries.values()]
+
+    def joints(self) -> dict[str, Any]:
+        """Joints of the arm: names, units, limits, and the poses home and rest, (n,) each [rad or m]."""
+        arm, (rest, home) = self._arm.description, self._arm.poses
+        vectors = {"lower": arm.lower, "upper": arm.upper, "home": home, "rest": rest}
+        return {
+            "names": list(arm.joint_names),
+            "units": list(arm.position_units),
+            **{name: [float(x) for x in one] for name, one in vectors.items()},
+        }
+
+    def facts(self) -> dict[str, Any]:
+        """Facts about the arm now: see ``facts.facts`` and ``facts.joint_facts``."""
+        arm, snapshot = self._arm, self.snapshot()
+        hardware, controller = ({**snapshot[part]["values"], "message": snapshot[part]["message"]} for part in PARTS)
+        condition = Condition(self.diagnostics(), snapshot["payload_kg"])
+        found = {"arm": arm.description.name, **facts(hardware, controller, condition)}
+        newest, limits = self._session.newest, self._execution.limits
+        if newest is not None and newest.state is not None and limits.model is not None:
+            servos = arm.servos is not None
+            found |= joint_facts(arm.description, limits.model, limits.torque, newest.state.q, condition, servos)
+        return found
 
     def reference(self) -> list[float] | None:
         """Positions (n,) [rad or m] at which the joints should be now; None: the arm is not active."""
@@ -112,6 +138,22 @@ class ServedSession:
         goal = Goal(joint_names, times_s, positions, velocities, accelerations, None, partial=partial)
         with self._session.turn:
             self._session.submit(GoalRequest(lambda: goal, tracker=self._arm.tracker, **self._asker(name)))
+
+    def move(self, name: str, joints: Mapping[str, float], relative: bool = False, least_s: float = 0.0) -> None:
+        """Move joints to positions, or by so much, the others stay: for ``least_s``, or as long as the tip's way takes."""
+        arm = self._arm.description
+        with self._session.turn:
+            held = self._session.reference()
+            if held is None:
+                raise LinkError(f"there is no reference: {self._report.hardware_status().message}")
+            within = np.clip(held, arm.lower, arm.upper)
+            held = np.where(np.abs(held - within) < HAIR, within, held)
+            target = held.copy()
+            for joint, value in joints.items():
+                j = arm.joint_names.index(joint)
+                target[j] = value + (held[j] if relative else 0.0)
+            still = [[0.0] * arm.n]
+            self.goal(name, arm.joint_names, [asked_duration(arm, held, target, least_s)], [target.tolist()], still, still)
 
     def grip(self, name: str, position: float) -> None:
         """Move the gripper's joint to ``position`` [rad or m]: done there, or where what it grips stops it."""

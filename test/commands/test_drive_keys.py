@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from picker_dynamics.commands.drive_keys import Help, JointStep, Panel, Quit, Stop, TipStep, Words
+from picker_dynamics.commands.drive_keys import Action, Panel
 from picker_dynamics.commands.keyboard import keys_in
 
 
@@ -22,15 +22,15 @@ def pressed(panel, keys, every_s=1.0, begin_s=0.0):
 @pytest.mark.parametrize(
     ("key", "action"),
     [
-        ("up", TipStep(0, 1)),
-        ("right", TipStep(1, -1)),
-        ("page down", TipStep(2, -1)),
-        ("t", TipStep(3, 1)),
-        ("+", JointStep(0, 1)),
-        ("o", JointStep(None, 1)),
-        (" ", Stop()),
-        ("q", Quit()),
-        ("?", Help()),
+        ("up", Action("tip", 0, 1)),
+        ("right", Action("tip", 1, -1)),
+        ("page down", Action("tip", 2, -1)),
+        ("t", Action("tip", 3, 1)),
+        ("+", Action("joint", 0, 1)),
+        ("o", Action("gripper", 0, 1)),
+        (" ", Action("stop")),
+        ("q", Action("quit")),
+        ("?", Action("help")),
         ("x", None),
         ("\x1b", None),
         ("ä", None),
@@ -41,7 +41,7 @@ def test_what_a_key_means(panel, key, action):
 
 
 def test_joint_and_size_are_chosen(panel):
-    assert pressed(panel, "3+9-") == [JointStep(2, 1), JointStep(2, -1)]  # there is no joint 9
+    assert pressed(panel, "3+9-") == [Action("joint", 2, 1), Action("joint", 2, -1)]  # there is no joint 9
     assert panel.step == 5
     pressed(panel, "...")
     assert panel.step == 20
@@ -53,19 +53,19 @@ def test_joint_and_size_are_chosen(panel):
 def test_a_key_that_is_held_is_one_press_and_with_the_pause_before_it_repeats_two(panel, every_s):
     first = panel.press("up", 0.0)
     held = pressed(panel, ["up"] * 500, every_s, begin_s=0.5)
-    assert first == TipStep(0, 1) and held == [TipStep(0, 1)] and panel.repeated == 499
-    assert panel.press("up", 1000.0) == TipStep(0, 1)
+    assert first == Action("tip", 0, 1) and held == [Action("tip", 0, 1)] and panel.repeated == 499
+    assert panel.press("up", 1000.0) == Action("tip", 0, 1)
 
 
 def test_all_that_is_pasted_counts_once_and_the_stop_always(panel):
-    assert pressed(panel, "++++  + ", every_s=0.0) == [JointStep(0, 1), Stop(), Stop(), Stop()]
+    assert pressed(panel, "++++  + ", every_s=0.0) == [Action("joint", 0, 1), Action("stop"), Action("stop"), Action("stop")]
 
 
 def test_words_need_enter_and_a_space_stops_while_they_are_typed(panel):
-    assert pressed(panel, ":resex\x7ft\n") == [Words(("reset",))]
-    assert pressed(panel, "p25\r", begin_s=10.0) == [Words(("payload", "25"))]
-    assert pressed(panel, ":enable ", begin_s=20.0) == [Stop()] and panel.line is None
-    assert pressed(panel, ":up+q\x1b+", begin_s=30.0) == [JointStep(0, 1)]
+    assert pressed(panel, ":resex\x7ft\n") == [Action("words", words=("reset",))]
+    assert pressed(panel, "p25\r", begin_s=10.0) == [Action("words", words=("payload", "25"))]
+    assert pressed(panel, ":enable ", begin_s=20.0) == [Action("stop")] and panel.line is None
+    assert pressed(panel, ":up+q\x1b+", begin_s=30.0) == [Action("joint", 0, 1)]
     assert pressed(panel, ":\n", begin_s=40.0) == [] and panel.line is None
     assert len(pressed(panel, ":" + "x" * 1000 + "\n", begin_s=50.0)[0].words[0]) == 80
 

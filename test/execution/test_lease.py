@@ -8,8 +8,7 @@ from execution_rig import ACCEPTED, DONE, HOME, REFUSED, Rig, executing, goal, m
 from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.errors import PickerError
-from picker_dynamics.execution.goal import MAIN_TRACK
-from picker_dynamics.execution.lease import LEAP, PAUSE_S, HeldError, Holder, Kind, Lease
+from picker_dynamics.execution.lease import LEAP, MAIN_TRACK, PAUSE_S, HeldError, Holder, Kind, Lease
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.pending_goals import GoalRequest
 

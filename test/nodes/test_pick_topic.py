@@ -22,7 +22,6 @@ from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.pick_topic import Outcome, PickTopics
 from picker_dynamics.nodes.runtime import to_stamp
 from picker_dynamics.scripting.arm import Arm
-from picker_dynamics.scripting.equipment import equipment
 
 ARM = picker()
 
@@ -166,9 +165,9 @@ def test_of_a_target_whose_pick_a_person_ends_it_is_said_too():
 
             return SimpleNamespace(publish=publish)
 
-    client, known = Interrupted(), equipment()
+    client = Interrupted()
     topics = topics_of(client)
     topics.on_target("pick", target("base_link", 0.26, 0.08, 0.17))
     with Arm.simulated(real_time=False) as arm, pytest.raises(KeyboardInterrupt):
-        serve(parser("pick").parse_args(["pick", "--listen"]), topics, arm, known, topics.take())
+        serve(parser("pick").parse_args(["pick", "--listen"]), topics, arm, topics.take())
     assert values_of(client.said[-1])["outcome"] == "aborted" and "interrupted" in client.said[-1].message

@@ -10,9 +10,10 @@ from arm_fixtures import picker, rigid_body, servos, tip_speeds
 from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.execution import Execution, Limits, Tick, Timing
-from picker_dynamics.execution.goal import MAIN_TRACK, Goal
+from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_manager import at_once
 from picker_dynamics.execution.goal_tracking import ArmState, GoalTracker, Outcome, Verdict
+from picker_dynamics.execution.lease import MAIN_TRACK
 from picker_dynamics.execution.motion import Motion, Phase, Reference
 from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.execution.tolerances import Tolerances

@@ -23,7 +23,8 @@ from picker_dynamics.scripting.equipment import Equipment
 from picker_dynamics.scripting.replay import Leg, Replay
 from picker_dynamics.scripting.taught import Payload
 from picker_dynamics.session import address
-from picker_dynamics.session.arm_client import ArmClient, Condition
+from picker_dynamics.session.arm_client import ArmClient
+from picker_dynamics.session.entry import Condition
 from picker_dynamics.sim.control_socket import BoardControl
 
 from .scene import SURROUNDINGS, Scene, is_pickers

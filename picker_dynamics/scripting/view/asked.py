@@ -16,7 +16,7 @@ from typing import Any
 
 from picker_dynamics.errors import InputError, shown
 from picker_dynamics.files.formats import parse_json
-from picker_dynamics.robot.tip_target import TIP_M
+from picker_dynamics.robot.units import TIP_M
 
 from ..pick import MASS_KG
 

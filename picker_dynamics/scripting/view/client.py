@@ -14,8 +14,8 @@ import numpy as np
 
 from picker_dynamics.errors import LinkError, PickerError
 from picker_dynamics.robot.model import Array
-from picker_dynamics.session.arm_client import BEAT_S, Condition, Driver
-from picker_dynamics.session.entry import Entry
+from picker_dynamics.session.arm_client import BEAT_S, Driver
+from picker_dynamics.session.entry import Condition, Entry
 
 LOOK_S = 1.0 / 30.0
 """How often it is looked at the arm [s]."""
@@ -68,7 +68,7 @@ class ViewClient(Driver):
     def seen(self) -> dict[str, Newest]:
         """Newest ``state``, ``reference`` and ``torque``, those that have come."""
         found = {"state": self.state, "reference": self.desired, "torque": self.torque}
-        return {name: Newest(values, self.heard_s) for name, values in found.items() if values is not None}
+        return {name: Newest(np.array(values), self.heard_s) for name, values in found.items() if values is not None}
 
     def on_event(self, event: Entry) -> None:
         super().on_event(event)

@@ -16,11 +16,11 @@ from picker_dynamics.errors import GoalRefusedError, InputError, LinkError, Pick
 from picker_dynamics.nodes.marker_shapes.shapes import quaternion_of
 from picker_dynamics.robot.model import Array
 from picker_dynamics.session.entry import Entry, number_in
+from picker_dynamics.session.facts import facts
 from picker_dynamics.sim.control_socket import BoardControl
 
 from ..connected import arm_that_runs, surroundings
 from ..equipment import Equipment
-from ..facts import facts
 from . import asked as ask
 from .base import View
 from .client import ViewClient
@@ -114,11 +114,11 @@ class GraphView(View):
         client, told = self.client, self.client.told
         if told is None:
             return {"known": False}
-        found = facts(client, told, self.known)
-        celsius = [joint["celsius"] for joint in found.pop("joints", {}).values()]
-        found.pop("tip_m", None)
+        names = self.known.description.joint_names
+        celsius = [told.number("hardware: temperature", f"celsius.{name}") for name in names]
         return {
-            **found,
+            "arm": client.arm_name,
+            **(found := facts(client.hardware, client.controller, told)),
             **{name: client.hardware.get(name, "") for name in TOLD},
             "known": True,
             "measured": found["provenance"] == "measured",

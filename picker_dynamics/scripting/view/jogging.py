@@ -69,7 +69,7 @@ class JogKeeper:
             if not asked.joints:
                 client.jog_tip(asked.linear, asked.angular, self._arm.tool if asked.tool else self._arm.root)
             elif client.desired is not None:
-                client.jog_to(self._next(asked, client.desired, since_s))
+                client.jog_to(self._next(asked, np.array(client.desired), since_s))
 
     def _next(self, asked: Jog, reference: Array, since_s: float) -> Array:
         """The stream's next sample, not far ahead of the reference."""
