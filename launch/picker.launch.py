@@ -20,6 +20,7 @@ from picker_dynamics.bringup import bringup, rviz_config
 from picker_dynamics.bringup.options import Options, misspelt, require_no_simulated_time
 from picker_dynamics.bringup.runner import PARK_S
 from picker_dynamics.errors import ConfigurationError, MissingDependencyError, PickerError
+from picker_dynamics.resources import PACKAGE
 from picker_dynamics.robot import description
 
 ARGUMENTS = (
@@ -69,7 +70,8 @@ def processes(context):
     actions = [SetEnvironmentVariable(name, value) for name, value in graph.environment.items()]
     if graph.board is not None:
         actions.append(_board(graph))
-    actions += [_node(spec) for spec in graph.processes]
+    actions += [_node(spec) for spec in graph.nodes]
+    actions += [_command(spec) for spec in graph.commands]
     actions.append(_state_publisher(options, context))
     if rviz:
         actions.append(_rviz(options, context))
@@ -84,14 +86,12 @@ def _node(spec):
         "on_exit": _ended if spec.required else None,
         "additional_env": lifeline.children(),
     }
-    if isinstance(spec, bringup.CommandSpec):
-        return _command(spec)
-    return Node(package=spec.package, executable=spec.executable, ros_arguments=spec.ros_arguments(), **how)
+    return Node(package=PACKAGE, executable=spec.executable, ros_arguments=spec.ros_arguments(), **how)
 
 
 def _command(spec):
     return ExecuteProcess(
-        cmd=[sys.executable, "-m", spec.module, *spec.arguments()],
+        cmd=[sys.executable, "-m", spec.module, *spec.arguments],
         name=spec.name,
         output="screen",
         additional_env=lifeline.children(),
@@ -101,8 +101,8 @@ def _command(spec):
 def _board(graph):
     # No Node: it would get ROS arguments.
     return ExecuteProcess(
-        cmd=[ExecutableInPackage(graph.board.executable, graph.board.package), *graph.board.arguments],
-        name=graph.board.executable,
+        cmd=[ExecutableInPackage(graph.board.name, PACKAGE), *graph.board.arguments],
+        name=graph.board.name,
         sigterm_timeout=str(PARK_S),
         output="screen",
         additional_env=lifeline.children(),

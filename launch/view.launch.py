@@ -17,6 +17,7 @@ from picker_dynamics import lifeline
 from picker_dynamics.bringup import bringup, rviz_config
 from picker_dynamics.bringup.options import Options, misspelt
 from picker_dynamics.errors import MissingDependencyError
+from picker_dynamics.resources import PACKAGE
 from picker_dynamics.robot import description
 
 ARGUMENTS = (
@@ -51,7 +52,7 @@ def processes(context):
     actions = [SetEnvironmentVariable(name, value) for name, value in graph.environment.items()]
     actions += [
         Node(
-            package=spec.package,
+            package=PACKAGE,
             executable=spec.executable,
             output="screen",
             ros_arguments=spec.ros_arguments(),

@@ -39,7 +39,9 @@ REQUEST_TIMEOUT_S = 0.5
 """For the board's answer: five attempts."""
 
 ENABLE_PERIOD_S = 0.3
-"""Between two joints, at the first enabling."""
+"""Between two joints, at the first enabling: the supply would not bear all at once."""
+
+SIMULATED_ENABLE_PERIOD_S = 0.1
 
 SEEN_S = 0.1
 """So long after telemetry the modelled state is one that was seen [s]; then it holds for no later time until more has come."""
@@ -59,7 +61,7 @@ class HardwareSession(Session):
         clock: host time, the link's.
 
     Attributes:
-        port_comes: whether it is no warning that there is no port yet.
+        port_comes: of a simulated board: it is no warning that there is no port yet, and joints are enabled sooner.
     """
 
     def __init__(
@@ -177,9 +179,10 @@ class HardwareSession(Session):
                 f"outputs are off and the arm's pose is unknown: put it at its rest pose ({self._rest_text()}), then enable"
             )
         self.state, self.problem = State.ENABLING, ""
-        self._enabling = Enabling(self.link, self.servos, ENABLE_PERIOD_S, at_rest_pose)
+        period_s = SIMULATED_ENABLE_PERIOD_S if self.port_comes else ENABLE_PERIOD_S
+        self._enabling = Enabling(self.link, self.servos, period_s, at_rest_pose)
         off = self._off(telemetry)
-        return f"enabling {off}, one every {ENABLE_PERIOD_S} s" if off else "outputs were running: adopted as soon as they stand"
+        return f"enabling {off}, one every {period_s} s" if off else "outputs were running: adopted as soon as they stand"
 
     def _off(self, telemetry: Telemetry) -> str:
         """Names of the joints whose outputs are off."""

@@ -12,20 +12,22 @@ from pathlib import Path
 
 from picker_dynamics import lifeline
 from picker_dynamics.errors import ConfigurationError
-from picker_dynamics.resources import resource
+from picker_dynamics.resources import PACKAGE, resource
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.scene import read_scene
-from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.robot.sighting import read_cameras
 from picker_dynamics.robot.srdf import read_srdf
 
 from .options import Options
-from .processes import BoardSpec, CommandSpec, NodeSpec, ros_is_installed
+from .processes import NodeSpec, PlainSpec, command, ros_is_installed
 
 SIMULATED_HOST_TIMEOUT_S = 2.0
 """Silence of the host after which a simulated board latches HOST_LOST [s]: a real one has 0.25 s, but no computer to share with
 its host.  Either comes to rest as soon as it runs out of set-points."""
+
+SIMULATED_BOOT_S = 0.1
+"""How long the simulated board's boot loader takes [s]; an Uno's takes 1 s."""
 
 LOCAL_ONLY = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
 """Discovery stays on this machine unless the user's environment says otherwise."""
@@ -51,20 +53,15 @@ def local_only(environment: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Graph:
-    """Processes of an arm's ROS graph; ``notes`` are for the person who starts it."""
+    """Processes of an arm: its nodes, the simulated board, and commands beside them; ``notes`` are for who starts it."""
 
     nodes: tuple[NodeSpec, ...]
-    board: BoardSpec | None
+    board: PlainSpec | None
     port: str
     control: str = ""
     environment: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    commands: tuple[CommandSpec, ...] = ()
-
-    @property
-    def processes(self) -> tuple[NodeSpec | CommandSpec, ...]:
-        """The processes with nodes, and the commands beside them."""
-        return (*self.nodes, *self.commands)
+    commands: tuple[PlainSpec, ...] = ()
 
 
 def graph(options: Options) -> Graph:
@@ -76,9 +73,9 @@ def graph(options: Options) -> Graph:
     """
     made = _torque_graph(options) if options.torque_controlled else _servo_graph(options)
     beside = ("--urdf", options.urdf) if options.urdf and not options.torque_controlled else ()  # where its meshes lie
-    view = (CommandSpec("view", options.namespace, beside),) if options.view else ()
+    view = (command("view", options.namespace, *beside),) if options.view else ()
     cameras = ("--cameras", options.cameras) if options.cameras else ()
-    pick = (CommandSpec("pick", options.namespace, ("--listen", *cameras)),) if options.pick else ()
+    pick = (command("pick", options.namespace, "--listen", *cameras),) if options.pick else ()
     if not ros_is_installed():
         made = replace(made, notes=(*made.notes, "rclpy is not installed: there are no ROS topics, services and actions"))
     return replace(made, commands=(*view, *pick))
@@ -91,15 +88,20 @@ def _servo_graph(options: Options) -> Graph:
     notes, assumed = arm.notes, servo_arm.assumes(arm, options.servos)
     if simulated:
         overlay = overlay or servo_arm.overlay_of(arm, options.servos, options.servo)
-    if assumed and not simulated:
+    elif assumed:
         raise ConfigurationError(
             f"{arm.name} on hardware needs its servo map: give --servos (README, Your own arm); only simulated ones are assumed",
             subject="servos",
         )
     arm, servos = servo_arm.load(options.urdf_path, options.servos, overlay)
-    collision = _collision(options, arm)
     if assumed:
-        notes = (*notes, _assumption(arm, servos))
+        stalls = ", ".join(f"{one.joint} {one.stall_torque:.3g} {unit}" for one, unit in zip(servos.servos, arm.effort_units))
+        notes = (
+            *notes,
+            f"no servo map of {arm.name} (--servos): servos that fit are assumed, with twice the largest gravity torque and the "
+            f"URDF's velocities, or what leaves them damped; stall: {stalls}",
+        )
+    collision = _collision(options, arm)
     if options.board == "avr":  # compiled now, so that what is missing is said before anything starts; the board finds it done
         from picker_dynamics.board.firmware import toolchain
 
@@ -108,35 +110,26 @@ def _servo_graph(options: Options) -> Graph:
     if simulated:  # after all that may be wrong, so that nothing is left behind
         directory = Path(options.directory or _directory(options.namespace))
         port, control = str(directory / "tty"), str(directory / "control")
-        board = BoardSpec(_board_arguments(options, port, control, options.plant_overlay or overlay))
-    shared = _given(urdf=options.urdf, servos=options.servos, servo_overlay=overlay)
-    common = _common(options)
-    nodes = (
-        NodeSpec(
-            "arm",
-            {
-                "trajectory_controller": shared
-                | _given(rate_hz=options.rate_hz, tip_speed_limit=options.tip_speed_limit)
-                | collision,
-                "dynamics": shared | _given(compensation=options.compensation, **{"payload.mass": options.payload_mass}),
-                "hardware": shared
-                | _given(port=port, on_shutdown=options.on_shutdown)
-                | {"autostart": True, "at_rest_pose": simulated},
-            },
-            **common,
-        ),
-        *_markers(options, shared, common),
-    )
+        arguments = _board_arguments(options, port, control, options.plant_overlay or overlay)
+        board = PlainSpec("virtual_board", f"{PACKAGE}.sim.board", arguments, required=True)
+    which = _given(urdf=options.urdf, servos=options.servos, servo_overlay=overlay)
+    hardware = _given(port=port, on_shutdown=options.on_shutdown) | {"autostart": True, "at_rest_pose": simulated}
+    nodes = _nodes(options, which, _given(tip_speed_limit=options.tip_speed_limit) | collision, hardware, which)
     return Graph(nodes, board, port, control, local_only(os.environ), notes)
 
 
-def _assumption(arm: ArmDescription, servos: ServoMap) -> str:
-    """What is to be said of servos that nobody named."""
-    joints = ", ".join(f"{servo.joint} {servo.stall_torque:.3g} {unit}" for servo, unit in zip(servos.servos, arm.effort_units))
-    return (
-        f"no servo map of {arm.name} (--servos): servos that fit are assumed, with twice the largest gravity torque and the "
-        f"URDF's velocities, or what leaves them damped; stall: {joints}"
-    )
+def _torque_graph(options: Options) -> Graph:
+    """Torque-controlled joints, simulated, without a board."""
+    arm, which = options.entry, _named(options)
+    assert arm is not None
+    control = {
+        "control": "torque",
+        "tip_speed_limit": arm.tip_speed if options.tip_speed_limit is None else options.tip_speed_limit,
+        **_collision(options, arm.description),
+    }
+    simulated = {"plant_error": options.plant_error, "seed": options.seed}
+    nodes = _nodes(options, which, control, simulated, {"control": "torque", **which})
+    return Graph(nodes, None, "", "", local_only(os.environ), arm.description.notes)
 
 
 def view_graph(options: Options) -> Graph:
@@ -150,32 +143,41 @@ def view_graph(options: Options) -> Graph:
     else:
         which = _given(urdf=options.urdf, servos=options.servos, servo_overlay=options.servo_overlay)
         servo_arm.load(options.urdf_path, options.servos, options.servo_overlay)
-    return Graph(_markers(options, which, _common(options)), None, "", "", local_only(os.environ))
+    return Graph(_markers(options, which), None, "", "", local_only(os.environ))
 
 
-def _torque_graph(options: Options) -> Graph:
-    """Torque-controlled joints, simulated, without a board."""
-    arm, which, common = options.entry, _named(options), _common(options)
-    speed = arm.tip_speed if options.tip_speed_limit is None else options.tip_speed_limit
-    nodes = (
-        NodeSpec(
-            "arm",
-            {
-                "trajectory_controller": {"control": "torque", **which, "tip_speed_limit": speed}
-                | _given(rate_hz=options.rate_hz)
-                | _collision(options, arm.description),
-                "dynamics": which | _given(**{"payload.mass": options.payload_mass}),
-                "hardware": which | {"plant_error": options.plant_error, "seed": options.seed},
-            },
-            **common,
-        ),
-        *_markers(options, {"control": "torque", **which}, common),
-    )
-    return Graph(nodes, None, "", "", local_only(os.environ), arm.description.notes)
+def _nodes(
+    options: Options, which: dict[str, object], control: dict[str, object], hardware: dict[str, object], shown: dict[str, object]
+) -> tuple[NodeSpec, ...]:
+    """Process of the arm that ``which`` names, with further parameters of two of its parts, and what shows it."""
+    parameters = {
+        "trajectory_controller": which | control | _given(rate_hz=options.rate_hz),
+        "dynamics": which | _given(compensation=options.compensation, **{"payload.mass": options.payload_mass}),
+        "hardware": which | hardware,
+    }
+    return (NodeSpec("arm", parameters, **_common(options)), *_markers(options, shown))
+
+
+def _markers(options: Options, which: dict[str, object]) -> tuple[NodeSpec, ...]:
+    """The node that shows things, where somebody wants to see them; it moves nothing, so nothing ends with it."""
+    return (NodeSpec("markers", {"markers": which}, **_common(options), required=False),) if options.markers else ()
+
+
+def _common(options: Options) -> dict[str, str]:
+    return {
+        "namespace": options.namespace,
+        "log_level": options.log_level,
+        "params_file": options.params_file or str(resource("config/picker.yaml")),
+    }
+
+
+def _named(options: Options) -> dict[str, object]:
+    """The parameters that name a torque-controlled arm."""
+    return _given(arm=options.arm, urdf=options.urdf, arms=options.arms)
 
 
 def _collision(options: Options, arm: ArmDescription) -> dict[str, object]:
-    """What the controller is told of collisions; files are looked at here too, so that what is wrong with them is said once."""
+    """Parameters about collisions; files are looked at here too, so that what is wrong with them is said once."""
     if options.scene:
         read_scene(options.scene, arm.root)
     if options.srdf:
@@ -185,24 +187,6 @@ def _collision(options: Options, arm: ArmDescription) -> dict[str, object]:
     return _given(**{"collision.scene": options.scene, "collision.srdf": options.srdf}) | (
         {"collision.enabled": True} if options.collision else {}
     )
-
-
-def _named(options: Options) -> dict[str, object]:
-    """The parameters that name a torque-controlled arm."""
-    return _given(arm=options.arm, urdf=options.urdf, arms=options.arms)
-
-
-def _markers(options: Options, which_arm: dict[str, object], common: dict[str, str]) -> tuple[NodeSpec, ...]:
-    """The node that shows things, where somebody wants to see them; it moves nothing, so nothing ends with it."""
-    return (NodeSpec("markers", {"markers": which_arm}, **common, required=False),) if options.markers else ()
-
-
-def _common(options: Options) -> dict[str, str]:
-    return {
-        "namespace": options.namespace,
-        "log_level": options.log_level,
-        "params_file": options.params_file or str(resource("config/picker.yaml")),
-    }
 
 
 def tool_prefix(tool: str, configurations: Mapping[str, str]) -> str:
@@ -215,9 +199,8 @@ def tool_prefix(tool: str, configurations: Mapping[str, str]) -> str:
     try:
         asked = configurations.get("launch-prefix", "") if re.match(wanted, tool) else ""
     except re.error as error:
-        raise ConfigurationError(
-            f"launch-prefix-filter is {wanted!r}, no regular expression: {error}", subject="launch-prefix-filter", value=wanted
-        ) from error
+        text = f"launch-prefix-filter is {wanted!r}, no regular expression: {error}"
+        raise ConfigurationError(text, subject="launch-prefix-filter", value=wanted) from error
     return f"{lifeline.command_prefix()} {asked}".strip()
 
 
@@ -243,14 +226,9 @@ def _given(**values) -> dict[str, object]:
 
 
 def _board_arguments(options: Options, port: str, control: str, overlay: str) -> list[str]:
-    arguments = ["--link", port, "--control", control, "--linger"]
-    for flag, value in (
-        ("--servo-overlay", overlay),
-        ("--urdf", options.plant_urdf or options.urdf),
-        ("--servos", options.servos),
-    ):
-        if value:
-            arguments += [flag, value]
+    arguments = ["--link", port, "--control", control, "--linger", "--boot-silence", str(SIMULATED_BOOT_S)]
+    files = {"--servo-overlay": overlay, "--urdf": options.plant_urdf or options.urdf, "--servos": options.servos}
+    arguments += [word for flag, path in files.items() if path for word in (flag, path)]
     if options.board == "virtual":
         arguments += ["--host-timeout", str(SIMULATED_HOST_TIMEOUT_S)]
     else:  # its firmware has its own

@@ -31,16 +31,7 @@ RANGES = {
 """What numbers may be, and their unit; the nodes refuse the same."""
 
 FILES = ("scene", "srdf", "cameras", "urdf", "arms", "servos", "servo_overlay", "params_file", "plant_urdf", "plant_overlay")
-FOR_SERVOS = ("servo", "servos", "servo_overlay", "compensation", "on_shutdown")
-
-
-def require_choice(name: str, value: str, allowed: Iterable[str]) -> None:
-    """Raise a ConfigurationError that says what there is, and what may be meant, where ``value`` is none of it."""
-    if value not in allowed:
-        choices = list(filter(None, allowed))
-        meant = difflib.get_close_matches(value, choices, 1)
-        hint = f"; did you mean {meant[0]}?" if meant else ""
-        raise ConfigurationError(f"{name} is {value!r}, must be one of {', '.join(choices)}{hint}", subject=name, value=value)
+FOR_SERVOS = ("board", "servo", "servos", "servo_overlay", "compensation", "on_shutdown")
 
 
 def misspelt(given: Iterable[str], known: Iterable[str]) -> list[str]:
@@ -132,7 +123,9 @@ class Options:
             "log_level": LOG_LEVELS,
         }
         for name, allowed in choices.items():
-            require_choice(name, getattr(self, name), allowed)
+            if (value := getattr(self, name)) not in allowed:
+                choices = ", ".join(filter(None, allowed))
+                raise ConfigurationError(f"{name} is {value!r}, must be one of {choices}", subject=name, value=value)
         require_namespace(self.namespace)
         for name in FILES:
             path = getattr(self, name)
@@ -156,30 +149,23 @@ class Options:
                     value=value,
                     limit=low if value < low else high,
                 )
-        error = f"plant_error is {self.plant_error or 0:g}"
         joints = f"arm {self.arm or Path(self.urdf).stem} has torque-controlled joints"
-        for name, wrong, message in (
-            ("plant_error", not sim, f"{error}, but hardware is {self.hardware}: only a simulated arm has errors to choose"),
-            ("servo", not sim, f"servo is {self.servo}, but hardware is {self.hardware}: only simulated ones can be chosen"),
-            ("servo", self.servo_overlay, f"servo is {self.servo}, but a servo_overlay is given: it says what they are like"),
-            ("port", sim, f"port {self.port} is given, but hardware is sim"),
-            ("board", not sim, f"board is {self.board}, but hardware is {self.hardware}: a real board is what it is"),
-            ("arms", not (self.arm or self.urdf), f"arms is {self.arms}: give a urdf or an arm of that file, too"),
-            (
-                "arms",
-                self.entry and not torque,
-                f"{self.arms} has {self.arm or self.urdf} with servos: leave it out, give a urdf",
-            ),
-            ("srdf", not (self.scene or self.collision), f"srdf {self.srdf} is given, but neither a scene nor collision"),
-            ("cameras", not self.pick, f"cameras {self.cameras} is given, but nothing is to be picked: add pick"),
-            ("urdf", self.arm, f"give either the arm {self.arm} or a urdf, not both"),
+        simulated = f"hardware is {self.hardware}: only a simulated one can be chosen"
+        for name, wrong, why in (
+            *((name, not sim, simulated) for name in ("plant_error", "servo", "board")),
+            ("servo", self.servo_overlay, "a servo_overlay says what servos are like"),
+            ("port", sim, "hardware is sim"),
+            ("arms", not (self.arm or self.urdf), "neither a urdf nor an arm of that file"),
+            ("arms", self.entry and not torque, f"it has {self.arm or self.urdf} with servos: leave it out, give a urdf"),
+            ("srdf", not (self.scene or self.collision), "neither a scene nor collision"),
+            ("cameras", not self.pick, "nothing is to be picked: add pick"),
+            ("urdf", self.arm, f"the arm {self.arm} is given too: not both"),
             ("hardware", torque, f"{joints}: there is no driver for such hardware, it can only be simulated"),
-            ("board", torque, f"board is {self.board}, but {joints}, no board"),
-            *((name, torque, f"{name} is given, but {joints}, no servos") for name in FOR_SERVOS),
+            *((name, torque, f"{joints}, no servos") for name in FOR_SERVOS),
         ):
             value = getattr(self, name)
             if wrong and value != getattr(Options, name):
-                raise ConfigurationError(message, subject=name, value=value)
+                raise ConfigurationError(f"{name} is {value}, but {why}", subject=name, value=value)
         if not sim and not self.port:
             raise ConfigurationError("hardware is serial, but no port is given (for example /dev/ttyACM0)", subject="port")
 

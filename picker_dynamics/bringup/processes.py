@@ -29,12 +29,12 @@ class NodeSpec:
     namespace: str = ""
     params_file: str = ""
     log_level: str = "info"
-    package: str = PACKAGE
     required: bool = True
 
     @property
     def name(self) -> str:
-        return self.executable
+        """Name of the process in this graph."""
+        return "/".join(filter(None, (self.namespace, self.executable)))
 
     @property
     def module(self) -> str:
@@ -42,11 +42,6 @@ class NodeSpec:
         if self.executable == "arm" and not ros_is_installed():
             return f"{PACKAGE}.session.process"
         return f"{PACKAGE}.nodes.{self.executable}"
-
-    @property
-    def drives(self) -> bool:
-        """Whether it drives the joints, and so may take its time to end."""
-        return self.executable == "arm"
 
     def ros_arguments(self) -> list[str]:
         """ROS arguments, without ``--ros-args``; loggers that are named after other nodes keep their level."""
@@ -63,33 +58,24 @@ class NodeSpec:
                 arguments += ["-p", f"{node}:{key}:={json.dumps(value)}"]
         return arguments
 
+    @property
     def arguments(self) -> list[str]:
         """Arguments of the process."""
         return ["--ros-args", *self.ros_arguments()]
 
 
 @dataclass(frozen=True)
-class CommandSpec:
-    """A ``picker`` command beside the nodes: a process of its own; the arm goes on without it."""
+class PlainSpec:
+    """A process without ROS arguments: the simulated board, or a ``picker`` command beside the arm, which goes on without it."""
 
     name: str
-    namespace: str = ""
-    words: tuple[str, ...] = ()
-    module: str = PACKAGE
-    required: bool = False
-    drives: bool = False
-
-    def arguments(self) -> list[str]:
-        """Arguments of the command, which waits until the graph is there."""
-        named = ("--namespace", self.namespace) if self.namespace else ()
-        return [self.name, *self.words, "--wait", f"{COMMAND_WAITS_S:g}", *named]
-
-
-@dataclass(frozen=True)
-class BoardSpec:
-    """The virtual board: a process of its own, no ROS node."""
-
+    module: str
     arguments: list[str]
-    executable: str = "virtual_board"
-    module: str = f"{PACKAGE}.sim.board"
-    package: str = PACKAGE
+    required: bool = False
+
+
+def command(name: str, namespace: str = "", *words: str) -> PlainSpec:
+    """A ``picker`` command, which waits until the arm is there."""
+    named = ("--namespace", namespace) if namespace else ()
+    arguments = [name, *words, "--wait", f"{COMMAND_WAITS_S:g}", *named]
+    return PlainSpec("/".join(filter(None, (namespace, name))), PACKAGE, arguments)

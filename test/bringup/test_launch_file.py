@@ -29,7 +29,7 @@ from ros_graph import control_socket, own_domain
 from waiting import PATIENCE_S, processes_below, until
 
 from picker_dynamics.bringup.bringup import Options, graph
-from picker_dynamics.bringup.processes import CommandSpec
+from picker_dynamics.bringup.processes import command
 from picker_dynamics.controller.parameters import PARTS
 from picker_dynamics.errors import LinkError
 from picker_dynamics.resources import resource
@@ -317,7 +317,7 @@ def test_an_argument_that_does_not_exist_is_named(prefix):
 
 def test_the_page_comes_on_request_for_the_namespace_and_ends_with_the_launch_but_does_not_end_it(prefix):
     def pages(process: subprocess.Popen) -> list[int]:
-        wanted = [sys.executable, "-m", "picker_dynamics", *CommandSpec("view", "left").arguments()]
+        wanted = [sys.executable, "-m", "picker_dynamics", *command("view", "left").arguments]
         commands = {pid: Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1] for pid in processes_below(process.pid)}
         return [pid for pid, words in commands.items() if words == wanted]
 

@@ -24,7 +24,7 @@ from waiting import PATIENCE_S, until
 
 from picker_dynamics import lifeline
 from picker_dynamics.bringup import runner as runners
-from picker_dynamics.bringup.bringup import BoardSpec, CommandSpec, Graph, NodeSpec
+from picker_dynamics.bringup.bringup import Graph, NodeSpec, PlainSpec
 from picker_dynamics.bringup.runner import GraphRunner, ProcessEndedError
 from picker_dynamics.sim.board import spawn_board
 
@@ -45,6 +45,7 @@ class StandIn(NodeSpec):
     def module(self) -> str:
         return "stand_in"
 
+    @property
     def arguments(self) -> list[str]:
         if self.behaviour == "impossible":
             raise OSError("no such thing")
@@ -74,7 +75,7 @@ def graph(tmp_path, record):
         (tmp_path / "arm").mkdir(exist_ok=True)
         return Graph(
             nodes,
-            BoardSpec(["board", board], module="stand_in"),
+            PlainSpec("virtual_board", "stand_in", ["board", board], required=True),
             str(tmp_path / "arm" / "tty"),
             str(tmp_path / "arm" / "control"),
             {"RECORD": str(record), "PYTHONPATH": path},
@@ -268,7 +269,7 @@ def test_who_was_started_by_hand_has_no_parent(monkeypatch):
 
 def test_output_goes_to_a_file_if_asked_but_for_the_address_of_the_page(graph, record, tmp_path, capfd):
     log = tmp_path / "log"
-    made = dataclasses.replace(graph(), commands=(CommandSpec("view", module="stand_in"),))
+    made = dataclasses.replace(graph(), commands=(PlainSpec("view", "stand_in", ["view", "--wait"]),))
     broken = dataclasses.replace(made, nodes=(dataclasses.replace(made.nodes[0], behaviour="unknown"), *made.nodes[1:]))
     with GraphRunner(broken, log_path=log, grace_s=PATIENCE_S) as runner:
         until(lambda: runner.processes["view"].poll() is not None, "its end")

@@ -1,111 +1,100 @@
-"""What ``picker move`` and ``jog`` begin with: the pose that is held."""
+"""What ``picker move`` and ``jog`` make of words: joints, places and units; and all commands on a running arm."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import json
 
 import numpy as np
 import pytest
-from arm_fixtures import picker, shipped_arm
-from execution_rig import HOME
+from arm_fixtures import picker, servos, shipped_arm
 from pytest import approx
+from served_arm import TOKEN, Running
+from waiting import until
 
 from picker_dynamics.commands import arm_commands, cli
 from picker_dynamics.errors import InputError, JointNamesError
 
 
-@pytest.mark.parametrize("held", [0.0, 4.5e-5, -4.5e-5])
-def test_a_pose_held_a_hair_beyond_a_limit_is_no_obstacle(held):
-    """As a modelled one may be after a start anew."""
-    q = np.array(HOME)
-    q[4] = 1.2 + held
-    at = SimpleNamespace(
-        arm=picker(), client=SimpleNamespace(require_free=lambda: None, wait_holding=lambda: None, reference=lambda: q)
-    )
-    assert arm_commands.held_pose(at)[4] == min(q[4], 1.2)
+def joints_of(arm, home) -> dict:
+    """As ``ArmClient.joints`` has them."""
+    vectors = {"lower": arm.lower, "upper": arm.upper, "home": home, "rest": home}
+    names = {"names": list(arm.joint_names), "units": list(arm.position_units)}
+    return names | {name: [float(x) for x in one] for name, one in vectors.items()}
 
 
-def asked(*words):
-    options = cli.parser().parse_args(["move", *words])
-    return arm_commands.waypoints_of(options, picker(), np.array(HOME))
+HOME = np.array(servos().home)
+PICKER, RRP = joints_of(picker(), HOME), joints_of(shipped_arm("rrp").description, np.zeros(3))
+TIP = "--tip 0.26 0.08 0.17"
+
+
+def asked(words: str):
+    return arm_commands.places(PICKER, HOME, cli.parser("move").parse_args(["move", *words.split()]))
 
 
 def test_via_points_are_places_of_the_tip_or_joints_in_degrees_each_with_its_blend():
-    one, two, last = asked(
-        "--via",
-        "0.2",
-        "-0.1",
-        "0.2",
-        "blend=0.02",
-        "--via",
-        "base=30",
-        "--tip",
-        "0.26",
-        "0.08",
-        "0.17",
-        "--straight",
-        "--pitch-deg",
-        "-45",
-    )
+    (one, two), end = asked(f"--via 0.2 -0.1 0.2 blend=0.02 --via base=30 {TIP} --straight --pitch-deg -45")
     assert one.tip == [0.2, -0.1, 0.2] and one.blend == 0.02 and one.straight
     np.testing.assert_allclose(two.q, [np.radians(30.0), *HOME[1:]])
-    assert two.blend == 0.0 and last.tip == [0.26, 0.08, 0.17] and last.straight and last.pitch == pytest.approx(-np.pi / 4.0)
+    assert two.blend == 0.0 and end == {"tip": [0.26, 0.08, 0.17], "pitch": approx(-np.pi / 4.0), "direction": None}
+    _, end = asked("--via base=30 --joints wrist=10")
+    np.testing.assert_allclose(end["q"], [np.radians(30.0), *HOME[1:3], np.radians(10.0), HOME[4]])
 
 
 @pytest.mark.parametrize(
-    "words, error, said",
+    "via, error, said",
     [
-        (["--straight"], InputError, "give either --tip"),
-        (["--straight", "--joints", "base=3"], InputError, "--straight belongs to --tip"),
-        (["--via", "0.2", "0.1", "--tip", "0.2", "0", "0.2"], InputError, "--via 0.2 0.1: give X Y Z of the tip, or NAME=VALUE"),
-        (["--via", "0.2", "0.1", "x", "--tip", "0.2", "0", "0.2"], InputError, "--via: 'x' is no number"),
-        (["--via", "0.2", "0.1", "nan", "--tip", "0.2", "0", "0.2"], InputError, "--via: 'nan' is no number"),
-        (
-            ["--via", "0.2", "0.1", "0.2", "blend=wide", "--tip", "0.2", "0", "0.2"],
-            InputError,
-            "blend: 'wide' is no number; for example: 12.3 m",
-        ),
-        (
-            ["--via", "260", "80", "170", "--tip", "0.2", "0", "0.2"],
-            InputError,
-            r"--via: '260' is 260 m, at most 10: are these millimetres\?",
-        ),
-        (
-            ["--via", "0.2", "0.1", "0.2", "blend=30", "--tip", "0.2", "0", "0.2"],
-            InputError,
-            r"blend: '30' is 30 m, at most 10: are these millimetres\?",
-        ),
-        (["--via", "hip=3", "--tip", "0.2", "0", "0.2"], JointNamesError, "no joint 'hip'"),
-        (["--via", "base=x", "--tip", "0.2", "0", "0.2"], InputError, "base: 'x' is no number; for example: 12.3 deg"),
+        ("0.2 0.1", InputError, "--via 0.2 0.1: give X Y Z of the tip, or NAME=VALUE"),
+        ("0.2 0.1 x", InputError, "--via: 'x' is no number"),
+        ("0.2 0.1 nan", InputError, "--via: 'nan' is no number"),
+        ("0.2 0.1 0.2 blend=wide", InputError, "blend: 'wide' is no number; for example: 12.3 m"),
+        ("260 80 170", InputError, r"--via: '260' is 260 m, at most 10: are these millimetres\?"),
+        ("hip=3", JointNamesError, "no joint 'hip'; the arm has base, shoulder"),
+        ("base=x", InputError, "base: 'x' is no number; for example: 12.3 deg"),
     ],
 )
-def test_via_points_that_are_none_are_refused(words, error, said):
-    with pytest.raises(error, match=said):
-        asked(*words)
+def test_via_points_that_are_none_are_refused(via, error, said):
+    with pytest.raises(error, match=said) as caught:
+        asked(f"--via {via} {TIP}")
+    assert caught.value.exit_code == 5
 
 
-def test_a_sliding_joint_is_told_in_metres():
-    arm = shipped_arm("rrp").description
-    held = np.zeros(arm.n)
-    at = SimpleNamespace(
-        arm=arm,
-        client=SimpleNamespace(require_free=lambda: None, wait_holding=lambda: None, reference=lambda: held),
-        options=cli.parser().parse_args(["jog", "d3", "20"]),
-    )
-    assert arm_commands.named(arm, held, [("d3", "0.4"), ("theta1", "90")]).tolist() == [np.pi / 2.0, 0.0, 0.4]
-    assert arm_commands.named(arm, held, [("d3", "400mm"), ("theta1", "0.5 rad")]).tolist() == approx([0.5, 0.0, 0.4])
-    for text in ("400", "20"):
-        with pytest.raises(InputError, match=rf"d3 slides from .* mm to .* mm; {text} m: are these millimetres\?"):
-            arm_commands.named(arm, held, [("d3", text)])
-    with pytest.raises(InputError, match=r"d3 slides from .* 20 m: are these millimetres\?"):
-        at.options.act(at)
-    with pytest.raises(InputError, match="d3: 'x' is no number; for example: 12.3 m$"):
-        arm_commands.named(arm, held, [("d3", "x")])
-    assert arm_commands.named(arm, held, [("d3", "20 m")])[2] == 20.0, "no slip of units: the limit says so"
-    with pytest.raises(InputError, match="theta1: 'mm' is none of deg"):
-        arm_commands.named(arm, held, [("theta1", "20mm")])
-    with pytest.raises(InputError, match="theta1: '1e999' is no angle"):
-        arm_commands.named(arm, held, [("theta1", "1e999")])
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ("", "either --tip X Y Z or --joints"),
+        ("--tip 0.2 0 0.2 --joints base=1", "either"),
+        ("--joints base=1 --pitch-deg 3", "belong to --tip"),
+    ],
+)
+def test_a_move_has_one_target(words, said):
+    with pytest.raises(InputError, match=said):
+        options = cli.parser("move").parse_args(["move", *words.split()])
+        options.act(None, options)
+
+
+@pytest.mark.parametrize(
+    "arm, name, text, value",
+    [
+        (PICKER, "base", "90", np.pi / 2.0),
+        (PICKER, "base", "0.5 rad", 0.5),
+        (RRP, "d3", "0.4", 0.4),
+        (RRP, "d3", "400mm", 0.4),
+        (RRP, "d3", "20 m", 20.0),  # no slip of units: the limit says so
+        (RRP, "d3", "400", r"d3 slides from .* mm to .* mm; 400 m: are these millimetres\?"),
+        (RRP, "d3", "20", r"20 m: are these millimetres\?"),
+        (RRP, "d3", "x", "d3: 'x' is no number; for example: 12.3 m$"),
+        (PICKER, "base", "20mm", "base: 'mm' is none of deg"),
+        (PICKER, "base", "1e999", "base: '1e999' is no angle"),
+        (PICKER, "base", "", "base: '' is no number"),
+        (PICKER, "tail", "1", "no joint 'tail'"),
+    ],
+)
+def test_joints_are_told_in_degrees_and_metres_or_with_a_unit(arm, name, text, value):
+    if isinstance(value, str):
+        with pytest.raises(InputError, match=value):
+            arm_commands.amounts(arm, [(name, text)])
+    else:
+        assert arm_commands.amounts(arm, [(name, text)]) == {name: approx(value)}
 
 
 @pytest.mark.parametrize(
@@ -116,7 +105,6 @@ def test_a_sliding_joint_is_told_in_metres():
         (["jog", "d3", "-5"], "amount", "-5"),
         (["move", "--tip", "-260mm", "8cm", "-1.7e-1"], "tip", [-0.26, 0.08, -0.17]),
         (["payload", "25g"], "mass", 0.025),
-        (["jog", "d3", "-5."], "amount", "-5."),
         (["jog", "d3", "-,5"], "amount", "-,5"),
         (["check", "-1x.urdf"], "urdf", None),
         (["check", "--", "-5m"], "urdf", "-5m"),
@@ -128,5 +116,41 @@ def test_a_value_may_have_its_unit_and_a_minus_in_front(words, name, value):
             cli.parser().parse_args(words)
         return
     found = getattr(cli.parser().parse_args(words), name)
-    assert not isinstance(found, str) or words[0] != "check" or found == value
     assert (found.strip() if isinstance(found, str) else found) == (value if isinstance(value, str) else approx(value))
+
+
+def test_commands_on_a_running_arm_over_the_network(run_picker, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setenv("PICKER_TOKEN", TOKEN)
+    running = Running()
+    try:
+        until(lambda: running.arm.controller.execution.active and running.report.entries, "an active arm")
+        here = ("--host", f"127.0.0.1:{running.port}")
+        for words, said in (
+            ("jog theta1 5", "s: theta1 16.5 deg, theta2 126.1 deg, d3 500.0 mm"),
+            ("move --joints theta1=10 d3=410mm", "theta1 10.0 deg, theta2 126.1 deg, d3 410.0 mm"),
+            ("home", "theta1 11.5 deg"),
+            ("payload 25g", "payload 25 g"),
+            ("status", "payload 25 g"),
+            ("stop", "stopped"),
+            ("status", "next: picker reset, then picker enable"),
+            ("reset", "reset"),
+            ("enable", ""),
+        ):
+            code, out, complaints = run_picker(*words.split(), *here)
+            assert code == 0 and said in out, (words, out, complaints)
+        until(lambda: running.arm.controller.execution.active, "an active arm")
+        code, out, _ = run_picker("status", "--json", *here)
+        assert code == 0 and json.loads(out)["joints"]["d3"]["unit"] == "m"
+        x, y, z = json.loads(out)["tip_m"]
+        code, out, complaints = run_picker("move", "--straight", "--tip", str(x), str(y), str(z + 0.02), *here)
+        assert code == 0 and "there after" in out, complaints
+        for words, code, said in (
+            ("jog theta1 5s", 5, "theta1: 's' is none of"),
+            ("jog theta1 900", 6, "theta1"),
+            ("home --arm picker", 4, "the running graph has the arm rrp"),
+        ):
+            found, _, complaints = run_picker(*words.split(), *here)
+            assert found == code and said in complaints, (words, complaints)
+    finally:
+        running.close()

@@ -9,16 +9,15 @@ import sys
 import time
 from pathlib import Path
 
-from arm_fixtures import picker, servos
-from pytest import approx, fixture, mark, raises
+from pytest import fixture, mark, raises
 from ros_graph import own_domain
 from small_urdfs import TWO_LINKS, broken
 from waiting import PATIENCE_S
 
 from picker_dynamics import __version__
 from picker_dynamics.bringup import runner
-from picker_dynamics.commands import arm_commands, cli
-from picker_dynamics.errors import ConfigurationError, InputError, JointNamesError, MissingDependencyError, UnreachableError
+from picker_dynamics.commands import cli
+from picker_dynamics.errors import ConfigurationError, MissingDependencyError
 from picker_dynamics.resources import resource
 from picker_dynamics.session.address import Claim
 
@@ -72,10 +71,8 @@ def test_the_table_of_commands_is_what_their_modules_have():
         ("move --joints theta1=10 --duration nan", "argument --duration: 'nan', must be a number from 0 to 600"),
         ("move --tip nan 0 0.1", "argument --tip: 'nan', must be a number from -10 to 10"),
         ("move --tip 0.1 0 0.1 --pitch-deg nan", "must be a number from -360 to 360"),
-        ("jog theta1 nan", "must be a number"),
         ("payload -- -1", "'-1', must be a number from 0 to 5"),
         ("payload 25KG", "'25KG', must be a number from 0 to 5 kg, or one with its unit (g, kg, mg)"),
-        ("jog theta1 5s", "'5s', must be a number, perhaps with deg, °, rad, mm, cm, m"),
         ("payload 25", "'25', must be a number from 0 to 5 kg: are these grams?"),
         ("move --tip 260 80 170", "'260', must be a number from -10 to 10 metres: are these millimetres?"),
         ("up --rate nan", "argument --rate: 'nan', must be a number"),
@@ -198,7 +195,6 @@ def test_up_refuses_servos_that_do_not_belong_to_the_arm(picker_command, bad_urd
         "up --rate fast",
         "move --tip 0.2 0.1",
         "jog base",
-        "jog base far",
         "payload heavy",
         "dance",
         "",
@@ -236,36 +232,6 @@ def test_where_nothing_runs_a_command_says_so(picker_command):
 def test_a_namespace_that_is_none_is_refused_by_name(picker_command):
     code, _, complaints = picker_command("status", "--namespace", "2 bad")
     assert code == 4 and complaints == ["error: namespace is '2 bad', must be names of letters, digits and _, separated by /"]
-
-
-def target(words: str):
-    """Joint positions that ``picker move`` would ask for, from the home pose."""
-    options = cli.parser().parse_args(["move", *words.split()])
-    return arm_commands.target_of(options, picker(), servos().home)
-
-
-@mark.parametrize(
-    "words, error, named",
-    [
-        ("--tip 1 0 0.1", UnreachableError, "1000.0, 0.0, 100.0. mm is out of reach by 575"),
-        ("--tip 0.26 0 0.17 --pitch-deg -179", UnreachableError, "pitch|limit"),
-        ("--joints tail=10", JointNamesError, "no joint 'tail'; the arm has base, shoulder"),
-        ("--joints base=much", InputError, "base: 'much' is no number; for example: 12.3 deg"),
-        ("--joints base", InputError, "base: '' is no number"),
-        ("", InputError, "either --tip X Y Z or --joints"),
-        ("--tip 0.2 0 0.2 --joints base=1", InputError, "either"),
-    ],
-)
-def test_move_names_what_it_cannot_do(words, error, named):
-    with raises(error, match=named) as caught:
-        target(words)
-    assert "\n" not in str(caught.value) and caught.value.exit_code == 5
-
-
-def test_move_means_degrees_and_metres():
-    moved = target("--joints base=90 wrist=-45")
-    assert moved[0] == approx(1.5708, abs=1e-4) and moved[3] == approx(-0.7854, abs=1e-4)
-    assert (moved[[1, 2, 4]] == servos().home[[1, 2, 4]]).all()
 
 
 # -- the others ----------------------------------------------------------------------------------------

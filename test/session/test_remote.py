@@ -11,40 +11,14 @@ import time
 
 import numpy as np
 import pytest
+from served_arm import TOKEN, Running
 from waiting import until
 
-from picker_dynamics.controller import parameters
-from picker_dynamics.controller.settings import Settings, given
 from picker_dynamics.errors import GoalCancelledError, GoalRefusedError, InputError, LinkError, PickerError
-from picker_dynamics.session.address import socket_path
 from picker_dynamics.session.arm_client import ArmClient, Driver
-from picker_dynamics.session.loop_thread import LoopThread
 from picker_dynamics.session.remote import RemoteSession
-from picker_dynamics.session.report import Report
-from picker_dynamics.session.running_arm import RunningArm
 from picker_dynamics.session.served import ServedSession
 from picker_dynamics.session.server import LINE_BYTES, Server
-
-TOKEN = "a token of some length"
-
-
-class Running:
-    """The torque-controlled arm of the notes, whose loop a thread runs, and its server."""
-
-    def __init__(self):
-        settings = {part: Settings(part, given({"control": "torque"})) for part in parameters.PARTS}
-        self.arm = RunningArm(settings)
-        self.report = Report(self.arm)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
-        self.server = Server(self.arm, self.report, socket_path(""), ("127.0.0.1", self.port), TOKEN)
-        self.loop = LoopThread(self.arm.session.cycle, self.arm.period_s)
-
-    def close(self) -> None:
-        self.loop.close()
-        self.server.close()
-        self.arm.close()
-        assert self.loop.failure is None
 
 
 @pytest.fixture
@@ -117,7 +91,11 @@ def test_both_answer_alike(session, running):
 
 
 def test_a_client_moves_cancels_and_is_refused_with_joint_value_and_limit(client, running):
-    start = client.reference()
+    start, joints = client.reference(), client.joints()
+    assert joints["names"] == list(client.joint_names) and joints["units"] == ["rad", "rad", "m"]
+    assert client.move({"theta1": 0.1}, relative=True, least_s=1.0) >= 1.0
+    assert client.move({"theta1": float(start[0])}) >= 0.8
+    np.testing.assert_allclose(client.reference(), start, atol=1e-9)
     took = client.move_through([0.5], [start + [0.2, 0.0, 0.0]])
     assert took >= 0.5 and abs(client.next_state()[0] - start[0] - 0.2) < 0.02
     with pytest.raises(GoalRefusedError) as refused:
