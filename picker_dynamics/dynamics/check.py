@@ -16,7 +16,7 @@ import math
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from picker_dynamics.robot.model import GRAVITY, Array, DynamicsModel
 from picker_dynamics.robot.serial_arm import serial_arm
 
 from . import lagrangian
-from .cross_check import LIMIT, NOTICEABLE_M, compare, verdict
+from .cross_check import LIMIT, NOTICEABLE_M, compare
 
 PAYLOAD_KG = 0.025
 """Every state is compared again with this at the tool: a berry."""
@@ -41,15 +41,14 @@ class CheckReport:
     """Report of a check: what was found, and how well the models agree.
 
     Attributes:
-        source: where the URDF came from.
-        robot: its name.
-        joints: its movable joints.
+        urdf: where it came from.
+        robot, joints: names of the arm and of its movable joints.
         findings: of the linter.
         comparisons: what was compared -> term -> worst relative residual.
         notes: what could not be compared, and why.
     """
 
-    source: str
+    urdf: str
     robot: str
     joints: tuple[str, ...]
     findings: tuple[Finding, ...]
@@ -62,9 +61,13 @@ class CheckReport:
         residuals = [value for terms in self.comparisons.values() for value in terms.values()]
         return max((value if math.isfinite(value) else math.inf for value in residuals), default=0.0)
 
+    def fatal(self, strict: bool) -> int:
+        """How many findings are fatal; with ``strict`` all are."""
+        return sum(strict or finding.fatal for finding in self.findings)
+
     def passed(self, strict: bool) -> bool:
-        """Models agree, and nothing fatal was found (with ``strict``: nothing at all)."""
-        return self.worst <= LIMIT and not any(strict or finding.fatal for finding in self.findings)
+        """Models agree, and nothing fatal was found."""
+        return self.worst <= LIMIT and not self.fatal(strict)
 
 
 def run(
@@ -105,36 +108,26 @@ def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckRe
         raise InputError(f"samples is {samples}, must be >= 1", "samples", samples, 1)
     findings = lint(arm)
     comparisons: dict[str, dict[str, float]] = {}
-    notes = _driven(arm)
+    try:
+        notes = list(serial_arm(arm).notes if arm.n else ())
+    except DescriptionError as error:  # its models may be sound all the same
+        notes = [f"it cannot be driven: {error}"]
     if any(finding.fatal for finding in findings):
         notes.append("no model was built: with a fatal finding the arm cannot be simulated")
-        return CheckReport(arm.source, arm.name, arm.joint_names, findings, comparisons, tuple(notes))
-    pinocchio = _pinocchio(arm)
-    comparisons["our reader and Pinocchio"] = _reader_and_pinocchio(arm, pinocchio, sample_poses(arm, samples, seed))
-    payload = PAYLOAD_KG if any(joint.movable for joint in arm.path_to(arm.tool)) else 0.0
-    for title, model in _by_hand(arm).items():
-        report = compare(model, pinocchio, arm.lower, arm.upper, arm.velocity, samples=samples, seed=seed, payload=payload)
-        comparisons[f"{title} and Pinocchio"] = dict(report.residuals)
-    if not payload:
-        notes.append(f"compared without a payload: no joint moves the tool {arm.tool}")
+    else:
+        pinocchio = _pinocchio(arm)
+        comparisons["our reader and Pinocchio"] = _reader_and_pinocchio(arm, pinocchio, sample_poses(arm, samples, seed))
+        payload = PAYLOAD_KG if any(joint.movable for joint in arm.path_to(arm.tool)) else 0.0
+        models: dict[str, DynamicsModel] = {"N-joint chain": lagrangian.chain_of(arm)}
+        special = lagrangian.analytic_model(arm)
+        if isinstance(special, lagrangian.ClosedForm):
+            models[f"closed form ({special.system})"] = special
+        for title, model in models.items():
+            report = compare(model, pinocchio, arm.lower, arm.upper, arm.velocity, samples=samples, seed=seed, payload=payload)
+            comparisons[f"{title} and Pinocchio"] = report.residuals
+        if not payload:
+            notes.append(f"compared without a payload: no joint moves the tool {arm.tool}")
     return CheckReport(arm.source, arm.name, arm.joint_names, findings, comparisons, tuple(notes))
-
-
-def _driven(arm: ArmDescription) -> list[str]:
-    """What of the arm is locked when it is driven, or why it is not: its models may be sound all the same."""
-    try:
-        return list(serial_arm(arm).notes if arm.n else ())
-    except DescriptionError as error:
-        return [f"it cannot be driven: {error}"]
-
-
-def _by_hand(arm: ArmDescription) -> dict[str, DynamicsModel]:
-    """The N-joint chain of any arm, and the closed form of one that has its shape."""
-    models: dict[str, DynamicsModel] = {"N-joint chain": lagrangian.chain_of(arm)}
-    model = lagrangian.analytic_model(arm)
-    if isinstance(model, lagrangian.ClosedForm):
-        models[f"closed form ({model.system})"] = model
-    return models
 
 
 def _pinocchio(arm: ArmDescription) -> DynamicsModel:
@@ -152,16 +145,12 @@ def _relative(ours: Array, theirs: Array, least: float = np.finfo(float).tiny) -
     return float(np.max(np.abs(np.subtract(ours, theirs))) / max(np.max(np.abs(theirs)), least))
 
 
-def _noticeable_energy(arm: ArmDescription) -> float:
-    return NOTICEABLE_M * GRAVITY * sum(link.mass for link in arm.links.values())
-
-
 def _reader_and_pinocchio(arm: ArmDescription, pinocchio: DynamicsModel, q: Array) -> dict[str, float]:
     """Tool position, and the torque that holds the arm: virtual work, link by link."""
-    tool = link_poses(arm, q)[arm.tool].position
+    noticeable = NOTICEABLE_M * GRAVITY * sum(link.mass for link in arm.links.values())
     return {
-        "tool": _relative(tool, pinocchio.forward_kinematics(q), NOTICEABLE_M),
-        "g": _relative(holding_torque(arm, q), pinocchio.gravity(q), _noticeable_energy(arm)),
+        "tool": _relative(link_poses(arm, q)[arm.tool].position, pinocchio.forward_kinematics(q), NOTICEABLE_M),
+        "g": _relative(holding_torque(arm, q), pinocchio.gravity(q), noticeable),
     }
 
 
@@ -170,44 +159,33 @@ def _reader_and_pinocchio(arm: ArmDescription, pinocchio: DynamicsModel, q: Arra
 
 def as_text(report: CheckReport, strict: bool) -> str:
     """Report as a text for a person: findings, a table of residuals, and one line of verdict."""
-    lines = [f"{report.source}: {report.robot}, {len(report.joints)} joints: {' '.join(report.joints)}"]
-    lines.append(f"lint: {len(report.findings) or 'no'} finding{'' if len(report.findings) == 1 else 's'}")
-    for finding in report.findings:
-        lines.append(f"  {'FATAL ' if strict or finding.fatal else ''}{finding}")
+
+    def counted(number: int, what: str) -> str:
+        return f"{number or 'no'} {what}{'' if number == 1 else 's'}"
+
+    lines = [f"{report.urdf}: {report.robot}, {len(report.joints)} joints: {' '.join(report.joints)}"]
+    lines.append(f"lint: {counted(len(report.findings), 'finding')}")
+    lines += [f"  {'FATAL ' if strict or finding.fatal else ''}{finding}" for finding in report.findings]
     for title, terms in report.comparisons.items():
         lines.append(title)
-        lines += [f"  {term:<20} {value:8.1e}  {verdict(value, LIMIT)}" for term, value in terms.items()]
+        for term, value in terms.items():
+            lines.append(f"  {term:<20} {value:8.1e}  {'ok' if value <= LIMIT else f'above {LIMIT:.0e}'}")
     lines += [f"note: {note}" for note in report.notes]
-    stopping = sum(strict or finding.fatal for finding in report.findings)
     if report.comparisons:
         agreement = "passed" if report.worst <= LIMIT else "FAILED"
         lines.append(f"models {agreement}: worst relative residual {report.worst:.1e}, limit {LIMIT:.0e}")
-    if stopping:
-        lines.append(f"lint FAILED: {stopping} fatal finding{'' if stopping == 1 else 's'}")
+    if report.fatal(strict):
+        lines.append(f"lint FAILED: {counted(report.fatal(strict), 'fatal finding')}")
     return "\n".join(lines)
 
 
 def as_json_text(report: CheckReport, strict: bool) -> str:
     """Report as JSON for programs; what is not a number is null."""
 
-    def number(value: float) -> float | None:
-        return value if math.isfinite(value) else None
+    def finite(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: finite(one) for key, one in value.items()}
+        return None if isinstance(value, float) and not math.isfinite(value) else value
 
-    return json.dumps(
-        {
-            "urdf": report.source,
-            "robot": report.robot,
-            "joints": list(report.joints),
-            "findings": [asdict(finding) for finding in report.findings],
-            "comparisons": {
-                title: {term: number(value) for term, value in terms.items()} for title, terms in report.comparisons.items()
-            },
-            "notes": list(report.notes),
-            "worst": number(report.worst),
-            "limit": LIMIT,
-            "strict": strict,
-            "passed": report.passed(strict),
-        },
-        indent=2,
-        ensure_ascii=False,
-    )
+    more = {"worst": report.worst, "limit": LIMIT, "strict": strict, "passed": report.passed(strict)}
+    return json.dumps(finite(asdict(report) | more), indent=2, ensure_ascii=False)

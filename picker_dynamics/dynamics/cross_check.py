@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import CrossCheckError, InputError
-from picker_dynamics.robot.model import Array, DynamicsModel, as_states, times
+from picker_dynamics.robot.model import Array, DynamicsModel, times
 
 LIMIT = 1e-9
 """Worst relative residual at which two models still agree: rounding is near 1e-15."""
@@ -36,19 +35,6 @@ UNITS = {"M": "kg·m²", "C v": "N·m", "g": "N·m", "tau": "N·m", "forward dyn
 
 
 @dataclass(frozen=True)
-class WorstState:
-    """State at which a term differs most: the state, the entry (joints, or x y z), and the two values there."""
-
-    q: Array
-    v: Array
-    a: Array
-    entry: tuple[str, ...]
-    value_a: float
-    value_b: float
-    payload_kg: float
-
-
-@dataclass(frozen=True)
 class CrossCheckReport:
     """Worst residual per term, over all samples.
 
@@ -58,11 +44,11 @@ class CrossCheckReport:
 
     Attributes:
         residuals: term -> worst relative residual [-].
-        worst_states: term -> where it occurred.
+        where: term -> joint or direction of its worst entry, and the two values and the state there.
     """
 
-    residuals: MappingProxyType[str, float]
-    worst_states: MappingProxyType[str, WorstState]
+    residuals: dict[str, float]
+    where: dict[str, tuple[str, str]]
 
     @property
     def worst_term(self) -> str:
@@ -74,29 +60,13 @@ class CrossCheckReport:
         """The largest residual; NaN if any value was not a number."""
         return self.residuals[self.worst_term]
 
-    def require(self, limit: float = LIMIT) -> None:
-        """Raise unless the models agree.
-
-        Raises:
-            CrossCheckError: naming the worst term, its joint or entry, both values and the limit.
-        """
-        if self.worst <= limit:
-            return
-        at = self.worst_states[self.worst_term]
-        raise CrossCheckError(
-            f"the two models disagree in {self.worst_term} of {', '.join(at.entry)}: "
-            f"{at.value_a:.9g} against {at.value_b:.9g} {UNITS[self.worst_term]}, "
-            f"relative residual {self.worst:.2e}, limit {limit:.0e} "
-            f"(q = {np.round(at.q, 4).tolist()}, payload {at.payload_kg:g} kg)",
-            at.entry[-1],
-            self.worst,
-            limit,
-        )
-
-
-def verdict(residual: float, limit: float) -> str:
-    """Verdict on a residual, as a table has it."""
-    return "ok" if residual <= limit else f"above {limit:.0e}"
+    def require(self) -> None:
+        """Raise a CrossCheckError that names the worst term, its joint or entry, and both values, unless the models agree."""
+        if not self.worst <= LIMIT:
+            term = self.worst_term
+            joint, values = self.where[term]
+            residual = f"relative residual {self.worst:.2e}, limit {LIMIT:.0e}"
+            raise CrossCheckError(f"the two models disagree in {term} of {joint}: {values}; {residual}", joint, self.worst, LIMIT)
 
 
 def sample_states(
@@ -112,20 +82,13 @@ def sample_states(
     """
     if samples < 1:
         raise InputError(f"samples is {samples}, must be >= 1", "samples", samples, 1)
-    lowest = _or_else(lower, -UNLIMITED_POSITION)
-    highest = _or_else(upper, UNLIMITED_POSITION)
-    fastest = _or_else(velocity, UNLIMITED_VELOCITY)
+    limits = (lower, -UNLIMITED_POSITION), (upper, UNLIMITED_POSITION), (velocity, UNLIMITED_VELOCITY)
+    lowest, highest, fastest = (np.where(np.isfinite(given), given, unlimited) for given, unlimited in limits)
     n = fastest.size
-    lowest, highest = as_states("lower", lowest, n), as_states("upper", highest, n)
     generator = np.random.default_rng(seed)
     q = generator.uniform(lowest, highest, (samples, n))
     v, a = generator.uniform(-fastest, fastest, (2, samples, n))
     return q, v, a / ACCELERATION_TIME
-
-
-def _or_else(limit: ArrayLike, unlimited: float) -> Array:
-    limit = np.asarray(limit, dtype=float)
-    return np.where(np.isfinite(limit), limit, unlimited)
 
 
 def compare(
@@ -159,13 +122,10 @@ def compare(
     pairs = {0.0: (model_a, model_b)}
     if payload:
         pairs[payload] = (model_a.with_payload(payload), model_b.with_payload(payload))
-    residuals: dict[str, float] = {}
-    worst_states: dict[str, WorstState] = {}
+    report = CrossCheckReport({}, {})
     for mass, pair in pairs.items():
-        for term, (residual, worst) in _residuals(*pair, *states, mass).items():
-            if term not in residuals or not residual <= residuals[term]:
-                residuals[term], worst_states[term] = residual, worst
-    return CrossCheckReport(MappingProxyType(residuals), MappingProxyType(worst_states))
+        _add_residuals(report, *pair, *states, mass)
+    return report
 
 
 def _terms(model: DynamicsModel, q: Array, v: Array, a: Array, tau: Array) -> dict[str, Array]:
@@ -197,23 +157,19 @@ def _floors(M: Array, v: Array, tau: Array) -> dict[str, float]:
     }
 
 
-def _residuals(
-    model_a: DynamicsModel, model_b: DynamicsModel, q: Array, v: Array, a: Array, payload: float
-) -> dict[str, tuple[float, WorstState]]:
+def _add_residuals(
+    report: CrossCheckReport, model_a: DynamicsModel, model_b: DynamicsModel, q: Array, v: Array, a: Array, payload: float
+) -> None:
+    """Add to ``report`` the terms that agree less than those in it."""
     tau = model_b.inverse_dynamics(q, v, a)
     terms_a, terms_b = _terms(model_a, q, v, a, tau), _terms(model_b, q, v, a, tau)
-    joints, directions = model_b.joint_names, ("x", "y", "z")
-    axes: dict[str, tuple[tuple[str, ...], ...]] = dict.fromkeys(UNITS, (joints,))
-    axes |= {"M": (joints, joints), "tool": (directions,), "J": (directions, joints)}
     floors = _floors(terms_b["M"], v, tau)
-    results = {}
     for term, b in terms_b.items():
         difference = np.abs(terms_a[term] - b)
         residual = float(difference.max() / max(np.abs(b).max(), floors.get(term, 0.0), np.finfo(float).tiny))
-        at = state, *entry = tuple(int(i) for i in np.unravel_index(np.argmax(difference), difference.shape))
-        labels = tuple(axis[i] for axis, i in zip(axes[term], entry))
-        results[term] = (
-            residual,
-            WorstState(q[state], v[state], a[state], labels, float(terms_a[term][at]), float(b[at]), payload),
-        )
-    return results
+        if term not in report.residuals or not residual <= report.residuals[term]:
+            at = tuple(int(i) for i in np.unravel_index(np.argmax(difference), difference.shape))
+            joint = "xyz"[at[1]] if term == "tool" else model_b.joint_names[at[-1]]
+            values = f"{terms_a[term][at]:.9g} against {b[at]:.9g} {UNITS[term]}"
+            state = f"(q = {np.round(q[at[0]], 4).tolist()}, payload {payload:g} kg)"
+            report.residuals[term], report.where[term] = residual, (joint, f"{values} {state}")

@@ -254,12 +254,6 @@ class DynamicsModel(ABC):
         """
         raise InputError(f"the equations of {type(self).__name__} have no load at the tool", "payload", mass)
 
-    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Kinetic energy T(q, v) = 1/2 vᵀ M v, (...) [J]."""
-        q, v = batch_of_states(self.n, q=q, v=v)
-        energy: Array = 0.5 * (v * times(self.mass_matrix(q), v)).sum(axis=-1)
-        return energy
-
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Joint torques tau = M a + C v + g, (..., n) [N·m]: what the actuators supply, without friction."""
         q, v, a = batch_of_states(self.n, q=q, v=v, a=a)
@@ -272,7 +266,7 @@ class DynamicsModel(ABC):
             InputError: the mass matrix is singular: some motion moves no inertia.
         """
         q, v, tau = batch_of_states(self.n, q=q, v=v, tau=tau)
-        bias = times(self.coriolis_matrix(q, v), v) + self.gravity(q)
+        bias = self.inverse_dynamics(q, v, np.zeros(self.n))
         try:
             return np.asarray(np.linalg.solve(self.mass_matrix(q), (tau - bias)[..., None])[..., 0], dtype=float)
         except np.linalg.LinAlgError as error:

@@ -55,7 +55,7 @@ def check_dynamics(model, case: dict, **more) -> None:
         "fd_qdd": model.forward_dynamics(q, v, case["fd_tau"]),
     }
     if "C" in case:
-        actual |= {"C": C, "T": model.kinetic_energy(q, v), "V": model.potential_energy(q)}
+        actual |= {"C": C, "T": 0.5 * np.dot(v, model.mass_matrix(q) @ v), "V": model.potential_energy(q)}
     if "fk" in case:
         actual |= {"fk": model.forward_kinematics(q), "J": model.jacobian(q)}
     for key, value in actual.items():

@@ -38,7 +38,7 @@ class LeanModel:
         return self._answer("mass_matrix", q)
 
     def coriolis_matrix(self, q, v) -> np.ndarray:
-        return self._answer("coriolis_matrix", q, v)
+        return self.full.coriolis_matrix(q, v)
 
     def gravity(self, q) -> np.ndarray:
         return self._answer("gravity", q)

@@ -22,11 +22,9 @@ from picker_dynamics.errors import DescriptionError, InputError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import checked_number, payload_values
 
-from .chain_description import chain_of, from_urdf
-from .chain_joints import chain, require_keys
-from .chain_model import ChainModel
-from .closed_form import ClosedForm
-from .complex_step import AnalyticModel
+from .analytic import AnalyticModel, ClosedForm
+from .chain_model import ChainModel, chain, chain_of, from_urdf
+from .chain_parameters import require_keys
 from .linearisation import linearise
 from .systems.cylindrical import Cylindrical
 from .systems.pendulum import Pendulum
@@ -86,7 +84,7 @@ def make(name: str, **parameters: float) -> ClosedForm:
         raise InputError(f"no system {name!r}; there are {', '.join(names())}", name)
     system = SYSTEMS[name]
     parameters = dict(system.defaults) | parameters
-    require_keys(name, parameters, system.parameter_names, noun="parameter ")
+    require_keys(name, parameters, system.parameter_names)
     return system.from_parameters(
         **{
             key: checked_number(f"{name}: {key}", value, least=-math.inf if key in SIGNED_PARAMETERS else 0.0, subject=key)

@@ -21,8 +21,8 @@ import numpy as np
 
 from picker_dynamics.robot.model import Array
 
-from .chain_equations import ChainParameters
-from .scalars import Scalar, Values, sin_cos
+from .analytic import Scalar, Values, sin_cos
+from .chain_parameters import ChainParameters
 
 UPRIGHT = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 """The rotation of the base."""

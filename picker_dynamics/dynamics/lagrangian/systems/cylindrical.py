@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 from picker_dynamics.robot.model import GRAVITY
 
-from ..closed_form import ReferenceSystem
-from ..scalars import Rows, Scalar, Values, sin_cos
+from ..analytic import ReferenceSystem, Rows, Scalar, Values, sin_cos
 
 
 class Parameters(NamedTuple):
@@ -49,18 +48,6 @@ def mass_matrix(k: Parameters, q: Values) -> Rows:
     return ((axis_inertia(k, q[1]), 0.0), (0.0, k.m3))
 
 
-def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
-    """Coriolis matrix C(q, v) from Christoffel symbols: rows of entries."""
-    m3r3 = k.m3 * q[1]
-    return ((m3r3 * v[1], m3r3 * v[0]), (-m3r3 * v[0], 0.0))
-
-
-def gravity(k: Parameters, q: Values) -> Values:
-    """Gravity terms dP/dq: a torque [N·m] and a force [N]."""
-    s, c = sin_cos(q[0])
-    return k.g * (k.m2 * k.a + k.m3 * q[1]) * c, k.m3 * k.g * s
-
-
 def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     """Torque T [N·m] of the ground on body 2 and F [N] of body 2 on body 3.
 
@@ -74,25 +61,6 @@ def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     return T, F
 
 
-def torque_rate(k: Parameters, q: Values, v: Values, a: Values, j: Values) -> Values:
-    """Rates of torque and force: dT/dt [N·m/s] and dF/dt [N/s].
-
-    dT/dt = (m2 a² + m3 r3² + J2 + J3) thetaddd + 2 m3 (r3d² thetad + r3 r3dd thetad + 2 r3 r3d thetadd)
-            - g (m2 a + m3 r3) thetad sin(theta) + g m3 r3d cos(theta)
-    dF/dt = m3 r3ddd - m3 r3d thetad² - 2 m3 r3 thetad thetadd + m3 g thetad cos(theta)
-    """
-    s, c = sin_cos(q[0])
-    r3, thetad, r3d, thetadd, r3dd, thetaddd, r3ddd = q[1], v[0], v[1], a[0], a[1], j[0], j[1]
-    Td = (
-        axis_inertia(k, r3) * thetaddd
-        + 2.0 * k.m3 * (r3d * r3d * thetad + r3 * r3dd * thetad + 2.0 * r3 * r3d * thetadd)
-        - k.g * (k.m2 * k.a + k.m3 * r3) * thetad * s
-        + k.g * k.m3 * r3d * c
-    )
-    Fd = k.m3 * r3ddd - k.m3 * r3d * thetad * thetad - 2.0 * k.m3 * r3 * thetad * thetadd + k.m3 * k.g * thetad * c
-    return Td, Fd
-
-
 def potential_energy(k: Parameters, q: Values) -> Scalar:
     """Potential energy P(q) [J]."""
     s, _ = sin_cos(q[0])
@@ -103,12 +71,6 @@ def tip(k: Parameters, q: Values) -> Values:
     """Position of body 3's centre of mass (x3, y3, 0) [m]."""
     s, c = sin_cos(q[0])
     return q[1] * c, q[1] * s, 0.0
-
-
-def tip_jacobian(k: Parameters, q: Values) -> Rows:
-    """Jacobian of body 3's centre of mass, d(centre of mass 3)/dq: three rows of two."""
-    s, c = sin_cos(q[0])
-    return ((-q[1] * s, c), (q[1] * c, s), (0.0, 0.0))
 
 
 class Cylindrical(ReferenceSystem):

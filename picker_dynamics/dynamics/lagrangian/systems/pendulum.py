@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.robot.model import GRAVITY
 
-from ..closed_form import ReferenceSystem
-from ..scalars import Rows, Scalar, Values, sin_cos
+from ..analytic import ReferenceSystem, Rows, Scalar, Values, sin_cos
 from . import bars
 
 
@@ -75,27 +74,10 @@ def mass_matrix(k: Parameters, q: Values) -> Rows:
     return ((pivot_inertia(k),),)
 
 
-def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
-    """Coriolis matrix C: none, M is constant."""
-    return ((0.0,),)
-
-
-def gravity(k: Parameters, q: Values) -> Values:
-    """Gravity torque dP/dtheta [N·m]."""
-    _, c = sin_cos(q[0])
-    return (k.m * k.g * k.a * c,)
-
-
 def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     """Torque T = (J_G + m a²) thetadd + m g a cos(theta) [N·m]."""
     _, c = sin_cos(q[0])
     return (pivot_inertia(k) * a[0] + k.m * k.g * k.a * c,)
-
-
-def torque_rate(k: Parameters, q: Values, v: Values, a: Values, j: Values) -> Values:
-    """Rate of the torque dT/dt = (J_G + m a²) thetaddd - m g a thetad sin(theta) [N·m/s]."""
-    s, _ = sin_cos(q[0])
-    return (pivot_inertia(k) * j[0] - k.m * k.g * k.a * v[0] * s,)
 
 
 def potential_energy(k: Parameters, q: Values) -> Scalar:
@@ -107,11 +89,6 @@ def potential_energy(k: Parameters, q: Values) -> Scalar:
 def tip(k: Parameters, q: Values) -> Values:
     """Position of the centre of mass (x_G, y_G, 0) [m]."""
     return bars.tip(q, k.a)
-
-
-def tip_jacobian(k: Parameters, q: Values) -> Rows:
-    """Jacobian of the centre of mass, d(centre of mass)/dtheta: three rows of one [m/rad]."""
-    return bars.tip_jacobian(q, k.a)
 
 
 def gibbs(k: Parameters, q: Values, v: Values, a: Values, torque: Values) -> Values:

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..scalars import Rows, Scalar, Values, sin_cos
+from ..analytic import Rows, Scalar, Values, sin_cos
 
 
 class Constants(NamedTuple):
@@ -184,42 +184,6 @@ def mass_matrix(k: Constants, q: Values) -> Rows:
     )
 
 
-def coriolis_matrix(k: Constants, q: Values, v: Values) -> Rows:
-    """Coriolis matrix C(q, v) from Christoffel symbols: rows of entries.
-
-    In (theta0, a1, a2, a3, theta4) the matrix is, with Kd = 1/2 K s3,
-
-        [ H1 w1 + H2 w2 + H3 w3   H1 w0    H2 w0    H3 w0 - Kd w4   -Kd w3 ]
-        [ -H1 w0                  0        F12 w2   F13 w3           0     ]
-        [ -H2 w0                  -F12 w1  0        F23 w3           0     ]
-        [ -H3 w0 + Kd w4          -F13 w1  -F23 w2  0                Kd w0 ]
-        [ -Kd w3                  0        0        -Kd w0           0     ]
-
-    and the joints' matrix sums its rows and columns as elevations sum joint angles.
-    """
-    _, _, (s3, c3) = u = directions(q)
-    _, H1, H2, H3 = yaw_inertia(k, u)
-    _, _, _, F12, F13, F23 = plane_inertia(k, u)
-    w1, w2, w3 = elevation_rates(v)
-    w0, w4 = v[0], v[4]
-    Kd = 0.5 * k.K * s3
-    rows = (
-        (H1 * w1 + H2 * w2 + H3 * w3, H1 * w0, H2 * w0, H3 * w0 - Kd * w4, -Kd * w3),
-        (-H1 * w0, 0.0, F12 * w2, F13 * w3, 0.0),
-        (-H2 * w0, -F12 * w1, 0.0, F23 * w3, 0.0),
-        (-H3 * w0 + Kd * w4, -F13 * w1, -F23 * w2, 0.0, Kd * w0),
-        (-Kd * w3, 0.0, 0.0, -Kd * w0, 0.0),
-    )
-    columns = zip(*(joint_torques(*row) for row in rows))
-    return tuple(zip(*(joint_torques(*column) for column in columns)))
-
-
-def gravity(k: Constants, q: Values) -> Values:
-    """Gravity torques g(q) = dV/dq: five of them [N·m]."""
-    (_, c1), (_, c2), (_, c3) = directions(q)
-    return joint_torques(0.0, k.g * k.P1 * c1, k.g * k.P2 * c2, k.g * k.P3 * c3, 0.0)
-
-
 def potential_energy(k: Constants, q: Values) -> Scalar:
     """Potential energy V(q) [J]."""
     (s1, _), (s2, _), (s3, _) = directions(q)
@@ -233,13 +197,3 @@ def tip(k: Constants, q: Values) -> Values:
     reach = k.L1 * c1 + k.L2 * c2 + k.L3 * c3
     height = k.L1 * s1 + k.L2 * s2 + k.L3 * s3
     return k.x0 + reach * c0, k.y0 + reach * s0, k.z0 + height
-
-
-def tip_jacobian(k: Constants, q: Values) -> Rows:
-    """Jacobian of the tip, d(tip)/dq: three rows of five [m/rad]."""
-    s0, c0 = sin_cos(q[0])
-    (s1, c1), (s2, c2), (s3, c3) = directions(q)
-    reach = k.L1 * c1 + k.L2 * c2 + k.L3 * c3
-    _, r1, r2, r3, _ = joint_torques(0.0, -k.L1 * s1, -k.L2 * s2, -k.L3 * s3, 0.0)
-    _, z1, z2, z3, _ = joint_torques(0.0, k.L1 * c1, k.L2 * c2, k.L3 * c3, 0.0)
-    return ((-reach * s0, r1 * c0, r2 * c0, r3 * c0, 0.0), (reach * c0, r1 * s0, r2 * s0, r3 * s0, 0.0), (0.0, z1, z2, z3, 0.0))

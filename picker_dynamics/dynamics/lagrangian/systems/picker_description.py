@@ -1,4 +1,4 @@
-"""Picker's closed form from a URDF (``ArmDescription``), with each of its assumptions checked aloud.
+"""Picker's closed form from a URDF (``ArmDescription``), with each of its assumptions checked.
 
 ``read_shape`` checks the axes and the offsets.  On top of that the closed form needs the centre of mass of
 each link on its x axis, inertias that are diagonal in the link's axes, and a scissor that hangs on the hand's
@@ -6,8 +6,6 @@ x axis, turns about the hand's z axis and is balanced there.  What fixed joints 
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,23 +38,30 @@ def from_description(description: ArmDescription, armature: ArrayLike | None = N
     """
     shape = read_shape(description)
     turret, *links = (description.movable[i].child for i in shape.columns)
-    scissor = description.movable[shape.scissor].child
     r4 = _scissor_distance(description, shape)
-    base = welded(description, turret)
+    base, bodies = welded(description, turret), [welded(description, link) for link in links]
+    for link, body in zip(links, bodies):
+        off = body.com[1:]
+        _require(np.abs(off).max() <= ROUNDING, f"link {link}: centre of mass [m]", body.com, "it on the link's x axis", link)
+    scissor = description.movable[shape.scissor].child
+    cutter = welded(description, scissor)
+    Ix, Iy, Iz = _moments(cutter, scissor)
+    where = f"link {scissor}"
+    balanced, even = np.abs(cutter.com).max() <= ROUNDING, abs(Ix - Iy) <= ROUNDING * max(Ix, Iy, Iz)
+    _require(balanced, f"{where}: centre of mass [m]", cutter.com, "it on the scissor's axis, at the joint's origin", scissor)
+    _require(even, f"{where}: ixx - iyy [kg·m²]", Ix - Iy, "equal inertias across the scissor's axis", scissor)
     base_height = link_poses(description, np.zeros(description.n))[turret].position[2]
-    masses, coms, inertias = zip(*(_link(description, link) for link in links))
-    m4, I4x, I4 = _scissor(description, scissor)
     parameters = PickerParameters(
         g=GRAVITY,
         lengths=tuple(shape.lengths.tolist()),
-        masses=masses,
-        coms=coms,
-        inertias=inertias,
+        masses=tuple(body.mass for body in bodies),
+        coms=tuple(float(body.com[0]) for body in bodies),
+        inertias=tuple(_moments(body, link) for body, link in zip(bodies, links)),
         I0z=float(base.about(np.array([0.0, 0.0, base.com[2]]))[2, 2]),
-        m4=m4,
+        m4=cutter.mass,
         r4=r4,
-        I4=I4,
-        I4x=I4x,
+        I4=Iz,
+        I4x=Ix,
         coupled=True,
         origin=tuple(shape.shoulder.tolist()),
         turret_moment=base.mass * float(base_height + base.com[2]),
@@ -66,79 +71,40 @@ def from_description(description: ArmDescription, armature: ArrayLike | None = N
     )
 
 
-def _require(holds: bool, what: str, value: Any, needed: str, name: str) -> None:
+def _require(holds: bool | np.bool_, what: str, value: object, needed: str, name: str) -> None:
     if not holds:
-        shown = f"({', '.join(f'{x:g}' for x in value)})" if np.ndim(value) else value
+        shown = f"({', '.join(f'{x:g}' for x in value)})" if isinstance(value, np.ndarray) else value
         raise DescriptionError(f"{what} is {shown}; the picker's closed form needs {needed}", name, value)
 
 
 def _scissor_distance(description: ArmDescription, shape: PickerShape) -> float:
     """Wrist to scissor joint along the hand [m]; checks how the scissor hangs on the hand."""
     joint, wrist = description.movable[shape.scissor], description.movable[shape.columns[3]]
-    where = f"joint {joint.name}"
-    carriers = [other for other in description.path_to(joint.parent) if other.movable]
-    _require(
-        bool(carriers) and carriers[-1] is wrist,
-        f"{where}: parent link",
-        joint.parent,
-        f"the scissor to hang on the hand, {wrist.child}",
-        joint.name,
-    )
-    _require(joint.type != "prismatic", f"{where}: type", joint.type, "a rotation", joint.name)
-    _require(np.allclose(joint.axis, (0, 0, 1), rtol=0, atol=ROUNDING), f"{where}: axis", joint.axis, "(0, 0, 1)", joint.name)
     poses = link_poses(description, np.zeros(description.n))
-    _require(
-        np.allclose(poses[joint.child].rotation, np.eye(3), rtol=0, atol=ROUNDING),
-        f"{where}: frame",
-        "turned against the hand at 0",
-        "it parallel",
-        joint.name,
-    )
+    carriers = [other for other in description.path_to(joint.parent) if other.movable]
     offset = poses[joint.child].position - poses[wrist.child].position
-    _require(
-        np.abs(offset[1:]).max() <= ROUNDING, f"{where}: origin in the hand [m]", offset, "it on the hand's x axis", joint.name
-    )
+    straight = np.allclose(poses[joint.child].rotation, np.eye(3), rtol=0, atol=ROUNDING)
+    for holds, what, value, needed in (
+        (
+            bool(carriers) and carriers[-1] is wrist,
+            "parent link",
+            joint.parent,
+            f"the scissor to hang on the hand, {wrist.child}",
+        ),
+        (joint.type != "prismatic", "type", joint.type, "a rotation"),
+        (np.allclose(joint.axis, (0, 0, 1), rtol=0, atol=ROUNDING), "axis", joint.axis, "(0, 0, 1)"),
+        (straight, "frame", "turned against the hand at 0", "it parallel"),
+        (np.abs(offset[1:]).max() <= ROUNDING, "origin in the hand [m]", offset, "it on the hand's x axis"),
+    ):
+        _require(holds, f"joint {joint.name}: {what}", value, needed, joint.name)
     return float(offset[0])
 
 
-def _link(description: ArmDescription, link: str) -> tuple[float, float, tuple[float, float, float]]:
-    """Mass, distance of the centre of mass along x, and (Ix, Iy, Iz) about it."""
-    body = welded(description, link)
-    _require(
-        np.abs(body.com[1:]).max() <= ROUNDING, f"link {link}: centre of mass [m]", body.com, "it on the link's x axis", link
-    )
-    return body.mass, float(body.com[0]), _moments(body, link)
-
-
-def _scissor(description: ArmDescription, link: str) -> tuple[float, float, float]:
-    """Mass, inertia across the axis, inertia about the axis, of a body balanced on that axis."""
-    body = welded(description, link)
-    _require(
-        np.abs(body.com).max() <= ROUNDING,
-        f"link {link}: centre of mass [m]",
-        body.com,
-        "it on the scissor's axis, at the joint's origin",
-        link,
-    )
-    Ix, Iy, Iz = _moments(body, link)
-    _require(
-        abs(Ix - Iy) <= ROUNDING * max(Ix, Iy, Iz),
-        f"link {link}: ixx - iyy [kg·m²]",
-        Ix - Iy,
-        "equal inertias across the scissor's axis",
-        link,
-    )
-    return body.mass, Ix, Iz
-
-
 def _moments(body: Body, link: str) -> tuple[float, float, float]:
+    """(Ix, Iy, Iz) about the centre of mass, of an inertia that is diagonal."""
     moments = body.inertia.diagonal()
     product = np.abs(body.inertia - np.diag(moments)).max()
-    _require(
-        product <= ROUNDING * np.abs(moments).max(),
-        f"link {link}: largest product of inertia [kg·m²]",
-        product,
-        "a diagonal inertia in the link's axes",
-        link,
-    )
+    diagonal = product <= ROUNDING * np.abs(moments).max()
+    what = f"link {link}: largest product of inertia [kg·m²]"
+    _require(diagonal, what, product, "a diagonal inertia in the link's axes", link)
     return tuple(moments.tolist())

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.model import GRAVITY, payload_values, read_only
 
-from ..closed_form import ClosedForm, Equations
+from ..analytic import ClosedForm
 from . import picker
 
 JOINT_NAMES = ("base", "shoulder", "elbow", "wrist", "scissor")
@@ -41,9 +41,9 @@ class PickerParameters:
     """
 
     g: float
-    lengths: tuple[float, float, float]
-    masses: tuple[float, float, float]
-    coms: tuple[float, float, float]
+    lengths: tuple[float, ...]
+    masses: tuple[float, ...]
+    coms: tuple[float, ...]
     inertias: tuple[tuple[float, float, float], ...]
     I0z: float
     m4: float
@@ -65,7 +65,7 @@ class PickerParameters:
             P_i  = m_i r_i  + (mass beyond) L_i
             B_ii = m_i r_i² + (mass beyond) L_i²,    B_ik = L_i P_k  for i < k
         """
-        (L1, L2, L3), (m1, m2, m3), (r1, r2, r3) = self.lengths, self.masses, self.coms
+        (L1, L2, _), (m1, m2, m3), (r1, r2, r3) = self.lengths, self.masses, self.coms
         m4, r4, mp, rp = self.m4, self.r4, self.payload_mass, self.payload_distance
         beyond2 = m3 + m4 + mp
         beyond1 = m2 + beyond2
@@ -73,38 +73,12 @@ class PickerParameters:
         (I1x, I1y, I1z), (I2x, I2y, I2z), hand = self.inertias
         scissor = (self.I4x, self.I4x, self.I4) if self.coupled else (0.0, 0.0, 0.0)
         I3x, I3y, I3z = (sum(parts) for parts in zip(hand, scissor, self.payload_inertias))
-        x0, y0, z0 = self.origin
-        return picker.Constants(
-            g=self.g,
-            P1=P1,
-            P2=P2,
-            P3=P3,
-            B11=m1 * r1**2 + beyond1 * L1**2,
-            B22=m2 * r2**2 + beyond2 * L2**2,
-            B33=m3 * r3**2 + m4 * r4**2 + mp * rp**2,
-            B12=L1 * P2,
-            B13=L1 * P3,
-            B23=L2 * P3,
-            I0z=self.I0z,
-            I1x=I1x,
-            I1y=I1y,
-            I1z=I1z,
-            I2x=I2x,
-            I2y=I2y,
-            I2z=I2z,
-            I3x=I3x,
-            I3y=I3y,
-            I3z=I3z,
-            I4=self.I4,
-            K=self.I4 if self.coupled else 0.0,
-            V0=self.g * (self.turret_moment + (m1 + beyond1) * z0),
-            x0=x0,
-            y0=y0,
-            z0=z0,
-            L1=L1,
-            L2=L2,
-            L3=L3,
-        )
+        first = (P1, P2, P3)
+        second = (m1 * r1**2 + beyond1 * L1**2, m2 * r2**2 + beyond2 * L2**2, m3 * r3**2 + m4 * r4**2 + mp * rp**2)
+        mixed = (L1 * P2, L1 * P3, L2 * P3)
+        inertias = (self.I0z, I1x, I1y, I1z, I2x, I2y, I2z, I3x, I3y, I3z, self.I4, self.I4 if self.coupled else 0.0)
+        V0 = self.g * (self.turret_moment + (m1 + beyond1) * self.origin[2])
+        return picker.Constants._make((self.g, *first, *second, *mixed, *inertias, V0, *self.origin, *self.lengths))
 
 
 class PickerModel(ClosedForm):
@@ -120,7 +94,7 @@ class PickerModel(ClosedForm):
 
     system = "picker"
     parameter_names = tuple("g L1 L2 L3 m1 m2 m3 m4 m_p I0z I1x I1y I1z I2x I2y I2z I3x I3y I3z I4".split())
-    equations = Equations.of(picker)
+    equations = picker
     defaults = {
         **{"g": GRAVITY, "L1": 0.20, "L2": 0.145, "L3": 0.08, "m1": 0.15, "m2": 0.12, "m3": 0.08, "m4": 0.05, "m_p": 0.0},
         **{"I1y": 5e-4, "I2y": 3e-4, "I3y": 2e-4},

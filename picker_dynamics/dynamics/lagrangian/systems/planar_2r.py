@@ -20,8 +20,7 @@ from typing import NamedTuple
 
 from picker_dynamics.robot.model import GRAVITY
 
-from ..closed_form import ReferenceSystem
-from ..scalars import Rows, Scalar, Values, sin_cos
+from ..analytic import ReferenceSystem, Rows, Scalar, Values, sin_cos
 from . import bars
 
 
@@ -64,12 +63,6 @@ def mass_matrix(k: Parameters, q: Values) -> Rows:
     return ((m11, m12), (m12, m22))
 
 
-def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
-    """Coriolis matrix C_ij = sum_k b_ijk v_k: rows of entries."""
-    _, _, _, h = inertias(k, q)
-    return ((-h * v[1], -h * (v[0] + v[1])), (h * v[0], 0.0))
-
-
 def gravity(k: Parameters, q: Values) -> Values:
     """Gravity torques G(q) = dU/dq: two of them [N·m]."""
     _, c1 = sin_cos(q[0])
@@ -101,11 +94,6 @@ def potential_energy(k: Parameters, q: Values) -> Scalar:
 def tip(k: Parameters, q: Values) -> Values:
     """Position of the end of link 2 (x, y, 0) [m]."""
     return bars.tip(q, k.l1, k.l2)
-
-
-def tip_jacobian(k: Parameters, q: Values) -> Rows:
-    """Jacobian of the tip, d(tip)/dq: three rows of two [m/rad]."""
-    return bars.tip_jacobian(q, k.l1, k.l2)
 
 
 class Planar2R(ReferenceSystem):

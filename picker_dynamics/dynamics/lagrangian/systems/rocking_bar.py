@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.model import Array
 
-from ..closed_form import ReferenceSystem
-from ..scalars import Rows, Scalar, Values, sin_cos
+from ..analytic import ReferenceSystem, Rows, Scalar, Values, sin_cos
 
 CONVERGED = 1e-12
 """Relative change of the period at which doubling the nodes stops; doubling squares its error, which is then 1e-15."""
@@ -76,17 +75,6 @@ def mass_matrix(k: Parameters, q: Values) -> Rows:
     return ((contact_inertia(k, q[0]),),)
 
 
-def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
-    """Coriolis matrix C = 1/2 dM/dt = m r² theta thetad."""
-    return ((k.m * k.r * k.r * q[0] * v[0],),)
-
-
-def gravity(k: Parameters, q: Values) -> Values:
-    """Gravity torque dP/dtheta = m g r theta cos(theta) [N·m]."""
-    _, c = sin_cos(q[0])
-    return (k.m * k.g * k.r * q[0] * c,)
-
-
 def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     """The external couple (J + m r² theta²) thetadd + m r (g cos(theta) + r thetad²) theta [N·m]."""
     _, c = sin_cos(q[0])
@@ -104,12 +92,6 @@ def tip(k: Parameters, q: Values) -> Values:
     """Position of the bar's centre of mass (x_G, y_G, 0) [m]."""
     s, c = sin_cos(q[0])
     return k.r * (q[0] * c - s), k.r * (c + q[0] * s), 0.0
-
-
-def tip_jacobian(k: Parameters, q: Values) -> Rows:
-    """Jacobian of the centre of mass G, dG/dtheta: three rows of one [m/rad]."""
-    s, c = sin_cos(q[0])
-    return (-k.r * q[0] * s,), (k.r * q[0] * c,), (0.0,)
 
 
 def period(k: Parameters, theta0: Array) -> Array:

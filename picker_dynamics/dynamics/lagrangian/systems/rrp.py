@@ -30,8 +30,7 @@ from numpy.typing import ArrayLike
 from picker_dynamics.errors import InputError, SingularityError, UnreachableError
 from picker_dynamics.robot.model import GRAVITY, Array, as_states
 
-from ..closed_form import ReferenceSystem
-from ..scalars import Rows, Scalar, Values, sin_cos
+from ..analytic import ReferenceSystem, Rows, Scalar, Values, sin_cos
 
 BRANCHES = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 """(sigma_rho, sigma_D): the signs of rho and D that tell the four solutions of the inverse kinematics apart."""
@@ -96,13 +95,6 @@ def mass_matrix(k: Parameters, q: Values) -> Rows:
     return ((H11, 0.0, 0.0), (0.0, H22, H23), (0.0, H23, H33))
 
 
-def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
-    """Coriolis matrix C(q, v) from Christoffel symbols, which the note leaves out: rows of entries."""
-    P, Q, S = half_derivatives(k, q)
-    w1, w2, w3 = v[0], v[1], v[2]
-    return ((P * w2 + Q * w3, P * w1, Q * w1), (-P * w1, S * w3, S * w2), (-Q * w1, -S * w2, 0.0))
-
-
 def gravity(k: Parameters, q: Values) -> Values:
     """Gravity terms G(q) = dV/dq: two torques [N·m] and a force [N]."""
     _, c2, _, _, rho, _, rho3, _ = plane(k, q)
@@ -141,46 +133,22 @@ def tip(k: Parameters, q: Values) -> Values:
     return rho * c1, rho * s1, z
 
 
-def tip_jacobian(k: Parameters, q: Values) -> Rows:
-    """Jacobian of the load, d(load)/dq: three rows of three."""
-    s1, c1 = sin_cos(q[0])
-    s2, c2, _, _, rho, z, _, _ = plane(k, q)
-    return ((-rho * s1, z * c1, s2 * c1), (rho * c1, z * s1, s2 * s1), (0.0, -rho, c2))
-
-
-def tip_jacobian_determinant(k: Parameters, q: Values) -> Scalar:
-    """Determinant of the Jacobian, det J = -rho D: zero where the load is on theta1's axis, or at the foot of the slide."""
-    _, _, D, _, rho, _, _, _ = plane(k, q)
-    return -rho * D
-
-
-def tip_jacobian_inverse(k: Parameters, q: Values) -> Rows:
-    """Joint rates for a velocity of the load: three rows of three."""
-    s1, c1 = sin_cos(q[0])
-    s2, c2, D, _, rho, z, _, _ = plane(k, q)
-    return ((-s1 / rho, c1 / rho, 0.0), (c2 * c1 / D, c2 * s1 / D, -s2 / D), (rho * c1 / D, rho * s1 / D, z / D))
-
-
 class Rrp(ReferenceSystem):
     """The serial RRP robot."""
 
     system = "rrp"
     coordinates = ("theta1", "theta2", "d3")
 
-    def jacobian_determinant(self, q: ArrayLike) -> Array:
-        """Determinant of the load's Jacobian, det J = -rho D, (...) [m²], for q (..., 3)."""
-        return self._evaluate(tip_jacobian_determinant, (), q=q)
-
     def inverse_jacobian(self, q: ArrayLike) -> Array:
         """Inverse Jacobian J^-1, (..., 3, 3): joint rates [rad/s, rad/s, m/s] for a velocity of the load [m/s], base frame.
 
         Raises:
-            SingularityError: the load is on the axis of theta1 (rho = 0), or D = 0.
+            SingularityError: det J = -rho D vanishes: the load is on the axis of theta1 (rho = 0), or D = 0.
         """
         joints = np.moveaxis(as_states("q", q, 3), -1, 0)
         _, _, D, _, rho, z, _, _ = plane(self.constants, tuple(joints))
         _refuse_singular(rho, D, np.hypot(rho, z), joints)
-        return self._evaluate(tip_jacobian_inverse, (3, 3), q=q)
+        return np.asarray(np.linalg.inv(self.jacobian(q)), dtype=float)
 
     def inverse_kinematics(self, point: ArrayLike, *, sigma_rho: int = 1, sigma_D: int = 1) -> Array:
         """Joint values that bring the load to ``point``.

@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.robot.model import GRAVITY, Array
 
-from ..closed_form import ReferenceSystem
-from ..scalars import Rows, Scalar, Values, sin_cos
+from ..analytic import ReferenceSystem, Rows, Scalar, Values, sin_cos
 
 
 class Parameters(NamedTuple):
@@ -64,12 +63,6 @@ def mass_matrix(k: Parameters, q: Values) -> Rows:
     return ((d11, 0.0), (0.0, d22))
 
 
-def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
-    """Coriolis matrix C(q, v) from Christoffel symbols: rows of entries."""
-    _, _, d112 = inertias(k, q)
-    return ((0.5 * d112 * v[1], 0.5 * d112 * v[0]), (-0.5 * d112 * v[0], 0.0))
-
-
 def gravity(k: Parameters, q: Values) -> Values:
     """Gravity torques G(q) = dV/dq: two of them [N·m]."""
     s1, c1 = sin_cos(q[0])
@@ -107,13 +100,6 @@ def tip_rotation(k: Parameters, q: Values) -> Rows:
     s1, c1 = sin_cos(q[0])
     s2, c2 = sin_cos(q[1])
     return ((c2, 0.0, s2), (s1 * s2, c1, -s1 * c2), (-c1 * s2, s1, c1 * c2))
-
-
-def tip_jacobian(k: Parameters, q: Values) -> Rows:
-    """Jacobian of the end effector, d(end effector)/dq: three rows of two [m/rad]."""
-    s1, c1 = sin_cos(q[0])
-    s2, c2 = sin_cos(q[1])
-    return ((0.0, k.L2 * c2), (-c1 * (k.L1 + k.L2 * c2), k.L2 * s1 * s2), (-s1 * (k.L1 + k.L2 * c2), -k.L2 * c1 * s2))
 
 
 def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..closed_form import ReferenceSystem
-from ..scalars import Rows, Scalar, Values
+from ..analytic import ReferenceSystem, Rows, Scalar, Values
 
 
 class Parameters(NamedTuple):
@@ -33,24 +32,9 @@ def mass_matrix(k: Parameters, q: Values) -> Rows:
     return ((k.m,),)
 
 
-def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
-    """Coriolis matrix C: none, M is constant."""
-    return ((0.0,),)
-
-
-def gravity(k: Parameters, q: Values) -> Values:
-    """Gravity term dP/dx = k x [N]: here the spring's force."""
-    return (k.k * q[0],)
-
-
 def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     """External force F_ext = m xdd + k x [N]."""
     return (k.m * a[0] + k.k * q[0],)
-
-
-def torque_rate(k: Parameters, q: Values, v: Values, a: Values, j: Values) -> Values:
-    """Rate of the external force dF_ext/dt = m xddd + k xd [N/s]."""
-    return (k.m * j[0] + k.k * v[0],)
 
 
 def potential_energy(k: Parameters, q: Values) -> Scalar:

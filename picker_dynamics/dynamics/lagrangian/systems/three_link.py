@@ -24,8 +24,7 @@ from typing import NamedTuple
 
 from picker_dynamics.robot.model import GRAVITY
 
-from ..closed_form import ReferenceSystem
-from ..scalars import Rows, Scalar, Values, sin_cos
+from ..analytic import ReferenceSystem, Rows, Scalar, Values, sin_cos
 from . import bars
 
 
@@ -95,23 +94,6 @@ def mass_matrix(k: Parameters, q: Values) -> Rows:
     return ((JA, A, B), (A, JB, C), (B, C, JC))
 
 
-def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
-    """The matrix of Christoffel symbols (the note's C is an inertia): rows of entries."""
-    D, E, F = centrifugal(k, q)
-    v2, v3, v4 = v[0], v[1], v[2]
-    return (
-        (-(D + E) * v3 - (E + F) * v4, -(D + E) * (v2 + v3) - (E + F) * v4, -(E + F) * (v2 + v3 + v4)),
-        ((D + E) * v2 - F * v4, -F * v4, -F * (v2 + v3 + v4)),
-        ((E + F) * v2 + F * v3, F * (v2 + v3), 0.0),
-    )
-
-
-def gravity(k: Parameters, q: Values) -> Values:
-    """Gravity torques dP/dq: three of them [N·m]."""
-    G2, G3, G4 = weights(k, q)
-    return G2 + G3 + G4, G3 + G4, G4
-
-
 def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     """Joint torques T2, T3 and T4 [N·m].
 
@@ -154,11 +136,6 @@ def potential_energy(k: Parameters, q: Values) -> Scalar:
 def tip(k: Parameters, q: Values) -> Values:
     """Position of the end of bar 4 (x, y, 0) [m]."""
     return bars.tip(q, k.d2, k.d3, k.d4)
-
-
-def tip_jacobian(k: Parameters, q: Values) -> Rows:
-    """Jacobian of the tip, d(tip)/dq: three rows of three [m/rad]; each joint moves what lies beyond it."""
-    return bars.tip_jacobian(q, k.d2, k.d3, k.d4)
 
 
 class ThreeLink(ReferenceSystem):

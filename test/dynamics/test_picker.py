@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 from arm_fixtures import picker
 from dynamics_models import ARMATURE, MODELS
-from dynamics_properties import check_power_balance, check_same, close, states
+from dynamics_properties import check_same, close, states
 from golden import model_of
 from pytest import approx, mark, raises
 
@@ -31,11 +31,6 @@ def edited(*changes, extra: str = "") -> description.ArmDescription:
     return description.parse(ElementTree.tostring(robot, encoding="unicode"))
 
 
-def test_energy_is_conserved_in_free_fall():
-    model = MODELS["picker, notes"]
-    check_power_balance(model, np.full(5, 0.3), np.ones(5), lambda t: np.zeros(5), duration=0.4)
-
-
 def test_stretched_arm_needs_the_known_shoulder_torque():
     """Sum of m g x by hand: 0.9785 N·m without, 1.0828 N·m with a 25 g berry at the tip."""
     bare, berry = model_of("picker", 0), model_of("picker", 1)
@@ -52,7 +47,7 @@ def agrees_with_pinocchio(arm, armature=None, *loads):
         ours, theirs = lagrangian.from_description(arm, armature), RigidBody(arm, armature)
         if load:
             ours, theirs = ours.with_payload(*load), theirs.with_payload(*load)
-        q, v, a, j = states(ours, 300, seed=9)
+        q, v, a, j = states(ours, 50, seed=9)
         check_same(ours, theirs, 1e-11, q, v, a, j)
         close(ours.required_torque(q, v, a), theirs.required_torque(q, v, a), 1e-11)
 
@@ -113,9 +108,6 @@ def test_scissor_is_coupled_in_a_urdf_and_decoupled_in_the_notes():
 def test_payload_off_the_hands_axis_refused(arguments, message):
     with raises(InputError, match=message):
         MODELS["picker, urdf"].with_payload(*arguments)
-
-
-# --- make ------------------------------------------------------------------------------------------------
 
 
 # --- from_description: every assumption of the closed form ------------------------------------------------
