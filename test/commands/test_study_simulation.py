@@ -105,7 +105,7 @@ def test_the_held_effort_moves_the_arm_as_it_should():
             return np.zeros_like(q), state
 
     run = sampled(Limp(ARM), ARM, WAY.trajectory, BEGIN, 0.4)
-    energy = ARM.full.kinetic_energy(run.q, run.v) + ARM.full.potential_energy(run.q)
+    energy = 0.5 * np.einsum("si,sij,sj->s", run.v, ARM.full.mass_matrix(run.q), run.v) + ARM.full.potential_energy(run.q)
     assert np.ptp(run.q[:, 1]) > 0.1
     assert_allclose(energy, np.full_like(energy, energy[0]), rtol=1e-11)
 

@@ -162,7 +162,7 @@ def test_computed_torque_leaves_the_models_error_over_kp():
 def test_pd_gravity_loses_energy_to_its_dampers_alone():
     """V = T + e^T Kp e / 2 falls by the integral of v^T Kd v, and never rises."""
     t, q, v, _ = follow(LAWS["pd_gravity"], TOLD)
-    V = TOLD.kinetic_energy(q, v) + 0.5 * (GOAL.q - q) ** 2 @ JOINT_KP
+    V = 0.5 * np.einsum("si,sij,sj->s", v, TOLD.mass_matrix(q), v) + 0.5 * (GOAL.q - q) ** 2 @ JOINT_KP
     dissipated = np.concatenate([[0.0], np.cumsum(0.5 * np.diff(t) * ((v[1:] ** 2 + v[:-1] ** 2) @ JOINT_KD))])
     assert np.diff(V).max() <= 1e-9 * V[0] and V[-1] < 1e-6 * V[0]
     assert_allclose(V + dissipated, np.full_like(V, V[0]), rtol=2e-2)

@@ -133,11 +133,21 @@ def tip(k: Parameters, q: Values) -> Values:
     return rho * c1, rho * s1, z
 
 
+def tip_jacobian(k: Parameters, q: Values) -> Rows:
+    """Jacobian of the load, d(load)/dq: three rows of three."""
+    s1, c1 = sin_cos(q[0])
+    s2, c2, _, _, rho, z, _, _ = plane(k, q)
+    return ((-rho * s1, z * c1, s2 * c1), (rho * c1, z * s1, s2 * s1), (0.0, -rho, c2))
+
+
 class Rrp(ReferenceSystem):
     """The serial RRP robot."""
 
     system = "rrp"
     coordinates = ("theta1", "theta2", "d3")
+
+    def jacobian(self, q: ArrayLike) -> Array:
+        return self._evaluate(tip_jacobian, (3, 3), q=q)
 
     def inverse_jacobian(self, q: ArrayLike) -> Array:
         """Inverse Jacobian J^-1, (..., 3, 3): joint rates [rad/s, rad/s, m/s] for a velocity of the load [m/s], base frame.
