@@ -41,7 +41,7 @@ class LeanModel:
         return self.full.coriolis_matrix(q, v)
 
     def gravity(self, q) -> np.ndarray:
-        return self._answer("gravity", q)
+        return self.inverse_dynamics(q, 0.0 * q, 0.0 * q)
 
     def _answer(self, quantity: str, *states) -> np.ndarray:
         if states[0].ndim > 1:
