@@ -47,9 +47,9 @@ class Arm:
     def __init__(self, name: str, bettered: int = BETTERED):
         chained = name.startswith("chain_")
         self.believed = chain(int(name[-1])) if chained else arms.load(name).description
-        allowed = limits.of_options("" if chained else name, self.believed, TIP_SPEED)
+        allowed = limits.of_arm("" if chained else name, self.believed, TIP_SPEED)
         home = allowed.middle if chained else arms.load(name).home
-        self.columns = Columns.of(self.believed)
+        self.columns = Columns(self.believed)
         self.base = base.find(self.columns)
         search, begin = Search(self.base, allowed, PERIOD_S), time.perf_counter()
         self.excitation = search.run(home, seed=0, bettered=bettered, periods=PERIODS)
@@ -70,7 +70,7 @@ def predicted(arm: Arm, seed: int) -> dict:
     begin = time.perf_counter()
     found = procedure.identify(arm.columns, [fitted.samples], tip_speed=TIP_SPEED)
     seconds = time.perf_counter() - begin
-    ways = {"identified": found.bodies.pi, "urdf": arm.columns.believed(), "true_parameters": Columns.of(truth).believed()}
+    ways = {"identified": found.bodies.pi, "urdf": arm.columns.believed(), "true_parameters": Columns(truth).believed()}
     results = {name: procedure.predict(arm.columns, pi, other.samples, truth=other.true_tau) for name, pi in ways.items()}
     return {
         "seed": seed,
@@ -78,8 +78,8 @@ def predicted(arm: Arm, seed: int) -> dict:
         "misfit": round(found.misfit, 2),
         **{
             name: {
-                "overall_percent": round(100.0 * one.everything, 2),
-                "joints_percent": (100.0 * one.everything_shares).round(2).tolist(),
+                "overall_percent": round(100.0 * float(one.overall[procedure.EVERYTHING]), 2),
+                "joints_percent": (100.0 * one.shares[procedure.EVERYTHING]).round(2).tolist(),
             }
             for name, one in results.items()
         },
@@ -90,7 +90,7 @@ def coverage(arm: Arm, seeds: int) -> dict:
     """How often the 95 % intervals of the base parameters hold the truth: one arm, the noise drawn anew."""
     truth = simulated.hidden(arm.believed, 1, TIP_SPEED)
     run = simulated.run(truth, arm.believed, arm.excitation.motion, 0, noise=0.0)
-    true_beta = arm.base.X @ Columns.of(truth).believed()
+    true_beta = arm.base.X @ Columns(truth).believed()
     inside = []
     for seed in range(seeds):
         found = procedure.identify(arm.columns, [simulated.noisy(run, seed)], tip_speed=TIP_SPEED).base
@@ -98,7 +98,7 @@ def coverage(arm: Arm, seeds: int) -> dict:
     inside = np.array(inside)
     return {
         "seeds": seeds,
-        "base_parameters": arm.base.count,
+        "base_parameters": len(arm.base.independent),
         "percent": round(100.0 * float(inside.mean()), 1),
         "worst_parameter_percent": round(100.0 * float(inside.mean(axis=0).min()), 1),
     }
@@ -112,7 +112,7 @@ def run(names=NAMES, seeds=SEEDS, coverage_seeds: int = COVERAGE_SEEDS, bettered
         first = first or (arm if name == "three_link" else None)
         cases = [predicted(arm, seed) for seed in seeds]
         results[name] = {
-            "base_parameters": arm.base.count,
+            "base_parameters": len(arm.base.independent),
             "condition": round(arm.excitation.condition, 1),
             "condition_random": round(arm.excitation.condition_drawn, 1),
             "excitation_seconds": round(arm.seconds, 1),

@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.targets import judged
 from picker_dynamics.errors import PickerError
 from picker_dynamics.estimation.identification import procedure, sample_files, servo_fit
-from picker_dynamics.estimation.identification.columns import Columns
+from picker_dynamics.estimation.identification.columns import FRICTION, Columns
 from picker_dynamics.estimation.identification.servo_log import ServoLog, checked
 from picker_dynamics.files.formats import read_json
 from picker_dynamics.robot import description
@@ -82,7 +82,7 @@ def servo(logs: list[tuple[str, ServoLog]], held_out: Callable[[str, ServoLog], 
     results: dict = {"fitted": len(fitted), "held_out": len(others)}
     for kind, fixed in KINDS.items():
         found = servo_fit.fit(fitted, fixed)
-        errors = {name: servo_fit.error(found, log).mean for name, log in others}
+        errors = {name: found.error(log)["mean"] for name, log in others}
         results[kind] = {
             "held_out_rad": round(float(np.mean(list(errors.values()))), 5),
             "logs": {name: round(value, 5) for name, value in errors.items()},
@@ -107,9 +107,9 @@ def ur10e(folder: Path) -> dict:
     constants = dict(zip(arm.joint_names, UR_CONSTANTS))
 
     def samples(name: str):
-        return sample_files.read_csv(paths[name], arm, constants, UR_COLUMNS)
+        return sample_files.read(paths[name], arm, constants, column_map=UR_COLUMNS)
 
-    found = procedure.identify(Columns.of(arm), [samples(UR_FITTED)], try_rotors=True, payload=None)
+    found = procedure.identify(Columns(arm), [samples(UR_FITTED)], try_rotors=True)
     bodies = found.bodies
     held_out = {}
     for key, (name, begin_s, end_s) in UR_HELD_OUT.items():
@@ -117,15 +117,15 @@ def ur10e(folder: Path) -> dict:
         if name in paths:
             one = procedure.predict(bodies.columns, bodies.pi, samples(name).between(begin_s, end_s))
             held_out[key] = {
-                "overall_percent": round(100.0 * one.everything, 2),
-                "sliding_percent": round(100.0 * one.overall, 2),
+                "overall_percent": round(100.0 * float(one.overall[procedure.EVERYTHING]), 2),
+                "sliding_percent": round(100.0 * float(one.overall[procedure.MOVING]), 2),
             }
     return {"held_out": held_out, "intervals": between_recordings(arm, [samples(one) for one in UR_PAIRS if one in paths])}
 
 
 def between_recordings(arm, recordings: list) -> dict:
     """Share of base parameters of any two recordings, each fitted by itself, that differ by less than their 95 % interval."""
-    fits = [procedure.identify(Columns.of(arm, rotors=True), [one]).base for one in recordings]
+    fits = [procedure.identify(Columns(arm, (*FRICTION, "rotor")), [one]).base for one in recordings]
     if len(fits) < 2:
         return {"within_percent": None}
     ratios = np.array([(a.beta - b.beta) / np.hypot(a.sd, b.sd) for a, b in itertools.combinations(fits, 2)])

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+
+# Matrices here are small: threads of BLAS cost more than they save, tenfold on a busy machine.  NumPy reads it when it loads.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
 import signal
 import tempfile
 from pathlib import Path

@@ -6,10 +6,10 @@ import math
 import numpy as np
 from arm_fixtures import shipped_arm
 from numpy.testing import assert_allclose, assert_array_equal
-from pytest import approx, mark, raises
+from pytest import mark, raises
 from recordings import joint_state, written_by_us
 
-from picker_dynamics.errors import InputError, JointNamesError, LimitError, RecordingError
+from picker_dynamics.errors import InputError, JointNamesError, LimitError
 from picker_dynamics.estimation.identification import filtering, sample_files
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.samples import Samples, checked
@@ -24,8 +24,96 @@ def wave(count: int = 1000, velocity: bool = True, t=None) -> Samples:
     w, phase = 2.0 * math.pi * np.array([0.3, 0.4, 0.5]), np.array([0.0, 0.4, 0.9])
     centre, swing = shipped_arm("rrp").home, np.array([0.6, 0.3, 0.2])
     q, v, a = (swing * w**k * f(np.outer(t, w) + phase) for k, f in enumerate((np.sin, np.cos, lambda x: -np.sin(x))))
-    tau = Columns.of(RRP).model.inverse_dynamics(centre + q, v, a)
+    tau = Columns(RRP).model.inverse_dynamics(centre + q, v, a)
     return Samples(RRP.joint_names, t, centre + q, v if velocity else None, tau, "wave")
+
+
+def read_text(folder, text: str, constants=None, column_map=None) -> Samples:
+    (folder / "a.csv").write_text(text)
+    return sample_files.read(folder / "a.csv", RRP, constants, column_map=column_map)
+
+
+@mark.parametrize("velocity", [True, False])
+def test_csv_comes_back(tmp_path, velocity):
+    read = read_text(tmp_path, sample_files.csv_text(wave(velocity=velocity), RRP.position_units))
+    assert_allclose(read.q, wave().q, atol=1e-8)
+    assert_allclose(read.tau, wave().tau, rtol=1e-7, atol=1e-6)
+    assert (read.v is None) is not velocity
+    assert_allclose(checked(read, RRP).between(1.0, 2.0).t, wave().t[250:501])
+
+
+ROWS = "\n0.0,x,90,1,0.5,2,3,4\n0.01,y,45,1,0.5,2,3,4\n"
+HEADER = "time_s,note,position_theta1_deg,position_theta2_rad,position_d3_m,effort_theta1_nm,effort_theta2_nm,current_d3_a"
+LINES = HEADER + ROWS
+MAP = HEADER.replace("note", "-")
+
+
+def test_degrees_currents_column_maps_and_a_last_line_that_was_cut_off(tmp_path):
+    whole = read_text(tmp_path, LINES, {"d3": 50.0})
+    assert_allclose(whole.q[:, 0], np.radians([90.0, 45.0]))
+    assert_allclose(whole.tau[:, 2], 200.0)
+    for end in ("0.02,z,1,1", "0.02,z,1,1,0.5,2,3,-", "0.02,z,1,1,0.5,2,3,\n\n"):
+        cut = read_text(tmp_path, LINES + end, {"d3": 50.0})
+        assert_array_equal(cut.q, whole.q)
+        assert whole.remarks == () and "its last line, 4, was cut off" in cut.remarks[0]
+    for header in ("", "a,b,c,d,e,f,g,h"):
+        text = header + ROWS if header else ROWS.strip().replace("x", "0").replace("y", "0")
+        assert_array_equal(read_text(tmp_path, text, {"d3": 50.0}, MAP).q, whole.q)
+    arm = shipped_arm("three_link").description
+    (tmp_path / "b.csv").write_text(",".join(map(str, range(12))))
+    read = sample_files.read(
+        tmp_path / "b.csv", arm, dict.fromkeys(arm.joint_names, 2.0), None, "time_s,position_*_rad,-,-,-,-,current_*_a"
+    )
+    assert_array_equal(np.r_[read.q, read.tau], [[1.0, 2.0, 3.0], [16.0, 18.0, 20.0]])
+
+
+@mark.parametrize(
+    "text, constants, column_map, reason",
+    [
+        ("", {}, None, "no column time_s; it has none"),
+        (LINES.replace("position_d3_m", "position_d3_mm"), {"d3": 2.0}, None, "no column position_d3_m; it has time_s"),
+        (LINES, {}, None, r"no column effort_d3_n, or current_d3_a with --torque-constant d3=\(N per A\); it has"),
+        (
+            LINES.replace("current_d3_a", "x"),
+            {"d3": 2.0},
+            None,
+            "no column current_d3_a, for which --torque-constant d3 is given",
+        ),
+        (LINES, {"d3": 2.0, "d4": 2.0}, None, "torque constant for 'd4': no such joint"),
+        (LINES, {"d3": 0.0}, None, "torque constant of d3 is 0"),
+        (LINES + "0.02,z,1,1,0.5,?,3,4\n", {"d3": 2.0}, None, r"line 4: effort_theta1_nm is '\?', not a number"),
+        (LINES + "0.02,z,1\n0.03,z,1,1,0.5,2,3,4\n", {}, None, "line 4: 3 entries"),
+        (LINES + "0.02,z,1,1,0.5,2,3,4,5\n", {}, None, "line 4: 9 entries"),
+        ("1,2\n3,4\n", {}, None, r"its first line is numbers, .* for example --columns time_s,position_\*_rad"),
+        (LINES, {}, "time_s,time_s", "time_s is there 2 times"),
+        (LINES, {}, "time_s,position_*_rad,effort_*_nm,-,-", "8 columns, --columns names 9"),
+    ],
+)
+def test_csv_that_is_none_is_refused(tmp_path, text, constants, column_map, reason):
+    with raises(InputError, match=reason):
+        read_text(tmp_path, text, constants, column_map)
+    with raises(InputError, match="cannot read"):
+        sample_files.read(tmp_path / "b.csv", RRP)
+
+
+def recorded(path, samples: Samples, efforts: bool = True):
+    """Such samples as an MCAP recording of ``joint_states``, joints in another order."""
+    order = [2, 0, 1]
+    names = [samples.joint_names[i] for i in order]
+    rows = zip(100.0 + samples.t, samples.q, samples.tau)
+    states = [(t, joint_state(t, q[order], tau[order] if efforts else (), names)) for t, q, tau in rows]
+    return written_by_us(path, [("/joint_states", "sensor_msgs/msg/JointState", t, state) for t, state in states])
+
+
+def test_bags_come_back_and_those_of_other_arms_or_without_efforts_are_refused(tmp_path):
+    read = sample_files.read(recorded(tmp_path / "a.mcap", wave(300)), RRP, {"d3": 2.0})
+    assert_allclose(read.t, wave(300).t, atol=1e-6)
+    assert_allclose(read.q, wave(300).q)
+    assert_allclose(read.tau, wave(300).tau * [1.0, 1.0, 2.0])
+    with raises(JointNamesError, match="no joint theta3, theta4"):
+        sample_files.read(tmp_path / "a.mcap", shipped_arm("three_link").description)
+    with raises(InputError, match="no efforts"):
+        sample_files.read(recorded(tmp_path / "b.mcap", wave(120), efforts=False), RRP)
 
 
 def changed(**values) -> Samples:
@@ -38,177 +126,28 @@ def at(array: np.ndarray, index, value: float) -> np.ndarray:
     return array
 
 
-# -- files -----------------------------------------------------------------------------------------------------
-
-
-def read_text(folder, text: str, *constants) -> Samples:
-    path = folder / "a.csv"
-    path.write_text(text)
-    return sample_files.read_csv(path, RRP, *constants)
-
-
-@mark.parametrize("velocity", [True, False])
-def test_csv_comes_back(tmp_path, velocity):
-    read = read_text(tmp_path, sample_files.csv_text(wave(velocity=velocity), RRP.position_units))
-    assert_allclose(read.q, wave().q, atol=1e-8)
-    assert_allclose(read.tau, wave().tau, rtol=1e-7, atol=1e-6)
-    assert (read.v is None) is not velocity
-    checked(read, RRP)
-
-
-def lines(**replaced: str) -> str:
-    """A small CSV file; its header with names replaced."""
-    header = "time_s,note,position_theta1_rad,position_theta2_rad,position_d3_m,effort_theta1_nm,effort_theta2_nm,effort_d3_n"
-    for old, new in replaced.items():
-        header = header.replace(old, new)
-    return header + "\n0.0,x,90,1,0.5,2,3,4\n0.01,y,45,1,0.5,2,3,4\n"
-
-
-def test_csv_takes_degrees_and_currents(tmp_path):
-    text = lines(position_theta1_rad="position_theta1_deg", effort_d3_n="current_d3_a")
-    read = read_text(tmp_path, text, {"d3": 50.0})
-    assert_allclose(read.q[:, 0], np.radians([90.0, 45.0]))
-    assert_allclose(read.tau[:, 2], 200.0)
-
-
-@mark.parametrize(
-    "text, constants, reason",
-    [
-        ("", {}, "no column time_s; it has none"),
-        (lines(time_s="t"), {}, "no column time_s; it has t, note"),
-        (lines(position_d3_m="position_d3_mm"), {}, "no column position_d3_m"),
-        (lines(effort_theta2_nm="torque"), {}, "no column effort_theta2_nm"),
-        (lines(), {"d3": 2.0}, "no column current_d3_a"),
-        (lines(), {"d4": 2.0}, "torque constant for 'd4': no such joint"),
-        (lines() + "0.02,z,1,1,0.5,?,3,4\n", {}, r"line 4: effort_theta1_nm is '\?', not a number"),
-        (lines() + "0.02,z,1\n0.03,z,1,1,0.5,2,3,4\n", {}, "line 4: 3 entries"),
-        (lines() + "0.02,z,1,1,0.5,2,3,4,5\n", {}, "line 4: 9 entries"),
-        (
-            lines(effort_d3_n="current_d3_a"),
-            {},
-            r"no column effort_d3_n, or current_d3_a with --torque-constant d3=\(N per A\); it has",
-        ),
-    ],
-)
-def test_csv_that_is_none_is_refused(tmp_path, text, constants, reason):
-    with raises(InputError, match=reason):
-        read_text(tmp_path, text, constants)
-    with raises(InputError, match="cannot read"):
-        sample_files.read_csv(tmp_path / "b.csv", RRP)
-
-
-def test_a_last_line_that_was_cut_off_is_left_out_and_said(tmp_path):
-    whole = read_text(tmp_path, lines())
-    assert whole.remarks == ()
-    for end in ("0.02,z,1,1", "0.02,z,1,1,0.5,2,3,-", "0.02,z,1,1,0.5,2,3,\n\n"):
-        cut = read_text(tmp_path, lines() + end)
-        assert_array_equal(cut.q, whole.q)
-        assert len(cut.remarks) == 1 and "its last line, 4, was cut off" in cut.remarks[0]
-
-
-BARE = "0.0,7,90,1,0.5,2,3,4,9\n0.01,7,45,1,0.5,2,3,4,9\n0.02,7,4"
-NAMES = "time_s,-,position_theta1_deg,position_theta2_rad,position_d3_m,effort_theta1_nm,effort_theta2_nm,effort_d3_n"
-
-
-@mark.parametrize("header", ["", "a,b,c,d,e,f,g,h,i\n"])
-def test_a_file_without_names_is_read_by_a_column_map(tmp_path, header):
-    path = tmp_path / "a.txt"
-    path.write_text(header + BARE)
-    read = sample_files.read(path, RRP, {}, column_map=NAMES)
-    assert_allclose(read.q, [[math.pi / 2.0, 1.0, 0.5], [math.pi / 4.0, 1.0, 0.5]])
-    assert_array_equal(read.tau[1], [2.0, 3.0, 4.0])
-    assert read.v is None and "was cut off" in read.remarks[0]
-
-
-def test_a_star_of_a_column_map_is_every_joint(tmp_path):
-    path, arm = tmp_path / "a.csv", shipped_arm("three_link").description
-    path.write_text(",".join(str(float(i)) for i in range(12)) + "\n")
-    constants = dict(zip(arm.joint_names, (10.0, 1.0, 1.0)))
-    read = sample_files.read(path, arm, constants, column_map="time_s, position_*_rad,velocity_*_rad_s,-,current_*_a")
-    assert_array_equal(read.q, [[1.0, 2.0, 3.0]])
-    assert_array_equal(read.v, [[4.0, 5.0, 6.0]])
-    assert_array_equal(read.tau, [[80.0, 9.0, 10.0]])
-
-
-@mark.parametrize(
-    "column_map, reason",
-    [
-        (None, r"its first line is numbers, not the names of 9 columns: name them, for example --columns time_s,position_\*_rad"),
-        ("time_s,time_s", "time_s is there 2 times"),
-        ("time_s,position_*_rad,effort_*_nm,-,-,-", "9 columns, --columns names 10"),
-        ("time_s,position_*_rad,effort_*_nm", "no column position_d3_m"),
-    ],
-)
-def test_column_maps_that_do_not_fit_are_refused(tmp_path, column_map, reason):
-    with raises(InputError, match=reason):
-        (tmp_path / "a.csv").write_text(BARE)
-        sample_files.read(tmp_path / "a.csv", RRP, {}, column_map=column_map)
-
-
-def recorded(path, samples: Samples, efforts: bool = True):
-    """Such samples as an MCAP recording of ``joint_states``, joints in another order."""
-    order = [2, 0, 1]
-    names = [samples.joint_names[i] for i in order]
-    rows = zip(100.0 + samples.t, samples.q, samples.tau)
-    states = [(t, joint_state(t, q[order], tau[order] if efforts else (), names)) for t, q, tau in rows]
-    return written_by_us(path, [("/joint_states", "sensor_msgs/msg/JointState", t, state) for t, state in states])
-
-
-def test_bag_comes_back(tmp_path):
-    read = sample_files.read_bag(recorded(tmp_path / "a.mcap", wave(300)), RRP)
-    assert_allclose(read.t, wave(300).t, atol=1e-6)
-    assert_allclose(read.q, wave(300).q)
-    assert_allclose(read.tau, wave(300).tau)
-    doubled = read.times_constants({"d3": 2.0})
-    assert_allclose(doubled.tau, read.tau * [1.0, 1.0, 2.0])
-    with raises(JointNamesError, match="torque constant for 'x'"):
-        read.times_constants({"x": 1.0})
-    with raises(InputError, match="torque constant of d3 is 0"):
-        read.times_constants({"d3": 0.0})
-
-
-def test_bags_of_other_arms_without_efforts_or_none_at_all_are_refused(tmp_path):
-    with raises(InputError, match="no efforts"):
-        sample_files.read_bag(recorded(tmp_path / "a.mcap", wave(120), efforts=False), RRP)
-    with raises(JointNamesError, match="no joint theta3, theta4"):
-        sample_files.read_bag(tmp_path / "a.mcap", shipped_arm("three_link").description)
-    with raises(RecordingError, match="no recording"):
-        sample_files.read_bag(tmp_path / "b.mcap", RRP)
-
-
-# -- what cannot be --------------------------------------------------------------------------------------------
-
-
 @mark.parametrize(
     "samples, kind, reason",
     [
         (changed(q=at(wave().q, (5, 1), np.nan)), InputError, "q of theta2 is nan in sample 5"),
-        (changed(tau=at(wave().tau, (7, 2), np.inf)), InputError, "tau of d3 is inf in sample 7"),
         (changed(t=at(wave().t, 9, 0.0)), InputError, "time does not increase at sample 9"),
         (changed(t=at(wave().t, 9, np.nan)), InputError, "time of sample 9 is not finite"),
         (changed(t=1000.0 * wave().t), InputError, r"0.25 samples a second.*milliseconds given for seconds\?"),
         (changed(t=0.01 * wave().t), InputError, "0.040 s long"),
         (wave(50), InputError, "50 samples, at least 100"),
+        (wave(0), InputError, "0 samples, at least 100"),
         (changed(q=np.degrees(wave().q) * [1, 1, math.radians(1)]), LimitError, r"theta1 reads .*degrees given for radians\?"),
         (changed(q=wave().q * [1, 1, 1000]), LimitError, r"d3 reads .*millimetres given for metres\?"),
         (changed(q=wave().q + [0, 5, 0]), LimitError, "theta2 reads .* its limits are 0.200 to 3.000$"),
         (changed(tau=wave().tau * [1, 0, 1]), InputError, "effort of theta2 is 0 all the time"),
         (changed(tau=wave().tau * [1, 1000, 1]), LimitError, "effort of theta2 reaches .*another unit"),
         (changed(v=np.degrees(wave().v)), InputError, "velocity of theta1 .*degrees per second"),
-        (changed(v=-wave().v), InputError, "velocity of theta1 is not that of its positions"),
         (changed(v=wave().v[:, :2]), InputError, "v has shape"),
     ],
 )
 def test_readings_that_cannot_be_are_refused(samples, kind, reason):
     with raises(kind, match=reason):
         checked(samples, RRP)
-
-
-def test_sound_readings_pass():
-    assert checked(wave(), RRP).between(1.0, 2.0).t == approx(wave().t[250:501])
-
-
-# -- filtering -------------------------------------------------------------------------------------------------
 
 
 def derivatives(samples: Samples) -> float:
@@ -220,35 +159,28 @@ def derivatives(samples: Samples) -> float:
     return max(float(np.abs((found - true)[inner]).max() / np.abs(true).max()) for found, true in ((one.v, exact.v), (one.a, a)))
 
 
-def test_filtered_derivatives_have_no_lag():
-    assert max(derivatives(wave(velocity=False)), derivatives(wave())) < 2e-3
-
-
-def test_uneven_times_gaps_and_spikes_do_no_harm():
+def test_derivatives_have_no_lag_and_uneven_times_gaps_and_spikes_do_no_harm():
     rng = np.random.default_rng(0)
     t = np.sort(wave().t + rng.uniform(-0.3, 0.3, 1000) * DT)
-    assert derivatives(wave(velocity=False, t=t)) < 2e-3
     spiked = wave(velocity=False)
     for row in (100, 400, 700):
         spiked.q[row, 0] += 0.5
         spiked.tau[row, 1] -= 300.0
-    assert derivatives(spiked) < 2e-3 and filtering.motion(spiked).spikes == 6
+    for samples in (wave(), wave(velocity=False), wave(velocity=False, t=t), spiked):
+        assert derivatives(samples) < 2e-3
+    assert filtering.motion(spiked).spikes == 6
     kept = np.r_[0:400, 500:2000]
     gap = filtering.motion(wave(velocity=False, t=wave(2000).t[kept]))
     assert not gap.used[400:500].any() and gap.used[110:290].all()
 
 
 def test_equations_hold_for_what_was_measured():
-    columns = Columns.of(RRP)
-    one = filtering.equations(wave(2000, velocity=False), columns)
-    residual = one.tau - one.Y @ columns.believed()
-    assert np.abs(residual).max() < 2e-3 * np.abs(one.tau).max()
+    columns = Columns(RRP)
+    one = filtering.equations([wave(2000, velocity=False)], columns)
+    assert np.abs(one.tau - one.Y @ columns.believed()).max() < 2e-3 * np.abs(one.tau).max()
     assert one.spikes == 0
-
-
-@mark.parametrize("cutoff_hz", [0.0, 100.0, -1.0])
-def test_cutoffs_that_cannot_be_are_refused(cutoff_hz):
-    with raises(InputError, match="cutoff is"):
-        filtering.motion(wave(), cutoff_hz)
+    for cutoff_hz in (0.0, 100.0, -1.0):
+        with raises(InputError, match="cutoff is"):
+            filtering.motion(wave(), cutoff_hz)
     with raises(InputError, match="too short"):
         filtering.motion(wave(), 1.0)

@@ -40,11 +40,11 @@ def test_it_moves_the_arm_and_keeps_what_it_measures(tmp_path, capsys):
         assert refused == InputError.exit_code
         assert "for the arm three_link, and rrp runs" in capsys.readouterr().err
     assert code == 0, said.err
-    samples = sample_files.read_csv(out, RRP.description)
+    samples = sample_files.read(out, RRP.description)
     assert samples.t[-1] > 4.5 and not (tmp_path / "no.csv").exists()
     np.testing.assert_allclose(samples.q[[0, -1]], np.tile(motion.sample([0.0])[0], (2, 1)), atol=5e-3)
     span = np.ptp(motion.sample(np.linspace(0.0, 4.0, 200))[0], axis=0)
     np.testing.assert_allclose(np.ptp(samples.q, axis=0), span, rtol=0.1)
-    columns = Columns.of(RRP.description, friction=False)
+    columns = Columns(RRP.description, ())
     # This simulated arm is as its URDF says, so what is left are the delays of a busy machine: 0.03 to 0.07 seen.
-    assert procedure.predict(columns, columns.believed(), samples).overall < 0.15
+    assert procedure.predict(columns, columns.believed(), samples).overall[0] < 0.15

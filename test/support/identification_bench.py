@@ -3,10 +3,9 @@
 import functools
 from dataclasses import dataclass
 
-import numpy as np
 from arm_fixtures import shipped_arm
 
-from picker_dynamics.estimation.identification import base, inertia, limits, procedure, simulated
+from picker_dynamics.estimation.identification import base, limits, procedure, simulated
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.excitation import Excitation, Search
 from picker_dynamics.robot import description
@@ -29,30 +28,18 @@ class IdentificationCase:
 
 
 @functools.cache
-def bench(name: str = ARM, seed: int = 1) -> IdentificationCase:
+def bench() -> IdentificationCase:
     """Made once."""
-    believed = shipped_arm(name).description
-    columns = Columns.of(believed)
-    search = Search(base.find(columns), limits.of_options(name, believed, TIP_SPEED), 10.0)
-    motion, other = (search.run(shipped_arm(name).home, one, drawn=30, bettered=150) for one in (0, 1))
-    truth = simulated.hidden(believed, seed, TIP_SPEED)
-    return IdentificationCase(
-        believed,
-        truth,
-        columns,
-        search,
-        motion,
-        *(simulated.run(truth, believed, one.motion, seed + i) for i, one in enumerate((motion, other))),
-    )
+    believed = shipped_arm(ARM).description
+    columns = Columns(believed)
+    search = Search(base.find(columns), limits.of_arm(ARM, believed, TIP_SPEED), 10.0)
+    motion, other = (search.run(shipped_arm(ARM).home, seed, drawn=30, bettered=150) for seed in (0, 1))
+    truth = simulated.hidden(believed, 1, TIP_SPEED)
+    runs = (simulated.run(truth, believed, one.motion, 1 + i) for i, one in enumerate((motion, other)))
+    return IdentificationCase(believed, truth, columns, search, motion, *runs)
 
 
 @functools.cache
-def found(name: str = ARM) -> procedure.Identified:
-    """The arm identified from ``bench(name).run``."""
-    one = bench(name)
-    return procedure.identify(one.columns, [one.run.samples], tip_speed=TIP_SPEED)
-
-
-def physical(pi) -> bool:
-    """Whether a body with pi (10,) can exist: its pseudo-inertia is positive definite."""
-    return bool(np.linalg.eigvalsh(inertia.pseudo_inertia(pi)).min() > 0.0)
+def found() -> procedure.Identified:
+    """The arm identified from ``bench().run``."""
+    return procedure.identify(bench().columns, [bench().run.samples], tip_speed=TIP_SPEED)

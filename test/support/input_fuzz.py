@@ -137,7 +137,7 @@ def read_scene(path: Path) -> None:
 
 
 def read_csv(path: Path) -> None:
-    sample_files.read_csv(path, shipped_arm("rrp").description)
+    sample_files.read(path, shipped_arm("rrp").description)
     command("identify", "predict", path, "--arm", "rrp", "--fit", "none")
 
 
@@ -281,7 +281,7 @@ def fit_seed(folder: Path) -> list[bytes]:
     global SAMPLES
     SAMPLES = folder / "samples.csv"
     SAMPLES.write_bytes(csv_seed(folder)[0])
-    columns = Columns.of(shipped_arm("rrp").description)
+    columns = Columns(shipped_arm("rrp").description)
     made = {"drives": list(columns.drives), "parameters": dict(zip(columns.names, columns.believed().tolist()))}
     return [json.dumps(made).encode()]
 

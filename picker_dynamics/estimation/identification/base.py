@@ -31,7 +31,6 @@ is another one on another day (``FRICTION_DRIFT``), of which one recording knows
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +51,21 @@ RANK = 1e-5
 NEGLIGIBLE = 1e-6
 """Entries of X this small are the rounding of numbers in the URDF."""
 
+HUBER, ROUNDS = 2.5, 30
+
+LAGS_SHARE = 0.25
+"""Of the samples: lags beyond are not looked at."""
+
+FRICTION_DRIFT = 0.05
+"""Standard deviation of friction from one recording to another, as a share of it: temperature, load, grease.  Assumed; 1 to 15 %
+at the joints of a UR10e over two weeks (docs/validation.md)."""
+
+SINGULAR = 1e-6
+"""Smallest singular value of the scaled equations, as a share of the largest, that can be solved with."""
+
+OPEN_SHARE = 0.1
+"""A base parameter whose uncertainty changes a torque by this share of the arm's usual torques is open."""
+
 
 @dataclass(frozen=True, eq=False)
 class Base:
@@ -68,25 +82,21 @@ class Base:
     X: np.ndarray
 
     @property
-    def count(self) -> int:
-        """Number r of base parameters."""
-        return len(self.independent)
-
-    @property
     def names(self) -> tuple[str, ...]:
         """Names of the combinations: ``Iyy(link2) + 0.16 m(link3)``."""
-        names = self.columns.names
-        return tuple(_combination(row, int(own), names) for row, own in zip(self.X, self.independent))
-
-    @property
-    def short_names(self) -> tuple[str, ...]:
-        """Short names: the parameter that stands first in each; a dagger where others come with it."""
-        names = self.columns.names
-        return tuple(names[own] + ("" if np.count_nonzero(row) == 1 else "†") for row, own in zip(self.X, self.independent))
+        names, made = self.columns.names, []
+        for row, own in zip(self.X, self.independent):
+            text = names[own]
+            for other in np.flatnonzero(row):
+                if other != own:
+                    size = "" if abs(abs(row[other]) - 1.0) < NEGLIGIBLE else f"{abs(row[other]):.4g} "
+                    text += f" {'-' if row[other] < 0.0 else '+'} {size}{names[other]}"
+            made.append(text)
+        return tuple(made)
 
 
 def find(columns: Columns, seed: int = 0) -> Base:
-    """The base parameters, from ``STATES`` random states within the limits."""
+    """Find the base parameters, from ``STATES`` random states within the limits."""
     rng = np.random.default_rng(seed)
     q = sample_poses(columns.description, STATES, seed)
     v, a = rng.uniform(-1.0, 1.0, q.shape), rng.uniform(-5.0, 5.0, q.shape)
@@ -96,40 +106,13 @@ def find(columns: Columns, seed: int = 0) -> Base:
     _, R, order = qr(W[:, moved] / length[moved], mode="economic", pivoting=True)
     pivots = np.abs(np.diag(R))
     rank = int(np.count_nonzero(pivots > RANK * pivots[0]))
-    dependent = solve_triangular(R[:rank, :rank], R[:rank, rank:])
-    independent = moved[order[:rank]]
+    independent, others = moved[order[:rank]], moved[order[rank:]]
     X = np.zeros((rank, columns.count))
     X[np.arange(rank), independent] = 1.0
-    X[:, moved[order[rank:]]] = dependent * length[moved[order[rank:]]] / length[independent][:, None]
+    X[:, others] = solve_triangular(R[:rank, :rank], R[:rank, rank:]) * length[others] / length[independent][:, None]
     X[np.abs(X) < NEGLIGIBLE] = 0.0
     by_place = np.argsort(independent)
     return Base(columns, independent[by_place], X[by_place])
-
-
-def _combination(row: np.ndarray, own: int, names: tuple[str, ...]) -> str:
-    text = names[own]
-    for other in np.flatnonzero(row):
-        if other != own:
-            share = row[other]
-            size = "" if abs(abs(share) - 1.0) < NEGLIGIBLE else f"{abs(share):.4g} "
-            text += f" {'-' if share < 0.0 else '+'} {size}{names[other]}"
-    return text
-
-
-HUBER = 2.5
-ROUNDS = 30
-LAGS_SHARE = 0.25
-"""Of the samples: lags beyond are not looked at."""
-
-FRICTION_DRIFT = 0.05
-"""Standard deviation of friction from one recording to another, as a share of it: temperature, load, grease.  Assumed; 1 to 15 %
-at the joints of a UR10e over two weeks (docs/validation.md)."""
-
-SINGULAR = 1e-6
-"""Smallest singular value of the scaled equations, as a share of the largest, that can be solved with."""
-
-OPEN_SHARE = 0.1
-"""A base parameter whose uncertainty changes a torque by this share of the arm's usual torques is open."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,125 +149,91 @@ class BaseFit:
         return np.sqrt(np.diag(self.covariance))
 
     @property
-    def open(self) -> tuple[str, ...]:
+    def open(self) -> list[str]:
         """The base parameters that the data leave open."""
-        return tuple(name for name, effect in zip(self.base.names, self.effect) if effect > OPEN_SHARE)
+        return [name for name, effect in zip(self.base.names, self.effect) if effect > OPEN_SHARE]
 
     @property
     def outliers(self) -> int:
         """Equations that count less than half."""
         return int(np.count_nonzero((self.weights > 0.0) & (self.weights < 0.5)))
 
+    def require_told(self, tip_speed: float) -> None:
+        """Refuse a fit that leaves something open of the torques at ``tip_speed`` [m/s]; InputError names what."""
+        refuse_if(
+            self.open,
+            f"{_advice(self.open)}. Open is what leaves more than {100.0 * OPEN_SHARE:.0f} % of the torques at up to "
+            f"{tip_speed:.3g} m/s of the tool uncertain: --tip-speed M_S if the arm is moved slower, or --allow-open: the URDF's "
+            "numbers stand in",
+            "samples",
+            float(self.effect.max()),
+            OPEN_SHARE,
+        )
+
 
 def usable(columns: Columns, sliding: np.ndarray) -> np.ndarray:
     """Whether a joint's samples count, (k, n), in fits and predictions alike: where friction is sought, while it slides."""
-    return sliding if "coulomb" in columns.drives else np.ones(sliding.shape, dtype=bool)
+    return sliding if "coulomb" in columns.drives else np.ones_like(sliding)
 
 
-def joined(equations: Sequence[Equations]) -> tuple[np.ndarray, np.ndarray]:
-    """Efforts tau (k, n) and regressor Y (k, n, p) of all recordings."""
-    return np.concatenate([one.tau for one in equations]), np.concatenate([one.Y for one in equations])
-
-
-def fit(base: Base, equations: Sequence[Equations], usual: np.ndarray, *, allow_open: bool = False) -> BaseFit:
+def fit(base: Base, equations: Equations, usual: np.ndarray, *, allow_open: bool = False) -> BaseFit:
     """Estimate the base parameters.
 
     Args:
-        equations: of one or more recordings.
         usual: (s, n, p) regressors of usual states, by which it is judged what stays open.
         allow_open: solve also what has no single solution, by the smallest one; covariances of what is open are huge.
 
     Raises:
         InputError: the motion does not tell the base parameters apart; it names them.
     """
-    tau, Y = joined(equations)
-    A = Y[..., base.independent]
-    r = A.shape[-1]
-    counted = usable(base.columns, np.concatenate([one.sliding for one in equations])).astype(float)
+    tau, A, r = equations.tau, equations.Y[..., base.independent], len(base.independent)
+    counted = usable(base.columns, equations.sliding)
     refuse_if(
         counted.sum() <= 2 * r,
-        f"{int(counted.sum())} independent samples of moving joints are too few for {r} base parameters: record "
-        "a longer motion (picker identify excite)",
+        f"{counted.sum()} independent samples of moving joints are too few for {r} base parameters: record a longer motion "
+        "(picker identify excite)",
         "samples",
-        float(counted.sum()),
+        int(counted.sum()),
         2 * r,
     )
     scale = np.sqrt(np.mean(counted[..., None] * A**2, axis=(0, 1)))
-    if not allow_open:
-        _require_all_moved(base, scale)
-    scale = np.maximum(scale, 1e-9 * scale.max())
-    weights, sigma = counted, np.maximum(tau.std(axis=0), 1e-9)
+    A = A / np.maximum(scale, 1e-9 * scale.max())
+    weights, sigma = counted.astype(float), np.maximum(tau.std(axis=0), 1e-9)
     for _ in range(ROUNDS):
-        beta, s, V = _solved(A, tau, scale, weights / sigma**2)
-        if s[-1] < SINGULAR * s[0] and not allow_open:
-            raise _unexcited(base, s, V)
-        residuals = tau - A @ beta
-        before, noise = sigma, np.sqrt(np.sum(weights * residuals**2, axis=0) / _freedom(weights, r))
+        root = np.sqrt(weights) / sigma
+        W = (root[..., None] * A).reshape(-1, r)
+        # By the Gram matrix, which is small: ``SINGULAR`` squared is still well above rounding.
+        squares, V = np.linalg.eigh(W.T @ W)
+        kept = squares > SINGULAR**2 * squares[-1]
+        if not (kept.all() or allow_open):
+            part = np.abs(V[:, ~kept]).max(axis=1)
+            names = [base.names[i] for i in np.argsort(-part, kind="stable") if part[i] > 0.1]
+            raise InputError(_advice(names), subject=names[0])
+        x = V[:, kept] @ (V[:, kept].T @ (W.T @ (root * tau).ravel()) / squares[kept])
+        residuals = tau - A @ x
+        freedom = np.maximum(weights.sum(axis=0) * (1.0 - r / weights.sum()), 1.0)
+        before, noise = sigma, np.sqrt(np.sum(weights * residuals**2, axis=0) / freedom)
         sigma = np.maximum(noise, 1e-12 * np.abs(tau).max(axis=0))
-        usual_size = np.minimum(sigma, 1.4826 * _middle(np.abs(residuals), counted))
-        weights = counted * np.minimum(1.0, HUBER * usual_size / np.maximum(np.abs(residuals), 1e-300)) ** 2
+        sizes = np.abs(residuals)
+        middle = [np.median(size[which]) if which.any() else np.inf for size, which in zip(sizes.T, counted.T)]
+        usual_size = np.minimum(sigma, 1.4826 * np.array(middle))
+        weights = counted * np.minimum(1.0, HUBER * usual_size / np.maximum(sizes, 1e-300)) ** 2
         if np.allclose(before, sigma, rtol=1e-4):
             break
     inflation, systematic = _correlation(np.sqrt(weights) * residuals)
-    root = np.sqrt(weights / sigma**2)[..., None] * A / scale
-    root_inflated = (root * np.sqrt(inflation)[:, None]).reshape(-1, r)
     # (AᵀA)^-1 (Aᵀ F A) (AᵀA)^-1 with F the inflation of each joint's equations.
-    bread = (V.T / np.maximum(s, 1e-12 * s[0]) ** 2) @ V
-    factor = root_inflated @ bread / scale
-    covariance = factor.T @ factor
-    usual = usual[..., base.independent]
+    bread = V / np.maximum(squares, 1e-24 * squares[-1]) @ V.T
+    spread = ((np.sqrt(weights * inflation) / sigma)[..., None] * A).reshape(-1, r) @ bread
+    beta, spread = (one / np.maximum(scale, 1e-9 * scale.max()) for one in (x, spread))
+    covariance, usual = spread.T @ spread, usual[..., base.independent]
     typical = np.sqrt(np.mean((usual @ beta) ** 2, axis=0))
-    effect = np.sqrt(np.mean(usual**2, axis=0) * np.diag(covariance))
-    drift = FRICTION_DRIFT * np.abs(beta) * base.columns.friction[base.independent]
+    effect = np.sqrt(np.mean(usual**2, axis=0) * np.diag(covariance)) / typical[:, None]
+    drift = FRICTION_DRIFT * beta * base.columns.friction[base.independent]
+    condition = float(np.sqrt(squares[-1] / max(squares[0], 1e-300)))
     return BaseFit(
-        base,
-        beta,
-        covariance + np.diag(drift**2),
-        sigma,
-        inflation,
-        systematic,
-        weights,
-        residuals,
-        float(s[0] / max(s[-1], 1e-300)),
-        (effect / typical[:, None]).max(axis=0),
+        *(base, beta, covariance + np.diag(drift**2), sigma, inflation, systematic, weights, residuals, condition),
+        effect.max(axis=0),
     )
-
-
-def _middle(sizes: np.ndarray, counted: np.ndarray) -> np.ndarray:
-    """(n,) median of each joint's sizes (k, n), of those that count."""
-    return np.array([np.median(column[one > 0.0]) if one.any() else np.inf for column, one in zip(sizes.T, counted.T)])
-
-
-def _freedom(weights: np.ndarray, r: int) -> np.ndarray:
-    """(n,) equations of each joint less its share of the r parameters."""
-    counted = weights.sum(axis=0)
-    return np.maximum(counted * (1.0 - r / counted.sum()), 1.0)
-
-
-def _solved(A, tau, scale, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Least squares of the whitened, scaled equations: beta, singular values s, right singular vectors V (rows).
-
-    From the eigenvectors of their Gram matrix, which is small: ``SINGULAR`` squared is still well above rounding.
-    """
-    W = (np.sqrt(weights)[..., None] * A / scale).reshape(-1, A.shape[-1])
-    squares, vectors = np.linalg.eigh(W.T @ W)
-    s, V = np.sqrt(np.maximum(squares[::-1], 0.0)), vectors.T[::-1]
-    kept = s > SINGULAR * s[0]
-    right = W.T @ (np.sqrt(weights) * tau).ravel()
-    return (V[kept].T @ ((V[kept] @ right) / s[kept] ** 2)) / scale, s, V
-
-
-def _require_all_moved(base: Base, scale: np.ndarray) -> None:
-    still = np.flatnonzero(scale < 1e-9 * scale.max())
-    if still.size:
-        raise InputError(_advice([base.names[i] for i in still]), subject=base.short_names[still[0]])
-
-
-def _unexcited(base: Base, s: np.ndarray, V: np.ndarray) -> InputError:
-    """The combinations that the data say nothing of, by the parameters with the largest part in them."""
-    part = np.abs(V[s < SINGULAR * s[0]]).max(axis=0)
-    names = [base.names[i] for i in np.argsort(-part, kind="stable") if part[i] > 0.1]
-    return InputError(_advice(names), subject=names[0] if names else None)
 
 
 def _advice(names: list[str]) -> str:
@@ -292,33 +241,9 @@ def _advice(names: list[str]) -> str:
     return f"this motion leaves open: {shown}. Record one that excites them (picker identify excite)"
 
 
-def require_told(found: BaseFit, tip_speed: float) -> None:
-    """Refuse a fit that leaves something open of the torques at ``tip_speed`` [m/s].
-
-    Raises:
-        InputError: naming what.
-    """
-    refuse_if(
-        found.open,
-        f"{_advice(list(found.open))}. Open is what leaves more than {100.0 * OPEN_SHARE:.0f} % of the torques at up to "
-        f"{tip_speed:.3g} m/s of the tool uncertain: --tip-speed M_S if the arm is moved slower, or --allow-open: the URDF's "
-        "numbers stand in",
-        "samples",
-        float(found.effect.max()),
-        OPEN_SHARE,
-    )
-
-
 def _correlation(residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """1 + 2 Σ rho_lag of each joint's residuals (k, n), by the initial positive sequence, and rho_1, at least 0."""
-    power = np.maximum(np.sum(residuals**2, axis=0), 1e-300)
-    total, positive, first = np.ones(residuals.shape[1]), np.ones(residuals.shape[1], dtype=bool), np.zeros(residuals.shape[1])
-    for lag in range(1, int(LAGS_SHARE * len(residuals)) + 1):
-        rho = np.sum(residuals[lag:] * residuals[:-lag], axis=0) / power
-        if lag == 1:
-            first = np.maximum(rho, 0.0)
-        positive &= rho > 0.0
-        if not positive.any():
-            break
-        total += 2.0 * np.where(positive, rho, 0.0)
-    return total, first
+    power, lags = np.maximum(np.sum(residuals**2, axis=0), 1e-300), range(1, int(LAGS_SHARE * len(residuals)) + 1)
+    rho = np.array([np.sum(residuals[lag:] * residuals[:-lag], axis=0) for lag in lags]).reshape(-1, residuals.shape[1]) / power
+    positive = np.logical_and.accumulate(rho > 0.0)
+    return 1.0 + 2.0 * np.sum(rho * positive, axis=0), np.sum(rho[:1] * positive[:1], axis=0)

@@ -8,7 +8,8 @@ inertia at the joint, o a constant error of what measures the torque.  The last 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -18,13 +19,15 @@ from picker_dynamics.robot.model import COULOMB_SPEED, batch_of_states
 
 from . import inertia
 
-DRIVES = ("viscous", "coulomb", "rotor", "offset")
-"""Parameters of a joint's drive, in the order of the columns."""
-
 DRIVE_UNITS = {
-    "rad": {"viscous": "N·m·s/rad", "coulomb": "N·m", "rotor": "kg·m²", "offset": "N·m"},
-    "m": {"viscous": "N·s/m", "coulomb": "N", "rotor": "kg", "offset": "N"},
+    "viscous": {"rad": "N·m·s/rad", "m": "N·s/m"},
+    "coulomb": {"rad": "N·m", "m": "N"},
+    "rotor": {"rad": "kg·m²", "m": "kg"},
+    "offset": {"rad": "N·m", "m": "N"},
 }
+"""Parameters of a joint's drive, in the order of the columns, with their units by that of the joint."""
+
+FRICTION = ("viscous", "coulomb")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,25 +36,18 @@ class Columns:
 
     The vector of all p parameters has the bodies' 10 n first, then n of each kind of ``drives``.
 
-    Attributes:
+    Args:
         description: the arm as believed.
-        model: its rigid body, without rotors.
-        drives: those of ``DRIVES`` that are to be found.
+        drives: those of ``DRIVE_UNITS`` that are to be found.
     """
 
     description: ArmDescription
-    model: RigidBody
-    drives: tuple[str, ...]
+    drives: tuple[str, ...] = FRICTION
 
-    @classmethod
-    def of(cls, description: ArmDescription, *, friction: bool = True, rotors: bool = False, offsets: bool = False) -> Columns:
-        """Parameters of an arm: its bodies', and those of its drives that are looked for."""
-        wanted = dict(zip(DRIVES, (friction, friction, rotors, offsets)))
-        return cls(description, RigidBody(description), tuple(name for name in DRIVES if wanted[name]))
-
-    def with_rotors(self) -> Columns:
-        """Parameters with those of the rotors too."""
-        return replace(self, drives=tuple(name for name in DRIVES if name in (*self.drives, "rotor")))
+    @cached_property
+    def model(self) -> RigidBody:
+        """The arm's rigid body, without rotors."""
+        return RigidBody(self.description)
 
     @property
     def n(self) -> int:
@@ -89,19 +85,20 @@ class Columns:
 
     def believed(self) -> np.ndarray:
         """Parameters as the URDF has them, (p,); rotors and offsets, of which it says nothing, 0."""
-        zero = np.zeros(self.n)
-        drives = {"viscous": self.description.damping, "coulomb": self.description.friction, "rotor": zero, "offset": zero}
-        return np.concatenate([inertia.of_description(self.description).ravel(), *(drives[kind] for kind in self.drives)])
+        known = {"viscous": self.description.damping, "coulomb": self.description.friction}
+        drives = [known.get(kind, np.zeros(self.n)) for kind in self.drives]
+        return np.concatenate([inertia.of_description(self.description).ravel(), *drives])
 
     @property
     def friction(self) -> np.ndarray:
         """Whether each parameter is friction, (p,)."""
-        kinds = [np.full(self.n, kind in ("viscous", "coulomb")) for kind in self.drives]
-        return np.concatenate([np.zeros(self.bodies, dtype=bool), *kinds])
+        return np.repeat([False] * inertia.COUNT + [kind in FRICTION for kind in self.drives], self.n)
+
+    def within(self, richer: Columns) -> list[int]:
+        """Indices of these parameters among those of ``richer``, which has more drives' parameters."""
+        return [richer.names.index(name) for name in self.names]
 
     def drive(self, kind: str, values: np.ndarray) -> np.ndarray:
         """Drive parameters of one kind, (n,), out of all (p,); 0 where that kind is not looked for."""
-        if kind not in self.drives:
-            return np.zeros(self.n)
-        begin = self.bodies + self.drives.index(kind) * self.n
-        return values[begin : begin + self.n]
+        by_kind = dict(zip(self.drives, values[self.bodies :].reshape(-1, self.n)))
+        return by_kind.get(kind, np.zeros(self.n))

@@ -11,7 +11,8 @@ best are bettered by random steps that become smaller.  The number of trials is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from picker_dynamics.robot.model import tip_speeds
 
 from .base import Base
 from .fourier import HARMONICS, Fourier
-from .limits import MARGIN, Limits, usual_states
+from .limits import Limits, usual_states
 
 SAMPLES = 60
 """States of one period at which regressor and limits are looked at in the search; four times as many in the end."""
@@ -34,19 +35,15 @@ STEPS = (0.5, 0.05)
 INFORMATION = 0.05
 """Weight of log det beside log cond."""
 
-SHRINK = 0.9
-"""Factor on the swing each time that the limits are not yet kept."""
+MARGIN = 0.95
+"""Share of every limit that is used: the goal is checked between the samples too."""
+
+SHRINK, LAST_SHRINK, SHRUNK = 0.9, 0.97, 60
+"""Factors on the swing each time that the limits, or in the end the controller's check, are not yet kept; how often."""
 
 
-@dataclass(frozen=True, eq=False)
-class Excitation:
-    """A motion and what it is worth.
-
-    Attributes:
-        motion: the series.
-        condition: of the base regressor along it, whitened and scaled.
-        condition_drawn: of the best of the random ones that the search began with.
-    """
+class Excitation(NamedTuple):
+    """A motion, the condition of the base regressor along it, whitened and scaled, and that of the best random one."""
 
     motion: Fourier
     condition: float
@@ -60,41 +57,32 @@ class Search:
         base: of the arm.
         limits: to keep.
         period: [s] of the series.
-        noise: (n,) standard deviation of the measured efforts, in proportion; default the usual efforts.
     """
 
-    def __init__(self, base: Base, limits: Limits, period: float, noise=None):
+    def __init__(self, base: Base, limits: Limits, period: float):
         refuse_if(not 0.5 <= period <= 600.0, f"period is {period} s, must be 0.5 to 600", "period", period, 600.0)
         self.base, self.limits, self.period = base, limits, period
         self.columns, self.model = base.columns, base.columns.model
         usual = self.columns.regressor(*usual_states(self.columns.description, self.model, limits.tip_speed))
-        if noise is None:
-            noise = np.sqrt(np.mean((usual @ self.columns.believed()) ** 2, axis=0))
-        self._whiten = 1.0 / np.maximum(noise, 1e-9)
-        self._scale = np.sqrt(np.mean((usual[..., base.independent] * self._whiten[:, None]) ** 2, axis=(0, 1)))
+        noise = np.sqrt(np.mean((usual @ self.columns.believed()) ** 2, axis=0))  # in proportion to the usual efforts
+        whiten = 1.0 / np.maximum(noise, 1e-9)[:, None]
+        self._weights = whiten / np.sqrt(np.mean((usual[..., base.independent] * whiten) ** 2, axis=(0, 1)))
 
     def times(self, count: int) -> np.ndarray:
         """Sample times of one period, (count,) [s]."""
         return np.arange(count) * self.period / count
 
-    # -- limits ------------------------------------------------------------------------------------------
-
     def bounded(self, motion: Fourier) -> Fourier | None:
         """The motion with its swing shrunk until it keeps the limits; None: not even standing at its centre does."""
         limits, t = self.limits, self.times(SAMPLES)
         q, v, a = motion.sample(t)
-        swing = np.abs(q - motion.centre).max(axis=0)
-        room = MARGIN * np.minimum(limits.upper - motion.centre, motion.centre - limits.lower)
-        pairs = (
-            (room, swing),
-            (MARGIN * limits.velocity, np.abs(v).max(axis=0)),
-            (MARGIN * limits.acceleration, np.abs(a).max(axis=0)),
-        )
-        motion = _shrunk(motion, np.minimum.reduce([_share(*pair) for pair in pairs]))
-        speed = tip_speeds(self.model, *motion.sample(t)[:2]).max()
-        if speed > MARGIN * limits.tip_speed:  # nearly proportional to the swing: the loop sees to the rest
-            motion = replace(motion, free=motion.free * MARGIN * limits.tip_speed / speed)
-        for _ in range(60):
+        room = np.minimum(limits.upper - motion.centre, motion.centre - limits.lower)
+        used = np.abs([q - motion.centre, v, a]).max(axis=1)
+        share = MARGIN * np.array([room, limits.velocity, limits.acceleration]) / np.maximum(used, 1e-300)
+        motion = _shrunk(motion, np.minimum(1.0, share.min(axis=0)))
+        speed = tip_speeds(self.model, *motion.sample(t)[:2]).max()  # nearly proportional to the swing: the loop does the rest
+        motion = _shrunk(motion, min(1.0, MARGIN * limits.tip_speed / max(speed, 1e-300)))
+        for _ in range(SHRUNK):
             if self.allowed(motion, t):
                 return motion
             motion = _shrunk(motion, SHRINK)
@@ -102,59 +90,40 @@ class Search:
 
     def allowed(self, motion: Fourier, t: np.ndarray) -> bool:
         """Efforts and the tip's speed; as in the goal check the arm must be able to stop and stand anywhere."""
-        limits, (q, v, a) = self.limits, motion.sample(t)
-        gravity, tau, most = self.model.gravity(q), self.model.required_torque(q, v, a), limits.validator.limits
-        for effort, limit in (
-            (gravity, most.peak),
-            (gravity[0], most.hold),
-            (tau, most.peak),
-            (tau + limits.drag * v, limits.stall),
-        ):
-            if (np.abs(effort) > MARGIN * limit).any():
-                return False
+        limits, (q, v, a), most = self.limits, motion.sample(t), self.limits.validator.limits
+        gravity, tau = self.model.gravity(q), self.model.required_torque(q, v, a)
+        pairs = (gravity, most.peak), (gravity[0], most.hold), (tau, most.peak), (tau + limits.drag * v, limits.stall)
+        if any((np.abs(effort) > MARGIN * limit).any() for effort, limit in pairs):
+            return False
         return bool(tip_speeds(self.model, q, v).max() <= limits.tip_speed)
 
-    def passes(self, motion: Fourier) -> bool:
-        """The controller's own check of the arm's limits, over the whole motion; floor and scene are looked at as it is run."""
-        try:
-            self.limits.validator.validate(motion.trajectory(self.columns.description.joint_names))
-        except (LimitError, InfeasibleError):
-            return False
-        return True
-
-    # -- worth -------------------------------------------------------------------------------------------
-
     def singular_values(self, motion: Fourier, count: int = SAMPLES) -> np.ndarray:
-        """Singular values of the whitened, scaled base regressor along one period, largest first; by its small Gram matrix."""
+        """Singular values of the whitened, scaled base regressor along one period, smallest first; by its small Gram matrix."""
         Y = self.columns.regressor(*motion.sample(self.times(count)))[..., self.base.independent]
-        W = (Y * self._whiten[:, None] / self._scale).reshape(-1, self.base.count)
-        return np.sqrt(np.maximum(np.linalg.eigvalsh(np.einsum("ki,kj->ij", W, W))[::-1], 0.0) / count)
+        W = (Y * self._weights).reshape(-1, Y.shape[-1])
+        return np.sqrt(np.maximum(np.linalg.eigvalsh(W.T @ W), 1e-24 * count) / count)
 
     def cost(self, motion: Fourier) -> float:
         """Cost of a motion, which the search makes small."""
-        s = np.maximum(self.singular_values(motion), 1e-12)
-        return float(np.log(s[0] / s[-1]) - INFORMATION * np.log(s).sum())
+        s = self.singular_values(motion)
+        return float(np.log(s[-1] / s[0]) - INFORMATION * np.log(s).sum())
 
     def condition(self, motion: Fourier) -> float:
         """Condition number of the regressor, on a finer grid."""
         s = self.singular_values(motion, 4 * SAMPLES)
-        return float(s[0] / max(s[-1], 1e-300))
-
-    # -- search ------------------------------------------------------------------------------------------
+        return float(s[-1] / s[0])
 
     def drawn(self, rng: np.random.Generator, centre: np.ndarray) -> Fourier:
         """A random motion about a random centre near the given one."""
-        limits = self.limits
+        limits, n = self.limits, self.columns.n
         half = 0.5 * (limits.upper - limits.lower)
-        centre = centre + rng.normal(0.0, 0.3, self.columns.n) * half
-        centre = np.clip(centre, limits.lower + 0.1 * half, limits.upper - 0.1 * half)
-        free = rng.normal(size=(2, HARMONICS - 1, self.columns.n)) * limits.velocity
-        return Fourier(centre, free, self.period)
+        centre = np.clip(centre + rng.normal(0.0, 0.3, n) * half, limits.lower + 0.1 * half, limits.upper - 0.1 * half)
+        return Fourier(centre, rng.normal(size=(2, HARMONICS - 1, n)) * limits.velocity, self.period)
 
     def run(
         self, centre: np.ndarray, seed: int, drawn: int | None = None, bettered: int | None = None, periods: int = 1
     ) -> Excitation:
-        """The best motion found; see the module.  Trials: ``DRAWN`` and ``BETTERED`` unless said otherwise.
+        """Find the best motion; see the module.  Trials: ``DRAWN`` and ``BETTERED`` unless said otherwise.
 
         Raises:
             InfeasibleError: no motion near ``centre`` is allowed.
@@ -168,29 +137,24 @@ class Search:
         best, least = found[int(np.argmin(costs))], min(costs)
         first = self.condition(best)
         lower, upper, least_swing = self.limits.lower, self.limits.upper, 0.02 * self.limits.velocity
-        half = 0.5 * (upper - lower)
         for size in np.geomspace(*STEPS, bettered):
             step = rng.normal(size=best.free.shape) * np.maximum(np.abs(best.free).mean(axis=(0, 1)), least_swing)
-            centre = np.clip(best.centre + 0.3 * size * rng.normal(size=self.columns.n) * half, lower, upper)
-            some = rng.random(best.free.shape) < 0.3
-            tried = self.bounded(replace(best, centre=centre, free=1.1 * best.free + size * some * step))
+            aside = 0.15 * size * rng.normal(size=self.columns.n) * (upper - lower)
+            free = 1.1 * best.free + size * (rng.random(best.free.shape) < 0.3) * step
+            tried = self.bounded(replace(best, centre=np.clip(best.centre + aside, lower, upper), free=free))
             if tried is not None and (cost := self.cost(tried)) < least:
                 best, least = tried, cost
-        return self._finished(replace(best, periods=periods), first)
-
-    def _finished(self, motion: Fourier, first: float) -> Excitation:
-        for _ in range(60):
-            if self.passes(motion):
+        motion, names = replace(best, periods=periods), self.columns.description.joint_names
+        for left in range(SHRUNK, -1, -1):
+            try:
+                self.limits.validator.validate(motion.trajectory(names))  # the controller's own check of the whole motion
                 break
-            motion = _shrunk(motion, 0.97)
-        else:
-            self.limits.validator.validate(motion.trajectory(self.columns.description.joint_names))
+            except (LimitError, InfeasibleError):
+                if not left:
+                    raise
+                motion = _shrunk(motion, LAST_SHRINK)
         return Excitation(motion, self.condition(motion), first)
 
 
 def _shrunk(motion: Fourier, share) -> Fourier:
     return replace(motion, free=motion.free * share)
-
-
-def _share(allowed: np.ndarray, used: np.ndarray) -> np.ndarray:
-    return np.minimum(1.0, np.divide(allowed, used, out=np.ones_like(used), where=used > 0.0))

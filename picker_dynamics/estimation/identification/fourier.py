@@ -17,10 +17,11 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from picker_dynamics.errors import InputError, TrajectoryError
+from picker_dynamics.errors import InputError
 from picker_dynamics.files.formats import read_json
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.trajectory import trajectory
@@ -30,6 +31,8 @@ HARMONICS = 5
 
 KNOT_S = 0.05
 """Spacing of the points in which a motion is sent: quintic segments through them are the same curve to 1e-5 rad."""
+
+KEYS = ("time_from_start", "positions", "velocities", "accelerations")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +56,6 @@ class Fourier:
         """Duration of the motion, all its periods [s]."""
         return self.period * self.periods
 
-    @property
-    def highest_hz(self) -> float:
-        """Highest frequency of its harmonics [Hz]."""
-        return (self.free.shape[1] + 1) / self.period
-
     def coefficients(self) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients a_k and b_k, (harmonics, n) each."""
         a, b = self.free
@@ -70,7 +68,7 @@ class Fourier:
         w = 2.0 * math.pi / self.period * np.arange(1, len(a) + 1)
         angle = np.outer(np.asarray(t, dtype=float), w)
         sine, cosine = np.sin(angle), np.cos(angle)
-        return (self.centre + (sine / w) @ a - (cosine / w) @ b, cosine @ a + sine @ b, (cosine * w) @ b - (sine * w) @ a)
+        return self.centre + (sine / w) @ a - (cosine / w) @ b, cosine @ a + sine @ b, (cosine * w) @ b - (sine * w) @ a
 
     def points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Points t (k,), q, v, a (k, n) every ``KNOT_S``, both ends included."""
@@ -84,52 +82,32 @@ class Fourier:
         return trajectory.from_points(*self.points(), joint_names=joint_names)
 
 
-KEYS = ("time_from_start", "positions", "velocities", "accelerations")
-
-
-@dataclass(frozen=True, eq=False)
-class MotionFile:
-    """Motion of a file, as is needed to move through it: t (k,) [s], q, v, a (k, n)."""
+class MotionFile(NamedTuple):
+    """Motion of a file: name of the arm it was made for, or empty, units of its joints, the motion."""
 
     arm: str
     units: tuple[str, ...]
-    joint_names: tuple[str, ...]
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-
-    @property
-    def trajectory(self) -> Trajectory:
-        """Trajectory through the motion's points."""
-        return trajectory.from_points(self.t, self.q, self.v, self.a, joint_names=self.joint_names)
+    trajectory: Trajectory
 
 
 def text(motion: Fourier, condition: float, name: str, arm: ArmDescription, **more) -> str:
-    """The file's text.
+    """Write the file's text.
 
     Args:
         condition: of the regressor along the motion.
         name: the arm's in config/arms.yaml, or empty.
         more: is noted in it.
     """
-    a_k, b_k = motion.coefficients()
-    points = [dict(zip(KEYS, (x.round(9).tolist() for x in point))) for point in zip(*motion.points())]
-    fourier = {
-        "centre": motion.centre.tolist(),
-        "a": a_k.tolist(),
-        "b": b_k.tolist(),
-        "period_s": motion.period,
-        "periods": motion.periods,
-    }
+    a, b = (one.tolist() for one in motion.coefficients())
     head = {
         "arm": name,
-        "joint_names": list(arm.joint_names),
-        "units": list(arm.position_units),
+        "joint_names": arm.joint_names,
+        "units": arm.position_units,
         "condition": round(condition, 2),
         **more,
-        "fourier": fourier,
+        "fourier": {"centre": motion.centre.tolist(), "a": a, "b": b, "period_s": motion.period, "periods": motion.periods},
     }
+    points = [dict(zip(KEYS, (x.round(9).tolist() for x in point))) for point in zip(*motion.points())]
     lines = ",\n".join("  " + json.dumps(point) for point in points)
     return json.dumps(head, indent=1)[:-2] + ',\n "points": [\n' + lines + "\n ]\n}\n"
 
@@ -143,15 +121,13 @@ def read(path: str | Path) -> MotionFile:
     """
     try:
         content = read_json(path, "motion")
-        names, points = tuple(content["joint_names"]), content["points"]
-        t, q, v, a = (np.array([point[key] for point in points], dtype=float) for key in KEYS)
-        arm, units = str(content.get("arm", "")), tuple(content["units"])
+        names, units = content["joint_names"], tuple(content["units"])
+        columns = [np.array([point[key] for point in content["points"]], dtype=float) for key in KEYS]
+        if len(units) != len(names) or any(x.shape != (len(columns[0]), len(names)) for x in columns[1:]):
+            raise ValueError(f"its points do not have {len(names)} positions, velocities and accelerations each")
+        arm = str(content.get("arm", ""))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise InputError(
             f"{path} is no motion of `picker identify excite`: {type(error).__name__}: {error}", value=str(path)
         ) from error
-    if t.ndim != 1 or len(units) != len(names) or any(x.shape != (len(t), len(names)) for x in (q, v, a)):
-        raise TrajectoryError(f"{path}: its points do not have {len(names)} positions, velocities and accelerations each")
-    made = MotionFile(arm, units, names, t, q, v, a)
-    _ = made.trajectory  # refuses what is no motion
-    return made
+    return MotionFile(arm, units, trajectory.from_points(*columns, joint_names=names))

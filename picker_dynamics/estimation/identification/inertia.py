@@ -1,11 +1,11 @@
-"""Bodies: their ten standard parameters, the pseudo-inertia by which any ten numbers are a body that can exist, a payload's.
+"""Standard inertial parameters of bodies, and the coordinates in which only bodies that can exist are described.
 
-    pi = (m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz)
+    pi = (m, m c, Ixx, Ixy, Iyy, Ixz, Iyz, Izz)
 
-A body is what one joint moves, up to the next joints: the joint's child link with all that fixed joints weld to it.  ``I`` is
-about the origin of that link's frame (which is the joint's), not about the centre of mass, and in its axes: so torques are
-linear in pi (C. G. Atkeson, C. H. An and J. M. Hollerbach, Estimation of inertial parameters of manipulator loads and links,
-International Journal of Robotics Research 5(3), 1986).  SI units.
+of a body: the link that a joint moves, and all that fixed joints weld to it.  ``I`` is about the origin of that link's frame
+(which is the joint's), not about the centre of mass, and in its axes: so torques are linear in pi (C. G. Atkeson, C. H. An and
+J. M. Hollerbach, Estimation of inertial parameters of manipulator loads and links, International Journal of Robotics Research
+5(3), 1986).  SI units.
 
     J = [[S, h], [hᵀ, m]]      S = 1/2 tr(I) 1 - I  (second moments of mass about the origin),  h = m c
 
@@ -23,43 +23,64 @@ triangular too).  The entropic divergence of J from J0 is then a sum of ten squa
 
     D(J || J0) = tr(J0^-1 J) - log det(J0^-1 J) - 4 = Σ (U_ii² - 2 log U_ii - 1) + Σ U_ij²
 
-A payload that a recording may ask for is welded to what bears the tool.  Efforts cannot tell it from the link that carries it.
-What tells them apart is that a link is about as the URDF says (``consistent.PRIOR``), while a payload may be nearly anything: a
-tenth of the arm's mass, about the tool, give or take (``consistent.LOAD_PRIOR``).
+All functions of pi and theta are analytic: ``slopes`` differentiates them by a complex step, exactly.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
 from picker_dynamics.dynamics.lagrangian.bodies import Body, welded
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.kinematic_tree import link_poses, rigid_groups
 
 NAMES = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 COUNT = len(NAMES)
 
-_ROW, _COLUMN = (0, 0, 1, 0, 1, 2), (0, 1, 1, 2, 2, 2)
+_MOMENTS = ..., (0, 0, 1, 0, 1, 2), (0, 1, 1, 2, 2, 2)
 """Where Ixx, Ixy, Iyy, Ixz, Iyz, Izz stand in the tensor."""
+
+_U = ..., (0, 1, 2, 3, 0, 0, 0, 1, 1, 2), (0, 1, 2, 3, 1, 2, 3, 2, 3, 3)
+"""Where theta_0 … theta_9 stand in U."""
+
+THINNEST, SMALLEST_M = 0.1, 1e-3
+"""A believed body's extent along any axis is at least this share of its largest, and this [m] root mean square about the centre
+of mass: no body is a line or a point."""
+
+STEP = 1e-30
+
+
+def slopes(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
+    """Differentiate an analytic function (..., u) -> (..., r) at x (u,), by a complex step: (r, u)."""
+    return function(x + 1j * STEP * np.eye(len(x))).imag.T / STEP
 
 
 def standard(body: Body) -> np.ndarray:
     """Standard parameters pi (10,) of a body."""
-    about_origin = body.about(np.zeros(3))
-    return np.concatenate([[body.mass], body.mass * body.com, about_origin[_ROW, _COLUMN]])
+    return np.concatenate([[body.mass], body.mass * body.com, body.about(np.zeros(3))[_MOMENTS]])
 
 
 def tensor(pi: np.ndarray) -> np.ndarray:
-    """Inertia about the frame's origin, (..., 3, 3) [kg·m²]."""
-    made = np.empty((*pi.shape[:-1], 3, 3))
-    made[..., _ROW, _COLUMN] = made[..., _COLUMN, _ROW] = pi[..., 4:]
+    """Inertia (..., 3, 3) [kg·m²] out of the last six of pi (..., 10)."""
+    made = np.empty((*pi.shape[:-1], 3, 3), pi.dtype)
+    made[_MOMENTS] = made.swapaxes(-1, -2)[_MOMENTS] = pi[..., 4:]
     return made
 
 
+def figures(pi: np.ndarray) -> np.ndarray:
+    """Mass [kg], centre of mass [m] and inertia about it [kg·m²], (..., 10), in the order of pi (..., 10)."""
+    mass = pi[..., :1]
+    centre = pi[..., 1:4] / np.where(mass == 0.0, 1.0, mass)
+    outer = centre[..., None] * centre[..., None, :]
+    about = tensor(pi) - mass[..., None] * (np.trace(outer, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - outer)
+    return np.concatenate([mass, centre, about[_MOMENTS]], axis=-1)
+
+
 def body(pi: np.ndarray) -> Body:
-    """The body that has pi (10,); its inertia is about its centre of mass: I - m (c·c 1 - c cᵀ)."""
-    mass, centre = float(pi[0]), pi[1:4] / pi[0] if pi[0] else np.zeros(3)
-    return Body(mass, centre, tensor(pi) - mass * (centre @ centre * np.eye(3) - np.outer(centre, centre)))
+    """The body that has pi (10,)."""
+    one = figures(pi)
+    return Body(float(one[0]), one[1:4], tensor(one))
 
 
 def of_description(description: ArmDescription) -> np.ndarray:
@@ -67,37 +88,8 @@ def of_description(description: ArmDescription) -> np.ndarray:
     return np.array([standard(welded(description, joint.child)) for joint in description.movable]).reshape(-1, COUNT)
 
 
-def figures(pi: np.ndarray) -> np.ndarray:
-    """Mass [kg], centre of mass [m] and inertia about it [kg·m²], (10,), in the order of pi."""
-    one = body(pi)
-    return np.concatenate([[one.mass], one.com, one.inertia[_ROW, _COLUMN]])
-
-
-def figures_slope(pi: np.ndarray) -> np.ndarray:
-    """Slope of the figures, d(figures)/d(pi), (10, 10), of a body with mass; with I_c = I - (h·h 1 - h hᵀ) / m and h = m c."""
-    mass, h = pi[0], pi[1:4]
-    made = np.eye(COUNT)
-    made[1:4, 0], made[1:4, 1:4] = -h / mass**2, np.eye(3) / mass
-    square = h @ h * np.eye(3) - np.outer(h, h)
-    made[4:, 0] = (square / mass**2)[_ROW, _COLUMN]
-    for k, unit in enumerate(np.eye(3)):
-        made[4:, 1 + k] = -((2.0 * h[k] * np.eye(3) - np.outer(unit, h) - np.outer(h, unit)) / mass)[_ROW, _COLUMN]
-    return made
-
-
-THINNEST = 0.1
-"""A believed body's extent along any axis is at least this share of its largest: no body is a line or a point."""
-
-SMALLEST_M = 1e-3
-"""… and at least this [m], root mean square about the centre of mass."""
-
-_ABOVE = tuple(zip(*[(i, j) for i in range(4) for j in range(i + 1, 4)]))
-_ROWS, _COLUMNS = [*range(4), *_ABOVE[0]], [*range(4), *_ABOVE[1]]
-"""Where theta_0 … theta_9 stand in U."""
-
-
 def pseudo_inertia(pi: np.ndarray) -> np.ndarray:
-    """Pseudo-inertia matrix J (..., 4, 4) of standard parameters pi (..., 10)."""
+    """Pseudo-inertia matrix J (..., 4, 4) of pi (..., 10)."""
     inertia = tensor(pi)
     made = np.empty((*pi.shape[:-1], 4, 4))
     made[..., :3, :3] = 0.5 * np.trace(inertia, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - inertia
@@ -107,97 +99,39 @@ def pseudo_inertia(pi: np.ndarray) -> np.ndarray:
 
 
 def standard_of(J: np.ndarray) -> np.ndarray:
-    """Standard parameters pi (..., 10) of J: linear, so it takes derivatives of J to those of pi."""
+    """Standard parameters pi (..., 10) of J (..., 4, 4)."""
     S = J[..., :3, :3]
     inertia = np.trace(S, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - S
-    moments = np.stack([inertia[..., i, j] for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))], axis=-1)
-    return np.concatenate([J[..., 3, 3:], J[..., :3, 3], moments], axis=-1)
+    return np.concatenate([J[..., 3, 3:], J[..., :3, 3], inertia[_MOMENTS]], axis=-1)
 
 
-def extended(pi: np.ndarray) -> np.ndarray:
-    """Pseudo-inertia J0 (4, 4), positive definite, as a URDF has it; of a line, a point or nothing it gets a little extent."""
+def factor(pi: np.ndarray) -> np.ndarray:
+    """Factor L (4, 4) of J0 = L Lᵀ, upper triangular; what the URDF has as a line, a point or nothing gets a little extent."""
     J = pseudo_inertia(pi)
     mass = J[3, 3] if J[3, 3] > 0.0 else 1e-3
-    centre = J[:3, 3] / mass
-    spread, axes = np.linalg.eigh(J[:3, :3] - mass * np.outer(centre, centre))
-    least = mass * max(SMALLEST_M**2, THINNEST**2 * spread[-1] / mass)
-    spread = np.maximum(spread, least)
-    h = np.append(centre, 1.0)
+    h = np.append(J[:3, 3] / mass, 1.0)
+    spread, axes = np.linalg.eigh(J[:3, :3] - mass * np.outer(h[:3], h[:3]))
+    spread = np.maximum(spread, max(mass * SMALLEST_M**2, THINNEST**2 * spread[-1]))
     made = mass * np.outer(h, h)
     made[:3, :3] += axes @ np.diag(spread) @ axes.T
-    return made
+    return np.linalg.cholesky(made[::-1, ::-1])[::-1, ::-1]
 
 
-def upper_factor(J: np.ndarray) -> np.ndarray:
-    """Factor L (4, 4), upper triangular with a positive diagonal, with J = L Lᵀ."""
-    return np.linalg.cholesky(J[::-1, ::-1])[::-1, ::-1]
+def from_theta(L: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """Standard parameters pi (..., 10) of theta (..., 10), relative to L (..., 4, 4)."""
+    U = np.zeros((*theta.shape[:-1], 4, 4), theta.dtype)
+    U[_U] = np.concatenate([np.exp(theta[..., :4]), theta[..., 4:]], axis=-1)
+    LU = L @ U
+    return standard_of(LU @ LU.swapaxes(-1, -2))
 
 
-class LogCholesky:
-    """Log-Cholesky coordinates of one body: theta <-> pi.
-
-    Args:
-        pi: (10,) what is believed of it.
-    """
-
-    def __init__(self, pi: np.ndarray):
-        self.L = upper_factor(extended(pi))
-
-    def _U(self, theta: np.ndarray) -> np.ndarray:
-        U = np.diag(np.exp(theta[:4]))
-        U[_ABOVE] = theta[4:]
-        return U
-
-    def standard(self, theta: np.ndarray) -> np.ndarray:
-        """Standard parameters pi (10,) of theta (10,)."""
-        LU = self.L @ self._U(theta)
-        return standard_of(LU @ LU.T)
-
-    def jacobian(self, theta: np.ndarray) -> np.ndarray:
-        """d(pi)/d(theta), (10, 10): dJ = L dU (L U)ᵀ + its transpose."""
-        U = self._U(theta)
-        LU = self.L @ U
-        slopes = np.ones(COUNT)
-        slopes[:4] = np.diag(U)
-        dJ = np.einsum("k,ak,bk->kab", slopes, self.L[:, _ROWS], LU[:, _COLUMNS])
-        return standard_of(dJ + dJ.swapaxes(-1, -2)).T
-
-
-def divergence_roots(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Roots r (10,) with r·r = D, smooth in theta (10,), and its slopes dr_i/dtheta_i (10,).
+def divergence_roots(theta: np.ndarray) -> np.ndarray:
+    """Roots r (..., 10) with r·r = D, smooth in theta (..., 10).
 
     The first four are sign(x) sqrt(exp(2 x) - 2 x - 1), which near 0 is sqrt(2) (x + x²/3).
     """
-    x = theta[:4]
-    small = np.abs(x) < 1e-4
+    x = theta[..., :4]
+    small = np.abs(x.real) < 1e-4
     safe = np.where(small, 1.0, x)
-    root = np.sign(safe) * np.sqrt(np.expm1(2.0 * safe) - 2.0 * safe)
-    r = np.where(small, np.sqrt(2.0) * (x + x * x / 3.0), root)
-    slope = np.where(small, np.sqrt(2.0) * (1.0 + 2.0 * x / 3.0), np.expm1(2.0 * safe) / root)
-    return np.concatenate([r, theta[4:]]), np.concatenate([slope, np.ones(COUNT - 4)])
-
-
-MASS_SHARE = 0.1
-"""Of the mass of all that moves."""
-
-SIZE_SHARE = 0.1
-"""Of the arm's length, root mean square about the tool in each direction."""
-
-
-def carrier(description: ArmDescription) -> int | None:
-    """Index of the body that bears the tool; None: no joint moves it."""
-    groups = rigid_groups(description)
-    for i, joint in enumerate(description.movable):
-        if description.tool in groups[joint.child]:
-            return i
-    return None
-
-
-def believed_load(description: ArmDescription, body: int) -> np.ndarray:
-    """Standard parameters pi (10,) of the payload in the frame of ``body``, which bears the tool."""
-    poses = link_poses(description, np.zeros(description.n))
-    own, tool = (poses[name] for name in (description.movable[body].child, description.tool))
-    length = sum(float(np.linalg.norm(joint.xyz)) for joint in description.path_to(description.tool))
-    mass = MASS_SHARE * max(float(of_description(description)[:, 0].sum()), 1e-2)
-    spread = max(SIZE_SHARE * length, 1e-3) ** 2
-    return standard(Body(mass, own.rotation.T @ (tool.position - own.position), 2.0 * mass * spread * np.eye(3)))
+    root = np.sign(safe.real) * np.sqrt(np.expm1(2.0 * safe) - 2.0 * safe)
+    return np.concatenate([np.where(small, np.sqrt(2.0) * (x + x * x / 3.0), root), theta[..., 4:]], axis=-1)

@@ -18,17 +18,16 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import sample_poses
 from picker_dynamics.robot.model import DynamicsModel, tip_speeds
 
-MARGIN = 0.95
-"""Share of every limit that is used: the goal is checked between the samples too."""
-
 RISE_S = 0.5
-"""Acceleration limits where nobody gave one: the velocity limit reached in this time [s]."""
+"""The velocity limit is reached in this time at least [s]."""
 
-TORQUE_SHARES = {"bandwidth": 25.0, "peak_share": 0.8, "hold_share": 0.6}
+TORQUE_ARM = {"peak_share": 0.8, "hold_share": 0.6, "tip_speed": 0.5}
 """Of an arm that stands in no file; as the defaults of config/arms.yaml."""
 
-HALF_TURN = math.pi
-"""How far a joint without position limits goes to either side [rad]; a sliding one 1 m."""
+SERVO_TIP_SPEED = 0.25
+
+REACH = {"prismatic": 1.0, "revolute": math.pi, "continuous": math.pi}
+"""How far a joint without position limits goes to either side [m or rad]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,64 +62,43 @@ def usual_states(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Random q, v, a (count, n) within the limits and, by moving slower, ``tip_speed`` [m/s]."""
     q = sample_poses(description, count, seed)
-    rng = np.random.default_rng(seed)
     velocity = np.where(np.isfinite(description.velocity), description.velocity, 1.0)
-    v, a = rng.uniform(-1.0, 1.0, (2, *q.shape)) * velocity
+    v, a = np.random.default_rng(seed).uniform(-1.0, 1.0, (2, *q.shape)) * velocity
     slower = np.minimum(1.0, tip_speed / np.maximum(tip_speeds(model, q, v), 1e-9))[:, None]
     return q, slower * v, slower * a / RISE_S
 
 
-def of_torque_arm(arm: Arm, acceleration=None) -> Limits:
-    """Limits of an arm of config/arms.yaml whose joints take efforts.
-
-    Args:
-        acceleration: (n,) [rad/s²]; default the velocity limit within ``RISE_S``.
+def of_arm(name: str, description: ArmDescription, tip_speed: float | None = None, servos: str = "") -> Limits:
+    """Limits of a named arm, or else of a URDF whose joints take efforts, or with ``servos``, of a servo arm.
 
     Raises:
-        InputError: a joint without a velocity or effort limit.
+        InputError: a joint that takes efforts without a velocity or effort limit.
     """
-    description = arm.description
-    for quantity in ("velocity", "effort"):
-        for joint, value in zip(description.joint_names, getattr(description, quantity)):
-            refuse_if(
-                not 0.0 < value < math.inf,
-                f"joint {joint} has no {quantity} limit above 0 in {description.source}: without it no motion can be chosen",
-                joint,
-                float(value),
-            )
-    limits = TorqueLimits.of_arm(arm)
-    return _limits(description, RigidBody(description), limits, acceleration, arm.tip_speed, 0.0, math.inf)
-
-
-def of_servo_arm(description: ArmDescription, servos, tip_speed: float, acceleration=None) -> Limits:
-    """Limits of an arm of hobby servos (with potentiometers or current sensors to measure): what the servo map allows."""
-    limits, model = TorqueLimits.of_servos(servos), RigidBody(description, servos.armature)
-    return _limits(description, model, limits, acceleration, tip_speed, servos.model.damping, servos.stall_torque)
-
-
-def _limits(description, model, limits, acceleration, tip_speed, drag, stall) -> Limits:
-    span = np.where([joint.type == "prismatic" for joint in description.movable], 1.0, HALF_TURN)
-    acceleration = description.velocity / RISE_S if acceleration is None else np.broadcast_to(acceleration, (description.n,))
-    lower, upper = np.maximum(description.lower, -span), np.minimum(description.upper, span)
-    check = motion_validator(description, limits, model, tip_speed=tip_speed, scales_time=False)
-    return Limits(lower, upper, description.velocity, acceleration, check, drag, stall, tip_speed)
-
-
-def of_options(arm_name: str, description: ArmDescription, tip_speed: float | None, servos: str = "") -> Limits:
-    """Limits of a named arm, or else of a URDF whose joints take efforts, or with ``servos``, of a servo arm."""
-    refuse_if(
-        tip_speed is not None and not 0.0 < tip_speed < math.inf,
-        f"tip speed is {tip_speed} m/s, must be above 0",
-        "tip_speed",
+    named = arms.load(name) if name else Arm(description.name, description, "servo" if servos else "torque", **TORQUE_ARM)
+    if named.control == "servo":
+        found = servo_map.load(servos or resource("config/servos.yaml"), description.joint_names)
+        drag, stall, usual = found.model.damping, found.stall_torque, SERVO_TIP_SPEED
+        torques, model = TorqueLimits.of_servos(found), RigidBody(description, found.armature)
+    else:
+        for quantity in ("velocity", "effort"):
+            for joint, value in zip(description.joint_names, getattr(description, quantity).tolist()):
+                refuse_if(
+                    not 0.0 < value < math.inf,
+                    f"joint {joint} has no {quantity} limit above 0 in {description.source}: without it no motion can be chosen",
+                    joint,
+                    value,
+                )
+        drag, stall, usual = 0.0, math.inf, named.tip_speed
+        torques, model = TorqueLimits.of_arm(replace(named, description=description)), RigidBody(description)
+    span = np.array([REACH[joint.type] for joint in description.movable])
+    velocity, tip_speed = description.velocity, tip_speed or usual
+    return Limits(
+        np.maximum(description.lower, -span),
+        np.minimum(description.upper, span),
+        velocity,
+        velocity / RISE_S,
+        motion_validator(description, torques, model, tip_speed=tip_speed, scales_time=False),
+        drag,
+        stall,
         tip_speed,
-        0.0,
     )
-    control = arms.load(arm_name).control if arm_name else "servo" if servos else "torque"
-    if control == "servo":
-        servo_file = servo_map.load(servos or resource("config/servos.yaml"), description.joint_names)
-        return of_servo_arm(description, servo_file, tip_speed or 0.25)
-    if arm_name:
-        arm = arms.load(arm_name)
-        return of_torque_arm(replace(arm, description=description, tip_speed=tip_speed or arm.tip_speed))
-    middle = 0.5 * (np.clip(description.lower, -HALF_TURN, None) + np.clip(description.upper, None, HALF_TURN))
-    return of_torque_arm(Arm(description.name, description, "torque", middle, **TORQUE_SHARES, tip_speed=tip_speed or 0.5))

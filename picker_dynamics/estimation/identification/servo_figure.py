@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,25 +18,23 @@ MOST = 6
 
 def draw(found: Fit, logs: Mapping[str, ServoLog], path: Path) -> None:
     """Write a figure of the first logs, by their titles."""
-    shown = dict(itertools.islice(logs.items(), MOST))
+    rows = min(len(logs), MOST)
     figure, axes = plt.subplots(
-        2 * len(shown), 1, figsize=(WIDTH, 0.8 + 3.0 * len(shown)), height_ratios=(2.2, 1.0) * len(shown), layout="constrained"
+        2 * rows, 1, figsize=(WIDTH, 0.8 + 3.0 * rows), height_ratios=(2.2, 1.0) * rows, layout="constrained"
     )
-    for (title, log), above, below in zip(shown.items(), axes[::2], axes[1::2]):
+    for (title, log), above, below in zip(logs.items(), axes[::2], axes[1::2]):
         below.sharex(above)
         above.set_title(title, fontsize=9, loc="left")
         above.plot(log.t, np.degrees(log.goal), color=SETPOINT, lw=0.9, label="goal")
-        for number, (piece, model) in enumerate(found.positions(log)):
-            names = (None, None) if number else ("measured", "model")
-            above.plot(piece.t, np.degrees(piece.q), color=REFERENCE, lw=1.4, label=names[0])
-            above.plot(piece.t, np.degrees(model), color=STATE, lw=1.2, ls="--", label=names[1])
+        for piece, model in found.positions(log):
+            above.plot(piece.t, np.degrees(piece.q), color=REFERENCE, lw=1.4, label="measured")
+            above.plot(piece.t, np.degrees(model), color=STATE, lw=1.2, ls="--", label="model")
             below.plot(piece.t, 1e3 * (model - piece.q), color=STATE, lw=0.9)
-        below.axhline(0.0, color="0.5", lw=0.8)
         above.set_ylabel("position\n[deg]")
         below.set_ylabel("error\n[mrad]")
-        for one in (above, below):
-            one.grid(True, alpha=0.25)
+        above.grid(True, alpha=0.25)
+        below.grid(True, alpha=0.25)
     axes[-1].set_xlabel("time [s]")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
+    figure.legend(*(one[:3] for one in axes[0].get_legend_handles_labels()), loc="outside lower center", ncols=3, fontsize=8)
     figure.savefig(path, dpi=130)
     plt.close(figure)

@@ -1,7 +1,7 @@
 """Parameters of one servo from logs of goal and position: ``robot.servo`` integrated along each log, and least squares.
 
     (J_r + J) v' = tau_m - tau_f - m(q)            tau_m, tau_f: ``robot.servo``, with K for the log's P gain
-    u = 1 + beta (V / V_ref - 1)                   share of the supply; in proportion: beta = 1
+    u = V / V_ref                                  share of the supply, to which spring and stall torque are proportional
     q_cmd(t) = goal(t - T)                         T: from the log's time stamp to the servo's spring
 
 ``J`` and ``m = m_p g l sin(q - tilt)`` are the pendulum's, or ``m`` is the load that was measured (``J_r`` is all inertia then).
@@ -19,43 +19,41 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import least_squares
 
 from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.dry_friction import dry_friction_apart
 from picker_dynamics.robot.servo import MOST_LOAD_FRICTION, ServoModel
 
-from .. import least_squares
-from .servo_log import ServoLog, require_both_sides, require_short
+from .servo_log import ServoLog, require_both_sides
 
-UNITS = {
-    "stiffness": "N·m/rad",
-    "gap": "rad",
-    "damping": "N·m·s/rad",
-    "load_friction": "",
-    "coulomb": "N·m",
-    "stall_torque": "N·m",
-    "armature": "kg·m²",
-    "tilt": "rad",
-    "delay": "s",
-    "voltage_share": "",
-}
-"""K; half the deadband and half the play; D; x; tau_c; tau_stall at the output while lifting; J_r; tilt; T; beta."""
 
-LIMITS = {
-    "stiffness": (1e-6, 1e6),
-    "gap": (0.0, 0.2),
-    "damping": (1e-9, 1e4),
-    "load_friction": (0.0, MOST_LOAD_FRICTION),
-    "coulomb": (0.0, 1e4),
-    "stall_torque": (1e-6, 1e4),
-    "armature": (0.0, 1e3),
-    "tilt": (-0.2, 0.2),
-    "delay": (0.0, 0.15),
-    "voltage_share": (0.0, 3.0),
+class Figure(NamedTuple):
+    """What is sought: name, unit, range, key in a servo map, and the standard deviation that will do however small the value."""
+
+    text: str
+    unit: str
+    low: float
+    high: float
+    key: str = ""
+    near: float = 0.0
+
+
+FIGURES = {
+    "stiffness": Figure("stiffness K of the motor's spring", "N·m/rad", 1e-6, 1e6, "stiffness_nm_rad"),
+    "gap": Figure("half the deadband and half the play", "rad", 0.0, 0.2, near=0.01),
+    "damping": Figure("damping D", "N·m·s/rad", 1e-9, 1e4),
+    "load_friction": Figure("load friction x", "", 0.0, MOST_LOAD_FRICTION, "load_friction", 0.1),
+    "coulomb": Figure("friction without load tau_c", "N·m", 0.0, 1e4, "coulomb_nm"),
+    "stall_torque": Figure("stall torque at the output, lifting", "N·m", 1e-6, 1e4, "stall_torque_nm"),
+    "armature": Figure("rotor inertia J_r", "kg·m²", 0.0, 1e3, "armature_kg_m2"),
+    "tilt": Figure("tilt of the rig", "rad", -0.2, 0.2, near=0.05),
+    "delay": Figure("delay T of the goal", "s", 0.0, 0.15, near=0.02),
 }
-"""What each can be."""
+NAMES = list(FIGURES)
 
 STEPS_S = 4e-3, 1e-3
 """Integration steps [s]: while looking for the neighbourhood, and at last.  Where friction changes side the method is of first
@@ -70,25 +68,20 @@ ROBUST = 0.01
 MOST_OFF = 3.0
 """What is further off [rad] is none of this servo: it counts as so much."""
 
+MOST_S = 600.0
+"""Longest that logs may be in all [s]."""
+
 BLOCK_S = 0.5
 
 STEP_SHARE = 0.003
 """What the integration's step may be worth, as a share of each figure (of the rotor inertia: of all inertia)."""
 
-VOLTAGE_S, VOLTAGE_SPREAD = 0.1, 0.02
-"""Readings of the supply are averaged over so long [s]; below this spread, as a share, they tell nothing of beta."""
+VOLTAGE_S = 0.1
+"""Readings of the supply are averaged over so long [s]."""
 
-TOLD = 0.5
-"""Standard deviation, as a share of the value, beyond which a figure is not told by the logs."""
-
-TOLD_NEAR_0 = {"gap": 0.01, "load_friction": 0.1, "tilt": 0.05, "delay": 0.02}
-"""Standard deviations that will do however small the value."""
-
-TOLD_SHARE = 0.25
-"""Standard deviation of beta beyond which the supply's voltage counts in proportion."""
-
-TOLD_COULOMB = 0.02
-"""Standard deviation of tau_c that will do, as a share of the largest load."""
+TOLD, TOLD_COULOMB = 0.5, 0.02
+"""Standard deviation, as a share of the value, beyond which a figure is not told by the logs; that of tau_c that will do, as a
+share of the largest load."""
 
 TRAINED, FOLDS = 0.7, 4
 """Of one log that share is fitted for the held-out error; of several each takes its turn, or in so many groups."""
@@ -99,8 +92,7 @@ def supply(log: ServoLog, reference: float | None) -> np.ndarray:
     if log.voltage is None or reference is None:
         return np.ones(len(log.t))
     half = max(round(0.5 * VOLTAGE_S * len(log.t) / max(log.t[-1] - log.t[0], 1e-9)), 0)
-    padded = np.pad(log.voltage, half, "edge")
-    return np.convolve(padded, np.full(2 * half + 1, 1.0 / (2 * half + 1)), "valid") / reference
+    return np.convolve(np.pad(log.voltage, half, "edge"), np.full(2 * half + 1, 1.0 / (2 * half + 1)), "valid") / reference
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,15 +114,14 @@ class Rig:
         return np.concatenate([one.q for one in self.pieces])
 
     def simulate(self, figures: np.ndarray, step_s: float = STEPS_S[-1]) -> np.ndarray:
-        """Positions of servos with ``figures`` (c, 10), in the order of ``UNITS``, on every stretch: (c, samples) [rad]."""
+        """Positions of servos with ``figures`` (c, 9), in the order of ``UNITS``, on every stretch: (c, samples) [rad]."""
         count, many = len(figures), len(self.pieces)
         steps = math.ceil(max(one.t[-1] - one.t[0] for one in self.pieces) / step_s) + 1
         grid = step_s * np.arange(steps)
         goal, share, torque = (np.empty((steps, count, many)) for _ in range(3))
         for j, one in enumerate(self.pieces):
             since = one.t - one.t[0]
-            u = np.interp(grid, since, supply(one, self.voltage))[:, None] - 1.0
-            share[:, :, j] = np.maximum(1.0 + figures[:, 9] * u, 0.05)
+            share[:, :, j] = np.interp(grid, since, supply(one, self.voltage))[:, None]
             torque[:, :, j] = np.interp(grid, since, one.torque)[:, None]
             for i, delay in enumerate(figures[:, 8]):
                 goal[:, i, j] = np.interp(grid - delay, since, one.goal)
@@ -188,25 +179,6 @@ def rig(logs: Sequence[ServoLog], like: Rig | None = None) -> Rig:
     return Rig(pieces, float(np.median(np.concatenate(known))) if known else None, max(one.gain for one in pieces))
 
 
-def fixed_figures(fixed: Mapping[str, float]) -> dict[str, float]:
-    """Figures that are known already.
-
-    Raises:
-        InputError: no such figure, or one that cannot be.
-    """
-    for name, value in fixed.items():
-        refuse_if(name not in UNITS, f"no figure {name!r}: there are {', '.join(UNITS)}", name)
-        low, high = LIMITS[name]
-        refuse_if(
-            not low <= value <= high,
-            f"{name} is {value:g}{UNITS[name] and ' '}{UNITS[name]}, must be {low:g} to {high:g}",
-            name,
-            value,
-            low if value < low else high,
-        )
-    return dict(fixed)
-
-
 @dataclass(frozen=True, eq=False)
 class Fit:
     """Fit of a servo's figures to its logs.
@@ -223,39 +195,21 @@ class Fit:
 
     def told(self, name: str) -> bool:
         """Whether the logs tell a figure, other than by what was assumed."""
-        if name not in self.sd:
-            return False
-        if name == "voltage_share":
-            return self.sd[name] <= TOLD_SHARE
-        least = TOLD_COULOMB * self.largest_load if name == "coulomb" else TOLD_NEAR_0.get(name, 0.0)
-        return self.sd[name] <= max(TOLD * abs(self.figures[name]), least)
-
-    @property
-    def largest_load(self) -> float:
-        """Largest load in the logs [N·m]."""
-        return max(float(np.abs(one.load).max()) for one in self.rig.pieces)
+        sd, near = self.sd.get(name, math.inf), FIGURES[name].near
+        if name == "coulomb":
+            near = TOLD_COULOMB * max(float(np.abs(one.load).max()) for one in self.rig.pieces)
+        return sd <= max(TOLD * abs(self.figures[name]), near)
 
     def positions(self, log: ServoLog) -> list[tuple[ServoLog, np.ndarray]]:
         """The powered stretches of a log, and what the model says of each [rad]."""
         whole = rig([log], self.rig)
-        model = whole.simulate(np.array([[self.figures[name] for name in UNITS]]))[0]
+        model = whole.simulate(np.array([[self.figures[name] for name in NAMES]]))[0]
         return list(zip(whole.pieces, np.split(model, np.cumsum([len(one.t) for one in whole.pieces])[:-1])))
 
-
-@dataclass(frozen=True)
-class Error:
-    """Error of the model along one log [rad]: mean of its size, root mean square, largest."""
-
-    source: str
-    mean: float
-    rms: float
-    largest: float
-
-
-def error(fit: Fit, log: ServoLog, since: float = 0.0) -> Error:
-    """The model against a log, from the time ``since`` [s] on."""
-    off = np.concatenate([(model - one.q)[one.t >= since] for one, model in fit.positions(log)])
-    return Error(log.source, float(np.abs(off).mean()), float(np.sqrt(np.mean(off**2))), float(np.abs(off).max()))
+    def error(self, log: ServoLog, since: float = 0.0) -> dict[str, float]:
+        """Error of the model along a log from the time ``since`` [s] on: mean of its size, root mean square, largest [rad]."""
+        off = np.abs(np.concatenate([(model - one.q)[one.t >= since] for one, model in self.positions(log)]))
+        return {"mean": float(off.mean()), "rms": float(np.sqrt(np.mean(off**2))), "largest": float(off.max())}
 
 
 def fit(logs: Sequence[ServoLog], fixed: Mapping[str, float] | None = None, like: Fit | None = None) -> Fit:
@@ -269,115 +223,99 @@ def fit(logs: Sequence[ServoLog], fixed: Mapping[str, float] | None = None, like
     Raises:
         InputError: a figure that cannot be, logs from one side only, or too long ones.
     """
-    require_both_sides(logs)
-    require_short(logs)
-    return _found(logs, fixed, like)
-
-
-def _found(logs: Sequence[ServoLog], fixed: Mapping[str, float] | None, like: Fit | None) -> Fit:
-    known = fixed_figures(fixed or {})
+    known = dict(fixed or {})
+    for name, value in known.items():
+        refuse_if(name not in FIGURES, f"no figure {name!r}: there are {', '.join(NAMES)}", name)
+        low, high, unit = FIGURES[name].low, FIGURES[name].high, FIGURES[name].unit
+        refuse_if(not low <= value <= high, f"{name} is {value:g} {unit}, must be {low:g} to {high:g}", name, value, high)
+    if like is None:
+        require_both_sides(logs)
     ready = rig(logs, like.rig if like else None)
+    long = sum(float(one.t[-1] - one.t[0]) for one in ready.pieces)
+    sources = ", ".join(log.source for log in logs)
+    refuse_if(
+        long > MOST_S, f"{sources}: {long:.0f} s of a powered servo, at most {MOST_S:.0f} s are taken", "time", long, MOST_S
+    )
     if not any(one.mass for one in ready.pieces):
         known.setdefault("tilt", 0.0)
-    spread = [np.ptp(np.quantile(supply(one, ready.voltage), (0.05, 0.95))) for one in ready.pieces]
-    if max(spread) < VOLTAGE_SPREAD:
-        known.setdefault("voltage_share", 1.0)
-    found = _fit(ready, known, like)
-    if "voltage_share" in found.sd and not found.told("voltage_share"):
-        found = _fit(ready, {**known, "voltage_share": 1.0}, found)
-    return found
+    return _fit(ready, known, like)
 
 
 def _fit(ready: Rig, known: dict[str, float], like: Fit | None) -> Fit:
     """At the coarse step from each start, then at the fine one from the best."""
     guess, scale = _guess(ready)
-    if like is not None:
-        guess = np.array([like.figures[name] for name in UNITS])
-    free = [i for i, name in enumerate(UNITS) if name not in known]
-    for name, value in known.items():
-        guess[list(UNITS).index(name)] = value
-    low, high = (np.array([LIMITS[name][side] for name in UNITS])[free] / scale[free] for side in (0, 1))
+    guess |= (like.figures if like else {}) | known
+    free = [i for i, name in enumerate(NAMES) if name not in known]
+    starts, begin = [guess], np.array([guess[name] for name in NAMES])
+    for name, values in STARTS.items() if like is None else ():
+        if name not in known:
+            unit = guess[name] if name == "stall_torque" else 1.0
+            starts = [{**start, name: value * unit} for start in starts for value in values]
+    low, high = (np.array([getattr(one, side) for one in FIGURES.values()])[free] / scale[free] for side in ("low", "high"))
 
     def whole(y: np.ndarray) -> np.ndarray:
-        figures = np.tile(guess, (*y.shape[:-1], 1))
+        figures = np.tile(begin, (*y.shape[:-1], 1))
         figures[..., free] = y * scale[free]
         return figures
 
-    def solved(start: np.ndarray, step_s: float):
-        around: dict[bytes, np.ndarray] = {}  # errors and derivatives cost little more than errors alone
+    def solved(start: np.ndarray, step_s: float, precision: float):
+        around: dict[bytes, tuple] = {}  # errors and derivatives cost little more than errors alone
 
-        def look(y: np.ndarray) -> np.ndarray:
+        def look(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             if y.tobytes() not in around:
                 around.clear()
                 away = np.where(y + 0.1 > high, -0.1, 0.1)
-                off = ready.errors(whole(np.vstack([y, y + np.diag(away)])), step_s)
-                around[y.tobytes()] = np.vstack([off[:1], (off[1:] - off[0]) / away[:, None]])
+                off, *others = ready.errors(whole(np.vstack([y, y + np.diag(away)])), step_s)
+                around[y.tobytes()] = off, (np.array(others) - off).T / away
             return around[y.tobytes()]
 
-        begin = np.clip(start, low + 1e-6, high - 1e-6)
-        best = least_squares.solve(
+        best = least_squares(
             lambda y: look(y)[0],
-            begin,
-            lambda y: look(y)[1:].T,
-            bounds=(low, high),
+            np.clip(start, low + 1e-6, high - 1e-6),
+            lambda y: look(y)[1],
+            (low, high),
             loss="soft_l1",
             f_scale=ROBUST,
             xtol=1e-5,
-            ftol=1e-6 if step_s == STEPS_S[-1] else 1e-4,
+            ftol=precision,
             max_nfev=60,
         )
-        return best, look(best.x)
+        return best, *look(best.x)
 
-    starts = [guess]
-    for name, values in STARTS.items() if like is None else ():
-        if name not in known:
-            unit = guess[list(UNITS).index(name)] if name == "stall_torque" else 1.0
-            starts = [np.where(np.array(list(UNITS)) == name, value * unit, start) for start in starts for value in values]
-    rough = min((solved(start[free] / scale[free], STEPS_S[0])[0] for start in starts), key=lambda one: one.cost)
-    best, around = solved(rough.x, STEPS_S[-1])
-    names = list(UNITS)
-    sizes = np.abs(whole(best.x)) + np.where(np.array(names) == "armature", max(one.inertia for one in ready.pieces), 0.0)
-    sd = np.hypot(_spread(ready, around[0], around[1:].T) * scale[free], STEP_SHARE * sizes[free])
-    nothing = (np.abs(whole(best.x)) < 1e-3 * scale) & ([LIMITS[name][0] <= 0.0 for name in names])
-    figures = np.where(nothing, 0.0, whole(best.x))
-    return Fit(dict(zip(names, figures.tolist())), {names[i]: float(one) for i, one in zip(free, sd)}, ready)
+    vectors = (np.array([start[name] for name in NAMES])[free] / scale[free] for start in starts)
+    rough = min((solved(start, STEPS_S[0], 1e-4)[0] for start in vectors), key=lambda one: one.cost)
+    best, off, slope = solved(rough.x, STEPS_S[1], 1e-6)
+    found = whole(best.x)
+    sizes = np.abs(found)
+    sizes[NAMES.index("armature")] += max(one.inertia for one in ready.pieces)
+    sd = np.hypot(_spread(ready, off, slope) * scale[free], STEP_SHARE * sizes[free])
+    nothing = (np.abs(found) < 1e-3 * scale) & [one.low <= 0.0 for one in FIGURES.values()]
+    figures = dict(zip(NAMES, np.where(nothing, 0.0, found).tolist()))
+    return Fit(figures, dict(zip((NAMES[i] for i in free), sd.tolist())), ready)
 
 
-def _guess(ready: Rig) -> tuple[np.ndarray, np.ndarray]:
-    """Figures to begin with, and by how much each may well be off."""
+def _guess(ready: Rig) -> tuple[dict[str, float], np.ndarray]:
+    """Figures to begin with, and (9,) by how much each may well be off."""
     load = np.concatenate([one.load for one in ready.pieces])
     ahead = np.concatenate([(one.goal - one.q) * one.gain / ready.gain for one in ready.pieces])
-    largest = float(np.abs(load).max())
     v = [np.gradient(one.q, one.t) for one in ready.pieces]
     a = [np.gradient(speed, one.t) for speed, one in zip(v, ready.pieces)]
-    spring, drag, _ = np.linalg.lstsq(np.stack([ahead, -np.concatenate(v), -np.concatenate(a)], axis=-1), load, rcond=None)[0]
+    columns = np.stack([ahead, -np.concatenate(v), -np.concatenate(a)], axis=-1)
+    largest, (spring, drag, _) = float(np.abs(load).max()), np.linalg.lstsq(columns, load, rcond=None)[0]
     stiffness = float(np.clip(spring, largest, 1e3 * largest))
-    inertia = max(one.inertia for one in ready.pieces) or 1e-3 * stiffness
-    guess = np.array(
-        [
-            stiffness,
-            2e-3,
-            np.clip(drag, 5e-3 * stiffness, 0.1 * stiffness),
-            0.3,
-            0.02 * largest,
-            2.5 * largest,
-            0.2 * inertia,
-            0.0,
-            0.01,
-            1.0,
-        ]
-    )
-    share = (0.05, None, 0.05, None, None, 0.05, 0.05, None, None, None)
-    least = (0.0, 1e-3, 0.0, 0.02, 0.01 * largest, 0.0, 0.0, 1e-3, 2e-3, 0.1)
-    return guess, np.array([one or part * value for value, part, one in zip(guess, share, least)])
+    damping, stall = float(np.clip(drag, 5e-3 * stiffness, 0.1 * stiffness)), 2.5 * largest
+    armature = 0.2 * (max(one.inertia for one in ready.pieces) or 1e-3 * stiffness)
+    guess = stiffness, 2e-3, damping, 0.3, 0.02 * largest, stall, armature, 0.0, 0.01
+    off = 0.05 * stiffness, 1e-3, 0.05 * damping, 0.02, 0.01 * largest, 0.05 * stall, 0.05 * armature, 1e-3, 2e-3
+    return dict(zip(NAMES, guess)), np.array(off)
 
 
 def _spread(ready: Rig, off: np.ndarray, slope: np.ndarray) -> np.ndarray:
     """Standard deviations (p,) for errors (k,) with derivatives (k, p) that go on within blocks; infinite where nothing tells."""
     weight = 1.0 / np.sqrt(1.0 + (off / ROBUST) ** 2)
     block = np.concatenate([1000 * i + ((one.t - one.t[0]) / BLOCK_S).astype(int) for i, one in enumerate(ready.pieces)])
-    score = weight[:, None] * off[:, None] * slope
-    sums = np.array([score[block == one].sum(axis=0) for one in np.unique(block)])
+    _, begin = np.unique(block, return_index=True)
+    sums = np.add.reduceat((weight * off)[:, None] * slope, begin)
     few = len(sums) / max(len(sums) - slope.shape[1], 1)
     values, vectors = np.linalg.eigh(slope.T @ (weight[:, None] * slope))
     good = values > 1e-9 * values[-1]
@@ -387,19 +325,17 @@ def _spread(ready: Rig, off: np.ndarray, slope: np.ndarray) -> np.ndarray:
     return sd
 
 
-def held_out(logs: Sequence[ServoLog], fixed: Mapping[str, float] | None, like: Fit) -> list[Error]:
-    """How well each log is predicted by a fit to the others; of a single one, its end by a fit to its begin.
+def held_out(logs: Sequence[ServoLog], fixed: Mapping[str, float] | None, like: Fit) -> dict[str, dict[str, float]]:
+    """Errors by source of each log, predicted by a fit to the others; of a single one, of its end by a fit to its begin.
 
     Args:
         like: fit to all of them, where the others begin.
     """
     if len(logs) == 1:
-        log = logs[0]
-        cut = float(TRAINED * log.t[-1])
-        return [error(_found([log.part(log.t < cut)], fixed, like), log, cut)]
-    found = []
-    groups = min(len(logs), FOLDS)
+        cut = float(TRAINED * logs[0].t[-1])
+        return {logs[0].source: fit([logs[0].part(logs[0].t < cut)], fixed, like).error(logs[0], cut)}
+    found, groups = {}, min(len(logs), FOLDS)
     for group in range(groups):
-        others = _found([log for i, log in enumerate(logs) if i % groups != group], fixed, like)
-        found += [error(others, log) for log in logs[group::groups]]
+        others = fit([log for i, log in enumerate(logs) if i % groups != group], fixed, like)
+        found |= {log.source: others.error(log) for log in logs[group::groups]}
     return found

@@ -1,6 +1,6 @@
 """Logs of one servo with feedback: goal and position along time under a known load, and checks that they can tell something.
 
-CSV, with units in the names of the columns (or a column map, see ``sample_files``):
+CSV, with units in the names of the columns (or a column map, see ``table``):
 
     time_s, goal_rad, position_rad                              or goal_deg, position_deg
     load_nm                                                     torque that the output bears, positive towards negative angles
@@ -12,26 +12,25 @@ What was recorded while the servo was relaxed (``enabled`` 0) is left out: it ha
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.model import GRAVITY
 
-from .sample_files import read_table
 from .samples import SLIPPED, require_times
+from .table import read_table
 
 MAP = "time_s,goal_rad,position_rad,voltage_v"
 """A column map, for messages."""
 
-COLUMNS = (
-    *("goal_rad", "goal_deg", "position_rad", "position_deg", "load_nm", "mass_kg", "length_m", "rod_mass_kg"),
-    *("voltage_v", "enabled", "gain"),
-)
+PENDULUM = {"mass_kg": "--mass", "length_m": "--length", "rod_mass_kg": "--rod-mass"}
+"""Columns of a pendulum, and the options in their place."""
+
+COLUMNS = {"goal_rad", "goal_deg", "position_rad", "position_deg", "load_nm", "voltage_v", "enabled", "gain", *PENDULUM}
 
 LEAST_MOTION = 0.05
 """Way of a servo [rad] that counts as one."""
@@ -39,11 +38,8 @@ LEAST_MOTION = 0.05
 OTHER_UNIT = 20.0
 """A goal that moves so many times as far as the position (or so many times less) is in another unit."""
 
-VOLTAGE = (2.0, 60.0)
+VOLTAGE = 2.0, 60.0
 """What supplies of servos are between [V]."""
-
-VOLTAGE_OFF = 0.6
-"""How far a reading may be from the median, as a share of it: a motor that brakes feeds back."""
 
 PIECE_S, PIECE_SAMPLES = 20.0, 10
 """Longest stretch that is simulated in one go [s], and the least that is one: from there on it starts anew as measured."""
@@ -51,10 +47,7 @@ PIECE_S, PIECE_SAMPLES = 20.0, 10
 GAP_S = 0.5
 """Where no sample is for so long [s], it starts anew too."""
 
-MOST_S = 600.0
-"""Longest that logs may be in all [s]."""
-
-LOAD = (1e-4, 1e4)
+LOAD = 1e-4, 1e4
 """Largest load of a log [N·m]: of less nothing bends, more no servo bears."""
 
 
@@ -68,9 +61,9 @@ class ServoLog:
         goal: (k,) [rad], what the servo was told.
         q: (k,) [rad], what it measured; a pendulum hangs down at 0.
         torque: (k,) [N·m], the load besides the pendulum, positive towards negative angles.
+        enabled: (k,) bool.
         mass: of the pendulum [kg], 0: none.  length: [m].  rod_mass: [kg], a uniform rod.
         voltage: (k,) [V], or None.
-        enabled: (k,) bool.
         gain: P gain, in any unit: stiffness goes in proportion to it.
         remarks: what a person should know of how it was read.
     """
@@ -113,82 +106,68 @@ class ServoLog:
         turn = np.floor((self.t - self.t[0]) / PIECE_S)
         ends = (np.diff(self.enabled) != 0) | (np.diff(self.t) > GAP_S) | (np.diff(turn) != 0)
         stretches = np.split(np.arange(len(self.t)), np.flatnonzero(ends) + 1)
-        kept = (one for one in stretches if len(one) >= PIECE_SAMPLES and self.enabled[one[0]])
-        return [self.part(slice(one[0], one[-1] + 1)) for one in kept]
+        return [self.part(one) for one in stretches if len(one) >= PIECE_SAMPLES and self.enabled[one[0]]]
 
 
-def read_csv(
-    path: str | Path,
-    column_map: str | None = None,
-    *,
-    mass: float | None = None,
-    length: float | None = None,
-    rod_mass: float | None = None,
-    down: float = 0.0,
-) -> ServoLog:
+def read_csv(path: str | Path, column_map: str | None = None, *, down: float = 0.0, **pendulum: float | None) -> ServoLog:
     """Read a log, as far as it goes, and check it.
 
     Args:
         column_map: names of its columns in their order, where its first line has none.
-        mass, length, rod_mass: of the pendulum [kg, m, kg], where no columns say them.
         down: position at which the pendulum hangs down [rad].
+        pendulum: ``mass``, ``length``, ``rod_mass`` [kg, m, kg], where no columns say them.
 
     Raises:
         InputError: no such file, columns that are missing, values that cannot be, a log that tells nothing.
     """
     table = read_table(path, COLUMNS.__contains__, column_map, MAP)
-    columns = table.columns
-
-    def refused(message: str, subject: str, value=None) -> InputError:
-        return InputError(f"{path}: {message}", subject=subject, value=value)
+    columns, t = table.columns, table.columns["time_s"]
 
     def angle(name: str) -> np.ndarray:
-        if f"{name}_rad" in columns:
-            return columns[f"{name}_rad"] - down
-        if f"{name}_deg" in columns:
-            return np.radians(columns[f"{name}_deg"]) - down
-        has = ", ".join(one for one in table.header if one != "-")
-        raise refused(f"no column {name}_rad or {name}_deg; it has {has}: name them in their order, --columns {MAP}", name)
+        names = f"{name}_rad", f"{name}_deg"
+        which = next((one for one in names if one in columns), None)
+        refuse_if(
+            which is None,
+            f"{path}: no column {' or '.join(names)}; it has {table.there}: name them in their order, --columns {MAP}",
+            name,
+        )
+        return (columns[which] if which == names[0] else np.radians(columns[which])) - down
 
-    def constant(name: str, given: float | None) -> float | None:
-        if name not in columns:
+    def constant(name: str, given: float | None, option: str = "") -> float | None:
+        values = columns.get(name)
+        if values is None or not len(values):
             return given
-        values = columns[name]
-        if given is not None:
-            raise refused(
-                f"column {name}, and --{name.rsplit('_', 1)[0].replace('_', '-')} {given:g} besides: which is it?", name
-            )
-        if not (values == values[:1]).all():
-            raise refused(f"{name} changes along the log, must be constant: one log for each", name)
-        return float(values[0]) if len(values) else None
+        refuse_if(given is not None, f"{path}: column {name}, and {option} besides: which is it?", name)
+        refuse_if(np.ptp(values) != 0.0, f"{path}: {name} changes along the log, must be constant: one log for each", name)
+        return float(values[0])
 
-    goal, q, t = angle("goal"), angle("position"), columns["time_s"]
-    given = mass, length, rod_mass = constant("mass_kg", mass), constant("length_m", length), constant("rod_mass_kg", rod_mass)
+    goal, q = angle("goal"), angle("position")
+    found = {}
+    for name, option in PENDULUM.items():
+        value = constant(name, pendulum.get(name.rpartition("_")[0]), option)
+        least = "at least 0" if name == "rod_mass_kg" else "above 0"
+        wrong = value is not None and not (0.0 < value < np.inf or (value == 0.0 and least == "at least 0"))
+        refuse_if(wrong, f"{path}: {name} is {value}, must be {least}", name, value)
+        found[name.rpartition("_")[0]] = value
     torque = columns.get("load_nm")
-    if torque is None and (mass is None or length is None):
-        lacks = "--mass KG" if mass is None else "--length M"
-        raise refused(f"no column load_nm, and no pendulum: {lacks} is missing (or a column load_nm)", "load")
-    if torque is not None and any(one is not None for one in given):
-        raise refused("column load_nm, and a pendulum besides (--mass, --length): which is it?", "load")
-    for name, value, above in (("mass_kg", mass, True), ("length_m", length, True), ("rod_mass_kg", rod_mass, False)):
-        if value is not None and not (0.0 < value < math.inf or (value == 0.0 and not above)):
-            raise refused(f"{name} is {value:g}, must be {'above' if above else 'at least'} 0", name, value)
-    gain = constant("gain", None)
-    log = ServoLog(
-        str(path),
-        t - t[0] if len(t) else t,
-        goal,
-        q,
-        np.zeros_like(t) if torque is None else torque,
-        columns["enabled"] > 0.5 if "enabled" in columns else np.ones(len(t), dtype=bool),
-        mass or 0.0,
-        length or 0.0,
-        rod_mass or 0.0,
-        columns.get("voltage_v"),
-        1.0 if gain is None else gain,
-        table.remarks,
+    lacks = " ".join(PENDULUM[f"{name}_{unit}"] for name, unit in (("mass", "kg"), ("length", "m")) if found[name] is None)
+    refuse_if(torque is None and lacks, f"{path}: no column load_nm, and no pendulum: {lacks} is missing", "load")
+    given = any(one is not None for one in found.values())
+    refuse_if(torque is not None and given, f"{path}: column load_nm, and a pendulum besides: which is it?", "load")
+    return checked(
+        ServoLog(
+            str(path),
+            t - t[:1].sum(),
+            goal,
+            q,
+            np.zeros_like(t) if torque is None else torque,
+            columns.get("enabled", np.ones_like(t)) > 0.5,
+            **{name: value or 0.0 for name, value in found.items()},
+            voltage=columns.get("voltage_v"),
+            gain=constant("gain", 1.0) if "gain" not in columns else constant("gain", None),
+            remarks=table.remarks,
+        )
     )
-    return checked(log)
 
 
 def checked(log: ServoLog) -> ServoLog:
@@ -198,119 +177,47 @@ def checked(log: ServoLog) -> ServoLog:
         InputError: times, values that are not finite, another unit, a supply that cannot be, no motion, no load.
     """
 
-    def refused(message: str, subject: str, value=None, limit=None) -> InputError:
-        return InputError(f"{log.source}: {message}", subject=subject, value=value, limit=limit)
+    def refuse(wrong: object, message: str, subject: str, value=None, limit=None) -> None:
+        refuse_if(wrong, f"{log.source}: {message}", subject, value, limit)
 
     require_times(log.t, log.source)
-    for name, values in (("goal", log.goal), ("position", log.q), ("load_nm", log.torque), ("voltage_v", log.voltage)):
-        if values is not None and not np.isfinite(values).all():
-            row = int(np.argmin(np.isfinite(values)))
-            raise refused(f"{name} is {values[row]} in sample {row}", name, float(values[row]))
-    if not (math.isfinite(log.gain) and log.gain > 0.0):
-        raise refused(f"gain is {log.gain:g}, must be above 0", "gain", log.gain, 0.0)
-    if log.voltage is not None:
-        _require_supply(log.voltage, refused)
+    low, high = VOLTAGE
+    voltage = np.full_like(log.t, low) if log.voltage is None else log.voltage
+    for name, values in (("goal", log.goal), ("position", log.q), ("load_nm", log.torque), ("voltage_v", voltage)):
+        bad = ~np.isfinite(values) | (name == "voltage_v") & ~((low <= values) & (values <= high))
+        row = int(bad.argmax())
+        which = f", supplies are {low:g} to {high:g} V" if name == "voltage_v" else ""
+        refuse(bad[row], f"{name} is {values[row]:g} in sample {row}{which}", name, float(values[row]))
+    refuse(not 0.0 < log.gain < np.inf, f"gain is {log.gain:g}, must be above 0", "gain", log.gain, 0.0)
     pieces = log.pieces()
-    if not pieces:
-        raise refused("the servo was never enabled (column enabled): nothing to see of its spring", "enabled")
-    powered = np.concatenate([one.q for one in pieces])
-    far = float(np.abs(powered).max())
-    if far > SLIPPED:
-        raise refused(f"position reaches {far:.1f} rad: are these degrees? name it position_deg", "position", far, SLIPPED)
-    moved = float(np.ptp(powered))
-    if moved < LEAST_MOTION:
-        raise refused(
-            f"no motion: the position changes by {moved:.4f} rad, at least {LEAST_MOTION} are needed; move it up and down",
-            "position",
-            moved,
-            LEAST_MOTION,
-        )
-    goals = np.concatenate([one.goal for one in pieces])
+    refuse(not pieces, "the servo was never enabled (column enabled): nothing to see of its spring", "enabled")
+    goals, powered = (np.concatenate([getattr(one, name) for one in pieces]) for name in ("goal", "q"))
+    far, moved = float(np.abs(powered).max()), float(np.ptp(powered))
+    refuse(far > SLIPPED, f"position reaches {far:.1f} rad: are these degrees? name it position_deg", "position", far, SLIPPED)
+    way = f"no motion: the position changes by {moved:.4f} rad, at least {LEAST_MOTION} are needed"
+    refuse(moved < LEAST_MOTION, way, "position", moved, LEAST_MOTION)
     ratio = float(np.ptp(goals)) / moved
-    if ratio > OTHER_UNIT:
-        raise refused(
-            f"the goal moves {ratio:.0f} times as far as the position: is it in degrees? name it goal_deg",
-            "goal",
-            ratio,
-            OTHER_UNIT,
-        )
-    if ratio < 1.0 / OTHER_UNIT:
-        raise refused(
-            f"the position moves {1.0 / max(ratio, 1e-9):.0f} times as far as the goal: is it in degrees "
-            "(position_deg), or was the servo moved by hand?",
-            "position",
-            ratio,
-            1.0 / OTHER_UNIT,
-        )
-    if np.corrcoef(goals, powered)[0, 1] < 0.0:
-        raise refused("goal and position run against each other: one of them has the other sign", "goal")
+    times = (
+        f"the goal moves {ratio:.3g} times as far as the position: is one of them in degrees? name it goal_deg or position_deg"
+    )
+    refuse(not 1.0 / OTHER_UNIT <= ratio <= OTHER_UNIT, times, "goal", ratio, OTHER_UNIT)
+    against = np.corrcoef(goals, powered)[0, 1] < 0.0
+    refuse(against, "goal and position run against each other: one of them has the other sign", "goal")
     largest = float(np.abs(log.load).max())
-    if not LOAD[0] <= largest <= LOAD[1]:
-        hint = "without a load nothing tells how stiff a servo is" if largest < LOAD[0] else "is it in another unit?"
-        raise refused(f"the load is at most {largest:g} N·m: {hint} (load_nm, --mass, --length)", "load", largest, LOAD[0])
-    require_short([log])
+    message = f"the load is at most {largest:g} N·m, must be {LOAD[0]:g} to {LOAD[1]:g} (load_nm, --mass, --length)"
+    refuse(not LOAD[0] <= largest <= LOAD[1], message, "load", largest, LOAD[0])
     return log
 
 
-def require_short(logs: Sequence[ServoLog]) -> None:
-    """Logs that are not too long together.
-
-    Raises:
-        InputError: longer than ``MOST_S``.
-    """
-    long = sum(float(one.t[-1] - one.t[0]) for log in logs for one in log.pieces())
-    if long > MOST_S:
-        sources = ", ".join(log.source for log in logs)
-        raise InputError(
-            f"{sources}: {long:.0f} s of a powered servo, at most {MOST_S:.0f} s are taken: cut them, or --hold-out some",
-            subject="time",
-            value=long,
-            limit=MOST_S,
-        )
-
-
-def _require_supply(voltage: np.ndarray, refused) -> None:
-    low, high = VOLTAGE
-    usual = float(np.median(voltage))
-    if not low <= usual <= high:
-        hint = next(
-            (
-                f": {unit} given for volts?"
-                for unit, scale in (("tenths", 0.1), ("millivolts", 1e-3))
-                if low <= usual * scale <= high
-            ),
-            "",
-        )
-        raise refused(f"voltage_v is {usual:g} V, supplies are {low:g} to {high:g} V{hint}", "voltage_v", usual, high)
-    off = np.abs(voltage - usual)
-    if off.max() > VOLTAGE_OFF * usual:
-        row = int(off.argmax())
-        raise refused(
-            f"voltage_v is {voltage[row]:g} V in sample {row}, {usual:g} V mostly: no supply does that; leave such samples "
-            "out, or the column (--columns, -)",
-            "voltage_v",
-            float(voltage[row]),
-            usual,
-        )
-
-
 def require_both_sides(logs: Sequence[ServoLog]) -> None:
-    """Logs in which the servo moves both ways.
-
-    Raises:
-        InputError: it moves up only, or down only: what friction holds back and what the spring gives look alike then.
-    """
-    up = down = 0.0
-    for one in (piece for log in logs for piece in log.pieces()):
-        up = max(up, float((one.q - np.minimum.accumulate(one.q)).max()))
-        down = max(down, float((np.maximum.accumulate(one.q) - one.q).max()))
-    if min(up, down) < LEAST_MOTION:
-        way, other = ("negative", "positive") if up < down else ("positive", "negative")
-        raise InputError(
-            f"{', '.join(log.source for log in logs)}: the servo moves towards {way} angles only ({max(up, down):.3f} rad, "
-            f"the other way {min(up, down):.3f}): friction and spring look alike from one side; log it moving towards {other} "
-            "ones too",
-            subject="position",
-            value=min(up, down),
-            limit=LEAST_MOTION,
-        )
+    """Refuse logs in which the servo moves up only, or down only: friction and spring look alike then."""
+    pieces = [piece.q for log in logs for piece in log.pieces()]
+    up, down = (max(float((s * q - np.minimum.accumulate(s * q)).max()) for q in pieces) for s in (1.0, -1.0))
+    refuse_if(
+        min(up, down) < LEAST_MOTION,
+        f"{', '.join(log.source for log in logs)}: the servo moves towards {'negative' if up < down else 'positive'} angles "
+        "only: friction and spring look alike from one side; log it moving the other way too",
+        "position",
+        min(up, down),
+        LEAST_MOTION,
+    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,10 +16,9 @@ from picker_dynamics.robot.description import ArmDescription, parse
 from picker_dynamics.sim.torque_plant import TorquePlant
 
 from .fourier import Fourier
-from .inertia import body as body_of
-from .inertia import of_description, pseudo_inertia, standard
+from .identified_urdf import with_bodies
+from .inertia import figures, of_description, pseudo_inertia, standard, tensor
 from .limits import usual_states
-from .report import with_bodies
 from .samples import Samples
 
 STEP_S, SAMPLE_S = 1e-3, 4e-3
@@ -37,8 +37,7 @@ FRICTION_SHARE = (0.02, 0.08)
 """Hidden Coulomb friction, and viscous at the velocity limit, as shares of the efforts that usual motions take."""
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
+class Run(NamedTuple):
     """Simulated run: what was measured, and the effort that really acted, (k, n) [N·m or N]."""
 
     samples: Samples
@@ -58,10 +57,10 @@ def hidden(description: ArmDescription, seed: int, tip_speed: float, share: tupl
 
     bodies = []
     for pi in of_description(description):
-        body = body_of(pi)
-        spread, axes = np.linalg.eigh(pseudo_inertia(pi)[:3, :3] / body.mass)
+        mass, com, about = (one := figures(pi))[0], one[1:4], tensor(one)
+        spread, axes = np.linalg.eigh(pseudo_inertia(pi)[:3, :3] / mass)
         shift = axes @ (off(3) * np.sqrt(np.maximum(spread, 0.0)))
-        bodies.append(standard(Body(body.mass * (1.0 + off()), body.com + shift, body.inertia * (1.0 + off()))))
+        bodies.append(standard(Body(mass * (1.0 + off()), com + shift, about * (1.0 + off()))))
     model = RigidBody(description)
     usual = np.sqrt(np.mean(model.inverse_dynamics(*usual_states(description, model, tip_speed)) ** 2, axis=0))
     coulomb = rng.uniform(*FRICTION_SHARE, description.n) * usual
@@ -69,38 +68,26 @@ def hidden(description: ArmDescription, seed: int, tip_speed: float, share: tupl
     return parse(with_bodies(description, np.array(bodies), viscous, coulomb), f"hidden {description.name}")
 
 
-def run(
-    truth: ArmDescription,
-    believed: ArmDescription,
-    motion: Fourier,
-    seed: int = 0,
-    *,
-    noise: float = TORQUE_NOISE,
-    encoder_counts: int | None = ENCODER_COUNTS,
-) -> Run:
+def run(truth: ArmDescription, believed: ArmDescription, motion: Fourier, seed: int = 0, *, noise: float = TORQUE_NOISE) -> Run:
     """Move the arm along a motion, from rest at its begin, and measure.
 
     Args:
         truth: the arm that MuJoCo simulates.
         believed: what the controller knows of it.
-        encoder_counts: None: positions are exact.
     """
     law = ComputedTorque(RigidBody(believed), BANDWIDTH**2, 2.0 * BANDWIDTH)
     plant = TorquePlant(truth, q=motion.sample([0.0])[0][0], dt=STEP_S)
-    count, every = round(motion.duration / STEP_S), round(SAMPLE_S / STEP_S)
-    reference = motion.sample(STEP_S * np.arange(count))
+    reference = motion.sample(STEP_S * np.arange(round(motion.duration / STEP_S)))
     q, tau = [], []
-    for k in range(count):
-        position = plant.q
-        effort = np.clip(law(position, plant.v, Reference(*(x[k] for x in reference)), NO_STATE)[0], -truth.effort, truth.effort)
+    for k, now in enumerate(zip(*reference)):
+        before = plant.q
+        effort = np.clip(law(before, plant.v, Reference(*now), NO_STATE)[0], -truth.effort, truth.effort)
         plant.step(effort)
-        if k % every == 0:
-            q.append(0.5 * (position + plant.q))  # the effort acts over a step: what it belongs to is its middle
+        if k % round(SAMPLE_S / STEP_S) == 0:
+            q.append(0.5 * (before + plant.q))  # the effort acts over a step: what it belongs to is its middle
             tau.append(effort)
-    q, tau = np.array(q), np.array(tau)
-    if encoder_counts is not None:
-        step = np.where([unit == "m" for unit in believed.position_units], 1.0, 2.0 * math.pi) / encoder_counts
-        q = step * np.round(q / step)
+    step = np.where([unit == "m" for unit in believed.position_units], 1.0, 2.0 * math.pi) / ENCODER_COUNTS
+    q, tau = step * np.round(np.array(q) / step), np.array(tau)
     t = SAMPLE_S * np.arange(len(q)) + 0.5 * STEP_S
     exact = Run(Samples(believed.joint_names, t, q, None, tau, "simulated"), tau)
     return Run(noisy(exact, seed, noise), tau)
