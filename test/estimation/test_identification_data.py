@@ -7,12 +7,13 @@ import numpy as np
 from arm_fixtures import shipped_arm
 from numpy.testing import assert_allclose, assert_array_equal
 from pytest import mark, raises
-from recordings import joint_state, written_by_us
+from recordings import written_by_us
 
 from picker_dynamics.errors import InputError, JointNamesError, LimitError
 from picker_dynamics.estimation.identification import filtering, sample_files
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.samples import Samples, checked
+from picker_dynamics.recording.messages import joint_state
 
 RRP = shipped_arm("rrp").description
 DT = 0.004
@@ -101,7 +102,7 @@ def recorded(path, samples: Samples, efforts: bool = True):
     order = [2, 0, 1]
     names = [samples.joint_names[i] for i in order]
     rows = zip(100.0 + samples.t, samples.q, samples.tau)
-    states = [(t, joint_state(t, q[order], tau[order] if efforts else (), names)) for t, q, tau in rows]
+    states = [(t, joint_state(t, names, q[order], effort=tau[order] if efforts else None)) for t, q, tau in rows]
     return written_by_us(path, [("/joint_states", "sensor_msgs/msg/JointState", t, state) for t, state in states])
 
 
