@@ -8,12 +8,13 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import yaml
 
-from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.errors import InputError, PickerError, refuse_if
 from picker_dynamics.estimation.calibration.readings import mass
 from picker_dynamics.files.fields import mapping
 from picker_dynamics.files.formats import parse_yaml, read_yaml
@@ -94,9 +95,7 @@ def run(options) -> int:
     """Write the folder, and say what is in it and what comes next; returns the exit code."""
     folder = Path(options.name)
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,60}", folder.name):
-        raise InputError(
-            f"the name {folder.name!r} can be none of an arm: a letter, then letters, digits or _", "NAME", folder.name
-        )
+        raise InputError(f"{folder.name!r} is not a valid arm name: a letter, then letters, digits or _", "NAME", folder.name)
     if os.path.lexists(folder):
         raise InputError(f"{folder} exists, and nothing is overwritten: take another name, or remove it", "NAME", str(folder))
     answers = _answers(options)
@@ -107,11 +106,7 @@ def run(options) -> int:
             raise
         raise _kept(error, folder, answers) from error
     _write(folder, made, answers)
-    print(
-        "\n".join(
-            [f"{folder}/: {folder.name}.urdf, servos.yaml, README.md, answers.yaml", *_said(made), "", "next:", *_next(folder)]
-        )
-    )
+    print("\n".join(_said(folder, made)))
     return 0
 
 
@@ -143,19 +138,17 @@ def asked(given: dict, ask: Callable[[str], str] | None = None) -> dict:
     Raises:
         InputError: nobody answers.
     """
-    ask = ask or input
+    question = Questions(ask or input)
     print("Joints from the base outwards; Enter takes what is in brackets.  At 0 the arm stands upright, z is up, x is forward.")
     top, joints, before = PRESET | given, [], list[Part]()
     require_material(top["material"], "--material", "material")
     for named in (top["servo"], given["gripper"].get("servo") if isinstance(given.get("gripper"), dict) else None):
         if named is not None:
             servo_type(named)
-    counts = [str(count) for count in range(1, MOST_JOINTS + 1)]
-    must = f"that must be 1 to {MOST_JOINTS}"
-    count = _answer_that(ask, "Joints, without a gripper", "4", lambda text: "" if text in counts else must)
-    for number in range(int(count)):
+    for number in range(question("Joints, without a gripper", 4, whole(1, MOST_JOINTS))):
         while True:
-            joint = _joint(ask, number, top, before)
+            print(f"Joint {number + 1}")
+            joint = _joint(question, number, top, before)
             try:
                 before.append(read_joint(joint, top, before))
             except PickerError as error:
@@ -164,85 +157,100 @@ def asked(given: dict, ask: Callable[[str], str] | None = None) -> dict:
             joints.append(joint)
             break
     if "gripper" not in given:
-        kinds = ", ".join(servo_types())
-        servo = _word(ask, f"Servo of a gripper ({kinds}, or none)", "none", ("none", *servo_types()))
+        kinds = tuple(servo_types())
+        servo = question(f"Servo of a gripper ({', '.join(kinds)}, or none)", "none", one_of("none", *kinds))
         given = given | {"gripper": servo if servo == "none" else {"servo": servo, "channel": _free(before)}}
     return given | {"joints": joints}
 
 
-def _joint(ask: Callable[[str], str], number: int, top: dict, before: list[Part]) -> dict:
-    print(f"Joint {number + 1}")
-    joint = {"name": _answer_that(ask, "  name", f"joint{number + 1}", lambda name: why_no_name(name, before))}
-    slides = _word(ask, "  does it turn or slide", "turn", ("turn", "slide")) == "slide"
-    joint["type"] = "prismatic" if slides else "revolute"
-    joint["axis"] = _word(ask, "  axis (x, y, z)", "y" if number or slides else "z", AXES)
-    joint["length_mm"] = _number(ask, "  length of its link, to the next joint [mm]", "100" if number else "40")
-    low, high = ("0", "40") if slides else map("{:g}".format, LIMITS_DEG)
-    unit = "mm" if slides else "deg"
-    joint[f"limits_{unit}"] = [_number(ask, f"  {which} limit [{unit}]", at) for which, at in (("lower", low), ("upper", high))]
-    question = "  mass of the link with the next servo on it [g], or a material"
-    weight = _answer_that(ask, question, top["material"], lambda text: "" if text in DENSITY else _why(lambda: _grams(text)))
-    joint |= {"material": weight} if weight in DENSITY else {"mass_g": _grams(weight)}
-    joint["servo"] = _word(ask, f"  servo ({', '.join(servo_types())})", top["servo"], servo_types())
-    drives = {part.channel: part.name for part in before}
+def _joint(question: Questions, number: int, top: dict, before: list[Part]) -> dict:
+    """Answers about one joint, as a design has them."""
 
-    def why_not(text: str) -> str:
-        if text not in map(str, range(CHANNELS)):
-            return f"that must be 0 to {CHANNELS - 1}"
-        return f"it already drives {drives[int(text)]}" if int(text) in drives else ""
+    def name(text: str) -> str:
+        if why := why_no_name(text, before):
+            raise InputError(why)
+        return text
 
-    joint["channel"] = int(_answer_that(ask, "  channel of the board", str(_free(before)), why_not))
-    return joint
+    def channel(text: str) -> int:
+        drives = {part.channel: part.name for part in before}
+        if (value := whole(0, CHANNELS - 1)(text)) in drives:
+            raise InputError(f"it already drives {drives[value]}")
+        return value
 
-
-def _free(before: list) -> int:
-    return next(number for number in range(16) if number not in {part.channel for part in before})
-
-
-def _answer(ask: Callable[[str], str], question: str, preset: str) -> str:
-    try:
-        return ask(f"{question} [{preset}]: ").strip() or preset
-    except EOFError as error:
-        raise InputError(
-            f"nobody answers {question.strip()!r}: give --from FILE, or --joint '{EXAMPLE}' for each joint", question.strip()
-        ) from error
+    joint = {"name": question("  name", f"joint{number + 1}", name)}
+    slides = question("  does it turn or slide", "turn", one_of("turn", "slide")) == "slide"
+    unit, limits = ("mm", (0, 40)) if slides else ("deg", LIMITS_DEG)
+    material, kinds = top["material"], tuple(servo_types())
+    for key, text, preset, read in (
+        ("axis", "axis (x, y, z)", "y" if number or slides else "z", one_of(*AXES)),
+        ("length_mm", "length of its link, to the next joint [mm]", 100 if number else 40, decimal),
+        ("lower", f"lower limit [{unit}]", f"{limits[0]:g}", decimal),
+        ("upper", f"upper limit [{unit}]", f"{limits[1]:g}", decimal),
+        ("weight", "mass of the link with the next servo on it [g], or a material", material, weight),
+        ("servo", f"servo ({', '.join(kinds)})", top["servo"], one_of(*kinds)),
+        ("channel", "channel of the board", _free(before), channel),
+    ):
+        joint[key] = question(f"  {text}", preset, read)
+    heavy = joint.pop("weight")
+    joint |= {"material": heavy} if heavy in DENSITY else {"mass_g": heavy}
+    joint[f"limits_{unit}"] = [joint.pop("lower"), joint.pop("upper")]
+    return joint | {"type": "prismatic" if slides else "revolute"}
 
 
-def _answer_that(ask: Callable[[str], str], question: str, preset: str, why_not: Callable[[str], str]) -> str:
-    """An answer, asked for again until there is nothing against it."""
-    while why := why_not(answer := _answer(ask, question, preset)):
-        print(f"  {why}")
-    return answer
+def _free(before: list[Part]) -> int:
+    return next(number for number in range(CHANNELS) if number not in {part.channel for part in before})
 
 
-def _why(read: Callable[[], object]) -> str:
-    """Why something cannot be read; empty: it can."""
-    try:
-        read()
-    except PickerError as error:
-        return str(error)
-    return ""
+class Questions:
+    """Asks a person, with ``ask``, until an answer can be read."""
+
+    def __init__(self, ask: Callable[[str], str]):
+        self._ask = ask
+
+    def __call__(self, question: str, preset: object, read: Callable[[str], Any]) -> Any:
+        while True:
+            try:
+                return read(self._ask(f"{question} [{preset}]: ").strip() or str(preset))
+            except InputError as error:
+                print(f"  {error}")
+            except EOFError as error:
+                text = f"nobody answers {question.strip()!r}: give --from FILE, or --joint '{EXAMPLE}' for each joint"
+                raise InputError(text, question.strip()) from error
 
 
-def _grams(text: str) -> float:
-    return 1e3 * mass("mass", text)
+def one_of(*words: str) -> Callable[[str], str]:
+    """Reader of one of some words, in any case."""
+
+    def read(text: str) -> str:
+        found = {word.lower(): word for word in words}.get(text.lower())
+        refuse_if(found is None, f"that must be one of {', '.join(words)}")
+        return str(found)
+
+    return read
 
 
-def _word(ask: Callable[[str], str], question: str, preset: str, words: Iterable[str]) -> str:
-    """One of the words, as they are written; asked for again until it is."""
-    written = {word.lower(): word for word in words}
-    must = f"that must be one of {', '.join(written.values())}"
-    return written[_answer_that(ask, question, preset, lambda text: "" if text.lower() in written else must).lower()]
+def whole(low: int, high: int) -> Callable[[str], int]:
+    """Reader of a whole number."""
+
+    def read(text: str) -> int:
+        refuse_if(text not in map(str, range(low, high + 1)), f"that must be {low} to {high}")
+        return int(text)
+
+    return read
 
 
-def _number(ask: Callable[[str], str], question: str, preset: str) -> float:
-    def why_not(text: str) -> str:
-        with contextlib.suppress(ValueError):
-            if math.isfinite(float(text)):
-                return ""
-        return "that must be a number"
+def decimal(text: str) -> float:
+    """Read a number."""
+    value = math.nan
+    with contextlib.suppress(ValueError):
+        value = float(text)
+    refuse_if(not math.isfinite(value), "that must be a number")
+    return value
 
-    return float(_answer_that(ask, question, preset, why_not))
+
+def weight(text: str) -> str | float:
+    """Read a material, or a mass in grams."""
+    return text if text in DENSITY else 1e3 * mass("mass", text)
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------------
@@ -252,17 +260,12 @@ def _text(answers: dict) -> str:
     return yaml.safe_dump(answers, default_flow_style=None, sort_keys=False, width=130)
 
 
-def _kept(error: PickerError, folder: Path, answers: dict) -> InputError:
+def _kept(error: PickerError, folder: Path, answers: dict) -> PickerError:
     """The error of a design that a person answered all questions for: no answer is lost."""
     handle, path = tempfile.mkstemp(prefix=f"{folder.name}_", suffix=".yaml")
     with open(handle, "w", encoding="utf-8") as file:
         file.write(_text(answers))
-    return InputError(
-        f"{error}; the answers are in {path}: change them, then picker new {folder} --from {path}",
-        error.subject,
-        error.value,
-        error.limit,
-    )
+    return error.reworded(f"{error}; the answers are in {path}: change them, then picker new {folder} --from {path}")
 
 
 def _write(folder: Path, made: Written, answers: dict) -> None:
@@ -270,11 +273,10 @@ def _write(folder: Path, made: Written, answers: dict) -> None:
     name = folder.name
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{name}_", dir=folder.parent))
+    files = {"servos.yaml": made.servos, "README.md": _readme(name, made), "answers.yaml": _text(answers)}
     try:
-        (scratch / f"{name}.urdf").write_text(made.urdf, encoding="utf-8")
-        (scratch / "servos.yaml").write_text(made.servos, encoding="utf-8")
-        (scratch / "README.md").write_text(_readme(name, made), encoding="utf-8")
-        (scratch / "answers.yaml").write_text(_text(answers), encoding="utf-8")
+        for file, text in (files | {f"{name}.urdf": made.urdf}).items():
+            (scratch / file).write_text(text, encoding="utf-8")
         servo_arm.load(scratch / f"{name}.urdf", scratch / "servos.yaml")
         scratch.chmod(0o755)
         scratch.rename(folder)
@@ -283,18 +285,17 @@ def _write(folder: Path, made: Written, answers: dict) -> None:
         raise
 
 
-def _said(made: Written) -> list[str]:
-    weak = [load for load in made.loads if not load.bears]
-    lines = [f"{'! ' if not load.bears else '  '}{load}" for load in made.loads]
+def _said(folder: Path, made: Written) -> list[str]:
+    """What was written, what the servos bear, and what comes next."""
+    urdf, weak = folder / f"{folder.name}.urdf", [load.joint for load in made.loads if not load.bears]
+    lines = [f"{folder}/: {folder.name}.urdf, servos.yaml, README.md, answers.yaml"]
+    lines += [f"{'  ' if load.bears else '! '}{load}" for load in made.loads]
     if weak:
-        names = ", ".join(load.joint for load in weak)
-        lines.append(f"too weak: {names}. Motions that need more are refused; take a stronger servo, or shorter or lighter links")
-    return lines
-
-
-def _next(folder: Path) -> list[str]:
-    urdf = folder / f"{folder.name}.urdf"
-    return [f"  picker check {urdf}", f"  picker up --sim --urdf {urdf} --servos {folder / 'servos.yaml'}"]
+        lines.append(
+            f"too weak: {', '.join(weak)}. Motions that need more are refused; take a stronger servo, or shorter or lighter links"
+        )
+    commands = f"picker check {urdf}", f"picker up --sim --urdf {urdf} --servos {folder / 'servos.yaml'}"
+    return [*lines, "", "next:", *(f"  {command}" for command in commands)]
 
 
 def _readme(name: str, made: Written) -> str:
@@ -309,6 +310,6 @@ def _readme(name: str, made: Written) -> str:
         joints=", ".join(f"`{joint.name}`" for joint in arm.movable),
         loads="\n".join(f"- {load}" for load in made.loads),
         first=first.name,
-        value=f"{value:.3f}" if unit == "m" else f"{57.29578 * value:.0f}",
+        value=f"{value:.3f}" if unit == "m" else f"{math.degrees(value):.0f}",
         tip=" ".join(f"{x:.3f}" for x in tip),
     )

@@ -71,7 +71,7 @@ class Report:
         """Take what happened in a cycle."""
         if cycle.command is not None:
             self._processed += 1
-            self._timing.note(cycle.now_s, cycle.command.time_s)
+            self._timing.note(self._arm.clock.now(), cycle.command.time_s)
         if cycle.tick.events:
             self.last = cycle.tick.events[-1]
         outputs, law = self._outputs, self._arm.controller.law

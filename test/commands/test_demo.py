@@ -1,10 +1,8 @@
 """``picker demo``: its poses can be held, its summary has the promised keys, and it does not call a failure a success."""
 
-import argparse
 import dataclasses
 import json
 import math
-from types import SimpleNamespace
 
 import any_arms
 import numpy as np
@@ -17,9 +15,11 @@ from pytest import approx, fixture, mark, raises
 from ros_graph import own_domain
 
 from picker_dynamics.bringup import bringup
-from picker_dynamics.commands.demo import animation, measure, picking, report, tour
-from picker_dynamics.commands.demo.estimates import sides
+from picker_dynamics.commands import cli, demo
+from picker_dynamics.commands.demo import animation, measure
+from picker_dynamics.commands.demo import scene as scenes
 from picker_dynamics.commands.demo.scene import load_scene
+from picker_dynamics.commands.demo.sides import sides
 from picker_dynamics.errors import ConfigurationError, PickerError
 from picker_dynamics.estimation.calibration.simulated import SimulatedBench
 from picker_dynamics.estimation.closed_loop import Recording
@@ -29,19 +29,11 @@ from picker_dynamics.scripting.taught import Payload
 from picker_dynamics.trajectory.straight_line import off_line
 
 SCENE_FILE = resource("config/demo.yaml")
+MODES = {"none", "gravity", "full"}
 KEYS = {
-    "board": str,
-    "picks": list,
-    "hold_error_mm": dict,
-    "tracking_rms_mm": dict,
-    "cross_check_worst": float,
-    "loop": dict,
-    "refused": dict,
-}
-INNER_KEYS = {
-    "hold_error_mm": {"none", "gravity", "full"},
-    "tracking_rms_mm": {"none", "gravity", "full"},
-    "loop": {"rate_hz", "jitter_p99_ms", "latency_p99_ms", "missed"},
+    "hold_error_mm": MODES,
+    "tracking_rms_mm": MODES,
+    "loop": {"rate_hz", "jitter_p99_ms", "latency_max_ms", "missed"},
     "refused": {"joint", "value", "limit", "unit"},
 }
 
@@ -109,16 +101,8 @@ def test_a_scene_that_makes_no_sense_is_refused(tmp_path, change, named):
 # -- the report ----------------------------------------------------------------------------------------
 
 
-def good_live(**changes) -> picking.Live:
-    return dataclasses.replace(
-        picking.Live(
-            picks=[picking.Pick([0.2, 0.0, 0.1], 0.0012, True)] * 3,
-            refused={"joint": "shoulder", "value": 0.98, "limit": 0.65, "unit": "N·m"},
-            loop={"rate_hz": 100.0, "jitter_p99_ms": 0.1, "latency_p99_ms": 1.0, "missed": 0},
-            cross_check_worst=1e-15,
-        ),
-        **changes,
-    )
+PICKED = {"target_m": [0.2, 0.0, 0.1], "tip_error_mm": 1.2, "ok": True}
+GOOD = {"picks": [PICKED] * 3, "refused": {"joint": "shoulder"}, "faults": []}
 
 
 @mark.parametrize(
@@ -126,42 +110,14 @@ def good_live(**changes) -> picking.Live:
     [
         ({}, True),
         ({"picks": []}, False),
-        ({"picks": [picking.Pick([0.2, 0.0, 0.1], 0.0012, True), picking.Pick([0.2, 0.0, 0.1], 0.0062, False)]}, False),
+        ({"picks": [PICKED, PICKED | {"ok": False}]}, False),
         ({"faults": ["fault 2 HOST_LOST"]}, False),
         ({"refused": {}}, False),
     ],
     ids=["good", "no pick", "one missed", "a fault", "nothing refused"],
 )
 def test_only_a_demo_without_miss_and_fault_is_a_success(changes, verdict):
-    assert report.passed(good_live(**changes)) is verdict
-
-
-def held(*millimetres) -> measure.ModeResult:
-    """Hold errors, as measured; of the recording nothing is needed."""
-    return measure.ModeResult(
-        1e-3 * np.array(millimetres), 0.0005, Recording(*[np.zeros(0)] * len(dataclasses.fields(Recording)))
-    )
-
-
-def test_the_summary_has_the_promised_keys_and_millimetres():
-    measured = {mode: held(1.0, 3.0, 2.0) for mode in measure.MODES}
-    summary = json.loads(json.dumps(report.summarise(good_live(), measured, "avr")))
-    require_promised(summary)
-    assert summary["board"] == "avr" and "calibration" not in summary
-    assert summary["picks"][0] == {"target_m": [0.2, 0.0, 0.1], "tip_error_mm": 1.2, "ok": True}
-    assert summary["hold_error_mm"]["full"] == {"median": 2.0, "max": 3.0} and summary["tracking_rms_mm"]["none"] == 0.5
-
-
-@mark.parametrize("floor_mm, shipped_mm, reached", [(1.5, 7.0, True), (0.9, 7.0, False), (1.5, 5.0, False)])
-def test_the_summary_says_whether_a_calibration_reached_what_it_should(floor_mm, shipped_mm, reached):
-    tip_errors = {"shipped": held(shipped_mm), "configured": held(3.0), "floor": held(floor_mm)}
-    found = report.summarise(good_live(), {mode: held(2.0) for mode in measure.MODES}, "virtual", "out/x", tip_errors)[
-        "calibration"
-    ]
-    assert found["folder"] == "out/x" and found["reached"] is reached
-    assert found["above_floor_mm"] == approx(2.0 - floor_mm)
-    assert found["times_smaller"] == approx(shipped_mm / 2.0)
-    assert found["hold_error_mm"]["shipped"] == {"median": shipped_mm, "max": shipped_mm}
+    assert demo.passed(GOOD | changes) is verdict
 
 
 # -- the moving picture --------------------------------------------------------------------------------
@@ -196,23 +152,22 @@ def test_a_berry_goes_with_the_tip_that_was_near_enough_and_hangs_where_it_was_m
 
 def test_the_picture_is_as_long_as_the_motions_and_small(scene, tmp_path):
     measured = {"none": run_off_by(scene, 0.02), "full": run_off_by(scene, 0.001)}
-    for path in animation.draw(scene, picker(), measured, tmp_path):
-        with Image.open(path) as film:
-            shown_s = 0.0
-            for frame in range(film.n_frames):
-                film.seek(frame)
-                shown_s += 1e-3 * film.info["duration"]
-        moved_s = sum(0.01 * (leg.rests - leg.row) + animation.REST_S for leg in LEGS) / animation.FASTER
-        assert shown_s == approx(moved_s + animation.LAST_S, abs=len(LEGS) * animation.PERIOD_S)
-        assert path.suffix == ".gif" and path.stat().st_size < 1e6
+    path = animation.draw(scene, picker(), measured, tmp_path)
+    with Image.open(path) as film:
+        shown_s = 0.0
+        for frame in range(film.n_frames):
+            film.seek(frame)
+            shown_s += 1e-3 * film.info["duration"]
+    moved_s = sum(0.01 * (leg.rests - leg.row) + animation.REST_S for leg in LEGS) / animation.FASTER
+    assert shown_s == approx(moved_s + animation.LAST_S, abs=len(LEGS) * animation.PERIOD_S)
+    assert path.stat().st_size < 1e6
 
 
 # -- what is believed, and what is true ----------------------------------------------------------------
 
 
-def options(**changes):
-    usual = {"board": "virtual", "plant_error": 0.15, "seed": 3, "calibrated": "", "horn_error": None}
-    return argparse.Namespace(**(usual | changes))
+def options(*words: str):
+    return cli.parser("demo").parse_args(["demo", "--plant-error", "0.15", "--seed", "3", *words])
 
 
 @fixture
@@ -233,7 +188,7 @@ def test_without_a_calibration_nothing_is_hidden_but_the_plants_errors(tmp_path)
 
 
 def test_a_calibration_is_believed_of_the_arm_that_was_rehearsed(calibrated, tmp_path):
-    known = sides(options(calibrated=str(calibrated)), tmp_path)
+    known = sides(options("--calibrated", str(calibrated)), tmp_path)
     assert known.believed[1].servos[1].zero == approx(math.radians(-66.0))
     rehearsed = SimulatedBench.with_errors(picker(), servos(), plant_error=0.15, seed=3).plant.servo_map
     assert known.true[1] == rehearsed != known.configured[1]
@@ -251,84 +206,61 @@ def test_a_calibration_is_believed_of_the_arm_that_was_rehearsed(calibrated, tmp
 
 
 @mark.parametrize(
-    "changes, named",
+    "words, named",
     [
-        ({"seed": 4}, "another simulated arm: give --plant-error 0.15 --seed 3 --horn-error 1"),
-        ({"horn_error": 0.0}, "another simulated arm"),
-        ({"calibrated": "/nowhere"}, "cannot read /nowhere/report.json"),
+        ("--seed 4", "another simulated arm: give --plant-error 0.15 --seed 3 --horn-error 1"),
+        ("--horn-error 0", "another simulated arm"),
+        ("--calibrated /nowhere", "/nowhere/report.json"),
+        ("--urdf any.urdf", "leave --urdf and --servos out"),
     ],
 )
-def test_a_calibration_of_another_arm_is_refused(calibrated, tmp_path, changes, named):
+def test_a_calibration_of_another_arm_is_refused(calibrated, tmp_path, words, named):
     with raises(ConfigurationError, match=named):
-        sides(options(**({"calibrated": str(calibrated)} | changes)), tmp_path)
-
-
-def require_promised(summary: dict) -> None:
-    for key, kind in KEYS.items():
-        assert isinstance(summary[key], kind), key
-    for key, inner in INNER_KEYS.items():
-        assert set(summary[key]) == inner, key
-    for pick in summary["picks"]:
-        assert set(pick) == {"target_m", "tip_error_mm", "ok"} and len(pick["target_m"]) == 3
-    for hold in summary["hold_error_mm"].values():
-        assert set(hold) == {"median", "max"}
+        sides(options("--calibrated", str(calibrated), *words.split()), tmp_path)
 
 
 # -- the whole, with one berry -------------------------------------------------------------------------
 
 
-@fixture
-def few_berries(monkeypatch):
-    """The demo as it is, cut short to so many berries."""
-    whole = tour.load_scene
+def run_demo(monkeypatch, out, berries: int, *words: str) -> dict:
+    """The demo as it is, cut short to so many berries; the board waits longer for a host that this machine may starve."""
+    whole = scenes.load_scene
 
-    def cut(count):
-        def scene(*files):
-            found = whole(*files)
-            return dataclasses.replace(found, picks=found.picks[:count], errands=found.errands[:count])
+    def cut(*files):
+        found = whole(*files)
+        return dataclasses.replace(found, picks=found.picks[:berries], errands=found.errands[:berries])
 
-        monkeypatch.setattr(tour, "load_scene", scene)
-
-    return cut
-
-
-@mark.ros
-@mark.long
-def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(few_berries, tmp_path):
-    """The board waits longer for a host that this machine may starve."""
-    few_berries(1)
-    given = type("Options", (), {"board": "virtual", "plant_error": 0.0, "seed": 0, "out": str(tmp_path / "demo")})
+    monkeypatch.setattr(scenes, "load_scene", cut)
     with own_domain(), patience(), patient_clients():
-        code = tour.run(given)
-    summary = json.loads((tmp_path / "demo" / "summary.json").read_text())
+        code = cli.main(["demo", "--out", str(out), *words])
+    summary = json.loads((out / "summary.json").read_text())
     assert code == 0, summary
-    require_promised(summary)
-    assert len(summary["picks"]) == 1 and summary["picks"][0]["ok"] and summary["picks"][0]["tip_error_mm"] <= 5.0
-    assert summary["cross_check_worst"] <= 1e-9
-    assert summary["refused"]["joint"] == "shoulder" and summary["refused"]["value"] > summary["refused"]["limit"]
-    for figure in ("hold_error_mm", "tracking_rms_mm"):
-        median = {mode: value["median"] if isinstance(value, dict) else value for mode, value in summary[figure].items()}
-        assert median["full"] < median["none"] / 5.0
-    assert {path.suffix for path in (tmp_path / "demo").iterdir()} >= {".gif", ".json", ".log", ".png"}
-
-
-@mark.ros
-@mark.long
-def test_an_arm_of_another_shape_picks_its_berries_too(few_berries, tmp_path):
-    """On all of its tour, with its servo map; what other shapes pick is in test_any_arm.py."""
-    berries = 3
-    few_berries(berries)
-    urdf = any_arms.urdf("four_joint")
-    files = {"urdf": str(urdf), "servos": str(urdf.with_suffix(".servos.yaml"))}
-    given = SimpleNamespace(board="virtual", plant_error=0.0, seed=0, out=str(tmp_path / "demo"), **files)
-    with own_domain(), patience(), patient_clients():
-        code = tour.run(given)
-    summary = json.loads((tmp_path / "demo" / "summary.json").read_text())
-    assert code == 0, summary
-    require_promised(summary)
-    assert [pick["ok"] for pick in summary["picks"]] == [True] * berries and not summary["faults"]
-    assert summary["refused"]["joint"] == any_arms.arm("four_joint").joint_names[0] and summary["cross_check_worst"] <= 1e-9
-    for mode in INNER_KEYS["hold_error_mm"]:
+    for key, inner in KEYS.items():
+        assert set(summary[key]) == inner, key
+    assert [set(pick) for pick in summary["picks"]] == [{"target_m", "tip_error_mm", "ok"}] * berries
+    assert all(pick["ok"] for pick in summary["picks"]) and summary["cross_check_worst"] <= 1e-9 and not summary["faults"]
+    assert 0.0 < summary["loop"]["latency_max_ms"] < 60.0 and summary["loop"]["rate_hz"] == approx(100.0, rel=0.1)
+    for mode in MODES:
         assert np.isfinite([*summary["hold_error_mm"][mode].values(), summary["tracking_rms_mm"][mode]]).all(), mode
     assert summary["hold_error_mm"]["full"]["median"] < summary["hold_error_mm"]["none"]["median"] / 5.0
-    assert {path.suffix for path in (tmp_path / "demo").iterdir()} >= {".gif", ".json", ".log", ".png"}
+    assert {path.name for path in out.iterdir()} == {"nodes.log", "pick.gif", "summary.json", "tip_error.png", "torque.png"}
+    return summary
+
+
+@mark.ros
+@mark.long
+def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(monkeypatch, tmp_path, capsys):
+    summary = run_demo(monkeypatch, tmp_path / "demo", 1)
+    assert summary["refused"]["joint"] == "shoulder" and summary["refused"]["value"] > summary["refused"]["limit"]
+    assert summary["tracking_rms_mm"]["full"] < summary["tracking_rms_mm"]["none"] / 5.0
+    assert "berries picked within 5 mm: 1 of 1" in capsys.readouterr().out
+
+
+@mark.ros
+@mark.long
+def test_an_arm_of_another_shape_picks_its_berries_too(monkeypatch, tmp_path):
+    """On all of its tour, with its servo map; what other shapes pick is in test_any_arm.py."""
+    urdf = any_arms.urdf("four_joint")
+    words = "--urdf", str(urdf), "--servos", str(urdf.with_suffix(".servos.yaml"))
+    summary = run_demo(monkeypatch, tmp_path / "demo", 3, *words)
+    assert summary["refused"]["joint"] == any_arms.arm("four_joint").joint_names[0]

@@ -32,31 +32,22 @@ BERRY_M, STEM_M = 0.010, 0.018
 
 RED, GREEN, WOOD = (0.85, 0.10, 0.12), (0.25, 0.55, 0.25), (0.62, 0.46, 0.30)
 
-COLOURS, SAMPLES, NEAR = 255, 4, 6
-"""Of a file, the number of frames from which they are chosen, and what is as good as the ground's."""
+GROUND, BACK, GRID, TEXT, FAINT, GHOST, GOOD, BAD = (
+    "#ffffff",
+    "#e8edf4",
+    "#cfd8e3",
+    "#111827",
+    "#4b5563",
+    "#92a7de",
+    "#14703a",
+    "#b3261e",
+)
+
+COLOURS, SAMPLES = 255, 4
+"""Of a file, and the number of frames from which they are chosen."""
 
 GRID_M = 0.1
 DIGIT = "\N{FIGURE SPACE}"
-
-
-@dataclass(frozen=True)
-class Theme:
-    """Colours of what is around the arms."""
-
-    ground: str
-    panel: str
-    grid: str
-    text: str
-    faint: str
-    ghost: str
-    good: str
-    bad: str
-
-
-THEMES = {
-    "pick": Theme("#ffffff", "#e8edf4", "#cfd8e3", "#111827", "#4b5563", "#3b6fd4", "#14703a", "#b3261e"),
-    "pick_dark": Theme("#0d1117", "#3a4557", "#4a576b", "#f0f4f8", "#b6c2cf", "#8db8ff", "#7fe0a3", "#ffb0a5"),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,27 +61,22 @@ class Shot:
     props: tuple[Prop, ...]
 
 
-def draw(scene: Scene, arm: ArmDescription, measured: dict[str, ModeResult], out: Path) -> list[Path]:
-    """Write pick.gif and pick_dark.gif; returns their paths."""
+def draw(scene: Scene, arm: ArmDescription, measured: dict[str, ModeResult], out: Path) -> Path:
+    """Write pick.gif; returns its path."""
     pairs = list(zip(*(film(scene, arm, measured[mode], measured[SHOWN[-1]]) for mode in SHOWN)))
-    poses = [shot.q for pair in pairs[::2] for shot in pair]
-    stage = Stage(arm, poses, pairs[0][0].props, *PANEL)
-    blank = {name: _blank(stage, theme) for name, theme in THEMES.items()}
-
-    def pages(pair: tuple[Shot, ...]) -> dict[str, Image.Image]:
-        pictures = [(stage.picture(shot.q, shot.props), stage.outline(shot.q_ref)) for shot in pair]
-        return {name: _page(blank[name], theme, pair, pictures, len(scene.picks)) for name, theme in THEMES.items()}
-
-    samples = [pages(pair) for pair in pairs[:: max(1, len(pairs) // SAMPLES)]]
-    palettes = {name: _palette([sample[name] for sample in samples]) for name in THEMES}
-    frames: dict[str, list[Image.Image]] = {name: [] for name in THEMES}
-    for pair in pairs:
-        for name, page in pages(pair).items():
-            frames[name].append(page.quantize(palette=palettes[name], dither=Image.Dither.NONE))
-    durations = [round(1e3 * PERIOD_S)] * (len(pairs) - 1) + [round(1e3 * LAST_S)]
-    for name, (first, *others) in frames.items():
-        first.save(out / f"{name}.gif", save_all=True, append_images=others, duration=durations, loop=0, disposal=1)
-    return [out / f"{name}.gif" for name in frames]
+    stage = Stage(arm, [shot.q for pair in pairs[::2] for shot in pair], pairs[0][0].props, *PANEL)
+    blank, berries = _blank(stage), len(scene.picks)
+    pages = [_page(blank, stage, pair, berries) for pair in pairs]
+    samples = pages[:: max(1, len(pages) // SAMPLES)]
+    sheet = Image.new("RGB", (blank.width, blank.height * len(samples)))
+    for number, page in enumerate(samples):
+        sheet.paste(page, (0, number * blank.height))
+    palette = sheet.quantize(COLOURS)
+    first, *others = (page.quantize(palette=palette, dither=Image.Dither.NONE) for page in pages)
+    durations = [round(1e3 * PERIOD_S)] * len(others) + [round(1e3 * LAST_S)]
+    path = out / "pick.gif"
+    first.save(path, save_all=True, append_images=others, duration=durations, loop=0, disposal=1)
+    return path
 
 
 # -- what happens ------------------------------------------------------------------------------------------
@@ -99,14 +85,12 @@ def draw(scene: Scene, arm: ArmDescription, measured: dict[str, ModeResult], out
 def film(scene: Scene, arm: ArmDescription, result: ModeResult, pace: ModeResult) -> list[Shot]:
     """The arm over the tour, leg by leg as long as ``pace`` takes, so that several of them stay side by side."""
     run, berries = result.recording, Berries(scene, arm, result)
-    step = round(PERIOD_S * FASTER / float(run.t[1] - run.t[0]))
-    rest = round(REST_S / float(run.t[1] - run.t[0]))
+    step, rest = (round(seconds / float(run.t[1] - run.t[0])) for seconds in (PERIOD_S * FASTER, REST_S))
     shots = []
     for leg, other in zip(result.legs, pace.legs):
         for after in range(0, min(other.rests + rest, other.over) - other.row, step):
             row = min(leg.row + after, leg.over - 1)
-            got, props = berries(row)
-            shots.append(Shot(run.q[row], run.q_ref[row], float(run.tip_error[row]), got, props))
+            shots.append(Shot(run.q[row], run.q_ref[row], float(run.tip_error[row]), *berries(row)))
     return shots
 
 
@@ -118,8 +102,8 @@ class Berries:
         if scene.errands and "tray" in (about := read_scene(SURROUNDINGS, arm.root)):
             tray = about["tray"]
             self.tray = Prop("box", tuple(0.5 * edge for edge in tray.size), tray.xyz, WOOD)
-        loaded = np.array([False, *(leg.payload_kg > 0.0 for leg in result.legs)])
         begins = [leg.row for leg in result.legs]
+        loaded = np.array([False, *(leg.payload_kg > 0.0 for leg in result.legs)])
         self.taken = [row for row, before, now in zip(begins, loaded, loaded[1:]) if now and not before]
         self.left = [row for row, before, now in zip(begins, loaded, loaded[1:]) if before and not now]
         self.got = [self.run.tip_error[row - 1] <= scene.tolerance_m for row in self.taken]
@@ -128,14 +112,15 @@ class Berries:
         """Number of berries that the arm has got by that row, and what is to be seen."""
         props, got = [self.tray] if self.tray else [], 0
         for number, (taken, left, ok) in enumerate(zip(self.taken, self.left, self.got)):
-            got += ok and row >= taken
-            if ok and row >= left:
+            has = ok and row >= taken
+            got += has
+            if has and row >= left:
                 if self.tray is not None:
                     x, y, z = self.tray.at
                     beside = (number - 0.5 * (len(self.taken) - 1)) * 3.0 * BERRY_M
                     props.append(Prop("sphere", (BERRY_M,), (x + beside, y, z + self.tray.size[2] + BERRY_M), RED))
                 continue
-            cut = self.run.tip[row] if ok and row >= taken else self.run.tip_ref[taken - 1]
+            cut = self.run.tip[row] if has else self.run.tip_ref[taken - 1]
             props.append(Prop("sphere", (BERRY_M,), cut - [0.0, 0.0, STEM_M + BERRY_M], RED))
             props.append(Prop("capsule", (0.2 * BERRY_M, STEM_M), cut, GREEN))
         return got, tuple(props)
@@ -152,52 +137,30 @@ def _left(panel: int) -> int:
     return panel * (PANEL[0] + BETWEEN)
 
 
-def _blank(stage: Stage, theme: Theme) -> Image.Image:
+def _blank(stage: Stage) -> Image.Image:
     """What does not move."""
-    page = Image.new("RGB", (_left(1) + PANEL[0], HEAD + PANEL[1] + FOOT), theme.ground)
-    draw, floor = ImageDraw.Draw(page), Image.new("RGB", PANEL, theme.panel)
-    lines, marks = ImageDraw.Draw(floor), np.arange(-1.0, 1.001, GRID_M)
-    for mark in marks:
+    page = Image.new("RGB", (_left(1) + PANEL[0], HEAD + PANEL[1] + FOOT), GROUND)
+    draw, floor = ImageDraw.Draw(page), Image.new("RGB", PANEL, BACK)
+    for mark in np.arange(-1.0, 1.001, GRID_M):
         for ends in ([[mark, -1.0, 0.0], [mark, 1.0, 0.0]], [[-1.0, mark, 0.0], [1.0, mark, 0.0]]):
-            lines.line(stage.pixels(ends).ravel().tolist(), fill=theme.grid)
+            ImageDraw.Draw(floor).line(stage.pixels(ends).ravel().tolist(), fill=GRID)
     for panel, mode in enumerate(SHOWN):
         page.paste(floor, (_left(panel), HEAD))
-        draw.text((_left(panel) + 10, 10), f"compensation: {mode}", theme.text, _font(17, "bold"))
-    draw.rectangle((10, page.height - 21, 22, page.height - 9), _mixed(theme.panel, theme.ghost))
-    draw.text(
-        (28, page.height - 23),
-        f"where it was told to be.  Simulated arm, {FASTER} times as fast as real.",
-        theme.faint,
-        _font(13),
-    )
+        draw.text((_left(panel) + 10, 10), f"compensation: {mode}", TEXT, _font(17, "bold"))
+    draw.rectangle((10, page.height - 21, 22, page.height - 9), GHOST)
+    said = f"where it was told to be.  Simulated arm, {FASTER} times as fast as real."
+    draw.text((28, page.height - 23), said, FAINT, _font(13))
     return page
 
 
-def _mixed(one: str, other: str, share: float = 0.5) -> tuple[int, ...]:
-    return tuple(Image.blend(Image.new("RGB", (1, 1), one), Image.new("RGB", (1, 1), other), share).getpixel((0, 0)))
-
-
-def _page(blank: Image.Image, theme: Theme, shots, pictures, berries: int) -> Image.Image:
+def _page(blank: Image.Image, stage: Stage, shots: tuple[Shot, ...], berries: int) -> Image.Image:
     page = blank.copy()
     draw = ImageDraw.Draw(page)
-    for panel, (shot, (arm, ghost)) in enumerate(zip(shots, pictures)):
-        corner = (_left(panel), HEAD)
-        page.paste(Image.new("RGB", PANEL, _mixed(theme.panel, theme.ghost)), corner, ghost)
+    for panel, shot in enumerate(shots):
+        corner, arm = (_left(panel), HEAD), stage.picture(shot.q, shot.props)
+        page.paste(Image.new("RGB", PANEL, GHOST), corner, stage.outline(shot.q_ref))
         page.paste(arm, corner, arm)
-        colour = theme.bad if panel == 0 else theme.good
-        draw.text((corner[0] + 10, 34), f"tip {1e3 * shot.error_m:{DIGIT}>4.1f} mm off", colour, _font(26, "bold"))
-        draw.text((corner[0] + 10, 69), f"{shot.got} of {berries} berries picked", theme.text, _font(15))
+        off = f"tip {1e3 * shot.error_m:{DIGIT}>4.1f} mm off"
+        draw.text((corner[0] + 10, 34), off, GOOD if panel else BAD, _font(26, "bold"))
+        draw.text((corner[0] + 10, 69), f"{shot.got} of {berries} berries picked", TEXT, _font(15))
     return page
-
-
-def _palette(pages: list[Image.Image]) -> Image.Image:
-    """The colours of all frames, that of the ground exactly, and all that are near it."""
-    width, height = pages[0].size
-    sheet = Image.new("RGB", (width, height * len(pages)))
-    for i, page in enumerate(pages):
-        sheet.paste(page, (0, i * height))
-    palette = sheet.quantize(COLOURS)
-    colours, ground = np.reshape(palette.getpalette(), (-1, 3)), np.array(sheet.getpixel((0, 0)))
-    colours[np.abs(colours - ground).max(axis=1) <= NEAR] = ground
-    palette.putpalette(colours.ravel().tolist())
-    return palette

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +25,15 @@ from picker_dynamics.scripting.replay import Leg
 SURROUNDINGS = resource("config/scene.yaml")
 """What stands about the picker."""
 
+PICKS, TRIED, SEED, FAR = 3, 300, 4, 0.6
+"""Picks of a free tour; random poses that are tried, and the share of the way to one that it goes."""
+
+LIGHTER = (1.0, 0.4, 0.1, 0.04)
+"""Shares of the scene's payload, of which the heaviest is taken that an arm can carry."""
+
+LENGTH_M = 0.425
+"""Length of the arm that the scene's tolerance is for."""
+
 
 @dataclass(frozen=True)
 class Scene:
@@ -42,16 +50,6 @@ class Scene:
     errands: tuple[tuple[Handling, Handling], ...] = ()
 
 
-PICKS, TRIED, SEED, FAR = 3, 300, 4, 0.6
-"""Picks of a free tour; random poses that are tried, and the share of the way to one that it goes."""
-
-LIGHTER = (1.0, 0.4, 0.1, 0.04)
-"""Shares of the scene's payload, of which the heaviest is taken that an arm can carry."""
-
-LENGTH_M = 0.425
-"""Length of the arm that the scene's tolerance is for."""
-
-
 def load_scene(path: Path, arm: ArmDescription, servos: ServoMap) -> Scene:
     """Read the scene and plan all its legs; for an arm of another shape than the picker's a free one.
 
@@ -61,11 +59,18 @@ def load_scene(path: Path, arm: ArmDescription, servos: ServoMap) -> Scene:
     """
     try:
         raw = read_yaml(path, "scene", ConfigurationError)
-        if not is_pickers(arm):
-            return free_scene(arm, servos, raw)
-        return pickers_scene(arm, servos, raw)
+        return pickers_scene(arm, servos, raw) if is_pickers(arm) else free_scene(arm, servos, raw)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ConfigurationError(f"{path.name}: {type(error).__name__}: {error}") from error
+
+
+def is_pickers(arm: ArmDescription) -> bool:
+    """Whether the scene of config/demo.yaml is for this arm."""
+    try:
+        read_shape(arm)
+    except DescriptionError:
+        return False
+    return True
 
 
 def pickers_scene(arm: ArmDescription, servos: ServoMap, raw: dict) -> Scene:
@@ -98,62 +103,43 @@ def free_scene(arm: ArmDescription, servos: ServoMap, raw: dict) -> Scene:
     Raises:
         ConfigurationError: too few poses that can be held.
     """
-    heaviest, why = float(raw["payload_kg"]), None
-    for payload in (heaviest * share for share in LIGHTER):
-        try:
-            picks = _free_picks(Equipment(arm, servos), payload, float(raw["settle_s"]))
-            tolerance = 1e-3 * float(raw["tolerance_mm"])
-        except ConfigurationError as error:
-            why = error
-            continue
-        tolerance *= max(1.0, ChainKinematics(arm).length / LENGTH_M)
-        return Scene(np.array(servos.home), picks, payload, tolerance)
-    raise why or ConfigurationError("payload_kg is not a number", "payload_kg", heaviest)
-
-
-def _free_picks(known: Equipment, payload: float, settle_s: float) -> tuple[tuple[Leg, ...], ...]:
-    """Picks of a free tour with that payload [kg]."""
-    arm, home = known.description, known.home.copy()
-    chain, heights = ChainKinematics(arm), FrameHeights(arm)
-    gripper = [i for i in range(arm.n) if i not in chain.columns]
+    known, chain, heights = Equipment(arm, servos), ChainKinematics(arm), FrameHeights(arm)
+    home = known.home.copy()
     floor = min(0.0, float(heights(home)[heights.varies].min(initial=0.0)))
-    grips = {"open": arm.upper[gripper], "closed": 0.9 * arm.lower[gripper] + 0.1 * arm.upper[gripper]}
-    picks: list[tuple[Leg, ...]] = []
-    for drawn in sample_poses(arm, TRIED, SEED):
-        towards = home + np.linspace(0.0, FAR, 9)[:, None] * (drawn - home)
-        if len(picks) == PICKS or (heights(towards)[:, heights.varies] < floor).any():
-            continue
-        places, poses = {"there": towards[-1], "before": towards[-3], "home": home}, {}
-        for place_, grip in product(places, grips):
-            poses[place_, grip] = places[place_].copy()
-            poses[place_, grip][gripper] = grips[grip]
-        way = Way(known, home)
-        try:
-            way.pose("approach", poses["before", "open"])
-            way.pose("berry", poses["there", "open"])
-            way.pause(settle_s)
-            way.pose("close", poses["there", "closed"])
-            way.set_payload(payload)
-            way.pose("lift", poses["before", "closed"])
-            way.pose("tray", poses["home", "closed"])
-            way.set_payload(0.0)
-            way.pose("leave", home)
-        except (InfeasibleError, LimitError):
-            continue
-        picks.append(tuple(way.legs))
-    if len(picks) < PICKS:
-        raise ConfigurationError(
-            f"{arm.name} can hold {1e3 * payload:g} g at {len(picks)} of {TRIED} random poses, the demo needs {PICKS}",
-            "payload_kg",
-            payload,
-        )
-    return tuple(picks)
+    ways = [home + np.linspace(0.0, FAR, 9)[:, None] * (drawn - home) for drawn in sample_poses(arm, TRIED, SEED)]
+    clear = [way for way in ways if not (heights(way)[:, heights.varies] < floor).any()]
+    heaviest, settle_s = float(raw["payload_kg"]), float(raw["settle_s"])
+    tolerance = 1e-3 * float(raw["tolerance_mm"]) * max(1.0, chain.length / LENGTH_M)
+    gripper = [i for i in range(arm.n) if i not in chain.columns]
+    for payload in (heaviest * share for share in LIGHTER):
+        picks: list[tuple[Leg, ...]] = []
+        for way in clear:
+            try:
+                picks.append(_free_pick(known, way, gripper, payload, settle_s))
+            except (InfeasibleError, LimitError):
+                continue
+            if len(picks) == PICKS:
+                return Scene(home, tuple(picks), payload, tolerance)
+    raise ConfigurationError(f"{arm.name} can hold {1e3 * payload:g} g at fewer than {PICKS} of {TRIED} random poses")
 
 
-def is_pickers(arm: ArmDescription) -> bool:
-    """Whether the scene of config/demo.yaml is for this arm."""
-    try:
-        read_shape(arm)
-    except DescriptionError:
-        return False
-    return True
+def _free_pick(known: Equipment, path: np.ndarray, gripper: list[int], payload: float, settle_s: float) -> tuple[Leg, ...]:
+    """A pick at the end of a path (k, n) from home, and back there."""
+    arm, home, (before, there) = known.description, known.home.copy(), path[[-3, -1]]
+
+    def gripping(pose: np.ndarray, share: float) -> np.ndarray:
+        pose = pose.copy()
+        pose[gripper] = (1.0 - share) * arm.lower[gripper] + share * arm.upper[gripper]
+        return pose
+
+    way = Way(known, home)
+    way.pose("approach", gripping(before, 1.0))
+    way.pose("berry", gripping(there, 1.0))
+    way.pause(settle_s)
+    way.pose("close", gripping(there, 0.1))
+    way.set_payload(payload)
+    way.pose("lift", gripping(before, 0.1))
+    way.pose("tray", gripping(home, 0.1))
+    way.set_payload(0.0)
+    way.pose("leave", home)
+    return tuple(way.legs)

@@ -1,4 +1,4 @@
-"""Estimates: the arm as the demo's controller believes it, and as the simulation has it.
+"""Sides of the demo: the arm as its controller believes it, and as the simulation has it.
 
 configured    urdf/picker.urdf with config/servos.sim.yaml (servos.ideal.yaml): what the simulation is built around
 shipped       the same URDF with config/servos.yaml alone: what a calibration begins with, its stiffness a guess
@@ -17,6 +17,7 @@ import yaml
 from picker_dynamics.bringup.options import Options
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.estimation.calibration.compare import load
+from picker_dynamics.estimation.calibration.evaluate import exact
 from picker_dynamics.estimation.calibration.simulated import hidden_servos
 from picker_dynamics.estimation.calibration.write_back import OVERLAY_NAME, URDF_NAME
 from picker_dynamics.files.formats import read_json, read_yaml
@@ -24,9 +25,9 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.sim.plant import Plant
 
-HIDDEN_NAME = "servos.hidden.yaml"
-SETTINGS = ("plant_error", "seed", "horn_error")
+Numbers = tuple[ArmDescription, ServoMap]
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,19 @@ class Sides:
     has to know.
     """
 
-    believed: tuple[ArmDescription, ServoMap]
-    configured: tuple[ArmDescription, ServoMap]
-    shipped: tuple[ArmDescription, ServoMap]
-    true: tuple[ArmDescription, ServoMap]
+    believed: Numbers
+    configured: Numbers
+    shipped: Numbers
+    true: Numbers
     plant_error: float
     seed: int
     folder: str
     graph: Options
+
+    def others(self) -> dict[str, Numbers]:
+        """Numbers with which a calibration is compared: ``floor`` are the arm's own, which nobody knows."""
+        plant = Plant(*self.true, plant_error=self.plant_error, seed=self.seed)
+        return {"shipped": self.shipped, "configured": self.configured, "floor": exact(plant, self.configured[1])}
 
 
 def sides(options, out: Path) -> Sides:
@@ -53,35 +59,27 @@ def sides(options, out: Path) -> Sides:
     Raises:
         ConfigurationError: files that are missing, or a calibration of another simulated arm.
     """
-    folder = getattr(options, "calibrated", "")
-    servo = getattr(options, "servo", "") or "typical"
-    files = getattr(options, "urdf", ""), getattr(options, "servos", "")
-    if any(files) and (folder or getattr(options, "horn_error", None)):
+    files, folder = (options.urdf, options.servos), options.calibrated
+    if any(files) and (folder or options.horn_error is not None):
         raise ConfigurationError("--calibrated and --horn-error are for the picker: leave --urdf and --servos out", "urdf")
-    simulated = servo_arm.overlay_of(servo_arm.read_arm(files[0]), files[1], servo)
+    simulated = servo_arm.overlay_of(servo_arm.read_arm(files[0]), files[1], options.servo)
     shipped, (arm, configured) = servo_arm.load(*files), servo_arm.load(*files, simulated)
-    horn_error = getattr(options, "horn_error", None)
-    if folder:
-        rehearsed = _rehearsed(folder)
-        horn_error = rehearsed.get("horn_error", 0.0) if horn_error is None else horn_error
-        _require_same_arm(folder, rehearsed, (options.plant_error, options.seed, horn_error))
-    horn_error = horn_error or 0.0
-    if not 0.0 <= horn_error <= 2.0:
-        raise ConfigurationError(f"--horn-error is {horn_error}, must be 0 to 2", None, horn_error, 2.0)
+    horn_error = (_rehearsed_horn_error(options) if folder else options.horn_error) or 0.0
     graph = Options(
         board=options.board,
         plant_error=options.plant_error,
         seed=options.seed,
-        servo=servo,
+        servo=options.servo,
         urdf=files[0],
         servos=files[1],
-        view=getattr(options, "view", False),
+        view=options.view,
     )
-    true, believed = configured, (arm, configured)
+    true, believed, hidden = configured, (arm, configured), ""
     if horn_error:
         true = hidden_servos(configured, np.random.default_rng(options.seed), horn_error)
-        (out / HIDDEN_NAME).write_text(hidden_overlay(true, simulated), encoding="utf-8")
-        graph = replace(graph, servo="typical", servo_overlay=simulated, plant_overlay=str(out / HIDDEN_NAME))
+        hidden = str(out / "servos.hidden.yaml")
+        Path(hidden).write_text(hidden_overlay(true, simulated), encoding="utf-8")
+        graph = replace(graph, servo="typical", servo_overlay=simulated, plant_overlay=hidden)
     if folder:
         numbers = load(folder)
         believed = numbers.description, numbers.servos
@@ -91,7 +89,7 @@ def sides(options, out: Path) -> Sides:
             urdf=str(Path(folder) / URDF_NAME),
             servo_overlay=str(Path(folder) / OVERLAY_NAME),
             plant_urdf=str(resource("urdf/picker.urdf")),
-            plant_overlay=graph.plant_overlay or simulated,
+            plant_overlay=hidden or simulated,
         )
     return Sides(believed, (arm, configured), shipped, (arm, true), options.plant_error, options.seed, folder, graph)
 
@@ -106,24 +104,20 @@ def hidden_overlay(true: ServoMap, overlay: str | Path) -> str:
     return yaml.safe_dump(layer, sort_keys=False)
 
 
-def _rehearsed(folder: str) -> dict:
-    """Which simulated arm a calibration was of, by its report.
+def _rehearsed_horn_error(options) -> float:
+    """Horn error of the simulated arm that a calibration was of, by its report.
 
     Raises:
-        ConfigurationError: no report, or one of a real arm.
+        ConfigurationError: no report, or one of a real arm, or of another than the options say.
     """
-    path, needs = Path(folder) / "report.json", "the demo needs a folder of picker calibrate --simulated"
-    try:
-        simulated = read_json(path, "report", ConfigurationError).get("simulated")
-    except (ConfigurationError, AttributeError) as error:
-        raise ConfigurationError(f"cannot read {path}: {' '.join(str(error).split())}; {needs}", None, str(path)) from error
-    if not isinstance(simulated, dict):
-        raise ConfigurationError(f"{path} says nothing of a simulated arm: {needs}", None, str(path))
-    return simulated
-
-
-def _require_same_arm(folder: str, rehearsed: dict, asked: tuple[float, int, float]) -> None:
-    known = tuple(rehearsed.get(key, 0.0) for key in SETTINGS)
-    if known != asked:
-        words = " ".join(f"--{key.replace('_', '-')} {value:g}" for key, value in zip(SETTINGS, known))
-        raise ConfigurationError(f"{folder} is the calibration of another simulated arm: give {words}", None, folder)
+    path = Path(options.calibrated) / "report.json"
+    report = read_json(path, "report", ConfigurationError)
+    known = report.get("simulated") if isinstance(report, dict) else None
+    if not isinstance(known, dict):
+        raise ConfigurationError(f"{path} says nothing of a simulated arm: give a folder of picker calibrate --simulated")
+    names = "plant_error", "seed", "horn_error"
+    found = tuple(known.get(name, 0.0) for name in names)
+    if found != (options.plant_error, options.seed, found[2] if options.horn_error is None else options.horn_error):
+        words = " ".join(f"--{name.replace('_', '-')} {value:g}" for name, value in zip(names, found))
+        raise ConfigurationError(f"{options.calibrated} is the calibration of another simulated arm: give {words}")
+    return found[2]
