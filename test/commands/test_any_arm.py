@@ -11,12 +11,11 @@ import re
 import any_arms
 import numpy as np
 from patient import picker
-from pytest import approx, fixture, mark, param
+from pytest import approx, mark, param
 from ros_graph import own_domain, running_graph, running_nodes
 from scenarios.bench import PATIENCE_S, wait_until_up
 
 from picker_dynamics.bringup import bringup
-from picker_dynamics.commands.demo.scene import load_scene
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
@@ -226,27 +225,6 @@ def test_heights_tell_a_mass_by_the_side_from_which_the_tool_came(side, empty, l
     code, said, complaints = run_picker("weigh", "--urdf", str(any_arms.urdf("gantry")), "--from", side, *words, "--json")
     assert code == 0, complaints
     assert json.loads(said)["mass_kg"] == approx(0.1, abs=0.003)
-
-
-@fixture(scope="module")
-def scene_file():
-    return resource("config/demo.yaml")
-
-
-ROUNDING = 1e-12
-"""Of a motion's end, which is where a polynomial ends."""
-
-
-@mark.parametrize("name", [name if name == "gantry" else param(name, marks=mark.long) for name in any_arms.NAMES])
-def test_the_demo_has_a_tour_for_every_arm(name, scene_file):
-    arm, servos = servo_arm.load(any_arms.urdf(name))
-    scene = load_scene(scene_file, arm, servos)
-    assert len(scene.picks) == 3 and scene.payload_kg > 0.0
-    for legs in scene.picks:
-        moves = [leg for leg in legs if leg.moves]
-        assert [leg.name for leg in moves] == ["approach", "berry", "close", "lift", "tray", "leave"]
-        for leg in moves:
-            assert (leg.plan.target >= arm.lower - ROUNDING).all() and (leg.plan.target <= arm.upper + ROUNDING).all()
 
 
 def test_compare_of_an_arm_with_its_own_servo_map(run_picker):

@@ -4,7 +4,6 @@ import dataclasses
 import json
 import math
 
-import any_arms
 import numpy as np
 import yaml
 from arm_fixtures import picker, servos, validator
@@ -14,14 +13,11 @@ from PIL import Image
 from pytest import approx, fixture, mark, raises
 from ros_graph import own_domain
 
-from picker_dynamics.bringup import bringup
 from picker_dynamics.commands import cli, demo
 from picker_dynamics.commands.demo import animation, measure
 from picker_dynamics.commands.demo import scene as scenes
 from picker_dynamics.commands.demo.scene import load_scene
-from picker_dynamics.commands.demo.sides import sides
-from picker_dynamics.errors import ConfigurationError, PickerError
-from picker_dynamics.estimation.calibration.simulated import SimulatedBench
+from picker_dynamics.errors import PickerError
 from picker_dynamics.estimation.closed_loop import Recording
 from picker_dynamics.resources import resource
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
@@ -163,104 +159,34 @@ def test_the_picture_is_as_long_as_the_motions_and_small(scene, tmp_path):
     assert path.stat().st_size < 1e6
 
 
-# -- what is believed, and what is true ----------------------------------------------------------------
-
-
-def options(*words: str):
-    return cli.parser("demo").parse_args(["demo", "--plant-error", "0.15", "--seed", "3", *words])
-
-
-@fixture
-def calibrated(tmp_path):
-    """As picker calibrate --simulated leaves it."""
-    folder = tmp_path / "calibrated"
-    folder.mkdir()
-    (folder / "arm.urdf").write_text(picker().urdf)
-    (folder / "servos.calibrated.yaml").write_text("joints:\n  shoulder: {zero_deg: -66.0, stiffness_nm_rad: 9.0}\n")
-    (folder / "report.json").write_text(json.dumps({"simulated": {"plant_error": 0.15, "seed": 3, "horn_error": 1.0}}))
-    return folder
-
-
-def test_without_a_calibration_nothing_is_hidden_but_the_plants_errors(tmp_path):
-    known = sides(options(), tmp_path)
-    assert known.believed == known.true == known.configured and not known.folder
-    assert known.graph == bringup.Options(plant_error=0.15, seed=3) and list(tmp_path.iterdir()) == []
-
-
-def test_a_calibration_is_believed_of_the_arm_that_was_rehearsed(calibrated, tmp_path):
-    known = sides(options("--calibrated", str(calibrated)), tmp_path)
-    assert known.believed[1].servos[1].zero == approx(math.radians(-66.0))
-    rehearsed = SimulatedBench.with_errors(picker(), servos(), plant_error=0.15, seed=3).plant.servo_map
-    assert known.true[1] == rehearsed != known.configured[1]
-    made = bringup.graph(dataclasses.replace(known.graph, directory=str(tmp_path)))
-    words = made.board.arguments
-    board = servos(overlay=words[words.index("--servo-overlay") + 1])
-    for ours, true in zip(board.servos, rehearsed.servos):
-        assert ours.zero == approx(true.zero, abs=1e-12)
-        assert_allclose(ours.horn_angles, true.horn_angles, atol=1e-12)
-    assert (board.servos[0].feedback_adc, board.servos[0].stiffness, board.supply.adc) == (0, 10.0, 6)
-    assert words[words.index("--urdf") + 1] == str(resource("urdf/picker.urdf"))
-    for parameters in made.nodes[0].parameters.values():
-        assert parameters["urdf"] == str(calibrated / "arm.urdf")
-        assert parameters["servo_overlay"] == str(calibrated / "servos.calibrated.yaml")
-
-
-@mark.parametrize(
-    "words, named",
-    [
-        ("--seed 4", "another simulated arm: give --plant-error 0.15 --seed 3 --horn-error 1"),
-        ("--horn-error 0", "another simulated arm"),
-        ("--calibrated /nowhere", "/nowhere/report.json"),
-        ("--urdf any.urdf", "leave --urdf and --servos out"),
-    ],
-)
-def test_a_calibration_of_another_arm_is_refused(calibrated, tmp_path, words, named):
-    with raises(ConfigurationError, match=named):
-        sides(options("--calibrated", str(calibrated), *words.split()), tmp_path)
-
-
 # -- the whole, with one berry -------------------------------------------------------------------------
 
 
-def run_demo(monkeypatch, out, berries: int, *words: str) -> dict:
-    """The demo as it is, cut short to so many berries; the board waits longer for a host that this machine may starve."""
+@mark.ros
+@mark.long
+def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(monkeypatch, tmp_path, capsys):
+    """The demo as it is, cut short to one berry; the board waits longer for a host that this machine may starve."""
+    out = tmp_path / "demo"
     whole = scenes.load_scene
 
     def cut(*files):
         found = whole(*files)
-        return dataclasses.replace(found, picks=found.picks[:berries], errands=found.errands[:berries])
+        return dataclasses.replace(found, picks=found.picks[:1], errands=found.errands[:1])
 
     monkeypatch.setattr(scenes, "load_scene", cut)
     with own_domain(), patience(), patient_clients():
-        code = cli.main(["demo", "--out", str(out), *words])
+        code = cli.main(["demo", "--out", str(out)])
     summary = json.loads((out / "summary.json").read_text())
     assert code == 0, summary
     for key, inner in KEYS.items():
         assert set(summary[key]) == inner, key
-    assert [set(pick) for pick in summary["picks"]] == [{"target_m", "tip_error_mm", "ok"}] * berries
+    assert [set(pick) for pick in summary["picks"]] == [{"target_m", "tip_error_mm", "ok"}]
     assert all(pick["ok"] for pick in summary["picks"]) and summary["cross_check_worst"] <= 1e-9 and not summary["faults"]
     assert 0.0 < summary["loop"]["latency_max_ms"] < 60.0 and summary["loop"]["rate_hz"] == approx(100.0, rel=0.1)
     for mode in MODES:
         assert np.isfinite([*summary["hold_error_mm"][mode].values(), summary["tracking_rms_mm"][mode]]).all(), mode
     assert summary["hold_error_mm"]["full"]["median"] < summary["hold_error_mm"]["none"]["median"] / 5.0
     assert {path.name for path in out.iterdir()} == {"nodes.log", "pick.gif", "summary.json", "tip_error.png", "torque.png"}
-    return summary
-
-
-@mark.ros
-@mark.long
-def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(monkeypatch, tmp_path, capsys):
-    summary = run_demo(monkeypatch, tmp_path / "demo", 1)
     assert summary["refused"]["joint"] == "shoulder" and summary["refused"]["value"] > summary["refused"]["limit"]
     assert summary["tracking_rms_mm"]["full"] < summary["tracking_rms_mm"]["none"] / 5.0
     assert "berries picked within 5 mm: 1 of 1" in capsys.readouterr().out
-
-
-@mark.ros
-@mark.long
-def test_an_arm_of_another_shape_picks_its_berries_too(monkeypatch, tmp_path):
-    """On all of its tour, with its servo map; what other shapes pick is in test_any_arm.py."""
-    urdf = any_arms.urdf("four_joint")
-    words = "--urdf", str(urdf), "--servos", str(urdf.with_suffix(".servos.yaml"))
-    summary = run_demo(monkeypatch, tmp_path / "demo", 3, *words)
-    assert summary["refused"]["joint"] == any_arms.arm("four_joint").joint_names[0]

@@ -18,20 +18,7 @@ def add_parser(commands) -> None:
     shared.add(
         demo, "--plant-error", type=shared.number(0.0, 0.5), help="how far the arm differs from its URDF, 0 to 0.5 (default 0)"
     )
-    shared.add(demo, "--seed")
-    demo.add_argument(
-        "--horn-error",
-        type=shared.number(0.0, 2.0),
-        metavar="SHARE",
-        help="servo horns askew as in picker calibrate --simulated, as a share of it (default 0; --calibrated: as there)",
-    )
-    demo.add_argument(
-        "--calibrated",
-        default="",
-        metavar="FOLDER",
-        help="believe the numbers that picker calibrate --simulated found for this --plant-error and --seed",
-    )
-    shared.add(demo, "--board", "--urdf", "--servos", "--servo", "--view")
+    shared.add(demo, "--seed", "--board", "--servo", "--view")
     demo.add_argument("--out", default="out/demo", help="folder for figures, pick.gif and summary.json")
     demo.set_defaults(run=run)
 
@@ -42,30 +29,35 @@ def run(options) -> int:
         from picker_dynamics.scripting.view.server import require_page
 
         require_page()
+    import numpy as np
+
+    from picker_dynamics.bringup.options import Options
+    from picker_dynamics.robot import servo_arm
     from picker_dynamics.scripting.equipment import Equipment
 
     from . import animation, figures
-    from .measure import MODES, measured, plant_of, tip_error_rows
+    from .measure import MODES, measured, mm
     from .picking import pick_all
-    from .scene import load_scene
-    from .sides import sides
+    from .scene import SURROUNDINGS, load_scene
 
     begin_s, out = time.monotonic(), Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
-    known, log = sides(options, out), out / "nodes.log"
-    arm, servos = known.believed
+    log = out / "nodes.log"
+    arm, servos = servo_arm.load(overlay=options.servo)
     scene = load_scene(resource("config/demo.yaml"), arm, servos)
+    same = {name: getattr(options, name) for name in ("board", "plant_error", "seed", "servo", "view")}
     try:
-        live = pick_all(scene, Equipment(arm, servos), known.graph, log)
+        summary = pick_all(scene, Equipment(arm, servos), Options(scene=str(SURROUNDINGS), **same), log)
     except PickerError:
         print(f"the log of the arm's process: {log}")
         raise
     print("measuring the same motions with each compensation mode, faster than real time, on the same servo model and plant")
-    modes = {mode: measured(scene, plant_of(known), *known.believed, mode) for mode in MODES}
-    summary = live | {"board": options.board} | tip_error_rows(modes)
-    if known.folder:
-        others = {name: measured(scene, plant_of(known), *numbers, "full") for name, numbers in known.others().items()}
-        summary["calibration"] = {"folder": known.folder, **tip_error_rows(others | {"calibrated": modes["full"]})}
+    modes = {mode: measured(scene, arm, servos, mode, options.plant_error, options.seed) for mode in MODES}
+    summary |= {
+        "board": options.board,
+        "hold_error_mm": {mode: {"median": mm(np.median(one.hold)), "max": mm(one.hold.max())} for mode, one in modes.items()},
+        "tracking_rms_mm": {mode: mm(one.tracking_rms) for mode, one in modes.items()},
+    }
     (out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
     figures.draw(modes, servos, out)
     print("drawing pick.gif")
@@ -80,27 +72,21 @@ def run(options) -> int:
 
 
 def lines(summary: dict, tolerance_m: float) -> list[str]:
-    """The result for a person: tables of tip errors, and what became of the picks."""
-    said = table("Tip error of the simulated arm, by compensation [mm]", summary)
-    if "calibration" in summary:
-        said += table("The same by the numbers that are believed, compensation full [mm]", summary["calibration"])
+    """The result for a person: a table of tip errors, and what became of the picks."""
+    rows = [
+        f"{mode:>12} {hold['median']:14.2f} {hold['max']:14.2f} {summary['tracking_rms_mm'][mode]:14.2f}"
+        for mode, hold in summary["hold_error_mm"].items()
+    ]
     loop, good = summary["loop"], sum(pick["ok"] for pick in summary["picks"])
     return [
-        *said,
+        "tip error of the simulated arm [mm]",
+        f"compensation {'rest, median':>14} {'rest, worst':>14} {'moving, rms':>14}",
+        *rows,
         f"berries picked within {1e3 * tolerance_m:.0f} mm: {good} of {len(summary['picks'])}",
         f"control loop {loop['rate_hz']} Hz, jitter p99 {loop['jitter_p99_ms']} ms, latency at most "
         f"{loop['latency_max_ms']} ms, missed {loop['missed']}",
         *(f"fault: {fault}" for fault in summary["faults"]),
     ]
-
-
-def table(title: str, found: dict) -> list[str]:
-    """Errors at rest and on the way, a row for each."""
-    rows = [
-        f"{name:>12} {hold['median']:14.2f} {hold['max']:14.2f} {found['tracking_rms_mm'][name]:14.2f}"
-        for name, hold in found["hold_error_mm"].items()
-    ]
-    return ["", title, f"{'':12} {'rest, median':>14} {'rest, worst':>14} {'moving, rms':>14}", *rows, ""]
 
 
 def passed(summary: dict) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from picker_dynamics.scripting.taught import Payload
 from picker_dynamics.sim.plant import Plant
 
 from .scene import Scene
-from .sides import Sides
 
 MODES = ("none", "gravity", "full")
 
@@ -38,17 +37,12 @@ class ModeResult:
     hold: np.ndarray
     tracking_rms: float
     recording: Recording
-    legs: list[Began] = field(default_factory=list)
+    legs: list[Began]
 
 
-def plant_of(sides: Sides) -> Plant:
-    """The simulated arm, new: each mode is measured on one and the same (perturbed) plant."""
-    return Plant(*sides.true, plant_error=sides.plant_error, seed=sides.seed)
-
-
-def measured(scene: Scene, plant: Plant, arm: ArmDescription, servos: ServoMap, mode: str) -> ModeResult:
-    """Drive the tour in one mode, the controller believing in ``arm`` and ``servos``."""
-    model = RigidBody(arm, armature=servos.armature)
+def measured(scene: Scene, arm: ArmDescription, servos: ServoMap, mode: str, plant_error: float, seed: int) -> ModeResult:
+    """Drive the tour in one mode, on one and the same simulated arm, which differs from what the controller believes."""
+    plant, model = Plant(arm, servos, plant_error=plant_error, seed=seed), RigidBody(arm, armature=servos.armature)
     loop = ClosedLoop(plant, model, servos, mode, ends=endings(arm, model, servos))
     loop.start(scene.home)
     recording, hold, tracking, legs = loop.hold(SETTLE_S), [], [], list[Began]()
@@ -71,12 +65,6 @@ def driven(loop: ClosedLoop, scene: Scene) -> Iterator[Recording]:
             loop.set_payload(leg.step.mass)
         if leg.moves:
             yield loop.run(leg.plan.motion.trajectory, stands=leg.path is not None)
-
-
-def tip_error_rows(results: dict[str, ModeResult]) -> dict[str, dict]:
-    """Tip errors at rest and on the way [mm], as the summary has them."""
-    hold = {name: {"median": mm(np.median(one.hold)), "max": mm(one.hold.max())} for name, one in results.items()}
-    return {"hold_error_mm": hold, "tracking_rms_mm": {name: mm(one.tracking_rms) for name, one in results.items()}}
 
 
 def mm(length_m: float) -> float:

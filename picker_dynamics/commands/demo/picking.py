@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +16,20 @@ import numpy as np
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
 from picker_dynamics.errors import GoalAbortedError, GoalCancelledError, GoalRefusedError, LinkError, PickerError
-from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.scripting.arm import Arm
 from picker_dynamics.scripting.connected import ConnectedBody
 from picker_dynamics.scripting.equipment import Equipment
-from picker_dynamics.scripting.replay import Leg, Replay
+from picker_dynamics.scripting.replay import Leg
 from picker_dynamics.scripting.taught import Payload
 from picker_dynamics.session import address
 from picker_dynamics.session.arm_client import ArmClient
 from picker_dynamics.sim.control_socket import BoardControl
 
 from .measure import mm
-from .scene import SURROUNDINGS, Scene, is_pickers
+from .scene import Scene
 
 BRINGUP_S, LOOK_S = 60.0, 0.05
 TRIES, AGAIN_S = 3, 1.0
-
-BEYOND = 0.5
-"""How far beyond its range a joint is asked to go [rad or m]."""
 
 
 def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path) -> dict[str, Any]:
@@ -48,7 +44,7 @@ def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path
     os.environ.setdefault("ROS_DOMAIN_ID", str(random.SystemRandom().randrange(1, 100)))
     address.require_free("")
     log.unlink(missing_ok=True)
-    graph = bringup.graph(replace(options, scene=str(SURROUNDINGS)) if scene.errands else options)
+    graph = bringup.graph(options)
     os.environ.update(graph.environment)
     found: dict[str, Any] = {"picks": [], "refused": {}, "faults": []}
     with GraphRunner(graph, log_path=log) as runner, up(runner) as client:
@@ -60,7 +56,7 @@ def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path
             try:
                 for number in range(len(scene.picks)):
                     found["picks"].append(picked(number, scene, arm, client, board))
-                found["refused"] = refusal_of(known.description, client)
+                found["refused"] = refusal_of(client)
                 again(arm.home, client)
             except PickerError as error:
                 found["faults"].append(str(error))
@@ -124,13 +120,10 @@ def picked(number: int, scene: Scene, arm: Arm, client: ArmClient, board: BoardC
         found.update(target_m=target.tolist(), tip_error_mm=mm(error), ok=error <= scene.tolerance_m)
         board.attach(leg.step.mass)
 
-    if not scene.errands:
-        again(lambda: arm.play(Replay(scene.picks[number]), tell), client)
-    else:
-        taken, put = (asdict(errand) for errand in scene.errands[number])
-        again(lambda: arm.pick(**taken, progress=tell), client)
-        placed = {name: value for name, value in put.items() if name not in ("mass", "approach", "closed")}
-        again(lambda: arm.place(**placed, progress=tell), client)
+    taken, put = (asdict(errand) for errand in scene.errands[number])
+    placed = {name: put[name] for name in ("tip", "pitch", "lift", "opened", "settle")}
+    again(lambda: arm.pick(**taken, progress=tell), client)
+    again(lambda: arm.place(**placed, progress=tell), client)
     where = ", ".join(f"{1e3 * x:.0f}" for x in found["target_m"])
     print(f"berry {number + 1} at ({where}) mm: tip was {found['tip_error_mm']:.2f} mm away", flush=True)
     return found
@@ -150,15 +143,11 @@ def again(motion, client: ArmClient) -> None:
             client.spin(AGAIN_S)
 
 
-def refusal_of(arm: ArmDescription, client: ArmClient) -> dict[str, Any]:
-    """Ask on purpose for what cannot be: a stretched picker, another arm with its first joint beyond its range."""
-    what, pose, unit = "full reach", np.zeros(arm.n), "N·m"
-    if not is_pickers(arm):
-        what, pose, unit = f"{arm.joint_names[0]} beyond its range", client.reference(), arm.position_units[0]
-        pose[0] = (arm.upper[0] if np.isfinite(arm.upper[0]) else np.pi) + BEYOND
+def refusal_of(client: ArmClient) -> dict[str, Any]:
+    """Ask on purpose for what no servo can hold: the stretched arm."""
     try:
-        client.move_through([4.0], [pose])
+        client.move_through([4.0], [np.zeros(len(client.joint_names))])
     except GoalRefusedError as refusal:
-        print(f"asked for {what} on purpose: {refusal}", flush=True)
-        return {"joint": refusal.subject, "value": refusal.value, "limit": refusal.limit, "unit": unit}
-    raise PickerError(f"the validator let a goal pass that asks for {what}")
+        print(f"asked for full reach on purpose: {refusal}", flush=True)
+        return {"joint": refusal.subject, "value": refusal.value, "limit": refusal.limit, "unit": "N·m"}
+    raise PickerError("the validator let a goal pass that asks for full reach")
