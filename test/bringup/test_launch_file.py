@@ -19,19 +19,13 @@ from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 import yaml
-from arm_fixtures import servos
-from patient import picker
 from places import ROOT
-from ros_graph import control_socket, own_domain
-from waiting import PATIENCE_S, processes_below, until
+from waiting import PATIENCE_S, until
 
 from picker_dynamics.bringup.bringup import Options, graph
-from picker_dynamics.bringup.processes import command
 from picker_dynamics.controller.parameters import PARTS
-from picker_dynamics.errors import LinkError
 from picker_dynamics.resources import resource
 from picker_dynamics.sim.control_socket import BoardControl
 
@@ -217,20 +211,6 @@ def parameters(command: list[str], node: str = "**") -> dict[str, object]:
     } | {name: json.loads(value) for name, value in given}
 
 
-@pytest.mark.parametrize("file", [PICKER, VIEW])
-def test_every_argument_is_declared_with_default_and_description(prefix, file):
-    from launch.actions import DeclareLaunchArgument
-    from launch.launch_description_sources import get_launch_description_from_python_launch_file
-
-    made = get_launch_description_from_python_launch_file(str(resource(file)))
-    declared = {
-        action.name: ("".join(part.text for part in action.default_value), action.description)
-        for action in made.entities
-        if isinstance(action, DeclareLaunchArgument)
-    }
-    assert declared == arguments_of(file)
-
-
 def test_one_process_per_spec_with_what_was_chosen_and_ctrl_c_ends_them(prefix):
     chosen = ("namespace:=left", "payload_mass:=1", "compensation:=gravity", "on_shutdown:=park", "log_level:=warn")
     with launched(stand_ins(prefix), *chosen) as process:
@@ -277,20 +257,6 @@ def test_what_only_shows_ends_nothing(prefix, name):
             process.wait(1.5)
 
 
-def test_rviz_gets_the_file_or_one_for_the_namespace_which_is_gone_afterwards(prefix):
-    given = {}
-    for namespace in ("", "left"):
-        with launched(stand_ins(prefix), "rviz:=true", f"namespace:={namespace}") as process:
-            wait_for(prefix, STARTED | SHOWING)
-            words = records(prefix)["rviz2"]["arguments"]
-            given[namespace] = Path(words[words.index("-d") + 1])
-            assert given[namespace].is_file() and ("__ns:=/left" in words) == (namespace == "left")
-            interrupted(process)
-        for record in (prefix / "records").iterdir():
-            record.unlink()
-    assert given[""] == resource("rviz/picker.rviz") and given[""].is_file() and not given["left"].exists()
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -305,42 +271,6 @@ def test_a_bad_argument_gets_one_error_and_starts_nothing(prefix, words, said):
     assert len(errors) == 1 and said in errors[0]
     time.sleep(0.3)
     assert records(prefix) == {}
-
-
-def test_an_argument_that_does_not_exist_is_named(prefix):
-    """launch itself ignores it."""
-    with launched(stand_ins(prefix), "hardwre:=serial") as process:
-        wait_for(prefix, STARTED)
-        output = interrupted(process)
-    assert output.count("there is no argument hardwre, did you mean hardware? It is ignored.") == 1
-
-
-def test_the_page_comes_on_request_for_the_namespace_and_ends_with_the_launch_but_does_not_end_it(prefix):
-    def pages(process: subprocess.Popen) -> list[int]:
-        wanted = [sys.executable, "-m", "picker_dynamics", *command("view", "left").arguments]
-        commands = {pid: Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1] for pid in processes_below(process.pid)}
-        return [pid for pid, words in commands.items() if words == wanted]
-
-    @contextmanager
-    def started(*words: str):
-        for record in (prefix / "records").iterdir():
-            record.unlink()
-        with launched(stand_ins(prefix), "namespace:=left", *words) as process:
-            wait_for(prefix, STARTED)  # launch leaves behind what it begins while it is interrupted
-            yield process
-
-    with started() as process:
-        assert pages(process) == []
-        interrupted(process)
-    with started("view_web:=true") as process:
-        (page,) = until(lambda: pages(process), "a page")
-        os.kill(page, signal.SIGKILL)
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(1.5)
-    with started("view_web:=true") as process:
-        (page,) = until(lambda: pages(process), "a page")
-        interrupted(process)
-        until(lambda: not Path(f"/proc/{page}").exists(), "its end")
 
 
 @pytest.mark.parametrize("package", ["robot_state_publisher", "rviz2"])
@@ -377,39 +307,4 @@ def test_closing_a_window_of_the_view_ends_it(prefix, name):
         ended(process)
 
 
-def test_without_sliders_and_rviz_neither_package_is_needed(prefix):
-    for package in ("rviz2", "joint_state_publisher_gui"):
-        (prefix / "share/ament_index/resource_index/packages" / package).unlink()
-    with launched(stand_ins(prefix), "sliders:=false", "rviz:=false", file=VIEW):
-        wait_for(prefix, {"markers", "robot_state_publisher"})
-    with launched(stand_ins(prefix), "sliders:=true", file=VIEW) as process:
-        assert "package joint_state_publisher_gui is not installed" in ended(process, 1)
-
-
 # -- with launch and the installed package ------------------------------------------------------------------
-
-
-@pytest.mark.ros
-@pytest.mark.long
-def test_the_simulated_arm_comes_up_moves_and_parks_at_ctrl_c(tmp_path):
-    pytest.importorskip("launch_ros.actions", reason="launch and launch_ros come with ROS 2, not from PyPI")
-    from ament_index_python.packages import PackageNotFoundError, get_package_prefix
-
-    try:
-        for package in ("picker_dynamics", "robot_state_publisher"):
-            get_package_prefix(package)
-    except (PackageNotFoundError, OSError) as error:  # OSError: nothing is sourced at all
-        pytest.skip(f"needs an installed package (colcon build, source install/setup.bash): {error}")
-    with own_domain(), launched(environment(tmp_path), "hardware:=sim", "on_shutdown:=park") as process:
-        with BoardControl(control_socket(tmp_path, "picker_*"), timeout_s=PATIENCE_S) as control:
-            until(lambda: control.truth().live == 0b11111, "outputs that run")
-            assert picker("move", "--joints", "base=40").returncode == 0
-            assert control.truth().q[0] == pytest.approx(np.radians(40.0), abs=0.03)
-            process.send_signal(signal.SIGINT)
-            while process.poll() is None:
-                try:
-                    last = control.truth().q
-                except LinkError:  # the board is the last to go
-                    break
-        ended(process)
-    assert last == pytest.approx(servos().rest, abs=0.05)

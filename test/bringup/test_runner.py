@@ -163,13 +163,6 @@ def test_a_process_that_was_killed_is_named_with_the_signal(graph, record):
             runner.wait(lambda: False)
 
 
-def test_waiting_ends_when_told(graph, record):
-    with running(graph(), record) as runner:
-        asked = []
-        runner.wait(lambda: asked.append(1) or len(asked) == 3)
-        assert runner.dead() is None
-
-
 def test_who_does_not_end_is_killed_and_named(graph, record, capfd):
     with running(graph(board="stubborn"), record, 0.2):
         pass
@@ -259,24 +252,6 @@ def test_a_child_whose_parent_has_ended_already_gets_the_signal_at_once(monkeypa
         until(lambda: heard, "the signal")
     finally:
         signal.signal(signal.SIGUSR1, before)
-
-
-def test_who_was_started_by_hand_has_no_parent(monkeypatch):
-    monkeypatch.delenv(lifeline.PARENT, raising=False)
-    threads = threading.active_count()
-    assert not lifeline.end_with_parent().is_set() and threading.active_count() == threads
-
-
-def test_output_goes_to_a_file_if_asked_but_for_the_address_of_the_page(graph, record, tmp_path, capfd):
-    log = tmp_path / "log"
-    made = dataclasses.replace(graph(), commands=(PlainSpec("view", "stand_in", ["view", "--wait"]),))
-    broken = dataclasses.replace(made, nodes=(dataclasses.replace(made.nodes[0], behaviour="unknown"), *made.nodes[1:]))
-    with GraphRunner(broken, log_path=log, grace_s=PATIENCE_S) as runner:
-        until(lambda: runner.processes["view"].poll() is not None, "its end")
-        with pytest.raises(ProcessEndedError):
-            runner.wait(lambda: False)
-    assert "KeyError: 'unknown'" in log.read_text() and "--wait" not in log.read_text()
-    assert "KeyError: '--wait'" in capfd.readouterr().err
 
 
 # -- the real thing ------------------------------------------------------------------------------------

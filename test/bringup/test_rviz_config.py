@@ -29,22 +29,6 @@ def test_it_shows_model_frames_and_both_kinds_of_markers():
     assert groups == {"markers": {torques.GROUP, ghost.GROUP}, "markers/fixed": {region.GROUP, scene.GROUP}}
 
 
-def test_durability_is_that_of_the_publishers():
-    durability = {
-        topic["Value"]: topic["Durability Policy"]
-        for one in displays(yaml.safe_load(TEXT)).values()
-        for key, topic in one.items()
-        if key in ("Topic", "Description Topic")
-    }
-    assert durability == {"robot_description": "Transient Local", "markers": "Volatile", "markers/fixed": "Transient Local"}
-
-
-def test_topics_follow_the_namespace_that_rviz_is_started_in():
-    for one in displays(yaml.safe_load(TEXT)).values():
-        for key in ("Topic", "Description Topic"):
-            assert not one.get(key, {"Value": ""})["Value"].startswith("/")
-
-
 def test_a_namespace_changes_frames_and_nothing_else():
     before, after = yaml.safe_load(TEXT), yaml.safe_load(fitted(TEXT, "mount", "cell/left/"))
     assert after["Visualization Manager"]["Global Options"].pop("Fixed Frame") == "cell/left/mount"
@@ -54,12 +38,6 @@ def test_a_namespace_changes_frames_and_nothing_else():
     displays(before)["Arm as it is"].pop("TF Prefix")
     displays(before)["TF"].pop("Filter (whitelist)")
     assert after == before
-
-
-def test_the_installed_file_serves_where_nothing_has_to_change():
-    path, remove = configuration("base_link", "")
-    remove()
-    assert path == resource("rviz/picker.rviz") and path.is_file()
 
 
 @pytest.mark.parametrize(("root", "prefix"), [("mount", ""), ("base_link", "left/")])

@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from argparse import ArgumentParser
 from dataclasses import replace
 from functools import partial
@@ -143,24 +142,11 @@ def test_with_permission_joints_move_a_little_and_are_left_as_found(picker, live
     assert "passed  pulses-are-interpolated" in out and "skipped relax-lets-go  (outputs ran already" in out
 
 
-def test_outputs_that_were_off_are_off_again(picker, off):
-    code, out, _ = picker("--port", off.port, "--motion", "--yes", *checks("enable-starts-where-told", "a-silent-host-is-lost"))
-    assert (off.firmware.live, off.firmware.owned, off.firmware.faults) == (0, 0, 0)
-    assert code == 0, out
-    assert "switched on at the rest pose, where the arm has to stand now: base 1500, shoulder 1987.38" in out
-
-
 @mark.parametrize("answer", ["", "no", "yep"])
 def test_nothing_moves_unless_somebody_agrees(answer, live):
     with raises(InputError, match="nothing was moved: nobody agreed"):
         asked(live.port, answer, "--motion", "--check", "hold-stands-still")
     assert (live.firmware.owned, live.firmware.pulses) == (0, START)
-
-
-@mark.parametrize("answer", ["yes", "y"])
-def test_somebody_agrees(answer, live):
-    assert asked(live.port, answer, "--motion", "--check", "hold-stands-still") == 0
-    assert live.firmware.owned == 0b11111
 
 
 @mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -188,27 +174,6 @@ def test_an_interrupt_in_motion_brings_the_joints_back(number):
 
 
 # -- no board ------------------------------------------------------------------------------------------
-
-
-def test_a_missing_port_is_told(picker):
-    code, _, err = picker("--port", "/dev/ttyNOWHERE")
-    assert (code, err) == (9, "error: no serial port /dev/ttyNOWHERE: is the board plugged in?\n")
-
-
-def test_a_busy_port_is_told(picker, off):
-    other = subprocess.Popen([PICKER, "doctor", "--port", off.port], stdout=subprocess.PIPE, text=True)
-    assert "board on" in other.stdout.readline()
-    code, _, err = picker("--port", off.port)
-    other.terminate()
-    other.communicate(timeout=30)
-    assert code == 9 and f"{off.port} is busy: another program has it open" in err
-
-
-def test_a_board_that_vanishes_is_told(picker, off):
-    begun = time.monotonic()
-    off.wire_out = lambda data: data if time.monotonic() - begun < 1.0 else b""
-    code, _, err = picker("--port", off.port)
-    assert code == 9 and off.port in err
 
 
 @mark.parametrize(

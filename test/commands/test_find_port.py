@@ -2,7 +2,6 @@
 
 import pytest
 
-from picker_dynamics.board.link import serial_ports
 from picker_dynamics.commands.find_port import found_port
 from picker_dynamics.errors import LinkError
 
@@ -43,15 +42,3 @@ def test_what_tells_nothing_is_said(ports, unplugs, text):
     machine = PortsOfAMachine(*ports, unplugs=unplugs)
     with pytest.raises(LinkError, match=text):
         found_port(machine.ask, machine.ports)
-
-
-def test_nobody_there_is_told_the_ports():
-    def nobody(_question: str) -> str:
-        raise EOFError
-
-    with pytest.raises(LinkError, match=f"nobody pressed Enter; the ports are {UNO}"):
-        found_port(nobody, PortsOfAMachine(UNO).ports)
-
-
-def test_this_machines_ports_can_be_listed():
-    assert all(device.startswith("/dev/") for device in serial_ports())

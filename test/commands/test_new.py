@@ -9,14 +9,12 @@ import sys
 import numpy as np
 import pytest
 import yaml
-from pytest import approx
 from ros_graph import own_domain, running_graph
 from scenarios.bench import wait_until_up
 from waiting import run
 
 from picker_dynamics import Arm
 from picker_dynamics.commands import new
-from picker_dynamics.errors import PickerError
 
 JOINTS = [
     "name: turn, length_mm: 40",
@@ -121,14 +119,6 @@ def test_a_name_that_can_be_none(name, tmp_path, run_picker, monkeypatch):
     assert code == 5 and "is not a valid arm name" in complaints and not list(tmp_path.iterdir())
 
 
-def test_nothing_is_overwritten(arm, run_picker):
-    folder, _ = arm
-    before = (folder / "own.urdf").read_bytes()
-    code, _, complaints = run_picker("new", str(folder), *OPTIONS)
-    assert code == 5 and "exists, and nothing is overwritten" in complaints
-    assert (folder / "own.urdf").read_bytes() == before
-
-
 # -- asking ------------------------------------------------------------------------------------------------
 
 
@@ -167,20 +157,6 @@ def test_what_cannot_be_is_said_and_asked_again(capsys):
     assert made.arm.joint_names == ("base", "out", "gripper") and made.arm.position_units == ("rad", "m", "rad")
     assert made.arm.movable[0].child == "base_moved_link", "base_link is what stands on the table"
     assert "channel: 0," in made.servos and "channel: 5," in made.servos
-
-
-def test_a_sliding_joint_goes_as_far_as_proposed():
-    answers = new.asked({}, answering("1", "", "slide", *[""] * 7, ""))
-    assert new.written("own", new.read_design(answers)).arm.movable[0].upper == approx(0.04)
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [({"servo": "FOO"}, "type is 'FOO'"), ({"material": "wood"}, "'wood'"), ({"gripper": {"servo": "FOO"}}, "type is 'FOO'")],
-)
-def test_options_that_cannot_be_are_said_before_anything_is_asked(given, said):
-    with pytest.raises(PickerError, match=said):
-        new.asked(given, answering())
 
 
 def test_answers_that_make_no_arm_are_kept(tmp_path, run_picker, monkeypatch):

@@ -44,22 +44,6 @@ def test_the_first_command_is_said_when_it_can_be_given(hardware, phase, wanted)
     assert first_command(hardware, {"phase": phase}) == wanted
 
 
-def test_long_names_of_joints_stand_in_one_column():
-    joint = {"position": 0.5, "unit": "rad", "torque": 0.25, "of_stall": 0.25, "margin": 0.5, "celsius": None}
-    found = dict.fromkeys(("payload_kg", "compensation", "supply_v", "supply_a", "next")) | {
-        "hardware": {},
-        "controller": {},
-        "moved_by": "",
-        "provenance": "modelled",
-        "faults": [],
-        "tip_m": [0.2, 0.0, 0.1],
-        "torque_limit": "effort limit",
-        "joints": {"a": joint, "panda_finger_joint1": joint},
-    }
-    first, second = (line for line in lines(found) if "N·m" in line)
-    assert first.index("28.6 deg") == second.index("28.6 deg") and second.startswith("  panda_finger_joint1 ")
-
-
 def test_a_person_reads_degrees_millimetres_and_grams():
     joint = {"position": 0.5, "unit": "rad", "torque": 0.25, "of_stall": 0.25, "margin": 0.5, "celsius": 41.0}
     found = {

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import shlex
 from pathlib import Path
 
 import pytest
-import yaml
 from ros_graph import own_domain, running_graph
 from scenarios.bench import wait_until_up
 
 from picker_dynamics.commands import cli
-from picker_dynamics.dynamics import check
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, lint, serial_arm, servo_arm, urdf_elements
+from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.arm_design import JOINT
 
 DOC = (Path(__file__).resolve().parents[2] / "docs" / "your_arm.md").read_text(encoding="utf-8")
@@ -66,70 +62,3 @@ def test_the_first_moves_run_in_their_order(folder, run_picker):
 def test_every_key_of_a_joint_is_in_its_table():
     for key in JOINT:
         assert key == "material" or re.search(rf"^\|.*`{key}`", DOC, re.M), key
-
-
-PLAIN = DOC.replace("`", "")
-
-
-def constant(said):
-    """The longest of a message's words that stay the same."""
-    words = said.value if isinstance(said, ast.Constant) else None
-    if isinstance(said, ast.JoinedStr):
-        words = max((part.value for part in said.values if isinstance(part, ast.Constant)), key=len)
-    return words and " ".join(words.strip(" :,(").split())
-
-
-def calls(module, but=""):
-    """Calls of names, and what they or ``Assign`` to a name are given, in a module without the function ``but``."""
-    tree = ast.parse(Path(module).read_text(encoding="utf-8"))
-    tree.body = [one for one in tree.body if getattr(one, "name", None) != but]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            yield ast.unparse(node.func), node.args, {one.arg for one in node.keywords}
-        elif isinstance(node, ast.Assign):
-            yield getattr(node.targets[0], "id", ""), [node.value], set()
-
-
-def reasons():
-    """What the linter's rules say, and whether it is fatal."""
-    for path in Path(lint.__file__).parent.glob("*.py"):
-        for name, given, more in calls(path):
-            if name in ("Finding", "reason") and (said := constant(given[3 if name == "Finding" else 0])):
-                yield said, "fatal" in more
-
-
-def refusals():
-    """What the reader of a URDF, and of one chain in it, refuses it with."""
-    for module in (urdf_elements, description, serial_arm):
-        for name, given, _ in calls(module.__file__, but="require_agreement"):
-            if name in ("DescriptionError", "element_error", "message") and (said := constant(given[name == "element_error"])):
-                yield said
-
-
-def test_every_finding_of_the_linter_is_explained():
-    """A rule with another message, or that becomes fatal, fails here until the table has it."""
-    found = list(reasons())
-    assert len(found) > 18 and sum(fatal for _, fatal in found) == 4
-    for reason, fatal in found:
-        (row,) = [line for line in PLAIN.splitlines() if line.startswith("|") and reason in line.split("|")[1]]
-        assert ("FATAL" in row) is fatal, reason
-
-
-def test_every_refusal_of_the_reader_is_explained():
-    found = list(refusals())
-    assert len(found) > 30
-    for said in found:
-        assert any(said in line.split("|")[1] for line in PLAIN.splitlines() if line.startswith("|")), said
-
-
-def test_it_says_which_words_follow_a_check_that_went_wrong():
-    notes = [constant(given[0]) for name, given, _ in calls(check.__file__) if name == "notes.append"]
-    assert len(notes) == 2
-    notes = [f"note: {note.partition(':')[0]}" for note in notes]
-    for said in (*notes, "note: it cannot be driven", "models FAILED", "lint FAILED"):
-        assert said in PLAIN, said
-
-
-def test_it_says_which_joints_get_the_pickers_map():
-    shipped = yaml.safe_load(resource(servo_arm.SHIPPED).read_text(encoding="utf-8"))["joints"]
-    assert f"({', '.join(shipped)}) gets the picker's own map, {servo_arm.SHIPPED}" in " ".join(PLAIN.split())

@@ -6,7 +6,7 @@ from firmware_bench import CONFIG, FRAME_US, LIMITS, MIDDLE, Bench
 
 from benchmarks.kept_board import KeptFirmware
 from benchmarks.ledger import Ledger
-from picker_dynamics.board.protocol import Fault, Relax, Reset, SetPoint, Stop
+from picker_dynamics.board.protocol import Fault, Relax, SetPoint, Stop
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.output_motion import OutputMotion
 from picker_dynamics.sim.setpoint_queue import SetPointQueue
@@ -79,15 +79,6 @@ def test_what_a_stop_a_fault_or_a_reset_drops_has_a_cause(end):
     assert len(rig.ledger.stop_times_s) == rig.counts.stops == (end == "stop")
 
 
-def test_a_stop_that_is_reset_at_once_is_a_cause_still():
-    rig = streamed(0.5)
-    rig.send(Stop())
-    rig.send(Reset())
-    rig.run(300_000)
-    rig.require_balance()
-    assert rig.counts.dropped >= 2 and rig.counts.dropped_without_cause == 0
-
-
 def test_refused_set_points_are_counted_by_reason_and_the_deaf_boot_loader_too():
     rig = Rig()
     rig.run(200_000)
@@ -99,18 +90,6 @@ def test_refused_set_points_are_counted_by_reason_and_the_deaf_boot_loader_too()
     rig.require_balance()
     assert rig.counts.deaf == 1
     assert rig.counts.rejected_by_reason == {"PAST": 1, "NOT_ENABLED": 1}
-
-
-def test_frames_lost_on_the_wire_are_excused_only_while_it_is_disturbed():
-    rig = streamed(0.3, lost=(5, 6))
-    assert (rig.counts.lost_frames, rig.counts.lost_frames_without_cause) == (2, 2)
-    rig.ledger.disturbed()
-    rig.swing(0.3, lost=(5, 29))
-    rig.ledger.quiet()  # the last one is seen to be missing only at the next that comes
-    rig.swing(0.3)
-    assert (rig.counts.lost_frames, rig.counts.lost_frames_without_cause) == (4, 2)
-    rig.swing(0.3, lost=(7,))
-    assert rig.counts.lost_frames_without_cause == 3
 
 
 # -- boards that do it wrong ---------------------------------------------------------------------------
@@ -130,18 +109,6 @@ def test_a_board_that_loses_a_set_point_from_its_queue_is_found_out(monkeypatch)
     assert rig.counts.telemetry_wrong > 0 and "the books of" in rig.counts.first_trouble
 
 
-def test_a_board_that_executes_a_set_point_twice_is_found_out(monkeypatch):
-    push = SetPointQueue.push
-
-    def twice(queue, point):
-        push(queue, point)
-        push(queue, point._replace(time_us=point.time_us + 1))
-
-    monkeypatch.setattr(SetPointQueue, "push", twice)
-    rig = streamed(1.0)
-    assert rig.counts.telemetry_wrong > 0
-
-
 def test_a_board_that_evaluates_its_queue_at_the_wrong_time_is_found_out(monkeypatch):
     at = SetPointQueue.at
     monkeypatch.setattr(SetPointQueue, "at", lambda queue, at_us, joint: at(queue, queue.anchor.time_us, joint))
@@ -155,16 +122,3 @@ def test_a_board_that_gives_up_without_a_reason_is_found_out(monkeypatch):
     monkeypatch.setattr(OutputMotion, "frame", lambda motion, at_us: (motion.brake(), frame(motion, at_us)))
     rig.run(FRAME_US)
     assert rig.counts.dropped_without_cause >= 2
-
-
-def test_a_board_that_jumps_is_found_out(monkeypatch):
-    rig = streamed(0.5)
-    frame = OutputMotion.frame
-
-    def jump(motion, at_us):
-        frame(motion, at_us)
-        motion.pulses[2] += 500
-
-    monkeypatch.setattr(OutputMotion, "frame", jump)
-    rig.run(FRAME_US)
-    assert rig.counts.worst_step_share > 1.0 and rig.counts.worst_step.startswith("c, ")

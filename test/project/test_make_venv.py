@@ -75,11 +75,6 @@ def test_an_interrupted_install_is_taken_up_again(tool, monkeypatch):
     assert run_again(tool) == ["install"]
 
 
-def test_a_moved_tree_gets_a_new_environment(tool):
-    stamp(tool, root="/elsewhere")
-    assert run_again(tool) == ["create", "install"]
-
-
 def test_a_python_is_replaced_only_where_another_is_asked_for(tool, monkeypatch):
     stamp(tool, python="3.9")
     assert run_again(tool) == []
@@ -92,19 +87,6 @@ def test_a_sourced_ros_is_used(tool, monkeypatch, tmp_path):
     prefix = source_ros(tmp_path / "ros", monkeypatch)
     assert run_again(tool) == [f"create {prefix}", f"install {prefix}"]
     assert run_again(tool) == []
-
-
-def test_an_environment_made_on_ros_is_kept_where_ros_is_not_sourced(tool, monkeypatch, tmp_path):
-    with monkeypatch.context() as sourced:
-        source_ros(tmp_path / "ros", sourced)
-        tool.main()
-    with pytest.raises(SystemExit, match="source its setup.bash, or 'make clean'"):
-        tool.main()
-
-
-def test_a_colcon_workspace_is_no_ros(tool, monkeypatch, tmp_path):
-    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path / "install" / "picker_dynamics"))
-    assert tool.sourced_ros(sys.executable) == ""
 
 
 def test_a_ros_built_for_another_python_is_refused(tool, monkeypatch, tmp_path):

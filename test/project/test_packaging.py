@@ -134,33 +134,23 @@ def test_one_version_and_one_licence(manifest, setup_data):
     assert "Apache License" in (ROOT / manifest.licenses[0].file).read_text()
 
 
-def test_colcon_lists_an_ament_python_package(tmp_path):
-    assert colcon(tmp_path, "list").split() == ["picker_dynamics", str(ROOT), "(ros.ament_python)"]
-
-
-def test_colcon_would_run_the_tests(setup_data):
-    # An extra named "test" with pytest in it is colcon's sign of tests; pytest-cov would slow them.
-    names = {Requirement(line).name for line in setup_data["extras"]["test"]}
-    assert "pytest" in names and "pytest-cov" not in names
-
-
-def test_colcon_installs_data_files_and_executables(tmp_path, setup_data):
+def test_colcon_installs_data_files_and_executables_and_runs_the_tests(tmp_path, setup_data):
     colcon(tmp_path, "build")
     installed = tmp_path / "install" / "picker_dynamics"
     share = installed / "share" / "picker_dynamics"
     files = {str(path.relative_to(share)) for path in share.rglob("*") if path.is_file()}
-    assert {"urdf/picker.urdf", "config/servos.yaml", "config/servos.sim.yaml", "firmware/Makefile"} <= shared_files() <= files
-    assert "package.xml" in files
+    assert {"urdf/picker.urdf", "config/servos.yaml", "firmware/Makefile"} <= shared_files() <= files and "package.xml" in files
     assert (installed / "share/ament_index/resource_index/packages/picker_dynamics").is_file()
-    executables = {path.name for path in (installed / "lib" / "picker_dynamics").iterdir()}
-    assert executables == set(entry_points(setup_data))
+    assert {path.name for path in (installed / "lib" / "picker_dynamics").iterdir()} == set(entry_points(setup_data))
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "picker_dynamics").rglob("*.py")}
     site = next((installed / "lib").glob("python3*")) / "site-packages"
     assert modules == {str(path.relative_to(site)) for path in (site / "picker_dynamics").rglob("*.py")}
-    carried = site / PAGE.relative_to(ROOT)
-    assert {path.name: path.read_bytes() for path in PAGE.glob("*")} == {
-        path.name: path.read_bytes() for path in carried.glob("*")
-    }
+    page = site / PAGE.relative_to(ROOT)
+    assert {path.name: path.read_bytes() for path in PAGE.glob("*")} == {path.name: path.read_bytes() for path in page.glob("*")}
+    colcon(tmp_path, "test", "--pytest-args", *FEW, " -p", "no:launch_testing", " -p", "no:launch_ros")
+    done = python("-m", "colcon", "--log-base", tmp_path / "log", "test-result", "--test-result-base", tmp_path / "build")
+    ran, *failed = map(int, re.search(r"Summary: (\d+) tests?, (\d+) errors?, (\d+) failures?", done.stdout).groups())
+    assert ran > 10 and failed == [0, 0] and done.returncode == 0
 
 
 @pytest.mark.skipif(not (PAGE / "index.html").is_file(), reason="the page of picker view is not built: make setup")
@@ -174,35 +164,6 @@ def test_the_wheel_carries_the_page_and_the_licences_of_what_is_in_it(tmp_path):
     assert {f"{folder}/{path.name}" for path in PAGE.iterdir()} <= names
     bundled = json.loads((ROOT / "web" / "package.json").read_text())["dependencies"]
     assert all(f"{name} {version}" in licences for name, version in bundled.items()) and "Copyright" in licences
-
-
-@pytest.fixture(scope="module")
-def colcon_test(tmp_path_factory):
-    """`colcon test` of few tests; how many of them ran, and how many failed.  `make colcon` runs them all."""
-    space = tmp_path_factory.mktemp("space")
-    colcon(space, "build")
-
-    def test(*selection: str) -> tuple[int, int]:
-        colcon(space, "test", "--pytest-args", *selection, " -p", "no:launch_testing", " -p", "no:launch_ros")
-        done = python("-m", "colcon", "--log-base", space / "log", "test-result", "--test-result-base", space / "build")
-        found = re.search(r"Summary: (\d+) tests?, (\d+) errors?, (\d+) failures?, (\d+) skipped", done.stdout)
-        assert found, done.stdout + done.stderr
-        count, errors, failures, skipped = map(int, found.groups())
-        assert (done.returncode != 0) == (errors + failures > 0)
-        return count - skipped, errors + failures
-
-    return test
-
-
-def test_colcon_runs_the_tests_and_they_pass(colcon_test):
-    ran, failed = colcon_test(*FEW)
-    assert ran > 10 and failed == 0
-
-
-def test_colcon_reports_a_test_that_fails(colcon_test, tmp_path):
-    failing = tmp_path / "test_failing.py"
-    failing.write_text("def test_it():\n    assert False\n")
-    assert colcon_test(str(failing)) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -263,8 +224,3 @@ def test_every_pin_has_hashes_and_names_no_place(constraints):
 def test_ros_machines_keep_the_numpy_that_ros_was_built_with():
     """And what launch_testing's plug-in uses, which pytest 9 took away."""
     assert not {"numpy", "scipy", "matplotlib", "pytest"} & set(pins("ros.txt", "3.12"))
-
-
-def test_both_constraints_files_pin_the_same_versions():
-    wheels, ros = pins("wheels.txt", "3.12"), pins("ros.txt", "3.12")
-    assert {name: pin.specifier for name, pin in ros.items()} == {name: wheels[name].specifier for name in ros}

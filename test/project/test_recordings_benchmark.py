@@ -33,14 +33,6 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_it_reads_their_form(folder, capsys):
-    ((motor, logs),) = recordings.servo_logs(folder).items()
-    assert motor == "xl330" and [name for name, _ in logs] == ["a", "b"] and [log.gain for _, log in logs] == [200.0, 400.0]
-    log = logs[0][1]
-    assert log.mass == 0.5 and log.length == 0.1 and log.enabled.sum() == 150 and log.voltage[0] == 7.3
-    assert "left out: cannot read recording" in capsys.readouterr().err
-
-
 def test_what_is_held_out_is_predicted_and_what_is_missing_is_said(folder, capsys, monkeypatch):
     monkeypatch.setattr(recordings, "KINDS", {"load_friction": {"load_friction": 0.0, "coulomb": 0.0}})
     assert recordings.main(["--data", str(folder)]) == 0
@@ -50,10 +42,3 @@ def test_what_is_held_out_is_predicted_and_what_is_missing_is_said(folder, capsy
     assert found["held_out_rad"] < 0.01 and found["at"]["gain"] == 200.0
     assert [row["figure"] for row in content["targets"]] == ["xl330_gain_400.load_friction.held_out_rad"]
     assert "sts3250_sin_sin did not run" in said.err and "ur10e did not run: no ur10e.urdf" in said.err
-
-
-def test_no_recordings_and_no_folder(tmp_path, capsys):
-    assert recordings.main(["--data", str(tmp_path)]) == 1
-    with pytest.raises(SystemExit):
-        recordings.main(["--data", str(tmp_path / "none")])
-    assert "docs/validation.md says which" in capsys.readouterr().err

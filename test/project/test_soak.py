@@ -2,12 +2,8 @@
 
 import copy
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
@@ -50,28 +46,6 @@ def test_seconds_of_soak_lose_nothing_and_repeat_nothing(document):
         value for name, value in counts.items() if name.startswith("commands_") and name != "commands_received"
     )
     assert counts["commands_sent"] <= counts["setpoints_sent"]  # and points on the way where commands were missing
-
-
-def test_ctrl_c_ends_it_early_with_its_document_and_leaves_nobody_behind():
-    with start("--minutes", "30", "--load", "0.1") as process:
-        try:
-            begun = process.stderr.readline()
-            children = children_of(process.pid)
-            time.sleep(2.0)
-            process.send_signal(signal.SIGINT)
-            said, complaints = process.communicate(timeout=PATIENCE_S)
-        finally:
-            process.terminate()  # as Ctrl-C; nothing where it has ended
-    assert begun == "soak: the arm holds, and off it goes\n", begun + complaints
-    assert len(children) == 3, "board, arm, load"
-    assert said, complaints
-    found = json.loads(said)
-    assert found["broken_off"] == "interrupted" and found["lasted_s"] < 100.0
-    assert [pid for pid in children if os.path.exists(f"/proc/{pid}")] == []
-
-
-def children_of(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def test_what_does_not_hold_is_said(document):
