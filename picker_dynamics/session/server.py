@@ -15,6 +15,7 @@ import hmac
 import json
 import os
 import socket
+import struct
 import threading
 import time
 from collections import deque
@@ -37,7 +38,7 @@ EVENTS_KEPT, STATES_KEPT = 1000, 2000
 TOLD_AGAIN = 10
 """Events of goals that a new connection is told of."""
 
-SLOW_S = 5.0
+SLOW_S = 5
 """A client that takes nothing for so long is left [s]."""
 
 
@@ -228,7 +229,8 @@ class _Connection:
         return None if number is None else {"id": number, "result": result}
 
     def _write(self) -> None:
-        self._stream.settimeout(SLOW_S)
+        # Of sending alone: a timeout of the socket would end a client that asks nothing for so long.
+        self._stream.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", SLOW_S, 0))
         try:
             while not self._over:
                 if not self._news.wait(self._period_s or None) and not self._period_s:

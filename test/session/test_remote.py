@@ -90,6 +90,15 @@ def test_both_answer_alike(session, running):
     until(lambda: running.arm.controller.active, "an enabled arm")
 
 
+def test_a_client_that_asks_nothing_for_long_is_heard_still(running, monkeypatch):
+    monkeypatch.setattr("picker_dynamics.session.server.SLOW_S", 1)
+    with ArmClient() as client:
+        client.spin(1.5)
+        assert client.call("snapshot")
+        client.spin(1.5)
+        assert client.call("snapshot")
+
+
 def test_a_client_moves_cancels_and_is_refused_with_joint_value_and_limit(client, running):
     start, joints = client.reference(), client.joints()
     assert joints["names"] == list(client.joint_names) and joints["units"] == ["rad", "rad", "m"]
