@@ -13,51 +13,29 @@ from picker_dynamics.robot.servo_map import ServoMap
 
 from .avr_firmware import AvrFirmware, Wiring
 from .simulated_board import HOST_TIMEOUT_S, firmware_config
-from .virtual_board import BAUD
-
-
-def prepare(arm: ArmDescription, servos: ServoMap, backend: str = "pca9685", *, baud: int = BAUD) -> tuple[str, str]:
-    """Compile simulator and firmware where that is due; paths of the library and the ELF.
-
-    Raises:
-        MissingDependencyError: what the build needs is not installed; names the packages.
-        BuildError: it does not compile.
-    """
-    elf = toolchain.build(servos, arm, backend, baud=baud or BAUD)
-    return str(toolchain.library("sim")), str(elf)
 
 
 def avr_firmware(
-    arm: ArmDescription,
-    servos: ServoMap,
-    found_q=None,
-    *,
-    backend: str = "pca9685",
-    baud: int = BAUD,
-    host_timeout_s: float = HOST_TIMEOUT_S,
+    arm: ArmDescription, servos: ServoMap, found_q=None, *, backend: str = "pca9685", host_timeout_s: float = HOST_TIMEOUT_S
 ) -> AvrFirmware:
-    """The firmware for these servos, switched on.
+    """The firmware for these servos, compiled where that is due, and switched on.
 
     Args:
         found_q: (n,) pose at which a PCA9685 runs already [rad], None where it is off.
         backend: ``pca9685`` or ``timer``.
-        baud: speed of board and client [bit/s]; 0: the usual one, and any client.
         host_timeout_s: what is compiled in, nothing else [s].
 
     Raises:
         ConfigurationError: a time-out that is not compiled in, or an unknown back end.
-        MissingDependencyError, BuildError: see ``prepare``.
+        MissingDependencyError: what the build needs is not installed; names the packages.
+        BuildError: it does not compile.
     """
     if host_timeout_s != HOST_TIMEOUT_S:
-        raise ConfigurationError(
-            f"host_timeout is {host_timeout_s:g} s, the firmware has {HOST_TIMEOUT_S:g} s compiled in",
-            subject="host_timeout",
-            value=host_timeout_s,
-            limit=HOST_TIMEOUT_S,
-        )
-    library, elf = prepare(arm, servos, backend, baud=baud)
+        text = f"host_timeout is {host_timeout_s:g} s, the firmware has {HOST_TIMEOUT_S:g} s compiled in"
+        raise ConfigurationError(text, subject="host_timeout", value=host_timeout_s, limit=HOST_TIMEOUT_S)
+    elf = toolchain.build(servos, arm, backend)
     found_us = None if found_q is None else servos.to_pulse_us(found_q).tolist()
-    return AvrFirmware(library, elf, compiled_in(servos, backend), wiring(servos, backend), found_us=found_us, baud=baud)
+    return AvrFirmware(toolchain.library("sim"), elf, compiled_in(servos, backend), wiring(servos, backend), found_us=found_us)
 
 
 def wiring(servos: ServoMap, backend: str = "pca9685") -> Wiring:

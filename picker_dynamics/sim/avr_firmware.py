@@ -1,8 +1,7 @@
 """``AvrFirmware``: the real firmware on a simulated Uno, with the interface that owners of a ``VirtualFirmware`` use.
 
 Pulses are what the outputs truly do: the registers of the virtual PCA9685 times its true oscillator, or the high times
-measured at the timer back end's pins.  State, faults, owned joints and boot id are what the board's telemetry said last,
-as it passed by; until it has spoken they are those of a board that has just started.
+measured at the timer back end's pins.  State, faults, owned joints and boot id are what the board's telemetry said last.
 """
 
 from __future__ import annotations
@@ -12,19 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from picker_dynamics.board.firmware.config import FirmwareConfig
-from picker_dynamics.board.protocol import PULSE_UNITS_PER_US, TIME_MODULUS, BoardState, Fault, FrameDecoder, Telemetry
+from picker_dynamics.board.protocol import TIME_MODULUS, BoardState, Fault, FrameDecoder, Reason, Telemetry
 from picker_dynamics.errors import InputError
 
 from .avr_uno import ADC_COUNTS, ADC_REFERENCE_MV, CYCLES_PER_US, Cause, Uno
 
 MODE1, LED0, PRE_SCALE = 0x00, 0x06, 0xFE
 AUTO_INCREMENT, FULL_OFF = 0x20, 0x10
-BAUD = 500_000
+BYTE_US = 20
+"""Time of a byte on the line at 500 000 baud."""
 GONE_FRAMES = 2.5
 """A pin that has not risen for so many servo frames is off."""
-BYTE_BITS = 10
 SAG = 0.8
 """Supply [share of the least that will do] while its cause is present."""
+SILENT = Telemetry(0, 0, 0, BoardState.IDLE, 0, 0, 0, 0, 0, 0, 0, Reason.NONE, 0, 0, 0, 0, (), ())
+"""Of a board that has not spoken yet."""
 
 
 @dataclass(frozen=True)
@@ -47,18 +48,14 @@ class Wiring:
 
 
 class AvrFirmware:
-    """The firmware of one board, executed.
+    """The firmware of one board, executed, from the owner's time 0 on.
 
     Args:
         library: path of libpicker_uno.so.
         elf: the firmware.
         config: what is compiled into it; only for its owner to look up.
         wiring: what is connected.
-        now_us: the owner's time at power-on [us].
         found_us: pulses that a PCA9685 runs already [us], None where it is off; default: all off.
-        oscillator_hz: the chip's true frequency [Hz].
-        baud: speed of the client [bit/s].
-        hide_cause: a boot loader that clears MCUSR after external resets, as that of a stock Uno does.
         kind: of the simulated Uno.
 
     Attributes:
@@ -76,21 +73,13 @@ class AvrFirmware:
         config: FirmwareConfig,
         wiring: Wiring,
         *,
-        now_us: int = 0,
         found_us: Sequence[float | None] | None = None,
-        oscillator_hz: float = 25e6,
-        baud: int = BAUD,
-        hide_cause: bool = False,
         kind: type[Uno] = Uno,
     ):
         self.config, self.wiring = config, wiring
         self.uno = kind(library, elf)
-        self.uno.line_speed(baud)
-        self.uno.chip_oscillator(oscillator_hz)
-        self._origin_us, self._hide_cause = now_us, hide_cause
-        self._feedback: tuple[int | None, ...] = (None,) * len(config.joints)
-        self._supply_mv = 0
-        self._out = bytearray()
+        self.uno.line_speed(0)  # as the board's
+        self._supply_mv, self._out = 0, bytearray()
         self._restart()
         if found_us is not None:
             self._find(found_us)
@@ -98,88 +87,49 @@ class AvrFirmware:
     def _restart(self) -> None:
         self._decoder = FrameDecoder()
         self._piece, self._first_cycle = b"", 0  # of a frame under way
-        self._telemetry: Telemetry | None = None
+        self._telemetry = SILENT
         self._offset_us: int | None = None
 
     def _find(self, pulses_us: Sequence[float | None]) -> None:
         """Let the chip run already, as after a reset of the Uno alone."""
         if self.wiring.backend != "pca9685":
             raise InputError("timer-driven pins do not outlive a reset: nothing can be found live", subject="found_us")
-        self.uno.set_chip_register(PRE_SCALE, round(25e6 / (4096 * 1e6 / self.config.frame_us)) - 1)
-        self.uno.set_chip_register(MODE1, AUTO_INCREMENT)
+        self.uno.chip_set_register(PRE_SCALE, round(25e6 / (4096 * 1e6 / self.config.frame_us)) - 1)
+        self.uno.chip_set_register(MODE1, AUTO_INCREMENT)
         for channel, pulse_us in zip(self.wiring.channels, pulses_us):
-            counts = 0 if pulse_us is None else round(pulse_us / self.uno.chip_count_us)
+            counts = 0 if pulse_us is None else round(pulse_us / self.uno.chip_count_us())
             for offset, value in enumerate((0, 0, counts & 0xFF, counts >> 8 if counts else FULL_OFF)):
-                self.uno.set_chip_register(LED0 + 4 * channel + offset, value)
+                self.uno.chip_set_register(LED0 + 4 * channel + offset, value)
 
     # -- what the owner sees -------------------------------------------------------------------------------
+
+    owned = property(lambda self: self._telemetry.owned)
+    state = property(lambda self: self._telemetry.state)
+    faults = property(lambda self: self._telemetry.faults)
+    boot_id = property(lambda self: self._telemetry.boot_id)
 
     @property
     def pulses_us(self) -> tuple[float | None, ...]:
         """Pulses on the outputs, truly [us]; None where an output is off."""
         if self.wiring.backend == "timer":
             return tuple(self._pin_us(pin) for pin in self.wiring.channels)
-        count_us = self.uno.chip_count_us
+        count_us = self.uno.chip_count_us()
         return tuple(counts * count_us if counts else None for counts in map(self.uno.chip_counts, self.wiring.channels))
 
     def _pin_us(self, pin: int) -> float | None:
         pulse = self.uno.pin_pulse(pin)
-        silence = self.uno.cycle - pulse.rose
-        if not pulse.count or silence > GONE_FRAMES * self.config.frame_us * CYCLES_PER_US:
-            return None
-        return pulse.width / CYCLES_PER_US
-
-    @property
-    def pulses(self) -> tuple[int, ...]:
-        """Pulses on the outputs in whole 1/8 us; 0 where an output is off."""
-        return tuple(0 if pulse is None else round(pulse * PULSE_UNITS_PER_US) for pulse in self.pulses_us)
+        gone = self.uno.cycle() - pulse.rose > GONE_FRAMES * self.config.frame_us * CYCLES_PER_US
+        return None if gone or not pulse.count else pulse.width / CYCLES_PER_US
 
     @property
     def live(self) -> int:
         """Joints whose output truly runs."""
         return sum(1 << joint for joint, pulse in enumerate(self.pulses_us) if pulse is not None)
 
-    @property
-    def telemetry(self) -> Telemetry | None:
-        """Telemetry that the board sent last; None since a reset."""
-        return self._telemetry
-
-    @property
-    def owned(self) -> int:
-        """Joints that the host has enabled or adopted."""
-        return self._telemetry.owned if self._telemetry else 0
-
-    @property
-    def state(self) -> BoardState:
-        """State of the board: what it does with the joints that the host owns."""
-        return BoardState(self._telemetry.state) if self._telemetry else BoardState.IDLE
-
-    @property
-    def faults(self) -> int:
-        """Latched faults."""
-        return self._telemetry.faults if self._telemetry else 0
-
-    @property
-    def boot_id(self) -> int:
-        """Identifier of this start; 0 until the board has spoken."""
-        return self._telemetry.boot_id if self._telemetry else 0
-
     def board_time_us(self, now_us: int) -> int:
         """Board time [us], modulo 2^32: since the program started, corrected by what telemetry has said of it."""
-        since_us = now_us - self._origin_us - self.uno.started // CYCLES_PER_US
+        since_us = now_us - self.uno.started() // CYCLES_PER_US
         return (now_us - self._offset_us if self._offset_us is not None else since_us) % TIME_MODULUS
-
-    @property
-    def feedback(self) -> tuple[int | None, ...]:
-        """Raw ADC value of each joint's potentiometer, None where there is none; set it, and the inputs follow."""
-        return self._feedback
-
-    @feedback.setter
-    def feedback(self, values: Sequence[int | None]) -> None:
-        self._feedback = tuple(values)
-        for channel, value in zip(self.wiring.feedback_adc, self._feedback):
-            if channel is not None and value is not None:
-                self.uno.adc(channel, -(-value * ADC_REFERENCE_MV // ADC_COUNTS))
 
     # -- what the owner brings -----------------------------------------------------------------------------
 
@@ -189,7 +139,7 @@ class AvrFirmware:
         Raises:
             UnoCrashedError: the firmware executes nothing any more.
         """
-        self.uno.run((now_us - self._origin_us) * CYCLES_PER_US)
+        self.uno.run(now_us * CYCLES_PER_US)
         self._listen()
 
     def receive(self, data: bytes, now_us: int) -> None:
@@ -218,16 +168,22 @@ class AvrFirmware:
         if not keep_outputs:
             self.uno.chip_power(False)
             self.uno.chip_power(True)
-        cause = Cause.EXTERNAL if fault is None else Cause.BROWN_OUT
-        self.uno.reset(cause, silence_us * CYCLES_PER_US, hide_cause=self._hide_cause and fault is None)
+        self.uno.reset(Cause.EXTERNAL if fault is None else Cause.BROWN_OUT, silence_us * CYCLES_PER_US, False)
         self._restart()
 
+    def _let_read(self, values: Sequence[int | None]) -> None:
+        for channel, value in zip(self.wiring.feedback_adc, values):
+            if channel is not None and value is not None:
+                self.uno.adc(channel, -(-value * ADC_REFERENCE_MV // ADC_COUNTS))
+
+    feedback = property(None, _let_read, doc="Raw ADC values that the joints' potentiometers read; None where there is none.")
+
     def set_supply(self, supply_mv: int) -> None:
-        """The servo supply [mV]; a board that does not measure it takes no notice."""
+        """Let the servo supply be so much [mV]; a board that does not measure it takes no notice."""
         self._supply_mv = supply_mv
         self._show_supply(supply_mv)
 
-    def _show_supply(self, supply_mv: int) -> None:
+    def _show_supply(self, supply_mv: float) -> None:
         if self.wiring.supply_adc is not None:
             self.uno.adc(self.wiring.supply_adc, round(supply_mv / self.wiring.supply_divider))
 
@@ -243,10 +199,6 @@ class AvrFirmware:
             self._show_supply(SAG * self.config.supply_min_mv if present else self._supply_mv)
         else:
             raise InputError(f"the cause of {fault.name} cannot be made on a simulated Uno", subject="fault", value=fault.name)
-
-    def line_speed(self, baud: int) -> None:
-        """Speed of the client [bit/s]; 0: the board's own.  At another one both hear noise."""
-        self.uno.line_speed(baud)
 
     def _listen(self) -> None:
         """Take what left the board, and read the telemetry in it, frame by frame."""
@@ -268,6 +220,5 @@ class AvrFirmware:
         for _, message in self._decoder.feed(frame):
             if isinstance(message, Telemetry):
                 self._telemetry = message
-                first_us = first_cycle // CYCLES_PER_US - BYTE_BITS * 1_000_000 // BAUD
-                offset_us = first_us + self._origin_us - message.time_us
+                offset_us = first_cycle // CYCLES_PER_US - BYTE_US - message.time_us
                 self._offset_us = offset_us if self._offset_us is None else min(self._offset_us, offset_us)

@@ -11,6 +11,7 @@ import errno
 import json
 import os
 import socket
+import socketserver
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -60,101 +61,57 @@ class Truth:
     skipped_s: float
 
 
-class ControlServer:
-    """Server of the control socket, which answers requests without ever blocking.
+class ControlServer(socketserver.ThreadingUnixStreamServer):
+    """Server of the control socket: whoever waits for it to be readable calls ``handle_request``; each client has a thread.
 
     Args:
         path: of the socket to make.
-        answer: from a request to its reply.
+        answer: from a request to its reply, in any thread.
 
     Raises:
         LinkError: the socket cannot be made.
     """
 
+    daemon_threads, block_on_close = True, False
+
     def __init__(self, path: str | Path, answer: Callable[[dict], dict]):
-        self.path, self._answer = Path(path), answer
-        self._pending: dict[socket.socket, bytearray] = {}
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._listener.setblocking(False)
-        os.fchmod(self._listener.fileno(), 0o600)  # nobody else connects, whatever folder it is in
+        self.path, self.answer = Path(path), answer
         try:
-            self._bind()
+            with socket.socket(socket.AF_UNIX) as probe:
+                if probe.connect_ex(str(path)) == errno.ECONNREFUSED:  # left behind by a board that was killed
+                    self.path.unlink()
+            super().__init__(str(path), _Client)
         except OSError as error:
-            self._listener.close()
-            raise LinkError(f"cannot make the control socket {self.path}: {error.strerror or error}", value=str(path)) from error
+            raise LinkError(f"cannot make the control socket {path}: {error.strerror or error}", value=str(path)) from error
 
-    def _bind(self) -> None:
-        """Who finds the path can connect: it is there when somebody listens, and not before."""
-        made = Path(f"{self.path}~{os.getpid()}")
-        self._listener.bind(str(made))
-        try:
-            self._listener.listen(8)
-            try:
-                os.link(made, self.path)
-            except FileExistsError:
-                if not self._abandoned():
-                    raise
-                self.path.unlink()
-                os.link(made, self.path)
-        finally:
-            made.unlink()
+    def server_bind(self) -> None:
+        os.fchmod(self.fileno(), 0o600)  # nobody else connects, whatever folder it is in
+        super().server_bind()
 
-    def _abandoned(self) -> bool:
-        """A socket on which nobody listens, left behind by a board that was killed."""
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-            return probe.connect_ex(str(self.path)) == errno.ECONNREFUSED
+    def close(self) -> None:
+        """Accept nobody any more, and remove the socket."""
+        self.server_close()
+        self.path.unlink(missing_ok=True)
 
-    @property
-    def readers(self) -> list[socket.socket]:
-        """Sockets to wait on with select."""
-        return [self._listener, *self._pending]
 
-    def serve(self, ready) -> None:
-        """Take what has arrived on ``ready``, those of ``readers`` that select found."""
-        for source in ready:
-            if source is self._listener:
-                client, _ = source.accept()
-                client.setblocking(False)
-                self._pending[client] = bytearray()
-            elif source in self._pending:
-                self._read(source)
+class _Client(socketserver.StreamRequestHandler):
+    server: ControlServer
 
-    def _read(self, client: socket.socket) -> None:
-        try:
-            data = client.recv(65_536)
-        except OSError:
-            data = b""
-        pending = self._pending[client]
-        pending += data
-        while data and b"\n" in pending:
-            line, _, rest = pending.partition(b"\n")
-            pending[:] = rest
-            try:
-                client.sendall(json.dumps(self._reply(line)).encode() + b"\n")
-            except OSError:  # gone, or it does not read
-                data = b""
-        if not data or len(pending) > REQUEST_MAX:
-            self._pending.pop(client)
-            client.close()
+    def handle(self) -> None:
+        with contextlib.suppress(OSError):  # gone, or it does not read
+            while (line := self.rfile.readline(REQUEST_MAX)).endswith(b"\n"):
+                self.wfile.write(json.dumps(self._reply(line)).encode() + b"\n")
 
     def _reply(self, line: bytes) -> dict:
         try:
             request = parse_json(line)
         except InputError as error:
             return {"ok": False, "error": f"not JSON: {error}"}
-        if not isinstance(request, dict):
-            return {"ok": False, "error": "a request is a JSON object"}
-        return self._answer(request)
-
-    def close(self) -> None:
-        """Close all connections and remove the socket."""
-        for client in (*self._pending, self._listener):
-            client.close()
-        self.path.unlink(missing_ok=True)
+        return self.server.answer(request) if isinstance(request, dict) else {"ok": False, "error": "a request is a JSON object"}
 
 
-class BoardControl:
-    """Client of the control socket; a context manager.
+class BoardControl(contextlib.AbstractContextManager):
+    """Client of the control socket.
 
     Args:
         path: of the socket.
@@ -166,17 +123,17 @@ class BoardControl:
 
     def __init__(self, path: str | Path, timeout_s: float = 5.0):
         self.path, self._timeout_s = str(path), timeout_s
-        self._connect()
+        self._socket: socket.socket | None = self._connected()
 
-    def _connect(self) -> None:
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.settimeout(self._timeout_s)
+    def _connected(self) -> socket.socket:
+        made = socket.socket(socket.AF_UNIX)
+        made.settimeout(self._timeout_s)
         try:
-            self._socket.connect(self.path)
+            made.connect(self.path)
         except OSError as error:
-            self._socket.close()
+            made.close()
             raise LinkError(f"no virtual board at {self.path}: {error.strerror or error}", value=self.path) from error
-        self._lines = self._socket.makefile("rb")
+        return made
 
     def command(self, command: str, **arguments) -> dict:
         """Send one request and return its reply.
@@ -185,15 +142,15 @@ class BoardControl:
             InputError: the board did not accept it.
             LinkError: the board is gone.
         """
+        self._socket = self._socket or self._connected()
         try:
             self._socket.sendall(json.dumps({"command": command, **arguments}).encode() + b"\n")
-            line = self._lines.readline()
+            with self._socket.makefile("rb") as lines:
+                line = lines.readline()
         except OSError as error:
             raise LinkError(f"the virtual board at {self.path} does not answer: {error}", value=self.path) from error
         except BaseException:  # interrupted: the reply that is on its way would be taken for that to the next request
             self.close()
-            with contextlib.suppress(LinkError):  # the next request says that the board is gone
-                self._connect()
             raise
         if not line:
             raise LinkError(f"the virtual board at {self.path} is gone", value=self.path)
@@ -251,11 +208,10 @@ class BoardControl:
         self.command("quit")
 
     def close(self) -> None:
-        self._lines.close()
-        self._socket.close()
+        """Close the connection; the next request opens another."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
 
-    def __enter__(self) -> BoardControl:
-        return self
-
-    def __exit__(self, *_exception) -> None:
+    def __exit__(self, *_exception: object) -> None:
         self.close()

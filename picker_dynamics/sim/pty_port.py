@@ -6,11 +6,12 @@ A pseudo-terminal has no DTR line; what a USB adapter does with it is derived fr
 * closing lowers it, unless the client has cleared HUPCL: then it stays up, and the next opening resets nothing.
 
 To see clients come and go, this side keeps no slave descriptor of its own; bytes for nobody are lost, as on a wire.
-A client at another speed sees and sends noise.  Nothing here ever blocks.
+Any speed is as good as another.  Nothing here ever blocks.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -22,9 +23,8 @@ from pathlib import Path
 
 from picker_dynamics.errors import LinkError
 
-CFLAG, ISPEED, OSPEED = 2, 4, 5
-"""Fields of what termios.tcgetattr returns."""
-_SPEEDS = {getattr(termios, name): int(name[1:]) for name in dir(termios) if name[:1] == "B" and name[1:].isdigit()}
+CFLAG = 2
+"""Field of what termios.tcgetattr returns."""
 
 
 class Wire:
@@ -34,10 +34,8 @@ class Wire:
         self.drop = self.corrupt = 0.0
         self._random = random.Random(seed)
 
-    def carry(self, data: bytes, *, noise: bool = False) -> bytes:
-        """Bytes that arrive of ``data``; with ``noise`` other ones altogether."""
-        if noise:
-            return self._random.randbytes(len(data))
+    def carry(self, data: bytes) -> bytes:
+        """Bytes that arrive of ``data``."""
         if not (self.drop or self.corrupt):
             return data
         kept = [byte for byte in data if self._random.random() >= self.drop]
@@ -49,48 +47,32 @@ class PtyPort:
 
     Args:
         link: symbolic link to make; it is removed at the end.
-        baud: speed of the board [bit/s], 0 to accept any.
         seed: of the faults that are injected.
-        noise: what passes at another speed becomes noise here; False where the board sees to that, from ``client_speed``.
 
     Raises:
         LinkError: the link cannot be made.
 
     Attributes:
         wire: faults on the way, both directions.
-        lost_bytes: sent while nobody listened, or nobody took them.
     """
 
-    def __init__(self, link: str | Path, baud: int, seed: int = 0, *, noise: bool = True):
-        self._noise = noise
-        self.link, self.wire, self.lost_bytes = Path(link), Wire(seed), 0
-        self._speed = getattr(termios, f"B{baud}", None) if baud else None
-        if baud and self._speed is None:
-            raise LinkError(f"{baud} is no speed that a terminal knows", subject="baud", value=baud)
-        self._master = -1
-        self._reserved = self._reserve()
+    def __init__(self, link: str | Path, seed: int = 0):
+        self.link, self.wire, self._master = Path(link), Wire(seed), -1
+        self._lock_path = self.link.with_name(f"{self.link.name}.lock")
+        try:  # whoever holds the lock owns the name, and a board that was killed holds nothing
+            self._reserved = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise self._cannot(error.strerror) from error
+        try:
+            fcntl.flock(self._reserved, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self._reserved)
+            raise self._cannot("another virtual board has that name") from error
         try:
             self.plug_in()
         except LinkError:
             self.close()
             raise
-
-    def _reserve(self):
-        """A locked file beside the link: whoever holds it owns the name, and a board that was killed holds nothing."""
-        try:
-            reserved = os.fdopen(os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "ab")
-        except OSError as error:
-            raise self._cannot(error.strerror) from error
-        try:
-            fcntl.flock(reserved, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            reserved.close()
-            raise self._cannot("another virtual board has that name") from error
-        return reserved
-
-    @property
-    def _lock_path(self) -> Path:
-        return self.link.with_name(self.link.name + ".lock")
 
     def _cannot(self, why: str) -> LinkError:
         return LinkError(f"cannot make the port {self.link}: {why}", value=str(self.link))
@@ -103,8 +85,6 @@ class PtyPort:
         self._master, slave = os.openpty()
         attributes = termios.tcgetattr(slave)
         attributes[CFLAG] |= termios.HUPCL
-        if self._speed is not None:
-            attributes[ISPEED] = attributes[OSPEED] = self._speed
         termios.tcsetattr(slave, termios.TCSANOW, attributes)
         tty.setraw(slave, termios.TCSANOW)
         self._name = os.ttyname(slave)
@@ -133,7 +113,7 @@ class PtyPort:
         """Unplug for good."""
         self.unplug()
         self._lock_path.unlink(missing_ok=True)
-        self._reserved.close()
+        os.close(self._reserved)
 
     @property
     def descriptor(self) -> int | None:
@@ -159,36 +139,12 @@ class PtyPort:
         if not self._connected:
             return b""
         try:
-            data = os.read(self._master, 4096)
-        except BlockingIOError:
+            return self.wire.carry(os.read(self._master, 4096))
+        except OSError:  # nothing there, or the client closed its end, which rose() will see
             return b""
-        except OSError as error:
-            if error.errno == errno.EIO:  # the client closed its end; rose() will see it
-                return b""
-            raise
-        return self.wire.carry(data, noise=self._other_speed())
 
     def write(self, data: bytes) -> None:
         """Send bytes; what nobody takes is lost."""
-        if not data:
-            return
-        sent = 0
-        if self._connected:
-            try:
-                sent = os.write(self._master, self.wire.carry(data, noise=self._other_speed()))
-            except BlockingIOError:
-                sent = 0
-            except OSError as error:
-                if error.errno != errno.EIO:
-                    raise
-        self.lost_bytes += max(0, len(data) - sent)
-
-    def _other_speed(self) -> bool:
-        return self._noise and self._speed is not None and termios.tcgetattr(self._master)[OSPEED] != self._speed
-
-    @property
-    def client_speed(self) -> int:
-        """Speed that the client has set [bit/s]; 0 where this board accepts any, 1 where it is none of those a terminal knows."""
-        if self._speed is None or self._master < 0:
-            return 0
-        return _SPEEDS.get(termios.tcgetattr(self._master)[OSPEED], 1)
+        if data and self._connected:
+            with contextlib.suppress(OSError):
+                os.write(self._master, self.wire.carry(data))

@@ -1,12 +1,10 @@
-"""Pictures of an arm from one side, its shapes as MuJoCo reads them from the URDF: rendered off screen where that runs,
-else drawn.
+"""Pictures of an arm from one side, its shapes as MuJoCo reads them from the URDF, drawn face by face.
 
 Without perspective, so that a millimetre is as long everywhere.  Nothing is behind the arm: pictures are transparent there.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -37,7 +35,7 @@ AMBIENT, DIFFUSE = 0.45, 0.55
 AROUND = 20
 """Faces around a round shape."""
 
-_KINDS = {"box": mujoco.mjtGeom.mjGEOM_BOX, "sphere": mujoco.mjtGeom.mjGEOM_SPHERE, "capsule": mujoco.mjtGeom.mjGEOM_CAPSULE}
+_KINDS = {kind: int(getattr(mujoco.mjtGeom, f"mjGEOM_{kind.upper()}")) for kind in ("box", "sphere", "capsule")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,39 +56,22 @@ class Stage:
         poses: (k, n) that are to be in the picture [rad or m].
         props: that are to be in it too.
         width, height: of a picture [px].
-        render: whether to try MuJoCo's renderer.
-
-    Attributes:
-        rendered: whether MuJoCo's renderer runs.
     """
 
-    def __init__(
-        self, description: ArmDescription, poses, props: Sequence[Prop] = (), width=400, height=340, *, render: bool = True
-    ):
+    def __init__(self, description: ArmDescription, poses, props: Sequence[Prop] = (), width=400, height=340):
         self._m = _model(description)
         self._d = mujoco.MjData(self._m)
         self._q = [self._m.jnt_qposadr[self._m.joint(name).id] for name in description.joint_names]
         self._size = FINER * width, FINER * height
-        self._scene, self._option = mujoco.MjvScene(self._m, self._m.ngeom + 100), mujoco.MjvOption()
-        self._camera = mujoco.MjvCamera()
         self._aim(np.asarray(poses, dtype=float), props)
-        self._renderer = _renderer(self._m, *self._size) if render else None
-
-    @property
-    def rendered(self) -> bool:
-        return self._renderer is not None
 
     def picture(self, q, props: Sequence[Prop] = ()) -> Image.Image:
         """The arm at ``q`` (n,) [rad or m], and what stands about, on nothing."""
-        self._pose(q, props)
-        if self._renderer is not None:
-            return self._renderer(self._scene).reduce(FINER)
-        return self._drawn().reduce(FINER)
+        return self._drawn(self._shapes(q, props)).reduce(FINER)
 
     def outline(self, q) -> Image.Image:
         """Outline of an arm at ``q`` (n,) [rad or m]: what it hides, 0 to 255."""
-        self._pose(q, ())
-        return self._drawn().getchannel("A").reduce(FINER)
+        return self.picture(q).getchannel("A")
 
     def pixels(self, points) -> np.ndarray:
         """Pixels, (..., 2), at which points (..., 3) [m] are in a picture [px]."""
@@ -98,16 +79,13 @@ class Stage:
 
     # --- what is looked at ------------------------------------------------------------------------
 
-    def _pose(self, q, props: Sequence[Prop]) -> None:
+    def _shapes(self, q, props: Sequence[Prop]) -> list[tuple]:
+        """Kind, size, place, axes and colour of each shape, with the arm at ``q``."""
         self._d.qpos[self._q] = q
         mujoco.mj_kinematics(self._m, self._d)
-        visible = mujoco.mjtCatBit.mjCAT_ALL
-        mujoco.mjv_updateScene(self._m, self._d, self._option, None, self._camera, visible, self._scene)
-        for prop in props:
-            geom, colour = self._scene.geoms[self._scene.ngeom], np.array([*prop.colour, 1.0], dtype="f4")
-            size, at = np.resize(prop.size, 3), np.asarray(prop.at, dtype=float)
-            mujoco.mjv_initGeom(geom, _KINDS[prop.kind], size, at, np.eye(3).ravel(), colour)
-            self._scene.ngeom += 1
+        m, d = self._m, self._d
+        arm = zip(m.geom_type.tolist(), m.geom_size.tolist(), d.geom_xpos, d.geom_xmat.reshape(-1, 3, 3), m.geom_rgba)
+        return [*arm, *((_KINDS[prop.kind], prop.size, prop.at, np.eye(3), np.array(prop.colour)) for prop in props)]
 
     def _aim(self, poses: np.ndarray, props: Sequence[Prop]) -> None:
         """So that everything is in the picture, as large as it can be."""
@@ -127,29 +105,25 @@ class Stage:
         width, height = self._size
         self._px = (1.0 - 2.0 * MARGIN) * min(width / (high - low)[0], height / (high - low)[1])
         self._middle = 0.5 * (low + high)
-        self._camera.lookat = self._axes @ self._middle
-        self._camera.azimuth, self._camera.elevation = AZIMUTH_DEG, ELEVATION_DEG
-        self._camera.distance = 3.0 * float(np.linalg.norm(high - low))
-        self._camera.orthographic, self._m.vis.global_.fovy = 1, height / self._px
 
     def _pixels(self, points: np.ndarray) -> np.ndarray:
         return (points @ self._axes - self._middle) * self._px + 0.5 * np.array(self._size)
 
-    # --- without a renderer -----------------------------------------------------------------------
+    # --- drawing ----------------------------------------------------------------------------------
 
-    def _drawn(self) -> Image.Image:
+    def _drawn(self, shapes: list[tuple]) -> Image.Image:
         """All faces that look this way, the farthest first."""
         image = Image.new("RGBA", self._size)
         draw, faces, colours = ImageDraw.Draw(image), [], []
-        for geom in self._scene.geoms[: self._scene.ngeom]:
-            corners = np.asarray(geom.pos) + _faces(geom.type, *map(float, geom.size)) @ np.asarray(geom.mat).reshape(3, 3).T
+        for kind, size, at, axes, colour in shapes:
+            corners = np.asarray(at) + _faces(kind, *map(float, size)) @ axes.T
             normal = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
             length = np.linalg.norm(normal, axis=1)
             towards = -(normal @ self._ahead) / np.where(length > 0.0, length, 1.0)
             seen = towards > 1e-6
             faces.append(corners[seen])
             light = AMBIENT + DIFFUSE * towards[seen, None]
-            colours.append(np.clip(255.0 * light * np.asarray(geom.rgba)[:3], 0.0, 255.0))
+            colours.append(np.clip(255.0 * light * colour[:3], 0.0, 255.0))
         corners, shades = np.concatenate(faces), np.concatenate(colours).astype(int)
         for i in np.argsort(-(corners @ self._ahead).mean(axis=1)):
             draw.polygon(self._pixels(corners[i]).ravel().tolist(), fill=(*shades[i].tolist(), 255))
@@ -165,10 +139,10 @@ def _faces(kind: int, *size: float) -> np.ndarray:
         sides = [np.roll(side, axis, axis=1) for axis in range(3)]
         return np.array(sides + [-one[::-1] for one in sides]) * size
     if kind == geom.mjGEOM_CYLINDER:
-        profile = np.array([[0.0, -size[2]], [size[0], -size[2]], [size[0], size[2]], [0.0, size[2]]])
+        profile = np.array([[0.0, -size[1]], [size[0], -size[1]], [size[0], size[1]], [0.0, size[1]]])
     elif kind in (geom.mjGEOM_SPHERE, geom.mjGEOM_CAPSULE):
         up = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 8)
-        half = size[2] if kind == geom.mjGEOM_CAPSULE else 0.0
+        half = size[1] if kind == geom.mjGEOM_CAPSULE else 0.0
         profile = np.stack([size[0] * np.cos(up), size[0] * np.sin(up) + half * np.sign(up)], axis=1)
     else:
         return np.empty((0, 4, 3))
@@ -212,32 +186,3 @@ def _compiled(robot: ElementTree.Element, description: ArmDescription) -> mujoco
             bone = spec.body(joint.parent).add_geom(type=mujoco.mjtGeom.mjGEOM_CAPSULE, fromto=ends, size=[BONE_M, 0.0, 0.0])
             bone.rgba, bone.mass = BONE, 0.0
     return spec.compile()
-
-
-def _renderer(model: mujoco.MjModel, width: int, height: int):
-    """What makes an image of a scene by MuJoCo's renderer, off screen; None where there is no OpenGL for that."""
-    model.vis.global_.offwidth, model.vis.global_.offheight = width, height
-    model.vis.quality.offsamples = 0
-    model.vis.headlight.ambient, model.vis.headlight.diffuse, model.vis.headlight.specular = AMBIENT, DIFFUSE, 0.0
-    try:
-        if os.environ.get("MUJOCO_GL"):
-            gl = mujoco.GLContext(width, height)
-        else:
-            from mujoco.egl import GLContext
-
-            gl = GLContext(width, height)
-        gl.make_current()
-        context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
-        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, context)
-    except Exception:  # of many kinds: no library, no driver, one that does not do it
-        return None
-    window = mujoco.MjrRect(0, 0, width, height)
-    colours, depth = np.empty((height, width, 3), "u1"), np.empty((height, width), "f4")
-
-    def render(scene: mujoco.MjvScene, _keep=gl) -> Image.Image:
-        mujoco.mjr_render(window, scene, context)
-        mujoco.mjr_readPixels(colours, depth, window, context)
-        there = (depth < 1.0).astype("u1") * 255
-        return Image.fromarray(np.dstack([colours, there])[::-1])
-
-    return render

@@ -24,7 +24,6 @@ from .control_socket import ControlServer
 from .pty_port import PtyPort
 from .simulated_board import HOST_TIMEOUT_S, SimulatedBoard
 
-BAUD = 500_000
 TICK_S = 1e-3
 """How often the board looks at its wire and at its clock [s]."""
 
@@ -53,8 +52,6 @@ class VirtualBoard(SimulatedBoard):
         link: name of the port to make.
         control: path of the control socket to make, or None.
         boot_silence_s: of the boot loader; 0 for a board that opening the port does not reset.
-        clock_drift_ppm: how much faster than this machine's the board's clock runs [ppm].
-        baud: speed [bit/s]; a client at another speed gets noise.  0 accepts any.
         live: the outputs run from the start, at the first pose, as a PCA9685's do after a reset of the board.
         host_timeout_s: silence of the host after which the board holds [s].
         seed: of injected faults.
@@ -74,27 +71,22 @@ class VirtualBoard(SimulatedBoard):
         *,
         control: str | Path | None = None,
         boot_silence_s: float = BOOT_SILENCE_S,
-        clock_drift_ppm: float = 0.0,
-        baud: int = BAUD,
         live: bool = False,
         host_timeout_s: float = HOST_TIMEOUT_S,
         seed: int = 0,
         firmware=None,
         tick_s: float = TICK_S,
     ):
-        found, drift = plant.q if live else None, clock_drift_ppm * 1e-6
-        super().__init__(plant, servos, found=found, clock_drift=drift, host_timeout_s=host_timeout_s, firmware=firmware)
+        found = plant.q if live else None
+        super().__init__(plant, servos, found=found, host_timeout_s=host_timeout_s, firmware=firmware)
         self.boot_silence_s, self._outbox = boot_silence_s, b""
-        self._line_speed = getattr(self.firmware, "line_speed", None)  # a receiver that is executed makes its noise itself
-        self.port = PtyPort(link, baud, seed, noise=self._line_speed is None)
+        self.port = PtyPort(link, seed)
         try:
             self.control = None if control is None else ControlServer(control, self.answer)
         except LinkError:
             self.port.close()
             raise
-        self._lock, self._stopped, self._leaving = threading.RLock(), False, False
-        self._thread: threading.Thread | None = None
-        self._tick_s = tick_s
+        self._lock, self._stopped, self._leaving, self._tick_s = threading.RLock(), False, False, tick_s
         self._epoch, self._wake_s = time.monotonic(), 0.0
         self._plug_in_at_s = math.inf
         self.behind_max_s = 0.0
@@ -109,7 +101,7 @@ class VirtualBoard(SimulatedBoard):
             "clock": self._set_clock,
             "supply": self._feed,
             "cause": lambda fault, present: self.firmware.set_cause(Fault[fault], present),
-            "quit": self._end,
+            "quit": self.stop,
         }
 
     # --- running ----------------------------------------------------------------------------------------
@@ -123,37 +115,20 @@ class VirtualBoard(SimulatedBoard):
                 ready = self.wait(self._epoch + self._wake_s)
                 with self._lock:
                     self._tick(time.monotonic() - self._epoch)
-                    if self.control is not None:
-                        self.control.serve(ready)
+                if self.control is not None and self.control in ready:
+                    self.control.handle_request()
         finally:
             self.port.close()
             if self.control is not None:
                 self.control.close()
 
-    def start(self) -> None:
-        """Run in a thread of its own."""
-        self._thread = threading.Thread(target=self.run, name="virtual board", daemon=True)
-        self._thread.start()
-
     def stop(self) -> None:
         """End ``run``; may be called from a signal handler or another thread."""
-        self._end()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
-
-    def _end(self) -> None:
         self._stopped = True
 
     def stop_when_free(self) -> None:
         """End ``run`` as soon as nobody has the port open; may be called from a signal handler."""
         self._leaving = True
-
-    def __enter__(self) -> VirtualBoard:
-        self.start()
-        return self
-
-    def __exit__(self, *_exception) -> None:
-        self.stop()
 
     def _next_look(self) -> float:
         """When to look at wire and clock again, if nobody writes before."""
@@ -164,9 +139,7 @@ class VirtualBoard(SimulatedBoard):
 
     def wait(self, until_s: float) -> list:
         """Sleep until a time or until somebody writes; what is readable."""
-        readers = self.control.readers if self.control is not None else []
-        if self.port.descriptor is not None:
-            readers = [*readers, self.port.descriptor]
+        readers = [one for one in (self.control, self.port.descriptor) if one is not None]
         return select.select(readers, [], [], max(0.0, until_s - time.monotonic()))[0]
 
     def _tick(self, now_s: float) -> None:
@@ -175,12 +148,11 @@ class VirtualBoard(SimulatedBoard):
             self.port.plug_in()
         if self.port.rose() and self.boot_silence_s > 0.0:
             self.firmware.reboot(self._board_us(now_s), silence_us=round(self.boot_silence_s * 1e6))
-        if self._line_speed is not None:
-            self._line_speed(self.port.client_speed)
         late_s = now_s - self._wake_s
         self.behind_max_s = max(self.behind_max_s, late_s)
         if late_s > LATE_S:
-            self._excuse(late_s)
+            if excuse := getattr(self.firmware, "excuse", None):  # one that is executed keeps its own watch
+                excuse(round(late_s * self._clock[2] * 1e6))  # no silence of the host, whom this process could not have heard
             self._make_up(now_s)
         self._simulate(now_s)
         if data := self.port.read():
@@ -189,14 +161,8 @@ class VirtualBoard(SimulatedBoard):
 
     def _speak(self) -> None:
         """Send what the firmware has said, as far as somebody takes it."""
-        self.port.write(self._outbox)
-        self._outbox = b""
-
-    def _excuse(self, late_s: float) -> None:
-        """Time in which this process did not run is no silence of the host, whom it could not have heard."""
-        excuse = getattr(self.firmware, "excuse", None)  # one that is executed keeps its own watch
-        if excuse is not None:
-            excuse(round(late_s * self._clock[2] * 1e6))
+        data, self._outbox = self._outbox, b""
+        self.port.write(data)
 
     def _make_up(self, now_s: float) -> None:
         """Live through the time that was missed, as a board that runs; see the module."""
@@ -204,7 +170,7 @@ class VirtualBoard(SimulatedBoard):
         while len(data) < WAITING_MAX and (more := self.port.read()):
             data += more
         since_s, until_s = self.time_s, min(now_s, self.time_s + CATCH_UP_S)
-        waiting = arrivals(data, since_s, now_s, lambda time_us: since_s + self._until_s(time_us, since_s))
+        waiting = arrivals(data, since_s, now_s, lambda time_us: self._plays_s(time_us, since_s))
         for at_s, piece in waiting:
             if at_s <= until_s:
                 self._speaking_until(at_s)
@@ -225,9 +191,9 @@ class VirtualBoard(SimulatedBoard):
             self._simulate(min(until_s, self.time_s + REST_TICK_S))
             self._speak()
 
-    def _until_s(self, time_us: int, at_s: float) -> float:
-        """How long after ``at_s`` the board's time is ``time_us`` [s]."""
-        return 1e-6 * ahead_us(time_us, self.firmware.board_time_us(self._board_us(at_s))) / self._clock[2]
+    def _plays_s(self, time_us: int, since_s: float) -> float:
+        """Time [s] at which the board's is ``time_us``, that lies about ``since_s``."""
+        return since_s + 1e-6 * ahead_us(time_us, self.firmware.board_time_us(self._board_us(since_s))) / self._clock[2]
 
     def deliver(self, data: bytes) -> None:
         """Keep what the firmware has said until ``_speak``."""

@@ -22,7 +22,7 @@ from picker_dynamics.board.firmware.header import header_text
 from picker_dynamics.board.protocol import BoardState, Fault
 from picker_dynamics.sim.avr_uno import CYCLES_PER_US
 
-POSES = 1000
+POSES = 300
 TOLERANCE_NM = 1e-4
 
 ON_THIS_MACHINE = r"""
@@ -127,7 +127,7 @@ class AvrGravity:
             self.uno.poke(self.uno.symbol(name), data)
         self.uno.poke(self.uno.symbol("job"), bytes([job]))
         for _ in range(20):
-            self.uno.run(self.uno.cycle + 200 * CYCLES_PER_US)
+            self.uno.run(self.uno.cycle() + 200 * CYCLES_PER_US)
             if not self.uno.peek(self.uno.symbol("job"))[0]:
                 break
         (begun, _), (done, _) = self.uno.markers()

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 from arm_fixtures import picker as description_of_picker
 from arm_fixtures import servos as servos_of_picker
-from firmware_bench import FRAME_US, Bench
+from firmware_bench import Bench
 from inspected_uno import InspectedUno
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.firmware.header import header_text
-from picker_dynamics.board.protocol import BoardState, Ping, SetPoint, Telemetry
 from picker_dynamics.sim.avr_board import compiled_in, wiring
-from picker_dynamics.sim.avr_firmware import BAUD, AvrFirmware
+from picker_dynamics.sim.avr_firmware import AvrFirmware
 from picker_dynamics.sim.avr_uno import CYCLES_PER_US
 
 MONITOR = Path(__file__).parents[1] / "data" / "uno_monitor.c"
-ALL = 0b11111
-MIDDLE = (12000,) * 5
-SPEED = 407
-"""Of every joint of the picker [1/8 us per frame]; test_avr_firmware.py makes sure of it."""
 BLOCKED_MAX_US = 40.0
 COUNT_EIGHTHS = 8 * 4.88
 """A count of the PCA9685 in 1/8 us: 122 ticks of 25 MHz."""
@@ -42,92 +38,35 @@ def with_inputs(folder: Path):
     return servos_of_picker(overlay=overlay)
 
 
-def started_at(start_us: int, folder: Path) -> Path:
-    """The picker's firmware, built to boot at another board time than 0."""
-    arm, servos = picker()
-    (folder / "arm_config.h").write_text(header_text(servos, arm))
-    toolchain.make("elf", folder, BACKEND="pca9685", CONFIG=folder, DEFINES=f"-DSTART_TIME_US={start_us}UL")
-    return folder / "pca9685" / toolchain.ELF
-
-
-def avr(backend: str = "pca9685", *, servos=None, elf=None, baud: int = BAUD, **options) -> AvrFirmware:
-    """The picker's board, switched on; ``servos``: another map than the picker's, ``elf``: another firmware than for that map."""
-    arm, usual = picker()
-    servos = usual if servos is None else servos
-    elf = toolchain.build(servos, arm, backend, baud=baud) if elf is None else elf
-    library = toolchain.library("sim")
-    return AvrFirmware(
-        library, elf, compiled_in(servos, backend), wiring(servos, backend), baud=baud, kind=InspectedUno, **options
-    )
-
-
 class AvrBench(Bench):
-    """A host of a simulated Uno, which looks at the outputs every millisecond.
+    """A host of the picker's board, an executed one.
 
     Args:
         backend: of the firmware.
         servos: the servo map that it is built for, default the picker's.
         elf: the firmware, default one for that map.
+        start_us: board time at which a firmware that is built for this starts.
         options: of ``AvrFirmware``.
     """
 
-    step_us, all = 1000, ALL
+    wire_us, grain_us = 2000, 1000
 
-    def __init__(self, backend: str = "pca9685", *, servos=None, elf=None, **options):
-        self.connect(avr(backend, servos=servos, elf=elf, **options))
+    def __init__(self, backend: str = "pca9685", *, servos=None, elf=None, start_us: int = 0, folder=None, **options):
+        arm, usual = picker()
+        servos = usual if servos is None else servos
+        if start_us:
+            (folder / "arm_config.h").write_text(header_text(servos, arm))
+            toolchain.make("elf", folder, BACKEND=backend, CONFIG=folder, DEFINES=f"-DSTART_TIME_US={start_us}UL")
+            elf = folder / backend / toolchain.ELF
+        config = replace(compiled_in(servos, backend), start_time_us=start_us)
+        elf, library = elf or toolchain.build(servos, arm, backend), toolchain.library("sim")
+        self.connect(AvrFirmware(library, elf, config, wiring(servos, backend), kind=InspectedUno, **options))
         self.uno = self.firmware.uno
-
-    def note(self) -> None:
-        self.track.append((self.now_us, self.firmware.pulses_us))
-
-    def send(self, message, *, sequence: int | None = None, patience_us: int = 20_000):
-        """Send a request; the answer to it, None where none comes in time."""
-        number = self.write(message, sequence=sequence)
-        until_us = self.now_us + patience_us
-        while self.now_us < until_us:
-            self.run(1000, host_alive=False)
-            for answer in self.answers:
-                if answer.request == number:
-                    self.answers.remove(answer)
-                    return answer
-        return None
-
-    def enabled(self, pulses=MIDDLE) -> AvrBench:
-        """Wait for the board, say hello, and switch all joints on."""
-        self.run(50_000)
-        return super().enabled(pulses)
-
-    def board_us(self) -> int:
-        """Board time now, from a round trip."""
-        return self.send(Ping()).time_us
-
-    def stream(self, points) -> None:
-        """Send points (time_us, pulses), one a millisecond."""
-        for time_us, pulses in points:
-            self.write(SetPoint(time_us % 2**32, pulses))
-            self.run(1000, host_alive=False)
-
-    def moving(self, speed: int = 400, points: int = 20) -> AvrBench:
-        """In the middle of a motion of ``speed`` [1/8 us per frame], with what is left of ``points`` queued."""
-        start_us = self.board_us()
-        self.stream([(start_us + FRAME_US * k, tuple(pulse + speed * k for pulse in MIDDLE)) for k in range(1, points + 1)])
-        self.run(150_000)
-        assert self.telemetry[-1].state is BoardState.MOVE
-        return self
 
     def require_unhurt(self) -> None:
         """No byte was lost, no interrupt waited long."""
         counts = self.uno.statistics
         assert counts.overruns == 0 and counts.longest_blocked_us <= BLOCKED_MAX_US, counts
-
-    @property
-    def last(self) -> Telemetry:
-        """Telemetry that was built after this call."""
-        self.listen()
-        seen = len(self.telemetry)
-        while len(self.telemetry) < seen + 2:
-            self.run(5000)
-        return self.telemetry[-1]
 
     def steps(self, joint: int = 0, since_us: int = 0) -> list[float]:
         """Changes of a joint's true pulse [1/8 us], sample by sample, while its output runs."""
@@ -147,7 +86,7 @@ class Monitor:
 
     def run_us(self, duration_us: int) -> bytes:
         """Let time pass; what the board said."""
-        self.uno.run(self.uno.cycle + duration_us * CYCLES_PER_US)
+        self.uno.run(self.uno.cycle() + duration_us * CYCLES_PER_US)
         return bytes(stamped.value for stamped in self.uno.fetch())
 
     def ask(self, command: bytes, duration_us: int = 400) -> bytes:
