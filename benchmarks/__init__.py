@@ -3,5 +3,5 @@
 import sys
 from pathlib import Path
 
-# The conformance suite, and the inside of a simulated Uno.
+# The protocol's rules, and the inside of a simulated Uno.
 sys.path.append(str(Path(__file__).resolve().parents[1] / "test" / "support"))

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from conformance import Host, meet
+from firmware_bench import Bench
 from inspected_uno import InspectedUno
 
 from picker_dynamics.board.firmware import toolchain
-from picker_dynamics.board.protocol import Ping, Reset, SetPoint, Stop, Telemetry, TelemetryPeriod, pulse_units
+from picker_dynamics.board.protocol import Enable, Ping, Reset, SetPoint, Stop, Telemetry, TelemetryPeriod, pulse_units
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.sim.avr_board import compiled_in, wiring
 from picker_dynamics.sim.avr_firmware import AvrFirmware
@@ -48,6 +48,7 @@ class Rig:
         tick_us: how finely simulated time is cut.
         lead_us: how far ahead set-points are stamped.
         ready: switch the joints on, telemetry at 100 Hz.
+        greeted: wait for the board, and say hello.
         watched: note what the outputs are told in each servo frame.
 
     Attributes:
@@ -64,39 +65,40 @@ class Rig:
         lead_us: int = LEAD_US,
         ready: bool = True,
         watched: bool = True,
+        greeted: bool = True,
     ):
         _, servos = picker()
         config = compiled_in(servos, backend)
-        self.owner = AvrFirmware(
-            toolchain.library("sim"), elf(backend, baud), config, wiring(servos, backend), baud=baud, kind=InspectedUno
-        )
-        self.host = Host(self.owner, baud=baud, tick_us=tick_us)
+        library = toolchain.library("sim")
+        self.owner = AvrFirmware(library, elf(backend, baud), config, wiring(servos, backend), kind=InspectedUno)
+        self.host = Bench()
+        self.host.connect(self.owner)
+        self.host.step_us, self.host.wire_us, self.host.grain_us = tick_us, 2000, 1000
+        if greeted:
+            self.host.greeted()
         start = tuple(pulse_units(pulse) for pulse in servos.to_pulse_us(servos.rest).tolist())
-        self.session = meet(self.host, limits=config.joints, start=start)
-        self.limits, self.at = config.joints, start
+        self.limits, self.start, self.at = config.joints, start, start
         self.counts: dict[int, Pulses] = {}
         self._watched, self._lead_us = watched and backend == "pca9685", lead_us
         if ready:
-            self.session.take()
-            self.host.ask(TelemetryPeriod(TELEMETRY_MS))
-            self.host.fresh()
-            self.host.keep_alive = False
+            self.host.acked(Enable(self.host.all, start))
+            self.host.acked(TelemetryPeriod(TELEMETRY_MS))
         self.begin_us = self.host.now_us
-        self._stamp_us = self.host.board_now_us() + lead_us
+        self._stamp_us = self.host.board_us() + lead_us if greeted else 0
         self._from = len(self.host.telemetry)
 
     # -- one point after the other ---------------------------------------------------------------------
 
     def send(self, pulses: Pulses) -> None:
         """The next set-point, 10 ms after the one before."""
-        self.host.send(SetPoint(self._stamp_us & 0xFFFF_FFFF, pulses))
+        self.host.write(SetPoint(self._stamp_us & 0xFFFF_FFFF, pulses))
         self._stamp_us += POINT_US
         self.at = pulses
 
     def pass_until(self, host_us: int) -> None:
         """Let time pass."""
         while (left := host_us - self.host.now_us) > 0:
-            self.host.listen(min(left, 2_000) if self._watched else left)
+            self.host.run(min(left, 2_000) if self._watched else left, host_alive=False)
             if self._watched:
                 self._look()
 
@@ -114,6 +116,7 @@ class Rig:
         """Drop what was heard but the last telemetry."""
         last = self.host.telemetry[-1]
         self.host.heard.clear()
+        self.host.track.clear()
         self.host.telemetry[:] = [last]
         self.counts.clear()
 
@@ -123,7 +126,7 @@ class Rig:
         """All joints swing, each with its own period, at up to two thirds of their speed."""
         for k in range(round(seconds * 1e6) // POINT_US):
             t, pulses = k * POINT_US * 1e-6, []
-            for joint, (start, limit) in enumerate(zip(self.session.start, self.limits)):
+            for joint, (start, limit) in enumerate(zip(self.start, self.limits)):
                 far = limit.highest if limit.highest - start >= start - limit.lowest else limit.lowest
                 swing, period_s = 0.4 * (far - start), 1.1 + 0.17 * joint
                 pulses.append(round(start + swing * (1.0 - math.cos(2.0 * math.pi * t / period_s)) / 2.0))
@@ -149,32 +152,32 @@ class Rig:
         """Go on sending a point every 10 ms."""
         until_us = self.host.now_us + duration_us
         while (now_us := self.host.now_us) < until_us:
-            due_us = self._stamp_us - self._lead_us - self.host.board_now_us() + now_us
+            due_us = self._stamp_us - self._lead_us - self.host.board_us() + now_us
             if due_us <= now_us:
                 self.send(level)
             self.pass_until(min(until_us, max(due_us, now_us + 500)))
 
     def stop(self) -> None:
         """Stop in mid-motion, and wait for standstill."""
-        self.host.ask(Stop())
+        self.host.acked(Stop())
         self.pass_until(self.host.now_us + 600_000)
-        self.host.ask(Reset())
+        self.host.acked(Reset())
 
     def fall_silent_in_motion(self, offset_us: int) -> int:
         """Fill the queue with a fast swing, say a last word, and wait until all is over; board time of the last word."""
         fast = [limit.speed * 9 // 10 for limit in self.limits]
-        begin_us = self.host.board_now_us() + LEAD_US
-        pulses = list(self.session.start)
+        begin_us = self.host.board_us() + LEAD_US
+        pulses = list(self.start)
         signs = [1 if limit.highest - pulse >= pulse - limit.lowest else -1 for pulse, limit in zip(pulses, self.limits)]
-        for k in range(self.session.info.queue_capacity):
-            self.host.send(SetPoint(begin_us + k * FRAME_US & 0xFFFF_FFFF, tuple(pulses)))
+        for k in range(self.host.info.queue_capacity):
+            self.host.write(SetPoint(begin_us + k * FRAME_US & 0xFFFF_FFFF, tuple(pulses)))
             self.pass_until(self.host.now_us + 2_000)
             for joint, limit in enumerate(self.limits):
                 if not limit.lowest <= pulses[joint] + signs[joint] * fast[joint] <= limit.highest:
                     signs[joint] = -signs[joint]
                 pulses[joint] += signs[joint] * fast[joint]
-        self.pass_until(self.host.now_us + (offset_us - self.host.board_now_us()) % FRAME_US)
+        self.pass_until(self.host.now_us + (offset_us - self.host.board_us()) % FRAME_US)
         self._from = len(self.host.telemetry)
-        last_us = self.host.ask(Ping()).time_us
+        last_us = self.host.acked(Ping()).time_us
         self.pass_until(self.host.now_us + 1_200_000)
         return last_us

@@ -17,11 +17,23 @@ from hypothesis import settings
 from benchmarks.domain import own_domain
 from picker_dynamics.board.firmware import packages
 
-pytest.register_assert_rewrite("hardware_bench", "ros_graph", "scenarios", "session_bench", "topic_system", "waiting")
+pytest.register_assert_rewrite(
+    *(
+        "avr_bench",
+        "firmware_bench",
+        "hardware_bench",
+        "ros_graph",
+        "rules",
+        "scenarios",
+        "session_bench",
+        "topic_system",
+        "waiting",
+    )
+)
 
 settings.register_profile("long", max_examples=3000, deadline=None)  # of generated sequences: test/support/generated.py
 
-OF_THE_FIRMWARE = ("test_firmware", "test_avr", "test_conformance", "test_doctor", "test_toolchain")
+OF_THE_FIRMWARE = ("test_firmware", "test_avr", "test_rules_avr", "test_doctor", "test_toolchain")
 
 
 SOCKETS = tempfile.TemporaryDirectory(prefix="picker_sockets_")

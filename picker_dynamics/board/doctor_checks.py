@@ -1,21 +1,21 @@
 """Checks of ``picker doctor``: what a person with a board needs to know of it, each a rule of the protocol's page.
 
-Every rule is tried on all boards by the tests; these are the ones that tell a wrong, damaged or half-flashed board.
+Every rule is tried on all boards by the tests; these are the ones that tell a wrong, damaged or half-flashed board.  A check is a
+function: its name, with dashes, is the check's, and the first line of its docstring the rule.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from picker_dynamics.errors import InputError
 
-from .doctor_session import PERIOD_MS, SLOW, CheckSkipped, DoctorSession, Need, Pulses, Violation, refusal, require, spread_us
+from .doctor_session import PERIOD_MS, SLOW, CheckSkipped, DoctorSession, Need, Pulses, Violation, refusal, require
 from .protocol import (
-    Ack,
     Adopt,
     BoardState,
     Disable,
@@ -29,8 +29,8 @@ from .protocol import (
     Stop,
     Telemetry,
     TelemetryPeriod,
-    ahead_us,
 )
+from .protocol import ahead_us as us
 
 ATTEMPTS = 3
 """A busy machine or a noisy wire may spoil a check, so it is repeated; passing late is said in the outcome."""
@@ -54,18 +54,23 @@ class Check:
     """A rule of the protocol, and the function that checks it on a board.
 
     Args:
-        name: of the check, for people and tests.
-        says: the rule, as the page has it.
         run: raises Violation where the board breaks the rule, CheckSkipped where that cannot be asked.
         need: what the check does to the arm.
         off: only where the outputs were off when the session began: it lets go of the arm.
     """
 
-    name: str
-    says: str
     run: Callable[[DoctorSession], None]
-    need: Need = Need.WIRE
-    off: bool = False
+    need: Need
+    off: bool
+
+    @property
+    def name(self) -> str:
+        return self.run.__name__.replace("_", "-")
+
+    @property
+    def says(self) -> str:
+        """The rule, as the page has it."""
+        return (self.run.__doc__ or "").splitlines()[0].rstrip(".")
 
 
 @dataclass(frozen=True)
@@ -73,8 +78,6 @@ class Outcome:
     """Result of a check on one board.
 
     Args:
-        check: which.
-        status: how it ended.
         detail: what was expected and what came instead; why it was skipped; '' where it passed at once.
         attempts: how often it ran.
     """
@@ -94,24 +97,26 @@ CHECKS: list[Check] = []
 """All checks in their order: what needs no motion first."""
 
 
-def check(says: str, **options: Any) -> Callable[[Callable[[DoctorSession], None]], None]:
-    """Decorator that registers a check; the function's name, with dashes, is the check's."""
-    return lambda run: CHECKS.append(Check(run.__name__.replace("_", "-"), says, run, **options))
+def check(need: Need = Need.WIRE, off: bool = False) -> Callable[[Callable[[DoctorSession], None]], None]:
+    """Decorator that registers a check."""
+    return lambda run: CHECKS.append(Check(run, need, off))
 
 
 # -- nothing moves ---------------------------------------------------------------------------------------------------
 
 
-@check("the board sends telemetry from its start on, host or no host, every 20 ms")
+@check()
 def telemetry_from_boot(board: DoctorSession) -> None:
+    """The board sends telemetry from its start on, host or no host, every 20 ms."""
     first = [one for one in board.seen if one.boot_id == board.info.boot_id][:10]
     if first[0].time_us > JUST_BOOTED_US:
         raise CheckSkipped("the board has been running for a while: an earlier host may have set another period")
     _require_period(first[1:], PERIOD_MS)  # the first frame may have waited for the outputs to be set up
 
 
-@check("telemetry has n pulses, 0 where the output is off, an ADC value per bit of feedback_mask, and INFO's boot id")
+@check()
 def telemetry_content(board: DoctorSession) -> None:
+    """Telemetry has n pulses, 0 where the output is off, an ADC value per bit of feedback_mask, and INFO's boot id."""
     seen = board.watch(0.2)
     require(len(seen) > 5, "telemetry", f"{len(seen)} frames in 200 ms")
     for one in seen:
@@ -121,15 +126,17 @@ def telemetry_content(board: DoctorSession) -> None:
         require((one.state is BoardState.IDLE) == (not one.owned), "state IDLE where nothing is owned, and only there", one)
 
 
-@check("PING is answered with an ACK: its sequence, its type, the board's time when the answer was built")
+@check()
 def ping_is_acknowledged(board: DoctorSession) -> None:
+    """PING is answered with an ACK: its sequence, its type, the board's time when the answer was built."""
     for _ in range(5):
-        before, ack = board.now.time_us, board.link.request(Ping())
-        require(isinstance(ack, Ack) and ahead_us(ack.time_us, before) >= 0, f"a time after {before} us", ack)
+        before, answered = board.now.time_us, board.ping_us()
+        require(us(answered, before) >= 0, f"a time after {before} us", answered)
 
 
-@check("TELEMETRY_PERIOD takes 2 to 1000 ms, else BAD_VALUE with the period, and the telemetry comes at it")
+@check()
 def telemetry_period_is_kept(board: DoctorSession) -> None:
+    """TELEMETRY_PERIOD takes 2 to 1000 ms, else BAD_VALUE with the period, and the telemetry comes at it."""
     for period in (0, 1, 1001, 65535):
         board.expect(TelemetryPeriod(period), refusal(Reason.BAD_VALUE, period))
     for period in (37, 251, PERIOD_MS):
@@ -138,38 +145,32 @@ def telemetry_period_is_kept(board: DoctorSession) -> None:
         _require_period(board.watch(3.5e-3 * period), period)
 
 
-@check("board time in ACKs and telemetry is one clock, that runs as the host's does to 1 %")
+@check()
 def one_clock(board: DoctorSession) -> None:
-    stamps = []
-    for _ in range(2):
-        ack = board.link.request(Ping())
-        stamps.append((board.clock.now(), getattr(ack, "time_us", 0)))
-        board.watch(0.5)
-    elapsed_us, said_us = 1e6 * (stamps[1][0] - stamps[0][0]), ahead_us(stamps[1][1], stamps[0][1])
+    """Board time in ACKs and telemetry is one clock, that runs as the host's does to 1 %."""
+    begin_us, begin_s = board.ping_us(), board.clock.now()
+    board.watch(0.5)
+    said_us, elapsed_us = us(board.ping_us(), begin_us), 1e6 * (board.clock.now() - begin_s)
     require(abs(said_us - elapsed_us) <= 0.01 * elapsed_us + 5_000, f"{elapsed_us:.0f} us on the board's clock", f"{said_us} us")
 
 
-@check("STOP is latched, moving or not; RESET clears it; a RESET with nothing to clear is acknowledged")
+@check()
 def stop_is_latched_and_reset_clears_it(board: DoctorSession) -> None:
+    """STOP is latched, moving or not, and refuses ENABLE and ADOPT with FAULT; RESET clears it."""
     board.expect(Reset())
     before = board.fresh()
     board.expect(Stop())
-    after = board.fresh()
-    require(after.faults == Fault.STOPPED.bit, "fault STOPPED, bit 0", after.faults)
-    _require_same(before, after, "live", "owned", "pulses")
+    _require_same(before, board.fresh(), "live", "owned", "pulses")
+    require(board.now.faults == Fault.STOPPED.bit, "fault STOPPED, bit 0", board.now.faults)
+    for message in (Enable(1, (12000,) * board.n), Adopt(1)):
+        board.expect(message, refusal(Reason.FAULT, Fault.STOPPED.bit))
     board.expect(Reset())
     _require_same(before, board.fresh(), "faults")
 
 
-@check("while a fault is latched ENABLE and ADOPT are refused with FAULT and the fault word")
-def faults_refuse(board: DoctorSession) -> None:
-    board.expect(Stop())
-    for message in (Enable(1, (12000,) * board.n), Adopt(1)):
-        board.expect(message, refusal(Reason.FAULT, Fault.STOPPED.bit))
-
-
-@check("ADOPT of a joint whose output is off is refused with NOT_LIVE and the joint")
+@check()
 def adopt_needs_a_live_joint(board: DoctorSession) -> None:
+    """ADOPT of a joint whose output is off is refused with NOT_LIVE and the joint."""
     before = board.fresh()
     off = [joint for joint in range(board.n) if not before.live >> joint & 1]
     if not off:
@@ -179,8 +180,9 @@ def adopt_needs_a_live_joint(board: DoctorSession) -> None:
     _require_same(before, board.fresh(), "owned")
 
 
-@check("HELLO leaves outputs, ownership and faults as they are")
+@check()
 def hello_changes_nothing(board: DoctorSession) -> None:
+    """HELLO leaves outputs, ownership and faults as they are."""
     board.expect(Stop())
     before = board.fresh()
     board.expect(Hello(), "INFO")
@@ -190,24 +192,21 @@ def hello_changes_nothing(board: DoctorSession) -> None:
 # -- slow motion -----------------------------------------------------------------------------------------------------
 
 
-@check("owned joints stand in HOLD, and the pulses do not change; adopting what is owned already is allowed", need=Need.MOTION)
+@check(Need.MOTION)
 def hold_stands_still(board: DoctorSession) -> None:
+    """Owned joints stand in HOLD; ADOPT moves nothing, and ENABLE of what is live is refused with ALREADY_LIVE and the joint."""
     before = board.take()
     board.expect(Adopt(board.usable))
+    for joint in board.joints:
+        board.expect(Enable(1 << joint, board.masked(1 << joint)), refusal(Reason.ALREADY_LIVE, joint))
+    _require_same(before, board.fresh(), "live", "owned")
     for one in board.watch(0.3):
         _require_hold(one, before.pulses)
 
 
-@check("ENABLE of a joint that is live is refused with ALREADY_LIVE and the joint: nothing jumps", need=Need.MOTION)
-def enable_refuses_what_is_live(board: DoctorSession) -> None:
-    before = board.take()
-    for joint in board.joints:
-        board.expect(Enable(1 << joint, board.masked(1 << joint)), refusal(Reason.ALREADY_LIVE, joint))
-    _require_same(before, board.fresh(), "live", "owned", "pulses")
-
-
-@check("ENABLE switches on the joints in its mask at their pulses, at once, and the others stay off", need=Need.MOTION, off=True)
+@check(Need.MOTION, off=True)
 def enable_starts_where_told(board: DoctorSession) -> None:
+    """ENABLE switches on the joints in its mask at their pulses, at once, and the others stay off."""
     board.take()
     board.expect(Disable(board.all))
     live = 0
@@ -218,27 +217,24 @@ def enable_starts_where_told(board: DoctorSession) -> None:
         require((now.live, now.pulses) == (live, board.masked(live)), f"live {live:#x}, pulses {board.masked(live)}", got)
 
 
-@check(
-    "pulses are interpolated between set-points; a motion whose last point repeats the one before ends there", need=Need.MOTION
-)
+@check(Need.MOTION)
 def pulses_are_interpolated(board: DoctorSession) -> None:
+    """Pulses are interpolated between set-points; a motion whose last point repeats the one before ends there."""
     before, speed, every = board.take(), SLOW / 2, 5
     rows = _ramp(board, speed * every, 6)
     seen = board.play([*rows, rows[-1]], every)
     _require_hold(seen[-1], rows[-1])
     _require_same(before, seen[-1], "underruns")
     for joint in board.joints:
-        way = [(ahead_us(one.time_us, seen[0].time_us), abs(one.pulses[joint] - before.pulses[joint])) for one in seen]
+        way = [(us(one.time_us, seen[0].time_us), abs(one.pulses[joint] - before.pulses[joint])) for one in seen]
         off = [far - speed * at_us / board.info.frame_us for at_us, far in way if 2 * speed * every <= far <= 5 * speed * every]
         even = len(off) > 5 and max(off) - min(off) <= 1.5 * speed + 2  # a frame holds its pulse for its length
         require(even, f"joint {joint} to move by {speed:g} a frame", way)
 
 
-@check(
-    "a queue that runs out in motion is an underrun: counted, braked, held, no fault; the last point is reached at least",
-    need=Need.MOTION,
-)
+@check(Need.MOTION)
 def an_underrun_is_braked_and_counted(board: DoctorSession) -> None:
+    """A queue that runs out in motion is an underrun: counted, braked, held, no fault; the last point is reached at least."""
     before, rows = board.take(), _ramp(board, SLOW, 8)
     after = board.play(rows)[-1]
     require(after.underruns - before.underruns & 0xFFFF == 1, "1 underrun", after.underruns - before.underruns)
@@ -246,8 +242,9 @@ def an_underrun_is_braked_and_counted(board: DoctorSession) -> None:
     _require_braked(board, rows[-1], after.pulses, SLOW)
 
 
-@check("STOP in motion flushes the queue, decelerates and holds; after RESET nothing resumes", need=Need.MOTION)
+@check(Need.MOTION)
 def stop_ends_a_motion(board: DoctorSession) -> None:
+    """STOP in motion flushes the queue, decelerates and holds; after RESET nothing resumes."""
     board.take()
     rows = _ramp(board, SLOW, 12)
     board.send(rows)
@@ -261,15 +258,12 @@ def stop_ends_a_motion(board: DoctorSession) -> None:
         _require_hold(one, held.pulses, "nothing to resume after RESET")
 
 
-@check(
-    "no valid frame for more than host_timeout_ms, while the host owns a joint, is HOST_LOST; the arm goes on holding",
-    need=Need.MOTION,
-)
+@check(Need.MOTION)
 def a_silent_host_is_lost(board: DoctorSession) -> None:
+    """No valid frame for more than host_timeout_ms, while the host owns a joint, is HOST_LOST; the arm goes on holding."""
     before, timeout_s = board.take(), 1e-3 * board.info.host_timeout_ms
-    require(
-        not any(one.faults for one in board.watch(3.0 * timeout_s)), "no fault while the host sends PING", board.now.fault_text
-    )
+    faults = any(one.faults for one in board.watch(3.0 * timeout_s))
+    require(not faults, "no fault while the host sends PING", board.now.fault_text)
     board.link.close()
     board.clock.sleep(timeout_s + 0.3)
     if board.link.open().boot_id != before.boot_id:
@@ -281,10 +275,9 @@ def a_silent_host_is_lost(board: DoctorSession) -> None:
     _require_same(before, board.fresh(), "faults")
 
 
-@check(
-    "RELAX flushes the queue and switches all outputs off at once; nothing is latched, nothing owned", need=Need.MOTION, off=True
-)
+@check(Need.MOTION, off=True)
 def relax_lets_go(board: DoctorSession) -> None:
+    """RELAX flushes the queue and switches all outputs off at once; nothing is latched, nothing owned."""
     board.take()
     board.send(_ramp(board, SLOW, 4))
     board.expect(Relax())
@@ -296,8 +289,9 @@ def relax_lets_go(board: DoctorSession) -> None:
 # -- only without servos ---------------------------------------------------------------------------------------------
 
 
-@check("BRAKE takes `brake` off the speed in each frame: STOP", need=Need.BARE)
+@check(Need.BARE)
 def stop_brakes_evenly(board: DoctorSession) -> None:
+    """BRAKE takes `brake` off the speed in each frame: STOP."""
     board.take()
     limits = [board.limits[joint] for joint in board.joints]
     room = min(max(limit.highest - board.start[j], board.start[j] - limit.lowest) for j, limit in zip(board.joints, limits))
@@ -310,13 +304,14 @@ def stop_brakes_evenly(board: DoctorSession) -> None:
     _stopped(board)
     board.still()
     braking = [one.time_us for one in board.seen[begin:] if one.state is BoardState.BRAKE]
-    took = ahead_us(braking[-1], braking[0]) / board.info.frame_us if braking else 0.0
+    took = us(braking[-1], braking[0]) / board.info.frame_us if braking else 0.0
     wanted = speed / min(limit.brake for limit in limits)
     require(abs(took - wanted) <= 2.0, f"state BRAKE for {wanted:.0f} servo frames", f"{took:.1f}")
 
 
-@check("ENABLE with a pulse outside the joint's limits is refused with OUT_OF_LIMITS and the joint", need=Need.BARE, off=True)
+@check(Need.BARE, off=True)
 def enable_refuses_pulses_outside(board: DoctorSession) -> None:
+    """ENABLE with a pulse outside the joint's limits is refused with OUT_OF_LIMITS and the joint."""
     board.take()
     board.expect(Disable(board.all))
     for joint in board.joints:
@@ -330,7 +325,7 @@ def enable_refuses_pulses_outside(board: DoctorSession) -> None:
 
 
 def _require_period(seen: list[Telemetry], period_ms: int) -> None:
-    gaps = spread_us(seen)
+    gaps = [us(b.time_us, a.time_us) for a, b in zip(seen, seen[1:])]
     even = len(gaps) > 1 and all(abs(gap - 1000 * period_ms) <= BUILT_US for gap in gaps)
     require(even, f"telemetry every {period_ms} ms", f"gaps of {gaps} us")
 
@@ -377,35 +372,23 @@ def named(name: str) -> Check:
     Raises:
         InputError: there is none.
     """
-    for one in CHECKS:
-        if one.name == name:
-            return one
-    raise InputError(f"there is no check {name}, only {', '.join(one.name for one in CHECKS)}", subject="check", value=name)
+    found = {one.name: one for one in CHECKS}
+    if name not in found:
+        raise InputError(f"there is no check {name}, only {', '.join(found)}", subject="check", value=name)
+    return found[name]
 
 
-def _why_not(board: DoctorSession, one: Check) -> str:
-    """Why a check cannot be made in a session; '' where it can."""
-    if one.need > board.allowed:
-        if not board.limits:
-            return "the joints' limits are not those of the servo map"
-        return "moving was not allowed" if one.need is Need.MOTION else "only without servos"
-    return "outputs ran already: the arm would fall" if one.off and board.found.live else ""
-
-
-def run(board: DoctorSession, checks: Iterable[Check], on_outcome: Callable[[Outcome], None]) -> None:
-    """Run checks on a board, and hand on each outcome as it comes; the board is left for ``DoctorSession.leave``.
+def run_one(board: DoctorSession, one: Check) -> Outcome:
+    """Run one check, again where it fails; the board is left for ``DoctorSession.leave``.
 
     Raises:
         LinkError: the board is gone.
     """
-    for one in checks:
-        on_outcome(run_one(board, one))
-
-
-def run_one(board: DoctorSession, one: Check) -> Outcome:
-    """Run one check, again where it fails."""
-    if reason := _why_not(board, one):
-        return Outcome(one, Status.SKIPPED, reason)
+    if one.need > board.allowed:
+        why = "moving was not allowed" if one.need is Need.MOTION else "only without servos"
+        return Outcome(one, Status.SKIPPED, why if board.limits else "the joints' limits are not those of the servo map")
+    if one.off and board.found.live:
+        return Outcome(one, Status.SKIPPED, "outputs ran already: the arm would fall")
     first = ""
     for attempt in range(1, ATTEMPTS + 1):
         try:

@@ -18,7 +18,6 @@ from .protocol import (
     Adopt,
     Disable,
     Enable,
-    Info,
     Message,
     Ping,
     Reason,
@@ -68,11 +67,6 @@ def require(condition: object, expected: str, got: object = "something else") ->
         raise Violation(f"expected {expected}; got {got}")
 
 
-def spread_us(telemetry: Sequence[Telemetry]) -> list[int]:
-    """Board time between telemetry frames that follow one another [us]."""
-    return [ahead_us(b.time_us, a.time_us) for a, b in zip(telemetry, telemetry[1:])]
-
-
 class DoctorSession:
     """Session with one board, from the handshake to leaving it as it was found.
 
@@ -88,6 +82,7 @@ class DoctorSession:
         opened: statistics of the link as of then.
         begin_s: the clock's time at which the port was opened [s].
         seen: telemetry since the port was opened.
+        map_limits, joint_names: what the servo map says of the joints.
         limits: of the joints; empty where they are not those of the board, and then nothing is switched or moved.
         start: pulses [1/8 us] at which the joints are: as found, or where off, at rest.
         touched: outputs were switched or moved, and have to be left as they were found.
@@ -100,13 +95,13 @@ class DoctorSession:
         self.touched = False
         link.on_telemetry = lambda telemetry, _arrived_s: self.seen.append(telemetry)
         self.begin_s = clock.now()
-        self.info: Info = link.open(FIRST_WORD_S)
+        self.info = link.open(FIRST_WORD_S)
         self.opened = link.statistics
         self.until(lambda: self.now.boot_id == self.info.boot_id)
         self.found = self.now
-        limits = board_limits(servos)
-        fits = len(limits) == self.info.joints and limits_checksum(limits) == self.info.limits_crc
-        self.limits, self.allowed = (limits, allowed) if fits else ((), Need.WIRE)
+        self.map_limits, self.joint_names = board_limits(servos), servos.joint_names
+        fits = len(self.map_limits) == self.info.joints and limits_checksum(self.map_limits) == self.info.limits_crc
+        self.limits, self.allowed = (self.map_limits, allowed) if fits else ((), Need.WIRE)
         rest = tuple(pulse_units(pulse) for pulse in servos.to_pulse_us(servos.rest)) if fits else (0,) * self.info.joints
         self.start = tuple(p if self.found.live >> j & 1 else rest[j] for j, p in enumerate(self.found.pulses))
 
@@ -135,10 +130,13 @@ class DoctorSession:
         """Whether the outputs are those of a PCA9685, which outlives a reset of the board; timer-driven pins do not."""
         return self.info.resolution_ns > PCA9685_NS
 
-    @property
-    def frame_s(self) -> float:
-        """Servo frame [s]."""
-        return self.info.frame_us * 1e-6
+    def name(self, joint: int) -> str:
+        """A joint's name, where the board has the map's joints."""
+        return self.joint_names[joint] if len(self.joint_names) == self.n else f"#{joint}"
+
+    def names(self, mask: int) -> str:
+        """The joints in a mask."""
+        return " ".join(self.name(joint) for joint in range(self.n) if mask >> joint & 1) or "none"
 
     @property
     def now(self) -> Telemetry:
@@ -190,9 +188,13 @@ class DoctorSession:
         self.until(lambda: self.now and self.clock.now() >= until_s, seconds + 1.0)
         return self.seen[begin:]
 
+    def ping_us(self) -> int:
+        """Board time at which a PING was answered [us]."""
+        return self.link.request(Ping()).time_us  # type: ignore[union-attr]
+
     def fresh(self) -> Telemetry:
         """Telemetry built after everything that was sent so far has been handled."""
-        time_us = self.link.request(Ping()).time_us  # type: ignore[union-attr]
+        time_us = self.ping_us()
         require(self.until(lambda: ahead_us(self.now.time_us, time_us) >= 0), "telemetry", "none")
         return self.now
 
@@ -255,7 +257,7 @@ class DoctorSession:
         begin, begin_s = len(self.seen), self.clock.now() + LEAD_S
         self._sender.restart(self._setpoint(rows[0]))
         for k, row in enumerate(rows):
-            at_s = begin_s + k * frames * self.frame_s
+            at_s = begin_s + k * frames * self.info.frame_us * 1e-6
             self.watch(at_s - LEAD_S - self.clock.now())
             refused = self._sender.send(at_s, self._setpoint(row), self.clock.now())
             require(refused is None, "set-points sent in time", self._sender.said or refused)
@@ -267,7 +269,7 @@ class DoctorSession:
         self.send(rows, frames)
         self.watch(LEAD_S + max(0.0, self._sender.delay_s))
         self.still()
-        self.watch(2 * self.frame_s)
+        self.watch(2e-6 * self.info.frame_us)
         return self.seen[begin:]
 
     def _setpoint(self, pulses: Pulses) -> np.ndarray:

@@ -27,12 +27,6 @@ def add_parser(commands) -> None:
     how.add_argument("--motion", action="store_true", help="also checks that move the joints: up to 43 us of pulse, slowly")
     how.add_argument("--bare", action="store_true", help="all checks, fast ones too: no servo may be connected")
     doctor.add_argument("--yes", action="store_true", help="do not ask before something moves")
-    doctor.add_argument(
-        "--pot",
-        default="",
-        metavar="JOINT=RAW@US,RAW@US",
-        help="what a joint's potentiometer reads at two exact pulses: estimates the PCA9685's oscillator",
-    )
     doctor.add_argument("--check", action="append", metavar="NAME", help="make only this check; may be repeated")
     shared.add(doctor, "--json", help="print JSON; what happens goes to standard error")
     doctor.set_defaults(run=run)

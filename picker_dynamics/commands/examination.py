@@ -1,13 +1,12 @@
-"""Examination of a board: facts, oscillator, checks; the outputs are left as they were found."""
+"""Examination of a board: facts, checks; the outputs are left as they were found."""
 
 from __future__ import annotations
 
 import sys
 
-from picker_dynamics.board.doctor_checks import CHECKS, Status, named, run
-from picker_dynamics.board.doctor_report import Patient, Potentiometer, Report, estimate, line, link_figures, table
+from picker_dynamics.board.doctor_checks import CHECKS, Status, named, run_one
+from picker_dynamics.board.doctor_report import Report, findings, line, table
 from picker_dynamics.board.doctor_session import DoctorSession, Need
-from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot import servo_arm
@@ -33,10 +32,6 @@ class Examination:
         self.options, self._ask = options, ask
         _, self.servos = servo_arm.load(options.urdf, options.servos, options.servo_overlay)
         self.checks = tuple(map(named, options.check)) if options.check else CHECKS
-        self.pot = Potentiometer.parse(options.pot) if options.pot else None
-        if self.pot is not None and self.pot.joint not in self.servos.joint_names:
-            joint = self.pot.joint
-            raise InputError(f"there is no joint {joint}, only {' '.join(self.servos.joint_names)}", subject=joint, value=joint)
 
     def tell(self, text: str) -> None:
         """Say something to whoever watches."""
@@ -58,15 +53,14 @@ class Examination:
             link.close()
 
     def _examine(self, link: Link) -> Report:
-        options, servos = self.options, self.servos
+        options = self.options
         allowed = Need.BARE if options.bare else Need.MOTION if options.motion else Need.WIRE
-        session = DoctorSession(link, servos, allowed)
+        session = DoctorSession(link, self.servos, allowed)
         session.watch(WATCH_S)
-        patient = Patient(options.port, options.baud, session, servos.joint_names, board_limits(servos), link_figures(session))
-        report = Report(patient, oscillator=self._oscillator(session))
-        self.tell(f"board on {options.port}\n{table([*patient.facts(), ('oscillator', report.oscillator_text())])}")
+        report = Report(findings(session))
+        self.tell(f"board on {options.port}\n{table(session, report.found)}")
         if session.allowed > Need.WIRE and any(one.need > Need.WIRE for one in self.checks):
-            self.tell(self._warning(patient))
+            self.tell(self._warning(session))
             if not options.yes and not agreed("Type yes to go on: ", self._ask):
                 raise InputError("nothing was moved: nobody agreed (--yes agrees in advance)", subject="yes")
         self._check(session, report)
@@ -77,13 +71,11 @@ class Examination:
     def _check(self, session, report) -> None:
         """Run the suite, and leave the outputs as they were found, whatever happens."""
 
-        def note(outcome) -> None:
-            report.outcomes.append(outcome)
-            if outcome.status is not Status.SKIPPED or session.allowed >= outcome.check.need:
-                self.tell(line(outcome))
-
         try:
-            run(session, self.checks, note)
+            for check in self.checks:
+                report.outcomes.append(outcome := run_one(session, check))
+                if outcome.status is not Status.SKIPPED or session.allowed >= check.need:
+                    self.tell(line(outcome))
         except KeyboardInterrupt:
             report.interrupted = True
             self.tell("interrupted: the outputs are brought back to where they were found (Ctrl-C again: leave them)")
@@ -102,21 +94,7 @@ class Examination:
             report.interrupted, report.left_as_found = True, False
             self.tell("left as it is: the board holds what it drives")
 
-    def _oscillator(self, session):
-        """An estimate of the oscillator's frequency, or why there is none."""
-        if not session.keeps_outputs:
-            return "none: timer-driven pins go by the board's clock"
-        if (pot := self.pot) is None:
-            return "not measured (--pot takes a potentiometer's readings at two exact pulses)"
-        index = self.servos.joint_names.index(pot.joint)
-        if index >= session.n or session.found.feedback[index] is None:
-            return f"not measured: the board reads no potentiometer at {pot.joint}"
-        servo = self.servos.servos[index]
-        found = estimate(pot, index, session.seen, self.servos.oscillator_hz, servo.deadband_us)
-        return found or f"not measured: the output of {pot.joint} is off, or it did not stand still"
-
-    def _warning(self, patient) -> str:
-        session = patient.session
+    def _warning(self, session) -> str:
         if self.options.bare:
             return (
                 "The outputs will be switched on and off and driven through their whole range, fast: NO SERVO MAY BE CONNECTED."
@@ -124,12 +102,12 @@ class Examination:
         live, off = session.found.live & session.usable, session.usable & ~session.found.live
         lines = ["Joints will move by up to 43 us of pulse (about 4 degrees), slowly. Hands away."]
         if live:
-            lines.append(f"  from where they stand now: {patient.names(live)}")
+            lines.append(f"  from where they stand now: {session.names(live)}")
         if off:
             pulses = ", ".join(
-                f"{patient.name(joint)} {session.start[joint] / 8:g}" for joint in range(session.n) if off >> joint & 1
+                f"{session.name(joint)} {session.start[joint] / 8:g}" for joint in range(session.n) if off >> joint & 1
             )
             lines.append(f"  switched on at the rest pose, where the arm has to stand now: {pulses} us; afterwards off again")
         if session.all & ~session.usable:
-            lines.append(f"  left alone, for their pulses are outside the limits: {patient.names(session.all & ~session.usable)}")
+            lines.append(f"  left alone, for their pulses are outside the limits: {session.names(session.all & ~session.usable)}")
         return "\n".join(lines)

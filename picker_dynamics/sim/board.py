@@ -41,7 +41,9 @@ def _arguments(argv) -> argparse.Namespace:
         ("--backend", "pca9685", "with avr: what makes the pulses, pca9685 or timer"),
         ("--tick", TICK_S, "how often it looks at its wire at least [s]"),
     ):
-        parser.add_argument(name, default=default, required=name == "--link", type=type(default or ""), help=text)
+        parser.add_argument(
+            name, default=default, required=name == "--link", type=type("" if default is None else default), help=text
+        )
     parser.add_argument("--start-pose", default="rest", choices=("rest", "home"), help="of the servo map")
     parser.add_argument("--live", action="store_true", help="the outputs run from the start, as after a reset of the board alone")
     boards = "virtual: the firmware's model in Python; avr: the real firmware on a simulated Uno"

@@ -1,8 +1,6 @@
 """A board on a pseudo-terminal, the serial link to it, and sessions on boards."""
 
 import pytest
-
-pytest.register_assert_rewrite("firmware_bench", "rules", "avr_bench")
 import session_bench
 from board_on_pty import NAMES, BoardOnPty
 

@@ -20,13 +20,13 @@ import pytest
 import stand_in
 from patient import picker
 from ros_graph import BOARD, Up, process_tree
+from spawned_board import spawn_board
 from waiting import PATIENCE_S, until
 
 from picker_dynamics import lifeline
 from picker_dynamics.bringup import runner as runners
 from picker_dynamics.bringup.bringup import Graph, NodeSpec, PlainSpec
 from picker_dynamics.bringup.runner import GraphRunner, ProcessEndedError
-from picker_dynamics.sim.board import spawn_board
 
 SUPPORT = str(Path(stand_in.__file__).parent)
 UP = "[hardware]: active"

@@ -9,18 +9,22 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from arm_fixtures import servos
 from board_on_pty import BoardOnPty, speaker
-from conformance.bench import CONFIG, START, START_US
-from conformance.request_mutants import HelloResets
-from pytest import approx, fixture, mark, raises
+from pytest import fixture, mark, raises
+from rules.mutants import apply
 from waiting import run, until
 
 from picker_dynamics.board import doctor_session
-from picker_dynamics.board.doctor_report import Potentiometer, estimate
-from picker_dynamics.board.protocol import BoardState, Fault, JointLimits, Telemetry, framing
+from picker_dynamics.board.protocol import BoardState, Fault, JointLimits, framing, pulse_units
 from picker_dynamics.commands import doctor, examination
 from picker_dynamics.errors import InputError
+from picker_dynamics.sim.simulated_board import firmware_config
 
+SERVOS = servos(simulated=False)
+CONFIG = firmware_config(SERVOS)
+START = tuple(pulse_units(pulse) for pulse in SERVOS.to_pulse_us(SERVOS.rest))
+START_US = tuple(pulse / 8 for pulse in START)
 PICKER = str(Path(sys.executable).with_name("picker"))
 
 
@@ -75,8 +79,8 @@ def test_a_sound_board_passes_everything_that_moves_nothing():
     assert found["link"]["damaged"] == found["link"]["missed"] == 0 and found["link"]["frames"] > 100
     assert 0.0 < found["link"]["round_trip_median_ms"] < 1000.0
     status = [one["status"] for one in found["checks"]]
-    assert status.count("passed") == 9 and "FAILED" not in status
-    assert "board on" in done.stderr and "checks: 9 passed, 10 skipped" in done.stderr
+    assert status.count("passed") == 8 and "FAILED" not in status
+    assert "board on" in done.stderr and "checks: 8 passed, 9 skipped" in done.stderr
 
 
 def test_facts_are_told(picker):
@@ -114,9 +118,8 @@ def test_another_arms_firmware_is_noticed_and_not_moved(picker):
     assert "NOT those of the servo map" in out and "other limits than the servo map's" in out
 
 
-def test_a_broken_rule_is_told_as_the_protocol_has_it(picker, off):
-    with off.lock:
-        off.firmware = HelloResets(CONFIG, now_us=off.now_us())
+def test_a_broken_rule_is_told_as_the_protocol_has_it(picker, off, monkeypatch):
+    apply(monkeypatch, "hello resets")
     code, out, _ = picker("--port", off.port, *QUICK, "--check", "hello-changes-nothing")
     assert code == doctor.NOT_CONFORMING
     assert "FAILED  hello-changes-nothing" in out
@@ -196,50 +199,9 @@ def test_what_is_no_board_of_ours_is_told(picker, monkeypatch, data, code, text)
     "words, code, text",
     [
         ("--check no-such-check", 5, "there is no check no-such-check, only telemetry-from-boot"),
-        ("--pot shoulder", 5, "is not of the form"),
-        ("--pot knee=200@1000,800@2000", 5, "there is no joint knee"),
         ("--servos /nowhere.yaml", 4, "/nowhere.yaml"),
     ],
 )
 def test_what_cannot_be_used_is_told_before_the_port_is_opened(picker, words, code, text):
     told, _, err = picker("--port", "/dev/ttyNOWHERE", *words.split())
     assert told == code and text in err
-
-
-# -- the oscillator ------------------------------------------------------------------------------------
-
-
-def telemetry(raw: int, pulse: int = 12000, **changes) -> Telemetry:
-    """A joint that stands at a pulse [1/8 us], and whose potentiometer reads ``raw``."""
-    one = Telemetry(0, 1, 0, BoardState.HOLD, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, (pulse,), (raw,))
-    return replace(one, **changes)
-
-
-def test_the_oscillator_is_estimated_from_a_potentiometer():
-    pot = Potentiometer.parse("base=200@1000,800@2000")
-    raw = round(200 + 600 * (1500 / 1.03 - 1000) / 1000)  # the oscillator is 3 % fast: every pulse is shorter
-    found = estimate(pot, 0, [telemetry(raw)] * 20, 25e6, 5.0)
-    assert found.hz == approx(25.75e6, abs=found.error_hz) and found.joint == "base"
-    assert 0.04e6 < found.error_hz < 0.1e6
-
-
-@mark.parametrize(
-    "seen",
-    [
-        [telemetry(500)] * 9,
-        [telemetry(500, state=BoardState.MOVE)] * 20,
-        [telemetry(500, live=0)] * 20,
-        [telemetry(0, feedback=(None,))] * 20,
-        [telemetry(0, 12000 + k) for k in range(20)],
-    ],
-    ids=["too few", "moving", "off", "no potentiometer", "other pulses"],
-)
-def test_the_oscillator_is_not_guessed(seen):
-    assert estimate(Potentiometer.parse("base=200@1000,800@2000"), 0, seen, 25e6, 5.0) is None
-
-
-def test_the_doctor_tells_the_oscillator(picker, live):
-    with live.lock:
-        live.firmware.feedback = (485, None, None, None, None)  # 1475 us, where 1500 are commanded
-    _, out, _ = picker("--port", live.port, *QUICK, "--pot", "base=200@1000,800@2000")
-    assert "oscillator    about 25.42 MHz, give or take 0.07 (from the potentiometer of base)" in out

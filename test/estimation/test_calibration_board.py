@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from arm_fixtures import picker, servos
 from pytest import approx, fixture, mark, raises
+from spawned_board import spawn_board
 
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
@@ -26,7 +27,6 @@ from picker_dynamics.estimation.calibration.session import Session, checksums
 from picker_dynamics.estimation.calibration.steps import droop
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
-from picker_dynamics.sim.board import spawn_board
 from picker_dynamics.sim.plant import Plant
 
 NARROW = {"wrist": (-1.4, -0.6)}

@@ -10,10 +10,10 @@ import waiting
 from patient import HOST_TIMEOUT_S
 from ros_graph import OVERLAY, running_hardware
 from scenarios.bench import ALL, HOME, QUANTUM, REST, Watch, until, until_hardware
+from spawned_board import spawn_board
 from waiting import PATIENCE_S
 
 from picker_dynamics.errors import PickerError
-from picker_dynamics.sim.board import spawn_board
 
 pytestmark = [pytest.mark.ros, pytest.mark.long]
 

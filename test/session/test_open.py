@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 from arm_fixtures import picker, servos
+from spawned_board import running
 
 from picker_dynamics import Arm
 from picker_dynamics.errors import ConfigurationError, InputError, LinkError, PickerError
@@ -22,7 +23,7 @@ SERVOS = servos()
 def board(tmp_path):
     """A board whose outputs run at home, and an arm that hangs from them."""
     plant = Plant(picker(), SERVOS, q=SERVOS.home)
-    with VirtualBoard(plant, SERVOS, tmp_path / "port", live=True, boot_silence_s=0.0) as board:
+    with running(VirtualBoard(plant, SERVOS, tmp_path / "port", live=True, boot_silence_s=0.0)) as board:
         board.name = str(tmp_path / "port")
         yield board
 
@@ -56,7 +57,10 @@ def test_a_script_opens_enables_moves_stops_and_goes_on(board):
 
 def test_outputs_that_are_off_are_switched_on_at_the_rest_pose_that_a_person_confirms(tmp_path):
     plant = Plant(picker(), SERVOS, q=SERVOS.rest, support=True)
-    with VirtualBoard(plant, SERVOS, tmp_path / "port", boot_silence_s=0.0) as board, Arm.open(str(tmp_path / "port")) as arm:
+    with (
+        running(VirtualBoard(plant, SERVOS, tmp_path / "port", boot_silence_s=0.0)) as board,
+        Arm.open(str(tmp_path / "port")) as arm,
+    ):
         with pytest.raises(PickerError, match="rest pose"):
             arm.enable()
         assert board.firmware.live == 0

@@ -1,7 +1,9 @@
-"""Boot, outputs, requests, telemetry and noise: the firmware in simulated time, through real frames."""
+"""The firmware in Python under fire: noise, wild messages, 32-bit arithmetic, and the golden session of both firmwares."""
+
+from fractions import Fraction
 
 import pytest
-from firmware_bench import ALL, CONFIG, FRAME_US, FUZZ, LIMITS, MIDDLE, Bench, golden, play_golden_session, wire
+from firmware_bench import CONFIG, FRAME_US, FUZZ, LIMITS, MIDDLE, Bench, golden, play_golden_session, wire
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,8 +25,7 @@ from picker_dynamics.board.protocol import (
 )
 from picker_dynamics.errors import InputError
 from picker_dynamics.sim.firmware_core import TRANSMIT_MAX, VirtualFirmware
-
-# -- boot ----------------------------------------------------------------------------------------------
+from picker_dynamics.sim.setpoint_queue import interpolate
 
 
 def test_a_found_pulse_just_outside_its_limit_is_moved_to_it_and_a_far_one_refused():
@@ -35,13 +36,11 @@ def test_a_found_pulse_just_outside_its_limit_is_moved_to_it_and_a_far_one_refus
     assert bench.pulses_us[2] == 490.0
 
 
-# -- telemetry and damage ------------------------------------------------------------------------------
-
-
 @golden("not_understood", "name")
 def test_frames_that_are_not_understood_are_refused_by_name(vector):
-    [refused] = Bench().send_bytes(wire(vector))
-    assert refused.reason is Reason[vector["reason"]]
+    bench = Bench()
+    bench.raw(wire(vector))
+    assert bench.heard[-1][1].reason is Reason[vector["reason"]]
 
 
 def test_unread_telemetry_does_not_pile_up():
@@ -56,7 +55,28 @@ def test_a_board_drives_one_to_eight_joints():
             FirmwareConfig(LIMITS[:1] * count)
 
 
-# -- under fire ----------------------------------------------------------------------------------------
+@golden("interpolation", "at_us")
+def test_golden_interpolation(vector):
+    vector = dict(vector)
+    assert interpolate(**{key: vector[key] for key in vector if key != "pulse"}) == vector["pulse"]
+
+
+@FUZZ
+@given(
+    st.integers(0, 2**32 - 1), st.integers(1, 2_000_000), st.integers(0, 2_000_000), st.integers(1, 32767), st.integers(1, 32767)
+)
+def test_interpolation_is_the_straight_line_in_32_bits(start_us, span, elapsed, start, end):
+    elapsed %= span + 1
+    got = interpolate(start_us, start, (start_us + span) % 2**32, end, (start_us + elapsed) % 2**32)
+    exact = start + Fraction(end - start) * elapsed / span
+    time_grain = Fraction(2 * 2 ** max(0, span.bit_length() - 16), span)  # both times lose their low bits
+    assert abs(got - exact) <= Fraction(1, 2) + abs(end - start) * (Fraction(1, 65536) + time_grain)
+    assert min(start, end) <= got <= max(start, end)
+    assert abs(end - start) * 65536 + 0x8000 < 2**31
+
+
+def test_golden_session():
+    play_golden_session(VirtualFirmware)
 
 
 @FUZZ
@@ -64,10 +84,10 @@ def test_a_board_drives_one_to_eight_joints():
 def test_noise_moves_nothing_and_breaks_nothing(noise):
     bench = Bench(found_us=(1500.0, None, 1000.0))
     for data in noise:
-        bench.firmware.receive(data, bench.now_us)
+        bench.raw(data)
         bench.run(FRAME_US, host_alive=False)
-    assert bench.pulses == (12000, 0, 8000)
-    bench.send_bytes(b"\0")
+    assert bench.pulses_us == (1500.0, None, 1000.0)
+    bench.raw(b"\0")
     assert isinstance(bench.send(Hello()), Info)
 
 
@@ -85,23 +105,21 @@ messages = st.one_of(
 @given(st.lists(st.tuples(messages, st.integers(0, 150_000), st.booleans()), max_size=60))
 def test_no_sequence_of_messages_breaks_a_limit(script):
     bench = Bench()
-    bench.send(Enable(ALL, MIDDLE))
-    sent = refused = 0
+    bench.acked(Enable(bench.all, MIDDLE))
+    sent = 0
     for message, pause_us, damaged in script:
         if isinstance(message, SetPoint):
             message = SetPoint((bench.now_us + message.time_us) % 2**32, message.pulses)
-        sent_bytes = bytearray(encode(message, bench.sequence))
+        data = bytearray(encode(message, bench.sequence))
         bench.sequence += 1
         if damaged:
-            sent_bytes[3] ^= 0x20
-        elif isinstance(message, SetPoint):
-            sent += 1
-        answers = bench.send_bytes(bytes(sent_bytes))
-        refused += sum(isinstance(one, Nack) and one.request_type == SetPoint.TYPE for one in answers)
-        before, live = bench.pulses, bench.live
+            data[3] ^= 0x20
+        sent += isinstance(message, SetPoint) and not damaged
+        bench.raw(bytes(data))
+        before, live = bench.firmware.pulses, bench.live
         for _ in range(pause_us // FRAME_US):
             bench.run(FRAME_US, host_alive=False)
-            after = bench.pulses
+            after = bench.firmware.pulses
             for joint, limits in enumerate(LIMITS):
                 if live >> joint & 1:
                     assert limits.lowest <= after[joint] <= limits.highest
@@ -110,11 +128,5 @@ def test_no_sequence_of_messages_breaks_a_limit(script):
                     assert after[joint] == 0
             before = after
         assert bench.live == live  # time alone switches nothing
+    refused = sum(isinstance(one, Nack) and one.request_type == SetPoint.TYPE for _, one in bench.heard)
     bench.run(FRAME_US, host_alive=False).tells(accepted=sent - refused, rejected=refused)
-
-
-# -- the contract with the real firmware ---------------------------------------------------------------
-
-
-def test_golden_session():
-    play_golden_session(VirtualFirmware)

@@ -33,7 +33,7 @@ class BoardOnCable(LiveBoard):
 
     def __init__(self, port, config: FirmwareConfig, *, found_us=None):
         self.frames: list[FrameRecord] = []
-        self.port = PtyPort(port, 0)
+        self.port = PtyPort(port)
         super().__init__(config, boot_id=7, found_us=found_us)
 
     def work(self) -> None:

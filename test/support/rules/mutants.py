@@ -408,7 +408,11 @@ MUTANTS: dict[str, tuple[Wrong, Wrong, Wrong]] = {
         with_limits(lambda one: replace(one, lowest=1, highest=32767)),
     ),
     # a host that is gone
-    "impatient": (motion.a_silent_host_is_lost, Firmware._frame, patient_for(220)),
+    "lets go of the arm": (
+        motion.a_silent_host_is_lost,
+        Firmware._latch,
+        lambda h, it, fault: (h(it, fault), fault is Fault.HOST_LOST and it._motion.disable(it.owned)),
+    ),
     "patient": (motion.a_silent_host_is_lost, Firmware._frame, patient_for(300)),
     "follows the lost": (motion.a_lost_host_is_not_followed, Firmware._latch, only_faults),
     "hears noise": (
