@@ -15,21 +15,7 @@ from typing import Any
 from picker_dynamics.errors import InputError
 
 from .doctor_session import PERIOD_MS, SLOW, CheckSkipped, DoctorSession, Need, Pulses, Violation, refusal, require
-from .protocol import (
-    Adopt,
-    BoardState,
-    Disable,
-    Enable,
-    Fault,
-    Hello,
-    Ping,
-    Reason,
-    Relax,
-    Reset,
-    Stop,
-    Telemetry,
-    TelemetryPeriod,
-)
+from .protocol import Adopt, BoardState, Disable, Enable, Fault, Hello, Reason, Relax, Reset, Stop, Telemetry, TelemetryPeriod
 from .protocol import ahead_us as us
 
 ATTEMPTS = 3

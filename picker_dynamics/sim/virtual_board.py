@@ -88,7 +88,7 @@ class VirtualBoard(SimulatedBoard):
             raise
         self._lock, self._stopped, self._leaving, self._tick_s = threading.RLock(), False, False, tick_s
         self._epoch, self._wake_s = time.monotonic(), 0.0
-        self._plug_in_at_s = math.inf
+        self._unplug_s, self._plug_in_at_s = 0.0, math.inf
         self.behind_max_s = 0.0
         self._commands = {
             "truth": self._truth,
@@ -143,6 +143,9 @@ class VirtualBoard(SimulatedBoard):
         return select.select(readers, [], [], max(0.0, until_s - time.monotonic()))[0]
 
     def _tick(self, now_s: float) -> None:
+        if self._unplug_s:  # not where it was asked for: another thread may be waiting for the port
+            self.port.unplug()
+            self._unplug_s, self._plug_in_at_s = 0.0, now_s + self._unplug_s
         if now_s >= self._plug_in_at_s:
             self._plug_in_at_s = math.inf
             self.port.plug_in()
@@ -261,8 +264,7 @@ class VirtualBoard(SimulatedBoard):
     def _unplug(self, seconds: float) -> None:
         if not 0.0 < seconds < math.inf:
             raise InputError(f"seconds is {seconds}, must be above 0", subject="seconds", value=seconds, limit=0.0)
-        self.port.unplug()
-        self._plug_in_at_s = self.time_s + seconds
+        self._unplug_s = seconds
 
     def _set_clock(self, jump_s: float = 0.0, drift_ppm: float | None = None) -> None:
         if not 0.0 <= jump_s <= 60.0:

@@ -110,7 +110,7 @@ def test_a_simulated_board_that_stood_still_does_not_take_its_host_for_lost(make
             return honest(until_s)
 
         board.wait = late
-        until(lambda: not stalls and control.truth().behind_max_s >= 3.0 * HOST_TIMEOUT_S)
+        until(lambda: not stalls and control.truth().behind_max_s > 2.0 * HOST_TIMEOUT_S)
         late_us = link.telemetry.time_us
         until(lambda: link.telemetry.time_us - late_us > 0.3e6)
         assert link.telemetry.faults == 0 and control.truth().faults == ()
@@ -331,7 +331,8 @@ def test_a_board_keeps_its_name_and_its_door_to_itself_and_ends_where_its_name_w
         assert second.returncode == 9 and "control socket" in second.stderr and not os.path.lexists(tmp_path / "other")
         third = run_board("--link", tmp_path / "tty")
         assert third.returncode == 9 and "another virtual board" in third.stderr
-        control.unplug(0.2)
+        control.unplug(0.5)
+        until(lambda: not os.path.lexists(tmp_path / "tty"))
         (tmp_path / "tty").write_text("mine")
         with pytest.raises(LinkError, match="is gone|does not answer"):
             until(lambda: control.truth() is None)
