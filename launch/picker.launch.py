@@ -7,7 +7,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from launch import LaunchDescription, logging
+from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction, SetEnvironmentVariable
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
@@ -17,7 +17,7 @@ from launch_ros.substitutions import ExecutableInPackage, FindPackagePrefix
 
 from picker_dynamics import lifeline
 from picker_dynamics.bringup import bringup, rviz_config
-from picker_dynamics.bringup.options import Options, misspelt, require_no_simulated_time
+from picker_dynamics.bringup.options import Options
 from picker_dynamics.bringup.runner import PARK_S
 from picker_dynamics.errors import ConfigurationError, MissingDependencyError, PickerError
 from picker_dynamics.resources import PACKAGE
@@ -57,9 +57,6 @@ def processes(context):
     Whatever may be wrong has to be found here: an action that fails when others of this list have been started already
     ends the launch and leaves them running, a hardware node among them.
     """
-    require_no_simulated_time(context.launch_configurations)
-    for problem in misspelt(context.launch_configurations, [name for name, _, _ in ARGUMENTS]):
-        logging.get_logger("picker").warning(f"{problem} It is ignored.")
     chosen = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS if name not in SWITCHES}
     rviz, collision, view, pick = (IfCondition(LaunchConfiguration(name)).evaluate(context) for name in SWITCHES)
     mass = _number("payload_mass", chosen.pop("payload_mass"))

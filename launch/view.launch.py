@@ -5,7 +5,7 @@ Model, a slider for each joint, and RViz, which shows the torque that holds each
 
 from pathlib import Path
 
-from launch import LaunchDescription, logging
+from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, SetEnvironmentVariable, Shutdown
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
@@ -15,7 +15,7 @@ from launch_ros.substitutions import FindPackagePrefix
 
 from picker_dynamics import lifeline
 from picker_dynamics.bringup import bringup, rviz_config
-from picker_dynamics.bringup.options import Options, misspelt
+from picker_dynamics.bringup.options import Options
 from picker_dynamics.errors import MissingDependencyError
 from picker_dynamics.resources import PACKAGE
 from picker_dynamics.robot import description
@@ -37,8 +37,6 @@ SWITCHES = ("sliders", "rviz")
 
 def processes(context):
     """What is to run, as launch actions; whatever may be wrong is found before anything starts."""
-    for problem in misspelt(context.launch_configurations, [name for name, _, _ in ARGUMENTS]):
-        logging.get_logger("picker").warning(f"{problem} It is ignored.")
     chosen = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS if name not in SWITCHES}
     sliders, rviz = (IfCondition(LaunchConfiguration(name)).evaluate(context) for name in SWITCHES)
     options = Options(markers=True, **chosen)

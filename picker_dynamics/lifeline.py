@@ -7,6 +7,7 @@ also where a debugger stands between the two; PR_SET_PDEATHSIG would tell the en
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import shutil
@@ -16,9 +17,6 @@ import threading
 import time
 
 PARENT = "PICKER_PARENT"
-
-POLL_S = 0.5
-"""How often the parent is looked for where there is no pidfd: Linux before 5.3, macOS [s]."""
 
 LIMIT_S = 30.0
 """How long a child has to end by itself, longer than an arm takes to park; it is killed then [s]."""
@@ -52,30 +50,9 @@ def end_with_parent(number: int = signal.SIGTERM, limit_s: float = LIMIT_S) -> t
 
 
 def _watch(parent: int, ended: threading.Event, number: int, limit_s: float) -> None:
-    _wait_for_end(parent)
+    with contextlib.suppress(ProcessLookupError):  # it has ended already
+        select.select([os.pidfd_open(parent)], [], [])
     ended.set()
     signal.pthread_kill(threading.main_thread().ident or 0, number)
     time.sleep(limit_s)
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _wait_for_end(process: int) -> None:
-    try:
-        descriptor = os.pidfd_open(process)
-    except ProcessLookupError:
-        return
-    except (AttributeError, OSError):
-        while _is_there(process):
-            time.sleep(POLL_S)
-    else:
-        select.select([descriptor], [], [])
-
-
-def _is_there(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True

@@ -110,7 +110,7 @@ def _servo_graph(options: Options) -> Graph:
     if simulated:  # after all that may be wrong, so that nothing is left behind
         directory = Path(options.directory or _directory(options.namespace))
         port, control = str(directory / "tty"), str(directory / "control")
-        arguments = _board_arguments(options, port, control, options.plant_overlay or overlay)
+        arguments = _board_arguments(options, port, control, overlay)
         board = PlainSpec("virtual_board", f"{PACKAGE}.sim.board", arguments, required=True)
     which = _given(urdf=options.urdf, servos=options.servos, servo_overlay=overlay)
     hardware = _given(port=port, on_shutdown=options.on_shutdown) | {"autostart": True, "at_rest_pose": simulated}
@@ -227,7 +227,7 @@ def _given(**values) -> dict[str, object]:
 
 def _board_arguments(options: Options, port: str, control: str, overlay: str) -> list[str]:
     arguments = ["--link", port, "--control", control, "--linger", "--boot-silence", str(SIMULATED_BOOT_S)]
-    files = {"--servo-overlay": overlay, "--urdf": options.plant_urdf or options.urdf, "--servos": options.servos}
+    files = {"--servo-overlay": overlay, "--urdf": options.urdf, "--servos": options.servos}
     arguments += [word for flag, path in files.items() if path for word in (flag, path)]
     if options.board == "virtual":
         arguments += ["--host-timeout", str(SIMULATED_HOST_TIMEOUT_S)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,25 +28,8 @@ RANGES = {
 }
 """What numbers may be, and their unit; the nodes refuse the same."""
 
-FILES = ("scene", "srdf", "cameras", "urdf", "arms", "servos", "servo_overlay", "params_file", "plant_urdf", "plant_overlay")
+FILES = ("scene", "srdf", "cameras", "urdf", "arms", "servos", "servo_overlay", "params_file")
 FOR_SERVOS = ("board", "servo", "servos", "servo_overlay", "compensation", "on_shutdown")
-
-
-def misspelt(given: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Remarks on launch arguments that do not exist, and look like some that do: launch ignores them."""
-    known = list(known)
-    found = ((name, difflib.get_close_matches(name, known, 1, 0.8)) for name in sorted(set(given) - set(known)))
-    return [f"there is no argument {name}, did you mean {meant[0]}?" for name, meant in found if meant]
-
-
-def require_no_simulated_time(given: Mapping[str, str]) -> None:
-    """Raise a ConfigurationError where launch arguments ask for the time of /clock, which every node would refuse."""
-    if given.get("use_sim_time", "").strip().lower() in ("true", "1", "yes", "on"):
-        raise ConfigurationError(
-            "use_sim_time is true: the arm is driven by this machine's steady clock, not by /clock; leave it out",
-            subject="use_sim_time",
-            value=given["use_sim_time"],
-        )
 
 
 @dataclass(frozen=True)
@@ -70,7 +51,6 @@ class Options:
         on_shutdown: what the arm does at Ctrl-C.
         plant_error, seed: how far the simulated arm differs from its URDF.
         servo: the simulated servos: ``typical``, with friction and play, or ``ideal``.
-        plant_urdf, plant_overlay: URDF and servo-map overlay of the simulated arm, where the nodes are to believe other ones.
         directory: that exists, for the virtual board's port and control socket; by default ``graph`` makes one that only
             this user can enter.  Who runs the graph removes it.
         log_level: of the nodes.
@@ -101,8 +81,6 @@ class Options:
     plant_error: float = 0.0
     seed: int = 0
     servo: str = "typical"
-    plant_urdf: str = ""
-    plant_overlay: str = ""
     directory: str = ""
     log_level: str = "info"
     scene: str = ""

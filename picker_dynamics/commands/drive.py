@@ -90,9 +90,8 @@ class Seat:
         self.panel = keys.Panel(arm.description.n, lines)
         self.tips = TipSteps(arm.description)
         self.kinematics = arm.model().forward_kinematics
-        self.dropped, self.said = 0, ["h: which keys there are"]
-        self._told_of_drops = ""
-        self._requests: list = []
+        self.said = ["h: which keys there are"]
+        self._requests: list[tuple[str, int]] = []
         self._drawn_s, self._lines = -math.inf, 0
 
     # -- time ------------------------------------------------------------------------------------------------
@@ -127,10 +126,8 @@ class Seat:
     def look(self) -> None:
         """See what has come of the steps and commands that were asked for."""
         ended = self.client.step_ended()
-        if ended is not None:
-            self.dropped = 0
-            if ended:
-                self.say(ended)
+        if ended:
+            self.say(ended)
         for name, number in list(self._requests):
             if self.client.answered(number):
                 self._requests.remove((name, number))
@@ -161,10 +158,7 @@ class Seat:
         elif word in ("reset", "enable") and not values:
             if self._requests:
                 raise InputError(f"what was asked before has not been answered yet: {word} was not asked for", subject=word)
-            if word == "reset":
-                self._ask("reset")
-            else:
-                self._ask("enable", at_rest_pose=True)
+            self._ask(word, **({"at_rest_pose": True} if word == "enable" else {}))
         else:
             raise InputError(f"{' '.join((word, *values))!r} means nothing: reset, enable, or p and the payload in grams")
 
@@ -183,7 +177,6 @@ class Seat:
         client.beat()  # a search for a pose that there is not takes almost as long as a driver may be silent
         target = self.target(action, held)
         client.begin_step(target, max(SHORTEST_S, tip_way(self.description, held, target) / SPEED_M_S))
-        self.dropped = 0
         return None
 
     def held(self) -> np.ndarray:
@@ -224,14 +217,8 @@ class Seat:
 
     def drop(self, why: str) -> None:
         """Say that a press moves nothing."""
-        self.dropped += 1
-        presses = "press" if self.dropped == 1 else "presses"
-        said = f"{self.dropped} {presses} dropped: {why}"
-        if self.dropped > 1 and self.said[-1] is self._told_of_drops:
-            self.said[-1] = said
-        else:
+        if self.said[-1] != (said := f"dropped: {why}"):
             self.say(said)
-        self._told_of_drops = said
 
     def say(self, *lines: str) -> None:
         """Put lines in front of the person."""

@@ -47,10 +47,7 @@ def run_header(options) -> int:
         print(text, end="")
         return 0
     path = Path(options.output or resource("firmware/picker_firmware/picker_firmware.ino").with_name("arm_config.h"))
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ConfigurationError(f"cannot write {path}: {error.strerror}", subject="output", value=str(path)) from error
+    path.write_text(text, encoding="utf-8")
     print(f"{path}: {servos.n} joints of {arm.name}")
     return 0
 
@@ -66,13 +63,8 @@ def run_build(options) -> int:
 
 
 def _arm(options):
-    """Description and servo map; a file that is not there is named first."""
-    for name in FILES:
-        given = getattr(options, name)
-        if given and not Path(given).is_file():
-            raise ConfigurationError(f"{name}: no such file: {given}", subject=name, value=given)
-    arm = servo_arm.read_arm(options.urdf)
-    if servo_arm.assumes(arm, options.servos):
+    """Description and servo map, which on a board are never assumed."""
+    if servo_arm.assumes(arm := servo_arm.read_arm(options.urdf), options.servos):
         raise ConfigurationError(
             f"a board that drives {arm.name} needs its servo map: give --servos; only simulated ones are assumed",
             subject="servos",

@@ -40,35 +40,6 @@ from . import options as shared
 
 EXAMPLE = "name: lift, axis: y, length_mm: 120, limits_deg: [-80, 80], servo: DS3218, channel: 1"
 
-README = """# {name}
-
-Written by `picker new`: {joints}. At 0 the arm stands as drawn in `{name}.urdf`; angles count about each joint's axis.
-
-{loads}
-
-Lengths, masses and servos can be changed in the two files, nothing writes them again; or in `answers.yaml`, which
-`picker new ANOTHER --from answers.yaml` makes another arm of. The next commands, from this folder:
-
-```bash
-picker check {name}.urdf
-picker up --sim --urdf {name}.urdf --servos servos.yaml
-```
-
-and in a second terminal, while that runs (it tells its arm, so no file is named):
-
-```bash
-picker home
-picker move --joints {first}={value}
-picker move --tip {tip}
-picker status
-picker park
-```
-
-From a script: `Arm.simulated("{name}.urdf", "servos.yaml")`. Before the real arm is switched on: docs/your_arm.md of
-picker_dynamics (the sign test of each joint, the first power). What `servos.yaml` says of directions, zeros, poses and servos is
-a design, not a measurement: `picker calibrate` measures.
-"""
-
 
 def add_parser(commands) -> None:
     """Register ``new``."""
@@ -273,9 +244,9 @@ def _write(folder: Path, made: Written, answers: dict) -> None:
     name = folder.name
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{name}_", dir=folder.parent))
-    files = {"servos.yaml": made.servos, "README.md": _readme(name, made), "answers.yaml": _text(answers)}
+    files = {f"{name}.urdf": made.urdf, "servos.yaml": made.servos, "answers.yaml": _text(answers)}
     try:
-        for file, text in (files | {f"{name}.urdf": made.urdf}).items():
+        for file, text in files.items():
             (scratch / file).write_text(text, encoding="utf-8")
         servo_arm.load(scratch / f"{name}.urdf", scratch / "servos.yaml")
         scratch.chmod(0o755)
@@ -286,30 +257,24 @@ def _write(folder: Path, made: Written, answers: dict) -> None:
 
 
 def _said(folder: Path, made: Written) -> list[str]:
-    """What was written, what the servos bear, and what comes next."""
+    """What was written, what the servos bear, and what comes next, with a place for the tip that this arm can reach."""
     urdf, weak = folder / f"{folder.name}.urdf", [load.joint for load in made.loads if not load.bears]
-    lines = [f"{folder}/: {folder.name}.urdf, servos.yaml, README.md, answers.yaml"]
+    lines = [f"{folder}/: {folder.name}.urdf, servos.yaml, answers.yaml"]
     lines += [f"{'  ' if load.bears else '! '}{load}" for load in made.loads]
     if weak:
         lines.append(
             f"too weak: {', '.join(weak)}. Motions that need more are refused; take a stronger servo, or shorter or lighter links"
         )
-    commands = f"picker check {urdf}", f"picker up --sim --urdf {urdf} --servos {folder / 'servos.yaml'}"
-    return [*lines, "", "next:", *(f"  {command}" for command in commands)]
-
-
-def _readme(name: str, made: Written) -> str:
-    """The next commands, with a motion and a place for the tip that this arm can do."""
-    arm = made.arm
-    towards = made.home + 0.2 * (made.rest - made.home)
-    tip = link_poses(arm, towards)[TOOL].position
-    first, unit = arm.movable[0], arm.position_units[0]
-    value = 0.5 * (made.home[0] + 0.5 * (arm.lower[0] + arm.upper[0])) + 0.1 * (arm.upper[0] - arm.lower[0])
-    return README.format(
-        name=name,
-        joints=", ".join(f"`{joint.name}`" for joint in arm.movable),
-        loads="\n".join(f"- {load}" for load in made.loads),
-        first=first.name,
-        value=f"{value:.3f}" if unit == "m" else f"{math.degrees(value):.0f}",
-        tip=" ".join(f"{x:.3f}" for x in tip),
-    )
+    tip = link_poses(made.arm, made.home + 0.2 * (made.rest - made.home))[TOOL].position
+    return [
+        *lines,
+        "",
+        "next:",
+        f"  picker check {urdf}",
+        f"  picker up --sim --urdf {urdf} --servos {folder / 'servos.yaml'}",
+        "in a second terminal, while that runs:",
+        "  picker home",
+        f"  picker move --tip {' '.join(f'{x:.3f}' for x in tip)}",
+        "  picker status",
+        "  picker park",
+    ]

@@ -43,18 +43,10 @@ def plot(options) -> int:
     limits = limits_of(recorded, options.arm, options.urdf, options.servos)
     source = Path(options.file)
     folder = Path(options.out) if options.out else source.parent
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        paths = figures.draw(recorded, limits, folder, source.stem)
-    except OSError as error:
-        raise ConfigurationError(
-            f"cannot write figures to {folder}: {error.strerror or error}", subject="out", value=str(folder)
-        ) from error
-    for line in summary(recorded, limits):
-        print(line)
-    print("figures: " + ", ".join(map(str, paths)))
-    if recorded.damaged:
-        print(f"note: {recorded.damaged}")
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = figures.draw(recorded, limits, folder, source.stem)
+    note = [f"note: {recorded.damaged}"] if recorded.damaged else []
+    print("\n".join([*summary(recorded, limits), "figures: " + ", ".join(map(str, paths)), *note]))
     return 0
 
 

@@ -135,6 +135,6 @@ def test_the_command_writes_where_it_is_told(tmp_path, capsys):
     assert capsys.readouterr().out == f"{target}: 5 joints of picker\n"
     assert "from config/servos.yaml, servos.sim.yaml, urdf/picker.urdf." in target.read_text()
     assert target.read_text().split("\n", 2)[2] == header_text(servos(), picker()).split("\n", 2)[2]
-    for words, named in ((["--output", str(tmp_path / "no" / "a.h")], "cannot write"), (["--urdf", "/no.urdf"], "urdf: no such")):
-        assert cli.main(["firmware", "header", *words]) == 4
+    for words, code, named in ((["--output", str(tmp_path / "no" / "a.h")], 1, "a.h"), (["--urdf", "/no.urdf"], 3, "/no.urdf")):
+        assert cli.main(["firmware", "header", *words]) == code
         assert named in capsys.readouterr().err

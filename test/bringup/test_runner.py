@@ -239,12 +239,9 @@ def test_who_is_stuck_when_its_parent_ends_is_killed():
         assert parent.stdout.read() == b"", "the pipe is closed when the child is gone"
 
 
-@pytest.mark.parametrize("pidfd", [True, False])
-def test_a_child_whose_parent_has_ended_already_gets_the_signal_at_once(monkeypatch, pidfd):
+def test_a_child_whose_parent_has_ended_already_gets_the_signal_at_once(monkeypatch):
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    if not pidfd:
-        monkeypatch.delattr(os, "pidfd_open")
     heard, before = [], signal.signal(signal.SIGUSR1, lambda number, _: heard.append(number))
     try:
         monkeypatch.setenv(lifeline.PARENT, str(gone.pid))

@@ -9,8 +9,6 @@ import sys
 import numpy as np
 import pytest
 import yaml
-from ros_graph import own_domain, running_graph
-from scenarios.bench import wait_until_up
 from waiting import run
 
 from picker_dynamics import Arm
@@ -35,7 +33,7 @@ def arm(tmp_path, run_picker):
 
 def test_options_make_a_folder_that_passes_the_check(arm, run_picker):
     folder, said = arm
-    assert {path.name for path in folder.iterdir()} == {"own.urdf", "servos.yaml", "README.md", "answers.yaml"}
+    assert {path.name for path in folder.iterdir()} == {"own.urdf", "servos.yaml", "answers.yaml"}
     assert list(folder.parent.iterdir()) == [folder]  # nothing else is left
     assert f"picker up --sim --urdf {folder}/own.urdf --servos {folder}/servos.yaml" in said
     assert re.search(r"lift: at most \d\.\d+ N·m of gravity; DS3218 may hold 1\.12", said)
@@ -43,31 +41,15 @@ def test_options_make_a_folder_that_passes_the_check(arm, run_picker):
     assert code == 0 and "lint: no findings" in said and "models passed" in said
 
 
-def test_the_arm_moves_in_simulation_as_its_readme_says(arm):
-    folder, _ = arm
-    tip = [float(x) for x in re.search(r"--tip (.*)", (folder / "README.md").read_text())[1].split()]
+def test_the_arm_moves_in_simulation_as_the_next_commands_say(arm):
+    folder, said = arm
+    tip = [float(x) for x in re.search(r"--tip (.*)", said)[1].split()]
     with Arm.simulated(folder / "own.urdf", folder / "servos.yaml", real_time=False) as own:
         own.home()
         own.move(tip=tip)
         own.wait(1.0)
         assert np.linalg.norm(own.tip - tip) < 0.004
         own.park()
-
-
-@pytest.mark.long
-@pytest.mark.ros
-def test_every_command_of_its_readme_runs_on_the_running_graph(arm, tmp_path, run_picker, monkeypatch):
-    folder, _ = arm
-    monkeypatch.chdir(folder)
-    files = {"urdf": str(folder / "own.urdf"), "servos": str(folder / "servos.yaml")}
-    words = [line.split()[1:] for line in (folder / "README.md").read_text().splitlines() if line.startswith("picker ")]
-    assert [line[0] for line in words] == ["check", "up", "home", "move", "move", "status", "park"]
-    assert words[1] == ["up", "--sim", "--urdf", "own.urdf", "--servos", "servos.yaml"]
-    with own_domain(), running_graph(tmp_path, **files) as running:
-        wait_until_up(running.client)
-        for line in words[2:]:
-            code, _, complaints = run_picker(*line)
-            assert code == 0, (line, complaints)
 
 
 def test_a_file_has_the_answers_and_options_come_before_it(tmp_path, run_picker):

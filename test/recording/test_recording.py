@@ -252,5 +252,5 @@ def test_plot_writes_three_figures_of_the_series_and_says_where(tmp_path, capsys
     assert figures.error_figure(dataclasses.replace(found, reference=EMPTY), None, 100.0) is None
     (tmp_path / "file").touch()
     options = argparse.Namespace(file=str(recorded), out=str(tmp_path / "file"), namespace=None, arm="", urdf="", servos="")
-    with raises(ConfigurationError, match="cannot write figures"):
+    with raises(FileExistsError):
         plot.plot(options)
