@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 
 from picker_dynamics import __version__
-from picker_dynamics.errors import MissingDependencyError, PickerError, shown
+from picker_dynamics.errors import PickerError, shown
 from picker_dynamics.robot.units import ANGLE, LENGTH, MASS
 
 from .terminal import INTERRUPTED
@@ -51,8 +51,6 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.flush()  # while what keeps it from being written can still be said
         return code
     except PickerError as error:
-        if isinstance(error, MissingDependencyError) and _interrupted(error):
-            return INTERRUPTED
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
     except OSError as error:  # the disk is full, a folder may not be written
@@ -60,11 +58,6 @@ def main(arguments: list[str] | None = None) -> int:
         return PickerError.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
-
-
-def _interrupted(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is what it comes from: a compiled library that is being loaded makes an ImportError of it."""
-    return error is not None and (isinstance(error, KeyboardInterrupt) or _interrupted(error.__cause__ or error.__context__))
 
 
 def _words(error: OSError) -> str:

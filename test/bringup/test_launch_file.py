@@ -232,15 +232,6 @@ def test_one_process_per_spec_with_what_was_chosen_and_ctrl_c_ends_them(prefix):
     assert not Path(hardware["port"]).parent.exists()
 
 
-def test_serial_needs_no_board_and_rviz_comes_on_request(prefix):
-    env = stand_ins(prefix, ROS_AUTOMATIC_DISCOVERY_RANGE="SUBNET")
-    with launched(env, "hardware:=serial", "port:=/dev/ttyACM0", "rviz:=true"):
-        wait_for(prefix, STARTED - {"virtual_board"} | SHOWING)
-        hardware = parameters(records(prefix)["arm"]["arguments"], "hardware")
-        assert hardware["port"] == "/dev/ttyACM0" and hardware["at_rest_pose"] is False
-        assert {record["range"] for record in records(prefix).values()} == {"SUBNET"}
-
-
 @pytest.mark.parametrize("name", sorted(STARTED - {"robot_state_publisher"}))
 def test_a_process_that_ends_by_itself_ends_the_launch_with_an_error(prefix, name):
     with launched(stand_ins(prefix, ENDS=name)) as process:
@@ -296,15 +287,6 @@ def test_the_view_starts_model_sliders_markers_and_rviz_in_the_namespace(prefix)
         and parameters(found["robot_state_publisher"])["frame_prefix"] == "left/"
     )
     assert parameters(found["robot_state_publisher"])["robot_description"] == resource("urdf/rrp.urdf").read_text()
-
-
-@pytest.mark.parametrize("name", ["rviz2", "joint_state_publisher_gui"])
-def test_closing_a_window_of_the_view_ends_it(prefix, name):
-    with launched(stand_ins(prefix, ENDS=name), "sliders:=true", file=VIEW) as process:
-        for other in VIEWED - {name}:  # the stand-in waits for as many records as the whole graph has
-            until(lambda other=other: other in records(prefix), other)
-        (prefix / "records" / "one more").touch()
-        ended(process)
 
 
 # -- with launch and the installed package ------------------------------------------------------------------

@@ -156,21 +156,6 @@ def test_a_process_that_ends_by_itself_is_named_with_its_exit_code(graph, record
     assert nobody_left(record)
 
 
-def test_a_process_that_was_killed_is_named_with_the_signal(graph, record):
-    with running(graph(), record) as runner:
-        os.kill(started(record)["arm"][0], signal.SIGKILL)
-        with pytest.raises(ProcessEndedError, match="arm was ended by signal 9"):
-            runner.wait(lambda: False)
-
-
-def test_who_does_not_end_is_killed_and_named(graph, record, capfd):
-    with running(graph(board="stubborn"), record, 0.2):
-        pass
-    assert nobody_left(record)
-    said = capfd.readouterr().err
-    assert "virtual_board did not end within" in said and "arm" not in said
-
-
 def test_the_arm_has_time_to_park_unless_hurried(graph, record, capfd):
     runner = begun(graph(arm="parking"), record)
     arm = started(record)["arm"][0]
@@ -306,16 +291,6 @@ def test_a_start_on_outputs_that_are_off_ends_with_how_to_enable_them(up, tmp_pa
     with spawn_board(tmp_path / "tty"):
         arm, _ = up("--port", str(tmp_path / "tty"), words="then picker home\n")
         assert "\nready: picker enable, then picker home\n" in arm.said()
-
-
-@pytest.mark.long
-@pytest.mark.ros
-def test_all_of_picker_up_ends_when_it_is_killed(up):
-    arm, mine = up("--sim", "--markers", words=UP)
-    os.kill(arm.process.pid, signal.SIGKILL)
-    until(lambda: gone(mine), "the end of them all")
-    assert "Traceback" not in arm.said() and "killed" not in arm.said()
-    assert files(arm) == ["log"], "the board removes its folder"
 
 
 @pytest.mark.long

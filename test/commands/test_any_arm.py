@@ -159,42 +159,6 @@ def test_a_strong_arm_weighs_what_makes_it_sag(name, grams, visits, half_kg, run
     assert low < truth < high and low > 0.5 * truth and high - low < 2.0 * half_kg
 
 
-@mark.parametrize(
-    "words, message",
-    [
-        (("--grams", "200"), "the simulated tool holds 200 g, must be 1 to 100 g (--heaviest)"),
-        (("--heaviest", "2000"), "a payload of 2000 g at the most: that must be 1 to 1000 g"),
-        (("--heaviest", "0.5", "--reading", "forearm=1"), "must be 1 to 1000 g: are these kilograms?"),
-    ],
-)
-def test_payloads_that_no_arm_here_weighs_are_refused(words, message, run_picker):
-    simulated = () if "--reading" in words else ("--simulated",)
-    code, said, complaints = run_picker("weigh", *simulated, *words)
-    assert (code, said) == (5, "") and message in complaints
-
-
-@mark.parametrize(
-    "words, message",
-    [
-        (
-            ("--empty", "nozzle=197.9", "--reading", "nozzle=19.74"),
-            "is 19.7 mm, expected about 197.9: is it in cm? then type the",
-        ),
-        (
-            ("--empty", "nozzle=197.9", "--reading", "nozzle=0.4"),
-            "is 0.4 mm, expected about 197.9: another unit, from another edge",
-        ),
-        (("--empty", "nozzle=197.9", "--reading", "nozzle=-197.9"), "is -197.9 mm, expected about 197.9: the sign?"),
-        (("--empty", "nozzle=197.9", "--reading", "nozzle=3deg"), "nozzle: 'deg' is none of mm, cm, m"),
-        (("--empty", "nozzle=197.9", "--reading", "nozzle=197.3"), "at down 60 mm these readings tell the payload to"),
-        (("--at", "down=30deg", "--reading", "nozzle=196.7"), "down: 'deg' is none of mm, cm, m"),
-    ],
-)
-def test_heights_are_typed_in_mm_and_slips_are_told(words, message, run_picker):
-    code, said, complaints = run_picker("weigh", "--urdf", str(any_arms.urdf("gantry")), "--from", "above", *words)
-    assert (code, said) == (5, "") and message in complaints and complaints.count("\n") == 1
-
-
 @mark.parametrize("side, empty, loaded", [("above", "197.87", "197.27"), ("below", "195.25", "193.86")])
 def test_heights_tell_a_mass_by_the_side_from_which_the_tool_came(side, empty, loaded, run_picker):
     """100 g lower its spindle, K = 1177 N/m, by 0.83 mm without friction; x = 0.4 makes that 0.60 from above, 1.39 from below."""

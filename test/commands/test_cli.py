@@ -17,7 +17,6 @@ from waiting import PATIENCE_S
 from picker_dynamics import __version__
 from picker_dynamics.bringup import runner
 from picker_dynamics.commands import cli
-from picker_dynamics.errors import MissingDependencyError
 from picker_dynamics.resources import resource
 from picker_dynamics.session.address import Claim
 
@@ -70,7 +69,6 @@ def test_the_table_of_commands_is_what_their_modules_have():
     [
         ("move --joints theta1=10 --duration nan", "argument --duration: 'nan', must be a number from 0 to 600"),
         ("move --tip nan 0 0.1", "argument --tip: 'nan', must be a number from -10 to 10"),
-        ("move --tip 0.1 0 0.1 --pitch-deg nan", "must be a number from -360 to 360"),
         ("payload -- -1", "'-1', must be a number from 0 to 5"),
         ("payload 25KG", "'25KG', must be a number from 0 to 5 kg, or one with its unit (g, kg, mg)"),
         ("payload 25", "'25', must be a number from 0 to 5 kg: are these grams?"),
@@ -78,10 +76,7 @@ def test_the_table_of_commands_is_what_their_modules_have():
         ("up --rate nan", "argument --rate: 'nan', must be a number"),
         ("demo --plant-error 2", "argument --plant-error: '2', must be a number from 0 to 0.5"),
         ("up --seed -1", "argument --seed: '-1', must be a whole number from 0"),
-        ("check --samples 0", "must be a whole number from 1"),
-        ("compare shipped shipped --seed -1", "must be a whole number from 0"),
         ("record --duration " + "9" * 5000, "must be a number from 0"),
-        ("calibrate --repeats " + "9" * 5000, "must be a whole number from 0"),
     ],
 )
 def test_numbers_of_options_are_finite_and_in_range(capsys, words, said):
@@ -172,7 +167,7 @@ def test_check_is_strict_about_findings_only_if_asked(picker_command, bad_urdf):
     assert picker_command("check", odd, "--samples", "20", "--strict")[0] == 1
 
 
-LASTING = [["check", "--samples", "1000000"], ["pick", "--listen", "--wait", "60"], ["study", "rrp"], ["demo", "--out", "{}"]]
+LASTING = [["check", "--samples", "1000000"], ["pick", "--listen", "--wait", "60"], ["demo", "--out", "{}"]]
 """Commands that last for seconds."""
 
 
@@ -199,45 +194,6 @@ def test_ctrl_c_ends_a_command_without_a_traceback_at_any_time(tmp_path, words, 
     assert "Traceback" not in said and process.returncode == 130, (process.returncode, said)
 
 
-SWALLOWED = {
-    "a library that is loaded": "import swallows",
-    "a destructor": "class Last:\n    def __del__(self): wait()\nlast = Last()\ndel last",
-}
-"""What is done as a person interrupts, and goes on as if nothing had been."""
-
-
-@mark.parametrize("what", SWALLOWED)
-def test_an_interruption_that_is_swallowed_counts_all_the_same(tmp_path, what):
-    wait = "import time\ndef wait():\n    print('begins', flush=True)\n    time.sleep(0.5)\n"
-    (tmp_path / "swallows.py").write_text(f"{wait}try: wait()\nexcept BaseException: pass\n")
-    body = f"{wait}{SWALLOWED[what]}\ntime.sleep({PATIENCE_S})\n"
-    start = f"import sys; from picker_dynamics.commands import check; check.run = lambda _: exec({body!r}, {{}}); "
-    start += "sys.argv[1:] = ['check', 'any.urdf']; from picker_dynamics.__main__ import main; sys.exit(main())"
-    with subprocess.Popen(
-        [sys.executable, "-c", start], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
-    ) as process:
-        assert process.stdout.readline() == "begins\n"
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=0.5 * PATIENCE_S)
-    assert process.returncode == 130 and not said
-
-
 def test_the_installed_command_knows_its_version():
     done = subprocess.run([PICKER, "--version"], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == f"picker_dynamics {__version__}"
-
-
-def test_ctrl_c_while_a_library_is_loaded_is_no_missing_library(monkeypatch, capsys):
-    """Compiled modules make an ImportError of it: MuJoCo was said to be missing, with exit code 11."""
-
-    def load(_options):
-        try:
-            try:
-                raise KeyboardInterrupt
-            except KeyboardInterrupt as interruption:
-                raise ImportError("initialization failed") from interruption
-        except ImportError as error:
-            raise MissingDependencyError("the simulated arm needs MuJoCo", subject="mujoco") from error
-
-    monkeypatch.setattr("picker_dynamics.commands.check.run", load)
-    assert cli.main(["check", "any.urdf"]) == 130 and not capsys.readouterr().err

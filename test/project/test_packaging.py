@@ -104,21 +104,8 @@ def imported_packages(*folders: str) -> dict[str, set[str]]:
     return {name: files for name, files in found.items() if name not in sys.stdlib_module_names}
 
 
-def is_ros(name: str) -> bool:
-    return name.endswith(("_msgs", "_srvs", "_interfaces")) or name in ("rclpy", "launch", "launch_ros")
-
-
 def test_import_contracts_hold():
     run(sys.executable, "-c", "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))")
-
-
-def test_ros_is_imported_by_nodes_alone():
-    stray = {
-        name: sorted(file for file in files if not file.startswith("picker_dynamics/nodes/"))
-        for name, files in imported_packages("picker_dynamics").items()
-        if is_ros(name)
-    }
-    assert {name: files for name, files in stray.items() if files} == {}
 
 
 def test_package_xml_declares_every_import(manifest):
@@ -212,15 +199,3 @@ def test_every_requirement_is_pinned(setup_data, python):
         exact, version = str(pin.specifier)[:2], str(pin.specifier)[2:]
         assert exact == "==" and requirement.specifier.contains(version), f"{requirement}: {pin}"
     assert pinned["setuptools"].specifier == Requirement("setuptools==79.0.1").specifier
-
-
-@pytest.mark.parametrize("constraints", ["wheels.txt", "ros.txt"])
-def test_every_pin_has_hashes_and_names_no_place(constraints):
-    text = (ROOT / "constraints" / constraints).read_text()
-    pinned = re.findall(r"^\S+==\S+[^\\\n]*\\\n(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+", text, re.MULTILINE)
-    assert "".join(pinned) == text.partition("\n")[2] and "//" not in text
-
-
-def test_ros_machines_keep_the_numpy_that_ros_was_built_with():
-    """And what launch_testing's plug-in uses, which pytest 9 took away."""
-    assert not {"numpy", "scipy", "matplotlib", "pytest"} & set(pins("ros.txt", "3.12"))
