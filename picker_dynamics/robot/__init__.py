@@ -29,6 +29,7 @@ __all__ = [
     "servo_file",
     "servo_map",
     "servo_types",
+    "shapes",
     "sighting",
     "srdf",
     "tip_step",

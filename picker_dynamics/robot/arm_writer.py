@@ -23,8 +23,8 @@ from .arm_design import Design, Part
 from .assumed_servos import POSES, home_and_rest
 from .description import ArmDescription, Geometry, parse
 from .lint import holding_torque
-from .lint.shapes import composed, volume
 from .model import Array
+from .shapes import composed, volume
 
 BASE, TOOL, ROOM_M = "base_link", "tool0", 0.06
 """Names of the first and the last link; edge of the drawn base [m]."""

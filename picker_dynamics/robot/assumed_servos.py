@@ -14,10 +14,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
 from picker_dynamics.errors import DescriptionError
@@ -29,7 +27,7 @@ from .frame_heights import FrameHeights
 from .kinematic_tree import sample_poses
 from .lint import driven_inertia, holding_torque
 from .model import Array
-from .servo_file import HORN_RANGE_DEG, SLIDING
+from .servo_file import HORN_RANGE_DEG
 from .servo_map import Servo, ServoMap
 from .servo_types import servo_type
 
@@ -102,37 +100,6 @@ def assumed_servos(arm: ArmDescription, kind: str = "typical") -> ServoMap:
         )
     )
     return simulated(ServoMap(servos, FRAME_S, QUANTUM_US), kind, arm)
-
-
-def map_text(servos: ServoMap) -> str:
-    """Assumed servos as a servo map's text (YAML), for what reads files alone; friction and play, which are the simulation's own,
-    are not in it.
-
-    Figures of a sliding joint are those of the servo that turns its pinion: phi = x / r, tau = r F, its poses excepted.
-    """
-    joints = {}
-    for one in servos.servos:
-        r, called = (1.0, {}) if one.pinion is None else (one.pinion, SLIDING)
-        figures: dict[str, Any] = {
-            "channel": one.channel,
-            "direction": one.direction,
-            "zero_deg": math.degrees(one.zero / r),
-            "pulse_map": [[math.degrees(horn / r), pulse] for horn, pulse in zip(one.horn_angles, one.pulses_us)],
-            "stall_torque_nm": one.stall_torque * r,
-            "no_load_speed_rad_s": one.no_load_speed / r,
-            "setpoint_speed_rad_s": one.setpoint_speed / r,
-            "stiffness_nm_rad": {"value": one.stiffness * r**2, "measured": False},
-            "deadband_us": one.deadband_us,
-            "armature_kg_m2": one.armature * r**2,
-            "peak_share": one.peak_share,
-            "hold_share": one.hold_share,
-            called.get("rest_rad", "rest_rad"): one.rest,
-            called.get("home_rad", "home_rad"): one.home,
-        }
-        joints[one.joint] = figures | ({} if one.pinion is None else {"pinion_mm": 1e3 * one.pinion})
-    board = {"frame_us": round(1e6 * servos.frame_s), "quantum_us": servos.quantum_us}
-    said = "# Assumed servos, for a simulation only: nothing of them is measured.\n"
-    return said + yaml.safe_dump({"board": board, "joints": joints}, default_flow_style=None, sort_keys=False, width=130)
 
 
 def simulated(servos: ServoMap, kind: str, arm: ArmDescription) -> ServoMap:

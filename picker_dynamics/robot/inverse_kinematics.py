@@ -91,35 +91,20 @@ class ChainKinematics:
         self.columns = tuple(self.joint_names.index(joint.name) for joint in chain)
         self._slides = np.array([joint.type == "prismatic" for joint in chain])
         self._lower, self._upper = np.array([j.lower for j in chain]), np.array([j.upper for j in chain])
-        self._units = tuple("m" if slides else "rad" for slides in self._slides)
-        before = np.eye(4)
-        constants, turning, sliding = [], [], []
-        for joint in path:  # T = before (A + sin q B + (1 - cos q) C + q D), for each joint
+        self._axes = np.array([joint.axis for joint in chain])[:, :, None]
+        before, parts = np.eye(4), []
+        for joint in path:
             before = before @ _transform(joint.rotation, joint.xyz)
             if joint.movable:
-                x, y, z = joint.axis
-                cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-                slides = joint.type == "prismatic"
-                wide = np.zeros((3, 4, 4))
-                if slides:
-                    wide[2, :3, 3] = joint.axis
-                else:
-                    wide[0, :3, :3], wide[1, :3, :3] = cross, cross @ cross
-                constants.append(before)
-                turning.append(before @ wide[:2])
-                sliding.append(before @ wide[2])
+                parts.append(before @ _motion(joint.axis, joint.type == "prismatic"))
                 before = np.eye(4)
-        self._constant, self._tool = np.array(constants), before
-        self._sin, self._versine = np.array(turning).swapaxes(0, 1)
-        self._slide, self._any_slides = np.array(sliding), bool(self._slides.any())
-        self._axes = np.array([joint.axis for joint in chain])[:, :, None]
+        self._parts, self._tool = np.array(parts).swapaxes(0, 1), before  # T = A + sin q B + (1 - cos q) C + q D of each joint
         travel = np.where(self._slides & np.isfinite(self._upper - self._lower), self._upper - self._lower, 0.0)
-        offsets = [float(np.linalg.norm(one[:3, 3])) for one in (*constants[1:], before)]
-        self.length = max(sum(offsets) + float(travel.sum()), 1e-3)
+        offsets = [np.linalg.norm(one[:3, 3]) for one in (*self._parts[0, 1:], before)]
+        self.length = max(float(np.sum(offsets) + travel.sum()), 1e-3)
         self._pointing_joint, self._pointing = self._read_direction()
         self._scale = np.where(self._slides, self.length, 1.0)
-        turns = ~self._slides & (np.arange(len(chain)) <= self._pointing_joint)
-        self._turns = None if turns.all() else turns[:, None].astype(float)
+        self._turns = (~self._slides & (np.arange(len(chain)) <= self._pointing_joint))[:, None]
 
     # --- forwards -------------------------------------------------------------------------------
 
@@ -163,27 +148,30 @@ class ChainKinematics:
         """
         task, pose = self._checked(position_m, pitch_rad, direction, near)
         start = pose[list(self.columns)]
-        q, error = self._search(task, start[None], FIRST_ROUNDS)
-        if self._found(*self._squares(error))[0]:
-            return self._answer(pose, q[0])
-        tried, errors = [q], [error]
+        q = self._search(task, start[None], FIRST_ROUNDS)
+        good, tried = self._found(task, q), [q]
         for batch in range(BATCHES):
-            q, error = self._search(task, np.concatenate([tried[-1][:1], self._starts(start, batch)]), ROUNDS)
-            found = self._found(*self._squares(error))
-            if found.any():
-                return self._answer(pose, self._nearest(q[found | self._nearly(task, q)], start))
+            if good.any():
+                break
+            q = self._search(task, np.concatenate([q[:1], self._starts(start, batch)]), ROUNDS)
             tried.append(q)
-            errors.append(error)
-        q, error = np.concatenate(tried), np.concatenate(errors)
-        nearly = self._nearly(task, q)
-        if nearly.any():
-            return self._answer(pose, self._nearest(q[nearly], start))
-        closest = self._closest(task, q, error)
-        reached = self._answer(pose.copy(), closest)
-        if self._nearly(task, closest):
-            return reached
-        off = float(np.linalg.norm(self.forward(reached) - task.position))
-        raise self._refusal(task, pose, q, error, reached, off)
+            good = self._found(task, q)
+        if not good.any():
+            q = np.concatenate(tried)
+            good = np.zeros(len(q), dtype=bool)
+        good |= self._nearly(task, q)
+        if not good.any():
+            best = np.argsort(np.linalg.norm(self._frames(q)[1] - task.position, axis=-1), kind="stable")[:STARTS]
+            closest = self._search(_Task(task.position), q[best], CALM_ROUNDS, 1.0)
+            off = np.linalg.norm(self._frames(closest)[1] - task.position, axis=-1)
+            nearest = closest[[int(np.argmin(off))]]
+            if not self._nearly(task, nearest).any():
+                raise self._refusal(task, q, nearest)
+            q, good = nearest, np.array([True])
+        candidates = np.array([self._nearest_turns(one, start) for one in q[good]])
+        moved = np.abs(candidates - start) / self._scale
+        pose[list(self.columns)] = candidates[np.lexsort((moved.sum(axis=1), moved.max(axis=1)))[0]]
+        return read_only(pose)
 
     def along(
         self,
@@ -207,8 +195,8 @@ class ChainKinematics:
             As many poses as there are: fewer than asked where the next position cannot be had from the last pose.
         """
         positions = as_states("positions_m", positions_m, 3)
-        pose = as_vector("start", start, self.n)
-        q, columns, found = pose[None, list(self.columns)], list(self.columns), list[Array]()
+        pose, columns, found = as_vector("start", start, self.n), list(self.columns), list[Array]()
+        q = pose[None, columns]
         for k, position in enumerate(positions):
             pitch = None if pitches_rad is None else float(np.asarray(pitches_rad)[k])
             task = _Task(position, pitch, None if directions is None else np.asarray(directions)[k])
@@ -223,56 +211,38 @@ class ChainKinematics:
                     return np.array(found).reshape(-1, self.n)
                 q = q + step * self._scale
             else:
-                return np.array(found).reshape(-1, self.n)
+                break
             pose[columns] = q[0]
             found.append(pose.copy())
         return np.array(found).reshape(-1, self.n)
 
-    # --- pieces: what is asked --------------------------------------------------------------------
+    # --- what is asked --------------------------------------------------------------------------
 
     def _checked(
         self, position_m: ArrayLike, pitch_rad: float | None, direction: ArrayLike | None, near: ArrayLike | None
     ) -> tuple[_Task, Array]:
         position = as_vector("position_m", position_m, 3)
-        lower, upper = self._lower, self._upper
-        middle = np.where(np.isfinite(lower) & np.isfinite(upper), 0.5 * (np.maximum(lower, -1e9) + np.minimum(upper, 1e9)), 0.0)
-        pose = np.zeros(self.n) if near is None else as_vector("near", near, self.n)
-        columns = list(self.columns)
-        pose[columns] = np.clip(middle if near is None else pose[columns], lower, upper)
-        if pitch_rad is not None and direction is not None:
-            raise InputError("give a pitch or a direction of the tool, not both", "direction")
+        bounded = np.isfinite(self._lower) & np.isfinite(self._upper)
+        pose, columns = np.zeros(self.n) if near is None else as_vector("near", near, self.n), list(self.columns)
+        if near is None:
+            pose[columns] = 0.5 * (np.where(bounded, self._lower, 0.0) + np.where(bounded, self._upper, 0.0))
+        pose[columns] = np.clip(pose[columns], self._lower, self._upper)
         if pitch_rad is not None:
+            if direction is not None:
+                raise InputError("give a pitch or a direction of the tool, not both", "direction")
             pitch = checked_number("pitch_rad", pitch_rad, "rad")
             if abs(pitch) > 0.5 * math.pi + ANGLE_RAD:
-                raise InputError(
-                    f"pitch is {math.degrees(pitch):.1f} deg, must be -90 (down) to 90 (up) deg",
-                    "pitch_rad",
-                    pitch,
-                    math.copysign(0.5 * math.pi, pitch),
-                )
-            if abs(pitch) > STEEP:
-                return _Task(position, direction=np.array([0.0, 0.0, math.copysign(1.0, pitch)])), pose
-            return _Task(position, pitch), pose
-        if direction is not None:
-            vector = as_vector("direction", direction, 3)
-            size = float(np.linalg.norm(vector))
-            if size == 0.0:
-                raise InputError("direction is (0, 0, 0): it points nowhere", "direction", 0.0)
-            return _Task(position, direction=vector / size), pose
-        return _Task(position), pose
-
-    def _nearly(self, task: _Task, q: Array) -> NDArray[np.bool_]:
-        """(...) whether poses (..., k) are ``NEARLY_M`` from a position for which no direction is asked."""
-        off = np.linalg.norm(self._frames(q)[1] - task.position, axis=-1)
-        near: NDArray[np.bool_] = (off <= NEARLY_M) & (task.pitch is None and task.direction is None)
-        return near
-
-    def _nearest(self, found: Array, start: Array) -> Array:
-        """Of poses (s, k) the one whose joints move least, the farthest of them first."""
-        candidates = np.array([self._nearest_turns(one, start) for one in found])
-        moved = np.abs(candidates - start) / self._scale
-        nearest: Array = candidates[np.lexsort((moved.sum(axis=1), moved.max(axis=1)))[0]]
-        return nearest
+                said = f"pitch is {math.degrees(pitch):.1f} deg, must be -90 (down) to 90 (up) deg"
+                raise InputError(said, "pitch_rad", pitch, math.copysign(0.5 * math.pi, pitch))
+            if abs(pitch) <= STEEP:
+                return _Task(position, pitch), pose
+            direction = (0.0, 0.0, math.copysign(1.0, pitch))
+        if direction is None:
+            return _Task(position), pose
+        vector = as_vector("direction", direction, 3)
+        if not vector.any():
+            raise InputError("direction is (0, 0, 0): it points nowhere", "direction", 0.0)
+        return _Task(position, direction=vector / np.linalg.norm(vector)), pose
 
     def _starts(self, start: Array, batch: int) -> Array:
         """(STARTS, k) poses over the limits, seeded; of joints that turn on, within a turn of ``start``."""
@@ -285,18 +255,13 @@ class ChainKinematics:
         turned = q + np.where(self._slides, 0.0, math.tau * np.round((start - q) / math.tau))
         return np.where((turned >= self._lower) & (turned <= self._upper), turned, q)
 
-    def _answer(self, pose: Array, q: Array) -> Array:
-        pose[list(self.columns)] = q
-        return read_only(pose)
-
-    # --- pieces: the chain ------------------------------------------------------------------------
+    # --- the chain ------------------------------------------------------------------------------
 
     def _frames(self, q: Array) -> tuple[Array, Array]:
         """Frames of the joints' links (..., k, 4, 4) and the tool's position (..., 3)."""
         angle = q[..., None, None]
-        frames: Array = self._constant + np.sin(angle) * self._sin + (1.0 - np.cos(angle)) * self._versine
-        if self._any_slides:
-            frames += angle * self._slide
+        constant, sin, versine, slide = self._parts
+        frames: Array = constant + np.sin(angle) * sin + (1.0 - np.cos(angle)) * versine + angle * slide
         for i in range(1, len(self.columns)):
             np.matmul(frames[..., i - 1, :, :], frames[..., i, :, :], out=frames[..., i, :, :])
         last = frames[..., -1, :, :]
@@ -308,33 +273,30 @@ class ChainKinematics:
 
     def _read_direction(self) -> tuple[int, Array]:
         """The link, by its joint in the chain, whose last length leads to the tool, and the tool's direction in it."""
-        origins = [self._tool, *self._constant[:0:-1]]
-        sizes = [float(np.linalg.norm(offset[:3, 3])) for offset in origins]
-        back = next((i for i, size in enumerate(sizes) if size > 1e-6), None)
-        if back is None:
-            return len(self.columns) - 1, self._tool[:3, 0]
-        joint, offset, size = len(self.columns) - 1 - back, origins[back], sizes[back]
-        along: Array = offset[:3, 3] / size
-        cosines = offset[:3, :3].T @ along  # with the axes of the frame at the end of that length
-        nearest = int(np.argmax(np.abs(cosines)))
-        if abs(cosines[nearest]) >= NEAR_AXIS:
-            along = math.copysign(1.0, cosines[nearest]) * offset[:3, nearest]
-        return joint, along
+        last = len(self.columns) - 1
+        for back, offset in enumerate([self._tool, *self._parts[0, :0:-1]]):
+            size = float(np.linalg.norm(offset[:3, 3]))
+            if size > 1e-6:
+                along: Array = offset[:3, 3] / size
+                cosines = offset[:3, :3].T @ along  # with the axes of the frame at the end of that length
+                nearest = int(np.argmax(np.abs(cosines)))
+                if abs(cosines[nearest]) >= NEAR_AXIS:
+                    along = math.copysign(1.0, cosines[nearest]) * offset[:3, nearest]
+                return last - back, along
+        return last, self._tool[:3, 0]
 
-    # --- pieces: the search -----------------------------------------------------------------------
+    # --- the search -----------------------------------------------------------------------------
 
     def _error(self, task: _Task, q: Array) -> tuple[Array, Array]:
         """Error of the task (b, m) and its Jacobian (b, m, k) at poses (b, k): lengths as shares of the chain's, and radians."""
         frames, tip = self._frames(q)
         axes = (frames[..., :3, :3] @ self._axes)[..., 0]
-        linear = _cross(axes, tip[..., None, :] - frames[..., :3, 3])
-        if self._any_slides:
-            linear = np.where(self._slides[:, None], axes * self.length, linear)
-        jacobian, error = linear / self.length, (task.position - tip) / self.length
+        turning = _cross(axes, tip[..., None, :] - frames[..., :3, 3])
+        jacobian = np.where(self._slides[:, None], axes, turning / self.length)
+        error = (task.position - tip) / self.length
         if task.pitch is None and task.direction is None:
             return error, jacobian.swapaxes(-1, -2)
-        d = self._points(frames)
-        turning = axes if self._turns is None else axes * self._turns
+        d, turning = self._points(frames), axes * self._turns
         if task.direction is not None:
             wish, rows = task.direction - d, _cross(turning, d[..., None, :])
         else:  # its elevation changes by turns about the horizontal axis across d
@@ -344,8 +306,8 @@ class ChainKinematics:
             rows = rows / np.maximum(flat, 1e-3)[..., None]
         return np.concatenate([error, wish], axis=-1), np.concatenate([jacobian, rows], axis=-1).swapaxes(-1, -2)
 
-    def _search(self, task: _Task, q: Array, rounds: int, calm: float = 0.0) -> tuple[Array, Array]:
-        """Poses (b, k) from starts (b, k) and their errors (b, m); ends where one is found or all have had their rounds.
+    def _search(self, task: _Task, q: Array, rounds: int, calm: float = 0.0) -> Array:
+        """Poses (b, k) from starts (b, k); ends where one is found or all have had their rounds.
 
         ``calm``: damping by so many times the error itself, for targets out of reach: there the chain's curvature, which
         the steps do not know, decides, and it is at most the error's.
@@ -353,49 +315,38 @@ class ChainKinematics:
         one, lower, upper = np.eye(q.shape[-1]), self._lower, self._upper
         for _ in range(rounds):
             error, jacobian = self._error(task, q)
-            off, turned = self._squares(error)
-            if self._found(off, turned).any():
+            if self._are_found(error).any():
                 break
-            transposed = jacobian.swapaxes(-1, -2)
-            pull = (transposed @ error[..., None])[..., 0]
+            pull = (jacobian.swapaxes(-1, -2) @ error[..., None])[..., 0]
             blocked = ((q <= lower) & (pull < 0.0)) | ((q >= upper) & (pull > 0.0))
-            if blocked.any():
-                jacobian, pull = np.where(blocked[..., None, :], 0.0, jacobian), np.where(blocked, 0.0, pull)
-                transposed = jacobian.swapaxes(-1, -2)
-            damping = DAMPING * (off + turned) + LEAST_DAMPING
-            if calm:
-                damping += calm * np.sqrt(off)
-            step = np.linalg.solve(transposed @ jacobian + damping[..., None, None] * one, pull[..., None])[..., 0]
-            longest = np.abs(step).max(axis=-1, keepdims=True)
-            if (longest > STEP).any():
-                step *= STEP / np.maximum(longest, STEP)
+            jacobian, pull = np.where(blocked[..., None, :], 0.0, jacobian), np.where(blocked, 0.0, pull)
+            damping = DAMPING * (error * error).sum(axis=-1) + LEAST_DAMPING + calm * np.linalg.norm(error[..., :3], axis=-1)
+            square = jacobian.swapaxes(-1, -2) @ jacobian + damping[..., None, None] * one
+            step = np.linalg.solve(square, pull[..., None])[..., 0]
+            step *= STEP / np.maximum(np.abs(step).max(axis=-1, keepdims=True), STEP)
             q = np.minimum(np.maximum(q + step * self._scale, lower), upper)
-        else:
-            error = self._error(task, q)[0]
-        return q, error
+        return q
 
-    def _squares(self, error: Array) -> tuple[Array, Array]:
-        """Squares (b,) of the errors of position and of direction."""
-        squares = error * error
-        return squares[..., :3].sum(axis=-1), squares[..., 3:].sum(axis=-1)
-
-    def _found(self, off: Array, turned: Array) -> NDArray[np.bool_]:
-        """(b,) whether squares of errors are within what counts as found."""
-        there: NDArray[np.bool_] = (off <= (POSITION_M / self.length) ** 2) & (turned <= ANGLE_RAD**2)
+    def _are_found(self, error: Array) -> NDArray[np.bool_]:
+        """(b,) whether errors are within what counts as found."""
+        off, turned = np.linalg.norm(error[..., :3], axis=-1), np.linalg.norm(error[..., 3:], axis=-1)
+        there: NDArray[np.bool_] = (off <= POSITION_M / self.length) & (turned <= ANGLE_RAD)
         return there
 
-    # --- pieces: what is not there ------------------------------------------------------------------
+    def _found(self, task: _Task, q: Array) -> NDArray[np.bool_]:
+        """(b,) whether poses (b, k) are what is asked for."""
+        return self._are_found(self._error(task, q)[0])
 
-    def _closest(self, task: _Task, q: Array, error: Array) -> Array:
-        """Of poses (b, k) with errors (b, m) the one whose tool is nearest to the position, brought nearer still."""
-        best = np.argsort(self._squares(error)[0], kind="stable")[:STARTS]
-        refined, errors = self._search(_Task(task.position), q[best], CALM_ROUNDS, 1.0)
-        nearest: Array = refined[int(np.argmin(self._squares(errors)[0]))]
-        return nearest
+    def _nearly(self, task: _Task, q: Array) -> NDArray[np.bool_]:
+        """(b,) whether poses (b, k) are ``NEARLY_M`` from a position for which no direction is asked."""
+        off = np.linalg.norm(self._frames(q)[1] - task.position, axis=-1)
+        near: NDArray[np.bool_] = (off <= NEARLY_M) & (task.pitch is None and task.direction is None)
+        return near
 
-    def _refusal(self, task: _Task, pose: Array, q: Array, error: Array, reached: Array, off: float) -> UnreachableError:
-        """Why none of the poses (b, k) with errors (b, m) will do; ``reached`` is nearest to the position, ``off`` by so much."""
-        wanted, there = task.position, self.forward(reached)
+    def _refusal(self, task: _Task, q: Array, nearest: Array) -> UnreachableError:
+        """Why none of the poses (b, k) will do; the tool of ``nearest`` (1, k) is closest to the position."""
+        wanted, there = task.position, self._frames(nearest)[1][0]
+        off = float(np.linalg.norm(there - wanted))
         if off > NEARLY_M:
             return UnreachableError(
                 f"tip target {_mm(wanted)} is out of reach by {off * 1e3:.1f} mm; the nearest point that can be "
@@ -404,24 +355,22 @@ class ChainKinematics:
                 float(np.linalg.norm(wanted)),
                 float(np.linalg.norm(there)),
             )
-        position, turned = self._squares(error)
-        turned = np.where(position <= (POSITION_M / self.length) ** 2, turned, np.inf)
-        if np.isfinite(turned).any():
-            reached = self._answer(pose.copy(), q[int(np.argmin(turned))])
-        points = self.direction(reached)
-        if task.pitch is not None:
-            wish, found = task.pitch, float(_elevation(points))
-            return UnreachableError(
-                f"the tip reaches {_mm(wanted)}, but not with a pitch of {told(wish, 'rad', found)}; the nearest pitch found "
-                f"there is {told(found, 'rad', wish)}",
-                None,
-                wish,
-                found,
-            )
+        error = self._error(task, q)[0]
+        turned = np.where(
+            np.linalg.norm(error[:, :3], axis=-1) <= POSITION_M / self.length, np.abs(error[:, 3:]).max(axis=-1), np.inf
+        )
+        best = q[[int(np.argmin(turned))]] if np.isfinite(turned).any() else nearest
+        points = self._points(self._frames(best)[0])[0]
+        if task.pitch is None:
+            asked, found = f"the tool pointing along {_text(task.direction)}", f"direction found there is {_text(points)}"
+            value = limit = None
+        else:
+            value, limit = task.pitch, float(_elevation(points))
+            asked = f"a pitch of {told(value, 'rad', limit)}"
+            found = f"pitch found there is {told(limit, 'rad', value)}"
+        subject = None if task.direction is None else "direction"
         return UnreachableError(
-            f"the tip reaches {_mm(wanted)}, but not with the tool pointing along {_text(task.direction)}; the nearest "
-            f"direction found there is {_text(points)}",
-            "direction",
+            f"the tip reaches {_mm(wanted)}, but not with {asked}; the nearest {found}", subject, value, limit
         )
 
 
@@ -429,6 +378,19 @@ def _transform(rotation: Array, xyz: Array) -> Array:
     matrix = np.eye(4)
     matrix[:3, :3], matrix[:3, 3] = rotation, xyz
     return matrix
+
+
+def _motion(axis: Array, slides: bool) -> Array:
+    """1, and the parts of a joint's motion that grow with sin q, 1 - cos q and q, (4, 4, 4)."""
+    parts = np.zeros((4, 4, 4))
+    parts[0] = np.eye(4)
+    if slides:
+        parts[3, :3, 3] = axis
+    else:
+        x, y, z = axis
+        cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        parts[1, :3, :3], parts[2, :3, :3] = cross, cross @ cross
+    return parts
 
 
 def _cross(a: Array, b: Array) -> Array:

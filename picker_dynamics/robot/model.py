@@ -53,9 +53,14 @@ def as_vector(name: str, value: ArrayLike, n: int) -> Array:
     return array
 
 
-def vector_of(members: str, figure: str) -> cached_property[Array]:
-    """A property: ``figure`` of each of the object's ``members`` as one vector (n,), read-only."""
-    return cached_property(lambda owner: read_only([getattr(member, figure) for member in getattr(owner, members)]))
+def vector_of(members: str, figure: str, entry: int | None = None) -> cached_property[Array]:
+    """A property: ``figure`` of each of the object's ``members``, or an entry of it, as one vector (n,), read-only."""
+
+    def vector(owner: object) -> Array:
+        figures = [getattr(member, figure) for member in getattr(owner, members)]
+        return read_only(figures if entry is None else [one[entry] for one in figures])
+
+    return cached_property(vector)
 
 
 def as_states(name: str, value: ArrayLike, n: int) -> Array:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -25,9 +25,6 @@ from .model import Array, as_states, read_only, vector_of
 from .servo import ServoModel
 from .servo_file import OSCILLATOR_HZ, Entry, read_entries
 from .units import told
-
-STIFFNESS_UPPER_BOUND = 25.0
-"""K [N·m/rad] of an unmeasured servo: too low a K over-compensates and does harm, so this errs high."""
 
 SERVO_RATE_HZ = 200.0
 """Fastest reference for servos on a board: its queue cannot span the lead with more, and a 50 Hz servo has no use for it."""
@@ -247,25 +244,17 @@ class ServoMap:
     per_turn = vector_of("servos", "per_turn")
     """How far each joint goes for a radian of its servo [rad/rad or m/rad]."""
 
-    @cached_property
-    def setpoint_lower(self) -> Array:
-        """Smallest set-point [rad] that may be sent."""
-        return read_only([servo.setpoint_range[0] for servo in self.servos])
+    setpoint_lower = vector_of("servos", "setpoint_range", 0)
+    """Smallest set-point [rad] that may be sent."""
 
-    @cached_property
-    def setpoint_upper(self) -> Array:
-        """Largest set-point [rad] that may be sent."""
-        return read_only([servo.setpoint_range[1] for servo in self.servos])
+    setpoint_upper = vector_of("servos", "setpoint_range", 1)
+    """Largest set-point [rad] that may be sent."""
 
-    @cached_property
-    def pulse_lower_us(self) -> Array:
-        """Shortest pulse of each servo's map [us]."""
-        return read_only([servo.pulses_us[0] for servo in self.servos])
+    pulse_lower_us = vector_of("servos", "pulses_us", 0)
+    """Shortest pulse of each servo's map [us]."""
 
-    @cached_property
-    def pulse_upper_us(self) -> Array:
-        """Longest pulse of each servo's map [us]."""
-        return read_only([servo.pulses_us[-1] for servo in self.servos])
+    pulse_upper_us = vector_of("servos", "pulses_us", -1)
+    """Longest pulse of each servo's map [us]."""
 
     def clamp(self, q_cmd: ArrayLike) -> Array:
         """``q_cmd`` [rad] moved into the set-point range."""
@@ -326,86 +315,20 @@ def load(path: str | Path, joint_names: Iterable[str], overlay: str | Path | Non
         ConfigurationError: naming file, joint, value and limit.
     """
     board, entries = read_entries(path, tuple(joint_names), overlay)
-    supply_a, known = board["supply_a"] or (None, True)
-    return ServoMap(
-        tuple(_servo(joint, entry) for joint, entry in entries.items()),
-        frame_s=board["frame_us"] * 1e-6,
-        quantum_us=board["quantum_us"],
-        oscillator_hz=board["oscillator_hz"],
-        supply=board["supply"] and Supply(**board["supply"]),
-        supply_a=supply_a,
-        supply_assumed=not known,
-        supply_v=board["supply_v"],
-        supply_ohm=board["supply_ohm"],
-    )
+    supply = board.pop("supply")
+    return ServoMap(tuple(map(_servo, entries.values())), supply=supply and Supply(**supply), **board)
 
 
-def _on_pinion(servo: Servo, r: float) -> Servo:
-    """A servo's figures at the rack that its pinion of radius ``r`` [m] drives: x = r phi, F = tau / r; poses are given there."""
-    return replace(
-        servo,
-        zero=servo.zero * r,
-        horn_angles=tuple(horn * r for horn in servo.horn_angles),
-        stall_torque=servo.stall_torque / r,
-        no_load_speed=servo.no_load_speed * r,
-        stiffness=servo.stiffness / r**2,
-        stiffness_sd=servo.stiffness_sd and servo.stiffness_sd / r**2,
-        armature=servo.armature / r**2,
-        grip=servo.grip and Grip(servo.grip.contact, servo.grip.torque / r),
-        fastest_setpoint=servo.fastest_setpoint * r,
-        coulomb=servo.coulomb / r,
-        play=servo.play * r,
-        pinion=r,
-    )
-
-
-def _servo(joint: str, entry: Entry) -> Servo:
-    unmeasured = entry["unmeasured"]
-    stiffness = STIFFNESS_UPPER_BOUND if entry["stiffness_nm_rad"] is None else entry["stiffness_nm_rad"]
-    horn_deg, pulses_us = zip(*entry["pulse_map"])
-    grip = entry["grip"] and Grip(entry["grip"]["contact_rad"], entry["grip"]["torque_nm"])
-    servo = Servo(
-        joint,
-        entry["channel"],
-        entry["direction"],
-        float(np.radians(entry["zero_deg"])),
-        tuple(float(x) for x in np.radians(horn_deg)),
-        pulses_us,
-        entry["stall_torque_nm"],
-        entry["no_load_speed_rad_s"],
-        stiffness,
-        entry["deadband_us"],
-        entry["armature_kg_m2"],
-        entry["peak_share"],
-        entry["hold_share"],
-        entry["rest_rad"],
-        entry["home_rad"],
-        grip,
-        unmeasured,
-        entry["feedback_adc"],
-        entry["electric"] and Electric(**entry["electric"]),
-        entry["setpoint_speed_rad_s"] or math.inf,
-        entry["load_friction"],
-        entry["coulomb_nm"],
-        math.radians(entry["play_deg"]),
-        stiffness_sd=entry["stiffness_sd"],
-    )
-    if entry["pinion_mm"] is not None:
-        servo = _on_pinion(servo, 1e-3 * entry["pinion_mm"])
-    lower, upper = servo.setpoint_range
+def _servo(fields: Entry) -> Servo:
+    """A servo, whose rest and home are within its set-points."""
+    grip, electric = fields.pop("grip"), fields.pop("electric")
+    servo = Servo(**fields, grip=grip and Grip(**grip), electric=electric and Electric(**electric))
+    joint, (lower, upper) = servo.joint, servo.setpoint_range
     if lower >= upper:
-        raise ConfigurationError(
-            f"{joint}: grip leaves no set-points: {told(lower, servo.position_unit)} ... {told(upper, servo.position_unit)}",
-            joint,
-            lower,
-            upper,
-        )
+        said = f"{told(lower, servo.position_unit)} ... {told(upper, servo.position_unit)}"
+        raise ConfigurationError(f"{joint}: grip leaves no set-points: {said}", joint, lower, upper)
     for key, pose in (("rest_rad", servo.rest), ("home_rad", servo.home)):
         if not lower <= pose <= upper:
-            raise ConfigurationError(
-                f"{joint}: {key} is {pose}, outside its set-points {lower:.4f} ... {upper:.4f}",
-                joint,
-                pose,
-                lower if pose < lower else upper,
-            )
+            said = f"{joint}: {key} is {pose}, outside its set-points {lower:.4f} ... {upper:.4f}"
+            raise ConfigurationError(said, joint, pose, lower if pose < lower else upper)
     return servo

@@ -123,12 +123,15 @@ def _numbers(
         values = read_only([float(word) for word in raw.split()])
     except ValueError as error:
         raise element_error(where, f"{attribute}={raw!r} is not numeric", raw) from error
+    wrong = ""
     if values.size != count:
-        raise element_error(where, f"{attribute}={raw!r} has {values.size} numbers, not {count}", raw, count)
-    if not np.isfinite(values).all():
-        raise element_error(where, f"{attribute}={raw!r} is not finite", raw)
-    if np.abs(values).max() > most:
-        raise element_error(where, f"{attribute}={raw!r} is beyond {most:g}", raw, most)
+        wrong = f"has {values.size} numbers, not {count}"
+    elif not np.isfinite(values).all():
+        wrong = "is not finite"
+    elif np.abs(values).max() > most:
+        wrong = f"is beyond {most:g}"
+    if wrong:
+        raise element_error(where, f"{attribute}={raw!r} {wrong}", raw)
     return values
 
 
@@ -137,42 +140,40 @@ def _number(
 ) -> float:
     value = float(_numbers(element, attribute, where, default, 1, most)[0])
     if value < least:
-        message = f"<{element.tag}> {attribute} is {value:g}, must be >= {least:g}"
-        raise element_error(where, message, value, least)
+        raise element_error(where, f"<{element.tag}> {attribute} is {value:g}, must be >= {least:g}", value, least)
     return value
+
+
+def _name(element: Element, what: str) -> str:
+    name = element.get("name")
+    if not name:
+        raise DescriptionError(f"a <{what}> has no name")
+    require_name(name, what)
+    return name
 
 
 def _origin(parent: Element, where: str) -> tuple[Array, Array]:
     element = parent.find("origin")
     if element is None:
-        return read_only(np.zeros(3)), read_only(np.eye(3))
+        element = Element("origin")
     xyz = _numbers(element, "xyz", where, "0 0 0", most=LARGEST_M)
     return xyz, read_only(rotation_from_rpy(_numbers(element, "rpy", where, "0 0 0")))
 
 
 def read_link(element: Element) -> Link:
-    name = element.get("name")
-    if not name:
-        raise DescriptionError("a <link> has no name")
-    require_name(name, "link")
-    where = f"link {name}"
+    name = _name(element, "link")
+    where, inertial = f"link {name}", element.find("inertial")
     mass, com, inertia = 0.0, read_only(np.zeros(3)), read_only(np.zeros((3, 3)))
-    inertial = element.find("inertial")
     if inertial is not None:
-        mass, com, inertia = _read_inertial(inertial, where)
-    visuals = tuple(_read_geometry(item, where) for item in element.findall("visual"))
-    collisions = tuple(_read_geometry(item, where) for item in element.findall("collision"))
-    return Link(name, mass, com, inertia, inertial is not None, visuals, collisions)
-
-
-def _read_inertial(inertial: Element, where: str) -> tuple[float, Array, Array]:
-    mass_element, inertia_element = inertial.find("mass"), inertial.find("inertia")
-    if mass_element is None or inertia_element is None:
-        raise element_error(where, "<inertial> needs both <mass> and <inertia>")
-    com, rotation = _origin(inertial, where)
-    ixx, ixy, ixz, iyy, iyz, izz = (_number(inertia_element, key, where) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
-    tensor = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
-    return _number(mass_element, "value", where, least=0.0, most=LARGEST_KG), com, read_only(rotation @ tensor @ rotation.T)
+        mass_element, elements = inertial.find("mass"), inertial.find("inertia")
+        if mass_element is None or elements is None:
+            raise element_error(where, "<inertial> needs both <mass> and <inertia>")
+        com, rotation = _origin(inertial, where)
+        xx, xy, xz, yy, yz, zz = (_number(elements, key, where) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+        inertia = read_only(rotation @ [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]] @ rotation.T)
+        mass = _number(mass_element, "value", where, least=0.0, most=LARGEST_KG)
+    drawn = (tuple(_read_geometry(item, where) for item in element.findall(tag)) for tag in ("visual", "collision"))
+    return Link(name, mass, com, inertia, inertial is not None, *drawn)
 
 
 def _read_geometry(element: Element, where: str) -> Geometry:
@@ -186,78 +187,51 @@ def _read_geometry(element: Element, where: str) -> Geometry:
         if not filename:
             raise element_error(where, f"the mesh of a <{element.tag}> has no filename")
         return Geometry("mesh", tuple(_numbers(shape, "scale", where, "1 1 1")), xyz, rotation, filename)
-    if shape.tag == "box":
-        size = tuple(_numbers(shape, "size", where, most=LARGEST_M))
-    elif shape.tag in ("cylinder", "sphere"):
-        keys = ("radius", "length")[: 1 if shape.tag == "sphere" else 2]
-        size = tuple(_number(shape, key, where, most=LARGEST_M) for key in keys)
-    else:
-        message = f"geometry <{shape.tag}> is not supported (box, cylinder, sphere, mesh)"
-        raise element_error(where, message, shape.tag)
+    sizes = {"box": ("size", 3), "cylinder": ("radius", 1), "sphere": ("radius", 1)}
+    if shape.tag not in sizes:
+        raise element_error(where, f"geometry <{shape.tag}> is not supported (box, cylinder, sphere, mesh)", shape.tag)
+    attribute, count = sizes[shape.tag]
+    size = tuple(_numbers(shape, attribute, where, count=count, most=LARGEST_M))
+    if shape.tag == "cylinder":
+        size += (_number(shape, "length", where, most=LARGEST_M),)
     if min(size) <= 0.0:
         raise element_error(where, f"a <{shape.tag}> has size {min(size):g} m, must be > 0", min(size), 0.0)
     return Geometry(shape.tag, size, xyz, rotation)
 
 
 def read_joint(element: Element) -> Joint:
-    name, kind = element.get("name"), element.get("type")
-    if not name:
-        raise DescriptionError("a <joint> has no name")
-    require_name(name, "joint")
+    name, kind = _name(element, "joint"), element.get("type")
     where = f"joint {name}"
     if kind not in (*MOVABLE_TYPES, "fixed"):
         raise element_error(where, f"is {kind!r}; supported are {', '.join(MOVABLE_TYPES)} and fixed: make it one of these", kind)
-    parent, child = (_read_end(element, end, where) for end in ("parent", "child"))
+    parent, child = (_end(element, end, where) for end in ("parent", "child"))
     xyz, rotation = _origin(element, where)
-    axis = _read_axis(element, kind, where)
-    limits = _read_limits(element.find("limit"), kind, where)
+    found = element.find("axis")
+    axis = np.array([1.0, 0.0, 0.0]) if found is None or kind == "fixed" else _numbers(found, "xyz", where)
+    if not axis.any():
+        raise element_error(where, "axis is (0, 0, 0)", 0.0)
+    limits, bounded = element.find("limit"), kind in ("revolute", "prismatic")
+    lower, upper, velocity, effort = -math.inf, math.inf, math.inf, math.inf
+    if limits is not None:
+        if bounded:
+            lower, upper = (_number(limits, key, where, "0") for key in ("lower", "upper"))
+        velocity, effort = (_number(limits, key, where, least=0.0) for key in ("velocity", "effort"))
+    elif bounded:
+        raise element_error(where, f"is {kind} and has no <limit>: give it lower, upper, velocity and effort")
+    if lower > upper:
+        raise element_error(where, f"lower limit {lower:g} is above upper limit {upper:g}", lower, upper)
     dynamics, mimic = element.find("dynamics"), element.find("mimic")
     damping, friction = (
         0.0 if dynamics is None else _number(dynamics, key, where, "0", least=0.0) for key in ("damping", "friction")
     )
-    return Joint(
-        name,
-        kind,
-        parent,
-        child,
-        xyz,
-        rotation,
-        axis,
-        *limits,
-        damping,
-        friction,
-        None if mimic is None else mimic.get("joint", ""),
-    )
+    follows = None if mimic is None else mimic.get("joint", "")
+    axis = read_only(axis / np.linalg.norm(axis))
+    return Joint(name, kind, parent, child, xyz, rotation, axis, lower, upper, velocity, effort, damping, friction, follows)
 
 
-def _read_end(element: Element, end: str, where: str) -> str:
+def _end(element: Element, end: str, where: str) -> str:
     found = element.find(end)
     link = None if found is None else found.get("link")
     if not link:
         raise element_error(where, f"<{end} link=…> is missing")
     return link
-
-
-def _read_limits(limits: Element | None, kind: str, where: str) -> tuple[float, float, float, float]:
-    """(lower, upper, velocity, effort); position limits the URDF leaves out are 0, the others infinite."""
-    bounded = kind in ("revolute", "prismatic")
-    if limits is None:
-        if bounded:
-            raise element_error(where, f"is {kind} and has no <limit>: give it lower, upper, velocity and effort")
-        return -math.inf, math.inf, math.inf, math.inf
-    lower, upper = -math.inf, math.inf
-    if bounded:
-        lower, upper = (_number(limits, key, where, "0") for key in ("lower", "upper"))
-        if lower > upper:
-            raise element_error(where, f"lower limit {lower:g} is above upper limit {upper:g}", lower, upper)
-    velocity, effort = (_number(limits, key, where, least=0.0) for key in ("velocity", "effort"))
-    return lower, upper, velocity, effort
-
-
-def _read_axis(element: Element, kind: str, where: str) -> Array:
-    found = element.find("axis")
-    axis = np.array([1.0, 0.0, 0.0]) if found is None or kind == "fixed" else _numbers(found, "xyz", where)
-    norm = float(np.linalg.norm(axis))
-    if norm == 0.0:
-        raise element_error(where, "axis is (0, 0, 0)", norm)
-    return read_only(axis / norm)

@@ -45,8 +45,8 @@ from picker_dynamics.estimation.calibration.steps import map as map_step
 from picker_dynamics.estimation.calibration.write_back import overlay_text, rewritten
 from picker_dynamics.estimation.payload.droop import DroopScale
 from picker_dynamics.robot import servo_arm
-from picker_dynamics.robot.assumed_servos import map_text
 from picker_dynamics.robot.kinematic_tree import link_poses
+from picker_dynamics.robot.servo_file import map_text
 
 DROOP = {
     "four_joint": ("lean", "bend", "nod"),

@@ -11,7 +11,7 @@ from small_urdfs import TWO_LINKS, broken
 
 from picker_dynamics.robot import description
 from picker_dynamics.robot.lint import driven_inertia, holding_torque, lint
-from picker_dynamics.robot.lint.shapes import uniform_body, volume
+from picker_dynamics.robot.shapes import uniform_body, volume
 
 PICKER = picker()
 ARM_INERTIA = '<inertia ixx="6e-5" ixy="0" ixz="0" iyy="1.4e-3" iyz="0" izz="1.4e-3"/>'

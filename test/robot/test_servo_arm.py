@@ -16,9 +16,10 @@ from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description, servo_arm, servo_map
-from picker_dynamics.robot.assumed_servos import GIVE_RAD, PINION_M, assumed_servos, map_text
+from picker_dynamics.robot.assumed_servos import GIVE_RAD, PINION_M, assumed_servos
 from picker_dynamics.robot.frame_heights import FrameHeights
 from picker_dynamics.robot.kinematic_tree import sample_poses
+from picker_dynamics.robot.servo_file import map_text
 
 SERVOS = any_arms.urdf("four_joint").with_suffix(".servos.yaml")
 

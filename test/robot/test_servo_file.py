@@ -9,6 +9,7 @@ import yaml
 
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.robot import servo_map
+from picker_dynamics.robot.servo_file import STIFFNESS_UPPER_BOUND
 
 JOINTS = ("shoulder", "elbow")
 GOOD = {
@@ -71,7 +72,7 @@ def test_a_good_map_in_the_order_asked(tmp_path):
 @pytest.mark.parametrize("value", ["unmeasured", ...])
 def test_a_stiffness_nobody_gives_is_the_upper_bound_and_unmeasured(tmp_path, value):
     arm = load(tmp_path, changed("defaults.stiffness_nm_rad", value))
-    assert list(arm.model.stiffness) == [servo_map.STIFFNESS_UPPER_BOUND] * 2
+    assert list(arm.model.stiffness) == [STIFFNESS_UPPER_BOUND] * 2
     assert arm.unmeasured == ("shoulder.stiffness_nm_rad", "elbow.stiffness_nm_rad")
 
 

@@ -12,6 +12,7 @@ from pytest import approx, mark, raises
 
 from picker_dynamics.errors import InputError, LimitError
 from picker_dynamics.robot import servo_map
+from picker_dynamics.robot.servo_file import STIFFNESS_UPPER_BOUND
 
 SHIPPED, SIMULATED, PICKER = servos(simulated=False), servos(), picker()
 
@@ -21,7 +22,7 @@ def test_the_data_sheet():
     assert_allclose(SHIPPED.stall_torque, 11 * 9.81e-2, rtol=2e-3)
     assert_allclose(SHIPPED.no_load_speed, radians(60) / 0.14, rtol=1e-3)
     assert_allclose(SHIPPED.model.damping, 1.08 / 0.6 / 7.48)
-    assert_array_equal(SHIPPED.model.stiffness, servo_map.STIFFNESS_UPPER_BOUND)
+    assert_array_equal(SHIPPED.model.stiffness, STIFFNESS_UPPER_BOUND)
     assert_allclose(SHIPPED.model.deadband, radians(0.225))  # 2.5 us of 2000 us per 180 degrees
     assert "shoulder.stiffness_nm_rad" in SHIPPED.unmeasured and "wrist.armature_kg_m2" in SHIPPED.unmeasured
     assert {"base.load_friction", "wrist.coulomb_nm", "elbow.play_deg"} <= set(SHIPPED.unmeasured)

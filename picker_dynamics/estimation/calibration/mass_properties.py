@@ -31,8 +31,8 @@ import numpy as np
 from picker_dynamics.errors import InputError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import Pose, link_poses
-from picker_dynamics.robot.lint.shapes import corners
 from picker_dynamics.robot.model import GRAVITY
+from picker_dynamics.robot.shapes import corners
 from picker_dynamics.robot.units import told
 
 from .. import least_squares

@@ -21,8 +21,7 @@ from picker_dynamics.errors import ConfigurationError, DescriptionError
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
 from picker_dynamics.robot.description import ArmDescription, parse
-from picker_dynamics.robot.lint import Finding
-from picker_dynamics.robot.lint.links import link_findings
+from picker_dynamics.robot.lint import Finding, link_findings
 from picker_dynamics.robot.servo_file import SLIDING
 from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, Servo, ServoMap
 from picker_dynamics.robot.units import told

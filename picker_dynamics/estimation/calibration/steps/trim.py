@@ -68,7 +68,7 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
 
 def oscillator_hz(context: StepContext, estimate: ArmEstimate, how: str, assumed: float, number: int) -> float:
     """Oscillator frequency by one measurement [Hz]; ``assumed``: what the firmware now takes it for [Hz]."""
-    low, high = (BOARD["oscillator_hz"][i] for i in (0, 2))
+    low, high = (BOARD["oscillator_hz"].bounds[i] for i in (0, 2))
 
     def possible(hz: float) -> float:
         refuse_if(

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..description import Geometry
-from ..model import Array
+from .description import Geometry
+from .model import Array
 
 
 def volume(shape: Geometry) -> float:

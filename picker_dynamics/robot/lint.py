@@ -1,0 +1,265 @@
+"""URDF linter: whether an arm with these masses, inertias and limits can exist, as findings with link, value and reason.
+
+What people have shipped: every inertia 1.0, an arm that needs no torque at the shoulder, 42.9 kg instead
+of 7.2 kg.  Such files load everywhere and move nothing as they should.  ``description`` refuses what is
+malformed; here is judged what can be read but is wrong, or at least unlikely.  A finding is fatal where the
+arm cannot be simulated at all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .description import ArmDescription, Joint, Link
+from .kinematic_tree import link_poses, rigid_groups, sample_poses, subtree
+from .model import GRAVITY, Array
+from .shapes import corners, uniform_body
+
+TRIANGLE_SLACK = 1e-3
+"""Share by which principal moments may break the triangle inequality: the rounding of printed numbers."""
+
+GYRATION_SLACK = 1.05
+"""Radius of gyration over drawn extent that is still put down to a simplified drawing."""
+
+INERTIA_FACTOR = (1.0 / 50.0, 4.0)
+"""Inertia over that of a uniform body of the drawn shape; weight at both ends of a slender link gives 3."""
+
+DENSITY = (20.0, 12000.0)
+"""Plausible mean density [kg/m³]: a hollow printed part to lead."""
+
+OUTSIDE = 0.1
+"""How far outside of the drawing a centre of mass may be, as a share of the drawing's size."""
+
+MOST_TURNS = 4.0 * math.pi
+"""Position limits beyond this [rad] look like degrees."""
+
+SAMPLES = 400
+"""Random poses that are looked at."""
+
+BALANCED = 1e-6
+"""A joint whose holding torque never exceeds this share of weight times size is balanced in every pose."""
+
+UPRIGHT = 1e-6
+"""An axis tilted less than this [rad] is vertical and feels no weight."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something wrong, or unlikely, about a link or the joint that carries it.
+
+    Attributes:
+        link: the link; for a joint its child link.
+        what: which of its numbers.
+        value: that number with its unit, as text.
+        reason: why it cannot be, or is unlikely.
+        fatal: no simulation is possible with it.
+    """
+
+    link: str
+    what: str
+    value: str
+    reason: str
+    fatal: bool = False
+
+    def __str__(self) -> str:
+        return f"link {self.link}: {self.what} is {self.value}: {self.reason}"
+
+
+def lint(description: ArmDescription) -> tuple[Finding, ...]:
+    """Judge masses, inertias, limits and holding torques of an arm.
+
+    Returns:
+        The findings: link by link, then joint by joint in the description's order, then the arm under
+        gravity; none for an arm in order.
+    """
+    if not description.n:
+        return (Finding(description.root, "movable joints", "0", "nothing can move", fatal=True),)
+    found: list[Finding] = []
+    for name in (description.root, *(joint.child for joint in description.joints)):
+        found += link_findings(description, name)
+    inertia = driven_inertia(description, sample_poses(description, 5)).max(axis=0)
+    for joint, moved in zip(description.movable, inertia):
+        found += _of_joint(description, joint, float(moved))
+    if not any(finding.fatal for finding in found):
+        found += _of_gravity(description)
+    return tuple(found)
+
+
+def holding_torque(description: ArmDescription, q: ArrayLike) -> Array:
+    """Torque [N·m] (force [N] if sliding) that holds the arm still at q (..., n), by virtual work.
+
+        tau = sum over the links carried of  m g z · (k × (c - p))    turning about k through p
+        tau = sum over the links carried of  m g z · k                sliding along k
+
+    with masses m and centres of mass c.
+
+    Returns:
+        (..., n), in the description's order.
+    """
+    torque = np.zeros_like(np.asarray(q, dtype=float))
+    for i, mass, motion, _ in _carried(description, q):
+        torque[..., i] += mass * GRAVITY * motion[..., 2]
+    return torque
+
+
+def driven_inertia(description: ArmDescription, q: Array) -> Array:
+    """Inertia that each joint moves, M_jj(q) [kg·m² or kg], (s, n): masses and inertias beyond it, about or along its axis.
+
+    I = sum over the links carried of  m |k × (c - p)|² + k · Ic k    (axis k through p)
+    """
+    inertia = np.zeros_like(q)
+    for i, mass, motion, own in _carried(description, q):
+        inertia[:, i] += mass * (motion**2).sum(axis=-1) + own
+    return inertia
+
+
+def _carried(description: ArmDescription, q: ArrayLike) -> Iterator[tuple[int, float, Array, ArrayLike]]:
+    """Of each joint and link that it carries: the joint's index, the link's mass, how its centre moves, its own inertia."""
+    frames = link_poses(description, q)
+    for i, joint in enumerate(description.movable):
+        axis = frames[joint.child].rotation @ joint.axis
+        for name in subtree(description, joint.child):
+            link, frame = description.links[name], frames[name]
+            if joint.type == "prismatic":
+                yield i, link.mass, axis, 0.0
+            else:
+                own = np.einsum("...ji,...j->...i", frame.rotation, axis)  # the axis in the link's
+                away = np.cross(axis, frame.apply(link.com) - frames[joint.child].position)
+                yield i, link.mass, away, np.einsum("...i,ij,...j->...", own, link.inertia, own)
+
+
+# -- one link: could any body have this inertial, and could the body that is drawn? -----------------------------------------
+
+
+def link_findings(description: ArmDescription, name: str) -> Iterator[Finding]:
+    """Findings about the ``<inertial>`` of one link."""
+    link = description.links[name]
+    if not link.has_inertial:
+        if any(joint.movable for joint in description.path_to(name)) and (link.visuals or link.collisions):
+            yield Finding(name, "inertial", "missing", "the link is drawn and moves, but weighs nothing")
+        return
+    if name == description.root:
+        yield Finding(name, "mass", f"{link.mass:g} kg", "the root never moves; KDL rejects its inertia")
+    if link.mass == 0.0:
+        if np.any(link.inertia):
+            yield Finding(name, "mass", "0 kg", "a body with inertia has mass")
+        return
+    moments = np.asarray(np.linalg.eigvalsh(link.inertia), dtype=float)
+    told, sum_of_two = _moments(moments), moments[0] + moments[1]
+    if moments[0] < -1e-9 * abs(moments[2]):
+        yield Finding(name, "inertia", told, "a principal moment is negative, which no body has", fatal=True)
+        return
+    if np.allclose(moments, 1.0, rtol=1e-9):
+        yield Finding(name, "inertia", told, "1.0 on the diagonal is a placeholder; measure it, or compute it from the shape")
+    if sum_of_two < moments[2] * (1.0 - TRIANGLE_SLACK):
+        why = f"breaks the triangle inequality, {sum_of_two:.3g} < {moments[2]:.3g}: no body has it, and MuJoCo refuses it"
+        yield Finding(name, "inertia", told, why)
+    drawn = (*link.collisions, *link.visuals)
+    if drawn and not any(shape.kind == "mesh" for shape in drawn):
+        yield from _of_shape(link, np.concatenate([corners(shape) for shape in drawn]))
+
+
+def _of_shape(link: Link, points: Array) -> Iterator[Finding]:
+    """Mass, centre and inertia against what is drawn, between ``points`` (k, 3) [m].
+
+    A body that ends r from an axis through its centre of mass has at most the inertia m r² about it.
+    """
+    volume, specific = uniform_body(link.collisions or link.visuals)
+    density = link.mass / volume
+    if not DENSITY[0] <= density <= DENSITY[1]:
+        plausible = f"plausible are {DENSITY[0]:g} to {DENSITY[1]:g}"
+        why = f"{density:.3g} kg/m³ for the {volume * 1e6:.3g} cm³ that are drawn, {plausible}"
+        yield Finding(link.name, "mass", f"{link.mass:g} kg", why)
+    lowest, highest = points.min(axis=0), points.max(axis=0)
+    outside = float(np.max(np.maximum(lowest - link.com, link.com - highest)))
+    if outside > OUTSIDE * np.max(highest - lowest):
+        value = "({:.3g}, {:.3g}, {:.3g}) m".format(*link.com)
+        yield Finding(link.name, "centre of mass", value, f"{outside:.3g} m outside of what is drawn")
+        return
+    moments, axes = np.linalg.eigh(link.inertia)
+    uniform = link.mass * specific
+    for moment, axis in reversed([*zip(moments, axes.T)]):
+        radius = math.sqrt(max(moment, 0.0) / link.mass)
+        farthest = float(np.max(np.linalg.norm(np.cross(points - link.com, axis), axis=1)))
+        share = float(moment / (axis @ uniform @ axis))
+        why = ""
+        if radius > GYRATION_SLACK * farthest:
+            nothing = f"nothing is drawn farther than {farthest * 1e3:.3g} mm from that axis"
+            why = f"radius of gyration {radius * 1e3:.3g} mm, but {nothing}"
+        elif share > INERTIA_FACTOR[1] and moment > 0.5 * moments[2]:  # not about a slender link's own axis
+            why = f"{share:.3g} times that of a uniform body of the drawn shape"
+        if why:
+            about = "inertia about ({:.2g}, {:.2g}, {:.2g})".format(*np.abs(axis))
+            yield Finding(link.name, about, f"{moment:.3g} kg·m²", why)
+            break  # the largest tells enough
+    share = float(moments[2] / np.linalg.eigvalsh(uniform)[2])
+    if share < INERTIA_FACTOR[0]:
+        yield Finding(link.name, "inertia", _moments(moments), f"{share:.2g} times that of a uniform body of the drawn shape")
+
+
+def _moments(moments: Array) -> str:
+    return "{:.3g}, {:.3g}, {:.3g} kg·m² (principal)".format(*moments)
+
+
+# -- one joint: its limits, and the mass that it drives --------------------------------------------------------------------
+
+
+def _of_joint(description: ArmDescription, joint: Joint, inertia: float) -> Iterator[Finding]:
+    slides = joint.type == "prismatic"
+    span = f"{joint.lower:g} to {joint.upper:g}"
+    body = [description.links[name] for name in rigid_groups(description)[joint.child]]
+    driven = sum(description.links[name].mass for name in subtree(description, joint.child))
+    mass = sum(link.mass for link in body)
+    limits, of_joint = f"position limits of joint {joint.name}", f"by joint {joint.name}"
+    for name, unit, source in (
+        ("velocity", "m/s" if slides else "rad/s", "no-load speed"),
+        ("effort", "N" if slides else "N·m", "stall torque"),
+    ):
+        value, what = getattr(joint, name), f"{name} limit of joint {joint.name}"
+        if math.isinf(value):
+            yield Finding(joint.child, what, "missing", f"nothing bounds it; give the motor's {source}")
+        elif value == 0.0:
+            yield Finding(joint.child, what, f"0 {unit}", "the joint could not move")
+    if joint.lower == joint.upper:
+        yield Finding(joint.child, limits, span, "the joint has no range; were lower and upper left out?")
+    if joint.type == "revolute" and max(-joint.lower, joint.upper) > MOST_TURNS:
+        yield Finding(joint.child, limits, f"{span} rad", "more than two turns; degrees written as radians?")
+    if joint.mimic is not None:
+        why = "it is treated as a joint of its own: nothing couples the two here"
+        yield Finding(joint.child, f"mimic of joint {joint.name}", joint.mimic or "a joint without name", why)
+    if not driven > 0.0:
+        why = "its acceleration would be infinite; give the link an <inertial>"
+        yield Finding(joint.child, f"mass driven {of_joint}", "0 kg", why, fatal=True)
+    elif not inertia > 0.0:
+        why = "points on the axis: its acceleration would be infinite"
+        yield Finding(joint.child, f"inertia driven {of_joint}", "0 kg·m²", why, fatal=True)
+    elif not any(link.mass > 0.0 and np.any(link.inertia) for link in body):
+        why = "MuJoCo refuses a moving body that lacks mass or inertia"
+        yield Finding(joint.child, "inertial", f"{mass:g} kg without inertia", why)
+
+
+# -- gravity: a joint that cannot hold its load, or one that should feel some and does not ----------------------------------
+
+
+def _of_gravity(description: ArmDescription) -> Iterator[Finding]:
+    q = sample_poses(description, SAMPLES)
+    frames, largest = link_poses(description, q), np.abs(holding_torque(description, q)).max(axis=0)
+    for joint, unit, worst in zip(description.movable, description.effort_units, largest):
+        what = f"holding torque at joint {joint.name}"
+        if 0.0 < joint.effort < worst:
+            limit = f"its limit {joint.effort:g} {unit}"
+            why = f"in some poses, more than {limit}: a mass, a length or the effort limit is wrong"
+            yield Finding(joint.child, what, f"{worst:.3g} {unit}", why)
+        links, own = subtree(description, joint.child), frames[joint.child]
+        tilt = np.max(np.linalg.norm((own.rotation @ joint.axis)[..., :2], axis=-1))
+        lifts = any(other.parent in links for other in description.movable)
+        size = max(np.max(np.linalg.norm(frames[name].position - own.position, axis=-1)) for name in links)
+        noticeable = BALANCED * GRAVITY * size * sum(description.links[name].mass for name in links)
+        if joint.type != "prismatic" and lifts and tilt >= UPRIGHT and worst <= noticeable:
+            why = "in every pose, although it lifts other joints: masses or centres of mass are missing"
+            yield Finding(joint.child, what, f"0 {unit}", why)
