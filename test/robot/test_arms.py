@@ -11,7 +11,6 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import resource, share_directory
 from picker_dynamics.robot import arms, description
-from picker_dynamics.robot.lint import lint
 from picker_dynamics.robot.model import GRAVITY
 from picker_dynamics.sim.torque_plant import TorquePlant
 
@@ -94,11 +93,6 @@ def closed_form(name: str):
     return lagrangian.make(name, g=GRAVITY, **READERS[name][0](load(name)))
 
 
-@every_arm
-def test_the_closed_form_has_the_urdfs_numbers_by_default(name):
-    assert lagrangian.SYSTEMS[name].defaults == pytest.approx({"g": GRAVITY} | READERS[name][0](load(name)), rel=1e-9)
-
-
 def states(arm, samples: int = 300):
     return sample_states(arm.lower, arm.upper, arm.velocity, samples, seed=3)
 
@@ -121,29 +115,12 @@ def test_the_urdf_is_the_closed_form(name):
 
 
 @every_arm
-def test_tip_and_jacobian_are_those_of_the_note_in_the_plane_that_the_file_names(name):
-    arm, model, plane = load(name), closed_form(name), READERS[name][1]
-    q, _, _ = states(arm)
-    close(RigidBody(arm).forward_kinematics(q), model.forward_kinematics(q) @ plane.T)
-    close(RigidBody(arm).jacobian(q), plane @ model.jacobian(q))
-
-
-@every_arm
 def test_mujoco_reads_the_same_arm(name):
     arm, model = load(name), closed_form(name)
     plant = TorquePlant(arm)
     for q, v, _ in zip(*states(arm, 30)):
         close(plant.mass_matrix(q), model.mass_matrix(q))
         close(plant.bias(q, v), model.coriolis_matrix(q, v) @ v + model.gravity(q))
-
-
-def test_the_rrp_has_the_numbers_of_its_note():
-    assert READERS["rrp"][0](load("rrp")) == pytest.approx(NOTE_RRP, rel=1e-12)
-
-
-@every_arm
-def test_the_linter_finds_nothing(name):
-    assert lint(load(name)) == ()
 
 
 # -- config/arms.yaml ----------------------------------------------------------------------------------------
@@ -172,14 +149,7 @@ DEFAULTS = "defaults: {bandwidth_rad_s: 15, peak_share: 0.8, hold_share: 0.6, ti
 
 @pytest.mark.parametrize(
     ("line", "reason"),
-    [
-        ("home: {theta1: 0, theta2: 2.2}", "d3"),
-        ("home: {theta1: 0, theta2: 2.2, d3: 5}", "d3.*5"),
-        ("bandwidth_rad_s: 0", "bandwidth_rad_s"),
-        ("peak_share: 0.1", "peak_share"),
-        ("control: hydraulic", "hydraulic"),
-        ("gains: 3", "gains"),
-    ],
+    [("home: {theta1: 0, theta2: 2.2}", "d3"), ("bandwidth_rad_s: 0", "bandwidth_rad_s"), ("control: hydraulic", "hydraulic")],
 )
 def test_what_is_wrong_in_the_file_is_named(tmp_path, line, reason):
     entry = ["control: torque", "home: {theta1: 0, theta2: 2.2, d3: 0.5}"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from picker_dynamics.robot.dry_friction import dry_friction, dry_friction_apart
+from picker_dynamics.robot.dry_friction import dry_friction
 
 
 def drawn(seed: int, n: int):
@@ -36,10 +36,3 @@ def test_what_slides_is_braked_with_all_of_it_and_what_sticks_does_not_move(seed
     slides = np.abs(after) > 1e-9
     np.testing.assert_allclose(force[slides], -np.sign(after[slides]) * bound[slides])
     np.testing.assert_allclose(after[np.abs(force) < bound], 0.0, atol=1e-11)
-
-
-def test_joints_apart_are_the_same_without_coupling():
-    _, response, free, bound = drawn(3, 7)
-    diagonal = np.diag(response).copy()
-    whole = dry_friction(free.tolist(), np.diag(diagonal).tolist(), bound.tolist(), [0.0] * 7)
-    np.testing.assert_allclose(dry_friction_apart(free, diagonal, bound), whole, atol=1e-12)

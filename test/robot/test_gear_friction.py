@@ -27,13 +27,6 @@ def test_the_motor_gives_what_the_gears_take(tau, side):
     assert SERVO.motor_for([tau], [side])[0] == pytest.approx(expected, abs=1e-9)
 
 
-def test_the_data_sheet_is_kept_at_the_output():
-    """At stall it lifts the data sheet's torque, without load it turns at the data sheet's speed."""
-    far = np.array([3.0])
-    assert out(float(SERVO.motor_torque(far, [0.0], [0.0])[0]), 1.0) == pytest.approx(STALL)
-    assert out(float(SERVO.motor_torque(far, [0.0], [NO_LOAD])[0]), 1.0) == pytest.approx(0.0, abs=1e-12)
-
-
 @pytest.mark.parametrize("load", [-0.5, 0.01, 0.3, 0.9])
 @pytest.mark.parametrize("side", [-1.0, -0.3, 1.0])
 def test_a_joint_rests_where_its_setpoint_was_made_for(load, side):
@@ -42,11 +35,6 @@ def test_a_joint_rests_where_its_setpoint_was_made_for(load, side):
     if abs(float(motor[0])) > 0.06:  # else tanh is not the sign
         np.testing.assert_allclose(SERVO.resting_position(q_cmd, [load], [side]), [0.3], atol=1e-5)
         np.testing.assert_allclose(SERVO.side_of(motor, [load]), [side], atol=1e-12)
-
-
-def test_what_a_servo_bears_lifting_it_bears_lowering_at_a_fraction():
-    up, down = (float(SERVO.motor_for([0.6], [side])[0]) for side in (1.0, -1.0))
-    assert up == pytest.approx((0.6 + COULOMB) / 0.6) and down == pytest.approx((0.6 - COULOMB) / 1.4)
 
 
 def test_the_supply_stretches_the_spring_and_not_the_gap():
@@ -95,18 +83,3 @@ def test_the_way_back_passes_from_one_side_to_the_other():
         assert side.middle[0] == pytest.approx(expected)
     side.advance(np.array([0.3]))
     assert side.middle[0] == 1.0
-
-
-@given(st.lists(st.floats(-0.02, 0.02), min_size=1, max_size=30), st.integers(1, 5))
-def test_it_does_not_matter_how_finely_a_way_is_sampled(steps, parts):
-    """A hysteresis operator knows no time."""
-    coarse, fine, q = FrictionSide(1), FrictionSide(1), 0.0
-    for one in (coarse, fine):
-        one.start([-1.0])
-        one.advance(np.zeros(1))
-    for step in steps:
-        for k in range(1, parts + 1):
-            fine.advance(np.array([q + step * k / parts]))
-        q += step
-        coarse.advance(np.array([q]))
-    assert fine.middle[0] == pytest.approx(coarse.middle[0], abs=1e-9)

@@ -32,8 +32,3 @@ def test_values_that_are_not_finite_name_their_joint(bad):
     with pytest.raises(InputError, match="shoulder") as caught:
         ordered(["shoulder", "elbow", "base"], [bad, 0.0, 0.0], ARM)
     assert caught.value.subject == "shoulder"
-
-
-def test_another_number_of_values_than_names_is_refused():
-    with pytest.raises(InputError, match="3 joint names but 2 values"):
-        ordered(list(ARM), [1.0, 2.0], ARM)

@@ -7,13 +7,13 @@ import math
 import numpy as np
 from arm_fixtures import picker, shipped_arm
 from pytest import approx, importorskip, mark, raises
-from small_urdfs import TWO_LINKS, broken
+from small_urdfs import broken
 
 from picker_dynamics.errors import DescriptionError, UnreachableError
 from picker_dynamics.robot import arms, description
-from picker_dynamics.robot.frame_heights import FrameHeights, height_changers
+from picker_dynamics.robot.frame_heights import FrameHeights
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
-from picker_dynamics.robot.kinematic_tree import link_poses, rigid_groups, sample_poses, subtree
+from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
 from picker_dynamics.robot.kinematics import PickerKinematics
 from picker_dynamics.robot.tip_target import NEAREST_LEVEL, tip_target
 
@@ -39,13 +39,6 @@ def test_forward_kinematics_of_three_readers_agree():
     assert tip([math.pi / 2, math.pi / 2, -math.pi / 2, 0, 0.7]) == approx([0, 0.225, 0.29], abs=1e-15)
     assert ChainKinematics(ARM).forward(q) == approx(tip(q), abs=EXACT)
     assert rigid_body.RigidBody(ARM).forward_kinematics(q) == approx(tip(q), abs=EXACT)
-
-
-def test_inverse_returns_to_the_pose_it_came_from():
-    """500 poses within the limits: with ``near`` the pose itself, the nearest solution is that pose."""
-    for q in sample_poses(ARM, 500, seed=4):
-        if math.hypot(*tip(q)[:2]) > 1e-3:  # nearer to the axis the base angle is ill-conditioned
-            assert PICKER.inverse(tip(q), q[1:4].sum(), q) == approx(q, abs=STRAIGHT)
 
 
 def test_from_anywhere_the_target_is_hit_within_the_limits_and_no_farther_away_than_a_known_solution():
@@ -113,19 +106,6 @@ def test_lengths_come_from_the_urdf_and_fixed_joints_may_lift_the_base():
     assert link_poses(raised, q)["tool0"].position == approx((1.3, 2.1, 3.2), abs=EXACT)
 
 
-def test_link_poses_of_a_sliding_joint():
-    """The rod's frame is 0.2 m along the lifted arm, plus what it slides."""
-    pose = link_poses(description.parse(TWO_LINKS), [[math.pi / 2, 0.05]])["rod"]
-    assert pose.position[0] == approx([0, 0, 0.1 + 0.25])
-    assert pose.apply([0.05, 0, 0])[0] == approx([0, 0, 0.1 + 0.30])
-
-
-def test_subtrees_and_welded_groups():
-    assert subtree(ARM, "forearm") == ("forearm", "hand", "scissor", "tool0")
-    assert rigid_groups(ARM)["hand"] == ("hand", "tool0")
-    assert set(rigid_groups(ARM)) == {"base_link", "turret", "upper_arm", "forearm", "hand", "scissor"}
-
-
 @mark.parametrize("name", arms.names())
 def test_heights_of_joints_and_tool_are_those_of_the_links_walked_one_by_one(name):
     arm = shipped_arm(name).description
@@ -136,7 +116,3 @@ def test_heights_of_joints_and_tool_are_those_of_the_links_walked_one_by_one(nam
     assert heights.names == ("tip", *arm.joint_names) and heights(q) == approx(expected, abs=EXACT)
     assert heights(q[0, 0]) == approx(expected[0, 0], abs=EXACT)
     assert (np.ptp(expected.reshape(60, -1), axis=0) > 1e-9).tolist() == heights.varies.tolist()
-
-
-def test_a_joint_about_the_vertical_changes_no_height_nor_does_one_that_carries_nothing():
-    assert height_changers(FrameHeights(ARM), ZERO) == ("shoulder", "elbow", "wrist")

@@ -45,25 +45,15 @@ def test_the_shipped_scene_can_be_read_and_an_empty_one_too(tmp_path):
     "text, said",
     [
         (CRATE.replace("0.3,", "-0.3,", 1), "crate: box_m has -0.3 m, must be above 0"),
-        (CRATE.replace("[0.2, 0.3, 0.1]", "[0.2, 0.3]"), r"crate: box_m is \[0.2, 0.3\], must be 3 numbers"),
         (CRATE.replace("0.05]", "50]"), "crate: at_m is 50, must be <= 10"),
-        (CRATE.replace(", at_m: [0.3, 0, 0.05]", ""), "crate: at_m is missing"),
         (CRATE.replace("box_m: [0.2, 0.3, 0.1], ", ""), "crate: must have one of box_m, cylinder_m, sphere_m"),
-        (CRATE.replace("box_m", "cube_m"), "crate: unknown 'cube_m'; allowed are box_m"),
         ("frame: map\n" + CRATE, "frame is 'map', must be base_link"),
-        ("boxes: {}", "unknown 'boxes'; allowed are frame, shapes"),
         ("shapes: {" + ", ".join(f"s{k}: 1" for k in range(MAX_SHAPES + 1)) + "}", f"201 shapes, at most {MAX_SHAPES}"),
-        (f"shapes: {{{'x' * 300}: {{sphere_m: 1, at_m: [0, 0, 0]}}}}", "name has 300 characters"),
     ],
 )
 def test_what_is_wrong_with_a_scene_is_said_at_once(tmp_path, text, said):
     with raises(ConfigurationError, match=said):
         read_scene(written(tmp_path, text), "base_link")
-
-
-def test_a_file_that_is_not_there_is_said(tmp_path):
-    with raises(ConfigurationError, match="scene .*nowhere.yaml"):
-        read_scene(tmp_path / "nowhere.yaml", "base_link")
 
 
 def test_the_ball_of_a_berry_is_as_wide_as_twice_the_berry():

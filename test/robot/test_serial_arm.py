@@ -48,12 +48,6 @@ def test_two_fingers_become_one_gripper_and_that_is_said(name, moves, locked, to
     assert description.parse(arm.urdf).joint_names == arm.joint_names  # what Pinocchio and MuJoCo read is locked too
 
 
-def test_opposed_fingers_without_mimic_are_one_gripper():
-    arm = of(with_joint(with_joint(TWO_LINKS, "left", "rod"), "right", "rod"))
-    assert arm.joint_names == ("lift", "slide", "left_joint") and "right_joint is locked" in arm.notes[0]
-    assert arm.tool == "tool0"
-
-
 def test_a_finger_that_cannot_be_at_0_is_locked_at_its_nearest_limit():
     text = with_joint(with_joint(TWO_LINKS, "left", "rod"), "right", "rod", kind="prismatic", lower=0.03)
     whole, arm = description.parse(text), of(text)

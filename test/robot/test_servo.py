@@ -64,30 +64,8 @@ def test_rest_under_more_than_stall_is_refused_by_name(servo):
     assert (caught.value.subject, caught.value.limit) == ("elbow", 0.92)
 
 
-def test_a_stiffness_too_low_does_harm_and_one_too_high_does_not():
-    """Why an unmeasured K is taken at its upper bound."""
-    load = np.array([0.6])
-
-    def rest_error(true, configured):
-        servo, believed = (ServoModel([k], [0.0], [7.5], [1.08], ["j"]) for k in (true, configured))
-        return abs(float(servo.resting_position(believed.setpoint([0.0], [0.0], load), load)[0]))
-
-    sag = 0.6 / 25.0
-    assert rest_error(true=25.0, configured=10.0) > sag
-    assert rest_error(true=10.0, configured=25.0) < 0.6 / 10.0
-    assert rest_error(true=25.0, configured=25.0) < 1e-12
-
-
 @pytest.mark.parametrize(
-    "name, values",
-    [
-        ("stiffness", [-10.0, 25.0]),
-        ("stiffness", [0.0, 25.0]),
-        ("deadband", [-1e-3, 0.0]),
-        ("no_load_speed", [7.5, 0.0]),
-        ("stall_torque", [1.0, float("nan")]),
-        ("no_load_speed", [7.5]),
-    ],
+    "name, values", [("stiffness", [-10.0, 25.0]), ("deadband", [-1e-3, 0.0]), ("stall_torque", [1.0, float("nan")])]
 )
 def test_bad_parameters_are_named(name, values):
     figures = {"stiffness": K, "deadband": DELTA, "no_load_speed": NO_LOAD, "stall_torque": STALL, name: values}

@@ -63,15 +63,6 @@ def test_assumed_servos_come_back_from_their_text(name, tmp_path):
             assert found[key] == (approx(given[key], rel=1e-3, abs=1e-6) if numbers else given[key]), key
 
 
-def test_a_long_way_has_a_pinion_with_which_its_servo_turns_no_further_than_a_map_allows(tmp_path):
-    """A rail of 3 m on the pinion of 50 mm would be 9.5 turns of the horn."""
-    path, servos = tmp_path / "rail.urdf", tmp_path / "servos.yaml"
-    path.write_text(broken(('upper="0.3"', 'upper="3.0"'), text=any_arms.urdf("gantry").read_text()))
-    servos.write_text(map_text(servo_arm.load(path)[1]))
-    rail = servo_arm.load(path, servos)[1].servos[0]
-    assert rail.pinion == approx(3.01 / math.radians(720.0)) and rail.setpoint_range == approx((-0.01, 3.01), abs=1e-6)
-
-
 def test_the_shipped_map_serves_whatever_has_its_joints():
     arm, servos = servo_arm.load(resource("urdf/picker.urdf"))
     assert servos == servo_map.load(resource("config/servos.yaml"), arm.joint_names)
@@ -119,11 +110,6 @@ def written(tmp_path, *changes):
 def test_maps_that_do_not_fit_the_joints_are_refused_by_name(tmp_path, change, message):
     with raises(ConfigurationError, match=message):
         servo_arm.load(any_arms.urdf("four_joint"), written(tmp_path, change))
-
-
-def test_differences_from_a_map_that_nobody_gave_are_refused(tmp_path):
-    with raises(ConfigurationError, match="servo_overlay .* no servo map of four_joint"):
-        servo_arm.load(any_arms.urdf("four_joint"), overlay=SERVOS)
 
 
 @mark.parametrize("change", [' velocity="4"', 'velocity="0"'])

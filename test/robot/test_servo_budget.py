@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import yaml
 from arm_fixtures import servos
 from pytest import approx, mark, raises
 
-from picker_dynamics.errors import ConfigurationError, InputError
+from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.robot.servo_budget import ServoBudget
 
 SERVOS = servos(simulated=False, ideal=True)
@@ -44,12 +43,6 @@ def test_temperature_follows_the_closed_solution_whatever_the_step(step_s):
         assert loaded(0.5 * SHOULDER, seconds, step_s).celsius[1] == approx(expected, abs=1e-6)
 
 
-def test_the_figures_of_the_map_mean_twenty_two_seconds_of_stall():
-    assert loaded(SHOULDER).seconds_left()[1] == approx(22.0, abs=0.2)
-    assert loaded(SHOULDER, 21.7).temperature().too_hot is False
-    assert loaded(SHOULDER, 22.1).temperature().too_hot is True
-
-
 def test_a_warm_servo_is_named_with_amount_and_the_time_that_is_left():
     budget = loaded(0.6 * SHOULDER, 60.0)
     temperature = budget.temperature()
@@ -75,29 +68,6 @@ def test_more_current_than_the_supply_gives_is_said_once_with_the_largest():
     assert peak == approx(0.05) and text == ""
 
 
-def test_without_figures_nothing_is_claimed():
-    bare = replace(
-        SERVOS, servos=tuple(replace(servo, electric=None) for servo in SERVOS.servos), supply_a=None, supply_assumed=False
-    )
-    budget = ServoBudget(bare)
-    budget.load(STALL, ALL)
-    budget.advance(1e4)
-    assert budget.total_a == 0.0 and budget.temperature() is None and budget.take_peak() == (0.0, "")
-    assert budget.unknown == bare.joint_names and budget.assumed == ()
-
-
-def test_what_is_assumed_is_said():
-    assumed = ServoBudget(SERVOS).assumed
-    assert "shoulder.stall_rise_k" in assumed and "wrist.thermal_s" in assumed and "supply_a" in assumed
-    assert not any(name.endswith("stall_a") for name in assumed), "that is from the data sheet"
-
-
-def test_a_limit_below_the_surroundings_is_refused():
-    with raises(InputError, match=r"temperature_limit_c is 20 deg C, must be above ambient_c, 25") as caught:
-        ServoBudget(SERVOS, limit_c=20.0)
-    assert (caught.value.value, caught.value.limit) == (20.0, 25.0)
-
-
 # -- the figures in the servo map ----------------------------------------------------------------------
 
 GOOD = {"stall_a": 2.5, "idle_a": 0.01, "stall_rise_k": {"value": 300.0, "measured": False}, "thermal_s": 120.0}
@@ -108,14 +78,6 @@ def written(tmp_path, electric, supply_a=5.0):
     overlay = tmp_path / "overlay.yaml"
     overlay.write_text(yaml.safe_dump({"board": {"supply_a": supply_a}, "defaults": {"electric": electric}}))
     return servos(overlay=overlay)
-
-
-def test_figures_are_read_with_what_of_them_is_assumed(tmp_path):
-    electric = written(tmp_path, GOOD).servos[2].electric
-    assert (electric.stall_a, electric.thermal_s, electric.assumed) == (2.5, 120.0, ("stall_rise_k",))
-    bare = written(tmp_path, None, None)
-    assert bare.servos[0].electric is None and bare.supply_a is None
-    assert written(tmp_path, GOOD, {"value": 3.0, "measured": False}).supply_assumed is True
 
 
 @mark.parametrize(

@@ -8,7 +8,7 @@ import yaml
 
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.robot import servo_map
-from picker_dynamics.robot.servo_types import servo_type, servo_types
+from picker_dynamics.robot.servo_types import servo_type
 
 KGF_CM = 9.80665e-2
 PRINTED = {
@@ -33,10 +33,6 @@ def loaded(tmp_path, joint: dict, defaults: dict | None = None, supply_v: float 
     for path, content in zip(paths, files):
         path.write_text(yaml.safe_dump(content))
     return servo_map.load(paths[0], ("lift",), *paths[1:]).servos[0]
-
-
-def test_every_sheet_of_the_file_is_looked_at():
-    assert set(servo_types()) == set(PRINTED)
 
 
 @pytest.mark.parametrize("name", PRINTED)

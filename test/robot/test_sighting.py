@@ -7,7 +7,7 @@ import math
 import numpy as np
 from arm_fixtures import picker, servos
 from numpy.testing import assert_allclose
-from pytest import approx, mark, raises
+from pytest import mark, raises
 
 from picker_dynamics.errors import ConfigurationError, InputError
 from picker_dynamics.resources import resource
@@ -32,11 +32,6 @@ def test_in_the_base_frame_it_is_what_it_is_and_the_pitch_is_free():
         place, pitch = in_base(frame)
         assert_allclose(place, (0.2, 0.1, 0.1))
         assert pitch is None
-
-
-def test_a_turned_sighting_says_where_the_tool_is_to_point():
-    down = rotation_from_rpy(np.array([0.3, math.radians(35.0), 1.0]))
-    assert in_base(rotation=down)[1] == approx(math.radians(-35.0))
 
 
 def test_cameras_beside_the_arm_and_on_its_hand():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import yaml
@@ -15,22 +13,6 @@ from picker_dynamics.errors import ConfigurationError
 SERVOS, BODY = servos(), rigid_body()
 SERVO = SERVOS.model
 REACHING = np.array([0.3, 0.8, -0.8, -0.2, 0.6])
-
-
-def test_two_stalled_servos_take_five_percent():
-    stalled = SERVO.motor_stall * [0.0, 1.0, -1.0, 0.0, 0.0]
-    assert SERVO.supply_under(stalled).item() == pytest.approx(0.95)
-    assert SERVO.supply_under(stalled, 0.9).item() == pytest.approx(0.85)
-    np.testing.assert_allclose(SERVO.supply_under(np.array([stalled, 0.5 * stalled])), [[0.95], [0.975]])
-
-
-def test_the_source_has_one_number():
-    """6 V, 0.06 ohm, 2.5 A: 2.5 % a servo; half the resistance half of it, and none without electric figures."""
-    np.testing.assert_allclose(SERVOS.stall_drain, 0.025)
-    np.testing.assert_allclose(replace(SERVOS, supply_ohm=0.03).stall_drain, 0.0125)
-    bare = replace(SERVOS, servos=tuple(replace(one, electric=None) for one in SERVOS.servos))
-    assert not bare.stall_drain.any() and bare.model.stiff_supply
-    assert servos(ideal=True).model.stiff_supply and servos(simulated=False).model.stiff_supply
 
 
 @pytest.mark.parametrize("source", [1.0, 0.9])

@@ -26,7 +26,7 @@ def tips(arm, q):
 def test_a_step_is_made_next_to_the_pose_or_not_at_all(name):
     arm = any_arms.arm(name)
     steps, made = TipSteps(arm), 0
-    for q, axis in zip(sample_poses(arm, 24, seed=5), np.tile(np.eye(3), (8, 1))):
+    for q, axis in zip(sample_poses(arm, 9, seed=5), np.tile(np.eye(3), (3, 1))):
         try:
             after = steps.target(q, STEP_M * axis)
         except UnreachableError:
@@ -36,7 +36,7 @@ def test_a_step_is_made_next_to_the_pose_or_not_at_all(name):
         assert tips(arm, after) - tips(arm, q) == approx(STEP_M * axis, abs=1e-4)
         way = tips(arm, q + np.linspace(0.0, 1.0, 50)[:, None] * (after - q)) - tips(arm, q)
         assert np.linalg.norm(way, axis=1).max() < 2.0 * STEP_M
-    assert made >= 8 or name == "pan_tilt"  # whose tip cannot leave a sphere: it is driven by its joints
+    assert made >= 3 or name == "pan_tilt"  # whose tip cannot leave a sphere: it is driven by its joints
 
 
 def test_the_pickers_hand_keeps_its_pitch_or_changes_nothing_else():
