@@ -17,7 +17,7 @@ import numpy as np
 
 from picker_dynamics.errors import GoalRefusedError, InputError, PickerError
 from picker_dynamics.robot.kinematic_tree import tip_way
-from picker_dynamics.robot.tip_step import TipSteps
+from picker_dynamics.robot.tip_target import TipSteps
 from picker_dynamics.robot.units import MASS, quantity, told
 from picker_dynamics.scripting.equipment import Equipment
 from picker_dynamics.session.arm_client import Driver

@@ -32,7 +32,6 @@ __all__ = [
     "shapes",
     "sighting",
     "srdf",
-    "tip_step",
     "tip_target",
     "units",
 ]

@@ -19,8 +19,7 @@ from picker_dynamics.errors import InfeasibleError, LimitError, SingularityError
 from picker_dynamics.execution.waypoints import Waypoint, motion_through
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.model import Array, as_vector, checked_number
-from picker_dynamics.robot.tip_step import TASK
-from picker_dynamics.robot.tip_target import tip_target
+from picker_dynamics.robot.tip_target import TASK, tip_target
 from picker_dynamics.robot.units import told
 from picker_dynamics.trajectory.trajectory import Trajectory
 

@@ -13,7 +13,7 @@ from pytest import approx, mark, raises
 from picker_dynamics.errors import InputError, UnreachableError
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
-from picker_dynamics.robot.tip_step import TipSteps
+from picker_dynamics.robot.tip_target import TipSteps
 
 STEP_M = 0.005
 

@@ -14,8 +14,7 @@ from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.execution.waypoints import Waypoint, motion_through
 from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.model import Array
-from picker_dynamics.robot.tip_step import TipSteps
-from picker_dynamics.robot.tip_target import tip_target
+from picker_dynamics.robot.tip_target import TipSteps, tip_target
 from picker_dynamics.trajectory.trajectory import Trajectory, through
 
 from ..equipment import Equipment
