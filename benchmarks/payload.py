@@ -25,8 +25,8 @@ def run(seeds: int = SEEDS) -> dict:
     errors, inside, readings = [], [], []
     for seed in range(seeds):
         person, validator = rehearsal.person(PAYLOAD_KG, seed=seed)
-        visits, _ = plan(person.scale, validator, [forearm], person.scale.servos.home)
-        found = person.scale.weigh(person.read(visits, [forearm])).mass
+        visits, _ = plan(person.scale, validator, forearm, person.scale.servos.home)
+        found = person.scale.weigh(person.read(visits)).mass
         errors.append(1e3 * abs(found.value - PAYLOAD_KG))
         inside.append(found.contains(PAYLOAD_KG))
         readings.append(len(visits))

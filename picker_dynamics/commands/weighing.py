@@ -1,6 +1,6 @@
-"""The arm as a scale: what is read where, which poses are visited, and weighing on a running graph.
+"""The arm as a scale: what is read where, which poses are visited, and weighing on a running arm.
 
-A graph's arm moves from visit to visit; a person says what inclinometer or ruler show, joints that measure tell by themselves.
+The arm moves from visit to visit; a person says what inclinometer or ruler show, joints that measure efforts tell by themselves.
 """
 
 from __future__ import annotations
@@ -30,24 +30,19 @@ EFFORT_SD_FLOOR = 0.003
 
 
 def scale_of(options, known=None):
-    """The arm as a scale, and its validator: as the options name it, as calibrated, or as ``known`` of the running graph."""
+    """The arm as a scale, and its validator: as the options name it, as calibrated, or as ``known`` of the running arm."""
     from picker_dynamics.dynamics.rigid_body import RigidBody
     from picker_dynamics.estimation.payload.droop import DroopScale
     from picker_dynamics.execution.validator import torque_validator
 
-    refuse_if(
-        options.arm not in ("", arms.DEFAULT),
-        f"the droop of the {options.arm} tells nothing: its joints are no servos",
-        "arm",
-        options.arm,
-    )
+    name = options.arm
+    refuse_if(name not in ("", arms.DEFAULT), f"the droop of the {name} tells nothing: its joints are no servos", "arm", name)
     if known is None or options.servo_overlay:
         arm, servos = servo_arm.load(options.urdf, options.servos, options.servo_overlay)
     else:
         arm, servos = known.description, known.servos
-    return DroopScale(arm, servos, tuple(options.com), heaviest_kg=1e-3 * options.heaviest), torque_validator(
-        RigidBody(arm, servos.armature), servos
-    )
+    scale = DroopScale(arm, servos, tuple(options.com), 1e-3 * options.heaviest)
+    return scale, torque_validator(RigidBody(arm, servos.armature), servos)
 
 
 def sensor_for(scale, link: str):
@@ -59,8 +54,8 @@ def sensor_for(scale, link: str):
 
     arm = scale.description
     refuse_if(not scale.columns, f"no joint of {arm.name} bears a payload: its droop tells no mass", "payload")
-    turned = [joint for joint in (arm.movable[column] for column in scale.columns) if joint.type != "prismatic"]
-    link = link or (turned[max(len(turned) - 2, 0)].child if turned else arm.tool)
+    turned = [joint.child for joint in (arm.movable[column] for column in scale.columns) if joint.type != "prismatic"]
+    link = link or ([*turned[-2:], arm.tool][0])
     refuse_if(link not in arm.links, f"no link {link!r}; the arm has {', '.join(arm.links)}", link, link)
     return sensor_on(arm, link, "elevation" if turned else "height")
 
@@ -69,74 +64,39 @@ def typed(what: str, text: str, unit: str) -> float:
     """An angle or a length as typed, in degrees or millimetres unless it says otherwise [``unit``]."""
     from picker_dynamics.robot.units import ANGLE, LENGTH, quantity
 
-    return quantity(what, text, LENGTH, "mm") if unit == "m" else quantity(what, text, ANGLE, "deg")
+    return quantity(what, text, *((LENGTH, "mm") if unit == "m" else (ANGLE, "deg")))
 
 
-def note(options, text: str) -> None:
-    """Tell the person something that is no result."""
-    print(text, file=sys.stderr if options.json else sys.stdout, flush=True)
-
-
-def hint(scale, validator, sensors, near) -> str:
-    """A pose that tells more, in words; none where the servos bear nothing besides the arm."""
-    from picker_dynamics.estimation.payload import poses as payload_poses
-
-    try:
-        (best,), _ = _borne(scale, lambda kg: payload_poses.poses(scale, validator, tuple(sensors), near, 1, heaviest_kg=kg))
-    except InputError:
-        return ""
-    return f"better: {scale.pose_text(scale.servos.to_angle(best))}"
-
-
-def _borne(scale, find):
-    """What ``find(kg)`` finds for the largest of the shares ``BORNE`` for which it finds any, and that mass [kg].
+def planned(options, scale, validator, sensor, near):
+    """The visits, what they promise, and the mass that they bear [kg]; the person is told.
 
     Raises:
-        InputError: for none of them; what is said for the whole.
+        InputError: no pose bears a tenth of the heaviest payload, or what they promise says nothing.
     """
-    why = None
-    for borne_kg in (share * scale.heaviest_kg for share in BORNE):
+    from picker_dynamics.estimation.calibration.measured import NORMAL_95
+    from picker_dynamics.estimation.payload.poses import plan
+
+    within, why, heaviest = options.within * 1e-3, None, scale.heaviest_kg
+    for borne_kg in (share * heaviest for share in BORNE):
         try:
-            return find(borne_kg), borne_kg
+            visits, half = plan(scale, validator, sensor, near, within, heaviest_kg=borne_kg, count=options.visits)
+            break
         except InputError as error:
             why = why or error
-    raise why
-
-
-def planned(options, scale, validator, sensors, near):
-    """The visits, what they promise, and the mass that they bear [kg]; the person is told."""
-    from picker_dynamics.estimation.calibration.measured import NORMAL_95
-    from picker_dynamics.estimation.payload import poses as payload_poses
-
-    within, count = options.within * 1e-3, options.visits
-    (visits, half), borne_kg = _borne(
-        scale, lambda kg: payload_poses.plan(scale, validator, sensors, near, within, heaviest_kg=kg, count=count)
-    )
-    many = "1 pose" if len(visits) == 2 else f"{len(visits) // 2} poses, each"
-    blind = NORMAL_95 * scale.blind_kg
-    promise = f"{many} without and with the payload: the mass to ± {1e3 * half:.1f} g (95 %)"
-    refuse_if(
-        half > blind,
-        f"{promise}, which says nothing: such stiff servos hardly sag by {1e3 * scale.heaviest_kg:g} g; more --visits may "
-        "tell, a heavier payload (--heaviest), or another scale",
-        "payload",
-        half,
-        blind,
-    )
-    note(options, promise)
-    if borne_kg < scale.heaviest_kg:
-        note(
-            options,
-            f"These poses bear up to {1e3 * borne_kg:.0f} g, no pose near here {1e3 * scale.heaviest_kg:.0f}: no heavier one",
-        )
+    else:
+        raise why
+    blind, tell = NORMAL_95 * scale.blind_kg, sys.stderr if options.json else sys.stdout
+    promise = f"{len(visits) // 2} poses without and with the payload: the mass to ± {1e3 * half:.1f} g (95 %)"
+    stiff = f"{promise}, which says nothing: such stiff servos hardly sag by {1e3 * heaviest:g} g"
+    refuse_if(half > blind, f"{stiff}; more --visits, or a heavier payload (--heaviest)", "payload", half, blind)
+    print(promise, file=tell, flush=True)
+    if borne_kg < heaviest:
+        print(f"These poses bear up to {1e3 * borne_kg:.0f} g: put no heavier payload into the tool", file=tell, flush=True)
     return visits, half, borne_kg
 
 
-# -- on a running graph --------------------------------------------------------------------------------------
-
-
 def live(options):
-    """Weigh on the running graph; what it found, and more for the report."""
+    """Weigh on the running arm; what it found, and more for the report."""
     with shared.client(options) as client:
         known = shared.equipment(options, client)
         if known.torque is not None:
@@ -157,45 +117,30 @@ def tell(options, mass: float) -> None:
         client.set("dynamics", {"payload.mass": float(mass), "payload.com": [float(x) for x in options.com]})
 
 
-# -- servos: how far the arm sags ----------------------------------------------------------------------------
-
-
 def by_droop(options, client, known):
-    """Visit poses without and with the payload; elevations are typed, measured angles listened to."""
-    from picker_dynamics.estimation.payload.droop import POTENTIOMETER_SD, Potentiometer
+    """Visit poses without and with the payload; a person types what the instrument shows."""
     from picker_dynamics.estimation.payload.poses import before
 
     scale, validator = scale_of(options, known)
+    servos = scale.servos
     client.wait_holding()
-    measured = client.hardware.get("provenance") == "measured"
-    bearing = [scale.servos.servos[column] for column in scale.columns]
-    sensors = (
-        tuple(Potentiometer(one.joint, one.per_turn * POTENTIOMETER_SD, one.position_unit) for one in bearing)
-        if measured
-        else (sensor_for(scale, options.link),)
-    )
-    visits, half, borne_kg = planned(options, scale, validator, sensors, client.reference())
+    visits, half, borne_kg = planned(options, scale, validator, sensor_for(scale, options.link), client.reference())
     asked = f"The arm will visit {len(visits) // 2} poses, twice. Is the tool empty, and are hands away? Type yes: "
     refuse_if(not options.yes and not _yes(asked), "not weighed")
     read = []
     for visit in visits:
-        if visit.loaded and visit.number == len(visits) // 2:
+        if visit.loaded and visit.visit == len(visits) // 2:
             asked = f"Put the payload, {1e3 * borne_kg:.0f} g at the most, into the tool, gently, and take your hands away. "
             while not _yes(asked + "Type yes, and the arm moves on: "):
                 pass
-        _go(client, before(scale, visit), scale.servos.to_angle(visit.pulses_us))
-        there = replace(visit, pulses_us=_pulses(client, scale))
-        read += (
-            there.measurements(sensors, _listened(client, scale, sensors))
-            if measured
-            else _typed(scale, there, len(visits), sensors[0])
-        )
-    return scale.weigh(read, hint(scale, validator, sensors, scale.servos.home)), {"planned_half_width_kg": half}
+        _go(client, before(scale, visit), servos.to_angle(visit.pulses_us))
+        pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(client.setpoint())))
+        read.append(_typed(scale, replace(visit, pulses_us=pulses), len(visits)))
+    return scale.weigh(read), {"planned_half_width_kg": half}
 
 
 def _go(client, stand_off, pose) -> None:
-    """To the stand-off, into the pose, and wait until the arm rests; again after an abort if the person says so: what was read
-    is kept."""
+    """To the stand-off, into the pose, and wait until the arm rests; again after an abort if the person says so."""
     while True:
         try:
             client.move_through([MOVE_S], [stand_off])
@@ -208,24 +153,21 @@ def _go(client, stand_off, pose) -> None:
             client.wait_holding()
 
 
-def _typed(scale, visit, count: int, sensor) -> list:
+def _typed(scale, visit, count: int):
     """The person reads inclinometer or ruler; asked again where that is no angle or height, or none that can be."""
     from picker_dynamics.estimation.calibration.instruments import lay
 
-    what = (
-        f"height of {sensor.link} above the mounting plane [mm]"
-        if sensor.kind == "height"
-        else f"inclinometer on {sensor.link}, {lay(scale.description, sensor.link).laid} [deg]"
-    )
+    sensor = visit.sensor
+    what = f"height of {sensor.link} above the mounting plane [mm]"
+    if sensor.kind == "elevation":
+        what = f"inclinometer on {sensor.link}, {lay(scale.description, sensor.link).laid} [deg]"
     while True:
+        text = _answer(f"{visit.visit + 1} of {count}: {what}: ")
         try:
-            text = _answer(f"{visit.number + 1} of {count}: {what}: ")
-            read = visit.measurements([sensor], [typed(sensor.link, text, sensor.unit)])
-            scale.require_plausible(read)
+            read = replace(visit, value=typed(sensor.link, text, sensor.unit))
+            scale.require_plausible([read])
             return read
         except InputError as slip:
-            if slip.subject == "input":
-                raise
             print(slip, file=sys.stderr, flush=True)
 
 
@@ -242,53 +184,27 @@ def _yes(question: str) -> bool:
     return _answer(question).strip().lower() in YES
 
 
-def _pulses(client, scale) -> np.ndarray:
-    """What is on the servos' inputs now (n,) [us]: set-points of the next ``joint_commands``."""
-    servos = scale.servos
-    return servos.quantise_us(servos.to_pulse_us(servos.clamp(client.setpoint())))
-
-
-def _listened(client, scale, sensors) -> list[float]:
-    """Mean angles of the joints [rad]."""
-    q = client.listen(LISTEN_S)[0].mean(axis=0)
-    return [float(q[scale.description.joint_names.index(sensor.joint)]) for sensor in sensors]
-
-
-# -- joints that measure efforts ------------------------------------------------------------------------------
-
-
 def by_efforts(options, arm, client):
     """Listen to the efforts that hold the arm where it stands, without and with the payload."""
     from picker_dynamics.dynamics.rigid_body import RigidBody
-    from picker_dynamics.estimation.payload.torque import MODEL_SHARE, better_pose, weigh_by_effort
+    from picker_dynamics.estimation.payload.torque import MODEL_SHARE, weigh_by_effort
 
-    description = arm.description
+    effort_limit, empty = arm.description.effort, None
+
+    def at_rest():
+        """Mean position and effort of a second where the arm stands, and the effort's noise (n,) [N·m or N]."""
+        client.spin(LISTEN_S)
+        q, effort = client.listen(LISTEN_S)
+        if effort is None:
+            raise LinkError("joint_states carry no efforts: nothing tells what the tool holds")
+        return (q.mean(axis=0), effort.mean(axis=0)), np.maximum(effort.std(axis=0), EFFORT_SD_FLOOR * effort_limit)
+
     client.wait_holding()
-    empty = None
     if not options.absolute:
         if not options.yes:
             _answer("Take everything out of the tool, and your hands away. Then press Enter: ")
-        empty, _ = _at_rest(client, description)
+        empty, _ = at_rest()
         _answer("Now put the payload in, and take your hands away. Then press Enter: ")
-    loaded, sd = _at_rest(client, description)
-    model = RigidBody(description)
-    return weigh_by_effort(
-        model,
-        loaded,
-        empty,
-        sd,
-        description.effort,
-        tuple(options.com),
-        better=better_pose(model, description, arm.hold_limit, options.com),
-        model_share=0.0 if options.absolute else MODEL_SHARE,
-    )
-
-
-def _at_rest(client, description):
-    """Mean position and effort of a second where the arm stands, and the effort's noise (n,) [N·m or N]."""
-    client.spin(LISTEN_S)
-    q, effort = client.listen(LISTEN_S)
-    if effort is None:
-        raise LinkError("joint_states carry no efforts: nothing tells what the tool holds")
-    sd = np.maximum(effort.std(axis=0), EFFORT_SD_FLOOR * description.effort)
-    return (q.mean(axis=0), effort.mean(axis=0)), sd
+    loaded, sd = at_rest()
+    share = 0.0 if options.absolute else MODEL_SHARE
+    return weigh_by_effort(RigidBody(arm.description), loaded, empty, sd, effort_limit, tuple(options.com), model_share=share)

@@ -1,15 +1,15 @@
 """Poses for weighing by droop, and how many: where a kilogram moves the reading most, among those that servos can bear.
 
-A reading's own share of the mass's uncertainty is  sqrt(sd² + Σ_j (c_j f_sd)²) / |s|  (``DroopScale.alone``); the poses with the
-least of it are taken, a little apart from each other.  Each is visited once without and once with the payload, from the same
-side, every other one from above: an arm that comes to a pose again in the same way stops where it stopped before, so that what
-friction holds back there is the same again and does not average out.
+A reading's own share of the mass's uncertainty is  sqrt(sd² + Σ_j (c_j f_sd)²) / |s|; the poses with the least of it are taken, a
+little apart from each other.  Each is visited once without and once with the payload, from the same side, every other one from
+above: an arm that comes to a pose again in the same way stops where it stopped before, so that what friction holds back there is
+the same again and does not average out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,8 +19,7 @@ from picker_dynamics.execution.validator import MotionValidator
 from ..calibration.instruments import SensorModel
 from ..calibration.measured import NORMAL_95
 from ..calibration.poses import SIDES, STAND_OFF, can_be_visited, least_height, passes, stand_off
-from .droop import DroopScale, Measurement, Potentiometer
-from .mass import USUAL_KG
+from .droop import USUAL_KG, DroopScale, Measurement
 
 GOLDEN = 0.618034
 """Its multiples spread evenly over the unit interval, whatever their number."""
@@ -35,49 +34,15 @@ WITHIN_KG, MOST_POSES = 0.003, 40
 """What a weighing is planned for (95 %), and how many poses a person is asked to read, twice each, at the most."""
 
 
-@dataclass(frozen=True)
-class Visit:
-    """Come to a pose from one side and read it.
-
-    Args:
-        pulses_us: (n,) there.
-        side: -1 from above, +1 from below.
-        number: of the visit.
-        loaded: with the payload in the tool.
-    """
-
-    pulses_us: np.ndarray
-    side: float
-    number: int
-    loaded: bool
-
-    def measurements(
-        self, sensors: Sequence[SensorModel | Potentiometer], values: Sequence[float] | None = None
-    ) -> list[Measurement]:
-        """Measurements of the visit; 0 while they are not known."""
-        values = np.zeros(len(sensors)) if values is None else values
-        return [
-            Measurement(self.pulses_us, sensor, float(value), self.number, self.loaded, self.side)
-            for sensor, value in zip(sensors, values)
-        ]
-
-
-def before(scale: DroopScale, visit: Visit) -> np.ndarray:
+def before(scale: DroopScale, visit: Measurement) -> np.ndarray:
     """Set-points (n,) [rad or m] from which the arm comes: ``STAND_OFF`` away at most, another distance at each visit; always
     further than friction reaches, so that the side is sure."""
-    share = 0.75 + 0.25 * (GOLDEN * visit.number % 1.0)
+    share = 0.75 + 0.25 * (GOLDEN * visit.visit % 1.0)
     return stand_off(scale.servos, scale.servos.to_angle(visit.pulses_us), visit.side, scale.columns, share)
 
 
 def poses(
-    scale: DroopScale,
-    validator: MotionValidator,
-    sensors: Sequence[SensorModel | Potentiometer],
-    near,
-    count: int,
-    *,
-    heaviest_kg: float = USUAL_KG,
-    seed: int = 0,
+    scale: DroopScale, validator: MotionValidator, sensor: SensorModel, near, count: int, heaviest_kg: float = USUAL_KG
 ) -> list[np.ndarray]:
     """Pulses (n,) [us] of the poses that tell most, the best first; at most ``count``.
 
@@ -89,27 +54,31 @@ def poses(
     Raises:
         InputError: no pose near here can be borne.
     """
-    rng, servos, columns = np.random.default_rng(seed), scale.servos, list(scale.columns)
+    servos, columns, arm = scale.servos, list(scale.columns), scale.description
     loaded = replace(validator, model=validator.model.with_payload(heaviest_kg, scale.com))
     margin, reach = 2.0 * STAND_OFF * servos.per_turn, NEAR * servos.per_turn
-    lower = np.maximum(np.maximum(scale.description.lower, servos.setpoint_lower) + margin, np.subtract(near, reach))
-    upper = np.minimum(np.minimum(scale.description.upper, servos.setpoint_upper) - margin, np.add(near, reach))
+    lower = np.maximum(np.maximum(arm.lower, servos.setpoint_lower) + margin, np.subtract(near, reach))
+    upper = np.minimum(np.minimum(arm.upper, servos.setpoint_upper) - margin, np.add(near, reach))
     drawn = np.tile(np.asarray(near, dtype=float), (CANDIDATES, 1))
-    drawn[:, columns] = rng.uniform(lower[columns], np.maximum(lower, upper)[columns], (CANDIDATES, len(columns)))
+    sizes = CANDIDATES, len(columns)
+    drawn[:, columns] = np.random.default_rng(0).uniform(lower[columns], np.maximum(lower, upper)[columns], sizes)
     pulses = servos.quantise_us(servos.to_pulse_us(drawn))
-    readings = [Measurement(row, sensor, 0.0, 0, True, 1.0) for row in pulses for sensor in sensors]
-    blind = scale.alone(readings).reshape(CANDIDATES, -1).min(axis=1)
-    found: list[np.ndarray] = []
-    for row in np.argsort(blind):
-        if len(found) == count:
-            break
-        ways = [(servos.to_angle(pulses[row]) - servos.to_angle(one)) / servos.per_turn for one in found]
+    change = scale.linearised([Measurement(row, sensor, 0, True, 1.0) for row in pulses], scale.blind_kg)
+    told = np.abs(change.slope) / np.sqrt(sensor.sd**2 + (change.friction**2).sum(axis=-1))
+    lowest, found = least_height(arm, servos), []
+    for row in np.argsort(-told):
+        there = servos.to_angle(pulses[row])
+        apart = all(np.abs((there - servos.to_angle(one)) / servos.per_turn).max() > APART for one in found)
         if (
-            all(np.abs(way).max() > APART for way in ways)
-            and np.isfinite(blind[row])
-            and _held(scale, loaded, servos.to_angle(pulses[row]), near)
+            apart
+            and told[row] > 0.0
+            and passes(loaded, there)
+            and can_be_visited(near, there, scale.columns, loaded, loaded)
+            and float(loaded.model.forward_kinematics(there)[2]) > lowest
         ):
             found.append(pulses[row])
+        if len(found) == count:
+            break
     refuse_if(
         not found,
         f"no pose within {np.degrees(NEAR):.0f} deg of the servos' turn can be held with {1e3 * heaviest_kg:.0f} g: start from "
@@ -120,48 +89,38 @@ def poses(
     return found
 
 
-def visits(where: Sequence[np.ndarray], loaded: bool) -> list[Visit]:
-    """Visits to every pose once, each from the same side whenever it is visited."""
-    first = len(where) if loaded else 0
-    return [Visit(pulses, SIDES[number % 2], first + number, loaded) for number, pulses in enumerate(where)]
+def visits(where: Sequence[np.ndarray], sensor: SensorModel) -> list[Measurement]:
+    """Visits to every pose without payload, then to every pose with it, each from the same side whenever it is visited."""
+    count = len(where)
+    return [
+        Measurement(pulses, sensor, loaded * count + number, loaded, SIDES[number % 2])
+        for loaded in (False, True)
+        for number, pulses in enumerate(where)
+    ]
 
 
 def plan(
     scale: DroopScale,
     validator: MotionValidator,
-    sensors: Sequence[SensorModel | Potentiometer],
+    sensor: SensorModel,
     near,
     within_kg: float = WITHIN_KG,
     *,
     heaviest_kg: float = USUAL_KG,
-    seed: int = 0,
     count: int = 0,
-) -> tuple[list[Visit], float]:
+) -> tuple[list[Measurement], float]:
     """Visits, first without payload, then with, and the half-width of the 95 % interval that they will give [kg].
 
     As few poses as reach ``within_kg``, or as many as a person can be asked for; ``count``: so many.  Other arguments and errors
     as for ``poses``.
     """
-    refuse_if(
-        not 0.0 < within_kg < 1.0,
-        f"weighing to within {within_kg:g} kg: it must be above 0 and below 1 kg: are these grams?",
-        "within",
-        within_kg,
-        1.0,
-    )
-    where = poses(scale, validator, sensors, near, count or MOST_POSES, heaviest_kg=heaviest_kg, seed=seed)
+    wrong = f"weighing to within {within_kg:g} kg: it must be above 0 and below 1 kg: are these grams?"
+    refuse_if(not 0.0 < within_kg < 1.0, wrong, "within", within_kg, 1.0)
+    where = poses(scale, validator, sensor, near, count or MOST_POSES, heaviest_kg)
 
     def half_width(number: int) -> float:
-        return NORMAL_95 * scale.precision(
-            [one for visit in visits(where[:number], False) + visits(where[:number], True) for one in visit.measurements(sensors)]
-        )
+        return NORMAL_95 * scale.estimate(visits(where[:number], sensor), scale.blind_kg)[0].sd
 
-    if not count:
-        count = next((number for number in range(2, len(where), 2) if half_width(number) <= within_kg), len(where))
-    return visits(where[:count], False) + visits(where[:count], True), half_width(count)
-
-
-def _held(scale: DroopScale, validator: MotionValidator, there, near) -> bool:
-    """Whether servos bear the pose ``there`` (n,) [rad], above the table, and the ways to it."""
-    held = passes(validator, there) and can_be_visited(near, there, scale.columns, validator, validator)
-    return held and float(validator.model.forward_kinematics(there)[2]) > least_height(scale.description, scale.servos)
+    few = range(2, len(where), 2) if not count else ()
+    count = next((number for number in few if half_width(number) <= within_kg), len(where))
+    return visits(where[:count], sensor), half_width(count)

@@ -11,16 +11,12 @@ import numpy as np
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.validator import MotionValidator, torque_validator
 from picker_dynamics.robot import servo_arm
-from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
-from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
 
-from ..calibration.instruments import SensorModel
 from ..calibration.simulated import SimulatedBench, hidden_servos, mounted
-from .droop import LOAD_FRICTION_SD, DroopScale, Measurement, Potentiometer, sensed, stiffness_sd
-from .mass import USUAL_KG
-from .poses import Visit, before
+from .droop import LOAD_FRICTION_SD, USUAL_KG, DroopScale, Measurement, stiffness_sd
+from .poses import before
 
 ZERO_SD, SCALE_SD, MASS_SD, GAP_SD, COULOMB_SD = math.radians(0.15), 0.003, 0.01, 0.1, 0.25
 """How well a calibration knows the arm (one standard deviation): zero in rad, the others as shares."""
@@ -30,31 +26,28 @@ TRAVEL_S, APPROACH_S, SETTLE_S = 0.6, 2.5, 1.6
 holds it anywhere (25 g are then 4 g off)."""
 
 
-def as_calibrated(plant: Plant, rng: np.random.Generator) -> tuple[ArmDescription, ServoMap]:
+def as_calibrated(plant: Plant, rng: np.random.Generator, com=(0.0, 0.0, 0.0), heaviest_kg: float = USUAL_KG) -> DroopScale:
     """The arm as a calibration finds it: the truth, less what is left open."""
-    true, arm = plant.servo_map, plant.description
-
-    def near(share: float) -> float:
-        return 1.0 + rng.normal(0.0, share)
-
-    servos, whole = [], plant.whole_servo
-    for column, servo in enumerate(true.servos):
-        found = mounted(servo, rng.normal(0.0, ZERO_SD), rng.normal(0.0, SCALE_SD))
-        servos.append(
-            replace(
-                found,
-                stiffness=float(plant.servo.stiffness[column]) * math.exp(rng.normal(0.0, stiffness_sd(servo))),
-                deadband_us=servo.deadband_us * float(plant.error.deadband[column]),
-                load_friction=max(0.0, float(whole.load_friction[column]) + rng.normal(0.0, LOAD_FRICTION_SD)),
-                coulomb=max(0.0, float(whole.coulomb[column]) * near(COULOMB_SD)),
-                play=max(0.0, float(whole.play[column]) + 2.0 * float(whole.gap[column]) * rng.normal(0.0, GAP_SD)),
-            )
-        )
+    whole, soft, servos = plant.whole_servo, plant.servo.stiffness, []
+    for column, servo in enumerate(plant.servo_map.servos):
+        off = rng.normal(size=6) * [ZERO_SD, SCALE_SD, stiffness_sd(servo), LOAD_FRICTION_SD, COULOMB_SD, 2.0 * GAP_SD]
+        x, coulomb, play, gap = (float(each[column]) for each in (whole.load_friction, whole.coulomb, whole.play, whole.gap))
+        found = {
+            "stiffness": float(soft[column]) * math.exp(off[2]),
+            "deadband_us": servo.deadband_us * float(plant.error.deadband[column]),
+            "load_friction": max(0.0, x + off[3]),
+            "coulomb": max(0.0, coulomb * (1.0 + off[4])),
+            "play": max(0.0, play + off[5] * gap),
+        }
+        servos.append(replace(mounted(servo, off[0], off[1]), **found))
     links = {
-        name: replace(link, mass=link.mass * plant.error.mass.get(name, 1.0) * near(MASS_SD)) if link.mass else link
-        for name, link in arm.links.items()
+        name: replace(link, mass=link.mass * plant.error.mass.get(name, 1.0) * (1.0 + rng.normal(0.0, MASS_SD)))
+        if link.mass
+        else link
+        for name, link in plant.description.links.items()
     }
-    return replace(arm, links=links), replace(true, servos=tuple(servos))
+    arm = replace(plant.description, links=links)
+    return DroopScale(arm, replace(plant.servo_map, servos=tuple(servos)), com, heaviest_kg)
 
 
 def person(
@@ -81,10 +74,9 @@ def person(
     arm = servo_arm.read_arm(urdf)
     arm, nominal = servo_arm.load(urdf, servos, overlay or servo_arm.overlay_of(arm, servos, "ideal"))
     plant = Plant(arm, hidden_servos(nominal, rng), plant_error=plant_error, seed=seed)
-    believed, found = as_calibrated(plant, rng)
-    return WeighingBench(plant, rng, DroopScale(believed, found, com, heaviest_kg=heaviest_kg), payload), torque_validator(
-        RigidBody(arm, found.armature), found
-    )
+    scale = as_calibrated(plant, rng, com, heaviest_kg)
+    validator = torque_validator(RigidBody(scale.description, scale.servos.armature), scale.servos)
+    return WeighingBench(plant, rng, scale, payload), validator
 
 
 class WeighingBench(SimulatedBench):
@@ -104,7 +96,7 @@ class WeighingBench(SimulatedBench):
         self.pulses_us = self.servos.quantise_us(self.servos.to_pulse_us(self.servos.clamp(self._told)))
         self.wait(SETTLE_S)
 
-    def read(self, visits: Sequence[Visit], sensors: Sequence[SensorModel | Potentiometer]) -> list[Measurement]:
+    def read(self, visits: Sequence[Measurement]) -> list[Measurement]:
         """Everything that is read at the visits."""
         looks = []
         for visit in visits:
@@ -113,12 +105,9 @@ class WeighingBench(SimulatedBench):
             self._go(before(self.scale, visit), TRAVEL_S)
             self._go(self.servos.to_angle(visit.pulses_us), APPROACH_S)
             self.wait(SETTLE_S)
-            looks += visit.measurements(sensors, [self._seen(sensor) for sensor in sensors])
+            seen = float(visit.sensor.of(link_poses(self.description, self.plant.q)))
+            looks.append(replace(visit, value=seen + self.rng.normal(0.0, visit.sensor.sd)))
         return looks
-
-    def _seen(self, sensor) -> float:
-        q, arm = self.plant.q, self.description
-        return float(sensed(arm, sensor, q, link_poses(arm, q))[0] + self.rng.normal(0.0, sensor.sd))
 
     def _go(self, setpoint, least_s: float) -> None:
         duration_s = max(least_s, 2.0 * float(np.abs((setpoint - self._told) / self.servos.per_turn).max()))
