@@ -21,7 +21,7 @@ from picker_dynamics.execution.collision import CollisionCheck
 from picker_dynamics.robot.kinematic_tree import sample_poses
 from picker_dynamics.robot.scene import scene_shape
 from picker_dynamics.scripting.equipment import equipment
-from picker_dynamics.scripting.local import SimulatedBody, simulation
+from picker_dynamics.session.local import simulate
 from picker_dynamics.trajectory.trajectory import from_points
 
 MOTIONS, CHECKS, DURATION_S, SEED = 200, 300, 2.0, 1
@@ -100,17 +100,15 @@ def _rounded(value: float) -> float:
 
 def _made(arm, truth: MujocoShapes, count: int, tell) -> dict:
     """Accepted motions made by the simulated arm."""
-    body = SimulatedBody(arm, simulation(arm), real_time=False)
-    body.on_sample = lambda sample: contacts.append(truth.contacts(sample.q))
+    session = simulate(arm.known, scene="")
+    session.listeners.append(lambda rows: contacts.extend(truth.contacts(row[1]) for row in rows))
     targets, contacts, asked, done = _targets(arm.description, count, SEED + 1), [], 0, 0
     while done < count:
         asked += 1
         try:
-            goal = body.begin(next(targets)(body.held), DURATION_S)
+            session.move_through([DURATION_S], [next(targets)(session.reference())])
         except REFUSALS:
             continue
-        while not goal.ended():
-            body.step()
         done += 1
         if done % 100 == 0:
             tell(f"  {done} motions made, {sum(1 for one in contacts if one)} samples with contact")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
 
 import numpy as np
 
@@ -18,8 +17,8 @@ from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.scene import scene_shape
 from picker_dynamics.scripting.arm import Arm
 from picker_dynamics.scripting.equipment import equipment
-from picker_dynamics.scripting.local import SimulatedBody, simulation
 from picker_dynamics.scripting.taught import Payload
+from picker_dynamics.session.local import simulate
 
 SEED, PICKED, IMPOSSIBLE = 1, 20, 10
 NEAR_M, STILL_RAD = 5e-3, 2e-3
@@ -61,17 +60,18 @@ def impossible(rng: np.random.Generator, count: int):
 def run(picked: int = PICKED, refused: int = IMPOSSIBLE, tell=lambda _text: None) -> dict:
     """Figures; JSON-able."""
     started, rng = time.perf_counter(), np.random.default_rng(SEED)
-    known = replace(equipment(overlay="typical"), scene=SCENE)
-    body = SimulatedBody(known, simulation(known), real_time=False)
+    known = equipment(overlay="typical")
+    session = simulate(known.known, scene="")
+    session.arm.surroundings.add(SCENE)
     wanted, others = list(berries(rng, picked)), list(impossible(rng, refused))
     off_mm, missed, planning_ms, touched, why = [], [], [], [], {}
-    with Arm(known, body) as arm:
+    with Arm(known, session) as arm:
         for number, (place, mass, how) in enumerate(wanted, 1):
             closed: list[float] = []
 
             def tell_leg(leg, _share, place=place, closed=closed) -> None:
                 if isinstance(leg.step, Payload) and leg.step.mass and not closed:
-                    closed.append(float(np.linalg.norm(body.simulation.plant.tip - place)))
+                    closed.append(float(np.linalg.norm(session.plant.tip - place)))
 
             try:
                 begin_s = time.thread_time()
@@ -85,14 +85,14 @@ def run(picked: int = PICKED, refused: int = IMPOSSIBLE, tell=lambda _text: None
             arm.place(TRAY)
             tell(f"  berry {number} of {picked}: {off_mm[-1]:.2f} mm")
         for kind, place, mass, how in others:
-            before, held = arm.q, body.held
+            before, held = arm.q, arm.held
             try:
                 arm.pick(place, mass=mass, **how)
                 touched.append(f"{kind}: {np.round(place, 3).tolist()}")
                 arm.home()
             except PickerError as error:
                 why[kind] = str(error)
-                moved = np.abs(arm.q - before).max() > STILL_RAD or np.abs(body.held - held).max() > 0.0
+                moved = np.abs(arm.q - before).max() > STILL_RAD or np.abs(arm.held - held).max() > 0.0
                 touched += [f"{kind}: refused, and moved"] if moved else []
     near = [one for one in off_mm if one <= 1e3 * NEAR_M]
     return {

@@ -90,7 +90,7 @@ def amounts(joints: dict, words) -> dict[str, float]:
     """Positions, or ways, of joints as a person says them, (name, value) each: in degrees or metres, or with a unit [rad or m].
 
     Args:
-        joints: of the arm, as ``ArmClient.joints`` has them.
+        joints: of the arm, as ``Session.joints`` has them.
     """
     found = {}
     for name, text in words:

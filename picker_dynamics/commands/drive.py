@@ -15,12 +15,12 @@ from textwrap import wrap
 
 import numpy as np
 
-from picker_dynamics.errors import GoalRefusedError, InputError, PickerError
+from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.tip_target import TipSteps
 from picker_dynamics.robot.units import MASS, quantity, told
 from picker_dynamics.scripting.equipment import Equipment
-from picker_dynamics.session.arm_client import Driver
+from picker_dynamics.session.remote import RemoteSession
 
 from . import drive_keys as keys
 from . import options as shared
@@ -38,9 +38,6 @@ DRAWN_S, STALE_S = 0.1, 0.5
 LEFT_S = 0.3
 """How long it may take until the controller says that the arm was left [s]; else it notices the silence."""
 
-BEGIN_S = 5.0
-"""How long the controller has to say who has the arm [s]."""
-
 SAID = 3
 """Lines that stay in front of the person."""
 
@@ -54,14 +51,12 @@ def add_parser(commands) -> None:
     parser.set_defaults(run=lambda options: drive(options, Seat))
 
 
-def drive(options, make_seat: Callable[[Driver, Equipment], Seat]) -> int:
+def drive(options, make_seat: Callable[[RemoteSession, Equipment], Seat]) -> int:
     """Have a person drive the arm that runs until q, Ctrl-C or Ctrl-D; returns the exit code."""
     keyboard = Keyboard()
-    with shared.client(options, Driver) as client:
+    with shared.client(options) as client:
         arm = shared.equipment(options, client)
-        client.wait(lambda: client.drives or client.refusal, "the controller does not say who has the arm: is it older?", BEGIN_S)
-        if client.refusal:
-            raise GoalRefusedError(client.refusal, subject="driver")
+        client.take_arm()
         seat = make_seat(client, arm)
         with keyboard:
             try:
@@ -78,7 +73,7 @@ class Seat:
     """Seat of a person who drives: keys in, steps out, and what is to be seen.
 
     Args:
-        client: a ``Driver`` that has the arm.
+        client: a session that drives the arm.
         arm: that runs.
         lines: keys that begin a line, and with what.
     """
@@ -91,7 +86,8 @@ class Seat:
         self.tips = TipSteps(arm.description)
         self.kinematics = arm.model().forward_kinematics
         self.said = ["h: which keys there are"]
-        self._requests: list[tuple[str, int]] = []
+        self._requests: list = []
+        self._goal = ""
         self._drawn_s, self._lines = -math.inf, 0
 
     # -- time ------------------------------------------------------------------------------------------------
@@ -125,16 +121,16 @@ class Seat:
 
     def look(self) -> None:
         """See what has come of the steps and commands that were asked for."""
-        ended = self.client.step_ended()
-        if ended:
-            self.say(ended)
-        for name, number in list(self._requests):
-            if self.client.answered(number):
-                self._requests.remove((name, number))
-                try:
-                    self.say(f"{name}: {self.client.result(number) or 'done'}")
-                except PickerError as error:
-                    self.say(f"{name}: {error}")
+        if self._goal and not self.client.under_way:
+            ended, self._goal = self.client.outcomes[self._goal], ""
+            if ended.values["outcome"] != "done":
+                self.say(ended.message)
+        for name, answer in [one for one in self._requests if one[1].done()]:
+            self._requests.remove((name, answer))
+            try:
+                self.say(f"{name}: {answer.result() or 'done'}")
+            except PickerError as error:
+                self.say(f"{name}: {error}")
 
     # -- what keys mean ----------------------------------------------------------------------------------------
 
@@ -174,9 +170,9 @@ class Seat:
         if why := self.hindrance():
             return self.drop(why)
         held = self.held()
-        client.beat()  # a search for a pose that there is not takes almost as long as a driver may be silent
         target = self.target(action, held)
-        client.begin_step(target, max(SHORTEST_S, tip_way(self.description, held, target) / SPEED_M_S))
+        duration_s = max(SHORTEST_S, tip_way(self.description, held, target) / SPEED_M_S)
+        self._goal = client.submit(client.message([duration_s], [target]), as_driver=True)
         return None
 
     def held(self) -> np.ndarray:

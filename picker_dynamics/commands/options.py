@@ -109,11 +109,11 @@ def reached(host: str = "") -> tuple[str, str]:
     return host or os.environ.get("PICKER_HOST", ""), os.environ.get("PICKER_TOKEN", "")
 
 
-def client(options, make=None):
-    """Client of the running arm that ``RUNNING`` options name; ``make`` as ``ArmClient``, which is the default."""
-    from picker_dynamics.session.arm_client import ArmClient
+def client(options):
+    """Session with the running arm that ``RUNNING`` options name."""
+    from picker_dynamics.session.remote import RemoteSession
 
-    return (make or ArmClient)(options.namespace, *reached(options.host))
+    return RemoteSession(options.namespace, *reached(options.host))
 
 
 def equipment(options, running):
@@ -126,6 +126,5 @@ def equipment(options, running):
 def scripted(options, running):
     """The arm behind a client as an ``Arm``, whose end closes the client."""
     from picker_dynamics.scripting.arm import Arm
-    from picker_dynamics.scripting.connected import ConnectedBody
 
-    return Arm(equipment(options, running), ConnectedBody(running))
+    return Arm(equipment(options, running), running)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 from picker_dynamics.errors import LinkError
@@ -13,7 +12,6 @@ from picker_dynamics.recording.arm_topics import ArmTopics
 from picker_dynamics.recording.writer import Recording, checked_path
 from picker_dynamics.robot import arm_text
 from picker_dynamics.session.address import require_namespace
-from picker_dynamics.session.entry import Entry
 from picker_dynamics.session.remote import NOBODY, RemoteSession
 
 from . import options as shared
@@ -110,7 +108,7 @@ class Recorder:
         topics.status("hardware/status", known["hardware"])
         topics.status("arm_controller/status", known["controller"])
         self._of_arm = 0
-        session.subscribe(PERIOD_S, whole=True)
+        session.tell("subscribe", period_s=PERIOD_S, whole=True)
         while (now_s := time.monotonic()) < until_s:
             session.wait_at_most(min(PERIOD_S, until_s - now_s), lambda: self._heard)
             while self._heard:
@@ -133,10 +131,12 @@ class Listener(RemoteSession):
     def __init__(self, hear: Callable[[str, Any], None], namespace: str, host: str, token: str):
         self._hear = hear
         super().__init__(namespace, host, token)
-        self.on_cycles = lambda message: hear("cycles", message)
 
-    def on_event(self, event: Entry) -> None:
-        self._hear("arm_controller/status", asdict(event))
+    def take(self, what: str, content: Any) -> None:
+        if topic := TOPICS.get(what):
+            self._hear(topic, content)
+        super().take(what, content)
 
-    def on_hardware(self, status: Entry) -> None:
-        self._hear("hardware/status", asdict(status))
+
+TOPICS = {"event": "arm_controller/status", "hardware": "hardware/status", "cycles": "cycles"}
+"""What is published of an arm -> its topic."""

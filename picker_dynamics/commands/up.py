@@ -104,14 +104,14 @@ def run(options) -> int:
 
 def until_ready(namespace: str) -> Iterator[None]:
     """Look at an arm that starts, a moment each time; end when goals are taken or a person has to enable it, which is said."""
-    from picker_dynamics.session.arm_client import ArmClient
+    from picker_dynamics.session.remote import RemoteSession
 
     client = None
     try:
         command = ""
         while not command:
             try:
-                client = client or ArmClient(namespace)
+                client = client or RemoteSession(namespace)
                 command = first_command(client.hardware, client.controller)
             except LinkError:  # it has not come up yet, or has just ended: the runner notices that
                 client = None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
+import sys
 import time
 import webbrowser
 from contextlib import nullcontext
+from pathlib import Path
 
 from picker_dynamics.errors import ConfigurationError, LinkError
 from picker_dynamics.lifeline import end_with_parent
@@ -17,6 +19,9 @@ PORT = 8642
 
 LEAST_TOKEN = 16
 LOOPBACK = "127.0.0.1", "localhost", "::1"
+
+SWITCH_S = 1e-3
+"""How long a thread that computes may keep Python from those that look and drive [s]."""
 
 LOOK_S = 0.1
 """How often an arm that is coming up is looked for [s]."""
@@ -52,12 +57,15 @@ def run(options) -> int:
 
         view, client = open_recording(options.recording, options.arm, options.urdf, options.servos), nullcontext()
     else:
-        from picker_dynamics.scripting.view.graph import connect
+        from picker_dynamics.scripting.view.arm_view import ArmView
+        from picker_dynamics.session.remote import RemoteSession
 
-        view = waited_for(lambda: connect(options.namespace, options.arm, options.urdf, options.servos), options.wait, stop)
-        if view is None:
+        client = waited_for(lambda: RemoteSession(options.namespace), options.wait, stop)
+        if client is None:
             return 0
-        client = view.client
+        sys.setswitchinterval(SWITCH_S)
+        folder = Path(options.urdf).resolve().parent if options.urdf else ""
+        view = ArmView(shared.equipment(options, client), client, folder)
     with client, served(view, options) as server:
         announce(server.door.address, options)
         view.run(lambda: bool(stop))

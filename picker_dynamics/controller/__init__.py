@@ -10,7 +10,6 @@ __all__ = [
     "laws",
     "parameters",
     "payload_following",
-    "robot",
     "servo_board",
     "settings",
     "simulated",

@@ -31,15 +31,16 @@ class Drivers:
         self._newest, self._heard_s = "", -math.inf  # who drove last, and when it was heard
         self._complaints = Complaints()
 
-    def hear(self, driver: str, now_s: float, *, leaves: bool = False) -> None:
-        """A driver says that it is there, or that it does not need the arm any more; who gets it or not is told by its name."""
+    def hear(self, driver: str, now_s: float, *, leaves: bool = False) -> PickerError | None:
+        """A driver says that it is there, or that it does not need the arm any more; returns why it does not get it, as is also
+        told by its name."""
         execution, holder = self._execution, Holder(Kind.DRIVER, driver)
         if leaves:
             self._newest = "" if driver == self._newest else self._newest
             if execution.lease.has(holder, now_s):
                 execution.leave(driver)
                 execution.tell(EventKind.REMARK, f"{holder} has left", identifier=driver)
-            return
+            return None
         try:
             if not driver or MARK in driver:
                 raise PickerError(f"a driver's name is needed, without {MARK!r}", subject="driver", value=driver)
@@ -48,11 +49,12 @@ class Drivers:
         except PickerError as error:
             if self._complaints.are_news(driver, now_s):
                 execution.tell(EventKind.REFUSED, f"refused: {error}", identifier=driver, error=error)
-            return
+            return error
         self._newest, self._heard_s = driver, now_s
         if not had:
             self._complaints.forget(driver)
             execution.tell(EventKind.ACCEPTED, f"{holder} has the arm", identifier=driver)
+        return None
 
     def of_goal(self, identifier: str, now_s: float) -> str:
         """The driver whose goal this is; empty: it is anybody's.  A goal says that its driver is there, too.

@@ -31,8 +31,10 @@ from .scripted_arm import ScriptedArm
 if TYPE_CHECKING:
     from picker_dynamics.session.session import Status
 
-    from .local import LocalBody
     from .view.live import LiveView
+
+BACK_S, ENABLING_S = 3.0, 60.0
+"""How long a lost board is waited for, and until all outputs are switched on [s]."""
 
 __all__ = ["Arm", "Waypoint", "load"]
 
@@ -87,11 +89,12 @@ class Arm(ScriptedArm):
         refuse_if(
             servo not in SIMULATED_SERVOS, f"servo is {servo!r}, must be one of {', '.join(SIMULATED_SERVOS)}", "servo", servo
         )
-        known = equipment(arm, servos, servo, arms, scene, compensation == "none")
-        from .local import SimulatedBody, simulation
+        from picker_dynamics.session.local import simulate
 
+        known = equipment(arm, servos, servo, arms)
         error: dict[str, Any] = {"plant_error": checked_number("plant_error", plant_error, least=0.0), "seed": seed}
-        return cls(known, SimulatedBody(known, simulation(known, compensation, **error), real_time))
+        around = None if scene is None else str(scene)
+        return cls(known, simulate(known.known, compensation, around, real_time=real_time, **error))
 
     @classmethod
     def open(
@@ -120,33 +123,22 @@ class Arm(ScriptedArm):
             ConfigurationError: an arm without a servo map.
             DescriptionError, VersionError, BoardFaultError: files or board cannot be used.
         """
-        from picker_dynamics.controller.robot import Robot
+        from picker_dynamics.session.local import open_port
 
-        from .local import OpenedBody
-
-        known = equipment(arm, servos, "", "", scene, compensation == "none")
+        known = equipment(arm, servos)
         refuse_if(
             not 10.0 <= rate_hz <= SERVO_RATE_HZ, f"rate_hz is {rate_hz:g}, must be 10 to {SERVO_RATE_HZ:g}", "rate_hz", rate_hz
         )
         if known.servos is None or servo_arm.assumes(known.description, servos):
             name = known.description.name
             raise ConfigurationError(f"{name} on a serial port needs its servo map: servos=FILE", subject="servos", value=name)
-        robot = Robot(
-            known.description,
-            known.servos,
-            port,
-            known.execution_limits(),
-            known.model,
-            compensation=compensation,
-            rate_hz=rate_hz,
-        )
-        return cls(known, OpenedBody(known, robot))
+        return cls(known, open_port(known.known, port, compensation, None if scene is None else str(scene), rate_hz))
 
     @classmethod
     def connect(
         cls, namespace: str = "", arm: str | Path = "", servos: str | Path = "", *, host: str = "", token: str = ""
     ) -> Arm:
-        """The arm of the running graph (``picker up``, ``ros2 launch``); it is never enabled from here.
+        """The arm of the running graph (``picker up``, ``ros2 launch``).
 
         Args:
             namespace: the graph's.
@@ -157,18 +149,18 @@ class Arm(ScriptedArm):
             LinkError: no graph answers.
             ConfigurationError: the graph has another arm.
         """
-        from picker_dynamics.session.arm_client import ArmClient
+        from picker_dynamics.session.remote import RemoteSession
 
-        from .connected import ConnectedBody, arm_that_runs
+        from .connected import arm_that_runs
 
-        client = ArmClient(namespace, host, token)
+        client = RemoteSession(namespace, host, token)
         try:
             is_file = bool(Path(arm).suffix)
             known = arm_that_runs(client, "" if is_file else str(arm), arm if is_file else "", servos)
         except BaseException:
             client.close()
             raise
-        return cls(known, ConnectedBody(client))
+        return cls(known, client)
 
     @classmethod
     def offline(
@@ -177,10 +169,10 @@ class Arm(ScriptedArm):
         """Arm only to ask about, at the pose ``q`` (n,) [rad or m], by default home; the rest as for ``simulated``."""
         return cls(equipment(arm, servos, scene=scene), None, q)
 
-    # -- outputs, of an arm whose controller runs in this process -------------------------------------------
+    # -- outputs -------------------------------------------------------------------------------------------
 
     def enable(self, *, at_rest_pose: bool = False) -> str:
-        """Adopt outputs that run, or switch them on, one joint at a time; returns what was done.
+        """Adopt outputs that run, or switch them on, one joint at a time; returns what was done when the arm holds.
 
         Args:
             at_rest_pose: a person has put the arm at its rest pose.  Needed where outputs are off: a servo jumps from wherever
@@ -189,31 +181,28 @@ class Arm(ScriptedArm):
         Raises:
             PickerError: a stop or fault is latched, the pose is unknown, or the board is gone.
         """
-        return self._local().enable(at_rest_pose)
+        session = self._moving()
+        session.wait_at_most(BACK_S, lambda: session.hardware["state"] != "offline")  # a lost board is looked for
+        said = session.enable(at_rest_pose)
+        session.wait_at_most(ENABLING_S, lambda: session.hardware["state"] != "enabling")
+        session.wait_holding()
+        return said
 
     def stop(self) -> None:
         """Latch a stop: the arm decelerates and holds; ``reset``, then ``enable``, to continue."""
-        self._local().session.stop()
+        self._moving().stop()
 
     def relax(self) -> None:
         """Switch the outputs off and latch: the arm falls."""
-        self._local().session.relax()
+        self._moving().relax()
 
     def reset(self) -> None:
         """Clear a stop and faults whose cause is gone; nothing moves."""
-        self._local().session.reset()
+        self._moving().reset()
 
     def status(self) -> Status:
         """Return the state of outputs, reference and payload."""
-        return self._local().session.status()
-
-    def _local(self) -> LocalBody:
-        from .local import LocalBody
-
-        body = self._moving()
-        if not isinstance(body, LocalBody):
-            raise PickerError("the outputs of a running graph are switched by picker enable, stop, reset and relax")
-        return body
+        return self._moving().status()
 
     def __enter__(self) -> Arm:
         return self

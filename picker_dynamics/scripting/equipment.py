@@ -13,6 +13,7 @@ import numpy as np
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot import arms as registry
 from picker_dynamics.robot import description, servo_arm
+from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.arms import Arm as TorqueArm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, DynamicsModel, read_only
@@ -55,6 +56,11 @@ class Equipment:
     droops: bool = False
     floor_z: float | None = None
     margin_m: float | None = None
+
+    @property
+    def known(self) -> Known:
+        """The arm alone."""
+        return Known(self.description, self.servos, self.torque)
 
     @property
     def armature(self) -> Array | None:

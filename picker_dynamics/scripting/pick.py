@@ -16,18 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.errors import InfeasibleError, LimitError, SingularityError, UnreachableError, refuse_if
-from picker_dynamics.execution.waypoints import Waypoint, motion_through
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.model import Array, as_vector, checked_number
 from picker_dynamics.robot.tip_target import TASK, tip_target
 from picker_dynamics.robot.units import told
-from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .equipment import Equipment
-from .plan import Plan, planned, rest_to_rest
-from .replay import STAY_S, Grip, Leg, Replay, refused
-from .target import asked_duration
-from .taught import Pause, Payload, Pose
+from .legs import Replay, Way, refused
 
 APPROACH_M, LIFT_M, SETTLE_S = 0.04, 0.03, 0.5
 MASS_KG, MASS_MAX_KG = 0.025, 5.0
@@ -97,10 +92,10 @@ def pick(known: Equipment, how: Handling, held: Array, payload: float, tip_speed
         before = tip - how.approach * chain.direction(target)
         way.to("approach", before, pitch, opened)
         way.straight("in", tip, pitch)
-        way.pause(how.settle)
+        _settle(way, how)
         way.grip("close", closed)
         way.set_payload(how.mass)
-        way.pause(how.settle)
+        _settle(way, how)
         way.straight("out", tip + np.array([0.0, 0.0, how.lift]) if how.lift else before, pitch)
 
     return _found("pick", known, how, legs, held, payload, tip_speed)
@@ -115,13 +110,18 @@ def place(known: Equipment, how: Handling, held: Array, payload: float, tip_spee
     def legs(way: Way, _target: Array, pitch: float | None) -> None:
         way.to("above", above, pitch)
         way.straight("in", tip, pitch)
-        way.pause(how.settle)
+        _settle(way, how)
         way.grip("open", opened)
         way.set_payload(0.0)
-        way.pause(how.settle)
+        _settle(way, how)
         way.straight("out", above, pitch)
 
     return _found("place", known, how, legs, held, payload, tip_speed)
+
+
+def _settle(way: Way, how: Handling) -> None:
+    if how.settle:
+        way.pause(how.settle)
 
 
 def _jaws(known: Equipment, how: Handling) -> tuple[float, float]:
@@ -173,88 +173,3 @@ def _found(
         return Replay(tuple(way.legs))
     assert why is not None
     raise why
-
-
-class Way:
-    """Legs one after another, each from where the one before ends, with what is carried then; a leg that may not be made raises
-    its refusal.
-
-    Args:
-        known: the arm.
-        held: (n,) where it begins [rad or m].
-        payload: with which it begins [kg].
-        tip_speed: that is allowed [m/s]; None: the default.
-
-    Attributes:
-        legs: that may be made.
-        name: of the leg that is looked at.
-        held: (n,) where they end.
-    """
-
-    def __init__(self, known: Equipment, held: Array, payload: float = 0.0, tip_speed: float | None = None):
-        self.known, self.tip_speed, self.held = known, tip_speed, held
-        self.validator = known.validator(payload, tip_speed)
-        self.name, self.legs = "the target", list[Leg]()
-
-    def to(self, name: str, tip: Array, pitch: float | None, jaws: float | None = None) -> None:
-        """The joints' own way to a pose; by way of home, where the direct one may not be made."""
-        self.name, before, arm = name, self.held, self.known.description
-        target = np.array(tip_target(arm, tip, near=before, pitch_rad=pitch))
-        if jaws is not None:
-            target[self.known.gripper] = jaws
-        plan = self._direct(target)
-        if plan.refusal is not None:
-            home = self.known.home.copy()
-            home[self.known.gripper] = target[self.known.gripper]
-            clear = self._direct(home)
-            if clear.possible:
-                self.held = home
-                again = self._direct(target)
-                if again.possible:
-                    self.held = before
-                    self._add(Pose("by way of home"), clear)
-                    plan = again
-        self._add(Pose(name), plan)
-
-    def straight(self, name: str, tip: Array, pitch: float | None) -> None:
-        """The tool on a straight line."""
-        self.name = name
-        motion = motion_through(
-            self.held, [Waypoint(tip.tolist(), pitch=pitch, straight=True)], self.validator, self.known.description
-        )
-        self._add(Pose(name), planned(self.validator, motion), motion)
-
-    def pose(self, name: str, target: Array) -> None:
-        """Move to a pose on the joints' own way."""
-        self.name = name
-        self._add(Pose(name), self._direct(target))
-
-    def grip(self, name: str, at: float) -> None:
-        """Move the gripper's joint alone."""
-        self.name, target = name, self.held.copy()
-        target[self.known.gripper] = at
-        if np.array_equal(target, self.held):
-            return
-        self._add(Grip(name, at), self._direct(target))
-
-    def set_payload(self, mass: float) -> None:
-        """Set what the tool carries from here on [kg]."""
-        step = Payload(mass)
-        self.name = step.name
-        self.validator = self.known.validator(mass, self.tip_speed)
-        self.validator.require_holdable(self.held)
-        self._add(step, rest_to_rest(self.validator, self.held, self.held, STAY_S))
-
-    def pause(self, seconds: float) -> None:
-        if seconds:
-            step = Pause(seconds)
-            self._add(step, rest_to_rest(self.validator, self.held, self.held, STAY_S))
-
-    def _direct(self, target: Array) -> Plan:
-        return rest_to_rest(self.validator, self.held, target, asked_duration(self.known.description, self.held, target))
-
-    def _add(self, step: Pose | Grip | Pause | Payload, plan: Plan, path: Trajectory | None = None) -> None:
-        if plan.refusal is not None:
-            raise plan.refusal
-        self.legs.append(Leg(len(self.legs) + 1, step.name, plan, step, path))
-        self.held = np.array(plan.target)

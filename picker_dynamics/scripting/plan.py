@@ -14,7 +14,7 @@ from picker_dynamics.execution.checks import SampledMotion
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.recording.messages import missing
 from picker_dynamics.robot.model import Array
-from picker_dynamics.trajectory.trajectory import Trajectory, through
+from picker_dynamics.trajectory.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,9 +135,3 @@ def planned(validator: MotionValidator, trajectory: Trajectory) -> Plan:
         limits.hold,
         limits.units,
     )
-
-
-def rest_to_rest(validator: MotionValidator, start: Array, target: Array, seconds: float) -> Plan:
-    """The report on the straight way of the joints from one pose (n,) to another, as asked for in ``seconds`` [s]."""
-    names, still = validator.model.joint_names, np.zeros_like(start)
-    return planned(validator, through([seconds], [(target, still, still)], joint_names=names, start=(start, still, still)))

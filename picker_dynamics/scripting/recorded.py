@@ -9,36 +9,41 @@ import numpy as np
 from picker_dynamics.errors import RecordingError
 from picker_dynamics.recording.reader import ArmRecording, Bounds, Series
 from picker_dynamics.robot.model import Array
+from picker_dynamics.session.session import Row
 
-from .body import Sample
 from .equipment import Equipment
 
 
 class Recorded:
-    """Samples of an arm, as they came; filled while the arm moves or waits within ``with arm.record() as ...``."""
+    """States of an arm, as they came; filled while the arm moves or waits within ``with arm.record() as ...``.
+
+    Attributes:
+        rows: the states.
+    """
 
     def __init__(self, arm: Equipment):
-        self._arm = arm
-        self._samples: list[Sample] = []
-        self.add = self._samples.append
+        self._arm, self.rows = arm, list[Row]()
 
     def __len__(self) -> int:
-        return len(self._samples)
+        return len(self.rows)
 
     @property
     def arrays(self) -> dict[str, Array]:
-        """``t`` (s,) from the first sample on [s]; ``q``, ``q_ref`` (s, n) [rad or m]; ``torque`` (s, n) [N·m or N], NaN where
-        nobody tells; ``tip``, ``tip_ref`` (s, 3) [m], base frame, computed from them.
+        """``t`` (s,) from the first state on [s]; ``q``, ``q_ref`` (s, n) [rad or m]; ``torque`` (s, n) [N·m or N], NaN where
+        it is not known; ``tip``, ``tip_ref`` (s, 3) [m], base frame, computed from them.
 
         Raises:
             RecordingError: nothing was recorded.
         """
-        if not self._samples:
+        known = {row[0]: row for row in self.rows if row[1] is not None and row[4] is not None}
+        if not known:
             raise RecordingError("nothing was recorded: the arm neither moved nor waited meanwhile")
-        columns = {name: np.array([getattr(one, name) for one in self._samples]) for name in ("t", "q", "q_ref", "torque")}
-        columns["t"] = columns["t"] - columns["t"][0]
+        rows, unknown = list(known.values()), np.full(self._arm.description.n, np.nan)
+        t = np.array(list(known))
+        torque = np.array([next((one for one in (row[3], row[5]) if one is not None), unknown) for row in rows])
+        columns = {"t": t - t[0], "q": np.array([row[1] for row in rows]), "q_ref": np.array([row[4] for row in rows])}
         kinematics = self._arm.model().forward_kinematics
-        return columns | {"tip": kinematics(columns["q"]), "tip_ref": kinematics(columns["q_ref"])}
+        return columns | {"torque": torque, "tip": kinematics(columns["q"]), "tip_ref": kinematics(columns["q_ref"])}
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the arrays, one column each, with a header.

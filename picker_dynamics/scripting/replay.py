@@ -6,95 +6,26 @@ payload that it will carry then, twice through where it is repeated.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from picker_dynamics.errors import GoalRefusedError, InputError, JointNamesError, PickerError, RecordingError
+from picker_dynamics.errors import InputError, JointNamesError, PickerError, RecordingError
 from picker_dynamics.execution.goal import MAX_POINTS
 from picker_dynamics.robot.model import Array, checked_number
 from picker_dynamics.trajectory.trajectory import Trajectory, through
 
 from . import taught
 from .equipment import Equipment
-from .plan import Plan, planned, rest_to_rest
-from .target import asked_duration, duration_s
-from .taught import SPEEDS, Pause, Payload, Pose, Step
+from .legs import STILL, Replay, Way, refused
+from .taught import SPEEDS, Payload, Pose, Step
 
 KNOT_S = 0.05
 """Spacing of the points in which a recording is followed [s]."""
 
-STILL = 1e-3
-"""A recording begins and ends where it has moved by so much [rad, m]."""
-
-STAY_S = 0.2
-
 LOOPS = 1000
 
 RECORDINGS = ".mcap", ".db3"
-
-
-@dataclass(frozen=True)
-class Grip:
-    """The gripper's joint moves to ``at`` [rad or m], or until what it grips stops it."""
-
-    name: str
-    at: float
-
-
-@dataclass(frozen=True, eq=False)
-class Leg:
-    """A step as it will be made, from rest to rest.
-
-    Attributes:
-        number: of the step, from 1.
-        name: what a person calls it.
-        plan: of the motion; of a pause and a payload that of standing there.
-        step: that it is.
-        path: that is followed; None: straight to ``plan.target``, or nothing moves.
-    """
-
-    number: int
-    name: str
-    plan: Plan
-    step: Step | Grip
-    path: Trajectory | None = None
-
-    @property
-    def moves(self) -> bool:
-        """Whether the arm moves in the leg."""
-        return isinstance(self.step, (Pose, Grip))
-
-
-Progress = Callable[[Leg, float], None]
-"""Told each leg that is made, again and again, and the share of it that is over."""
-
-
-def unheard(_leg: Leg, _share: float) -> None:
-    """Progress that nobody wants to know."""
-
-
-@dataclass(frozen=True, eq=False)
-class Replay:
-    """Replay that was checked: its legs, those that are repeated too, and how long the motions and pauses take."""
-
-    legs: tuple[Leg, ...]
-
-    @property
-    def duration(self) -> float:
-        """Duration of the whole [s]."""
-        return sum(
-            leg.plan.duration if leg.moves else leg.step.seconds if isinstance(leg.step, Pause) else 0.0 for leg in self.legs
-        )
-
-    def __str__(self) -> str:
-        rows = [f"{len(self.legs)} steps, {self.duration:.1f} s"]
-        for leg in self.legs:
-            worst = f", {leg.plan.worst_joint} has {leg.plan.margins[leg.plan.worst_joint]:.0%} left" if leg.moves else ""
-            rows.append(f"{leg.number:>4} {leg.name}{f': {leg.plan.duration:.2f} s{worst}' if leg.moves else ''}")
-        return "\n".join(rows)
 
 
 def checked(
@@ -134,16 +65,28 @@ def checked(
         found = taught.read(name, known.description)
         steps, paths, speed = found.steps, {}, speed * found.speed
     begin = _index(steps, first)
-    legs: list[Leg] = []
+    way = Way(known, held, payload, tip_speed)
     for round_ in range(min(loop, 2)):  # from the second time on they are all alike
         for index in range(begin if round_ == 0 else 0, len(steps)):
-            leg, held, payload = _leg(known, index + 1, steps[index], held, payload, speed, paths.get(index), tip_speed)
-            legs.append(leg)
-    again = legs[-len(steps) :] if loop > 1 else []
-    return Replay((*legs, *again * max(loop - 2, 0)))
+            way.number = index + 1
+            try:
+                _add(way, steps[index], speed, paths.get(index))
+            except PickerError as error:
+                raise refused(f"step {index + 1} ({steps[index].name}) cannot be made, so none is", error) from error
+    again = way.legs[-len(steps) :] if loop > 1 else []
+    return Replay((*way.legs, *again * max(loop - 2, 0)))
 
 
-# -- legs --------------------------------------------------------------------------------------------------------------------
+def _add(way: Way, step: Step, speed: float, path: Trajectory | None) -> None:
+    """Add the leg of a step."""
+    if path is not None:
+        way.follow(step.name, path)
+    elif isinstance(step, Pose):
+        way.pose(step.name, step.target(way.known.description, way.held), step.seconds or 0.0, speed * step.speed)
+    elif isinstance(step, Payload):
+        way.set_payload(step.mass)
+    else:
+        way.pause(step.seconds)
 
 
 def _index(steps: tuple[Step, ...], first: int | str) -> int:
@@ -155,51 +98,6 @@ def _index(steps: tuple[Step, ...], first: int | str) -> int:
     if not 1 <= int(first) <= len(steps):
         raise InputError(f"there is no step {first}: 1 to {len(steps)}", subject="from", value=int(first), limit=len(steps))
     return int(first) - 1
-
-
-def _leg(
-    known: Equipment,
-    number: int,
-    step: Step,
-    held: Array,
-    payload: float,
-    speed: float,
-    path: Trajectory | None,
-    tip_speed: float | None,
-) -> tuple[Leg, Array, float]:
-    """A step from there, and where the arm is and what it carries afterwards."""
-    arm = known.description
-    if isinstance(step, Payload):
-        payload = step.mass
-    try:
-        validator = known.validator(payload, tip_speed)
-        target = step.target(arm, held) if isinstance(step, Pose) else held
-
-        if path is not None:
-            if np.abs(held - path.start).max() > STILL:
-                raise InputError("the arm is not where the recording begins: begin with step 1", subject="from")
-            plan = planned(validator, path)
-        elif isinstance(step, Pose):
-            speed *= step.speed
-            seconds = asked_duration(arm, held, target, step.seconds or 0.0) / max(speed, 1.0)
-            plan = rest_to_rest(validator, held, target, seconds)
-            if speed < 1.0 and plan.possible:  # half as fast takes twice as long as it takes at full speed
-                plan = rest_to_rest(validator, held, target, plan.duration / speed)
-        else:
-            plan = rest_to_rest(validator, held, target, STAY_S)
-        if path is None and plan.possible:
-            duration_s(plan.duration)
-    except PickerError as error:
-        raise refused(f"step {number} ({step.name}) cannot be made, so none is", error) from error
-    if plan.refusal is not None:
-        raise refused(f"step {number} ({step.name}) cannot be made, so none is", plan.refusal) from plan.refusal
-    return Leg(number, step.name, plan, step, path), np.array(plan.target), payload
-
-
-def refused(text: str, why: PickerError) -> PickerError:
-    """A refusal of the whole for the reason ``why``."""
-    kind = type(why) if isinstance(why, InputError | GoalRefusedError) and not hasattr(why, "time_s") else GoalRefusedError
-    return kind(f"{text}: {why}", subject=why.subject, value=why.value, limit=why.limit)
 
 
 # -- recordings ----------------------------------------------------------------------------------------------------------------

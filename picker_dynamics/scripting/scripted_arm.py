@@ -1,13 +1,11 @@
-"""``ScriptedArm``: what a script asks of an arm and has it do, whatever body moves for that.
-
-An ``Arm`` is one that knows where it comes from; a view makes its tours and picks by one whose body is the view.
-"""
+"""``ScriptedArm``: what a script asks of an arm and has it do, through any session."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,16 +23,17 @@ from picker_dynamics.errors import (
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.execution.waypoints import Waypoint
 from picker_dynamics.robot.model import Array, DynamicsModel, as_vector, checked_number
+from picker_dynamics.session.session import GoalData, Session
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from . import pick, replay
-from .body import Body, Goal, Sample
+from .connected import surroundings
 from .equipment import Equipment
-from .move import Move
+from .legs import STILL, Grip, Leg, Progress, Replay, refused, unheard
+from .move import STEP_S, Move
 from .pick import APPROACH_M, LIFT_M, MASS_KG, SETTLE_S
-from .plan import Plan, planned, rest_to_rest
+from .plan import Plan, planned
 from .recorded import Recorded
-from .replay import STILL, Grip, Leg, Progress, Replay, unheard
 from .target import Asked, duration_s
 from .taught import Pause, Payload
 
@@ -44,24 +43,26 @@ class ScriptedArm:
 
     Args:
         known: what it is.
-        body: moves it; None: only questions.
-        pose: (n,) where it stands without a body [rad or m]; default home.
+        session: with it; None: only questions.
+        pose: (n,) where it stands without a session [rad or m]; default home.
+        drives: goals are those of the driver that the session is.
 
     Attributes:
         description: what its URDF says: joint names, limits, ``n``.
-        known, body: as given.
+        known, session: as given.
     """
 
-    def __init__(self, known: Equipment, body: Body | None = None, pose: ArrayLike | None = None):
-        self.known, self.body, self._closed = known, body, False
+    def __init__(self, known: Equipment, session: Session | None = None, pose: ArrayLike | None = None, drives: bool = False):
+        self.known, self.session, self._drives, self._closed = known, session, drives, False
         self._pose = known.home if pose is None else as_vector("q", pose, known.description.n)
         self._move: Move | None = None
+        self._around: tuple[Any, Equipment] = None, known
         self.description = known.description
 
     def close(self) -> None:
         """Leave the arm as it stands; nothing can be asked of it any more."""
-        if not self._closed and self.body is not None:
-            self.body.close()
+        if not self._closed and self.session is not None:
+            self.session.close()
         self._closed = True
 
     def cancel(self) -> None:
@@ -86,13 +87,13 @@ class ScriptedArm:
     def q(self) -> Array:
         """Joint positions, (n,) [rad or m]: the truth in simulation, else as measured, or as modelled where nothing measures."""
         self._open()
-        return np.array(self._pose if self.body is None else self.body.q)
+        return np.array(self._pose) if self.session is None else self.session.next_state()
 
     @property
     def held(self) -> Array:
         """Positions at which the joints should be now, (n,) [rad or m]: the reference."""
         self._open()
-        return np.array(self._pose if self.body is None else self.body.held)
+        return np.array(self._pose) if self.session is None else self.session.reference()
 
     @property
     def tip(self) -> Array:
@@ -112,16 +113,16 @@ class ScriptedArm:
             InputError, InfeasibleError: a load that can be none, or that the arm cannot hold where it is.
         """
         self._open()
-        return 0.0 if self.body is None else self.body.payload
+        return 0.0 if self.session is None else self.session.payload()
 
     @payload.setter
     def payload(self, mass: float) -> None:
         from picker_dynamics.bringup.options import RANGES
 
-        body, most = self._moving(), RANGES["payload_mass"][1]
+        session, most = self._moving(), RANGES["payload_mass"][1]
         mass = checked_number("payload", mass, "kg", least=0.0)
         refuse_if(mass > most, f"payload is {mass:g} kg, at most {most:g}: are these grams?", "payload", mass, most)
-        body.set_payload(mass)
+        session.set("dynamics", {"payload.mass": float(mass)})
 
     def gravity_torque(self, q: ArrayLike | None = None) -> Array:
         """Gravity torques, (..., n), which hold the arm [N·m or N], payload included, at ``q`` (..., n), by default here.
@@ -144,13 +145,12 @@ class ScriptedArm:
         **joints: float,
     ) -> Plan:
         """Plan of a motion from the pose held: whether it may be made, and at what cost; arguments as ``move``, nothing moves."""
-        held, arm = self.held, self.description
-        asked = Asked(q, tip, pitch, direction, unit, duration, straight, tuple(via), joints)
-        validator = self._validator()
-        if asked.dense:
-            return planned(validator, asked.through(arm, self._within(held), validator))
-        target = asked.target(arm, held)
-        return rest_to_rest(validator, self._within(held), target, asked.seconds(arm, held, target))
+        return self.planned(Asked(q, tip, pitch, direction, unit, duration, straight, via, joints))
+
+    def planned(self, asked: Asked) -> Plan:
+        """Plan of a motion from the pose held; errors as ``move``."""
+        held, validator = self._within(self.held), self._validator()
+        return planned(validator, asked.motion(self.description, held, validator))
 
     # -- motions -------------------------------------------------------------------------------------------
 
@@ -188,22 +188,26 @@ class ScriptedArm:
             InputError: no target, or one that can be none; UnreachableError: no pose has the tip there.
             PickerError: offline; ClosedError: closed.
         """
-        body, arm = self._standing(), self.description
-        held, asked = body.held, Asked(q, tip, pitch, direction, unit, duration, straight, tuple(via), joints)
+        session = self._standing()
+        return self._begun(session, self.goal(Asked(q, tip, pitch, direction, unit, duration, straight, via, joints)), wait)
+
+    def goal(self, asked: Asked) -> GoalData:
+        """The goal that a motion from the pose held becomes; errors as ``move``."""
+        session, arm, held = self._moving(), self.description, self._within(self.held)
         if asked.dense:
             try:
-                motion = asked.through(arm, self._within(held), self._validator())
+                return session.message_along(asked.motion(arm, held, self._validator()))
             except (LimitError, InfeasibleError) as why:
                 raise GoalRefusedError(f"refused: {why}", subject=why.subject, value=why.value, limit=why.limit) from why
-            return self._begun(body.follow(motion), wait)
         target = asked.target(arm, held)
-        return self._begun(body.begin(target, asked.seconds(arm, held, target)), wait)
+        return session.message([asked.seconds(arm, held, target)], [target])
 
     def follow(self, trajectory: Trajectory, *, wait: bool = True) -> Move:
         """Follow a trajectory of all joints that begins at rest where the arm is held, and ends at rest; errors as ``move``."""
         if trajectory.joint_names != self.joint_names:
             raise JointNamesError(f"a trajectory of {', '.join(trajectory.joint_names)} for {', '.join(self.joint_names)}")
-        return self._begun(self._standing().follow(trajectory), wait)
+        session = self._standing()
+        return self._begun(session, session.message_along(trajectory), wait)
 
     def replay(
         self,
@@ -232,7 +236,7 @@ class ScriptedArm:
             GoalAbortedError: a step came to no end; the arm holds.
             InputError, RecordingError: a file of another arm, or that cannot be used.
         """
-        found = replay.checked(self._holds(), name, *self._start(), loop=loop, speed=speed, first=first)
+        found = replay.checked(self.holds, name, *self._start(), loop=loop, speed=speed, first=first)
         return self._made(found, check, progress)
 
     def play(self, found: Replay, progress: Progress = unheard) -> None:
@@ -249,7 +253,7 @@ class ScriptedArm:
             try:
                 self._play_one(leg, progress)
             except (GoalRefusedError, InfeasibleError, InputError) as error:
-                raise replay.refused(f"step {leg.number} ({leg.name})", error) from error
+                raise refused(f"step {leg.number} ({leg.name})", error) from error
 
     def pick(
         self,
@@ -281,7 +285,7 @@ class ScriptedArm:
             InputError: an arm without a gripper, or numbers that can be none.
         """
         how = pick.Handling(tip, pitch, mass, approach, lift, opened, closed, settle)
-        return self._made(pick.pick(self._holds(), how, *self._start()), check, progress)
+        return self._made(pick.pick(self.holds, how, *self._start()), check, progress)
 
     def place(
         self,
@@ -296,12 +300,13 @@ class ScriptedArm:
     ) -> Replay:
         """Put down at ``tip`` what the arm carries: from above straight down, open, straight up without payload; as ``pick``."""
         how = pick.Handling(tip, pitch, lift=lift, opened=opened, settle=settle)
-        return self._made(pick.place(self._holds(), how, *self._start()), check, progress)
+        return self._made(pick.place(self.holds, how, *self._start()), check, progress)
 
     def grip(self, at: float, *, wait: bool = True) -> Move:
         """Move the gripper's joint to ``at`` [rad or m], or until what it grips stops it; errors as ``move``."""
-        body, joint = self._standing(), self.known.require_gripper()
-        return self._begun(body.grip(joint, checked_number("at", at)), wait)
+        self.known.require_gripper()
+        session = self._standing()
+        return self._begun(session, session.gripper_message(checked_number("at", at)), wait)
 
     def home(self, *, wait: bool = True) -> Move:
         """Move to the home pose, of the servo map or of config/arms.yaml."""
@@ -311,28 +316,22 @@ class ScriptedArm:
         """Move to the rest pose, where the arm may be switched off; home, where joints are measured."""
         return self.move(q=self.known.rest, wait=wait)
 
-    def wait(self, seconds: float) -> None:
-        """Let time pass: simulated time passes in here, in ``move`` and in ``Move.wait``, and nowhere else."""
-        body, ends_s = self._moving(), self._moving().now_s + duration_s(seconds)
-        while body.now_s < ends_s - 1e-9:
-            body.step()
+    def wait(self, seconds: float, meanwhile: Callable[[], object] = lambda: None) -> None:
+        """Let time pass: simulated time passes in here, in ``move`` and in ``Move.wait``, and nowhere else.
+
+        ``meanwhile`` is called again and again.
+        """
+        session, ends_s = self._moving(), self._moving().now_s + duration_s(seconds)
+        while (left_s := ends_s - session.now_s) > 1e-9:
+            meanwhile()
+            session.spin(min(left_s, STEP_S))
 
     @contextmanager
     def record(self) -> Iterator[Recorded]:
         """Record what the arm does within: ``with arm.record() as recorded: arm.move(...)``."""
-        body, recorded = self._moving(), Recorded(self.known)
-        before = body.on_sample
-
-        def both(sample: Sample) -> None:
-            recorded.add(sample)
-            if before is not None:
-                before(sample)
-
-        body.on_sample = both
-        try:
+        recorded = Recorded(self.known)
+        with self._moving().listening(recorded.rows.extend):
             yield recorded
-        finally:
-            body.on_sample = before
 
     # -- how -----------------------------------------------------------------------------------------------
 
@@ -340,22 +339,23 @@ class ScriptedArm:
         if self._closed:
             raise ClosedError("this arm was closed: make another one")
 
-    def _moving(self) -> Body:
+    def _moving(self) -> Session:
         self._open()
-        if self.body is None:
+        if self.session is None:
             raise PickerError(
                 "this arm is offline: it answers questions, and does not move; use Arm.simulated() or Arm.connect()"
             )
-        return self.body
+        return self.session
 
-    def _standing(self) -> Body:
-        body = self._moving()
+    def _standing(self) -> Session:
+        session = self._moving()
         if self._move is not None and not self._move.over():
             raise GoalRefusedError("refused: the arm still moves: wait() for the move before, or cancel() it")
-        return body
+        return session
 
-    def _begun(self, goal: Goal, wait: bool) -> Move:
-        self._move = Move(goal, lambda: self._moving().step())
+    def _begun(self, session: Session, goal: GoalData, wait: bool) -> Move:
+        with session.cancelling():
+            self._move = Move(self._moving, *session.begin(goal, self._drives))
         if wait:
             self._move.wait()
         return self._move
@@ -365,29 +365,34 @@ class ScriptedArm:
         return np.clip(q, self.description.lower, self.description.upper)
 
     def _tip_speed(self) -> float | None:
-        return None if self.body is None else self.body.tip_speed()
+        return None if self.session is None else self.session.tip_speed()
 
     def _start(self) -> tuple[Array, float, float | None]:
         """Pose, payload and tip speed [m/s] with which motions begin."""
         return self._within(self.held), self.payload, self._tip_speed()
 
-    def _holds(self) -> Equipment:
-        """The arm with what the graph that it belongs to keeps clear of."""
+    @property
+    def holds(self) -> Equipment:
+        """The arm with what its motions are kept clear of."""
         self._open()
-        return self.known if self.body is None else self.body.surrounded(self.known)
+        if self.session is not None:
+            told = self.session.call("surroundings")
+            if told != self._around[0]:
+                self._around = told, surroundings(self.known, told)
+        return self._around[1]
 
     def _validator(self) -> MotionValidator:
-        return self._holds().validator(self.payload, self._tip_speed())
+        return self.holds.validator(self.payload, self._tip_speed())
 
     def _made(self, found: Replay, check: bool, progress: Progress) -> Replay:
-        if self.body is not None and not check:
+        if self.session is not None and not check:
             self.play(found, progress)
         return found
 
     def _play_one(self, leg: Leg, progress: Progress) -> None:
         if isinstance(leg.step, Pause):
             if leg.step.seconds:
-                self.wait(leg.step.seconds)
+                self.wait(leg.step.seconds, lambda: progress(leg, 0.0))
         elif isinstance(leg.step, Payload):
             self.payload = leg.step.mass
         else:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError, JointNamesError, refuse_if
-from picker_dynamics.execution.goal import MAX_GOAL_S
-from picker_dynamics.execution.goal import asked_duration as asked_duration
+from picker_dynamics.execution.goal import MAX_GOAL_S, asked_duration
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.execution.waypoints import Waypoint, motion_through
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, as_vector, checked_number
 from picker_dynamics.robot.tip_target import tip_target
 from picker_dynamics.robot.units import told
-from picker_dynamics.trajectory.trajectory import Trajectory
+from picker_dynamics.trajectory.trajectory import Trajectory, through
 
 UNITS = {"rad": 1.0, "deg": math.pi / 180.0}
 """What turning joints may be told in; sliding ones are told in metres."""
@@ -28,6 +27,12 @@ SLIP = 2.0
 
 TURN_RAD = 2.0 * math.pi
 """A joint that is sent further than so beyond its limits [rad] was told in degrees."""
+
+
+def line(arm: ArmDescription, start: Array, target: Array, seconds: float) -> Trajectory:
+    """The straight way of the joints from rest at one pose (n,) to rest at another, in ``seconds`` [s]."""
+    still = np.zeros(arm.n)
+    return through([seconds], [(target, still, still)], joint_names=arm.joint_names, start=(start, still, still))
 
 
 def require_metres(name: str, value: float, lower: float, upper: float) -> None:
@@ -73,15 +78,15 @@ def _in_units(arm: ArmDescription, target: Array, instead: str) -> Array:
 class Asked:
     """Motion that is asked for: where it shall go, and how; fields as the arguments of ``Arm.move``."""
 
-    q: ArrayLike | None
-    tip: Sequence[float] | None
-    pitch: float | None
-    direction: ArrayLike | None
-    unit: str
-    duration: float | None
-    straight: bool
-    via: tuple[Waypoint, ...]
-    joints: Mapping[str, float]
+    q: ArrayLike | None = None
+    tip: Sequence[float] | None = None
+    pitch: float | None = None
+    direction: ArrayLike | None = None
+    unit: str = "rad"
+    duration: float | None = None
+    straight: bool = False
+    via: Sequence[Waypoint] = ()
+    joints: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def dense(self) -> bool:
@@ -89,21 +94,23 @@ class Asked:
         return bool(self.straight or self.via)
 
     def target(self, arm: ArmDescription, held: Array) -> Array:
-        """Pose (n,) [rad or m] where the motion ends, for an arm that is held at ``held`` (n,)."""
+        """Pose (n,) [rad or m] where the motion ends, for an arm that is held at ``held`` (n,), within its limits."""
         self._require_one()
-        within = np.clip(held, arm.lower, arm.upper)
         if self.q is not None:
             return _in_units(arm, as_vector("q", self.q, arm.n), "q is in radians: numpy.radians(q)")
         if self.tip is not None:
-            return tip_target(arm, self.tip, near=within, pitch_rad=self.pitch, direction=self.direction)
-        return joint_target(arm, within, self.joints, self.unit)
+            return tip_target(arm, self.tip, near=held, pitch_rad=self.pitch, direction=self.direction)
+        return joint_target(arm, held, self.joints, self.unit)
 
     def seconds(self, arm: ArmDescription, held: Array, target: Array) -> float:
         """Duration that the motion asks for [s]."""
         return asked_duration(arm, held, target) if self.duration is None else duration_s(self.duration)
 
-    def through(self, arm: ArmDescription, held: Array, validator: MotionValidator) -> Trajectory:
-        """The motion from ``held`` (n,), straight or through its waypoints; errors as ``motion_through``."""
+    def motion(self, arm: ArmDescription, held: Array, validator: MotionValidator) -> Trajectory:
+        """The motion from ``held`` (n,); errors as ``motion_through``."""
+        if not self.dense:
+            target = self.target(arm, held)
+            return line(arm, held, target, self.seconds(arm, held, target))
         if self.tip is None:
             last = Waypoint(q=self.target(arm, held))
         else:

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -229,7 +228,7 @@ class TaughtFile:
 
     def __init__(self, name: str | Path, arm: ArmDescription):
         self.path, self.arm = path_of(name), arm
-        self._sizes: list[tuple[int, int]] = []  # of the file, before and after each step that was added here
+        self._texts: list[tuple[str, str]] = []  # of the file, before and after each step that was added here
         self.count = len(read(self.path, arm).steps) if self.path.exists() else 0
 
     def add_pose(self, name: str, q: Array, joints: tuple[int, ...] | None = None) -> None:
@@ -248,27 +247,15 @@ class TaughtFile:
         Raises:
             InputError: somebody has written in the file since.
         """
-        if not self._sizes:
+        if not self._texts:
             return False
-        before, after = self._sizes[-1]
-        with self._written():
-            if self.path.stat().st_size != after:
-                raise InputError(f"{self.path} was changed since: take the step back there", subject="undo")
-            if before:
-                os.truncate(self.path, before)
-            else:
-                self.path.unlink()
-        self._sizes.pop()
+        before, after = self._texts[-1]
+        if self._read() != after:
+            raise InputError(f"{self.path} was changed since: take the step back there", subject="undo")
+        self._write(before)
+        self._texts.pop()
         self.count -= 1
         return True
-
-    @contextmanager
-    def _written(self) -> Iterator[None]:
-        """An InputError of what the system says of the file."""
-        try:
-            yield
-        except OSError as error:
-            raise InputError(f"{self.path} cannot be written: {error.strerror}", subject=str(self.path)) from error
 
     def _add(self, step: dict[str, Any]) -> None:
         """Append a step; the file is as before where that cannot be read again.
@@ -277,30 +264,35 @@ class TaughtFile:
             InputError: a step that makes no sense, a file that cannot be written, or in which something else follows ``steps``.
         """
         _step(f"step {self.count + 1}", step, self.arm)
-        with self._written():
-            size = self.path.stat().st_size if self.count else 0
-            head = "" if size else _text({"arm": self.arm.name, "joints": _units(self.arm), "speed": 1.0}) + "steps:\n"
-            try:
-                with open(self.path, "a", encoding="utf-8") as file:
-                    file.write(("" if not size or self._ends_a_line() else "\n") + head + _text([step]))
-            except OSError:
-                with suppress(OSError):  # as it was, as far as that can be
-                    os.truncate(self.path, size) if size else self.path.unlink()
-                raise
-            self._sizes.append((size, self.path.stat().st_size))
-        self.count += 1
+        before = self._read()
+        head = before or _text({"arm": self.arm.name, "joints": _units(self.arm), "speed": 1.0}) + "steps:\n"
+        after = head + ("" if head.endswith("\n") else "\n") + _text([step])
+        self._write(after)
         try:
             found = len(read(self.path, self.arm).steps)
         except PickerError:
             found = -1
-        if found != self.count:
-            self.undo()
+        if found != self.count + 1:
+            self._write(before)
             raise InputError(f"{self.path} does not end with its steps: nothing was added; put them last", subject="steps")
+        self._texts.append((before, after))
+        self.count += 1
 
-    def _ends_a_line(self) -> bool:
-        with open(self.path, "rb") as file:
-            file.seek(-1, os.SEEK_END)
-            return file.read(1) == b"\n"
+    def _read(self) -> str:
+        return self.path.read_text(encoding="utf-8") if self.path.exists() else ""
+
+    def _write(self, text: str) -> None:
+        """Put ``text`` in the place of the file, whole or not at all; without text there is none."""
+        new = self.path.with_name(f".{self.path.name}.new")
+        try:
+            if not text:
+                return self.path.unlink()
+            new.write_text(text, encoding="utf-8")
+            os.replace(new, self.path)
+        except OSError as error:
+            new.unlink(missing_ok=True)
+            raise InputError(f"{self.path} cannot be written: {error.strerror}", subject=str(self.path)) from error
+        return None
 
 
 def _text(values: Any) -> str:

@@ -1,142 +1,226 @@
-"""Session with a controller in this process: requests and cycles take turns, so each request sees the arm between two cycles."""
+"""Local session: an arm whose controller runs in this process, simulated on virtual time or real on a serial port."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from picker_dynamics.board.clock import Clock
-from picker_dynamics.board.request_gate import RequestGate
-from picker_dynamics.controller.controller import Controller, Cycle
-from picker_dynamics.errors import DescriptionError, PickerError
-from picker_dynamics.execution.driving import Drivers
-from picker_dynamics.execution.jogging import Jogging
-from picker_dynamics.execution.pending_goals import GoalRequest
+from picker_dynamics.board.hardware_session import HardwareSession
+from picker_dynamics.controller import parameters
+from picker_dynamics.controller.parameters import CONTROLLER, DYNAMICS, HARDWARE
+from picker_dynamics.controller.settings import Settings, given
+from picker_dynamics.errors import LinkError, PickerError
+from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.model import Array
 
-from .session import Status
+from .loop_thread import LoopThread
+from .report import Report
+from .running_arm import RunningArm
+from .served import ServedSession
+from .server import row
+from .session import Session
+
+if TYPE_CHECKING:
+    from picker_dynamics.controller.simulated import VirtualTime
+    from picker_dynamics.sim.board_in_memory import BoardInMemory
+    from picker_dynamics.sim.plant import Plant
+    from picker_dynamics.sim.torque_plant import TorquePlant
+
+CONNECT_S = 3.0
+"""How long a board is looked for [s]; an Uno that was reset by the opening of its port speaks after one."""
+
+GIVES_WAY_S = 1e-4
+"""How long an arm whose time passes as fast as it can lets other threads have it after each step [s]."""
+
+TORQUE_RATE_HZ = 250.0
+"""Rate of the reference of simulated torque-controlled arms [Hz]: that of their control loop."""
 
 
-class LocalSession:
-    """Session with ``controller``; may be used from any thread.
+class LocalSession(Session):
+    """Session with an ``arm`` of this process; calls may come from any thread, and are made between two cycles."""
+
+    def __init__(self, arm: RunningArm):
+        super().__init__()
+        self.arm = arm
+        report = Report(arm)
+        report.listeners.append(self.take)
+        self.served = ServedSession(arm, report, self.step)
+
+    @property
+    def now_s(self) -> float:
+        return self.arm.clock.now()
+
+    @abstractmethod
+    def step(self) -> None:
+        """Let a control period pass."""
+
+    def call(self, name: str, /, **arguments: Any) -> Any:
+        return getattr(self.served, name)(**arguments)
+
+    def tell(self, name: str, /, **arguments: Any) -> None:
+        with suppress(PickerError):
+            self.call(name, **arguments)
+
+    def wait_at_most(self, seconds: float, condition: Callable[[], object]) -> bool:
+        ends_s = self.now_s + seconds - 1e-9
+        while not (met := condition()):
+            self._looked_s = time.monotonic()
+            if self.now_s >= ends_s:
+                return False
+            self.step()
+        return bool(met)
+
+    def close(self) -> None:
+        self.arm.close()
+
+    def _start_beats(self) -> None:
+        """Nothing to start: each cycle has a beat."""
+
+    def subscribe(self, everything: bool) -> None:
+        """Nothing to ask for: all states come."""
+
+
+class SimulatedSession(LocalSession):
+    """Session with a simulated arm that is enabled; joint positions are the truth.
 
     Args:
-        controller: of the arm.
-        clock: its hardware's.
-
-    Attributes:
-        turn: is held in each cycle and each request.
-        gate: refuses requests that may have been made before a stop was answered.
-        obstacle: why the arm may not be enabled; '' where it may.
-        watched: whether anybody wants the tracking error.
-        newest: outcome of the last cycle; None: there was none.
-        settles: the gate is opened here, where nobody else looks at requests that wait.
-        drivers, jogging: who drives, and streams made of velocities.
+        arm: the running arm.
+        plant: the true one.
+        clock: virtual time.
+        real_time: no faster than the clock on the wall.
     """
 
-    def __init__(self, controller: Controller, clock: Clock):
-        self.controller, self.clock = controller, clock
-        self.turn = threading.RLock()
-        self.gate = RequestGate()
-        self.obstacle = ""
-        self.watched: Callable[[], bool] = lambda: False
-        self.drivers, self.jogging = Drivers(controller.execution), Jogging(controller.execution)
-        self.newest: Cycle | None = None
-        self.settles = True
-        self._subscribers: list[Callable[[Cycle], None]] = []
+    simulated = True
 
-    def cycle(self) -> Cycle:
-        """Make one cycle of the control loop now, and hand it to subscribers."""
-        with self.turn:
-            done = self.newest = self.controller.cycle(self.clock.now(), self.watched)
-            if self.settles:
-                self.gate.settle(done.now_s)
-            for hear in tuple(self._subscribers):
-                hear(done)
-        return done
+    def __init__(self, arm: RunningArm, plant: Plant | TorquePlant, clock: BoardInMemory | VirtualTime, real_time: bool):
+        super().__init__(arm)
+        self.plant, self._virtual, self.real_time, self._due_s = plant, clock, False, time.monotonic()
+        if arm.servos is not None:
+            arm.session.enable(at_rest_pose=False)
+        self.step()  # the drives of torque-controlled joints brake first
+        self._begin()
+        self.wait_holding()
+        self.real_time = real_time
 
-    def subscribe(self, hear: Callable[[Cycle], None]) -> Callable[[], None]:
-        with self.turn:
-            self._subscribers.append(hear)
+    def step(self) -> None:
+        with self.arm.session.turn:
+            self.arm.session.cycle()
+            self._virtual.run(self.arm.period_s)
+            torque, reference = np.array(self.plant.torque), self.arm.session.reference()
+            newest = self.now_s, np.array(self.plant.q), None, torque, reference, torque
+        self.take("states", [newest])
+        self.beat()
+        if self.real_time:
+            period_s = self.arm.period_s
+            self._due_s = max(self._due_s + period_s, time.monotonic() - period_s)
+            time.sleep(max(0.0, self._due_s - time.monotonic()))
+        elif self.listeners:
+            time.sleep(GIVES_WAY_S)
 
-        def end() -> None:
-            with self.turn:
-                self._subscribers.remove(hear)
+    def next_state(self) -> Array:
+        return np.array(self.plant.q)
 
-        return end
+    def call(self, name: str, /, **arguments: Any) -> Any:
+        """Make a call; a payload that is set is on the simulated tool from then on."""
+        result = super().call(name, **arguments)
+        if name == "set" and (mass := arguments["values"].get("payload.mass")) is not None:
+            with self.arm.session.turn:
+                self.plant.attach(mass)
+        return result
 
-    def status(self) -> Status:
-        with self.turn:
-            controller, hardware = self.controller, self.controller.hardware
-            outputs, execution = hardware.session, controller.execution
-            return Status(
-                outputs.state.value,
-                outputs.problem or controller.problem,
-                outputs.outputs,
-                outputs.stop_latched,
-                outputs.stop_latched or bool(outputs.fault_latched),
-                execution.phase.value,
-                str(execution.lease),
-                hardware.measures_position,
-                controller.payload.mass,
-            )
 
-    # -- motions -------------------------------------------------------------------------------------------
+class OpenedSession(LocalSession):
+    """Session with a real arm on a serial port; a thread of this process runs its control loop."""
 
-    def submit(self, request: GoalRequest) -> None:
-        with self.turn:
-            self.controller.execution.submit(request, self.clock.now())
+    def __init__(self, arm: RunningArm):
+        super().__init__(arm)
+        self._begin()
+        self._thread = LoopThread(self._cycle, arm.period_s, arm.clock)
+        self.wait(lambda: self._thread.cycles or self._thread.failure, "the control loop does not begin")
 
-    def stream(self, names: Sequence[str], positions: Sequence[float], **how: Any) -> PickerError | None:
-        with self.turn:
-            return self.controller.execution.stream(names, positions, self.clock.now(), **how)
+    def _cycle(self) -> None:
+        self.take("states", [row(self.arm.session.cycle())])
+        self.beat()
 
-    def cancel(self, request: GoalRequest | None = None) -> bool:
-        with self.turn:
-            return self.controller.execution.cancel(self.clock.now(), request)
+    def step(self) -> None:
+        self.arm.clock.sleep(self.arm.period_s)
+        if self._thread.failure is not None:
+            raise LinkError(f"the control loop ended: {self._thread.failure}") from self._thread.failure
 
-    def reference(self) -> Array | None:
-        with self.turn:
-            sent = self.controller.execution.sent
-            reference = sent.at(self.clock.now()) or sent.newest
-            return None if reference is None else np.array(reference.q)
+    def close(self) -> None:
+        self._thread.close()
+        super().close()
 
-    # -- outputs -------------------------------------------------------------------------------------------
 
-    def stop(self) -> None:
-        with self.turn:
-            self.controller.hardware.session.stop()
+def simulate(
+    known: Known, compensation: str = "full", scene: str | None = None, *, real_time: bool = False, **plant: Any
+) -> SimulatedSession:
+    """Simulate an arm under its controller, enabled at its home pose.
 
-    def relax(self) -> None:
-        with self.turn:
-            self.controller.hardware.session.relax()
+    Args:
+        scene: file of what stands about it, or '': collisions are looked at; None: the floor alone.
+        plant: as for ``Plant``; of torque-controlled arms ``plant_error`` and ``seed``.
+    """
+    values = _values(compensation, scene)
+    if known.servos is None:
+        from picker_dynamics.controller.simulated import VirtualTime
 
-    def reset(self) -> None:
-        with self.turn:
-            self.controller.hardware.session.reset()
+        assert known.torque is not None
+        values[CONTROLLER] |= {"control": "torque", "rate_hz": TORQUE_RATE_HZ}
+        values[CONTROLLER] |= {} if known.torque.tip_speed is None else {"tip_speed_limit": known.torque.tip_speed}
+        values[HARDWARE] |= plant
+        time_ = VirtualTime()
+        arm = RunningArm(_settings(values), time_, known=known, plans_beside=False)
+        assert arm.plant is not None
+        return SimulatedSession(arm, arm.plant, time_, real_time)
+    from picker_dynamics.controller.laws import servo_law
+    from picker_dynamics.dynamics.rigid_body import RigidBody
+    from picker_dynamics.sim.board_in_memory import BoardInMemory
+    from picker_dynamics.sim.plant import Plant
 
-    def enable(self, at_rest_pose: bool) -> str:
-        with self.turn:
-            session = self.controller.hardware.session
-            if session.engaged:
-                return f"already {session.state.value}"
-            if self.obstacle:
-                raise DescriptionError(self.obstacle)
-            return session.activate(at_rest_pose)
+    home, still = np.array(known.servos.home), np.zeros(known.description.n)
+    model = RigidBody(known.description, known.servos.armature)
+    found, _ = servo_law(model, known.servos, compensation, fade_s=0.0).update(home, still, still, 0.0)
+    true = Plant(known.description, known.servos, q=home, **plant)
+    board = BoardInMemory(true, known.servos, found=found.tolist())
+    arm = RunningArm(_settings(values), board, open_port=board.open, known=known, plans_beside=False)
+    assert isinstance(arm.outputs, HardwareSession)
+    board.on_arrival = arm.outputs.link.poll
+    arm.connect()
+    return SimulatedSession(arm, true, board, real_time)
 
-    def disable(self) -> None:
-        with self.turn:
-            self.controller.hardware.session.disable()
 
-    # -- settings ------------------------------------------------------------------------------------------
+def open_port(known: Known, port: str, compensation: str, scene: str | None, rate_hz: float) -> OpenedSession:
+    """Connect to the board on a serial port; nothing is enabled.
 
-    def set_payload(self, mass: float, com: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
-        with self.turn:
-            self.controller.set_payload(mass, com, self.clock.now())
+    Args:
+        scene: as for ``simulate``.
+        rate_hz: of the control loop.
 
-    def change(self, **limits: Any) -> None:
-        with self.turn:
-            self.controller.execution.change_some(**limits)
+    Raises:
+        LinkError, VersionError, BoardFaultError: no board, or another one than the servo map's.
+    """
+    values = _values(compensation, scene)
+    values[CONTROLLER]["rate_hz"], values[HARDWARE]["port"] = rate_hz, port
+    arm = RunningArm(_settings(values), known=known)
+    try:
+        arm.connect(CONNECT_S)
+    except BaseException:
+        arm.close()
+        raise
+    return OpenedSession(arm)
+
+
+def _values(compensation: str, scene: str | None) -> dict[str, dict[str, Any]]:
+    """Settings of each part that are not the default."""
+    around = {"collision.enabled": scene is not None, "collision.scene": scene or ""}
+    return {CONTROLLER: around, DYNAMICS: {"compensation": compensation}, HARDWARE: {}}
+
+
+def _settings(values: Mapping[str, Mapping[str, Any]]) -> dict[str, Settings]:
+    return {part: Settings(part, given(values[part])) for part in parameters.PARTS}

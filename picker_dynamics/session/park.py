@@ -17,7 +17,7 @@ from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.model import Array
 
-from .local import LocalSession
+from .loop import ArmLoop
 
 TIP_SPEED = 0.15
 """Largest speed of the tool while parking [m/s]."""
@@ -34,7 +34,7 @@ NAME, LONGEST_S = "park", 600.0
 """Of who has the arm meanwhile, and for how long at the most [s]."""
 
 
-def park(session: LocalSession, rest: Array, hurried: Callable[[], bool]) -> None:
+def park(session: ArmLoop, rest: Array, hurried: Callable[[], bool]) -> None:
     """Move slowly to the pose ``rest`` (n,) [rad], while another thread runs the control loop; returns when the arm is there.
 
     Raises:
@@ -47,7 +47,7 @@ def park(session: LocalSession, rest: Array, hurried: Callable[[], bool]) -> Non
         time.sleep(LOOK_S)
     held = session.reference()
     if held is None:
-        raise BoardFaultError(f"not parked: {session.status().problem}")
+        raise BoardFaultError(f"not parked: {session.controller.hardware.session.problem or session.controller.problem}")
     arm, limits = execution.description, execution.limits
     duration_s = max(SHORTEST_S, SHORTEST_S_M * tip_way(arm, held, rest))
     still = np.zeros(arm.n).tolist()

@@ -125,7 +125,7 @@ class Runner:
     """
 
     def __init__(self, arm: RunningArm, report: Report, claim: Claim, stop: list[int]):
-        self._arm, self._stop, self.code = arm, stop, 0
+        self._arm, self._report, self._stop, self.code = arm, report, stop, 0
         self.server = Server(arm, report, claim.path, *listening())
 
     def run(
@@ -154,7 +154,7 @@ class Runner:
         def say() -> None:
             with arm.session.turn:
                 events = execution.close()
-                self.server.publish_events(events)
+                self._report.publish_events(events)
             last_words(events)
 
         def end() -> None:

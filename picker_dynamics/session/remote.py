@@ -8,21 +8,23 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import math
 import socket
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as LateError
+from functools import partial
+from typing import Any
 
 from picker_dynamics import errors
 from picker_dynamics.errors import LinkError, PickerError
 
 from .address import OccupiedError, require_namespace, socket_path
-from .entry import Entry
+from .session import ANSWER_S, BEAT_S, Session
 
-ANSWER_S = 5.0
-"""How long a running arm has to answer [s]."""
+STATE_S = 0.02
+"""How often states come [s]."""
 
 NOBODY = "no running arm answers (is 'picker up' running, by this user, in this namespace and ROS_DOMAIN_ID?)"
 
@@ -40,10 +42,7 @@ def _raised(error: dict[str, Any]) -> PickerError:
         return PickerError(error["text"], **about)
 
 
-SessionT = TypeVar("SessionT", bound="RemoteSession")
-
-
-class RemoteSession:
+class RemoteSession(Session):
     """Connection to a running arm; use as a context manager.
 
     Args:
@@ -51,40 +50,27 @@ class RemoteSession:
         host: 'HOST' or 'HOST:PORT' of a machine whose ``picker up`` listens; '' for this one.
         token: that such an arm wants to know.
 
-    Attributes:
-        state, velocity, effort, desired, torque: newest of the joints, n numbers each; None: not known.
-        state_s: when the newest state was, on the arm's clock [s]; heard_s: when it came, on the monotonic clock.
-        payload_kg: that the tool is believed to carry.
-
     Raises:
-        LinkError: no arm answers.  ConfigurationError: a namespace that ROS would not take.
+        LinkError: no arm answers.
     """
 
     def __init__(self, namespace: str = "", host: str = "", token: str = ""):
         require_namespace(namespace)
-        self.namespace = namespace.strip("/")
-        self.lost = ""
-        self.state: list[float] | None = None
-        self.velocity: list[float] | None = None
-        self.effort: list[float] | None = None
-        self.desired: list[float] | None = None
-        self.torque: list[float] | None = None
-        self.state_s, self.heard_s, self.payload_kg = 0.0, -math.inf, 0.0
-        self.on_states: Callable[[list[list[Any]]], None] | None = None
-        self.on_cycles: Callable[[dict[str, Any]], None] | None = None
+        super().__init__()
+        self.namespace, self.lost = namespace.strip("/"), ""
         self._numbers = itertools.count(1)
-        self._answers: dict[int, dict[str, Any]] = {}
-        self._news, self._sending = threading.Condition(), threading.Lock()
+        self._answers: dict[int, Future[Any]] = {}
+        self._news, self._sending, self._count = threading.Condition(), threading.Lock(), 0
         self._stream = _connected(self.namespace, host)
         if host:
             self._send({"token": token})
         threading.Thread(target=self._read, name="session", daemon=True).start()
+        self._begin()
+        self.subscribe(False)
 
-    def __enter__(self: SessionT) -> SessionT:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self.close()
+    @property
+    def now_s(self) -> float:
+        return time.monotonic()
 
     def close(self) -> None:
         """End the connection; the arm goes on."""
@@ -99,126 +85,88 @@ class RemoteSession:
             with self._stream.makefile("rb") as lines:
                 for line in lines:
                     message = json.loads(line)
-                    with self._news:
-                        self._take(message)
-                        self._news.notify_all()
+                    if "id" in message:
+                        self._answer(message)
+                    else:
+                        what = next(iter(message))
+                        self.take(what, message if what == "cycles" else message[what])
+                    self._wake()
         except (OSError, ValueError) as error:
             self.lost = f"the connection to the arm broke: {error}"
+        self.lost = self.lost or "the process of the arm has ended"
+        for answer in list(self._answers.values()):
+            answer.set_exception(LinkError(self.lost))
+        self._wake()
+
+    def _wake(self) -> None:
         with self._news:
-            self.lost = self.lost or "the process of the arm has ended"
+            self._count += 1
             self._news.notify_all()
 
-    def _take(self, message: dict[str, Any]) -> None:
-        if "id" in message:
-            self._answers[message["id"]] = message
-        elif "states" in message:
-            self._see(message["states"])
-        elif "cycles" in message and self.on_cycles is not None:
-            self.on_cycles(message)
-        elif "event" in message:
-            self.on_event(_entry(message["event"]))
-        elif "payload_kg" in message:
-            self.payload_kg = float(message["payload_kg"])
-        elif "hardware" in message:
-            self.on_hardware(_entry(message["hardware"]))
-
-    def _see(self, rows: list[list[Any]]) -> None:
-        time_s, *vectors = rows[-1]
-        self.state, self.velocity, self.effort, desired, self.torque = vectors
-        self.desired = desired if desired is not None else self.desired
-        self.state_s, self.heard_s = time_s, time.monotonic()
-        if self.on_states is not None:
-            self.on_states(rows)
-
-    def on_event(self, event: Entry) -> None:
-        """Take an event of the arm; called by the thread that reads."""
-
-    def on_hardware(self, status: Entry) -> None:
-        """Take the state of the outputs; called by the thread that reads."""
-
-    # -- waiting ---------------------------------------------------------------------------------------------
+    def _answer(self, message: dict[str, Any]) -> None:
+        answer = self._answers.pop(message["id"], None)
+        if answer is None:
+            return
+        if (error := message.get("error")) is not None:
+            answer.set_exception(_raised(error))
+        else:
+            answer.set_result(message["result"])
 
     def wait_at_most(self, seconds: float, condition: Callable[[], object]) -> bool:
-        """Wait until ``condition()``, or for so long; returns whether it came true.
-
-        Raises:
-            LinkError: the arm's process is gone.
-        """
         deadline = time.monotonic() + seconds
-        with self._news:
-            while not (met := condition()):
-                if self.lost:
-                    raise LinkError(self.lost)
-                left_s = deadline - time.monotonic()
-                if left_s <= 0.0:
-                    return False
-                self._news.wait(min(left_s, 0.1))
-        return bool(met)
+        while True:
+            seen, self._looked_s = self._count, time.monotonic()
+            if met := condition():
+                return bool(met)
+            if self.lost:
+                raise LinkError(self.lost)
+            if self._looked_s >= deadline:
+                return False
+            with self._news:
+                self._news.wait_for(partial(self._has_come, seen), min(deadline - self._looked_s, 0.1))
 
-    def wait(self, condition: Callable[[], object], complaint: str | Callable[[], str], timeout_s: float | None = None) -> None:
-        """Wait until ``condition()``, for ``ANSWER_S`` by default, or raise a LinkError with ``complaint``."""
-        if not self.wait_at_most(ANSWER_S if timeout_s is None else timeout_s, condition):
-            raise LinkError(complaint if isinstance(complaint, str) else complaint())
+    def _has_come(self, seen: int) -> bool:
+        """Whether something has come since the count was ``seen``."""
+        return self._count != seen
 
-    def spin(self, duration_s: float) -> None:
-        """Let time pass; raises a LinkError where the arm's process is gone."""
-        self.wait_at_most(duration_s, lambda: False)
-
-    # -- asking ----------------------------------------------------------------------------------------------
+    # -- out -------------------------------------------------------------------------------------------------
 
     def call(self, name: str, /, **arguments: Any) -> Any:
-        """Make a call and return its result.
+        try:
+            return self.ask(name, **arguments).result(ANSWER_S)
+        except LateError:
+            raise LinkError(f"the arm does not answer to {name}") from None
 
-        Raises:
-            PickerError: as the call there; LinkError: no answer comes.
-        """
-        number = self.ask(name, **arguments)
-        self.wait(lambda: number in self._answers, f"the arm does not answer to {name}")
-        return self._result(number)
-
-    def ask(self, name: str, /, **arguments: Any) -> int:
-        """Make a call without waiting; ``answered`` says what became of it by the number that is returned."""
-        number = next(self._numbers)
+    def ask(self, name: str, /, **arguments: Any) -> Future[Any]:
+        """Make a call without waiting for its answer."""
+        number, answer = next(self._numbers), Future[Any]()
+        self._answers[number] = answer
         self._send({"call": name, "id": number, **arguments})
-        return number
-
-    def answered(self, number: int) -> bool:
-        return number in self._answers
-
-    def result(self, number: int) -> Any:
-        """Result of a call that is answered; raises as the call there."""
-        with self._news:
-            return self._result(number)
-
-    def _result(self, number: int) -> Any:
-        answer = self._answers.pop(number)
-        if (error := answer.get("error")) is not None:
-            raise _raised(error)
-        return answer["result"]
+        return answer
 
     def tell(self, name: str, /, **arguments: Any) -> None:
-        """Make a call of which nobody wants to know what became."""
         self._send({"call": name, **arguments})
 
-    def subscribe(self, period_s: float, everything: bool = False, whole: bool = False) -> None:
-        """Have states come every ``period_s`` [s].
-
-        Args:
-            everything: all since the last message, not the newest alone.
-            whole: all cycles with state, reference and command, to ``on_cycles`` (``server`` has the layout).
-        """
-        self.tell("subscribe", period_s=period_s, all=everything, whole=whole)
+    def subscribe(self, everything: bool) -> None:
+        self.tell("subscribe", period_s=STATE_S, all=everything)
 
     def _send(self, message: dict[str, Any]) -> None:
         try:
+            if self.lost:
+                raise LinkError(self.lost)
             with self._sending:
                 self._stream.sendall((json.dumps(message) + "\n").encode())
         except OSError as error:
             raise LinkError(self.lost or f"the connection to the arm broke: {error}") from error
 
+    def _start_beats(self) -> None:
+        def beat() -> None:
+            with contextlib.suppress(LinkError):  # whoever waits notices it, too
+                while self.driving:
+                    self.beat()
+                    time.sleep(BEAT_S)
 
-def _entry(fields: dict[str, Any]) -> Entry:
-    return Entry(**fields)
+        threading.Thread(target=beat, name="driver", daemon=True).start()
 
 
 def _connected(namespace: str, host: str) -> socket.socket:

@@ -5,6 +5,8 @@ An entry is named after its part: ``hardware: supply``.  Levels are those of dia
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from typing import Any
 
 from picker_dynamics.board.command_timing import CommandTiming, Timing
@@ -52,6 +54,7 @@ class Report:
         entries: newest of each part, by name.
         version: counts how often they were made.
         last: the newest event.
+        listeners: each is called with what is new: ``event``, ``hardware`` or ``payload_kg``, and its content as plain data.
         description_problem: of the description that others publish; None: nobody does.
     """
 
@@ -65,6 +68,9 @@ class Report:
         self.entries: dict[str, Entry] = {}
         self.version = 0
         self.last = Event(EventKind.NOTICE, "waiting for the hardware", arm.controller.execution.phase)
+        self.listeners: list[Callable[[str, Any], None]] = []
+        self._hardware_news: tuple[object, ...] = ()
+        self._payload_kg = -1.0
         arm.session.subscribe(self.hear)
 
     def hear(self, cycle: Cycle) -> None:
@@ -80,6 +86,30 @@ class Report:
         if cycle.now_s >= self._due_s or (state != self._state and cycle.now_s >= self._due_s - 0.8 * PERIOD_S):
             self._due_s, self._state = cycle.now_s + PERIOD_S, state
             self.refresh()
+        if self.listeners:
+            self._publish(cycle)
+
+    def _publish(self, cycle: Cycle) -> None:
+        """Hand what is new to all listeners."""
+        self.publish_events(cycle.tick.events)
+        outputs = self._outputs
+        news: tuple[object, ...] = (outputs.state, outputs.problem, outputs.stop_latched, outputs.fault_latched, outputs.outputs)
+        news += (outputs.commanded, outputs.confirmed, self._arm.session.gate.settling, outputs.epoch)
+        if news != self._hardware_news:
+            self._hardware_news = news
+            self._say("hardware", asdict(self.hardware_status()))
+        if (payload_kg := self._arm.controller.payload.mass) != self._payload_kg:
+            self._payload_kg = payload_kg
+            self._say("payload_kg", payload_kg)
+
+    def publish_events(self, events: Iterable[Event]) -> None:
+        """Hand events to all listeners."""
+        for event in events:
+            self._say("event", asdict(self.event(event)))
+
+    def _say(self, what: str, content: Any) -> None:
+        for hear in self.listeners:
+            hear(what, content)
 
     def refresh(self) -> None:
         """Make all entries anew."""

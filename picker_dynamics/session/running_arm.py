@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -35,6 +36,7 @@ from picker_dynamics.errors import ConfigurationError, PickerError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.execution import Execution, Limits, Timing
 from picker_dynamics.execution.floor import OFF, standing_floor
+from picker_dynamics.execution.goal_manager import at_once
 from picker_dynamics.execution.goal_tracking import GoalTracker
 from picker_dynamics.execution.gripping import GripperSettings, settings_problem
 from picker_dynamics.execution.motion import Motion
@@ -43,13 +45,14 @@ from picker_dynamics.execution.tolerances import Tolerances
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.worker import Worker
 from picker_dynamics.robot import arms, servo_arm
+from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array
 from picker_dynamics.robot.servo_budget import ServoBudget
 from picker_dynamics.robot.servo_map import SERVO_RATE_HZ, ServoMap
 from picker_dynamics.robot.srdf import srdf_beside
 
-from .local import LocalSession
+from .loop import ArmLoop
 from .park import park
 
 if TYPE_CHECKING:
@@ -90,6 +93,8 @@ class RunningArm:
         clock: host time.
         passive: somebody else commands the hardware.
         open_port: opens the port of its board.
+        known: the arm; None: that which the settings name.
+        plans_beside: goals are planned in a thread; else in the cycle that looks at them, for virtual time.
 
     Attributes:
         known, description, servos: the arm; servos None: its joints take efforts.
@@ -112,13 +117,16 @@ class RunningArm:
         clock: Clock = SYSTEM_CLOCK,
         passive: bool = False,
         open_port: Callable[[str, int], Port] = SerialPort,
+        known: Known | None = None,
+        plans_beside: bool = True,
     ):
         self.settings, self.clock, self._open_port, self._look_s = settings, clock, open_port, -float("inf")
         control, dynamics, hardware = (settings[part] for part in parameters.PARTS)
-        self.known = load_arm(control)
+        self.known = load_arm(control) if known is None else known
         self.description, self.servos, torque = self.known
         arm = self.description
         same = parameters.SERVO_ARM if self.servos is not None else parameters.TORQUE_ARM
+        control.declare(*same)
         for part in (dynamics, hardware):
             part.declare(*same)
             for one in same:
@@ -147,14 +155,14 @@ class RunningArm:
         report = cross_check.compare(self.model_of(), self.model, arm.lower, arm.upper, arm.velocity)
         report.require()
         self.cross_check_worst = float(report.worst)
-        self.worker = Worker()
+        self.worker = Worker() if plans_beside else None
         self.connection: Connection | None = None
         self.plant: TorquePlant | None = None
         board, law = self._torque_arm(torque) if torque is not None else self._servo_board()
         rate_hz = control["rate_hz"]
         timing = Timing(rate_hz, control["lead_s"], max(1, round(rate_hz / control["action_monitor_rate"])))
         deceleration = control["max_deceleration"]
-        execution = Execution(arm, Limits(limits), timing, deceleration, beside=self.worker)
+        execution = Execution(arm, Limits(limits), timing, deceleration, beside=self.worker or at_once)
         self.surroundings = Surroundings(
             arm,
             self.servos,
@@ -166,7 +174,7 @@ class RunningArm:
         )
         self.controller = Controller(board, law, execution, self.model_of, self.poses)
         self.controller.passive = passive
-        self.session = LocalSession(self.controller, clock)
+        self.session = ArmLoop(self.controller, clock)
         self.following: PayloadFollowing | None = None
         if isinstance(law, TorqueLaw):
             dynamics.declare(*parameters.FOLLOWED_PAYLOAD)
@@ -335,6 +343,13 @@ class RunningArm:
         if self.connection is not None:
             self.connection.open()
 
+    def connect(self, give_up_s: float = math.inf) -> None:
+        """Connect to the board here and now; errors as ``HardwareSession.connect``."""
+        assert isinstance(self.outputs, HardwareSession) and self.connection is not None
+        self.outputs.cancelled.clear()
+        self.outputs.connect(give_up_s)
+        self.connection.wanted = self.worker is not None  # a lost one is looked for again, but on virtual time
+
     def disconnect(self) -> None:
         """Close the port; the board holds what it has."""
         if self.connection is not None:
@@ -400,4 +415,5 @@ class RunningArm:
     def close(self) -> None:
         """Close port and worker, after the last cycle; the board holds what it has."""
         self.disconnect()
-        self.worker.close()
+        if self.worker is not None:
+            self.worker.close()

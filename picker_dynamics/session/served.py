@@ -6,7 +6,7 @@ Each public method of ``ServedSession`` is a call of the socket; ``remote.Remote
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -14,7 +14,8 @@ import numpy as np
 
 from picker_dynamics.controller.parameters import CONTROLLER
 from picker_dynamics.controller.settings import Settings
-from picker_dynamics.errors import InputError, LinkError
+from picker_dynamics.errors import GoalRefusedError, InputError, LinkError
+from picker_dynamics.execution.driving import MARK
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import HAIR, Goal, asked_duration
 from picker_dynamics.execution.gripping import GripperCommand, gripper_request
@@ -34,10 +35,14 @@ LOOK_S = 0.01
 
 
 class ServedSession:
-    """Session of ``arm``; may be used from any thread."""
+    """Session of ``arm``; may be used from any thread.
 
-    def __init__(self, arm: RunningArm, report: Report):
-        self._arm, self._report = arm, report
+    Args:
+        pass_time: lets a little time pass, while a stop is answered.
+    """
+
+    def __init__(self, arm: RunningArm, report: Report, pass_time: Callable[[], object] = lambda: time.sleep(LOOK_S)):
+        self._arm, self._report, self._pass_time = arm, report, pass_time
         self._session, self._execution = arm.session, arm.controller.execution
 
     # -- what is known ---------------------------------------------------------------------------------------
@@ -166,6 +171,8 @@ class ServedSession:
 
     def _asker(self, name: str) -> dict[str, Any]:
         driver = self._session.drivers.of_goal(name, self._arm.clock.now())
+        if MARK in name and not driver:
+            raise GoalRefusedError("refused: who asks does not drive the arm any more", subject="driver")
         return {"identifier": name, "driver": driver, "if_free": name.startswith(IF_FREE)}
 
     def cancel(self) -> bool:
@@ -176,16 +183,28 @@ class ServedSession:
             self._execution.tell(EventKind.CANCELLED, said)
         return moved
 
-    def drive(self, name: str, leaves: bool = False) -> None:
-        """Hear that ``name`` drives the arm, or does not any more."""
+    def drive(self, name: str, leaves: bool = False) -> str:
+        """Hear that ``name`` drives the arm, or does not any more; returns why it does not get it."""
         with self._session.turn:
-            self._session.drivers.hear(name, self._arm.clock.now(), leaves=leaves)
+            return str(self._session.drivers.hear(name, self._arm.clock.now(), leaves=leaves) or "")
 
-    def twist(self, driver: str, linear: Sequence[float], angular: Sequence[float], frame: str = "") -> None:
-        """Jog the tip as ``Jogging.twist``."""
+    def jog(
+        self,
+        driver: str,
+        linear: Sequence[float] = (0.0, 0.0, 0.0),
+        angular: Sequence[float] = (0.0, 0.0, 0.0),
+        frame: str = "",
+        joints: Mapping[str, float] | None = None,
+    ) -> None:
+        """Jog the tip [m/s, rad/s] in the axes of a link, or ``joints`` by name [rad/s, m/s], for a moment."""
         with self._session.turn:
-            now_s = self._arm.clock.now()
-            self._session.jogging.twist(linear, angular, now_s, frame, None, self._session.drivers.of_goal(driver, now_s))
+            now_s, jogging = self._arm.clock.now(), self._session.jogging
+            if not (of := self._session.drivers.of_goal(driver, now_s)):
+                return
+            if joints:
+                jogging.joints(list(joints), list(joints.values()), now_s, driver=of)
+            else:
+                jogging.twist(linear, angular, now_s, frame, driver=of)
 
     def stream(self, sender: str, positions: Sequence[float]) -> None:
         """Follow one sample of a stream (n,) [rad or m]."""
@@ -205,7 +224,7 @@ class ServedSession:
             carry_out()
             self._session.gate.close(self._arm.clock.now())
         while self._session.gate.settling:
-            time.sleep(LOOK_S)
+            self._pass_time()
         return said
 
     def reset(self) -> str:

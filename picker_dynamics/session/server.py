@@ -19,7 +19,6 @@ import struct
 import threading
 import time
 from collections import deque
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -51,13 +50,12 @@ class Server:
     """
 
     def __init__(self, arm: RunningArm, report: Report, path: Path, host: tuple[str, int] | None = None, token: str = ""):
-        self.session, self.arm, self.report, self.path = ServedSession(arm, report), arm, report, path
+        self.session, self.arm, self._report, self.path = ServedSession(arm, report), arm, report, path
         self._token = token
         self._connections: set[_Connection] = set()
         self._events: deque[dict[str, Any]] = deque(maxlen=TOLD_AGAIN)
         self._lock = threading.Lock()
-        self._hardware: tuple[object, ...] | None = None
-        self._payload_kg, self._closed = -1.0, False
+        self._closed = False
         path.unlink(missing_ok=True)
         local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         before = os.umask(0o177)
@@ -74,6 +72,7 @@ class Server:
         for listener, secret in self._listeners:
             listener.listen()
             threading.Thread(target=self._accept, args=(listener, secret), name="server", daemon=True).start()
+        report.listeners.append(self._publish)
         self._end = arm.session.subscribe(self._hear)
 
     def close(self) -> None:
@@ -82,6 +81,7 @@ class Server:
             return
         self._closed = True
         self._end()
+        self._report.listeners.remove(self._publish)
         for listener, _ in self._listeners:
             with contextlib.suppress(OSError):
                 listener.shutdown(socket.SHUT_RDWR)
@@ -106,30 +106,15 @@ class Server:
         with self._lock:
             self._connections.discard(connection)
 
-    def publish_events(self, events: Any) -> None:
-        """Hand events to all connections."""
-        for event in events:
-            made = asdict(self.report.event(event))
-            if event.identifier:
-                self._events.append(made)
-            self._put("event", made)
-
-    def _put(self, what: str, content: Any) -> None:
+    def _publish(self, what: str, content: Any) -> None:
+        """Hand what is new to all connections."""
+        if what == "event" and content["values"].get("goal"):
+            self._events.append(content)
         with self._lock:
             for one in self._connections:
                 one.put({what: content})
 
     def _hear(self, cycle: Cycle) -> None:
-        self.publish_events(cycle.tick.events)
-        outputs = self.arm.outputs
-        now: tuple[object, ...] = (outputs.state, outputs.problem, outputs.stop_latched, outputs.fault_latched, outputs.outputs)
-        now += (outputs.commanded, outputs.confirmed, self.arm.session.gate.settling, outputs.epoch)
-        if now != self._hardware:
-            self._hardware = now
-            self._put("hardware", asdict(self.report.hardware_status()))
-        if self.arm.controller.payload.mass != self._payload_kg:
-            self._payload_kg = self.arm.controller.payload.mass
-            self._put("payload_kg", self._payload_kg)
         for one in tuple(self._connections):
             one.keep(cycle)
 
@@ -251,7 +236,7 @@ class _Connection:
         cycles = [self._cycles.popleft() for _ in range(len(self._cycles))]
         if self._whole:
             return self._server.cycles(cycles, self._dropped)
-        return {"states": [_row(one) for one in (cycles if self._all else cycles[-1:])]}
+        return {"states": [row(one) for one in (cycles if self._all else cycles[-1:])]}
 
 
 def _whole(cycle: Cycle) -> dict[str, Any]:
@@ -268,7 +253,7 @@ def _lists(*vectors: Any) -> list[Any]:
     return [None if one is None else one.tolist() for one in vectors]
 
 
-def _row(cycle: Cycle) -> list[Any]:
+def row(cycle: Cycle) -> list[Any]:
     """Time [s], then position, velocity, effort, reference and torque, (n,) each or None."""
     state, reference, command = cycle.state, cycle.tick.reference, cycle.command
     measured = (None, None, None) if state is None else (state.q, state.v, state.effort)

@@ -1,15 +1,76 @@
-"""Session: what a person or program may ask of a running arm, and what is said of it."""
+"""Session: what a person or program may ask of a running arm, and what is said of it, wherever the arm runs.
+
+``LocalSession`` (an arm in this process) and ``RemoteSession`` (one in another process) carry the calls of ``ServedSession``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+import os
+import socket as sockets
+import time
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from picker_dynamics.controller.controller import Cycle
-from picker_dynamics.errors import PickerError
-from picker_dynamics.execution.pending_goals import GoalRequest
-from picker_dynamics.robot.model import Array
+from picker_dynamics.board.session import State, what_enables
+from picker_dynamics.errors import BlockedError, GoalAbortedError, GoalCancelledError, GoalRefusedError, LinkError, PickerError
+from picker_dynamics.execution.events import EventKind
+from picker_dynamics.execution.lease import IF_FREE, Holder, Kind
+
+from .entry import Condition, Entry, holders_in, number_in
+
+if TYPE_CHECKING:  # a command that moves nothing does not wait until these are loaded
+    from picker_dynamics.robot.arm_text import Known
+    from picker_dynamics.robot.model import Array
+    from picker_dynamics.trajectory.trajectory import Trajectory
+
+ANSWER_S = 5.0
+"""How long a running arm has to answer [s]."""
+
+HEARD_S = 3.0
+"""How long an arm that was just enabled has until its commands are confirmed [s]."""
+
+BEAT_S = 0.02
+"""How often a driver says that it is there [s]: a fifth of the silence with which it loses the arm."""
+
+HANGS_S = 0.4
+"""A driver that waits for nothing and looks at nothing for so long does not drive any more [s]."""
+
+JOG_S = 0.2
+"""How long a velocity holds that is not said again [s]."""
+
+SILENT_S = 15.0
+"""So long no state comes before the arm is gone for who waits for its motion [s]."""
+
+OUTCOMES_KEPT = 500
+"""Of so many goals the last word is remembered."""
+
+ENDS = {EventKind.ABORTED.outcome: GoalAbortedError, EventKind.CANCELLED.outcome: GoalCancelledError}
+
+MOVING = "executing", "streaming"
+"""Phases of the controller in which somebody moves the arm."""
+
+Row = Sequence[Any]
+"""State of an arm: time [s], then position, velocity, effort, reference and torque, (n,) each or None."""
+
+
+def array(numbers: Sequence[float]) -> Array:
+    """Numbers as an array; a command that needs none does not wait until numpy is loaded."""
+    import numpy as np
+
+    return np.array(numbers)
+
+
+class GoalData(NamedTuple):
+    """Data of a goal: its call, and arguments of that but for the name."""
+
+    call: str
+    arguments: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -39,44 +100,482 @@ class Status:
     payload_kg: float
 
 
-class Session(Protocol):
-    """Access to one running arm.  Methods raise a PickerError that says why something is refused."""
+SessionT = TypeVar("SessionT", bound="Session")
+
+
+class Session(ABC):
+    """Access to one running arm; a context manager.  Methods raise a PickerError that says why something is refused.
+
+    Attributes:
+        joint_names: of the arm, in its order.
+        hardware, controller: newest facts about outputs and reference, with ``message``.
+        outcomes: newest event of each goal, by its name.
+        state, desired, torque: newest of the joints, (n,) each; None: not known.
+        heard_s: when the newest state came, on the session's clock [s].
+        payload_kg: that the tool is believed to carry.
+        listeners: each is called with the states that have come, as rows.
+        on_words: called with each event.
+        driver: name by which this session drives; driving: it says again and again that it does; drives: it has the arm.
+        refusal: why it does not have the arm; '': it has, or nobody has answered yet.
+        simulated: the arm is a simulation whose time passes while somebody waits, and nowhere else.
+    """
+
+    simulated = False
+
+    def __init__(self) -> None:
+        self.hardware: dict[str, str] = {}
+        self.controller: dict[str, str] = {}
+        self.arm_name, self.outcomes = "", dict[str, Entry]()
+        self.state: Sequence[float] | None = None
+        self.desired: Sequence[float] | None = None
+        self.torque: Sequence[float] | None = None
+        self.heard_s, self.payload_kg = -math.inf, 0.0
+        self.listeners: list[Callable[[Sequence[Row]], None]] = []
+        self.on_words: Callable[[Entry], None] = lambda _event: None
+        self.driver = f"{sockets.gethostname().replace('/', '_')[:60]}.{os.getpid()}.{time.time_ns() % 10**6:06d}"
+        self.refusal, self.drives, self.driving = "", False, False
+        self._goals, self._newest, self._looked_s = 0, "", -math.inf
+        self._jog: tuple[Mapping[str, Any], float] | None = None
+
+    def _begin(self) -> None:
+        """Take in how the arm is, once calls can be made."""
+        snapshot = self.call("snapshot")
+        for what in ("payload_kg", "hardware"):
+            self.take(what, snapshot[what])
+        self.take("event", snapshot["controller"])
+        self.joint_names = tuple(self.controller.get("joints", "").split(", "))
+
+    # -- what the kinds of sessions have of their own ------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def now_s(self) -> float:
+        """Time on the session's clock [s]."""
+
+    @abstractmethod
+    def call(self, name: str, /, **arguments: Any) -> Any:
+        """Make a call of ``ServedSession`` and return its result.
+
+        Raises:
+            PickerError: as the call there; LinkError: no answer comes.
+        """
+
+    @abstractmethod
+    def tell(self, name: str, /, **arguments: Any) -> None:
+        """Make a call of which nobody wants to know what became."""
+
+    @abstractmethod
+    def wait_at_most(self, seconds: float, condition: Callable[[], object]) -> bool:
+        """Let time pass until ``condition()``, or for so long; returns whether it came true.
+
+        Raises:
+            LinkError: the arm is gone.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the session; the board holds the arm."""
+
+    @abstractmethod
+    def _start_beats(self) -> None:
+        """Have ``beat`` called every ``BEAT_S`` while this session is ``driving``."""
+
+    @abstractmethod
+    def subscribe(self, everything: bool) -> None:
+        """Have all states come, not the newest alone."""
+
+    # -- in --------------------------------------------------------------------------------------------------
+
+    def take(self, what: str, content: Any) -> None:
+        """Take in what is published of the arm."""
+        if what == "states":
+            _, self.state, _, _, desired, self.torque = content[-1]
+            self.desired = desired if desired is not None else self.desired
+            self.heard_s = self.now_s
+            for hear in tuple(self.listeners):
+                hear(content)
+        elif what == "payload_kg":
+            self.payload_kg = float(content)
+        elif what == "hardware":
+            self.hardware = {**content["values"], "message": content["message"]}
+        elif what == "event":
+            self._take_event(Entry(**content))
+
+    def _take_event(self, event: Entry) -> None:
+        self.on_words(event)
+        self.controller = {**event.values, "message": event.message}
+        self.arm_name = event.hardware_id
+        if goal := event.values.get("goal"):
+            self.outcomes.pop(goal, None)
+            self.outcomes[goal] = event
+            if len(self.outcomes) > OUTCOMES_KEPT:
+                going = EventKind.ACCEPTED.outcome
+                over = (name for name, one in self.outcomes.items() if one.values.get("outcome") != going)
+                del self.outcomes[next(over, next(iter(self.outcomes)))]
+        self.drives = Holder(Kind.DRIVER, self.driver) in holders_in(event.values)
+        if goal == self.driver:
+            self.refusal = event.message if event.values["outcome"] == EventKind.REFUSED.outcome else ""
+
+    # -- what is known ---------------------------------------------------------------------------------------
 
     def status(self) -> Status:
         """Return what is known of the arm now."""
+        snapshot = self.call("snapshot")
+        hardware, controller = (snapshot[part]["values"] for part in ("hardware", "controller"))
+        return Status(
+            hardware["state"],
+            hardware["problem"],
+            hardware["outputs"],
+            hardware["stop_latched"] == "true",
+            hardware["reset_needed"] == "true",
+            controller["phase"],
+            controller["lease"],
+            hardware["provenance"] == "measured",
+            float(snapshot["payload_kg"]),
+        )
 
-    def subscribe(self, hear: Callable[[Cycle], None]) -> Callable[[], None]:
-        """Call ``hear`` after each cycle of the control loop, soon and in its thread; returns what ends that."""
+    def running_arm(self) -> Known:
+        """The arm that runs, as its process has it.
 
-    def submit(self, request: GoalRequest) -> None:
-        """Ask for a motion; it is answered once, by ``request.answer``."""
+        Raises:
+            ConfigurationError, DescriptionError: what it says is damaged.
+        """
+        from picker_dynamics.robot import arm_text
 
-    def stream(self, names: Sequence[str], positions: Sequence[float], **how: Any) -> PickerError | None:
-        """Follow one sample of a stream; returns why it is refused."""
+        return arm_text.read(self.call("arm"))
 
-    def cancel(self, request: GoalRequest | None = None) -> bool:
-        """Decelerate to a hold: one motion, or whatever moves the arm; returns whether anything moved."""
+    def reference(self) -> Array:
+        """Pose (n,) [rad or m] at which the arm should be now; raises a LinkError where it is not active."""
+        reference = self.call("reference")
+        if reference is None:
+            raise LinkError(f"the arm is not active: {self.hardware['problem'] or 'enable it first'}")
+        return array(reference)
 
-    def stop(self) -> None:
-        """Latch a stop: the arm decelerates and holds."""
+    def setpoint(self) -> Array:
+        """Set-point (n,) [rad] that was sent last; raises a LinkError where there is none."""
+        setpoint = self.call("setpoint")
+        if setpoint is None:
+            raise LinkError(f"no set-points are sent: {self.hardware['message']}")
+        return array(setpoint)
 
-    def relax(self) -> None:
-        """Switch the outputs off and latch: the arm falls."""
+    def joints(self) -> dict[str, Any]:
+        """Joints: ``names``, ``units``, and positions (n,) [rad or m], ``lower``, ``upper``, ``home`` and ``rest``."""
+        return dict(self.call("joints"))
 
-    def reset(self) -> None:
+    def facts(self) -> dict[str, Any]:
+        """Facts for a person or program: see ``session.facts``."""
+        return dict(self.call("facts"))
+
+    def condition(self) -> Condition:
+        """Condition of the arm's parts now."""
+        return Condition(self.call("diagnostics"), self.payload())
+
+    def payload(self) -> float:
+        """Payload that the tool is believed to carry [kg]."""
+        return float(self.call("snapshot")["payload_kg"])
+
+    def tip_speed(self) -> float:
+        """Tip speed that the controller allows the tool [m/s]."""
+        return float(self.call("get", part="trajectory_controller", names=["tip_speed_limit"])[0])
+
+    def next_state(self) -> Array:
+        """Joint positions (n,) [rad or m] that come next."""
+        before = self.heard_s
+        self.wait(lambda: self.heard_s > before and self.state is not None, lambda: f"no states come: {self.hardware['message']}")
+        assert self.state is not None
+        return array(self.state)
+
+    @contextmanager
+    def listening(self, hear: Callable[[Sequence[Row]], None]) -> Iterator[None]:
+        """Within, ``hear`` is called with all states, as rows."""
+        self.listeners.append(hear)
+        self.subscribe(True)
+        try:
+            yield
+        finally:
+            self.listeners.remove(hear)
+            self.subscribe(False)
+
+    def listen(self, duration_s: float) -> tuple[Array, Array | None]:
+        """Positions (s, n) [rad or m] of the states of the next ``duration_s`` [s], and efforts (s, n), or None without any."""
+        _, q, effort = self.log(lambda: self.spin(duration_s))
+        return q, effort
+
+    def log(self, meanwhile: Callable[[], object]) -> tuple[Array, Array, Array | None]:
+        """Times (s,) [s], positions (s, n) and efforts (s, n) or None of all states while ``meanwhile()`` goes on.
+
+        Raises:
+            LinkError: no states come.
+        """
+        import numpy as np
+
+        rows: list[Row] = []
+        with self.listening(rows.extend):
+            meanwhile()
+            self.wait(lambda: rows, "no states come")
+        known = [row for row in rows if row[1] is not None]
+        t, first = np.unique([row[0] for row in known], return_index=True)
+        measured = all(known[i][3] is not None for i in first)
+        return t, np.array([known[i][1] for i in first]), np.array([known[i][3] for i in first]) if measured else None
+
+    # -- settings --------------------------------------------------------------------------------------------
+
+    def set(self, part: str, values: Mapping[str, Any]) -> None:
+        """Change settings of a part, all of them or none; raises a PickerError that says why not."""
+        self.call("set", part=part, values=dict(values))
+
+    @contextmanager
+    def meanwhile(self, part: str, values: Mapping[str, Any]) -> Iterator[None]:
+        """Settings of a part have other values until this ends."""
+        before = dict(zip(values, self.call("get", part=part, names=list(values))))
+        self.set(part, values)
+        try:
+            yield
+        finally:
+            self.set(part, before)
+
+    # -- waiting ---------------------------------------------------------------------------------------------
+
+    def wait(self, condition: Callable[[], object], complaint: str | Callable[[], str], timeout_s: float | None = None) -> None:
+        """Wait until ``condition()``, for ``ANSWER_S`` by default, or raise a LinkError with ``complaint``."""
+        if not self.wait_at_most(ANSWER_S if timeout_s is None else timeout_s, condition):
+            raise LinkError(complaint if isinstance(complaint, str) else complaint())
+
+    def spin(self, duration_s: float) -> None:
+        """Let time pass; raises a LinkError where the arm is gone."""
+        self.wait_at_most(duration_s, lambda: False)
+
+    def wait_holding(self, timeout_s: float | None = None) -> None:
+        """Wait until the arm is enabled and at rest, ready for a goal."""
+        self.wait(
+            lambda: self.controller.get("phase") == "holding" and self.hardware.get("state") == State.ACTIVE.value,
+            self.not_ready,
+            timeout_s,
+        )
+        self.wait(lambda: self.state is not None, "no states come", timeout_s)
+
+    def not_ready(self) -> str:
+        """Why the arm does not hold still, ready for a goal."""
+        first = what_enables(self.hardware) if self.hardware.get("state") == State.IDLE.value else ""
+        said = f"the arm is not ready: hardware: {self.hardware['message']}"
+        if self.hardware["message"] not in self.controller["message"]:
+            said += f"; controller: {self.controller['message']}"
+        return said + (f"; {first} first" if first else "")
+
+    def require_free(self) -> None:
+        """Raise a GoalRefusedError where somebody else moves the arm: a goal would take it from another one's."""
+        if mover := self.call("snapshot")["controller"]["values"]["lease"]:
+            why = f"the arm is moved by another ({mover}): wait, or take it with --preempt or picker stop"
+            raise GoalRefusedError(why, subject=mover)
+
+    # -- motions ---------------------------------------------------------------------------------------------
+
+    def message(self, times_s: Sequence[float], positions: Sequence[Any]) -> GoalData:
+        """A goal through positions (k, n) [rad or m] at ``times_s`` (k,) [s], at rest at the end."""
+        goal: dict[str, Any] = {
+            "joint_names": list(self.joint_names),
+            "times_s": [float(t) for t in times_s],
+            "positions": [[float(x) for x in q] for q in positions],
+        }
+        if len(times_s) == 1:
+            goal["velocities"] = goal["accelerations"] = [[0.0] * len(self.joint_names)]
+        return GoalData("goal", goal)
+
+    def message_along(self, trajectory: Trajectory) -> GoalData:
+        """A goal along a trajectory that starts where the arm is."""
+        from picker_dynamics.execution.goal import along
+
+        goal = along(trajectory)
+        rows = {"positions": goal.positions, "velocities": goal.velocities, "accelerations": goal.accelerations}
+        data = {name: None if value is None else [[float(x) for x in row] for row in value] for name, value in rows.items()}
+        return GoalData("goal", {"joint_names": list(goal.joint_names), "times_s": [float(t) for t in goal.times_s], **data})
+
+    def gripper_message(self, at: float) -> GoalData:
+        """A goal for the gripper's joint alone, done at ``at`` [rad or m] or where what it grips stops it."""
+        return GoalData("grip", {"position": float(at)})
+
+    def move(self, joints: Mapping[str, float], relative: bool = False, least_s: float = 0.0) -> float:
+        """Move joints to positions, or by so much, the others stay; returns the duration [s].  Errors as ``send``."""
+        return self.send(GoalData("move", {"joints": dict(joints), "relative": relative, "least_s": least_s}))
+
+    def move_through(self, times_s: Sequence[float], positions: Sequence[Any], timeout_s: float | None = None) -> float:
+        """Move through positions (k, n) at ``times_s`` (k,) to rest; returns the duration [s].  Errors as ``send``."""
+        return self.send(self.message(times_s, positions), timeout_s)
+
+    def follow(self, trajectory: Trajectory, timeout_s: float | None = None) -> float:
+        """Execute a trajectory that starts where the arm is; returns the duration it took [s]; errors as ``send``."""
+        return self.send(self.message_along(trajectory), timeout_s)
+
+    def send(self, message: GoalData, timeout_s: float | None = None) -> float:
+        """Send a goal and wait until it is done; Ctrl-C cancels it.
+
+        Raises:
+            GoalRefusedError: somebody else moves the arm; or it is refused, or aborted, with the reason.
+            LinkError: the arm is gone, or it takes longer than ``timeout_s``.
+        """
+        with self.cancelling():
+            goal, duration = self.begin(message)
+            self.wait(lambda: self.ended(goal), f"the motion of {duration:.1f} s did not end in time", timeout_s or math.inf)
+        return duration
+
+    def begin(self, message: GoalData, as_driver: bool = False) -> tuple[str, float]:
+        """Send a goal to an arm that nobody else moves; returns its name and the duration of the motion [s] when it is accepted.
+
+        Where the arm was blocked for a moment it is sent again.
+        """
+        if not as_driver:
+            self.require_free()
+        self.wait_holding()
+        deadline = self.now_s + HEARD_S
+        while True:
+            goal = self.submit(message, as_driver)
+            self.wait(partial(self.outcomes.__contains__, goal), "the controller does not answer")
+            values = self.outcomes[goal].values
+            if values.get("error") != BlockedError.__name__ or self.now_s > deadline:
+                break
+            self.spin(0.1)
+        self._require_going(goal)
+        return goal, float(values.get("duration_s", "nan"))
+
+    def submit(self, message: GoalData, as_driver: bool = False) -> str:
+        """Ask for a goal and return its name; what becomes of it comes in ``outcomes``.
+
+        Args:
+            as_driver: it is a goal of this session's driver; else one that takes the arm from nobody.
+        """
+        self._goals += 1
+        name = f"{self.driver}/{self._goals}" if as_driver else f"{IF_FREE}{uuid.uuid4().hex}"
+        self.call(message.call, name=name, **message.arguments)
+        self._newest = name
+        return name
+
+    @property
+    def under_way(self) -> bool:
+        """Whether the motion that was asked for last has not ended."""
+        said = self.outcomes.get(self._newest)
+        return bool(self._newest) and (said is None or said.values["outcome"] == EventKind.ACCEPTED.outcome)
+
+    def ended(self, goal: str) -> bool:
+        """Whether a goal that was accepted is done.
+
+        Raises:
+            GoalAbortedError: it ended in another way.
+            LinkError: nothing comes any more.
+        """
+        if self.now_s - self.heard_s > SILENT_S:
+            self.spin(0.2)  # this process may have stood still itself
+        self._require_going(goal)
+        if (silent_s := self.now_s - self.heard_s) > SILENT_S:
+            why = f"nothing came of the arm for {SILENT_S:g} s: what becomes of the motion is not known"
+            raise LinkError(why, value=silent_s, limit=SILENT_S)
+        return self.outcomes[goal].values["outcome"] == EventKind.DONE.outcome
+
+    def _require_going(self, goal: str) -> None:
+        """Raise the error of a goal that is neither under way nor done."""
+        answer = self.outcomes[goal]
+        values = answer.values
+        if values["outcome"] not in (EventKind.ACCEPTED.outcome, EventKind.DONE.outcome):
+            raise ENDS.get(values["outcome"], GoalRefusedError)(
+                answer.message,
+                subject=values.get("joint"),
+                value=number_in(values.get("value")),
+                limit=number_in(values.get("limit")),
+            )
+
+    @contextmanager
+    def cancelling(self) -> Iterator[None]:
+        """Ctrl-C within cancels the motion under way."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.cancel()
+            raise
+
+    def cancel(self) -> None:
+        """Decelerate the motion under way to a hold, whoever moves the arm."""
+        self.call("cancel")
+        self.wait(lambda: self.call("snapshot")["controller"]["values"]["phase"] not in MOVING, "the controller does not answer")
+
+    # -- driving -----------------------------------------------------------------------------------------------
+
+    def take_arm(self) -> None:
+        """Drive from now on: have the lease for goals and jogs, one motion in place of the one before.
+
+        A session that hangs, or is killed, falls silent, and the arm decelerates.
+
+        Raises:
+            PickerError: somebody else moves the arm, and is named; or nobody answers.
+        """
+        if self.drives and self.driving:
+            return
+        if refusal := self.call("drive", name=self.driver):
+            self.leave()
+            raise GoalRefusedError(refusal, subject="driver")
+        begins, self.driving, self.drives, self._looked_s = not self.driving, True, True, time.monotonic()
+        if begins:
+            self._start_beats()
+
+    def beat(self) -> None:
+        """Say that this session drives, and how it jogs; nothing, where it hangs."""
+        now_s, jog = time.monotonic(), self._jog
+        if not self.driving or now_s - self._looked_s > HANGS_S:
+            return
+        self.tell("drive", name=self.driver)
+        if jog is not None:
+            velocities, until_s = jog
+            if now_s > until_s:
+                self._jog, velocities = None, {}
+            self.tell("jog", driver=self.driver, **velocities)
+
+    def jog(self, velocities: Mapping[str, Any]) -> None:
+        """Jog for a moment at velocities, as ``ServedSession.jog`` has them; none: let go.  Drive before."""
+        if velocities or self._jog is not None:
+            self._jog = velocities, time.monotonic() + JOG_S if velocities else 0.0
+            self.beat()
+
+    def leave(self) -> None:
+        """Give the arm back: what moves decelerates."""
+        if self.driving:
+            if self.under_way:
+                self.tell("cancel")
+            self.driving, self.drives, self._jog = False, False, None
+            self.tell("drive", name=self.driver, leaves=True)
+
+    # -- outputs ---------------------------------------------------------------------------------------------
+
+    def stop(self) -> str:
+        """Latch the stop; answered when nothing that was asked before can undo it any more."""
+        return self._switched("stop")
+
+    def reset(self) -> str:
         """Clear stop and faults whose cause is gone; nothing moves."""
+        return self._switched("reset")
+
+    def relax(self) -> str:
+        """Switch the outputs off and latch: the arm falls."""
+        return self._switched("relax")
 
     def enable(self, at_rest_pose: bool) -> str:
         """Adopt outputs that run, or switch them on where a person says that the arm is at its rest pose."""
+        return self._switched("enable", at_rest_pose=at_rest_pose)
 
-    def disable(self) -> None:
-        """Switch the outputs off: the arm falls."""
+    def disable(self) -> str:
+        """Switch all outputs off: the arm falls."""
+        return self._switched("disable")
 
-    def set_payload(self, mass: float, com: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
-        """Carry ``mass`` [kg] at ``com`` (3,) [m], tool frame."""
+    def _switched(self, name: str, **arguments: Any) -> str:
+        """Say what came of a call; raises a plain PickerError with the reason where it is refused."""
+        try:
+            said = str(self.call(name, **arguments))
+            self.take("hardware", self.call("snapshot")["hardware"])
+            return said
+        except LinkError:
+            raise
+        except PickerError as error:
+            raise PickerError(str(error)) from error
 
-    def change(self, **limits: Any) -> None:
-        """Change fields of the limits of motions, as ``execution.Limits`` has them."""
+    def __enter__(self: SessionT) -> SessionT:
+        return self
 
-    def reference(self) -> Array | None:
-        """Positions (n,) [rad or m] at which the joints should be now; None: the arm is not active."""
+    def __exit__(self, *_exception: object) -> None:
+        self.close()

@@ -16,7 +16,7 @@ from picker_dynamics.errors import InputError, JointNamesError
 
 
 def joints_of(arm, home) -> dict:
-    """As ``ArmClient.joints`` has them."""
+    """As ``Session.joints`` has them."""
     vectors = {"lower": arm.lower, "upper": arm.upper, "home": home, "rest": home}
     names = {"names": list(arm.joint_names), "units": list(arm.position_units)}
     return names | {name: [float(x) for x in one] for name, one in vectors.items()}

@@ -12,8 +12,7 @@ from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_tracking import Outcome
 from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.scripting.equipment import equipment
-from picker_dynamics.scripting.local import simulation
-from picker_dynamics.session.local import LocalSession
+from picker_dynamics.session.local import simulate
 
 ARM = equipment()
 TIP_SPEED = 0.25
@@ -25,19 +24,19 @@ class Bench:
     """A session with a simulated arm, and a record of what the true arm and the outputs did."""
 
     def __init__(self, seed: int = 0):
-        self.arm = simulation(ARM, seed=seed)
-        self.session = LocalSession(self.arm.controller, self.arm.clock)
-        self.board, self.hardware = self.arm.clock, self.arm.controller.hardware.session
+        self.local = simulate(ARM.known, seed=seed)
+        self.arm, self.plant = self.local.arm, self.local.plant
+        self.session, self.board, self.hardware = self.arm.session, self.arm.clock, self.arm.outputs
         self.verdicts: dict[str, list] = {}
         self.tip, self.q, self.outputs, self.events = [], [], [], []
 
     def run(self, seconds: float) -> None:
         for _ in range(round(seconds / self.arm.period_s)):
             self.events += self.session.cycle().tick.events
-            self.arm.run()
-            self.tip.append(self.arm.plant.tip.copy())
-            self.q.append(np.array(self.arm.plant.q))
-            self.outputs.append(np.array(self.arm.plant.setpoint))
+            self.board.run(self.arm.period_s)
+            self.tip.append(self.plant.tip.copy())
+            self.q.append(np.array(self.plant.q))
+            self.outputs.append(np.array(self.plant.setpoint))
 
     def ask(self, q, duration_s: float = 0.5, name: str = "") -> str:
         name, still = name or f"goal {len(self.verdicts)}", [0.0] * ARM.description.n
@@ -96,7 +95,7 @@ def test_after_stop_reset_and_enable_the_arm_stays_where_it_is_held(bench):
     bench.run(1.0)
     bench.session.stop()
     bench.run(1.5)
-    assert bench.outcome(name) is Outcome.ABORTED and bench.session.status().stop_latched
+    assert bench.outcome(name) is Outcome.ABORTED and bench.local.status().stop_latched
     with pytest.raises(PickerError, match="stop is latched"):
         bench.session.enable(at_rest_pose=False)
     held = bench.q[-1]
@@ -121,7 +120,7 @@ def test_a_pulled_cable_stops_the_arm_and_nothing_goes_on_by_itself(bench):
     held = bench.q[-1]
     bench.hardware.connect()
     bench.run(0.5)
-    assert bench.hardware.state is State.IDLE and "reset" in bench.session.status().problem
+    assert bench.hardware.state is State.IDLE and "reset" in bench.local.status().problem
     bench.session.reset()
     bench.session.enable(at_rest_pose=False)
     bench.run(1.0)
@@ -143,14 +142,14 @@ def test_what_the_board_plays_is_read(bench):
 
 def test_a_payload_changes_plans_compensation_and_modelled_state_together(bench):
     bench.run(0.1)
-    bench.session.set_payload(0.025)
+    bench.local.set("dynamics", {"payload.mass": 0.025})
     controller = bench.arm.controller
     models = controller.execution.limits.model, controller.law.model, bench.hardware.model.model
     assert [model.payload_mass for model in models] == [0.025] * 3
     with pytest.raises(InfeasibleError):
-        bench.session.set_payload(2.0)
+        bench.local.set("dynamics", {"payload.mass": 2.0})
     assert [model.payload_mass for model in (controller.execution.limits.model, controller.law.model)] == [0.025] * 2
-    assert bench.session.status().payload_kg == 0.025
+    assert bench.local.status().payload_kg == 0.025
 
 
 def test_a_link_that_is_lost_while_a_request_waits_is_said(bench):
@@ -162,16 +161,9 @@ def test_a_link_that_is_lost_while_a_request_waits_is_said(bench):
 
 def test_efforts_follow_the_same_loop():
     arm = equipment("rrp")
-    simulated = simulation(arm)
-    session = LocalSession(simulated.controller, simulated.clock)
-    goal, answers = np.array(arm.home) + [0.3, 0.2, 0.02], []
-    still = [0.0] * 3
-    made = Goal(arm.description.joint_names, [1.0], [goal.tolist()], [still], [still])
-    session.submit(GoalRequest(lambda: made, answer=answers.append))
-    for _ in range(1500):
-        session.cycle()
-        simulated.run()
-    assert answers[0].outcome is Outcome.SUCCEEDED
+    simulated = simulate(arm.known)
+    goal = np.array(arm.home) + [0.3, 0.2, 0.02]
+    simulated.move_through([1.0], [goal])
     np.testing.assert_allclose(simulated.plant.q, goal, atol=1e-4)
 
 
@@ -199,9 +191,9 @@ def test_whatever_is_asked_the_true_arm_keeps_its_speed_and_every_goal_is_answer
             go_on(bench)
         elif what == "payload":
             try:
-                bench.session.set_payload(float(rng.choice([0.0, 0.02])))
+                bench.arm.controller.set_payload(float(rng.choice([0.0, 0.02])), (0.0, 0.0, 0.0), bench.board.now())
             except PickerError:
-                assert bench.session.status().payload_kg in (0.0, 0.02)
+                assert bench.local.status().payload_kg in (0.0, 0.02)
         elif what == "speed":
             bench.session.change(speed=float(rng.choice([0.0, 0.3, 1.0])))
         bench.run(float(rng.uniform(0.05, 0.8)))

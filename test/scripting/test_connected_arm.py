@@ -15,7 +15,7 @@ from waiting import PATIENCE_S, python, run
 
 from picker_dynamics import Arm, Waypoint
 from picker_dynamics.errors import ClosedError, ConfigurationError, GoalAbortedError, GoalRefusedError, LinkError
-from picker_dynamics.session import arm_client
+from picker_dynamics.session import session
 
 pytestmark = [pytest.mark.ros, pytest.mark.long]
 
@@ -138,7 +138,7 @@ def test_the_example_stops_half_way_on_the_graph_and_so_it_does_by_ctrl_c(runnin
 
 
 def test_a_motion_of_a_graph_that_is_silent_ends_for_who_waits(running, monkeypatch):
-    monkeypatch.setattr(arm_client, "SILENT_S", 0.4)
+    monkeypatch.setattr(session, "SILENT_S", 0.4)
     with Arm.connect() as arm:
         moving = arm.move(base=0.3, duration=3.0, wait=False)
         running.runner.signal("arm", signal.SIGSTOP)

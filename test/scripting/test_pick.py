@@ -15,9 +15,8 @@ from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.kinematic_tree import sample_poses
 from picker_dynamics.robot.scene import scene_shape
 from picker_dynamics.robot.tip_target import tip_target
-from picker_dynamics.scripting.arm import Arm as ScriptArm
 from picker_dynamics.scripting.equipment import equipment
-from picker_dynamics.scripting.local import SimulatedBody, simulation
+from picker_dynamics.session.local import simulate
 from picker_dynamics.trajectory.straight_line import off_line
 
 BERRY, TRAY, UP = np.array([0.26, 0.08, 0.17]), np.array([0.10, -0.20, 0.11]), np.array([0.0, 0.0, 1.0])
@@ -146,7 +145,7 @@ def test_a_hand_that_points_nearly_up_is_never_asked_to_point_beyond():
 
 def with_scene(**shapes):
     made = {name: scene_shape(name, "box", *one, np.eye(3), "scene") for name, one in shapes.items()}
-    return ScriptArm(replace(equipment(), scene=made))
+    return Arm(replace(equipment(), scene=made))
 
 
 def test_a_berry_in_a_box_or_below_a_shelf_is_not_touched():
@@ -164,8 +163,8 @@ def test_where_the_direct_way_is_blocked_it_goes_by_home():
     known, berry = equipment(overlay="typical"), (0.24, 0.1, 0.12)
     low = tip_target(picker(), (0.067, -0.241, 0.052), near=known.home)
     post = scene_shape("post", "box", [0.02, 0.02, 0.056], [0.2122, -0.1036, 0.028], np.eye(3), "scene")
-    assert legs(ScriptArm(replace(known, scene={}), pose=low).pick(berry))[0] == "approach"
-    assert legs(ScriptArm(replace(known, scene={"post": post}), pose=low).pick(berry))[:2] == ["by way of home", "approach"]
+    assert legs(Arm(replace(known, scene={}), pose=low).pick(berry))[0] == "approach"
+    assert legs(Arm(replace(known, scene={"post": post}), pose=low).pick(berry))[:2] == ["by way of home", "approach"]
 
 
 def test_another_pitch_is_tried_where_the_own_one_will_not_do():
@@ -177,22 +176,27 @@ def test_another_pitch_is_tried_where_the_own_one_will_not_do():
     assert off_mm(TIP.forward(found.legs[1].plan.target), np.array(target)) < 0.1
 
 
-def test_jaws_close_until_what_they_grip_stops_them_and_press_no_harder_than_the_grip_torque():
-    """The arm believes that its blades meet at 0 rad; something 0.4 rad thick is between them."""
+def test_jaws_close_where_the_servo_map_says_that_they_touch_and_press_no_harder_than_the_grip_torque():
     known = equipment(overlay="typical")
     *others, scissor = known.servos.servos
-    thick = replace(known.servos, servos=(*others, replace(scissor, grip=replace(scissor.grip, contact=0.4))))
-    simulated = simulation(known, servos=thick)
-    with ScriptArm(known, SimulatedBody(known, simulated, real_time=False)) as arm:
+    thick = replace(
+        known, servos=replace(known.servos, servos=(*others, replace(scissor, grip=replace(scissor.grip, contact=0.4))))
+    )
+    simulated = simulate(thick.known)
+    with Arm(thick, simulated) as arm:
         arm.pick(BERRY)
         assert arm.q[4] == approx(0.4, abs=0.01) and off_mm(arm.tip, BERRY + 0.03 * UP) < 4.0
+        arm.grip(0.39)
+        arm.wait(0.5)
         assert 0.0 < -simulated.plant.torque[4] <= scissor.grip.torque + scissor.coulomb + 0.01
+        with raises(GoalRefusedError, match="scissor needs its set-point .* its pulses allow"):
+            arm.grip(0.0)
 
 
 def test_a_straight_leg_goes_on_where_commands_began_anew_a_little_off():
     """As where a machine stood still for a moment: the reference begins again where the servos hold the arm."""
     with Arm.simulated(real_time=False) as arm:
-        execution, shifts = arm.body.execution, []
+        execution, shifts = arm.session.arm.controller.execution, []
 
         def tell(leg, share):
             if leg.name == "payload 25 g" and not shifts:

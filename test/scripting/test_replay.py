@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -122,20 +123,8 @@ def test_a_disk_that_is_full_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     file.add(Pause(1.0))
     before = file.path.read_text()
 
-    def opened(path, mode, **how):
-        file = open(path, mode, **how)
-        if mode == "a":
-            write = file.write
-
-            def full(text: str) -> None:
-                write(text[:6])
-                raise OSError(28, "No space left on device")
-
-            file.write = full
-        return file
-
     with monkeypatch.context() as patched:
-        patched.setattr(taught, "open", opened, raising=False)
+        patched.setattr(taught.os, "replace", Mock(side_effect=OSError(28, "No space left on device")))
         with raises(InputError, match="cannot be written: No space left on device"):
             file.add(Pause(2.0))
     assert file.path.read_text() == before and file.count == 1
@@ -228,7 +217,7 @@ def test_offline_it_is_only_checked_and_speed_and_loops_count(tour):
 def test_it_is_checked_with_the_tip_speed_that_the_controller_allows(tour, monkeypatch):
     with Arm.simulated(real_time=False) as arm:
         usual = arm.replay(tour(TOUR), check=True)
-        monkeypatch.setattr(type(arm.body), "tip_speed", lambda _body: 0.05)  # a controller's parameter
+        arm.session.set("trajectory_controller", {"tip_speed_limit": 0.05})
         slow = arm.replay(tour(TOUR), check=True)
     assert slow.legs[5].plan.duration > 1.2 * usual.legs[5].plan.duration
 

@@ -15,7 +15,6 @@ from served_arm import TOKEN, Running
 from waiting import until
 
 from picker_dynamics.errors import GoalCancelledError, GoalRefusedError, InputError, LinkError, PickerError
-from picker_dynamics.session.arm_client import ArmClient, Driver
 from picker_dynamics.session.remote import RemoteSession
 from picker_dynamics.session.served import ServedSession
 from picker_dynamics.session.server import LINE_BYTES, Server
@@ -34,7 +33,7 @@ def running(tmp_path, monkeypatch):
 
 @pytest.fixture
 def client(running):
-    with ArmClient() as client:
+    with RemoteSession() as client:
         client.wait_holding()
         yield client
 
@@ -92,7 +91,7 @@ def test_both_answer_alike(session, running):
 
 def test_a_client_that_asks_nothing_for_long_is_heard_still(running, monkeypatch):
     monkeypatch.setattr("picker_dynamics.session.server.SLOW_S", 1)
-    with ArmClient() as client:
+    with RemoteSession() as client:
         client.spin(1.5)
         assert client.call("snapshot")
         client.spin(1.5)
@@ -111,7 +110,7 @@ def test_a_client_moves_cancels_and_is_refused_with_joint_value_and_limit(client
         client.move_through([1.0], [start + [99.0, 0.0, 0.0]])
     assert refused.value.subject == client.joint_names[0] and refused.value.value and refused.value.limit
     name, _ = client.begin(client.message([5.0], [start]))
-    with ArmClient() as other, pytest.raises(GoalRefusedError, match="moved by another"):
+    with RemoteSession() as other, pytest.raises(GoalRefusedError, match="moved by another"):
         other.move_through([1.0], [start])
     client.cancel()
     with pytest.raises(GoalCancelledError):
@@ -120,12 +119,16 @@ def test_a_client_moves_cancels_and_is_refused_with_joint_value_and_limit(client
 
 
 def test_a_driver_has_the_arm_until_it_falls_silent(running, client):
-    with Driver() as driver:
-        driver.wait(lambda: driver.drives, "the lease")
-        driver.begin_step(driver.reference() + [0.1, 0.0, 0.0], 0.5)
-        driver.wait(lambda: driver.step_ended() == "", "the step")
+    with RemoteSession() as driver:
+        driver.take_arm()
+        goal = driver.submit(driver.message([0.5], [driver.reference() + [0.1, 0.0, 0.0]]), as_driver=True)
+        driver.wait(lambda: goal in driver.outcomes and driver.ended(goal), "the step")
         with pytest.raises(GoalRefusedError, match="driver"):
             client.move_through([1.0], [client.reference()])
+        driver.leave()
+        with pytest.raises(GoalRefusedError, match="does not drive"):
+            driver.submit(driver.message([0.5], [driver.reference()]), as_driver=True)
+        driver.take_arm()
     until(lambda: not running.arm.controller.execution.lease.holders, "its end")
 
 
@@ -142,9 +145,9 @@ def test_a_socket_is_this_users_alone_and_one_that_a_crash_left_is_replaced(runn
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(running.server.path))
     with pytest.raises(LinkError, match="no running arm answers"):
-        ArmClient()
+        RemoteSession()
     running.server = Server(running.arm, running.report, running.server.path)
-    with ArmClient() as client:
+    with RemoteSession() as client:
         assert client.arm_name == "rrp"
 
 
@@ -184,11 +187,11 @@ def answer_to(line: bytes, running: Running) -> bytes:
 
 def test_over_tcp_a_token_is_wanted(running):
     here = f"127.0.0.1:{running.port}"
-    with ArmClient(host=here, token=TOKEN) as client:
+    with RemoteSession(host=here, token=TOKEN) as client:
         assert client.arm_name == "rrp"
     for wrong in ("", "another"):
         with pytest.raises(LinkError):
-            ArmClient(host=here, token=wrong)
+            RemoteSession(host=here, token=wrong)
 
 
 def test_a_client_notices_that_the_arms_process_has_ended(running, client):

@@ -45,13 +45,11 @@ class Rig:
         made = {part: Settings(part, given(values[part])) for part in parameters.PARTS}
         self.plant = Plant(picker(), SERVOS, q=start)
         self.board = BoardInMemory(self.plant, SERVOS, found=np.asarray(start).tolist())
-        self.arm = RunningArm(made, self.board, open_port=self.board.open)
-        self.arm.worker.close()
-        self.arm.connection = None  # virtual time has no threads
+        self.arm = RunningArm(made, self.board, open_port=self.board.open, plans_beside=False)
         self.outputs, self.session, self.execution = self.arm.outputs, self.arm.session, self.arm.controller.execution
         self.board.on_arrival = self.outputs.link.poll
         self.tips: list[np.ndarray] = []
-        self.outputs.connect()
+        self.arm.connect()
 
     def run(self, seconds: float) -> None:
         for _ in range(round(seconds / PERIOD_S)):
@@ -74,18 +72,7 @@ class Rig:
 
 
 @pytest.fixture
-def rig(monkeypatch):
-    """Plans are made at once: in the cycle that looks at them."""
-    from picker_dynamics.execution.goal_manager import at_once
-
-    class Worker:
-        def __call__(self, work, *arguments):
-            return at_once(work, *arguments)
-
-        def close(self, wait: bool = False) -> None:
-            """Nothing runs."""
-
-    monkeypatch.setattr("picker_dynamics.session.running_arm.Worker", Worker)
+def rig():
     return Rig
 
 

@@ -2,7 +2,7 @@
 import { byId, write } from "./page.js";
 import { loop } from "./units.js";
 
-/** @typedef {any} Status  as scripting/view/graph.py tells it */
+/** @typedef {any} Status  as scripting/view/arm_view.py tells it */
 
 const STATES = { active: "good", enabling: "warn", idle: "warn", offline: "bad" };
 

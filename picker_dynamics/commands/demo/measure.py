@@ -11,7 +11,7 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.closed_loop import SETTLE_S, ClosedLoop, Recording, endings
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
-from picker_dynamics.scripting.replay import Leg
+from picker_dynamics.scripting.legs import Leg
 from picker_dynamics.scripting.taught import Payload
 from picker_dynamics.sim.plant import Plant
 

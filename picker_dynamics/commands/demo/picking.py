@@ -17,12 +17,11 @@ from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
 from picker_dynamics.errors import GoalAbortedError, GoalCancelledError, GoalRefusedError, LinkError, PickerError
 from picker_dynamics.scripting.arm import Arm
-from picker_dynamics.scripting.connected import ConnectedBody
 from picker_dynamics.scripting.equipment import Equipment
-from picker_dynamics.scripting.replay import Leg
+from picker_dynamics.scripting.legs import Leg
 from picker_dynamics.scripting.taught import Payload
 from picker_dynamics.session import address
-from picker_dynamics.session.arm_client import ArmClient
+from picker_dynamics.session.remote import RemoteSession
 from picker_dynamics.sim.control_socket import BoardControl
 
 from .measure import mm
@@ -50,9 +49,9 @@ def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path
     with GraphRunner(graph, log_path=log) as runner, up(runner) as client:
         what = "virtual board" if options.board == "virtual" else "real firmware on a simulated Uno"
         print(f"started the {what} and the process of the arm", flush=True)
-        client.wait_ready(BRINGUP_S)
+        client.wait_holding(BRINGUP_S)
         with BoardControl(graph.control) as board:
-            arm = Arm(known, ConnectedBody(client))
+            arm = Arm(known, client)
             try:
                 for number in range(len(scene.picks)):
                     found["picks"].append(picked(number, scene, arm, client, board))
@@ -69,12 +68,12 @@ def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path
 
 
 @contextmanager
-def up(runner: GraphRunner) -> Iterator[ArmClient]:
+def up(runner: GraphRunner) -> Iterator[RemoteSession]:
     """Client of the arm that ``runner`` has started, once its process answers."""
     ends_s = time.monotonic() + BRINGUP_S
     while True:
         try:
-            client = ArmClient()
+            client = RemoteSession()
             break
         except LinkError:
             if time.monotonic() > ends_s or runner.dead() is not None:
@@ -84,7 +83,7 @@ def up(runner: GraphRunner) -> Iterator[ArmClient]:
         yield client
 
 
-def loop_figures(client: ArmClient) -> dict[str, Any]:
+def loop_figures(client: RemoteSession) -> dict[str, Any]:
     """Figures of the control loop in its last second, the longest time from a tick to its command on the wire among them."""
     condition, lead_s = client.condition(), client.call("get", part="trajectory_controller", names=["lead_s"])[0]
     period_ms, jitter_ms, ahead_ms, missed = (
@@ -99,7 +98,7 @@ def loop_figures(client: ArmClient) -> dict[str, Any]:
     return {"loop": loop, "cross_check_worst": condition.number("dynamics", "cross_check_worst") or 0.0}
 
 
-def picked(number: int, scene: Scene, arm: Arm, client: ArmClient, board: BoardControl) -> dict[str, Any]:
+def picked(number: int, scene: Scene, arm: Arm, client: RemoteSession, board: BoardControl) -> dict[str, Any]:
     """Pick one berry and put it on the tray, each again where the machine stood still; errors as of ``Arm.pick``.
 
     What the berry weighs hangs on the simulated tool meanwhile.
@@ -129,7 +128,7 @@ def picked(number: int, scene: Scene, arm: Arm, client: ArmClient, board: BoardC
     return found
 
 
-def again(motion, client: ArmClient) -> None:
+def again(motion, client: RemoteSession) -> None:
     """Make it, from where the arm is, again where it was aborted: a machine that stands still for a moment stops it, no more."""
     for left in reversed(range(TRIES)):
         try:
@@ -139,11 +138,11 @@ def again(motion, client: ArmClient) -> None:
             if not left or isinstance(error, GoalCancelledError):
                 raise
             print(f"{error}; once more", flush=True)
-            client.wait_ready(BRINGUP_S)
+            client.wait_holding(BRINGUP_S)
             client.spin(AGAIN_S)
 
 
-def refusal_of(client: ArmClient) -> dict[str, Any]:
+def refusal_of(client: RemoteSession) -> dict[str, Any]:
     """Ask on purpose for what no servo can hold: the stretched arm."""
     try:
         client.move_through([4.0], [np.zeros(len(client.joint_names))])

@@ -15,8 +15,8 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.scene import read_scene
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.scripting.equipment import Equipment
+from picker_dynamics.scripting.legs import Leg
 from picker_dynamics.scripting.pick import Handling, pick, place
-from picker_dynamics.scripting.replay import Leg
 
 SURROUNDINGS = resource("config/scene.yaml")
 """What stands about the picker."""

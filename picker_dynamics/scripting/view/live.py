@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 import time
 import webbrowser
 
-from picker_dynamics.errors import PickerError
+from picker_dynamics.errors import LinkError, PickerError
+from picker_dynamics.session.session import Session
 
-from ..body import Body
 from ..equipment import Equipment
-from ..local import SimulatedBody
-from .base import View
+from ..move import STEP_S
+from .arm_view import ArmView
 from .server import ViewServer
 
 
@@ -26,20 +27,23 @@ class LiveView:
         server: of the page.
     """
 
-    def __init__(self, view: View, body: Body, server: ViewServer):
-        self._view, self._body, self.server = view, body, server
-        self.address = server.door.address
+    def __init__(self, view: ArmView, server: ViewServer):
+        self._view, self.server, self.address = view, server, server.door.address
         self._over = threading.Event()
         server.__enter__()
+        if not view.session.simulated:
+            threading.Thread(target=self._look, name="view", daemon=True).start()
+
+    def _look(self) -> None:
+        with contextlib.suppress(LinkError):  # the arm's process has ended
+            self._view.run()
 
     def run(self, seconds: float = math.inf) -> None:
         """Let time pass, for so long [s] or until Ctrl-C; the page drives meanwhile."""
         ends_s = time.monotonic() + seconds
-        try:
+        with contextlib.suppress(KeyboardInterrupt):
             while time.monotonic() < ends_s and not self._over.is_set():
-                self._body.step()
-        except KeyboardInterrupt:
-            pass
+                self._view.session.spin(STEP_S)
 
     def close(self) -> None:
         """Take the page away; the arm stays as it is."""
@@ -61,7 +65,7 @@ class LiveView:
         return f'<a href="{self.address}" target="_blank" rel="noopener">{self._view.known.description.name} in the browser</a>'
 
 
-def view(known: Equipment, body: Body, port: int = 0, browser: bool = True) -> LiveView:
+def view(known: Equipment, session: Session, port: int = 0, browser: bool = True) -> LiveView:
     """A page for a script's arm.
 
     Args:
@@ -72,25 +76,12 @@ def view(known: Equipment, body: Body, port: int = 0, browser: bool = True) -> L
         MissingDependencyError: the page has not been built.
         LinkError: nobody can listen there.
     """
-    made = _of(known, body)
+    made = ArmView(known, session)
     try:
-        live = LiveView(made, body, ViewServer(made, port=port))
+        live = LiveView(made, ViewServer(made, port=port))
     except PickerError:
         made.close()
         raise
     if browser:
         webbrowser.open(live.address)
     return live
-
-
-def _of(known: Equipment, body: Body) -> View:
-    if isinstance(body, SimulatedBody):
-        from .in_process import SimulatedView
-
-        return SimulatedView(body)
-    from ..connected import ConnectedBody
-    from .graph import watch
-
-    if not isinstance(body, ConnectedBody):
-        raise PickerError("this arm has no view: Arm.simulated() and Arm.connect() have")
-    return watch(known, body.client.namespace)

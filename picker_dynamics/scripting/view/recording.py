@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +15,12 @@ from picker_dynamics.robot import arm_text
 from picker_dynamics.robot.model import Array
 
 from ..equipment import Equipment, equipment
-from . import asked as ask
-from .base import View
-from .motions import Wanted
-from .told import Instant
+from .base import LOOK_S, View
+from .requests import Request
 
-LOOK_S = 1.0 / 30.0
+FRESH_S = 0.5
+"""A torque that is older is not shown [s]."""
+
 LEVELS = {"refused": "error", "aborted": "error", "cancelled": "warn"}
 
 
@@ -33,7 +33,7 @@ class RecordingView(View):
     """
 
     def __init__(self, known: Equipment, recording: ArmRecording, name: str):
-        super().__init__(known, known)
+        super().__init__(known)
         self.recording, self._name = recording, name
         self._order = [recording.joint_names.index(joint) for joint in known.description.joint_names]
         series = [one for one in (recording.state, recording.reference) if len(one)]
@@ -58,14 +58,13 @@ class RecordingView(View):
                 self._say_between(before_s, self._at_s)
                 self._at_s = self._at_s if self._at_s <= self.length_s else 0.0
             last_s = now_s
-            self._show(now_s)
+            self._show()
 
-    def _show(self, now_s: float) -> None:
+    def _show(self) -> None:
         at_s, recorded = float(self._begin_s) + self._at_s, self.recording
-        torque = recorded.torque if len(recorded.torque) else recorded.state_torque
-        found = {"state": recorded.state, "reference": recorded.reference, "torque": torque}
-        seen = {name: self._newest(series, at_s) for name, series in found.items()}
-        self.tell(Instant(**seen), self._at_s, now_s)
+        torque = self._newest(recorded.torque if len(recorded.torque) else recorded.state_torque, at_s)
+        state, reference = self._newest(recorded.state, at_s), self._newest(recorded.reference, at_s)
+        self.tell(self._at_s, None if torque is None or torque[1] > FRESH_S else torque[0], state=state, reference=reference)
         told = {"at_s": round(self._at_s, 2), "length_s": round(self.length_s, 2), "plays": self._plays, "rate": self._rate}
         self.channel.tell("play", told)
 
@@ -85,29 +84,26 @@ class RecordingView(View):
 
     # -- what is asked ---------------------------------------------------------------------------------------
 
-    def play(self, asked: ask.Play) -> None:
-        self._plays, self._rate = asked.on, asked.rate
-        if asked.at_s is not None:
-            self._at_s = min(asked.at_s, self.length_s)
+    def do(self, asked: Request, page: str) -> Mapping[str, Any]:
+        """Show the recording from a place on its time line; nothing else is done."""
+        what, fields = asked
+        if what == "play":
+            self._plays, self._rate = fields["on"], fields["rate"]
+            if fields["at_s"] is not None:
+                self._at_s = min(fields["at_s"], self.length_s)
+        elif what not in ("leave", "cancel"):
+            raise GoalRefusedError("this is a recording: nothing moves", subject="recording")
+        return {}
+
+    def check(self, asked: Request) -> Mapping[str, Any]:
+        return self.do(asked, "")
+
+    def stop(self) -> str:
+        return "a recording: there is nothing to stop"
 
     @property
     def payload(self) -> float:
         return 0.0
-
-    @property
-    def tip_speed(self) -> None:
-        return None
-
-    @property
-    def ready(self) -> bool:
-        return False
-
-    @property
-    def phase(self) -> str:
-        return ""
-
-    def held(self) -> Array:
-        return self.known.home
 
     def status(self) -> Mapping[str, Any]:
         about = self.recording.damaged
@@ -128,34 +124,12 @@ class RecordingView(View):
             "simulated": False,
             "limits": {},
             "scene": [],
+            "driver": "",
+            "writes": "",
         }
 
-    def _refuse(self) -> NoReturn:
-        raise GoalRefusedError("this is a recording: nothing moves", subject="recording")
-
-    def take_arm(self) -> None:
-        self._refuse()
-
-    def begin(self, wanted: Wanted, stands: Callable[[], None] = lambda: None) -> str:
-        self._refuse()
-
-    def jog(self, asked: ask.Jog | None) -> None:
-        if asked is not None:
-            self._refuse()
-
-    def cancel(self) -> None:
-        """Cancel the motion: nothing moves."""
-
-    def stop(self) -> str:
-        return "a recording: there is nothing to stop"
-
-    def serve(self, asked: ask.Plain) -> str:
-        self._refuse()
-
-    def set(self, asked: ask.Setting) -> None:
-        self._refuse()
-
     def close(self) -> None:
+        """Play no more."""
         self._over = True
 
 

@@ -24,8 +24,8 @@ from typing import Any, Protocol
 from picker_dynamics.errors import LinkError, MissingDependencyError, PickerError
 
 from .access import BODY_BYTES, HEADERS, STOP, Door, RefusedAccess
-from .asked import Asked, ToJoints, ToTip, read
 from .channel import Channel
+from .requests import Request, read
 
 PAGE = Path(__file__).resolve().parent / "page"
 """The bundle, as ``make setup`` builds it."""
@@ -70,14 +70,14 @@ class Viewed(Protocol):
     def stop(self) -> str:
         """Latch the stop, at once; what came of it."""
 
-    def do(self, asked: Asked, page: str) -> Mapping[str, Any]:
+    def do(self, asked: Request, page: str) -> Mapping[str, Any]:
         """Carry out a request of a page.
 
         Raises:
             PickerError: it is refused.
         """
 
-    def check(self, asked: ToJoints | ToTip) -> Mapping[str, Any]:
+    def check(self, asked: Request) -> Mapping[str, Any]:
         """Check whether a motion may be made, and where it would lead; nothing moves; errors as ``do``."""
 
 
@@ -231,7 +231,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == STOP:
             return self._json({"said": viewed.stop()})
         asked = read(body)
-        if self.path == "/api/check" and isinstance(asked, (ToJoints, ToTip)):
+        if self.path == "/api/check" and asked.what in ("joints", "tip"):
             return self._json(viewed.check(asked))
         if self.path == "/api/do":
             return self._json(viewed.do(asked, self.headers["X-Page"]))

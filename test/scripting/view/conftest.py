@@ -58,7 +58,7 @@ def opened(browser, shown):
     """Opens pages; afterwards nobody drives, and nothing is stopped."""
     with view_pages.Tabs(browser, shown[1].address) as tabs:
         yield tabs
-    for asked in ({"do": "drive", "over": True}, {"do": "reset"}, {"do": "leave"}):
+    for asked in ({"do": "drive", "over": True}, {"do": "reset"}, {"do": "enable"}, {"do": "leave"}):
         Page(shown[1].server).ask("/api/do", asked)
 
 

@@ -10,8 +10,12 @@ import recordings
 from waiting import until
 
 from picker_dynamics.errors import GoalRefusedError, RecordingError
-from picker_dynamics.scripting.view import asked
 from picker_dynamics.scripting.view.recording import open_recording
+from picker_dynamics.scripting.view.requests import read
+
+
+def do(view, **values):
+    return view.do(read(json.dumps(values).encode()), "a.1")
 
 
 class Reader:
@@ -44,7 +48,7 @@ def view(tmp_path):
 def test_at_each_time_the_arm_is_where_it_was(view):
     reader = Reader(view)
     for at_s in (0.5, 2.0, 1.0):
-        view.do(asked.Play(False, at_s), "a.1")
+        do(view, do="play", on=False, at_s=at_s)
         until(lambda at_s=at_s: reader.newest.get("pose", {}).get("t") == at_s, "the pose there")
         until(lambda at_s=at_s: reader.newest.get("play", {}).get("at_s") == at_s, "the place on the time line")
         assert reader.newest["pose"]["q"]["reference"] == pytest.approx(recordings.wanted(100.0 + at_s), abs=0.02)
@@ -53,15 +57,15 @@ def test_at_each_time_the_arm_is_where_it_was(view):
 
 def test_it_plays_says_what_was_said_and_begins_again(view):
     reader = Reader(view)
-    view.do(asked.Play(True, 0.0, 10.0), "a.1")
+    do(view, do="play", on=True, at_s=0.0, rate=10.0)
     until(lambda: sum("refused: too far" in text for text in reader.said) > 1, "the second round")
     assert "2.0 s: refused: too far" in reader.said
 
 
 def test_nothing_moves_and_a_stop_has_nothing_to_stop(view):
-    for one in (asked.Plain("home"), asked.ToJoints({"base": 0.1}), asked.Setting("payload", 0.1), asked.Plain("reset")):
+    for asked in ({"do": "home"}, {"do": "joints", "to": {"base": 0.1}}, {"do": "payload", "kg": 0.1}, {"do": "reset"}):
         with pytest.raises(GoalRefusedError, match="a recording: nothing moves"):
-            view.do(one, "a.1")
+            do(view, **asked)
     assert "nothing to stop" in view.stop()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 
 import numpy as np
@@ -10,19 +11,23 @@ from waiting import begun, until
 
 from picker_dynamics import Arm
 from picker_dynamics.errors import GoalRefusedError, PickerError
-from picker_dynamics.scripting.view import in_process
-from picker_dynamics.scripting.view.asked import Jog, Plain, ToJoints
-from picker_dynamics.scripting.view.in_process import SimulatedView
-from picker_dynamics.scripting.view.standing import LapsedError
+from picker_dynamics.scripting.view.arm_view import ArmView, LapsedError
+from picker_dynamics.scripting.view.requests import Request, read
 
 A, B = "a.1", "b.1"
-ASIDE, AHEAD = ToJoints({"base": 0.5}), Jog({"base": 0.5})
+
+
+def request(**values) -> Request:
+    return read(json.dumps(values).encode())
+
+
+ASIDE, AHEAD = request(do="joints", to={"base": 0.5}), request(do="jog", joints={"base": 0.5})
 
 
 class Asked(threading.Thread):
     """A request of a page, on its way."""
 
-    def __init__(self, view: SimulatedView, asked, page: str = A):
+    def __init__(self, view: ArmView, asked, page: str = A):
         super().__init__(daemon=True)
         self._do = lambda: view.do(asked, page)
         self.error: PickerError | None = None
@@ -61,22 +66,22 @@ def arm():
 
 @pytest.fixture
 def view(arm):
-    view = SimulatedView(arm.body)  # Arm.view opens a page, too
+    view = ArmView(arm.known, arm.session)  # Arm.view opens a page, too
     yield view
     view.close()
 
 
 @pytest.fixture
 def planning(view, monkeypatch):
-    gate = Gate(view.motions.wanted)
-    monkeypatch.setattr(view.motions, "wanted", gate)
+    gate = Gate(view.arm.goal)
+    monkeypatch.setattr(view.arm, "goal", gate)
     return gate
 
 
 @pytest.fixture
 def taking(view, monkeypatch):
-    gate = Gate(view.take_arm)
-    monkeypatch.setattr(view, "take_arm", gate)
+    gate = Gate(view.session.take_arm)
+    monkeypatch.setattr(view.session, "take_arm", gate)
     return gate
 
 
@@ -86,7 +91,11 @@ def passes(arm, requests=(), seconds: float = 1.0) -> None:
     arm.wait(seconds)
 
 
-ENDS = {"cancelled": (Plain("cancel"), A), "let go": (Plain("leave"), A), "taken over": (Plain("drive", over=True), B)}
+ENDS = {
+    "cancelled": (request(do="cancel"), A),
+    "let go": (request(do="leave"), A),
+    "taken over": (request(do="drive", over=True), B),
+}
 
 
 @pytest.mark.parametrize("how", ENDS)
@@ -108,7 +117,7 @@ def test_a_motion_that_was_ended_while_it_was_planned_does_not_begin(arm, view, 
 def test_a_press_that_waits_for_the_arm_does_not_outlive_its_release(arm, view, taking):
     press, before = Asked(view, AHEAD), arm.q
     taking.reaches()
-    view.do(Jog({}), A)
+    view.do(request(do="jog"), A)
     taking.open.set()
     passes(arm, (press,), 0.5)
     assert press.error is None, "nothing went wrong"
@@ -119,48 +128,38 @@ def test_a_motion_that_was_on_its_way_when_the_arm_was_stopped_is_refused(arm, v
     motion, before = Asked(view, ASIDE), arm.q
     planning.reaches()
     stop = begun(view.stop)
-    until(lambda: not view.ready, "the stop")
+    until(lambda: view.session.hardware["stop_latched"] == "true", "the stop")
     planning.open.set()
     passes(arm, (motion, stop))
     assert isinstance(motion.error, GoalRefusedError | LapsedError)
     np.testing.assert_allclose(arm.q, before, atol=0.01)
 
 
-def test_what_was_refused_as_time_stands_still_is_not_done_when_it_passes(arm, view, monkeypatch):
-    monkeypatch.setattr(in_process, "PATIENCE_S", 0.1)
-    motion, before = Asked(view, ASIDE), arm.q
-    motion.join(10.0)
-    assert "time stands still" in str(motion.error)
-    arm.wait(2.0)
-    np.testing.assert_allclose(arm.q, before, atol=0.01)
-
-
-def test_a_stop_where_time_stands_still_holds_the_arm_once_it_passes(arm, view, monkeypatch):
-    monkeypatch.setattr(in_process, "PATIENCE_S", 0.1)
-    Asked(view, ToJoints({"base": 1.5}))
+def test_a_stop_where_the_script_lets_no_time_pass_holds_the_arm(arm, view):
+    Asked(view, request(do="joints", to={"base": 1.4}))
     until(lambda: arm.q[0] > 0.2, "motion", step=lambda: arm.wait(0.01))
     view.stop()
-    at = arm.q[0]
-    arm.wait(5.0)
-    assert not view.ready and at < arm.q[0] < at + 0.5, "it decelerated on its way"
+    held = arm.q[0]
+    arm.wait(1.0)
+    assert view.session.status().stop_latched and 0.2 < held < 0.7 and abs(arm.q[0] - held) < 0.02
 
 
 def test_a_reset_that_was_asked_for_before_a_stop_does_not_undo_it(arm, view, planning):
     motion = Asked(view, ASIDE)
     planning.reaches()
-    reset, stop = Asked(view, Plain("reset")), threading.Thread(target=view.stop, daemon=True)
+    reset, stop = Asked(view, request(do="reset")), threading.Thread(target=view.stop, daemon=True)
     until(lambda: view.wheel.driver == A, "the reset, behind the motion")
     stop.start()
-    until(lambda: not view.ready, "the stop")
+    until(lambda: view.session.hardware["stop_latched"] == "true", "the stop")
     planning.open.set()
     passes(arm, (motion, reset, stop))
-    assert not view.ready
+    assert view.session.status().stop_latched
 
 
 def test_who_takes_over_loses_nothing_by_what_the_other_page_had_asked(arm, view, taking):
-    other, old = ToJoints({"base": -0.5}), Asked(view, ASIDE)
+    other, old = request(do="joints", to={"base": -0.5}), Asked(view, ASIDE)
     taking.reaches()
-    over = Asked(view, Plain("drive", over=True), B)
+    over = Asked(view, request(do="drive", over=True), B)
     until(lambda: view.wheel.driver == B, "the takeover")
     new = Asked(view, other, B)
     taking.open.set()

@@ -9,18 +9,15 @@ import pytest
 from view_pages import Page, Told
 from waiting import until
 
-from picker_dynamics import Arm
 from picker_dynamics.scripting.equipment import equipment
-from picker_dynamics.scripting.view.asked import Step, ToJoints, ToTip
-from picker_dynamics.scripting.view.motions import Motions
 
 
 @pytest.fixture
 def page(unhurried):
     page = Page(unhurried[1].server)
     yield page
-    page.do("reset")
-    page.do("leave")
+    for asked in ("reset", "enable", "leave"):
+        page.do(asked)
 
 
 @pytest.fixture
@@ -60,9 +57,10 @@ def test_a_place_out_of_reach_is_refused_without_a_pose(page):
 
 def test_a_stop_latches_until_reset(page, told):
     assert "latched" in page.ask("/api/stop", {})[1]["said"]
-    assert "stop is latched" in page.refused("home")["error"]
+    assert "refused: hardware: stopped" in page.refused("home")["error"]
     until(lambda: told.newest["status"]["stop_latched"] == "true", "the status")
     page.done("reset")
+    assert "adopted" in page.done("enable")["said"]
     page.done("home")
 
 
@@ -78,6 +76,7 @@ def test_a_second_page_watches_until_it_takes_over(page, unhurried, told):
     second.do("drive", over=True)
     page.refused("reset")
     second.done("reset")
+    second.done("enable")
     second.do("leave")
 
 
@@ -101,24 +100,8 @@ def test_payload_is_told_and_what_there_is_not_is_refused(page, unhurried):
     page.do("payload", kg=0.025)
     assert arm.payload == 0.025
     page.do("payload", kg=0.0)
-    page.refused("compensation", mode="none")
+    page.done("compensation", mode="gravity")
+    page.done("compensation", mode="full")
     assert page.ask("/api/secrets")[0] == 409
     region = page.ask("/api/region")[1]
     assert len(region["cells"]) > 50 and min(share for _, _, share in region["cells"]) > 1.0
-
-
-def test_motions_are_those_of_the_commands():
-    known, arm = equipment(), Arm.offline()
-    motions, held = Motions(known), np.array(known.home)
-    tip = np.array([0.22, 0.05, 0.17])
-    for asked in (ToTip(tuple(tip)), ToTip(tuple(tip), straight=True)):
-        wanted = motions.wanted(asked, held, 0.0)
-        assert np.allclose(arm.tip_at(wanted.target), tip, atol=1e-5)
-    assert wanted.path is not None and motions.check(asked, held, 0.0)["possible"]
-    step = motions.wanted(Step(tip=(0.0, 0.0, 0.005)), held, 0.0)
-    assert np.allclose(arm.tip_at(step.target) - arm.tip_at(held), [0.0, 0.0, 0.005], atol=1e-5)
-    plan = arm.plan(base=0.5)
-    found = motions.check(ToJoints({"base": 0.5}), held, 0.0)
-    assert found["duration_s"] == pytest.approx(plan.duration, abs=0.006) and found["margins"]["shoulder"] == pytest.approx(
-        plan.margins["shoulder"], abs=1e-3
-    )

@@ -1,0 +1,358 @@
+"""View of a running arm: what it tells pages, and what a page that drives asks of it, by the arm's session."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from picker_dynamics.errors import GoalRefusedError, InfeasibleError, InputError, LimitError, LinkError, PickerError
+from picker_dynamics.execution.events import EventKind
+from picker_dynamics.nodes.marker_shapes.shapes import quaternion_of
+from picker_dynamics.session.entry import Condition, Entry
+from picker_dynamics.session.facts import facts
+from picker_dynamics.session.session import GoalData, Session
+
+from ..equipment import Equipment
+from ..scripted_arm import ScriptedArm
+from ..target import Asked
+from .base import LOOK_S, View, rounded
+from .record import Recorder
+from .requests import Request
+from .tours import Tours, listed
+from .truth import Truth
+from .wheel import Wheel
+
+IDLE_LOOKS = 6
+"""Without a reader one look in so many counts."""
+
+CONDITION_S = 0.5
+"""How often parts, limits and surroundings are asked for [s]."""
+
+FRESH_S = 0.5
+"""A torque that is older is not shown [s]."""
+
+BEGINS_S = 0.5
+"""How long an arm that was just enabled has until it takes goals [s]."""
+
+SAMPLES = 40
+"""Of a path that is shown, at most."""
+
+LEVELS = ("ok", "warn", "error", "warn")
+
+OUTPUTS = ("stop_latched", "reset_needed", "outputs", "commanded", "settling")
+"""Fields of the hardware's status that a page needs."""
+
+LOOP = ("period_ms", "jitter_p99_ms", "ahead_ms")
+"""Figures of the commands, as the arm publishes them."""
+
+LIMITS = ("tip_speed_limit", "speed_scaling")
+
+SETTINGS = {
+    "payload": ("kg", "dynamics", "payload.mass", " kg"),
+    "compensation": ("mode", "dynamics", "compensation", ""),
+    "speed": ("share", "trajectory_controller", "speed_scaling", " of the full speed"),
+}
+"""Request -> its field, the part and the setting that it changes, and the unit."""
+
+
+class LapsedError(PickerError):
+    """Something that was asked for ended before it began."""
+
+
+class ArmView(View):
+    """Shows the arm of a session, and has it moved by the page that drives.
+
+    A request waits for others, and is planned, before it begins; what was asked for before a cancel, a release, a stop or another
+    page's turn is not carried out after it.
+
+    Args:
+        known, session: the arm.
+        folder: of the URDF, for meshes beside it, where the description does not know it.
+    """
+
+    def __init__(self, known: Equipment, session: Session, folder: str | Path = ""):
+        super().__init__(known, folder)
+        self.arm, self.session = ScriptedArm(known, session, drives=True), session
+        self.wheel, self.tours = Wheel(self._changed_hands), Tours(self.arm, self.channel, self.say)
+        self.truth, self._recorder = Truth(session), Recorder(session, self.known, self.say)
+        self._asking, self._checking, self._order = threading.Lock(), threading.Lock(), threading.RLock()
+        self._lapsed = {"motion": 0, "jog": 0}
+        self._over, self._looks = threading.Event(), 0
+        self._told: Condition | None = None
+        self._told_s, self._looked_s, self._rest = -math.inf, -math.inf, dict[str, Any]()
+        session.on_words = self._hear
+        if session.simulated:  # time passes, and the arm is looked at, in the script's own thread
+            session.listeners.append(self._on_states)
+
+    def run(self, over: Callable[[], bool] = lambda: False) -> None:
+        """Look at the arm until ``over`` says that it is enough, or it is gone."""
+        due_s = time.monotonic()
+        self.truth.start()
+        try:
+            while not (over() or self._over.is_set()):
+                self.session.spin(max(due_s - time.monotonic(), 0.0))
+                due_s = max(due_s + LOOK_S, time.monotonic())
+                self.look()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Let go of the arm; nothing is told any more."""
+        if self._over.is_set():
+            return
+        self._over.set()
+        self.truth.over = True
+        self.session.on_words = lambda _event: None
+        if self._on_states in self.session.listeners:
+            self.session.listeners.remove(self._on_states)
+        self._changed_hands(False)
+        self._recorder.close()
+
+    # -- what is told ----------------------------------------------------------------------------------------
+
+    def _on_states(self, _rows: object) -> None:
+        if time.monotonic() - self._looked_s >= LOOK_S:
+            self.look()
+
+    def look(self) -> None:
+        """Tell pages what is new."""
+        now_s, there, session = time.monotonic(), self.channel.there, self.session
+        self._looked_s = now_s
+        self.wheel.look(there, now_s, bool(self.tours.name))
+        self.truth.wanted, self._looks = bool(there), self._looks + 1
+        if not there and self._looks % IDLE_LOOKS:
+            return
+        age_s = session.now_s - session.heard_s
+        seen = {"state": session.state, "reference": session.desired}
+        shown = {name: None if q is None else (np.array(q), age_s) for name, q in seen.items()}
+        torque = session.torque if age_s < FRESH_S else None
+        self.tell(session.now_s, torque, **shown, truth=self.truth.newest(now_s))
+
+    @property
+    def payload(self) -> float:
+        return self.session.payload_kg
+
+    def status(self) -> Mapping[str, Any]:
+        session, now_s = self.session, time.monotonic()
+        if now_s - self._told_s >= CONDITION_S:
+            self._told_s, self._told = now_s, session.condition()
+            limits = session.call("get", part="trajectory_controller", names=list(LIMITS))
+            scene = session.call("surroundings")["scene"] or ()
+            self._rest = {"limits": dict(zip(LIMITS, limits)), "scene": [_drawn(shape) for shape in scene]}
+        told = self._told
+        assert told is not None
+        found = {"arm": session.arm_name, **facts(session.hardware, session.controller, told)}
+        if session.simulated:
+            found["provenance"] = "simulated, true"
+        return {
+            **found,
+            **{name: session.hardware.get(name, "") for name in OUTPUTS},
+            **self._rest,
+            "known": True,
+            "driver": self.wheel.driver,
+            "writes": self._recorder.path,
+            "measured": found["provenance"] != "modelled",
+            "celsius": [told.number("hardware: temperature", f"celsius.{name}") for name in self.known.description.joint_names],
+            "celsius_limit": told.number("hardware: temperature", "limit_celsius"),
+            "celsius_are": told.value("hardware: temperature", "provenance"),
+            "simulated": session.simulated or self.truth.there,
+            "latency_ms": told.number("hardware: link", "round_trip_p99_ms"),
+            "loop": {name: told.number("hardware: timing", name) for name in LOOP},
+        }
+
+    def _hear(self, event: Entry) -> None:
+        if event.message:
+            about = {name: event.values.get(name, "") for name in ("outcome", "joint", "goal")}
+            self.say(event.message, LEVELS[event.level], **about)
+
+    def look_up(self, what: str) -> Mapping[str, Any]:
+        return listed(self.tours.folder, self.known.description) if what == "tours" else super().look_up(what)
+
+    # -- what is asked ---------------------------------------------------------------------------------------
+
+    def check(self, asked: Request) -> Mapping[str, Any]:
+        try:
+            with self._checking:  # one at a time: it is a core's work
+                plan = self.arm.planned(self._motion(asked))
+        except (InputError, LimitError, InfeasibleError) as error:
+            return {"possible": False, "q": None, **_refusal(error)}
+        q = plan.motion.q
+        way = self.known.model().forward_kinematics(q[np.linspace(0, len(q) - 1, SAMPLES).astype(int)])
+        return {
+            "possible": plan.possible,
+            "q": rounded(plan.target),
+            "duration_s": round(plan.duration, 2),
+            "slowed": round(plan.slowed, 2),
+            "margins": {name: round(value, 3) for name, value in plan.margins.items()},
+            "way": [rounded(tip) for tip in way],
+            **({} if plan.refusal is None else _refusal(plan.refusal)),
+        }
+
+    def do(self, asked: Request, page: str) -> Mapping[str, Any]:
+        what, fields = asked
+        if what == "leave":
+            self.wheel.leave(page)
+            return {}
+        if what == "cancel":
+            self._lapse()
+            with self._order:
+                self.session.jog({})
+                self.session.call("cancel")
+            return {"said": "decelerating to a hold"}
+        if what in ("record", "record_end"):  # whoever watches may record, too
+            return {"said": self._said(self._recorder.begin if what == "record" else self._recorder.end)}
+        if what == "play":
+            raise InputError("this is no recording", subject="play")
+        jogs = what == "jog"
+        velocities = self._velocities(**fields) if jogs else {}
+        if jogs and not velocities:
+            self._lapse("jog")
+            with self._order:
+                self.session.jog({})
+            return {}
+        kind = "jog" if jogs else "motion"
+        lapsed = self._lapsed[kind]
+        lapsed += self.wheel.take(page, time.monotonic(), over=fields.get("over", False))  # a refusal is that page's alone
+
+        def stands() -> None:
+            if self._lapsed[kind] != lapsed:
+                raise LapsedError("ended before it began", subject="page")
+
+        try:
+            with self._asking:
+                if self.wheel.driver != page:
+                    raise LapsedError("this page has let go, or another one has taken over", subject="page")
+                return self._done(asked, velocities, page, stands)
+        except LapsedError:
+            if jogs:
+                return {}
+            raise
+        except PickerError as error:
+            self.say(str(error), "error", joint=error.subject or "", outcome=EventKind.REFUSED.outcome)
+            raise
+
+    def _done(self, asked: Request, velocities: Mapping[str, Any], page: str, stands: Callable[[], None]) -> Mapping[str, Any]:
+        what, fields = asked
+        if what in ("reset", "enable"):
+            stands()
+            return {"said": self._said(self.session.reset if what == "reset" else partial(self._enable, **fields))}
+        if what in SETTINGS:
+            field, part, name, unit = SETTINGS[what]
+            self.session.set(part, {name: fields[field]})
+            self._told_s = -math.inf
+            self.say(f"{what}: {fields[field]}{unit}")
+            return {}
+        hardware = self.session.hardware
+        ready = hardware.get("state") == "active"
+        if what == "drive" and not ready:
+            return {}  # so that it can reset and enable
+        if self.tours.name and what != "drive":
+            raise PickerError(f"{self.tours.name} is under way: end it first", subject="tour")
+        if not ready:
+            raise GoalRefusedError(f"refused: hardware: {hardware['message']}", subject="hardware")
+        try:
+            self._take_arm()
+        except PickerError:
+            self.wheel.leave(page)
+            raise
+        if self.wheel.driver != page:
+            self.wheel.give_back()
+            raise LapsedError("let go before it began", subject="page")
+        if what == "jog":
+            with self._order:
+                stands()
+                self.session.jog(velocities)
+            return {}
+        if what == "drive":
+            return {}
+        if what in ("tour", "pick", "place"):
+            return self.tours.begin(asked, stands)
+        if not self.session.wait_at_most(BEGINS_S, lambda: self.session.controller.get("phase") in ("holding", "executing")):
+            controller = self.session.controller
+            raise GoalRefusedError(f"refused: controller: {controller['message']}", subject="controller")
+        return {"goal": self._begin(self.arm.goal(self._motion(asked)), stands)}
+
+    def _begin(self, goal: GoalData, stands: Callable[[], None]) -> str:
+        with self._order:  # a cancel comes before this, and ends it, or behind it
+            stands()
+            return self.session.submit(goal, as_driver=True)
+
+    def _motion(self, asked: Request) -> Asked:
+        """The motion that is asked for."""
+        what, fields = asked
+        poses = {"home": self.known.home, "park": self.known.rest}
+        if what in poses:
+            return Asked(q=poses[what])
+        if what == "joints":
+            return Asked(joints=fields["to"])
+        if what == "tip":
+            return Asked(tip=fields["at"], pitch=fields["pitch"], straight=fields["straight"])
+        raise InputError("that cannot be asked for here", subject="request")
+
+    def _velocities(self, joints: Any, linear: Any, angular: Any, tool: bool) -> dict[str, Any]:
+        """Arguments of ``ServedSession.jog``; none: let go."""
+        if joints is not None and any(joints.values()):
+            return {"joints": joints}
+        if not any((*(linear or ()), *(angular or ()))):
+            return {}
+        still, arm = (0.0,) * 3, self.known.description
+        return {"linear": list(linear or still), "angular": list(angular or still), "frame": arm.tool if tool else arm.root}
+
+    def _take_arm(self) -> None:
+        if self._over.is_set():
+            raise LinkError("this view has ended")
+        self.session.take_arm()
+
+    def _enable(self, sure: bool) -> str:
+        if not sure and self.session.hardware.get("outputs") != "running":
+            raise InputError("enable: say that the arm stands at its rest pose, and that hands are away", subject="enable")
+        return self.session.enable(sure)
+
+    def stop(self) -> str:
+        self._lapse()
+        self.session.jog({})
+        return self.session.stop()
+
+    def _said(self, act: Callable[[], str]) -> str:
+        """Do that, and say to all pages what came of it."""
+        try:
+            said = act()
+        except PickerError as error:
+            self.say(str(error), "error")
+            raise
+        self.say(said)
+        return said
+
+    def _lapse(self, *kinds: str) -> None:
+        """Let lapse what pages asked for: none of it begins any more, and a tour takes no further step."""
+        for kind in kinds or tuple(self._lapsed):
+            self._lapsed[kind] += 1
+        if not kinds:
+            self.tours.end()
+
+    def _changed_hands(self, driven: bool) -> None:
+        self._lapse()
+        with self._order:
+            self.session.jog({})
+            if not driven:
+                self.session.leave()
+
+
+def _refusal(error: PickerError) -> dict[str, Any]:
+    """Refusal as JSON: why, in the validator's words, and which joint it is about."""
+    return {"why": str(error), "subject": error.subject, "time_s": getattr(error, "time_s", None)}
+
+
+def _drawn(shape: Mapping[str, Any]) -> dict[str, Any]:
+    """A shape of the scene as pages draw it: edges [m], place (3,) [m] and quaternion (x, y, z, w) in the root frame."""
+    size = shape["size"]
+    edges = size if shape["kind"] == "box" else (2.0 * size[0], 2.0 * size[0], size[1] if len(size) > 1 else 2.0 * size[0])
+    turn = quaternion_of(np.array(shape["rotation"]))
+    return {"name": shape["name"], "kind": shape["kind"], "edges": tuple(edges), "place": tuple(shape["at"]), "turn": tuple(turn)}
