@@ -46,7 +46,7 @@ def test_what_a_running_arm_does_is_recorded(arm, tmp_path, capsys):
     cycles = []
     arm.session.subscribe(cycles.append)
     path = tmp_path / "take.mcap"
-    arm.session.set_payload(0.1)
+    arm.controller.set_payload(0.1, (0.0, 0.0, 0.0), arm.clock.now())
     assert main(["record", "-o", str(path), "--namespace", "left", "--duration", "1"]) == 0
     said = capsys.readouterr().out
     assert f"{path}: " in said and "joint_states " in said and "dropped" not in said
