@@ -47,7 +47,7 @@ def test_what_a_running_arm_does_is_recorded(arm, tmp_path, capsys):
     arm.session.subscribe(cycles.append)
     path = tmp_path / "take.mcap"
     arm.controller.set_payload(0.1, (0.0, 0.0, 0.0), arm.clock.now())
-    assert main(["record", "-o", str(path), "--namespace", "left", "--duration", "1"]) == 0
+    assert main(["record", "-o", str(path), "--namespace", "left", "--duration", "2"]) == 0
     said = capsys.readouterr().out
     assert f"{path}: " in said and "joint_states " in said and "dropped" not in said
     found = read(path)
