@@ -102,18 +102,17 @@ def read_design(values: Any) -> Design:
     Raises:
         InputError, ConfigurationError: naming the joint, its value and what may be there.
     """
-    given = _keys(values, (*PRESET, "joints"), "the arm")
-    top = PRESET | given
+    top = PRESET | mapping(values, "the arm", (*PRESET, "joints"), error=InputError)
     joints = top.get("joints")
     if not isinstance(joints, list) or not 1 <= len(joints) <= MOST_JOINTS:
         has = len(joints) if isinstance(joints, list) else joints
         raise InputError(f"joints: 1 to {MOST_JOINTS} are needed, a list; given: {has}", "joints", limit=MOST_JOINTS)
-    supply_v = _number("supply_v", top["supply_v"], "the arm")
+    supply_v, base = (_number(key, top[key], "the arm") for key in ("supply_v", "base_mm"))
     parts: list[Part] = []
     for joint in joints:
         parts.append(read_joint(joint, top, parts))
     jaw = None if top["gripper"] in (None, "none", "None") else _read_gripper(top["gripper"], top, parts)
-    design = Design(supply_v, 1e-3 * _number("base_mm", top["base_mm"], "the arm"), tuple(parts), jaw)
+    design = Design(supply_v, 1e-3 * base, tuple(parts), jaw)
     for part in design.all_parts:
         part.servo.figures_at(supply_v)
     return design
@@ -123,7 +122,7 @@ def read_joint(values: Any, top: Mapping[str, Any], before: list[Part]) -> Part:
     """Part read from one joint, after those ``before`` it; what it leaves open is as in ``top``.  Errors as ``read_design``."""
     name: Any = values.get("name") if isinstance(values, dict) else None
     where = f"joint {name if name is not None else len(before) + 1}"
-    joint = JOINT | _keys(values, JOINT, where)
+    joint = JOINT | mapping(values, where, JOINT, error=InputError)
     if why := why_no_name(name, before):
         raise InputError(f"{where}: name is {name!r}: {why}", "name", str(name))
     if joint["type"] not in TYPES:
@@ -144,20 +143,23 @@ def why_no_name(name: Any, before: list[Part]) -> str:
 
 def require_material(material: Any, where: str, name: str) -> None:
     """Raise an InputError for a material whose density is not known."""
-    if not isinstance(material, str) or material not in DENSITY:
-        raise InputError(f"{where}: material is {material!r}, must be one of {', '.join(DENSITY)}; or give mass_g", name)
+    _one_of("material", material, DENSITY, where, name, "; or give mass_g")
+
+
+def _one_of(key: str, value: Any, allowed: Iterable[str], where: str, name: str, more: str = "") -> None:
+    if not isinstance(value, str) or value not in allowed:
+        raise InputError(f"{where}: {key} is {value!r}, must be one of {', '.join(allowed)}{more}", name, str(value))
 
 
 def _read_gripper(values: Any, top: Mapping[str, Any], before: list[Part]) -> Part:
     """One jaw that turns out of the arm's plane: closed at 0."""
     values = {} if values is True else {"servo": values} if isinstance(values, str) else values
-    jaw = GRIPPER | _keys(values, GRIPPER, JAW)
-    opening, last = _number("open_deg", jaw["open_deg"], JAW), before[-1]
+    jaw = GRIPPER | mapping(values, JAW, GRIPPER, error=InputError)
+    opening, last = _number("open_deg", jaw.pop("open_deg"), JAW), before[-1]
     across = next(name for name in "xyz" if AXES[name][0] not in (last.along[0], last.axis[0]))
     along = next(name for name, axis in AXES.items() if axis == last.along)
-    values = JOINT | {key: jaw[key] for key in ("length_mm", "mass_g", "servo", "channel")}
-    values |= {"axis": across, "along": along, "section_mm": [10.0, 10.0], "limits_deg": [0.0, opening]}
-    return _part(JAW, values, top, before, JAW)
+    shape = {"axis": across, "along": along, "section_mm": [10.0, 10.0], "limits_deg": [0.0, opening]}
+    return _part(JAW, JOINT | jaw | shape, top, before, JAW)
 
 
 def _part(name: str, joint: Mapping[str, Any], top: Mapping[str, Any], before: list[Part], where: str) -> Part:
@@ -168,29 +170,25 @@ def _part(name: str, joint: Mapping[str, Any], top: Mapping[str, Any], before: l
     section = joint["section_mm"] if isinstance(joint["section_mm"], list) else [joint["section_mm"]]
     if not 1 <= len(section) <= 2:
         raise InputError(f"{where}: section_mm is {section}, must be a diameter, or [width, height]", name)
-    channel = joint["channel"]
+    drives, channel = {one.channel: one.name for one in before}, joint["channel"]
     if channel is None:
-        channel = next(number for number in range(MOST_JOINTS + 1 + len(before)) if number not in {one.channel for one in before})
-    elif isinstance(channel, bool) or not isinstance(channel, int) or not 0 <= channel < CHANNELS:
+        channel = next(number for number in range(CHANNELS) if number not in drives)
+    if isinstance(channel, bool) or not isinstance(channel, int) or not 0 <= channel < CHANNELS:
         raise InputError(f"{where}: channel is {channel!r}, must be 0 ... {CHANNELS - 1}", name, str(channel))
-    drives = next((one.name for one in before if one.channel == channel), None)
-    if drives is not None:
-        raise InputError(f"{where}: channel {channel} already drives {drives}", name, channel)
-    pinion = 1e-3 * _number("pinion_mm", joint["pinion_mm"], where) if slides else None
-    return Part(
-        name,
-        joint["type"],
-        _axis("axis", joint["axis"] or ("y" if before or slides else "z"), where),
-        _axis("along", joint["along"], where),
-        1e-3 * _number("length_mm", joint["length_mm"], where),
-        tuple(1e-3 * _number("section_mm", edge, where) for edge in section),
-        None if joint["mass_g"] is None else 1e-3 * _number("mass_g", joint["mass_g"], where),
-        DENSITY[material],
-        _limits(joint, slides, servo, pinion, where),
-        servo,
-        channel,
-        pinion,
+    if channel in drives:
+        raise InputError(f"{where}: channel {channel} already drives {drives[channel]}", name, channel)
+    axis = joint["axis"] or ("y" if before or slides else "z")
+    for key, value in (("axis", axis), ("along", joint["along"])):
+        _one_of(key, value, AXES, where, name)
+    pinion, length, mass = (
+        None if joint[key] is None else 1e-3 * _number(key, joint[key], where) for key in ("pinion_mm", "length_mm", "mass_g")
     )
+    assert length is not None
+    edges = tuple(1e-3 * _number("section_mm", edge, where) for edge in section)
+    pinion = pinion if slides else None
+    limits = _limits(joint, slides, servo, pinion, where)
+    kind, along = joint["type"], AXES[joint["along"]]
+    return Part(name, kind, AXES[axis], along, length, edges, mass, DENSITY[material], limits, servo, channel, pinion)
 
 
 def _limits(joint: Mapping[str, Any], slides: bool, servo: ServoType, pinion: float | None, where: str) -> tuple[float, float]:
@@ -198,36 +196,22 @@ def _limits(joint: Mapping[str, Any], slides: bool, servo: ServoType, pinion: fl
     key, other, unit = ("limits_mm", "limits_deg", "mm") if slides else ("limits_deg", "limits_mm", "deg")
     if joint[other] is not None:
         raise InputError(f"{where}: a {joint['type']} joint has {key}, not {other}", other)
-    least = joint[key] if joint[key] is not None else None if slides else LIMITS_DEG
-    if not isinstance(least, (list, tuple)) or len(least) != 2:
-        raise InputError(f"{where}: {key} is {least!r}, must be [lower, upper]", key)
-    lower, upper = (_number(key, value, where) for value in least)
+    given = joint[key] if joint[key] is not None or slides else LIMITS_DEG
+    if not isinstance(given, (list, tuple)) or len(given) != 2:
+        raise InputError(f"{where}: {key} is {given!r}, must be [lower, upper]", key)
+    lower, upper = (_number(key, value, where) for value in given)
     if lower >= upper:
         raise InputError(f"{where}: {key} is [{lower:g}, {upper:g}]: the upper must be larger", key, upper, lower)
-    scale = 1e-3 if slides else math.pi / 180.0
-    turns_deg = math.degrees(scale * (upper - lower) / (pinion or 1.0))
-    if turns_deg > servo.travel_deg - RESERVE_DEG:
-        most = (upper - lower) * (servo.travel_deg - RESERVE_DEG) / turns_deg
-        raise InputError(
-            f"{where}: {key} span {upper - lower:g} {unit}, at most {math.floor(most)}: "
-            f"{servo.name} turns {servo.travel_deg:g} deg, of which {RESERVE_DEG:g} are kept to bear loads",
-            key,
-            upper - lower,
-            most,
-        )
-    return scale * lower, scale * upper
-
-
-def _axis(key: str, value: Any, where: str) -> tuple[int, float]:
-    if not isinstance(value, str) or value.lower() not in AXES:
-        raise InputError(f"{where}: {key} is {value!r}, must be one of {', '.join(AXES)}", key, str(value))
-    return AXES[value.lower()]
+    scale = 1e-3 / (pinion or 1.0) if slides else math.pi / 180.0
+    most = math.radians(servo.travel_deg - RESERVE_DEG) / scale
+    if upper - lower > most:
+        kept = f"{servo.name} turns {servo.travel_deg:g} deg, of which {RESERVE_DEG:g} are kept to bear loads"
+        said = f"{where}: {key} span {upper - lower:g} {unit}, at most {math.floor(most)}: {kept}"
+        raise InputError(said, key, upper - lower, most)
+    unit_si = 1e-3 if slides else math.pi / 180.0
+    return unit_si * lower, unit_si * upper
 
 
 def _number(key: str, value: Any, where: str) -> float:
     low, high = RANGES[key]
     return number(value, f"{where}: {key}", (low, True, high), key, InputError)
-
-
-def _keys(values: Any, allowed: Iterable[str], where: str) -> dict[str, Any]:
-    return mapping(values, where, allowed, error=InputError)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, fields, is_dataclass, replace
-from functools import cache
-from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+from dataclasses import asdict, replace
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.files.formats import parse_json, said
@@ -22,7 +22,7 @@ from picker_dynamics.files.reading import XML_BYTES
 from . import arms, description
 from .arms import Arm
 from .description import ArmDescription
-from .servo_map import Servo, ServoMap
+from .servo_map import Electric, Grip, Servo, ServoMap, Supply
 
 TEXT_MAX = 2 * XML_BYTES
 """Longest text that is taken [characters]: a URDF with its quotes escaped, and the servos."""
@@ -66,11 +66,15 @@ def read(text: str) -> Known:
             raise ValueError(f"{arm.name} has no link {tool}")
         if torque is not None:
             return Known(arm, torque=arms.of_entry(arm.name, arm, torque))
-        made = _made(ServoMap, servos, SOURCE)
-    if made.joint_names != arm.joint_names:
-        raise ConfigurationError(f"{SOURCE}: servos of {', '.join(made.joint_names)}, joints {', '.join(arm.joint_names)}")
-    for servo in made.servos:
-        _require_usable(servo)
+        each = tuple(_made(Servo, one, grip=Grip, electric=Electric) for one in servos.pop("servos"))
+        made = _made(ServoMap, servos | {"servos": each}, supply=Supply)
+        if not made.frame_s > 0.0 or made.joint_names != arm.joint_names:
+            raise ValueError(f"servos of {', '.join(made.joint_names)}, joints {', '.join(arm.joint_names)}")
+        for servo in each:
+            rising = np.diff(servo.pulse_map, axis=1) if len(servo.pulses_us) > 1 else np.zeros(1)
+            figures = servo.stall_torque, servo.no_load_speed, servo.stiffness, servo.peak_share, servo.hold_share
+            if not (rising > 0.0).all() or not min(figures) > 0.0 or not math.isfinite(servo.rest + servo.home + servo.zero):
+                raise ValueError(f"{servo.joint}: figures with which nothing can be computed")
     return Known(arm, made)
 
 
@@ -81,41 +85,7 @@ def _plain(value: Any) -> Any:
     return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
-@cache
-def _types(kind: type) -> Mapping[str, Any]:
-    hints = get_type_hints(kind)
-    return {one.name: hints[one.name] for one in fields(kind)}
-
-
-def _made(kind: Any, value: Any, where: str) -> Any:
-    """A value of a dataclass, a tuple, perhaps None, or a plain type, of what JSON has for it."""
-    if is_dataclass(kind):
-        types = _types(kind)  # type: ignore[arg-type]
-        if not isinstance(value, dict) or set(value) - set(types):
-            raise ValueError(f"{where}: expected {', '.join(types)}")
-        return kind(**{key: _made(types[key], one, f"{where}: {key}") for key, one in value.items()})  # type: ignore[operator]
-    parts = get_args(kind)
-    if get_origin(kind) is tuple:
-        if not isinstance(value, list):
-            raise ValueError(f"{where}: expected a list")
-        return tuple(_made(parts[0], one, f"{where}: {number}") for number, one in enumerate(value))
-    if parts:  # or None
-        return None if value is None else _made(parts[0], value, where)
-    if kind is float and type(value) is int:
-        return float(value)
-    if type(value) is not kind:
-        raise ValueError(f"{where}: expected {kind.__name__}")
-    return value
-
-
-def _require_usable(servo: Servo) -> None:
-    """Raise a ConfigurationError for figures with which nothing can be computed."""
-    for key in ("stall_torque", "no_load_speed", "stiffness", "peak_share", "hold_share"):
-        if not getattr(servo, key) > 0.0:
-            raise ConfigurationError(
-                f"{servo.joint}: {key} is {getattr(servo, key)}, must be > 0", servo.joint, getattr(servo, key), 0.0
-            )
-    angles, pulses = servo.horn_angles, servo.pulses_us
-    rising = all(a < b for row in (angles, pulses) for a, b in zip(row, row[1:]))
-    if not (len(angles) == len(pulses) >= 2 and rising):
-        raise ConfigurationError(f"{servo.joint}: angles and pulses of its servo do not increase", servo.joint)
+def _made(kind: Any, fields: dict[str, Any], **groups: Any) -> Any:
+    """A dataclass of plain fields, lists as tuples, ``groups`` as dataclasses of their own."""
+    parts = {key: _made(groups[key], one) if key in groups and one is not None else one for key, one in fields.items()}
+    return kind(**{key: tuple(one) if isinstance(one, list) else one for key, one in parts.items()})

@@ -11,7 +11,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
-from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
@@ -105,33 +104,29 @@ def written(name: str, design: Design) -> Written:
 
 
 def _urdf(name: str, design: Design) -> str:
-    robot = Element("robot", name=name)
-    base = SubElement(robot, "link", name=BASE)
-    if design.base:
-        _draw(base, _box((ROOM_M, ROOM_M, design.base), np.array([0.0, 0.0, 0.5 * design.base])))
-    parent, end = BASE, np.array([0.0, 0.0, design.base])
     parts = design.all_parts
+    base = _drawn(_box((ROOM_M, ROOM_M, design.base), np.array([0.0, 0.0, 0.5 * design.base]))) if design.base else ""
+    said = [f'<link name="{BASE}">{base}</link>']
+    parent, end = BASE, np.array([0.0, 0.0, design.base])
     for part, after in zip(parts, (*parts[1:], None)):
-        _joint(robot, part, parent, end, design.supply_v)
-        _link(robot, part, after)
+        speed = _figure(part, "no_load_speed_rad_s", design.supply_v) * (part.pinion or 1.0)
+        figures = zip(("lower", "upper", "velocity", "effort"), (*part.limits, speed, _effort(part, design.supply_v)))
+        limit = " ".join(f'{key}="{value:.6g}"' for key, value in figures)
+        axis = f'<axis xyz="{_text(_pointing(part.axis))}"/><limit {limit}/>'
+        said += [_joint(part.name, part.type, parent, _link_of(part), end, axis), _link(part, after)]
         if part is not design.jaw:
             parent, end = _link_of(part), _pointing(part.along) * part.length
-    SubElement(robot, "link", name=TOOL)
     reach = 0.0 if design.jaw is None else design.jaw.length
-    _origin(_fixed(robot, parent), end + _pointing(design.parts[-1].along) * reach)
+    end = end + _pointing(design.parts[-1].along) * reach
+    said += [f'<link name="{TOOL}"/>', _joint("tool", "fixed", parent, TOOL, end)]
+    robot = ElementTree.fromstring(f'<robot name="{name}">{"".join(said)}</robot>')
     ElementTree.indent(robot)
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(robot, encoding="unicode") + "\n"
 
 
-def _joint(robot: Element, part: Part, parent: str, at: Array, supply_v: float) -> None:
-    joint = SubElement(robot, "joint", name=part.name, type=part.type)
-    SubElement(joint, "parent", link=parent)
-    SubElement(joint, "child", link=_link_of(part))
-    _origin(joint, at)
-    SubElement(joint, "axis", xyz=_text(_pointing(part.axis)))
-    speed = _figure(part, "no_load_speed_rad_s", supply_v) * (part.pinion or 1.0)
-    limits = {"lower": part.limits[0], "upper": part.limits[1], "velocity": speed, "effort": _effort(part, supply_v)}
-    SubElement(joint, "limit", {key: f"{value:.6g}" for key, value in limits.items()})
+def _joint(name: str, kind: str, parent: str, child: str, at: Array, more: str = "") -> str:
+    ends = f'<parent link="{parent}"/><child link="{child}"/><origin xyz="{_text(at)}"/>'
+    return f'<joint name="{name}" type="{kind}">{ends}{more}</joint>'
 
 
 def _link_of(part: Part) -> str:
@@ -140,32 +135,23 @@ def _link_of(part: Part) -> str:
     return name if name != BASE else f"{part.name}_moved_link"
 
 
-def _link(robot: Element, part: Part, after: Part | None) -> None:
+def _link(part: Part, after: Part | None) -> str:
     """The link that ``part`` turns, with the servo of the joint ``after`` it at its end."""
-    link = SubElement(robot, "link", name=_link_of(part))
     way = _pointing(part.along)
     beam = _beam(part, 0.5 * part.length * way)
     rides = 0.0 if after is None else after.servo.mass
     own = part.density * volume(beam) if part.mass is None else part.mass - rides
     if own <= 0.0 and after is not None:
-        raise InputError(
-            f"joint {part.name}: mass_g is {1e3 * (own + rides):g}, but the {after.servo.name} that rides on its link has "
-            f"{1e3 * rides:g} g: weigh links with the servos on them",
-            part.name,
-            1e3 * (own + rides),
-            1e3 * rides,
-        )
+        given, servo = 1e3 * (own + rides), after.servo.name
+        text = f"mass_g is {given:g}, but the {servo} that rides on its link has {1e3 * rides:g} g"
+        raise InputError(f"joint {part.name}: {text}: weigh links with the servos on them", part.name, given, 1e3 * rides)
     masses, shapes = [own], [beam]
     if after is not None:
         masses, shapes = [own, rides], [beam, _box(after.servo.size, part.length * way)]
     centre, inertia = composed(masses, shapes)
-    inertial = SubElement(link, "inertial")
-    _origin(inertial, centre)
-    SubElement(inertial, "mass", value=f"{sum(masses):.6g}")
-    entries = {f"i{a}{b}": f"{inertia[i, j]:.6g}" for i, a in enumerate("xyz") for j, b in enumerate("xyz") if i <= j}
-    SubElement(inertial, "inertia", entries)
-    for shape in shapes:
-        _draw(link, shape)
+    entries = " ".join(f'i{a}{b}="{inertia[i, j]:.6g}"' for i, a in enumerate("xyz") for j, b in enumerate("xyz") if i <= j)
+    inertial = f'<origin xyz="{_text(centre)}"/><mass value="{sum(masses):.6g}"/><inertia {entries}/>'
+    return f'<link name="{_link_of(part)}"><inertial>{inertial}</inertial>{"".join(map(_drawn, shapes))}</link>'
 
 
 def _beam(part: Part, centre: Array) -> Geometry:
@@ -183,28 +169,12 @@ def _box(size: tuple[float, ...], centre: Array) -> Geometry:
     return Geometry("box", size, centre, np.eye(3))
 
 
-def _draw(link: Element, shape: Geometry) -> None:
-    visual = SubElement(link, "visual")
-    origin = _origin(visual, shape.xyz)
-    geometry = SubElement(visual, "geometry")
+def _drawn(shape: Geometry) -> str:
     if shape.kind == "box":
-        SubElement(geometry, "box", size=_text(shape.size))
-        return
-    axis = int(np.argmax(np.abs(shape.rotation[:, 2])))
-    if axis != 2:
-        origin.set("rpy", "0 1.5707963267948966 0" if axis == 0 else "1.5707963267948966 0 0")
-    SubElement(geometry, "cylinder", radius=f"{shape.size[0]:.6g}", length=f"{shape.size[1]:.6g}")
-
-
-def _fixed(robot: Element, parent: str) -> Element:
-    joint = SubElement(robot, "joint", name="tool", type="fixed")
-    SubElement(joint, "parent", link=parent)
-    SubElement(joint, "child", link=TOOL)
-    return joint
-
-
-def _origin(element: Element, xyz: Array) -> Element:
-    return SubElement(element, "origin", xyz=_text(xyz))
+        return f'<visual><origin xyz="{_text(shape.xyz)}"/><geometry><box size="{_text(shape.size)}"/></geometry></visual>'
+    turned = ("0 1.5707963267948966 0", "1.5707963267948966 0 0", "0 0 0")[int(np.argmax(np.abs(shape.rotation[:, 2])))]
+    cylinder = f'<cylinder radius="{shape.size[0]:.6g}" length="{shape.size[1]:.6g}"/>'
+    return f'<visual><origin xyz="{_text(shape.xyz)}" rpy="{turned}"/><geometry>{cylinder}</geometry></visual>'
 
 
 def _text(values: Any) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from picker_dynamics.errors import DescriptionError
 
-from .description import ArmDescription, Joint
+from .description import ArmDescription
 from .kinematic_tree import link_poses
 from .model import Array, read_only
 
@@ -43,65 +43,40 @@ class PickerShape:
 
 
 def read_shape(description: ArmDescription) -> PickerShape:
-    """Read the shape off a description.
+    """Read the shape off a description, at the stretched pose q = 0.
 
     Raises:
         DescriptionError: the arm has another shape; says which joint or link, and what about it.
     """
+
+    def require(holds: bool | np.bool_, what: str, joint: str | None, value: float | None = None) -> None:
+        if not holds:
+            raise DescriptionError(f"{description.name} is not of the picker's shape: {what}", joint, value)
+
     chain = [joint for joint in description.path_to(description.tool) if joint.movable]
-    if description.n != 5 or len(chain) != 4:
-        names = ", ".join(joint.name for joint in chain) or "none"
-        raise _other(
-            description,
-            f"{description.n} joints, of which {len(chain)} move {description.tool} ({names}); expected 5 and 4",
-            None,
-            description.n,
-            5,
-        )
-    _require_axes(description, chain)
-    shoulder, lengths = _measure(description, chain)
-    base, upper, fore, hand = columns = [description.joint_names.index(joint.name) for joint in chain]
-    (scissor,) = set(range(description.n)) - set(columns)
-    return PickerShape((base, upper, fore, hand), scissor, shoulder, lengths)
-
-
-def _other(
-    description: ArmDescription, what: str, joint: str | None, value: float | None = None, limit: float | None = None
-) -> DescriptionError:
-    return DescriptionError(f"{description.name} is not of the picker's shape: {what}", joint, value, limit)
-
-
-def _require_axes(description: ArmDescription, chain: list[Joint]) -> None:
+    names = ", ".join(joint.name for joint in chain) or "none"
+    moving = f"{description.n} joints, of which {len(chain)} move {description.tool} ({names}); expected 5 and 4"
+    require(description.n == 5 and len(chain) == 4, moving, None, description.n)
+    poses = link_poses(description, np.zeros(5))
     for (role, axis), joint in zip(AXES.items(), chain):
-        if joint.type == "prismatic":
-            raise _other(description, f"{role} joint {joint.name} slides, expected a rotation", joint.name)
-        if np.max(np.abs(joint.axis - axis)) > TOLERANCE:
-            found = " ".join(f"{x:g}" for x in joint.axis)
-            wanted = " ".join(f"{x:g}" for x in axis)
-            what = f"axis of {role} joint {joint.name} is {found}, expected {wanted}"
-            raise _other(description, what, joint.name)
-
-
-def _measure(description: ArmDescription, chain: list[Joint]) -> tuple[Array, Array]:
-    """Shoulder position and (L1, L2, L3), read off the stretched pose q = 0."""
-    poses = link_poses(description, np.zeros(description.n))
-    for joint in chain:
-        if np.max(np.abs(poses[joint.child].rotation - np.eye(3))) > TOLERANCE:
-            raise _other(description, f"link {joint.child} is turned against the root at q = 0", joint.name)
+        require(joint.type != "prismatic", f"{role} joint {joint.name} slides, expected a rotation", joint.name)
+        found, wanted = (" ".join(f"{x:g}" for x in one) for one in (joint.axis, axis))
+        said = f"axis of {role} joint {joint.name} is {found}, expected {wanted}"
+        require(np.max(np.abs(joint.axis - axis)) <= TOLERANCE, said, joint.name)
+        turned = np.max(np.abs(poses[joint.child].rotation - np.eye(3)))
+        require(turned <= TOLERANCE, f"link {joint.child} is turned against the root at q = 0", joint.name)
     base, shoulder, elbow, wrist = (poses[joint.child].position for joint in chain)
     tip = poses[description.tool].position
-    across = {
+    for what, offset in {
         "shoulder is off the base axis": (shoulder - base)[:2],
         "elbow is off the x axis": (elbow - shoulder)[1:],
         "wrist is off the x axis": (wrist - elbow)[1:],
         "tool is off the x axis": (tip - wrist)[1:],
-    }
-    for what, offset in across.items():
+    }.items():
         worst = float(np.max(np.abs(offset)))
-        if worst > TOLERANCE:
-            raise _other(description, f"the {what} by {worst:g} m", what.split()[0], worst, 0.0)
+        require(worst <= TOLERANCE, f"the {what} by {worst:g} m", what.split()[0], worst)
     lengths = np.array([elbow - shoulder, wrist - elbow, tip - wrist])[:, 0]
-    if np.min(lengths) <= TOLERANCE:
-        what = f"link lengths {lengths.tolist()} m, must be > 0"
-        raise _other(description, what, None, float(np.min(lengths)), 0.0)
-    return read_only(shoulder), read_only(lengths)
+    require(np.min(lengths) > TOLERANCE, f"link lengths {lengths.tolist()} m, must be > 0", None, float(np.min(lengths)))
+    first, second, third, fourth = columns = [description.joint_names.index(joint.name) for joint in chain]
+    (scissor,) = set(range(5)) - set(columns)
+    return PickerShape((first, second, third, fourth), scissor, read_only(shoulder), read_only(lengths))

@@ -12,6 +12,7 @@ Estimates start at ambient temperature: what was before, nobody knows.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,7 +61,7 @@ class ServoBudget:
         self.share = np.zeros(servos.n)
         self.celsius = np.full(servos.n, float(ambient_c))
         self.live = np.zeros(servos.n, dtype=np.bool_)
-        self._peak_a, self._peak_share = 0.0, self.share
+        self._peak_a = np.zeros(servos.n)
 
     @staticmethod
     def require_limits(ambient_c: float, limit_c: float) -> None:
@@ -77,75 +78,43 @@ class ServoBudget:
         """Load the servos: from now on their motors give ``torque`` (n,) [N·m], those that are not ``live`` (n,) nothing."""
         self.live = live
         self.share = np.where(live, np.abs(torque) * self._per_torque, 0.0)
-        total = self.total_a
-        if total > self._peak_a:
-            self._peak_a, self._peak_share = total, self.share
+        if self.current_a.sum() > self._peak_a.sum():
+            self._peak_a = self.current_a
 
     def advance(self, dt_s: float) -> None:
         """Let ``dt_s`` pass at the present load."""
         final = self.ambient_c + self._rise * self.share * self.share
         self.celsius += (final - self.celsius) * (1.0 - np.exp(-dt_s * self._cooling))
 
-    # -- current -------------------------------------------------------------------------------------------
-
-    def _amperes(self, share: Array, live: NDArray[np.bool_]) -> Array:
-        return np.where(live, self._idle_a + (self._stall_a - self._idle_a) * share, 0.0)
-
     @property
     def current_a(self) -> Array:
         """Current of each servo, (n,) [A]."""
-        return self._amperes(self.share, self.live)
-
-    @property
-    def total_a(self) -> float:
-        """Current of all servos together [A]."""
-        return float(self.current_a.sum())
+        return np.where(self.live, self._idle_a + (self._stall_a - self._idle_a) * self.share, 0.0)
 
     def take_peak(self) -> tuple[float, str]:
         """Largest sum of the currents [A] since the last call, and what is to be said of it: '' if the supply can do it."""
-        peak_a, share = max(self._peak_a, self.total_a), self._peak_share
-        self._peak_a, self._peak_share = 0.0, self.share
-        allowed = self.servos.supply_a
+        peak, self._peak_a = self._peak_a, self.current_a
+        peak_a, allowed = float(peak.sum()), self.servos.supply_a
         if allowed is None or peak_a <= allowed:
             return peak_a, ""
-        each = self._amperes(share, self.live)
-        most = [f"{self.servos.joint_names[i]} {each[i]:.1f} A" for i in np.argsort(-each)[:2]]
+        most = [f"{self.servos.joint_names[i]} {peak[i]:.1f} A" for i in np.argsort(-peak)[:2]]
         return peak_a, f"the servos draw {peak_a:.1f} A (estimated), the supply gives {allowed:g} A: {', '.join(most)}"
-
-    # -- temperature ---------------------------------------------------------------------------------------
-
-    def seconds_left(self) -> Array:
-        """Time until each servo is at the limit, (n,), if its load stays as it is [s]; infinite where it never will."""
-        final = self.ambient_c + self._rise * self.share**2
-        gap, beyond = np.maximum(final - self.celsius, 0.0), final - self.limit_c
-        with np.errstate(divide="ignore", invalid="ignore"):
-            left = np.where(beyond > 0.0, self._time_s * np.log(np.maximum(gap / beyond, 1.0)), np.inf)
-        return np.where(self.celsius >= self.limit_c, 0.0, left)
 
     def temperature(self) -> Temperature | None:
         """Temperature of the warmest servo, as is to be said; None as long as all are cool."""
         worst = int(np.argmax(self.celsius))
-        celsius = float(self.celsius[worst])
+        joint, celsius, share = self.servos.joint_names[worst], float(self.celsius[worst]), float(self.share[worst])
         if celsius < self.ambient_c + WARN_SHARE * (self.limit_c - self.ambient_c):
             return None
-        joint, too_hot = self.servos.joint_names[worst], celsius >= self.limit_c
-        left, final = float(self.seconds_left()[worst]), float(self.ambient_c + self._rise[worst] * self.share[worst] ** 2)
-        if too_hot:
-            what = "let it rest"
-        elif np.isfinite(left):
+        final, what = float(self.ambient_c + self._rise[worst] * share**2), "let it rest"
+        if celsius < self.limit_c < final:
+            left = float(self._time_s[worst]) * math.log((final - celsius) / (final - self.limit_c))
             what = f"there in {left:.0f} s at this load"
-        else:
+        elif celsius < self.limit_c:
             what = f"going to {final:.0f} at this load"
-        return Temperature(
-            f"{joint} is at {celsius:.0f} deg C (estimated), limit {self.limit_c:g}, giving {self.share[worst]:.0%} of "
-            f"its stall torque: {what}",
-            joint,
-            celsius,
-            self.limit_c,
-            too_hot,
-        )
-
-    # -- provenance ----------------------------------------------------------------------------------------
+        warm = f"{joint} is at {celsius:.0f} deg C (estimated), limit {self.limit_c:g}"
+        said = f"{warm}, giving {share:.0%} of its stall torque: {what}"
+        return Temperature(said, joint, celsius, self.limit_c, celsius >= self.limit_c)
 
     @property
     def assumed(self) -> tuple[str, ...]:

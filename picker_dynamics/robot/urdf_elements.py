@@ -96,16 +96,11 @@ def require_name(name: str, what: str) -> None:
 def rotation_from_rpy(rpy: ArrayLike) -> Array:
     """Rz(yaw) Ry(pitch) Rx(roll), 3×3, from (roll, pitch, yaw) [rad]: the URDF's fixed-axis convention."""
     (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
-    return (
-        np.array(
-            [
-                [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-                [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-                [-sp, cp * sr, cp * cr],
-            ]
-        )
-        + 0.0
-    )  # + 0.0: no negative zeros
+    first, second = (
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+    )
+    return np.array([first, second, [-sp, cp * sr, cp * cr]]) + 0.0  # no negative zeros
 
 
 def element_error(where: str, message: str, value: Any = None, limit: Any = None) -> DescriptionError:

@@ -66,9 +66,9 @@ def damaged(*way, value=None):
         ("{}", "no URDF"),
         ("[" * 60 + "]" * 60, "within each other"),
         (damaged("tool", value="nowhere"), "no link nowhere"),
-        (damaged("servos", "frame_s", value="soon"), "frame_s: expected float"),
+        (damaged("servos", "frame_s", value="soon"), "not supported"),
         (damaged("servos", "servos", 0, "home"), "home"),
-        (damaged("servos", "servos", 0, "pulses_us", value=[2.0, 1.0]), "do not increase"),
+        (damaged("servos", "servos", 0, "pulses_us", value=[2.0, 1.0]), "nothing can be computed"),
     ],
 )
 def test_a_damaged_text_is_one_clear_error(text, said):
