@@ -1,12 +1,9 @@
-"""A board on a pseudo-terminal, the serial link to it, and sessions on boards."""
+"""A board on a pseudo-terminal, and the serial link to it."""
 
 import pytest
-import session_bench
 from board_on_pty import NAMES, BoardOnPty
 
 from picker_dynamics.board.link import Link
-
-rig, rigs, quick_enabling = session_bench.rig, session_bench.rigs, session_bench.quick_enabling
 
 
 @pytest.fixture

@@ -57,25 +57,12 @@ def test_drift_and_offset_are_found_despite_late_arrivals(drift):
         assert abs(course.error_us()) < 500
 
 
-@pytest.mark.parametrize("drift", [0.005, -0.005])
-def test_good_enough_to_stream_from_the_first_second_on(drift):
-    course = Course(drift).run(0.05)
-    for _ in range(100):
-        course.run(0.01)
-        assert abs(course.error_us()) < 5000  # of the 60 ms of lead
-
-
 def test_without_round_trips_the_latency_stays_in_the_offset():
     fit = ClockFit()
     for tick in range(300):
         fit.add(50.0 + 0.01 * tick + LATENCY_S, 10_000 * tick)
     assert fit.latency_s == 0.0
     assert fit.board_us(50.0 + 2.0) == pytest.approx(2_000_000 - 1e6 * LATENCY_S, abs=2)
-
-
-def test_latency_is_measured_by_round_trips():
-    course = Course(0.003).run(5.0)
-    assert course.fit.latency_s == pytest.approx(LATENCY_S, abs=300e-6)
 
 
 def test_one_late_arrival_moves_nothing():
@@ -91,13 +78,6 @@ def test_wrap_around_is_passed_without_a_step():
     assert wrapping.truth_us(wrapping.host_s) < 2**31 < wrapping.truth_us(wrapping.zero_s)
     assert wrapping.fit.drift == pytest.approx(plain.fit.drift, abs=1e-9)
     assert wrapping.error_us() == pytest.approx(plain.error_us(), abs=2)
-
-
-def test_half_an_hour_to_the_next_telemetry_is_bridged():
-    course = Course(0.0).run(1.0)
-    course.host_s += 1800.0
-    course.fit.add(course.host_s + LATENCY_S, course.truth_us(course.host_s))
-    assert abs(course.error_us()) < 5000
 
 
 @pytest.mark.parametrize("new_start_us", [0, 3_000_000_000])

@@ -91,14 +91,6 @@ def test_the_timer_back_end_is_finer(tmp_path):
 
 
 @needs("host")
-def test_what_is_not_measured_is_switched_off(tmp_path):
-    shipped = servos(simulated=False)
-    constants, joints = compiled(tmp_path, header_text(shipped, picker()))
-    assert (constants["supply_min_mv"], constants["supply_adc"], constants["oscillator_hz"]) == (0, 255, 25_000_000)
-    assert {row[6] for row in joints} == {255}
-
-
-@needs("host")
 def test_another_arm_has_no_gravity_model_and_the_header_says_why(tmp_path):
     two = description.load(resource("urdf/planar_2r.urdf"))
     joints = tuple(replace(servo, joint=joint, grip=None) for servo, joint in zip(servos().servos, two.joint_names))

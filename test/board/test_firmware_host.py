@@ -64,12 +64,6 @@ def test_golden_checksums(vector):
     assert core().picker_crc16(data, len(data)) == int(vector["crc"], 16)
 
 
-def test_golden_limits_checksums():
-    for vector in GOLDEN["limits_checksum"]:
-        table = b"".join(struct.pack("<HHHH", *four) for four in vector["limits"])
-        assert core().picker_crc16(table, len(table)) == int(vector["crc"], 16)
-
-
 @golden("interpolation", "at_us")
 def test_golden_interpolation(vector):
     assert core().picker_interpolate(*(vector[key] for key in ("start_us", "start", "end_us", "end", "at_us"))) == vector["pulse"]

@@ -27,7 +27,7 @@ from picker_dynamics.board.protocol import (
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 
 require("host")
-FRAMES = 8000
+FRAMES = 6000
 SEEN = ("pulses", "state", "faults", "live", "owned")
 
 
@@ -78,8 +78,7 @@ def config_of(seed, joints, start_time_us):
 
 
 @pytest.mark.parametrize(
-    ("seed", "joints", "start_time_us"),
-    [(1, 5, 0), (2, 5, (1 << 32) - 3_000_000), (3, 8, 0), (4, 1, (1 << 31) - 2_000_000), (5, 3, (1 << 32) - 20_001)],
+    ("seed", "joints", "start_time_us"), [(2, 5, (1 << 32) - 3_000_000), (3, 8, 0), (4, 1, (1 << 31) - 2_000_000)]
 )
 def test_same_frames_in_same_pulses_states_and_answers_out(seed, joints, start_time_us):
     config = config_of(seed, joints, start_time_us)

@@ -1,51 +1,50 @@
-"""One board and the arm on it, over the real serial link: nothing moves by surprise, nothing is lost without a count."""
+"""One board and the arm on it, bytes and all, on virtual time: nothing moves by surprise, nothing is lost without a count."""
 
 from __future__ import annotations
 
-import time
+import math
 
 import numpy as np
 import pytest
 from arm_fixtures import rigid_body
-from board_on_pty import ALL
-from session_bench import HOME, LEAD_S, PERIOD_S, SERVOS, accounted, moved, units
-from waiting import until
+from session_rig import ALL, HOME, LEAD_S, LIMITS, NAMES, PERIOD_S, SERVOS, Rig, moved, units
 
-from picker_dynamics.board.hardware_session import CommandCounts, State
-from picker_dynamics.board.protocol import Fault
-from picker_dynamics.board.rejoining import REJOIN_S
-from picker_dynamics.board.setpoint_guard import NEAR, PAST_S
+from picker_dynamics.board.firmware.config import board_limits
+from picker_dynamics.board.hardware_session import SEEN_S, CommandCounts, State
+from picker_dynamics.board.protocol import Disable, Fault, Reason
+from picker_dynamics.board.rejoining import PAUSE_S, REJOIN_S
+from picker_dynamics.board.setpoint_guard import AHEAD_S, NEAR, PAST_S
 from picker_dynamics.errors import InputError, LimitError, LinkError, PickerError
+from picker_dynamics.sim.output_motion import OutputMotion
+
+BASE = np.eye(5)[0]
+
+
+@pytest.fixture
+def rig():
+    return Rig()
+
 
 # -- switching on --------------------------------------------------------------------------------------
 
 
-def test_connecting_moves_and_owns_nothing(rig):
+def test_connecting_moves_and_owns_nothing_and_running_outputs_are_adopted_without_moving_them(rig):
     session = rig.connected()
-    rig.news()
-    assert session.state is State.IDLE and session.problem == ""
+    rig.run(0.1)
+    assert session.state is State.IDLE and session.problem == "" and not session.limits_differ
     assert (rig.firmware.owned, rig.firmware.live) == (0, ALL)
-    assert rig.pulses() == units(HOME)
+    rig.adopted()
+    rig.run(0.2)
+    assert session.epoch == 1 and rig.firmware.owned == ALL
+    assert {frame.pulses for frame in rig.bench.frames} == {units(HOME)}
+    np.testing.assert_allclose(session.setpoint, HOME, atol=1e-3)
 
 
 def test_who_enables_before_the_board_is_known_is_told_to_do_it_again(rig):
     """Whoever connects it looks at it first, in another thread, and would undo that."""
-    rig.session.link.reconnect(cancelled=rig.session.cancelled)
+    rig.session.link.open()
     with pytest.raises(LinkError, match="enable again"):
         rig.session.activate(at_rest_pose=False)
-    rig.connected()
-    rig.adopted()
-    assert rig.session.state is State.ACTIVE
-
-
-def test_running_outputs_are_adopted_without_moving_them(rig):
-    session = rig.connected()
-    rig.adopted()
-    rig.news(10)
-    assert session.state is State.ACTIVE and session.epoch == 1
-    assert rig.firmware.owned == ALL
-    assert {pulses for _, pulses, _ in rig.history} == {units(HOME)}
-    np.testing.assert_allclose(session.setpoint, HOME, atol=1e-3)
 
 
 def test_the_held_pose_is_where_the_springs_bear_the_arm(rig):
@@ -57,121 +56,93 @@ def test_the_held_pose_is_where_the_springs_bear_the_arm(rig):
     assert np.abs(session.held - session.setpoint).max() > 0.01, "it sags: the set-point is not the pose"
 
 
-def test_outputs_that_are_off_stay_off_until_somebody_vouches_for_the_pose(rigs):
-    rig = rigs(found=None)
-    session = rig.connected()
-    rig.not_activated(r"put it at its rest pose \(base 0.0 deg, shoulder 108.9 deg", at_rest_pose=False)
-    rig.news()
-    assert session.state is State.IDLE and rig.firmware.live == 0
-
-
-def test_outputs_are_switched_on_one_at_a_time_at_the_rest_pose(rigs, quick_enabling):
-    rig = rigs(found=None)
-    session = rig.enabling()
-    assert session.state is State.ENABLING
-    rig.comes_to(State.ACTIVE)
-    rig.news()
-    masks = list(dict.fromkeys(live for _, _, live in rig.history))
-    assert masks == [0, 0b1, 0b11, 0b111, 0b1111, 0b11111]
-    first_us = [next(time_us for time_us, _, live in rig.history if live == mask) for mask in masks[1:]]
-    assert min(np.diff(first_us)) >= 0.06e6, "telemetry comes every 20 ms"
+def test_outputs_that_are_off_are_switched_on_one_at_a_time_at_the_rest_pose_that_somebody_vouches_for():
+    rig = Rig(None)
+    rig.connected()
+    rig.refused(r"put it at its rest pose \(base 0.0 deg, shoulder 108.9 deg", at_rest_pose=False)
+    rig.run(0.1)
+    assert rig.session.state is State.IDLE and rig.firmware.live == 0
+    rig.session.activate(at_rest_pose=True)
+    assert rig.session.state is State.ENABLING
+    with rig.deaf():  # the board does not answer in time, and is asked again
+        rig.run(0.4)
+    rig.until(lambda: rig.session.state is State.ACTIVE)
+    masks = {frame.live: frame.time_s for frame in reversed(rig.bench.frames)}
+    assert sorted(masks) == [0, 0b1, 0b11, 0b111, 0b1111, ALL]
+    assert min(np.diff([masks[mask] for mask in sorted(masks)][1:])) > 0.25
     assert rig.pulses() == units(SERVOS.rest)
-    rig.require_no_step()
 
 
-def test_joints_that_run_keep_their_pulses_while_the_others_are_switched_on(rigs, quick_enabling):
-    found = moved(base=0.4)
-    found[[1, 4]] = np.nan
-    rig = rigs(found=found)
+def test_joints_that_run_keep_their_pulses_while_the_others_are_switched_on():
+    rig = Rig(moved(base=0.4))
     session = rig.connected()
-    rig.not_activated("pose is unknown", at_rest_pose=False)
+    session.link.request(Disable(0b10010))
+    rig.run(0.1)
+    rig.refused("pose is unknown", at_rest_pose=False)
     session.activate(at_rest_pose=True)
-    rig.comes_to(State.ACTIVE)
-    expected = np.where(np.isnan(found), SERVOS.rest, found)
+    rig.until(lambda: session.state is State.ACTIVE)
+    expected = np.where([False, True, False, False, True], SERVOS.rest, moved(base=0.4))
     assert rig.pulses() == units(expected)
     np.testing.assert_allclose(session.setpoint, expected, atol=1e-3)
 
 
-def test_a_stop_ends_the_enabling_and_keeps_what_runs(rigs, quick_enabling):
-    rig = rigs(found=None)
+def test_an_output_that_stays_off_although_it_was_switched_on_is_named(monkeypatch):
+    monkeypatch.setattr(OutputMotion, "enable", lambda *_: (Reason.NONE, 0))
+    rig = Rig(None)
     session = rig.enabling()
-    rig.tick_until(lambda: rig.firmware.live == 0b11, "the second joint")
+    rig.until(lambda: session.state is State.IDLE)
+    assert session.problem == "base was switched on and its output does not run"
+
+
+def test_a_stop_ends_the_enabling_and_keeps_what_runs():
+    rig = Rig(None)
+    session = rig.enabling()
+    rig.until(lambda: rig.firmware.live == 0b11, "the second joint")
     session.stop()
-    rig.tick_until(lambda: rig.firmware.faults == Fault.STOPPED.bit, "stop")
-    live = rig.firmware.live
-    rig.news(15)
-    assert session.state is State.IDLE and rig.firmware.live == live and live & 0b11 == 0b11 and live != ALL
+    rig.run(1.0)
+    assert session.state is State.IDLE and rig.firmware.live == 0b11 and rig.firmware.faults == Fault.STOPPED.bit
 
 
-def test_enabling_outlives_a_damaged_cable(rigs, quick_enabling):
-    """Every second chunk is lost for a while: the board does not answer in time, and is asked again."""
-    rig = rigs(found=None)
-    session = rig.enabling()
-    rig.tick_until(lambda: rig.firmware.live == 0b1, "the first joint")
-    with rig.board.deaf():
-        rig.tick_for(0.4)
-    rig.tick_until(lambda: session.state is not State.ENABLING, "enabling")
-    assert session.state is State.ACTIVE, session.problem
-    assert rig.firmware.live == ALL
-
-
-def test_outputs_that_hold_no_pose_are_not_taken_over(rigs, monkeypatch):
-    """A set-point from which the model finds no rest: refused, and the session is not half active."""
-    rig = rigs()
-    session = rig.connected()
-    session.model.model = rigid_body().with_payload(10.0)
-    with pytest.raises(Exception, match="no rest"):
-        session.activate(at_rest_pose=False)
-    assert session.state is State.IDLE
-    rig.news()
-    assert rig.pulses() == units(HOME)
-
-
-def test_another_payload_before_the_first_command_is_held_from_where_the_arm_rests_with_it(rigs):
+def test_another_payload_before_the_first_command_is_held_from_where_the_arm_rests_with_it(rig):
     """Pulses stay; a begun epoch stays one; what finds no rest leaves the session idle, and a smaller payload is the way out."""
-    rig = rigs()
-    session = rig.connected()
-    session.activate(at_rest_pose=False)
+    session = rig.active()
     begun, held, pulses = session.epoch, session.held, rig.pulses()
     session.set_model(rigid_body().with_payload(0.1))
     assert session.epoch == begun + 1 and (session.held[1:3] < held[1:3]).any()
     with pytest.raises(PickerError, match="no rest"):
         session.set_model(rigid_body().with_payload(10.0))
     assert session.state is State.IDLE and "no rest" in session.problem
+    with pytest.raises(PickerError, match="no rest"):
+        session.activate(at_rest_pose=False)
     session.set_model(rigid_body())
-    session.activate(at_rest_pose=False)
-    assert session.state is State.ACTIVE
+    rig.adopted()
     assert rig.send(HOME)
     commanded = session.epoch
     session.set_model(rigid_body().with_payload(0.1))
     assert session.epoch == commanded, "who commands makes up for it"
-    rig.news()
+    rig.run(0.1)
     assert rig.pulses() == pulses
+
+
+def test_a_board_built_for_other_limits_or_joints_is_noticed(rig, monkeypatch):
+    monkeypatch.setattr("picker_dynamics.board.hardware_session.board_limits", lambda _: LIMITS[:1] * 5)
+    assert rig.connected().limits_differ is (board_limits(SERVOS) != LIMITS[:1] * 5) is True
 
 
 # -- commands ------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_sent_before_activation(rig):
-    session = rig.connected()
-    assert rig.send(HOME) is False
-    assert session.counts == CommandCounts(not_active=1)
-    rig.news()
-    assert rig.session.link.telemetry.accepted == 0
-
-
 def test_commands_are_followed_to_the_last_one_and_all_are_counted(rig):
-    session = rig.active()
+    session = rig.connected()
+    assert rig.send(HOME) is False and session.counts == CommandCounts(not_active=1)
+    rig.adopted()
     goal = moved(base=0.3, shoulder=-0.1)
     total = rig.stream(goal)
-    rig.tick_until(lambda: rig.pulses() == units(goal), "arrival")
+    rig.run(1.5)  # for the model to settle
     rig.require_no_step()
-    assert accounted(session.counts) == total
-    until(lambda: session.link.telemetry.accepted + session.link.telemetry.rejected >= session.counts.sent, "counts")
-    if not session.link.telemetry.underruns and not session.counts.thinned:  # else points were sent for commands that came late
-        assert session.link.telemetry.accepted + session.link.telemetry.rejected == session.counts.sent
-    assert session.link.telemetry.pulses == units(goal)
-    rig.tick_for(1.0)  # for the model to settle
+    assert rig.pulses() == rig.telemetry.pulses == units(goal)
+    assert sum(vars(session.counts).values()) == total + 1
+    assert rig.telemetry.accepted == session.counts.sent and rig.telemetry.rejected == 0
     model = session.model
     held = np.abs(model.servo.spring_torque(goal, model.q) - model.model.gravity(model.q))
     assert (held <= model.servo.friction(model.servo.spring_torque(goal, model.q)) + 1e-3).all(), "at rest on these set-points"
@@ -180,104 +151,193 @@ def test_commands_are_followed_to_the_last_one_and_all_are_counted(rig):
 
 def test_commands_that_follow_too_closely_are_thinned_and_counted(rig):
     session = rig.active()
-    now, held = time.monotonic(), session.setpoint.copy()
+    now, held = rig.now, session.setpoint.copy()
     sent = [session.command(now + LEAD_S + 0.002 * k, held, now) for k in range(10)]
-    assert sent == [k % 2 == 0 for k in range(10)]
-    assert session.counts == CommandCounts(sent=5, thinned=5)
+    assert sent == [k % 2 == 0 for k in range(10)] and session.counts == CommandCounts(sent=5, thinned=5)
 
 
-def test_a_first_command_away_from_the_held_set_point_is_not_sent(rig):
-    session = rig.active()
-    away = session.setpoint + 2.0 * NEAR * np.eye(5)[0]
-    assert rig.send(away) is False
-    rig.news()
-    assert session.counts == CommandCounts(away=1) and session.state is State.ACTIVE
-    assert rig.pulses() == units(HOME)
-
-
-def test_everyone_restarts_where_commands_stay_away(rig):
-    session = rig.active()
-    away = moved(base=0.5)
-    rig.tick_until(lambda: rig.send(away) or session.epoch == 2, "a new epoch")
-    assert session.counts.sent == 0 and session.counts.away > 1
-    assert "did not start from the held pose" in session.problem
-    assert rig.pulses() == units(HOME)
+def test_a_first_command_away_from_the_held_set_point_is_not_sent_and_after_a_while_everyone_restarts(rig):
+    session, away = rig.active(), moved(base=0.5)
+    assert rig.send(session.setpoint + 2.0 * NEAR * BASE) is False
+    rig.run(0.1)
+    assert session.counts == CommandCounts(away=1) and session.state is State.ACTIVE and rig.pulses() == units(HOME)
+    rig.until(lambda: rig.send(away) or session.epoch == 2, "a new epoch")
+    assert session.counts.sent == 0 and "did not start from the held pose" in session.problem
     np.testing.assert_allclose(session.setpoint, HOME, atol=1e-3)
-    assert rig.send(session.setpoint) is True
+    assert rig.pulses() == units(HOME) and rig.send(session.setpoint)
 
 
 def test_a_command_that_is_away_is_counted_once_where_nobody_can_restart(rig):
     session = rig.active()
     session.model.model = rigid_body().with_payload(10.0)
-    away = moved(base=0.5)
-    count = 0
-
-    def refused() -> bool:
-        nonlocal count
-        count += 1
-        try:
-            rig.send(away)
-        except PickerError as error:
-            assert "no rest" in str(error)
-            return True
-        time.sleep(PERIOD_S)
-        return False
-
-    until(refused, "an epoch that cannot begin")
-    assert session.counts == CommandCounts(away=count) and session.state is State.IDLE
+    for _ in range(10):
+        assert rig.send(moved(base=0.5)) is False
+        rig.bench.run(PERIOD_S)
+    rig.bench.run(2.0 * REJOIN_S)
+    with pytest.raises(PickerError, match="no rest"):
+        rig.send(moved(base=0.5))
+    assert session.counts == CommandCounts(away=11) and session.state is State.IDLE
 
 
-def test_a_single_stray_command_does_not_restart_anybody(rig):
+def test_stray_commands_and_a_second_sender_move_nothing_and_restart_nobody(rig):
+    """They are refused for as long as they go on: the first one's commands go on meanwhile."""
     session = rig.active()
-    for k in range(round(3.0 * REJOIN_S / PERIOD_S)):
-        rig.send(moved(base=0.5) if k % 10 == 9 else session.setpoint)
-        time.sleep(PERIOD_S)
-    assert session.epoch == 1 and session.counts.away > 1 and session.counts.sent > session.counts.away
+    rig.stream(moved(base=0.2))
+    sent, rounds = session.counts.sent, round(3.0 * REJOIN_S / PERIOD_S)
+    for _ in range(rounds):
+        rig.send(moved(base=0.2))
+        rig.bench.run(0.5 * PERIOD_S)
+        rig.send(moved(base=0.1))
+        rig.bench.run(0.5 * PERIOD_S)
+        session.tick(rig.now)
+    assert session.counts.sent > sent + 20 and session.counts.away == rounds and session.epoch == 1
+    assert rig.pulses() == units(moved(base=0.2))
+    rig.require_no_step()
+
+
+def test_commands_that_jump_are_not_sent_and_after_a_while_all_start_anew_where_the_arm_holds(rig):
+    session = rig.active()
+    rig.stream(moved(base=0.2))
+    rig.run(0.16)
+    before = rig.pulses()
+    rig.until(lambda: rig.send(moved(base=0.5)) or session.epoch == 2, "a new epoch")
+    assert rig.pulses() == before and session.state is State.ACTIVE
+    assert "commands jumped: restarting from where the arm is held (base " in session.problem
+    np.testing.assert_allclose(session.setpoint, moved(base=0.2), atol=1e-3)
+    np.testing.assert_allclose(session.held, session.model.q, atol=1e-9)
+    assert rig.send(session.setpoint), "it never refuses for ever"
 
 
 def test_after_a_pause_commands_have_to_start_from_the_outputs_again(rig):
     """A controller that was restarted begins somewhere else: its first command is no continuation of the last one."""
     session = rig.active()
     rig.stream(moved(base=0.2))
-    before = units(moved(base=0.2))
-    rig.tick_until(lambda: rig.pulses() == before, "arrival")
-    later = time.monotonic() + 3.0
+    rig.run(0.2)
+    before, later = rig.pulses(), rig.now + 3.0
+    assert before == units(moved(base=0.2))
     assert session.command(later + LEAD_S, moved(base=-0.5), later) is False
-    rig.news()
-    assert session.counts.away == 1 and rig.pulses() == before
     assert session.command(later + LEAD_S, moved(base=0.2), later) is True
-    later += 3.0
-    assert session.command(later + LEAD_S, moved(base=-0.5), later) is False
-    later += 2.0 * REJOIN_S
-    assert session.command(later + LEAD_S, moved(base=-0.5), later) is False
+    for much_later in (later + 3.0, later + 3.0 + 2.0 * REJOIN_S):
+        assert session.command(much_later + LEAD_S, moved(base=-0.5), much_later) is False
     assert "commands paused for 3.00 s: restarting" in session.problem
     assert session.epoch == 2 and rig.pulses() == before
 
 
-def test_stale_commands_are_not_sent(rig):
+def test_without_commands_the_held_pose_becomes_the_present_one(rig):
+    """An epoch for each stretch of holding: who comes then begins where the arm is, and not where it was enabled."""
     session = rig.active()
-    now = time.monotonic()
-    assert session.command(now - 2.0 * PAST_S, session.setpoint, now) is False
-    assert session.counts == CommandCounts(stale=1)
+    old = session.held.copy()
+    rig.stream(moved(base=0.3))
+    assert session.epoch == 1
+    np.testing.assert_allclose(session.held[0], old[0] + 0.3, atol=0.04, err_msg="the present one, in motion too")
+    rig.until(lambda: session.epoch == 2, "a new epoch")
+    assert session.problem == f"no commands for {PAUSE_S} s: holding"
+    np.testing.assert_allclose(session.held - old, moved(base=0.3) - HOME, atol=0.015, err_msg="beside what holds the base back")
+    rig.run(2.0 * PAUSE_S)
+    assert session.epoch == 2 and session.problem, "nothing has moved since"
+    rig.until(lambda: rig.send(session.setpoint) and not session.problem, "an end of the remark")
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_the_time_of_a_command_is_held_to_the_present(rig):
+    session, now = rig.active(), rig.now
+    for time_s in (now + AHEAD_S + 1.0, now - PAST_S - 1.0):
+        assert session.command(time_s, session.setpoint, now) is False
+    with pytest.raises(InputError):
+        session.command(math.nan, session.setpoint, now)
+    assert session.counts == CommandCounts(ahead=1, stale=1, invalid=1)
+    assert session.command(now + LEAD_S, session.setpoint, now) is True
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
 def test_commands_that_are_not_finite_are_refused_by_name(rig, value):
     session = rig.active()
-    command = session.setpoint.copy()
-    command[2] = value
     with pytest.raises(InputError, match="elbow|not finite"):
-        rig.send(command)
+        rig.send(np.where(np.arange(5) == 2, value, session.setpoint))
     assert session.counts == CommandCounts(invalid=1) and session.epoch == 1
-    rig.news()
+    rig.run(0.1)
     assert rig.pulses() == units(HOME)
 
 
-def test_commands_beyond_the_pulse_range_are_refused_by_name(rigs):
-    edge = moved(scissor=float(SERVOS.setpoint_upper[4]) - HOME[4] - 1e-3)
-    rig = rigs(found=edge)
+def test_commands_beyond_the_pulse_range_are_refused_by_name():
+    rig = Rig(moved(scissor=float(SERVOS.setpoint_upper[4]) - HOME[4] - 1e-3))
     session = rig.active()
     with pytest.raises(LimitError, match="scissor") as caught:
         rig.send(session.setpoint + 0.02 * np.eye(5)[4])
     assert caught.value.limit == pytest.approx(SERVOS.setpoint_upper[4])
     assert session.counts == CommandCounts(invalid=1)
+
+
+def test_a_tick_that_comes_late_is_no_silence_of_who_commands(rig):
+    """This process stood still: the commands of that time are only waiting to be heard."""
+    session = rig.active()
+    assert rig.send(session.setpoint)
+    for late in (0.4, 0.8, 1.2):
+        session.tick(rig.now + late)
+    assert session.epoch == 1
+
+
+def test_outputs_that_move_on_before_commands_come_begin_another_epoch(rig):
+    """By a late set-point of before: who heard of the held pose before it would begin at another one than who did after."""
+    session = rig.active()
+    session.link.send_setpoint(session.link.board_time_us(rig.now + LEAD_S), units(moved(base=0.03)))
+    rig.until(lambda: session.epoch == 2, "another epoch")
+    assert session.problem == "the outputs moved on before commands came: restarting from where the arm is held"
+    np.testing.assert_allclose(session.setpoint, moved(base=0.03), atol=0.01)
+    assert units(session.setpoint) == rig.pulses(), "where the outputs stand"
+    rig.run(0.3)
+    assert session.epoch == 2, "they stand"
+    assert rig.stream(moved(base=0.1)) and session.counts.sent, "and commands are followed"
+
+
+# -- a board that says nothing -------------------------------------------------------------------------
+
+
+def stream_on(rig, seconds: float) -> None:
+    """A controller that turns the base at 0.5 rad/s, anew from each held set-point."""
+    session = rig.session
+    begun, epoch = (rig.now, session.setpoint.copy()), session.epoch
+    for _ in range(round(seconds / PERIOD_S)):
+        if session.epoch != epoch:
+            begun, epoch = (rig.now, session.setpoint.copy()), session.epoch
+        rig.send(begun[1] + 0.5 * max(rig.now - begun[0] - 0.1, 0.0) * BASE)
+        rig.step()
+
+
+def test_a_board_that_says_nothing_gets_no_set_points_until_it_is_heard_and_then_from_where_it_holds(rig):
+    session = rig.active()
+    stream_on(rig, 0.5)
+    assert session.unseen_s == 0.0
+    rig.bench.muted = True
+    stream_on(rig, 0.19)
+    assert session.confirmed and session.unseen_s == pytest.approx(0.19 - SEEN_S, abs=0.03)
+    stream_on(rig, 0.8)
+    assert not session.confirmed and "said nothing for 0.25 s" in session.problem and session.counts.unconfirmed > 60
+    sent, there = session.counts.sent, rig.pulses()
+    rig.bench.muted = False
+    stream_on(rig, 1.0)
+    assert session.confirmed and session.epoch == 2 and session.state is State.ACTIVE and not session.fault_latched
+    assert session.counts.sent > sent + 80 and rig.telemetry.rejected == 0 and rig.pulses()[0] > there[0], "it goes on"
+    rig.require_no_step()
+
+
+def test_a_process_that_stood_still_itself_has_not_missed_its_board(rig):
+    session = rig.active()
+    rig.bench.stall(0.75)
+    session.tick(rig.now)
+    assert session.confirmed
+
+
+@pytest.mark.parametrize("lost_s", [0.3, 1.0])
+def test_nothing_jumps_where_what_was_sent_got_lost(rig, lost_s):
+    """Neither way: a board that was sent nothing stands where the last set-points have left it."""
+    session = rig.active()
+    stream_on(rig, 0.5)
+    rig.bench.muted = rig.bench.deaf = True
+    stream_on(rig, lost_s)
+    rig.bench.muted = rig.bench.deaf = False
+    session.reset()
+    if session.state is not State.ACTIVE:
+        session.activate(at_rest_pose=False)
+    stream_on(rig, 1.0)
+    assert session.epoch > 1 and NAMES[0] == "base"
+    rig.require_no_step()

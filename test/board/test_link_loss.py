@@ -6,14 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import serial
-from board_on_pty import ALL, MIDDLE, PATIENCE_S, BoardOnPty, speaker
+from board_on_pty import MIDDLE, PATIENCE_S, BoardOnPty
 from waiting import until
 
 from picker_dynamics.board.link import Link, connection
 from picker_dynamics.board.link.port import BACKLOG_MAX, SerialPort
-from picker_dynamics.board.protocol import Ack, BoardState, Enable, FrameDecoder, Ping, Reason, Stop
-from picker_dynamics.board.protocol.framing import build
-from picker_dynamics.errors import LinkError, VersionError
+from picker_dynamics.board.protocol import Ack, FrameDecoder, Ping, Stop
+from picker_dynamics.errors import LinkError
 
 # -- loss and return -----------------------------------------------------------------------------------
 
@@ -99,18 +98,6 @@ def test_reconnecting_to_the_same_board(tmp_path, board):
         link.close()
 
 
-def test_reconnecting_notices_that_the_board_was_reset_meanwhile(board):
-    restarts = []
-    link = Link(board.port, on_boot=lambda *ids: restarts.append(ids))
-    link.open()
-    link.close()
-    board.reset()
-    link.reconnect(give_up_s=PATIENCE_S)
-    assert restarts == [(7, 8)]
-    assert link.info.boot_id == 8
-    link.close()
-
-
 def test_reconnecting_can_be_cancelled_and_gives_up(tmp_path):
     link = Link(str(tmp_path / "never"))
     cancelled = threading.Event()
@@ -119,36 +106,6 @@ def test_reconnecting_can_be_cancelled_and_gives_up(tmp_path):
         link.reconnect(cancelled=cancelled)
     with pytest.raises(LinkError, match="no serial port"):
         link.reconnect(give_up_s=0.0)
-
-
-def test_reconnecting_does_not_hammer_another_version():
-    with speaker(lambda: build(9, 0x84, 5, b"")) as port, pytest.raises(VersionError, match="version 9"):
-        Link(port).reconnect(timeout_s=PATIENCE_S)
-
-
-def test_a_board_reset_in_mid_motion(board):
-    restarts = []
-    with Link(board.port, on_boot=lambda *ids: restarts.append(ids)) as link:
-        link.request(Enable(ALL, MIDDLE))
-        for k in range(1, 11):
-            link.send_setpoint(link.board_time_us(time.monotonic() + 0.5 + 0.1 * k), (12000 + 100 * k,) * 5)
-        until(lambda: link.telemetry.state is BoardState.MOVE, "motion")
-        with board.deaf():
-            waiting = link.request_async(Enable(ALL, MIDDLE), PATIENCE_S)
-            with board.lock:
-                board.reset()
-                frozen = board.firmware.pulses
-            until(lambda: restarts, "news of the reset")
-        assert restarts == [(7, 8)]
-        assert link.info.boot_id == 8
-        with pytest.raises(LinkError, match="has started anew"):
-            waiting.result(PATIENCE_S)  # not sent to the new board: it would switch outputs on
-        assert link.statistics.board_restarts == 1
-        link.send_setpoint(link.board_time_us(time.monotonic() + 0.2), (15000,) * 5)
-        until(lambda: link.telemetry.boot_id == 8 and link.telemetry.rejected == 1, "refusal")
-        assert link.telemetry.last_reason is Reason.NOT_ENABLED
-        assert (link.telemetry.live, link.telemetry.owned) == (ALL, 0)
-        assert board.firmware.pulses == frozen
 
 
 def test_a_board_that_takes_no_data_fails_loudly_and_bounded(link, board):

@@ -1,7 +1,6 @@
 """Requests, set-points, retransmission and refusals, with and without a port."""
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from board_on_pty import ALL, MIDDLE, PATIENCE_S
@@ -11,42 +10,21 @@ from picker_dynamics.board.link import RefusedError
 from picker_dynamics.board.link.requests import RETRY_S, PendingRequests
 from picker_dynamics.board.protocol import (
     Ack,
-    BoardState,
     Disable,
     Enable,
     Fault,
     FrameDecoder,
     MessageType,
     Nack,
-    Ping,
     Reason,
     Reset,
     Stop,
     TelemetryPeriod,
     encode,
 )
-from picker_dynamics.errors import BoardFaultError, InputError, LinkError
+from picker_dynamics.errors import BoardFaultError, LinkError
 
 # -- requests and set-points ---------------------------------------------------------------------------
-
-
-def test_a_stream_of_set_points_arrives_whole(link, board):
-    link.request(Enable(ALL, MIDDLE))
-    start_s = time.monotonic()
-    first = last = None
-    for k in range(60):
-        time.sleep(max(0.0, start_s + 0.005 * k - time.monotonic()))
-        pulse = 12000 + 5 * min(k, 50)
-        time_us = link.board_time_us(start_s + 0.5 + 0.02 * k)
-        last = link.send_setpoint(time_us, (pulse,) * 5)
-        first = last if first is None else first
-    until(lambda: link.telemetry.accepted + link.telemetry.rejected == 60, "arrival of all set-points")
-    until(lambda: link.telemetry.state is BoardState.HOLD, "end of motion")
-    assert link.statistics.setpoints_sent == 60
-    assert link.telemetry.missed_frames == link.telemetry.bad_frames == 0
-    assert sum(link.statistics.setpoints_refused.values()) == link.telemetry.rejected
-    if not link.telemetry.rejected:
-        assert link.telemetry.last_sequence == last
 
 
 def test_a_refused_request_names_joint_and_reason(link, board):
@@ -75,14 +53,6 @@ def test_a_refused_set_point_is_told_and_counted(link, board):
     until(lambda: link.telemetry.rejected == 1, "telemetry with the refusal")
     assert link.statistics.setpoints_refused == {Reason.NOT_ENABLED: 1}
     assert link.telemetry.last_reason is Reason.NOT_ENABLED
-
-
-def test_values_that_do_not_fit_are_refused_before_they_are_sent(link):
-    for pulses in ((float("nan"),) * 5, (40000,) * 5, (12000.5,) * 5):
-        with pytest.raises(InputError):
-            link.send_setpoint(0, pulses)
-    assert link.statistics.setpoints_sent == 0
-    link.request(Ping())
 
 
 def drop_once(board, direction, wanted):
@@ -142,17 +112,6 @@ def test_damage_on_the_way_is_counted_on_both_sides(link, board):
 def test_no_answer_fails_with_the_number_of_attempts(link, board):
     with board.deaf(), pytest.raises(LinkError, match=r"no answer from the board to STOP: [0-9]+ attempts in 0\.35 s"):
         link.request(Stop(), 0.35)
-
-
-def test_requests_may_be_made_from_many_threads(link):
-    def ask():
-        for _ in range(20):
-            link.request(Ping(), PATIENCE_S)
-
-    with ThreadPoolExecutor() as pool:
-        asking = [pool.submit(ask) for _ in range(4)]
-    for thread in asking:
-        thread.result()  # raises what its requests raised
 
 
 # -- the table of requests, without a port -------------------------------------------------------------

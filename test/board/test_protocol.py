@@ -2,7 +2,6 @@
 
 import struct
 
-import numpy as np
 import pytest
 from firmware_bench import FUZZ, GOLDEN, golden, wire
 from hypothesis import given, settings
@@ -35,7 +34,7 @@ from picker_dynamics.board.protocol.messages import MESSAGES, Unknown
 from picker_dynamics.errors import InputError, ProtocolError
 
 POINT = SetPoint(1, (12000,))
-FUZZ = settings(FUZZ, max_examples=200)
+FUZZ = settings(FUZZ, max_examples=100)
 
 
 def message_of(entry):
@@ -48,12 +47,8 @@ def message_of(entry):
 
 
 @golden("frames", "name")
-def test_golden_frame_is_encoded(vector):
+def test_golden_frame_is_encoded_and_decoded(vector):
     assert encode(message_of(vector), vector["sequence"]).hex() == vector["wire"]
-
-
-@golden("frames", "name")
-def test_golden_frame_is_decoded(vector):
     decoder = FrameDecoder()
     assert decoder.feed(wire(vector)) == [(vector["sequence"], message_of(vector))]
     assert decoder.counters.broken == 0
@@ -76,10 +71,6 @@ def test_good_frames_that_are_not_understood_say_why(vector):
     [(_, message)] = FrameDecoder().feed(wire(vector))
     assert isinstance(message, Unknown)
     assert message.reason is Reason[vector["reason"]]
-
-
-def test_set_point_for_five_joints_is_small():
-    assert len(encode(SetPoint(123_456_789, (12000,) * 5), 1)) <= 22
 
 
 def test_longest_frames_fit():
@@ -136,10 +127,6 @@ def test_crc_vectors(vector):
     assert crc16(bytes.fromhex(vector["data"])) == int(vector["crc"], 16)
 
 
-def test_crc_check_value():
-    assert crc16(b"123456789") == 0x29B1
-
-
 @FUZZ
 @given(st.binary(max_size=80))
 def test_crc_agrees_with_the_definition(data):
@@ -160,11 +147,6 @@ def test_cobs_has_no_zero_and_comes_back(data):
     assert stuffed == stuff_byte_by_byte(data)
     assert 0 not in stuffed
     assert unstuff(stuffed) == data
-
-
-def test_cobs_refuses_more_than_one_block():
-    with pytest.raises(InputError, match="254"):
-        stuff(b"\1" * 254)
 
 
 @pytest.mark.parametrize("damaged", [b"", b"\x05\x01", b"\x00", b"\xff" + b"\1" * 254])
@@ -199,15 +181,6 @@ def test_decoder_finds_its_way_back_after_garbage(garbage):
     assert decoder.feed(b"\0" + sent)[-1] == (9, POINT)
 
 
-@FUZZ
-@given(st.lists(st.sampled_from(GOLDEN["frames"]), min_size=1, max_size=6), st.lists(st.integers(0, 500), max_size=6))
-def test_a_stream_of_frames_in_any_chunks(entries, cuts):
-    decoder = FrameDecoder()
-    stream = b"".join(wire(entry) for entry in entries)
-    got = [frame for chunk in chunks(stream, cuts) for frame in decoder.feed(chunk)]
-    assert got == [(entry["sequence"], message_of(entry)) for entry in entries]
-
-
 @golden("frames", "name")
 def test_no_single_flipped_bit_goes_unnoticed(vector):
     sent, after = wire(vector), encode(Hello(), 77)
@@ -234,12 +207,6 @@ def test_oversize_is_counted_once():
     assert (decoder.counters.oversize, decoder.counters.bad) == (1, 0)
 
 
-def test_lone_delimiters_mean_nothing():
-    decoder = FrameDecoder()
-    assert decoder.feed(b"\0\0\0" + encode(Stop(), 3) + b"\0\0") == [(3, Stop())]
-    assert decoder.counters.broken == 0
-
-
 @FUZZ
 @given(st.sampled_from(sorted(MESSAGES)), st.binary(max_size=64))
 def test_any_payload_is_understood_or_unknown(type_id, payload):
@@ -251,12 +218,6 @@ def test_any_payload_is_understood_or_unknown(type_id, payload):
     pulses = getattr(message, "pulses", ())
     if len(pulses) <= JOINTS_MAX and max(pulses, default=0) <= PULSE_MAX:  # this side would not send others
         assert FrameDecoder().feed(encode(message, 0)) == [(0, message)]
-
-
-def test_an_enumeration_without_meaning_is_not_understood():
-    payload = struct.pack("<HBBH", 1, 2, 200, 0)
-    [(_, message)] = FrameDecoder().feed(build(PROTOCOL_VERSION, MessageType.NACK, 0, payload))
-    assert isinstance(message, Unknown)
 
 
 # -- what may not be sent ------------------------------------------------------------------------------
@@ -291,11 +252,6 @@ def test_feedback_needs_one_entry_per_joint():
         encode(message, 0)
 
 
-def test_numpy_integers_may_be_sent():
-    pulses = tuple(np.array([12000, 8000], dtype=np.int64))
-    assert encode(SetPoint(np.uint32(5), pulses), 0) == encode(SetPoint(5, (12000, 8000)), 0)
-
-
 # -- codes ---------------------------------------------------------------------------------------------
 
 
@@ -324,13 +280,6 @@ def test_telemetry_speaks_in_microseconds_and_names():
     assert found.pulses_us == (1500.0, 1500.125, 1500.25, 1500.375, 1500.5)
     assert idle.pulses_us == (None,) * 5
     assert idle.fault_text == ""
-
-
-def test_time_differences_wrap_around():
-    assert ahead_us(5, 2**32 - 5) == 10
-    assert ahead_us(2**32 - 5, 5) == -10
-    assert ahead_us(2**31, 0) == -(2**31)
-    assert ahead_us(7, 7) == 0
 
 
 @FUZZ

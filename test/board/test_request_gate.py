@@ -96,7 +96,7 @@ PEOPLE = st.lists(st.tuples(st.floats(0.0, 0.6), st.floats(0.0, 0.01)), max_size
 RRP = shipped_arm("rrp")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     scripts=SCRIPTS,
     people=PEOPLE,

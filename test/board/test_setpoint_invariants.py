@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pytest import mark
 from setpoint_sequences import Accident, Follow, Pause, Press, Recover, Stall, Throw, Two, execute
 
-EXAMPLES = share(40, 0.3)
+EXAMPLES = share(10, 0.3)
 pytestmark = mark.timeout(60 + 10 * EXAMPLES.max_examples)
 
 

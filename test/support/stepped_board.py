@@ -22,6 +22,15 @@ CLOCK_DRIFT = 1e-3
 PLANT_STEP_S = 1e-3
 
 
+class NoPlant:
+    """An arm that is not simulated, only its time: for what the outputs alone decide."""
+
+    dt, time, at_rest, supply, q = PLANT_STEP_S, 0.0, True, 1.0, np.zeros(5)
+
+    def advance(self, _pulses, duration_s: float) -> None:
+        self.time += duration_s
+
+
 @dataclass(frozen=True)
 class Frame:
     """The outputs after one servo frame: when, pulses [1/8 us], live joints, and the boot that it belongs to."""
@@ -38,13 +47,15 @@ class SteppedBoard(BoardInMemory):
     Args:
         servos: of board and plant.
         found: (n,) pose at which outputs run already [rad]; None: all off.
+        plant: in place of the picker's.
     """
 
-    def __init__(self, servos, found):
+    def __init__(self, servos, found, plant=None):
         self.servos, self.muted, self.deaf = servos, False, False
         self.frames: list[Frame] = []
         self.links: list[Link] = []
-        plant = Plant(picker(), servos, q=servos.rest if found is None else found, dt=PLANT_STEP_S, quantise=False)
+        if plant is None:
+            plant = Plant(picker(), servos, q=servos.rest if found is None else found, dt=PLANT_STEP_S, quantise=False)
         super().__init__(plant, servos, found=found, clock_drift=CLOCK_DRIFT)
         self.on_arrival = self._poll
 
