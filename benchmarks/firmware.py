@@ -154,7 +154,7 @@ def lost_frames(baud: int, minutes: float) -> dict:
             missed += 0 if last is None else (sequence - last - 1) & 0xFFFF
             last, telemetry = sequence, telemetry + 1
         rig.forget()
-    after, damaged = host.last, host.decoder.counters.broken
+    after, damaged = host.last, host.decoder.broken
     taken = after.accepted - before.accepted & 0xFFFF
     refused = after.rejected - before.rejected & 0xFFFF
     unheard = (sent - taken - refused) & 0xFFFF

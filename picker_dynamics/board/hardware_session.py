@@ -26,7 +26,7 @@ from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.robot.units import told
 
 from .clock import SYSTEM_CLOCK, Clock
-from .enabling import Enabling
+from .enabling import Enabling, enabling
 from .firmware.config import board_limits
 from .link import Link
 from .protocol import Ack, Adopt, Disable, Fault, Relax, Reset, Stop, Telemetry, ahead_us, describe_faults, limits_checksum
@@ -180,7 +180,8 @@ class HardwareSession(Session):
             )
         self.state, self.problem = State.ENABLING, ""
         period_s = SIMULATED_ENABLE_PERIOD_S if self.port_comes else ENABLE_PERIOD_S
-        self._enabling = Enabling(self.link, self.servos, period_s, at_rest_pose)
+        self._enabling = enabling(self.link, self.servos, period_s, at_rest_pose)
+        next(self._enabling)
         off = self._off(telemetry)
         return f"enabling {off}, one every {period_s} s" if off else "outputs were running: adopted as soon as they stand"
 
@@ -356,8 +357,10 @@ class HardwareSession(Session):
 
     def _enable_next(self, telemetry: Telemetry, now_s: float) -> None:
         try:
-            if self._enabling is not None and self._enabling.advance(telemetry, now_s):
-                self._become_active(telemetry)
+            if self._enabling is not None:
+                self._enabling.send((telemetry, now_s))
+        except StopIteration:
+            self._become_active(telemetry)
         except PickerError as error:
             self._leave(State.IDLE, str(error))
 

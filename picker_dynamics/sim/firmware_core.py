@@ -332,7 +332,7 @@ class VirtualFirmware:
         )
 
     def _telemetry(self, now_us: int) -> Telemetry:
-        motion, counters = self._motion, self._splitter.counters
+        motion = self._motion
         return Telemetry(
             self.board_time_us(now_us),
             self.boot_id,
@@ -346,7 +346,7 @@ class VirtualFirmware:
             self._accepted,
             self._rejected,
             self._last_reason,
-            counters.broken & 0xFFFF,
+            self._splitter.broken & 0xFFFF,
             self._missed,
             motion.underruns & 0xFFFF,
             self._supply_mv,

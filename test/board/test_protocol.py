@@ -51,7 +51,7 @@ def test_golden_frame_is_encoded_and_decoded(vector):
     assert encode(message_of(vector), vector["sequence"]).hex() == vector["wire"]
     decoder = FrameDecoder()
     assert decoder.feed(wire(vector)) == [(vector["sequence"], message_of(vector))]
-    assert decoder.counters.broken == 0
+    assert decoder.broken == 0
 
 
 def test_every_message_type_has_a_golden_frame():
@@ -63,7 +63,7 @@ def test_every_message_type_has_a_golden_frame():
 def test_damaged_bytes_yield_nothing_and_are_counted(vector):
     decoder = FrameDecoder()
     assert decoder.feed(wire(vector)) == []
-    assert decoder.counters.broken >= 1
+    assert decoder.broken >= 1
 
 
 @golden("not_understood", "name")
@@ -169,7 +169,7 @@ def test_decoder_never_raises_and_chunks_do_not_matter(noise, cuts):
     whole, pieces = FrameDecoder(), FrameDecoder()
     frames = whole.feed(noise)
     assert [frame for chunk in chunks(noise, cuts) for frame in pieces.feed(chunk)] == frames
-    assert pieces.counters == whole.counters
+    assert pieces.broken == whole.broken
 
 
 @FUZZ
@@ -189,22 +189,21 @@ def test_no_single_flipped_bit_goes_unnoticed(vector):
         flipped[bit // 8] ^= 1 << bit % 8
         decoder = FrameDecoder()
         assert decoder.feed(bytes(flipped) + after) == [(77, Hello())], f"bit {bit}"
-        assert decoder.counters.broken >= 1
+        assert decoder.broken >= 1
 
 
 def test_a_stream_joined_in_its_middle_is_no_damage():
     sent = encode(POINT, 9)
     decoder = FrameDecoder(in_step=False)
     assert decoder.feed(sent[5:] + sent) == [(9, POINT)]
-    assert decoder.counters.broken == 0
-    assert decoder.counters.skipped_bytes == len(sent) - 6
+    assert decoder.broken == 0
 
 
 def test_oversize_is_counted_once():
     decoder = FrameDecoder()
     assert decoder.feed(b"\x22" * 1000) == []
     assert decoder.feed(b"\0" + encode(Stop(), 3)) == [(3, Stop())]
-    assert (decoder.counters.oversize, decoder.counters.bad) == (1, 0)
+    assert decoder.broken == 1
 
 
 @FUZZ

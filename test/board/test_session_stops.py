@@ -105,24 +105,6 @@ def test_without_a_board_stop_latches_and_the_others_say_why_not(rig):
 # -- faults --------------------------------------------------------------------------------------------
 
 
-def test_a_board_reset_in_mid_motion_leaves_the_arm_where_it_is(rig):
-    session = rig.in_motion()
-    rig.bench.reset()
-    kept = rig.pulses()
-    rig.until(lambda: session.state is State.IDLE)
-    assert "board was reset (boot id 1 -> 2)" in session.problem
-    assert rig.send(moved(base=0.6)) is False
-    rig.run(0.2)
-    assert rig.pulses() == kept and rig.firmware.owned == 0
-    rig.refused("board was reset .*: call reset first", at_rest_pose=True)
-    session.reset()
-    rig.adopted()
-    assert rig.pulses() == kept
-    rig.stream(session.setpoint + 0.1 * np.eye(5)[0])
-    assert session.counts.sent > 0 and session.state is State.ACTIVE
-    rig.require_no_step()
-
-
 def test_a_board_whose_outputs_go_off_with_the_reset_is_not_switched_on_again(rig):
     session = rig.active()
     rig.firmware.reboot(round(1e6 * rig.now * 1.001), keep_outputs=False)
@@ -188,32 +170,6 @@ def test_a_lost_host_is_forgiven_at_the_next_activation_and_noticed_while_comman
     session.reset()
     rig.adopted()
     assert rig.pulses() == units(HOME)
-
-
-def test_an_unplugged_cable_is_noticed_and_the_way_back_never_jumps(rig):
-    session = rig.active()
-    rig.stream(moved(base=0.2))
-    rig.run(0.1)
-    rig.bench.unplug()
-    with pytest.raises(LinkError, match="cable pulled"):
-        rig.send(session.setpoint)
-    assert session.counts.failed == 1
-    rig.until(lambda: session.state is State.OFFLINE)
-    assert "cable pulled" in session.problem and "the board holds" in session.problem
-    assert rig.send(moved(base=0.2)) is False
-    with pytest.raises(LinkError):
-        session.connect(give_up_s=0.1)
-    assert "the cable is pulled; trying again" in session.problem, "why it is not back"
-    rig.bench.plug_in()
-    rig.connected()
-    assert session.state is State.IDLE and session.problem.endswith("reset, then enable, to go on")
-    rig.refused("cable pulled.*: call reset first", at_rest_pose=True)
-    session.reset()
-    rig.adopted()
-    rig.run(0.1)
-    assert rig.pulses() == units(moved(base=0.2))
-    np.testing.assert_allclose(session.setpoint, moved(base=0.2), atol=1e-3)
-    rig.require_no_step()
 
 
 # -- boards that are not ours, on a port -----------------------------------------------------------------

@@ -172,24 +172,23 @@ def test_opening_the_port_resets_the_board_unless_dtr_stays_up(make_board):
 def test_outputs_outlive_a_reset_and_relax_lets_the_arm_fall(make_board):
     pose = np.array([0.0, 0.8, -0.8, 0.0, 0.0])
     board, control = make_board(pose=pose, support=False, live=True)
-    boots = []
-    with linked(board, on_boot=lambda old, new: boots.append((old, new))) as link:
+    with linked(board) as link:
         assert link.telemetry.live == ALL and link.telemetry.owned == 0
         link.request(Adopt(ALL))
         until(lambda: board.plant.at_rest)
         stands = control.truth().q
         assert stands[1] > 0.6 and link.telemetry.pulses == units(pose)
         control.reset(fault="RESTARTED")
-        until(lambda: boots)
+        until(lambda: link.statistics.board_restarts == 1)
         truth = control.truth()
-        assert boots == [(1, 2)] and truth.boot_id == 2
+        assert truth.boot_id == link.info.boot_id == 2
         assert truth.live == ALL and truth.owned == 0 and truth.faults == ("RESTARTED",)
         np.testing.assert_allclose(truth.q, stands, atol=1e-3)
         link.request(Relax())
         until(lambda: control.truth().q[1] < -0.2)
         assert control.truth().live == 0
         control.reset(keep_outputs=False)
-        until(lambda: len(boots) == 2)
+        until(lambda: link.statistics.board_restarts == 2)
 
 
 def test_a_pulled_cable_is_noticed_and_the_board_holds(make_board):

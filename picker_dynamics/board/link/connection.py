@@ -62,8 +62,6 @@ class Link:
         joint_names: Names in the order of the board's joints, for messages.
         on_telemetry: Called with (telemetry, host time of its arrival).
         on_loss: Called with the LinkError once the link is lost.
-        on_boot: Called with (old boot id, new boot id) when the board has started anew; after
-            :meth:`reconnect` in the thread that called it.
         on_refused: Called with the error for each set-point that the board refused.
         clock: Host time.
         open_port: Called with port and baud; returns the open port.  One whose ``threaded`` is False needs :meth:`poll`.
@@ -80,13 +78,12 @@ class Link:
         joint_names: Sequence[str] = (),
         on_telemetry: Callable[[Telemetry, float], None] | None = None,
         on_loss: Callable[[LinkError], None] | None = None,
-        on_boot: Callable[[int, int], None] | None = None,
         on_refused: Callable[[PickerError], None] | None = None,
         clock: Clock = SYSTEM_CLOCK,
         open_port: Callable[[str, int], Port] = SerialPort,
     ):
         self.port, self.baud, self.joint_names = port, baud, tuple(joint_names)
-        self.on_telemetry, self.on_loss, self.on_boot, self.on_refused = on_telemetry, on_loss, on_boot, on_refused
+        self.on_telemetry, self.on_loss, self.on_refused = on_telemetry, on_loss, on_refused
         self.clock, self._host, self._open_port = ClockFit(), clock, open_port
         self._counters = LinkStatistics()
         self._round_trips_ms: deque[float] = deque(maxlen=ROUND_TRIPS)
@@ -379,10 +376,10 @@ class Link:
     def _take_bytes(self, data: bytes) -> None:
         arrived_s = self._host.now()
         self.bytes_received += len(data)
-        damaged = self._decoder.counters.broken
+        damaged = self._decoder.broken
         for sequence, message in self._decoder.feed(data):
             self._take(sequence, message, arrived_s)
-        self._counters.frames_damaged += self._decoder.counters.broken - damaged
+        self._counters.frames_damaged += self._decoder.broken - damaged
         with self._news:
             self._news.notify_all()
 
@@ -433,11 +430,9 @@ class Link:
             self._write(encode(Ping(), sequence))
 
     def _meet(self, boot_id: int) -> None:
-        """Note the board's boot id, and tell where it is another than the last."""
-        old, self._boot_id = self._boot_id, boot_id
-        if old is not None and old != boot_id:
-            self._counters.board_restarts += 1
-            self._call(self.on_boot, old, boot_id)
+        """Note the board's boot id, and count where it is another than the last."""
+        self._counters.board_restarts += self._boot_id not in (None, boot_id)
+        self._boot_id = boot_id
 
     def _lose(self, error: LinkError) -> None:
         self._lost = error

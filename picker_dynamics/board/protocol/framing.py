@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import binascii
 import struct
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from picker_dynamics.errors import InputError, ProtocolError
@@ -87,34 +86,19 @@ def parse(stuffed: bytes) -> RawFrame:
     return RawFrame(version, type_id, sequence, body[_HEADER.size : -2])
 
 
-@dataclass
-class FrameCounters:
-    """Counters of a frame splitter, since it was made."""
-
-    good: int = 0
-    bad: int = 0  # stuffing, length or checksum wrong
-    oversize: int = 0  # more bytes than any frame has, without a delimiter
-    skipped_bytes: int = 0  # before the first delimiter, where the stream was joined in its middle
-
-    @property
-    def broken(self) -> int:
-        """Frames that were lost to damage."""
-        return self.bad + self.oversize
-
-
 class FrameSplitter:
     """Bytes in, frames with a right checksum out; finds its way back after any garbage.
 
     Args:
         in_step: False where the stream may be joined in the middle of a frame: what comes before the first
             delimiter is then skipped and not counted as damage.
+
+    Attributes:
+        broken: frames that were lost to damage: stuffing, length or checksum wrong, or too long.
     """
 
     def __init__(self, *, in_step: bool = True):
-        self.counters = FrameCounters()
-        self._buffer = bytearray()
-        self._joining = not in_step
-        self._skipping = False
+        self.broken, self._buffer, self._skipping = 0, bytearray(), not in_step
 
     def feed(self, data: bytes) -> list[RawFrame]:
         """All frames that ``data`` completes.  Never raises for what the bytes contain."""
@@ -122,28 +106,20 @@ class FrameSplitter:
         *ended, rest = data.split(b"\0")
         for chunk in ended:
             self._take(chunk)
-            self._end(frames)
+            if self._buffer:  # lone delimiters are allowed: they flush a half frame
+                try:
+                    frames.append(parse(bytes(self._buffer)))
+                except ProtocolError:
+                    self.broken += 1
+            self._buffer.clear()
+            self._skipping = False
         self._take(rest)
         return frames
 
     def _take(self, chunk: bytes) -> None:
-        if self._joining:
-            self.counters.skipped_bytes += len(chunk)
-        elif not self._skipping:
+        if not self._skipping:
             self._buffer += chunk
             if len(self._buffer) > STUFFED_MAX:
-                self.counters.oversize += 1
+                self.broken += 1
                 self._skipping = True
                 self._buffer.clear()
-
-    def _end(self, frames: list[RawFrame]) -> None:
-        stuffed, skipped = bytes(self._buffer), self._skipping or self._joining
-        self._buffer.clear()
-        self._skipping = self._joining = False
-        if skipped or not stuffed:  # lone delimiters are allowed: they flush a half frame
-            return
-        try:
-            frames.append(parse(stuffed))
-            self.counters.good += 1
-        except ProtocolError:
-            self.counters.bad += 1

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from picker_dynamics.errors import InputError, ProtocolError
 
 from .codes import JOINTS_MAX, PROTOCOL_VERSION, PULSE_MAX, PULSE_UNITS_PER_US, BoardState, MessageType, Reason, describe_faults
-from .framing import FrameCounters, FrameSplitter, RawFrame, build
+from .framing import FrameSplitter, RawFrame, build
 
 U8 = Annotated[int, "u8"]
 U16 = Annotated[int, "u16"]
@@ -317,12 +317,10 @@ class Unknown:
 
     Args:
         version: Protocol version of the frame.
-        type_id: Its type byte.
         reason: OTHER_VERSION, UNKNOWN_TYPE, or BAD_LENGTH (also of a number without meaning).
     """
 
     version: int
-    type_id: int
     reason: Reason
 
 
@@ -349,26 +347,25 @@ def encode(message: Message, sequence: int) -> bytes:
 def decode(raw: RawFrame) -> Message | Unknown:
     """The message in a frame whose checksum was right; Unknown where it cannot be understood."""
     if raw.version != PROTOCOL_VERSION:
-        return Unknown(raw.version, raw.type_id, Reason.OTHER_VERSION)
-    kind = MESSAGES.get(raw.type_id)
-    if kind is None:
-        return Unknown(raw.version, raw.type_id, Reason.UNKNOWN_TYPE)
+        return Unknown(raw.version, Reason.OTHER_VERSION)
+    if raw.type_id not in MESSAGES:
+        return Unknown(raw.version, Reason.UNKNOWN_TYPE)
     try:
-        return kind.from_payload(raw.payload)
+        return MESSAGES[raw.type_id].from_payload(raw.payload)
     except ProtocolError:
-        return Unknown(raw.version, raw.type_id, Reason.BAD_LENGTH)
+        return Unknown(raw.version, Reason.BAD_LENGTH)
 
 
 class FrameDecoder:
-    """Bytes in, messages out.  Never raises for what the bytes contain; damage is counted in ``counters``."""
+    """Bytes in, messages out.  Never raises for what the bytes contain; arguments as of ``FrameSplitter``."""
 
     def __init__(self, *, in_step: bool = True):
         self._splitter = FrameSplitter(in_step=in_step)
 
     @property
-    def counters(self) -> FrameCounters:
-        """Frames seen so far, good and broken."""
-        return self._splitter.counters
+    def broken(self) -> int:
+        """Frames that were lost to damage so far."""
+        return self._splitter.broken
 
     def feed(self, data: bytes) -> list[Frame]:
         """All messages that ``data`` completes, in order."""

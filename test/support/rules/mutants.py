@@ -125,10 +125,10 @@ def patient_for(timeout_ms: int) -> Wrong:
 
 
 def loses_the_next(honest: Wrong, it: Any, data: bytes) -> Any:
-    before = it.counters.broken
+    before = it.broken
     frames = honest(it, data)
-    if it.counters.broken > before or getattr(it, "after_damage", False):
-        it.after_damage = it.counters.broken > before and not frames
+    if it.broken > before or getattr(it, "after_damage", False):
+        it.after_damage = it.broken > before and not frames
         return frames[1:]
     return frames
 
@@ -256,7 +256,7 @@ MUTANTS: dict[str, tuple[Wrong, Wrong, Wrong]] = {
     "counts delimiters": (
         talk.damage_is_counted_and_never_answered,
         FrameSplitter.feed,
-        lambda h, it, data: (setattr(it.counters, "bad", it.counters.bad + data.count(b"\0\0")), h(it, data))[1],
+        lambda h, it, data: (setattr(it, "broken", it.broken + data.count(b"\0\0")), h(it, data))[1],
     ),
     "loses the next": (talk.good_frames_pass_through_a_storm, FrameSplitter.feed, loses_the_next),
     "loses the next after half a frame": (talk.a_delimiter_flushes_half_a_frame, FrameSplitter.feed, loses_the_next),
