@@ -69,9 +69,9 @@ def processes(context):
         actions.append(_board(graph))
     actions += [_node(spec) for spec in graph.nodes]
     actions += [_command(spec) for spec in graph.commands]
-    actions.append(_state_publisher(options, context))
+    actions.append(_state_publisher(options))
     if rviz:
-        actions.append(_rviz(options, context))
+        actions.append(_rviz(options))
     return actions
 
 
@@ -107,7 +107,7 @@ def _board(graph):
     )
 
 
-def _state_publisher(options, context):
+def _state_publisher(options):
     text = Path(options.urdf_path).read_text(encoding="utf-8")
     parameters = {"robot_description": ParameterValue(text, value_type=str), "frame_prefix": options.frame_prefix}
     return Node(
@@ -116,14 +116,14 @@ def _state_publisher(options, context):
         namespace=options.namespace,
         parameters=[parameters],
         exec_name="robot_state_publisher",
-        prefix=bringup.tool_prefix("robot_state_publisher", context.launch_configurations),
+        prefix=lifeline.command_prefix(),
         output="log",
         respawn=True,  # the arm goes on without it: planners and displays wait until it is back
         respawn_delay=1.0,
     )
 
 
-def _rviz(options, context):
+def _rviz(options):
     config, remove = rviz_config.configuration(description.load(options.urdf_path).root, options.frame_prefix)
     return Node(
         package="rviz2",
@@ -131,7 +131,7 @@ def _rviz(options, context):
         namespace=options.namespace,
         arguments=["-d", str(config)],
         exec_name="rviz2",
-        prefix=bringup.tool_prefix("rviz2", context.launch_configurations),
+        prefix=lifeline.command_prefix(),
         output="log",
         on_exit=lambda _event, _context: remove(),
     )

@@ -60,9 +60,9 @@ def processes(context):
     ]
     text = Path(options.urdf_path).read_text(encoding="utf-8")
     parameters = {"robot_description": ParameterValue(text, value_type=str), "frame_prefix": options.frame_prefix}
-    actions.append(_tool("robot_state_publisher", options, context, parameters=[parameters]))
+    actions.append(_tool("robot_state_publisher", options, parameters=[parameters]))
     if sliders:
-        actions.append(_tool("joint_state_publisher_gui", options, context, on_exit=Shutdown(reason="the sliders were closed")))
+        actions.append(_tool("joint_state_publisher_gui", options, on_exit=Shutdown(reason="the sliders were closed")))
     if rviz:
         config, remove = rviz_config.configuration(description.load(options.urdf_path).root, options.frame_prefix)
 
@@ -70,13 +70,12 @@ def processes(context):
             remove()
             return Shutdown(reason="RViz was closed")
 
-        actions.append(_tool("rviz2", options, context, arguments=["-d", str(config)], on_exit=closed))
+        actions.append(_tool("rviz2", options, arguments=["-d", str(config)], on_exit=closed))
     return actions
 
 
-def _tool(name, options, context, **more):
-    prefix = bringup.tool_prefix(name, context.launch_configurations)
-    where = {"namespace": options.namespace, "exec_name": name, "prefix": prefix}
+def _tool(name, options, **more):
+    where = {"namespace": options.namespace, "exec_name": name, "prefix": lifeline.command_prefix()}
     return Node(package=name, executable=name, output="log", **where, **more)
 
 

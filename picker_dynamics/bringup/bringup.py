@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from picker_dynamics import lifeline
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import PACKAGE, resource
 from picker_dynamics.robot import servo_arm
@@ -187,21 +185,6 @@ def _collision(options: Options, arm: ArmDescription) -> dict[str, object]:
     return _given(**{"collision.scene": options.scene, "collision.srdf": options.srdf}) | (
         {"collision.enabled": True} if options.collision else {}
     )
-
-
-def tool_prefix(tool: str, configurations: Mapping[str, str]) -> str:
-    """Prefix to the command of a tool that launch starts, so that it ends with launch; then what a person asks for.
-
-    Raises:
-        ConfigurationError: a filter that is no regular expression.
-    """
-    wanted = configurations.get("launch-prefix-filter", "")
-    try:
-        asked = configurations.get("launch-prefix", "") if re.match(wanted, tool) else ""
-    except re.error as error:
-        text = f"launch-prefix-filter is {wanted!r}, no regular expression: {error}"
-        raise ConfigurationError(text, subject="launch-prefix-filter", value=wanted) from error
-    return f"{lifeline.command_prefix()} {asked}".strip()
 
 
 def remove_leftovers(made: Graph) -> None:

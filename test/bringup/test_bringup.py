@@ -8,8 +8,7 @@ from pathlib import Path
 import any_arms
 import pytest
 
-from picker_dynamics import lifeline
-from picker_dynamics.bringup.bringup import graph, remove_leftovers, tool_prefix, view_graph
+from picker_dynamics.bringup.bringup import graph, remove_leftovers, view_graph
 from picker_dynamics.bringup.options import RANGES, Options
 from picker_dynamics.controller.parameters import PARTS, PAYLOAD, SIMULATED_TORQUE_ARM, TIMING, limits
 from picker_dynamics.errors import ConfigurationError
@@ -77,15 +76,6 @@ def test_a_folder_that_somebody_else_has_prepared_is_not_used(temporary, tmp_pat
         first.chmod(0o777)
     chosen = Path(private_folder("log"))
     assert chosen != first and stat.S_IMODE(chosen.stat().st_mode) == 0o700 and not target.exists()
-
-
-def test_tools_that_launch_starts_end_with_it_and_keep_the_prefix_that_was_asked_for(monkeypatch):
-    monkeypatch.setattr(lifeline, "command_prefix", lambda: "setpriv --pdeathsig TERM")
-    assert tool_prefix("rviz2", {}) == "setpriv --pdeathsig TERM"
-    assert tool_prefix("rviz2", {"launch-prefix": "gdb --args"}) == "setpriv --pdeathsig TERM gdb --args"
-    assert tool_prefix("rviz2", {"launch-prefix": "gdb", "launch-prefix-filter": "hard"}) == "setpriv --pdeathsig TERM"
-    with pytest.raises(ConfigurationError, match=r"launch-prefix-filter is '\(hard', no regular expression: .*unterminated"):
-        tool_prefix("rviz2", {"launch-prefix": "gdb", "launch-prefix-filter": "(hard"})
 
 
 def test_on_a_real_port_nothing_is_simulated_and_nobody_claims_the_rest_pose():

@@ -11,7 +11,6 @@ from picker_dynamics.session.facts import first_command, next_command
     [
         ({"state": "offline"}, "inactive", "check cable"),
         ({"state": "idle", "stop_latched": "true"}, "inactive", "picker reset, then picker enable"),
-        ({"state": "idle", "reset_needed": "true", "stop_latched": "false"}, "inactive", "picker reset"),
         ({"state": "idle", "reset_needed": "false"}, "inactive", "picker enable"),
         ({"state": "active"}, "executing", "picker stop"),
         ({"state": "active"}, "streaming", "--preempt"),
@@ -31,10 +30,7 @@ HOLDS = {"state": "active", "message": "active", "commanded": "true"}
     [
         ({}, "", ""),
         ({"state": "offline", "message": "connecting to /dev/ttyACM0"}, "inactive", ""),
-        ({"state": "idle", "problem": ""}, "inactive", ""),
-        ({"state": "enabling", "message": "enabling"}, "inactive", ""),
         (HOLDS | {"commanded": "false"}, "holding", ""),
-        (HOLDS, "inactive", ""),
         (HOLDS, "holding", "try picker home"),
         (WAITS, "inactive", "picker enable, then picker home"),
         (WAITS | {"reset_needed": "true"}, "inactive", "picker reset, then picker enable, then picker home"),

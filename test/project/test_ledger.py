@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from firmware_bench import CONFIG, FRAME_US, LIMITS, MIDDLE, Bench
+from firmware_bench import CONFIG, FRAME_US, LIMITS, Bench
 
 from benchmarks.kept_board import KeptFirmware
 from benchmarks.ledger import Ledger
 from picker_dynamics.board.protocol import Fault, Relax, SetPoint, Stop
 from picker_dynamics.sim.firmware_core import VirtualFirmware
-from picker_dynamics.sim.output_motion import OutputMotion
 from picker_dynamics.sim.setpoint_queue import SetPointQueue
 
 
@@ -79,19 +78,6 @@ def test_what_a_stop_a_fault_or_a_reset_drops_has_a_cause(end):
     assert len(rig.ledger.stop_times_s) == rig.counts.stops == (end == "stop")
 
 
-def test_refused_set_points_are_counted_by_reason_and_the_deaf_boot_loader_too():
-    rig = Rig()
-    rig.run(200_000)
-    rig.send(SetPoint(100_000, MIDDLE))
-    rig.firmware.reboot(rig.now_us, silence_us=100_000)
-    rig.send(SetPoint(50_000, MIDDLE))
-    rig.run(200_000)
-    rig.send(SetPoint(150_000, MIDDLE))
-    rig.require_balance()
-    assert rig.counts.deaf == 1
-    assert rig.counts.rejected_by_reason == {"PAST": 1, "NOT_ENABLED": 1}
-
-
 # -- boards that do it wrong ---------------------------------------------------------------------------
 
 
@@ -107,18 +93,3 @@ def test_a_board_that_loses_a_set_point_from_its_queue_is_found_out(monkeypatch)
     monkeypatch.setattr(SetPointQueue, "push", forgetful)
     rig = streamed(1.0)
     assert rig.counts.telemetry_wrong > 0 and "the books of" in rig.counts.first_trouble
-
-
-def test_a_board_that_evaluates_its_queue_at_the_wrong_time_is_found_out(monkeypatch):
-    at = SetPointQueue.at
-    monkeypatch.setattr(SetPointQueue, "at", lambda queue, at_us, joint: at(queue, queue.anchor.time_us, joint))
-    rig = streamed(1.0)
-    assert rig.counts.frames_off_line > 10 and "the line is at" in rig.counts.first_trouble
-
-
-def test_a_board_that_gives_up_without_a_reason_is_found_out(monkeypatch):
-    rig = streamed(0.5)
-    frame = OutputMotion.frame
-    monkeypatch.setattr(OutputMotion, "frame", lambda motion, at_us: (motion.brake(), frame(motion, at_us)))
-    rig.run(FRAME_US)
-    assert rig.counts.dropped_without_cause >= 2
