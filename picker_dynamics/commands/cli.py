@@ -11,7 +11,7 @@ from picker_dynamics import __version__
 from picker_dynamics.errors import PickerError, shown
 from picker_dynamics.robot.units import ANGLE, LENGTH, MASS
 
-from .terminal import INTERRUPTED
+from .terminal import INTERRUPTED, interruptible
 
 COMMANDS = {
     "up": ("up",),
@@ -47,7 +47,8 @@ def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     options = parser(words[0] if words else "").parse_args(words)
     try:
-        code = options.run(options)
+        with interruptible():
+            code = options.run(options)
         sys.stdout.flush()  # while what keeps it from being written can still be said
         return code
     except PickerError as error:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import time
 from collections.abc import Callable, Mapping
 
 from picker_dynamics.bringup.options import BOARDS, SIMULATED_SERVOS
-from picker_dynamics.errors import InputError, shown
+from picker_dynamics.errors import InputError, LinkError, shown
 from picker_dynamics.robot.units import LENGTH, TIP_M, quantity
 
 
@@ -94,6 +95,9 @@ SHARED = {
     "--wait": {"type": number(0.0, 600.0), "default": 0.0, "metavar": "S", "help": "for an arm that is coming up"},
 }
 
+LOOK_S = 0.05
+"""How often an arm that is coming up is looked for [s]."""
+
 RUNNING = "--namespace", "--host", "--arm", "--urdf", "--servos"
 """Options that name a running arm; the last three refuse another one than is meant."""
 
@@ -128,3 +132,20 @@ def scripted(options, running):
     from picker_dynamics.scripting.arm import Arm
 
     return Arm(equipment(options, running), running)
+
+
+def waited_for(make, longest_s: float, over=lambda: False):
+    """What ``make`` makes, as soon as an arm answers; None: somebody ended that.
+
+    Raises:
+        LinkError: none has answered within ``longest_s``.
+    """
+    ends_s = time.monotonic() + longest_s
+    while not over():
+        try:
+            return make()
+        except LinkError:
+            if time.monotonic() > ends_s:
+                raise
+        time.sleep(LOOK_S)
+    return None

@@ -10,8 +10,6 @@ from picker_dynamics.scripting.equipment import Equipment
 
 from . import options as shared
 from .teach import Shown
-from .terminal import INTERRUPTED, interruptible
-from .view import waited_for
 
 LISTEN_S = 0.05
 
@@ -61,17 +59,13 @@ def run(options) -> int:
     if len(options.tip) != (0 if options.listen else 3):
         raise InputError("give X Y Z in metres, or --listen", subject="tip")
     end_with_parent()
-    with interruptible():
-        client = waited_for(lambda: shared.client(options), options.wait, [])
-        with shared.scripted(options, client) as arm:
-            if options.listen:
-                return listen(options, arm)
-            client.wait_holding()
-            pitch = None if options.pitch_deg is None else math.radians(options.pitch_deg)
-            try:
-                found = make(arm, options, options.command, options.tip, pitch, Shown())
-            except KeyboardInterrupt:
-                return INTERRUPTED
+    client = shared.waited_for(lambda: shared.client(options), options.wait)
+    with shared.scripted(options, client) as arm:
+        if options.listen:
+            return listen(options, arm)
+        client.wait_holding()
+        pitch = None if options.pitch_deg is None else math.radians(options.pitch_deg)
+        found = make(arm, options, options.command, options.tip, pitch, Shown())
     print(found if options.check else f"{'picked' if options.command == 'pick' else 'placed'} in {found.duration:.1f} s")
     return 0
 

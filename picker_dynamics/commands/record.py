@@ -15,7 +15,6 @@ from picker_dynamics.session.address import require_namespace
 from picker_dynamics.session.remote import NOBODY, RemoteSession
 
 from . import options as shared
-from .terminal import interruptible
 
 PERIOD_S, DIAGNOSTICS_S = 0.1, 1.0
 """How often cycles come, and how often all parts of the arm are asked after [s]."""
@@ -51,8 +50,7 @@ def record(out: str | None, duration_s: float | None, namespace: str, host: str 
     recorder = Recorder(recording, namespace.strip("/"), host)
     print(f"recording to {recording.path}; Ctrl-C ends", flush=True)
     try:
-        with interruptible():
-            recorder.run(begun_s + (duration_s or float("inf")))
+        recorder.run(begun_s + (duration_s or float("inf")))
     except KeyboardInterrupt:
         pass
     finally:

@@ -14,7 +14,6 @@ from picker_dynamics.scripting.taught import SPEEDS, Pause, Payload, TaughtFile
 from . import drive_keys as keys
 from . import options as shared
 from .drive import Seat, drive
-from .terminal import INTERRUPTED, interruptible
 
 LINES = {**keys.LINES, "m": "pose ", "k": "grip ", "w": "pause "}
 
@@ -120,18 +119,16 @@ class Shown:
 def run_replay(options) -> int:
     """Check all of it, make it, tell how far it is; returns the exit code."""
     tell, client = Shown(), shared.client(options)
-    with interruptible(), shared.scripted(options, client) as arm:
+    with shared.scripted(options, client) as arm:
         client.wait_holding()
         how = {"loop": options.loop, "speed": options.speed, "first": options.first, "check": options.check}
         try:
             found = arm.replay(options.name, **how, progress=tell)
-        except (KeyboardInterrupt, PickerError) as error:
+        except (KeyboardInterrupt, PickerError):
             if (last := tell.leg) is not None:
                 first = last.number if last.path is None else 1
                 again = f" --speed {options.speed:g}" if options.speed != 1.0 else ""
                 print(f"stopped in step {last.number} ({last.name}); picker replay {options.name} --from {first}{again} goes on")
-            if isinstance(error, PickerError):
-                raise
-            return INTERRUPTED
+            raise
     print(found if options.check else f"done: {len(found.legs)} steps")
     return 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-import time
 import webbrowser
 from contextlib import nullcontext
 from pathlib import Path
@@ -22,9 +21,6 @@ LOOPBACK = "127.0.0.1", "localhost", "::1"
 
 SWITCH_S = 1e-3
 """How long a thread that computes may keep Python from those that look and drive [s]."""
-
-LOOK_S = 0.1
-"""How often an arm that is coming up is looked for [s]."""
 
 
 def add_parser(commands) -> None:
@@ -60,7 +56,7 @@ def run(options) -> int:
         from picker_dynamics.scripting.view.arm_view import ArmView
         from picker_dynamics.session.remote import RemoteSession
 
-        client = waited_for(lambda: RemoteSession(options.namespace), options.wait, stop)
+        client = shared.waited_for(lambda: RemoteSession(options.namespace), options.wait, lambda: bool(stop))
         if client is None:
             return 0
         sys.setswitchinterval(SWITCH_S)
@@ -70,23 +66,6 @@ def run(options) -> int:
         announce(server.door.address, options)
         view.run(lambda: bool(stop))
     return 0
-
-
-def waited_for(make, longest_s: float, stop: list[int]):
-    """What ``make`` makes, as soon as a graph answers; None: somebody ended that.
-
-    Raises:
-        LinkError: none has answered within ``longest_s``.
-    """
-    ends_s = time.monotonic() + longest_s
-    while not stop:
-        try:
-            return make()
-        except LinkError:
-            if time.monotonic() > ends_s:
-                raise
-        time.sleep(LOOK_S)
-    return None
 
 
 def served(view, options):

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,10 +21,11 @@ from picker_dynamics.session import address
 from picker_dynamics.session.remote import RemoteSession
 from picker_dynamics.sim.control_socket import BoardControl
 
+from .. import options as shared
 from .measure import mm
 from .scene import Scene
 
-BRINGUP_S, LOOK_S = 60.0, 0.05
+BRINGUP_S = 60.0
 TRIES, AGAIN_S = 3, 1.0
 
 
@@ -46,11 +44,14 @@ def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path
     graph = bringup.graph(options)
     os.environ.update(graph.environment)
     found: dict[str, Any] = {"picks": [], "refused": {}, "faults": []}
-    with GraphRunner(graph, log_path=log) as runner, up(runner) as client:
+    with GraphRunner(graph, log_path=log) as runner:
+        client = shared.waited_for(RemoteSession, BRINGUP_S, lambda: runner.dead() is not None)
+        if client is None:
+            raise LinkError("the process of the arm has ended")
         what = "virtual board" if options.board == "virtual" else "real firmware on a simulated Uno"
         print(f"started the {what} and the process of the arm", flush=True)
         client.wait_holding(BRINGUP_S)
-        with BoardControl(graph.control) as board:
+        with client, BoardControl(graph.control) as board:
             arm = Arm(known, client)
             try:
                 for number in range(len(scene.picks)):
@@ -65,22 +66,6 @@ def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path
         if (ended := runner.dead()) is not None:
             found["faults"].append(f"{ended[0]} ended with exit code {ended[1]}")
     return found
-
-
-@contextmanager
-def up(runner: GraphRunner) -> Iterator[RemoteSession]:
-    """Client of the arm that ``runner`` has started, once its process answers."""
-    ends_s = time.monotonic() + BRINGUP_S
-    while True:
-        try:
-            client = RemoteSession()
-            break
-        except LinkError:
-            if time.monotonic() > ends_s or runner.dead() is not None:
-                raise
-            time.sleep(LOOK_S)
-    with client:
-        yield client
 
 
 def loop_figures(client: RemoteSession) -> dict[str, Any]:
