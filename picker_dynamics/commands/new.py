@@ -1,4 +1,4 @@
-"""``picker new NAME``: an arm of one's own from a few questions, as a folder of URDF, servo map and README."""
+"""``picker new NAME``: an arm of one's own from a few questions, as a folder of URDF, servo map and answers."""
 
 from __future__ import annotations
 
@@ -28,13 +28,12 @@ from picker_dynamics.robot.arm_design import (
     Part,
     read_design,
     read_joint,
-    require_material,
     why_no_name,
 )
 from picker_dynamics.robot.arm_writer import TOOL, Written, written
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_file import CHANNELS
-from picker_dynamics.robot.servo_types import servo_type, servo_types
+from picker_dynamics.robot.servo_types import servo_types
 
 from . import options as shared
 
@@ -112,10 +111,6 @@ def asked(given: dict, ask: Callable[[str], str] | None = None) -> dict:
     question = Questions(ask or input)
     print("Joints from the base outwards; Enter takes what is in brackets.  At 0 the arm stands upright, z is up, x is forward.")
     top, joints, before = PRESET | given, [], list[Part]()
-    require_material(top["material"], "--material", "material")
-    for named in (top["servo"], given["gripper"].get("servo") if isinstance(given.get("gripper"), dict) else None):
-        if named is not None:
-            servo_type(named)
     for number in range(question("Joints, without a gripper", 4, whole(1, MOST_JOINTS))):
         while True:
             print(f"Joint {number + 1}")

@@ -106,6 +106,6 @@ def test_whoever_ends_the_controller_answers_its_goals(arm, client, board):
     with Actions(client) as actions:
         sent = actions.send(moved(base=0.5), times=[3.0])
         actions.until_moving(board)
-        arm.runner.signal("trajectory_controller", signal.SIGTERM)
+        arm.runner.processes["trajectory_controller"].send_signal(signal.SIGTERM)
         client.wait(lambda: sent.over, "an answer", PATIENCE_S)
     assert sent.status == "aborted" and "the controller ends" in sent.text

@@ -210,7 +210,7 @@ def test_a_killed_node_in_mid_motion_leaves_an_arm_that_holds(arm, left):
     """No set-points come any more: the board plays what it has, decelerates and holds; the graph knows who is missing."""
     start_swinging(left.client, left.board)
     with Watch(left.board):
-        left.runner.signal("left/dynamics", signal.SIGKILL)
+        left.runner.processes["left/dynamics"].send_signal(signal.SIGKILL)
         until(left.client, lambda: left.board.truth().state == "HOLD", "an arm that holds")
         held = stands(left.client, left.board)
     assert 0.0 < held[0] < 0.85 and left.board.truth().faults == ()
@@ -222,7 +222,7 @@ def test_a_killed_node_in_mid_motion_leaves_an_arm_that_holds(arm, left):
 
 @pytest.mark.long
 def test_when_the_board_dies_the_hardware_node_lives_and_says_so(left):
-    left.runner.signal("virtual_board", signal.SIGKILL)
+    left.runner.processes["virtual_board"].send_signal(signal.SIGKILL)
     until_hardware(left.client, "offline")
     until(left.client, lambda: "no serial port" in left.client.hardware["message"], "a reason")
     assert left.runner.processes["left/hardware"].poll() is None

@@ -131,7 +131,7 @@ def test_a_command_for_another_arm_does_nothing(client, words):
 
 def test_without_its_control_node_the_arm_holds(arm, client):
     """Last: it ends a node."""
-    arm.runner.signal("dynamics", signal.SIGKILL)
+    arm.runner.processes["dynamics"].send_signal(signal.SIGKILL)
     epoch = client.hardware["epoch"]
     until(client, lambda: client.hardware["epoch"] != epoch, "a new epoch")
     held = client.state.copy()

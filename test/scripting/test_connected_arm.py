@@ -141,12 +141,12 @@ def test_a_motion_of_a_graph_that_is_silent_ends_for_who_waits(running, monkeypa
     monkeypatch.setattr(session, "SILENT_S", 0.4)
     with Arm.connect() as arm:
         moving = arm.move(base=0.3, duration=3.0, wait=False)
-        running.runner.signal("arm", signal.SIGSTOP)
+        running.runner.processes["arm"].send_signal(signal.SIGSTOP)
         try:
             with pytest.raises(LinkError, match="nothing came of the arm for 0.4 s"):
                 moving.wait()
         finally:
-            running.runner.signal("arm", signal.SIGCONT)
+            running.runner.processes["arm"].send_signal(signal.SIGCONT)
             monkeypatch.undo()
 
 
