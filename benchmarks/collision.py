@@ -47,8 +47,8 @@ def run(motions: int = MOTIONS, checks: int = CHECKS, tell=lambda _text: None) -
 def _checked(arm, truth: MujocoShapes, count: int) -> dict:
     """Processor time of a check [ms], and who is refused; one check for all, as in the controller."""
     validator = arm.validator()
-    (collision,) = (check for check in validator.checks if isinstance(check, CollisionCheck))
-    others = replace(validator, checks=tuple(check for check in validator.checks if check is not collision))
+    (collision,) = (check for check in validator.further if isinstance(check, CollisionCheck))
+    others = replace(validator, further=tuple(check for check in validator.further if check is not collision))
     targets, took, alone = _targets(arm.description, count, SEED), [], []
     clear = refused_clear = refused = near = 0
     begin, still = arm.home, np.zeros(arm.description.n)

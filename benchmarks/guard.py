@@ -50,7 +50,7 @@ def _guard_ms(rounds: int) -> dict:
     from picker_dynamics.execution.guard import ReferenceGuard
     from picker_dynamics.execution.motion import Reference
     from picker_dynamics.execution.torque_limits import TorqueLimits
-    from picker_dynamics.execution.validator import motion_validator
+    from picker_dynamics.execution.validator import TIP_SPEED, MotionValidator
     from picker_dynamics.resources import resource
     from picker_dynamics.robot import description, servo_map
     from picker_dynamics.trajectory import profiles
@@ -58,7 +58,7 @@ def _guard_ms(rounds: int) -> dict:
     arm = description.load(resource("urdf/picker.urdf"))
     servos = servo_map.load(resource("config/servos.yaml"), arm.joint_names)
     limits = TorqueLimits.of_servos(servos)
-    validator = motion_validator(arm, limits, lagrangian.analytic_model(arm, servos.armature, 0.025))
+    validator = MotionValidator(lagrangian.analytic_model(arm, servos.armature, 0.025), limits, arm, TIP_SPEED)
     begin = np.array(servos.home)
     path = profiles.along(profiles.profile("quintic"), begin, begin + [0.3, 0.1, -0.1, 0.2, 0.0], SECONDS, arm.joint_names)
     references = [Reference(time_s, *path.sample(time_s)) for time_s in np.arange(0.0, SECONDS, 0.01)]

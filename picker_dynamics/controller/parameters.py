@@ -66,7 +66,7 @@ def limits(arm: ArmDescription, floor_z: float, shipped: Tolerances) -> tuple[Se
         floor_z: default height of the floor [m].
         shipped: default tolerances.
     """
-    joints = zip(arm.joint_names, arm.position_units, shipped.path.position.tolist(), shipped.goal.position.tolist())
+    joints = zip(arm.joint_names, arm.position_units, shipped.path[0].tolist(), shipped.goal[0].tolist())
     return (
         Setting("tip_speed_limit", 0.25, "largest speed of the tool [m/s]", 0.01, 2.0),
         Setting(

@@ -19,7 +19,7 @@ from picker_dynamics.errors import InfeasibleError, LimitError, PickerError
 from picker_dynamics.execution.approach import Approach, ApproachPlanner, Ending
 from picker_dynamics.execution.motion import Reference
 from picker_dynamics.execution.torque_limits import TorqueLimits
-from picker_dynamics.execution.validator import MotionValidator, Validated, motion_validator
+from picker_dynamics.execution.validator import MotionValidator, Validated
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
@@ -159,7 +159,7 @@ class ClosedLoop:
         if self._ends is None:
             return trajectory, None
         validator = replace(self._ends, model=self.compensator.model)
-        asked = Validated(trajectory, motion=validator.sampled(trajectory))
+        asked = Validated(trajectory, 1.0, validator.sampled(trajectory))
         ending = Ending(asked, trajectory.duration, 0.0, np.arange(self.plant.n))
         ended, approach = ending.planned(self._sides.at(self._reference.end[None]), validator, self.plant.description)
         return ended.trajectory, approach
@@ -215,7 +215,7 @@ class ClosedLoop:
 
 def endings(description: ArmDescription, model: DynamicsModel, servos: ServoMap) -> MotionValidator:
     """Validator of how motions end, that looks at their tip's speed too; motions of ``paths_between`` pass it."""
-    return motion_validator(description, TorqueLimits.of_servos(servos), model, tip_speed=SLOWING**20 * TIP_SPEED)
+    return MotionValidator(model, TorqueLimits.of_servos(servos), description, SLOWING**20 * TIP_SPEED)
 
 
 def paths_between(poses: Sequence, validator: MotionValidator, *, speed: float = TIP_SPEED) -> list[Trajectory]:

@@ -19,7 +19,6 @@ __all__ = [
     "lease",
     "motion",
     "payload_hold",
-    "pending_goals",
     "reference_generator",
     "streaming",
     "tip_uncertainty",

@@ -1,16 +1,16 @@
 """Active plan of an arm: what its reference is from now on if nothing is asked any more.
 
-Each track (arm, gripper) has one motion under way, with joints of its own; joints of nobody hold.  The reference is their
-composition.  Motions of goals are gone through in one own time, as they were checked together: at less than full speed all of
-them are slowed alike.  Stops and streams go by the clock.  Nothing here changes: what is asked makes another active plan.
+One trajectory of all joints, the scaling of its time, and the motions of goals that are under way in it.  Goals of different
+tracks (arm, gripper) share it, as they were checked together: at less than full speed all of them are slowed alike.  Stops and
+streams go by the clock.  A plan never changes: what is asked makes another one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.time_scaling import TimeScaling
@@ -22,131 +22,87 @@ State = tuple[Array, Array, Array]
 """q, v, a, (n,) each [rad, rad/s, rad/s²]."""
 
 
-@dataclass(frozen=True, eq=False)
-class ActivePlan:
-    """Active plan, as a function of the time at which a reference holds.
+@dataclass(frozen=True)
+class UnderWay:
+    """Motion of a goal within the active plan.
 
     Attributes:
-        joint_names: of the arm.
-        hold: the pose (n,) of joints that no motion moves, or that wait for theirs [rad].
-        motions: under way, the newest last; no two move one joint.
-        scaling: of the own time of goals' motions; None: it is the clock's.
+        end_s: when its joints are at their end, in the plan's own time.
+        slowed: by how much its rest was slowed for limits that changed.
+        cancelled: it comes to rest before its goal.
     """
 
-    joint_names: tuple[str, ...]
-    hold: Array
-    motions: tuple[Motion, ...] = ()
-    scaling: TimeScaling | None = None
+    motion: Motion
+    end_s: float
+    slowed: float = 1.0
+    cancelled: bool = False
+
+    def left(self, progress: float) -> float:
+        """Rest of the motion in the time of its goal [s]."""
+        return max(self.end_s - max(progress, 0.0), 0.0) / self.slowed
+
+
+@dataclass(frozen=True, eq=False)
+class ActivePlan:
+    """Active plan, as a function of the time at which a reference holds; ``under_way``: the newest last."""
+
+    trajectory: Trajectory
+    scaling: TimeScaling
+    phase: Phase = Phase.HOLDING
+    under_way: tuple[UnderWay, ...] = ()
+
+    @classmethod
+    def hold(cls, joint_names: Sequence[str], q: ArrayLike) -> ActivePlan:
+        """Hold the pose ``q`` (n,) [rad]."""
+        return cls(standing(joint_names, q), TimeScaling(0.0))
 
     @property
-    def phase(self) -> Phase:
-        phases = {motion.phase for motion in self.motions}
-        return next((one for one in (Phase.EXECUTING, Phase.STREAMING, Phase.STOPPING) if one in phases), Phase.HOLDING)
+    def moves(self) -> bool:
+        """Whether there is more to come than a hold."""
+        return self.phase is not Phase.HOLDING
 
-    def own_s(self, time_s: float) -> float:
-        """Own time of goals' motions at ``time_s``."""
-        return time_s if self.scaling is None else self.scaling.at(time_s).progress
-
-    def progress(self, motion: Motion, time_s: float) -> float:
-        """Progress of a motion at ``time_s``, in its trajectory's time [s]; negative: it waits."""
-        return self.own_s(time_s) - motion.own_s if motion.phase is Phase.EXECUTING else time_s - motion.start_s
+    def progress(self, time_s: float) -> float:
+        """Progress in the trajectory at ``time_s`` [s]; negative: it waits."""
+        return self.scaling.at(time_s).progress
 
     def is_over(self, time_s: float) -> bool:
-        """Whether every motion is at its end at ``time_s``."""
-        return all(self.progress(motion, time_s) >= motion.end_s for motion in self.motions)
+        """Whether every joint is at its end at ``time_s``."""
+        return not self.moves or self.progress(time_s) >= self.trajectory.duration
 
-    def executing(self, time_s: float) -> tuple[Motion, ...]:
-        """Motions of goals that are on their way at ``time_s``."""
-        return tuple(m for m in self.motions if m.phase is Phase.EXECUTING and self.progress(m, time_s) > 0.0)
+    def state_at(self, time_s: float) -> State:
+        """Reference state at ``time_s``."""
+        instant = self.scaling.at(time_s)
+        return instant.scaled(self.trajectory.sample(instant.progress))
 
-    def state_at(self, time_s: float, own: bool = False) -> State:
-        """Reference state at ``time_s``; ``own``: in the own time of goals' motions, as if they were not slowed."""
-        q, v, a = self.hold.copy(), np.zeros_like(self.hold), np.zeros_like(self.hold)
-        for motion in self.motions:
-            progress = self.progress(motion, time_s)
-            if progress < 0.0:
-                continue
-            state = motion.trajectory.sample(progress)
-            if motion.phase is Phase.EXECUTING and self.scaling is not None and not own:
-                state = self.scaling.at(time_s).scaled(state)
-            if len(motion.moves) == len(q):
-                return state
-            columns = list(motion.moves)
-            for part, new in zip((q, v, a), state):
-                part[columns] = new[columns]
-        return q, v, a
+    def own_state(self, time_s: float) -> State:
+        """State at ``time_s`` in the plan's own time, as if it were not slowed; at rest where the arm is."""
+        q, v, a = self.state_at(time_s)
+        return self.trajectory.sample(self.progress(time_s)) if v.any() or a.any() else (q, v, a)
 
-    def rest(self, time_s: float, motions: Iterable[Motion] | None = None) -> Trajectory:
-        """What is left at ``time_s`` of these motions, all by default, together in their own time; other joints are at rest."""
-        made = standing(self.joint_names, self.state_at(time_s)[0])
-        for motion in self.motions if motions is None else motions:
-            progress = self.progress(motion, time_s)
-            left = remainder(motion.trajectory, progress) if progress >= 0.0 else delayed(motion.trajectory, -progress)
-            if len(motion.moves) == len(self.joint_names):
-                return left
-            made = merge_joints(left, made, motion.moves)
-        return made
+    def rest(self, time_s: float) -> Trajectory:
+        """What is left at ``time_s``, in its own time."""
+        progress = self.progress(time_s)
+        return remainder(self.trajectory, progress) if progress >= 0.0 else delayed(self.trajectory, -progress)
 
-    def left(self, identifier: str, time_s: float) -> float:
-        """Rest of a motion that lies ahead at ``time_s``, in the time of its goal [s]; 0: over, or displaced."""
-        for motion in self.motions:
-            if motion.identifier == identifier and not motion.finished:
-                return max(motion.duration_s - max(self.progress(motion, time_s), 0.0), 0.0) / motion.slowed
-        return 0.0
+    def later(self, time_s: float, others: Iterable[UnderWay] | None = None) -> tuple[UnderWay, ...]:
+        """Motions under way, or ``others``, seen from ``time_s`` on: their ends in the own time of ``rest``."""
+        progress = self.progress(time_s)
+        return tuple(replace(one, end_s=one.end_s - progress) for one in (self.under_way if others is None else others))
 
-    def after(self, time_s: float) -> tuple[ActivePlan, tuple[Motion, ...]]:
-        """The active plan less what is over at ``time_s``, and the motions whose own part came to its end."""
-        finished, kept, hold = list[Motion](), list[Motion](), self.hold
-        for motion in self.motions:
-            progress = self.progress(motion, time_s)
-            if progress >= motion.duration_s and not motion.finished:
-                finished.append(motion)
-                motion = replace(motion, finished=True)
-            if progress < motion.end_s:
-                kept.append(motion)
-            else:
-                columns, hold = list(motion.moves), hold.copy()
-                hold[columns] = motion.trajectory.sample(motion.end_s)[0][columns]
-        if not finished and len(kept) == len(self.motions):
+    def after(self, time_s: float) -> tuple[ActivePlan, tuple[UnderWay, ...]]:
+        """Return the plan less what is over at ``time_s``, and the motions that came to their end, or to rest if cancelled."""
+        if not self.moves:
             return self, ()
-        return replace(self, hold=hold, motions=tuple(kept)), tuple(finished)
-
-    def taken_over(self, motion: Motion, scaling: TimeScaling | None) -> ActivePlan:
-        """The active plan where ``motion`` takes over its joints, with the own time's ``scaling``; others keep theirs."""
-        hold, moves = self.hold.copy(), set(motion.moves)
-        columns = list(motion.moves)
-        hold[columns] = self.state_at(motion.start_s)[0][columns]
-        others = (replace(one, moves=tuple(j for j in one.moves if j not in moves)) for one in self.motions)
-        return replace(self, hold=hold, motions=(*(one for one in others if one.moves), motion), scaling=scaling)
-
-    def on_the_clock(self, time_s: float) -> ActivePlan:
-        """The active plan with motions that have not begun at ``time_s``, whose own time is the clock's again."""
-        motions = (replace(one, own_s=max(one.start_s, time_s)) for one in self.motions)
-        return replace(self, motions=tuple(motions), scaling=None)
-
-    def postponed(self, time_s: float) -> ActivePlan:
-        """The active plan with motions that begin at ``time_s`` at the earliest."""
-        if all(one.start_s >= time_s for one in self.motions):
-            return self
-        motions = (
-            one if one.start_s >= time_s else replace(one, start_s=time_s, own_s=self.own_s(time_s)) for one in self.motions
-        )
-        return replace(self, motions=tuple(motions))
-
-    def slowed(self, factor: float, time_s: float) -> ActivePlan:
-        """The active plan with goals' motions made anew ``factor`` times as slow in their own time; they are where they were."""
-        own_s = self.own_s(time_s)
-        motions = (
-            replace(
-                one,
-                trajectory=one.trajectory.stretched(factor),
-                own_s=own_s - factor * self.progress(one, time_s),
-                duration_s=factor * one.duration_s,
-                end_s=factor * one.end_s,
-                slowed=factor * one.slowed,
-            )
-            if one.phase is Phase.EXECUTING
-            else one
-            for one in self.motions
-        )
-        return replace(self, motions=tuple(motions))
+        progress, (q, v, _) = self.progress(time_s), self.state_at(time_s)
+        at_rest = {one for one in self.under_way if one.cancelled and not v[list(one.motion.joints)].any()}
+        finished = tuple(one for one in self.under_way if progress >= one.end_s or one in at_rest)
+        if progress >= self.trajectory.duration:
+            return ActivePlan.hold(self.trajectory.joint_names, self.trajectory.end), finished
+        if not finished:
+            return self, ()
+        left = replace(self, under_way=tuple(one for one in self.under_way if one not in finished))
+        early = [j for one in at_rest if progress < one.end_s for j in one.motion.joints]
+        if early and self.scaling.at(time_s).speed == self.scaling.target == 0.0:  # in a pause: they do not go on after it
+            still = merge_joints(standing(self.trajectory.joint_names, q), self.rest(time_s), early)
+            left = ActivePlan(still, TimeScaling(time_s, 0.0), self.phase, left.later(time_s))
+        return left, finished

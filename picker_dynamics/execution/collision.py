@@ -90,17 +90,21 @@ class CollisionCheck:
         begins = self._distances(model, q[0])
         need = np.minimum(keep + 0.5 * _steps(q, model.lipschitz).max(axis=0, initial=0.0), model.near)
         need = need - STATE_TOLERANCE_M if one_state else np.minimum(need, begins) - TOLERANCE_M
-        found: list[_Lack] = []
+        worst = _Lack()
         for k in range(0, len(q), BLOCK):
-            self._look(model, q[k : k + BLOCK], k, begins, q[0], need, found)
-        if not found:
+            worst = _look(model, q[k : k + BLOCK], k, q[0], begins, need, worst)
+        if not worst.by_m:
             return clear
-        worst = found[-1]
         pair, distance, kept = model.pairs[worst.pair], worst.distance_m, float(keep[worst.pair])
         if pair.a.name == PAYLOAD:
             distance, kept = (x - payload_radius(motion.model.payload_mass) for x in (distance, kept))
-        first = float(times[min(lack.sample for lack in found)])
-        return _usage(pair.names, distance, kept, self.margin_m, float(times[worst.sample]), first, worst.by_m, one_state)
+        (which, other), time_s, beside = pair.names, float(times[worst.sample]), kept - self.margin_m
+        near = f"come within {1e3 * distance:.0f} mm of" if distance > 0.0 else f"be {-1e3 * distance:.0f} mm deep in"
+        text = (
+            f"{which} would {near} {other}{'' if one_state else f' at {time_s:.2f} s'}; kept are {1e3 * self.margin_m:.0f} mm "
+            f"(collision.margin){f' and {1e3 * beside:.0f} mm that the tip is uncertain by' if beside >= 5e-4 else ''}"
+        )
+        return Usage(1.0 + SHARE_PER_M * worst.by_m, which, distance, kept, time_s, text)
 
     def kept(self, motion: SampledMotion, one_state: bool) -> Array:
         """Distance that each pair has to keep, (p,) [m]; a single state, which no motion may come near, the bare margin."""
@@ -151,34 +155,6 @@ class CollisionCheck:
             self._known[:] = [(model, *known)]
         return known[1]
 
-    def _look(
-        self, model: CollisionModel, q: Array, offset: int, begins: Array, begin: Array, need: Array, found: list[_Lack]
-    ) -> None:
-        """Look for pairs that come too near along ``q`` (s, n): where one first does, and each that lacks more than those before.
-
-        A distance answers for as much of the way as it is larger than needed; once one was found, than that one.
-        """
-        most = max((lack.by_m for lack in found), default=0.0)
-        unsure = begins - np.abs(q - begin) @ model.lipschitz.T < need
-        rows = np.flatnonzero(unsure.any(axis=1))
-        if not len(rows):
-            return
-        placed, way = model.placed(q[rows]), np.vstack([np.zeros(len(need)), np.cumsum(_steps(q, model.lipschitz), axis=0)])[rows]
-        columns = np.flatnonzero(unsure.any(axis=0))
-        unsure = unsure[np.ix_(rows, columns)] & (placed.spheres([model.pairs[p] for p in columns]) < need[columns])
-        for p, column in zip(columns.tolist(), unsure.T):
-            pair, least, is_first, todo = model.pairs[p], float(need[p]), True, np.flatnonzero(column)
-            ways, i = way[todo, p], 0
-            while i < len(todo):
-                lacks = least - (distance := placed.distance(pair, int(todo[i])))
-                if lacks > most:
-                    found.append(_Lack(p, lacks, distance, offset + int(rows[todo[i]])))
-                elif lacks > 0.0 and is_first:
-                    found.insert(0, _Lack(p, lacks, distance, offset + int(rows[todo[i]])))
-                is_first, most = is_first and lacks <= 0.0, max(most, lacks)
-                ahead = -lacks + (0.0 if is_first else most + WORSE_M)
-                i = max(i + 1, int(ways.searchsorted(ways[i] + ahead, "right")))
-
 
 def collision_check(
     description: ArmDescription,
@@ -207,31 +183,36 @@ def collision_check(
 
 
 class _Lack(NamedTuple):
-    """A pair that is too near: by how much, how near, and at which sample."""
+    """What a pair lacks of the distance that it has to keep: by how much, how near it is, and at which sample."""
 
-    pair: int
-    by_m: float
-    distance_m: float
-    sample: int
+    by_m: float = 0.0
+    pair: int = 0
+    distance_m: float = 0.0
+    sample: int = 0
 
 
-def _usage(
-    names: tuple[str, str],
-    distance: float,
-    kept: float,
-    margin: float,
-    time_s: float,
-    first_s: float,
-    lacks: float,
-    one_state: bool,
-) -> Usage:
-    """The refusal: pair, distance, time."""
-    which, other = names
-    near = f"come within {1e3 * distance:.0f} mm of {other}" if distance > 0.0 else f"hit {other}, {-1e3 * distance:.0f} mm deep"
-    when = "" if one_state else f" at {time_s:.2f} s" + (f", too near from {first_s:.2f} s on" if first_s < time_s else "")
-    beside = f" and {1e3 * (kept - margin):.0f} mm that the tip is uncertain by" if kept - margin >= 5e-4 else ""
-    text = f"{which} would {near}{when}; kept are {1e3 * margin:.0f} mm (collision.margin){beside}"
-    return Usage(1.0 + SHARE_PER_M * lacks, which, distance, kept, first_s, text)
+def _look(model: CollisionModel, q: Array, offset: int, begin: Array, begins: Array, need: Array, worst: _Lack) -> _Lack:
+    """Look along ``q`` (s, n) for what lacks more than ``worst``, with the distances ``begins`` (p,) at ``begin``.
+
+    A distance answers for as much of the way as it is larger than needed; once one was found that lacks, than that one.
+    """
+    unsure = begins - np.abs(q - begin) @ model.lipschitz.T < need
+    rows, columns = np.flatnonzero(unsure.any(axis=1)), np.flatnonzero(unsure.any(axis=0))
+    if not len(rows):
+        return worst
+    placed, way = model.placed(q[rows]), np.vstack([np.zeros(len(need)), np.cumsum(_steps(q, model.lipschitz), axis=0)])[rows]
+    unsure = unsure[np.ix_(rows, columns)] & (placed.spheres([model.pairs[p] for p in columns]) < need[columns])
+    for p, column in zip(columns.tolist(), unsure.T):
+        todo, i = np.flatnonzero(column), 0
+        ways = way[todo, p]
+        while i < len(todo):
+            distance = placed.distance(model.pairs[p], int(todo[i]))
+            lacks = float(need[p]) - distance
+            if lacks > worst.by_m:
+                worst = _Lack(lacks, p, distance, offset + int(rows[todo[i]]))
+            ahead = worst.by_m - lacks + (WORSE_M if worst.by_m else 0.0)
+            i = max(i + 1, int(ways.searchsorted(ways[i] + ahead, "right")))
+    return worst
 
 
 def _steps(q: Array, lipschitz: Array) -> Array:

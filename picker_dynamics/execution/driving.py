@@ -38,14 +38,16 @@ class Drivers:
         if leaves:
             self._newest = "" if driver == self._newest else self._newest
             if execution.lease.has(holder, now_s):
-                execution.leave(driver)
+                execution.lease.leave(holder)
                 execution.tell(EventKind.REMARK, f"{holder} has left", identifier=driver)
             return None
         try:
             if not driver or MARK in driver:
                 raise PickerError(f"a driver's name is needed, without {MARK!r}", subject="driver", value=driver)
             had = execution.lease.has(holder, now_s)
-            execution.lead(driver, now_s, SILENCE_S)
+            joints = range(execution.description.n)
+            execution.lease.require(holder, joints, now_s)
+            execution.lease.grant(holder, joints, now_s + SILENCE_S)
         except PickerError as error:
             if self._complaints.are_news(driver, now_s):
                 execution.tell(EventKind.REFUSED, f"refused: {error}", identifier=driver, error=error)

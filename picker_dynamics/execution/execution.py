@@ -18,20 +18,19 @@ from numpy.typing import ArrayLike
 from picker_dynamics.errors import PickerError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
-from picker_dynamics.robot.model import DynamicsModel
+from picker_dynamics.robot.model import Array, DynamicsModel
 
 from .checks import Check
 from .events import Event, EventKind
-from .goal_manager import Beside, GoalManager, at_once
+from .goal_manager import GoalManager, GoalRequest, at_once
 from .goal_tracking import ArmState, Error, SentReferences
 from .guard import ReferenceGuard
 from .lease import HeldError, Holder, Kind, Lease
 from .motion import Phase, Reference
-from .pending_goals import GoalRequest
-from .reference_generator import ReferenceGenerator
-from .streaming import COMPLAINT_S, SILENCE_S, Stream, StreamStatistics
+from .reference_generator import ReferenceGenerator, Worker
+from .streaming import SILENCE_S, Complaints, Stream, StreamStatistics
 from .torque_limits import TorqueLimits
-from .validator import TIP_SPEED, motion_validator
+from .validator import TIP_SPEED, MotionValidator
 
 SAME_SOURCE = 0.01
 """Shares of the supply's voltage that are planned with as one."""
@@ -84,6 +83,12 @@ class Limits:
         wrong = not 0.0 <= self.speed <= 1.0
         refuse_if(wrong, f"speed_scaling is {self.speed}, must be 0 to 1", "speed_scaling", self.speed, 1.0)
 
+    def validator(self, description: ArmDescription) -> MotionValidator | None:
+        """Validator of motions by these limits; None: the payload is not known."""
+        if self.model is None:
+            return None
+        return MotionValidator(self.model, self.torque, description, self.tip_speed, self.further, self.scales_time)
+
 
 @dataclass(frozen=True, eq=False)
 class Tick:
@@ -112,7 +117,7 @@ class Execution:
         timing: when references are sent.
         max_deceleration: [rad/s²] with which a cancelled motion comes to rest, and which a change of speed may add.
         send: called with each reference at once.
-        beside: has work done in a worker, as ``Executor.submit`` does: goals are parsed and planned there.
+        worker: parses and plans goals, as ``Executor.submit`` has work done.
 
     Attributes:
         sent: the references that were sent of late.
@@ -126,19 +131,18 @@ class Execution:
         timing: Timing = Timing(),
         max_deceleration: float = 4.0,
         send: Callable[[Reference], None] = lambda _reference: None,
-        beside: Beside = at_once,
+        worker: Worker = at_once,
     ):
         self.description, self.timing, self.send = description, timing, send
         self.sent = SentReferences(math.ceil((timing.lead_s + REACH_BACK_S) * timing.rate_hz))
         self.lease = Lease()
         self._all = range(len(description.joint_names))
-        self._generator = ReferenceGenerator(description, max_deceleration)
+        self._generator = ReferenceGenerator(description, max_deceleration, worker)
         self._guard = ReferenceGuard(description)
         self._guard_says: str | None = None
         self._stream = Stream(self._generator)
-        self._held_by: str | None = None  # what streams were refused for, as it was last said
-        self._held_said_s = -math.inf
-        self._goals = GoalManager(self._generator, self._stream, self.sent, self.lease, self.tell, beside)
+        self._complaints = Complaints()
+        self._goals = GoalManager(self._generator, self._stream, self.sent, self.lease, self.tell)
         self._feeds: list[Callable[[float], None]] = []
         self._events: list[Event] = []
         self._until_monitor = timing.monitor_every
@@ -150,7 +154,7 @@ class Execution:
 
     @property
     def phase(self) -> Phase:
-        return self._generator.phase()
+        return self._generator.phase
 
     @property
     def active(self) -> bool:
@@ -165,8 +169,7 @@ class Execution:
     @property
     def counts(self) -> dict[str, int]:
         """Goals accepted, refused and overtaken."""
-        goals = self._goals
-        return {"accepted": goals.accepted, "refused": goals.refused, "overtaken": goals.pending.overtaken}
+        return self._goals.counts
 
     @property
     def guard_stopped(self) -> int:
@@ -177,33 +180,24 @@ class Execution:
     def stream_counts(self) -> StreamStatistics:
         return self._stream.statistics
 
-    def position(self, joint: int, now_s: float) -> float:
-        """Position of a joint's reference, as the next one will be sent [rad]; 0 where there is none."""
-        return float(self._generator.state_at(now_s + self.timing.lead_s)[0][joint]) if self.active else 0.0
+    def pose(self, now_s: float) -> Array:
+        """Reference (n,) as the next one will be sent [rad]; zeros where there is none."""
+        return self._generator.state_at(now_s + self.timing.lead_s)[0] if self.active else np.zeros(self.description.n)
 
     # -- what is asked ---------------------------------------------------------------------------------------
 
     def submit(self, request: GoalRequest, now_s: float | None = None) -> None:
-        """Take a goal; it is planned from the next tick on, unless a newer one comes first, and answered once.
-
-        At rest, with ``now_s``, from now on.
-        """
-        if now_s is None or not self._at_rest:
-            self._goals.submit(request)
-            return
-        self._end_lapsed(now_s)
+        """Take a goal, which is answered once; it is looked at in the next tick, with ``now_s`` at once."""
+        if now_s is not None:
+            self._end_lapsed(now_s)
         self._goals.submit(request)
-        self._consider(now_s)
+        if now_s is not None:
+            self._look(now_s)
 
-    @property
-    def _at_rest(self) -> bool:
-        """Whether the reference is at rest, and was sent."""
-        return self.phase is Phase.HOLDING and self._guard.last is not None
-
-    def _consider(self, now_s: float) -> None:
-        """Look at the next goal.  At rest the motion begins with the last reference, so the next one moves."""
+    def _look(self, now_s: float) -> None:
+        """Look at the next goals.  At rest a motion begins with the last reference, so the next one moves."""
         time_s = now_s + self.timing.lead_s
-        if self._at_rest:
+        if self.phase is Phase.HOLDING and self._guard.last is not None:
             time_s = max(self._generator.sent_s, time_s - 1.0 / self.timing.rate_hz)
         self._goals.look(now_s, time_s)
 
@@ -241,14 +235,9 @@ class Execution:
                 raise
             if self.lease.grant(holder, self._all, now_s + SILENCE_S, number):
                 self.tell(EventKind.REMARK, f"following a {holder}")
-        except HeldError as error:
-            self._stream.statistics.refused += 1
-            if error.subject != self._held_by or now_s - self._held_said_s >= COMPLAINT_S:
-                self._held_by, self._held_said_s = error.subject, now_s
-                self.tell(EventKind.PROBLEM, f"stream refused: {error}", error=error)
-            return error
         except PickerError as error:
-            if self._stream.complaints.are_news(error.subject, now_s):
+            self._stream.statistics.refused += isinstance(error, HeldError)
+            if self._complaints.are_news(error.subject, now_s):
                 self.tell(EventKind.PROBLEM, f"stream refused: {error}", error=error)
             return error
         return None
@@ -256,22 +245,6 @@ class Execution:
     def feed_by(self, feed: Callable[[float], None]) -> None:
         """Have ``feed(now_s)`` called at the beginning of each tick, to stream what comes next."""
         self._feeds.append(feed)
-
-    def lead(self, driver: str, now_s: float, for_s: float) -> None:
-        """Let a driver have the arm for so long, or longer if it has it: only its own goals and streams move the arm then.
-
-        One that is silent for longer has lost it, and the arm comes to rest.
-
-        Raises:
-            HeldError: somebody else moves the arm.
-        """
-        holder = Holder(Kind.DRIVER, driver)
-        self.lease.require(holder, self._all, now_s)
-        self.lease.grant(holder, self._all, now_s + for_s)
-
-    def leave(self, driver: str) -> None:
-        """The driver does not need the arm any more; what moves for it goes on to its end."""
-        self.lease.leave(Holder(Kind.DRIVER, driver))
 
     def cancel(self, now_s: float, request: GoalRequest | None = None) -> bool:
         """Decelerate to rest: one goal, or whatever moves the arm; returns whether anything moved.  The answers follow."""
@@ -286,19 +259,10 @@ class Execution:
         self._wanted_speed = limits.speed if limits.speed != self._generator.speed else None
         if before is not limits and replace(before, speed=limits.speed) == limits:
             return
-        self._generator.validator = None
-        self._generator.approaches = limits.approach
         if before.model is not limits.model:
             self._generator.sides.loaded(before.model, limits.model, limits.torque.servo_map)
-        if limits.model is not None:
-            self._generator.validator = motion_validator(
-                self.description,
-                limits.torque,
-                limits.model,
-                tip_speed=limits.tip_speed,
-                scales_time=limits.scales_time,
-                further=limits.further,
-            )
+        self._generator.approaches = limits.approach
+        self._generator.validator = limits.validator(self.description)
 
     def change_some(self, **fields: Any) -> None:
         """``change`` for some fields of the present limits."""
@@ -367,7 +331,7 @@ class Execution:
         """
         for feed in self._feeds:
             feed(now_s)
-        time_s, error, reference, at_rest = now_s + self.timing.lead_s, None, None, self._at_rest
+        time_s, error, reference = now_s + self.timing.lead_s, None, None
         if self.active:
             if self._wanted_speed is not None:
                 self._generator.set_speed(self._wanted_speed, time_s)
@@ -376,18 +340,13 @@ class Execution:
                 self.tell(EventKind.REMARK, "the stream ended: holding")
             self._end_lapsed(now_s)
             self._hold_to_limits(time_s)
-            if at_rest:
-                self._consider(now_s)
-            else:
-                self._goals.look(now_s, time_s, planned_only=True)
+        self._look(now_s)
+        if self.active:
             reference = self._send_next(time_s)
             error = self._monitor(now_s, time_s, look, watched)
-        if not at_rest:
-            self._consider(now_s)
         if error is None:
             return Tick(reference, self.take_events())
-        progress_s, speed = max(self._generator.progress_at(now_s), 0.0), self._generator.speed_at(now_s)
-        return Tick(reference, self.take_events(), error, progress_s, speed)
+        return Tick(reference, self.take_events(), error, *self._generator.progress(now_s))
 
     def _end_lapsed(self, now_s: float) -> None:
         """Who was silent for too long has lost the arm; it comes to rest where that is a driver."""
@@ -417,10 +376,10 @@ class Execution:
         self._guard.sent(reference)
         self.sent.append(reference)
         self._generator.sides.sent(reference.q)
-        for motion in finished:
-            if motion.approach is not None and not motion.cancelled:
-                self._generator.sides.arrived(motion.approach)
-            self._goals.finished(motion, reference)
+        for one in finished:
+            if one.motion.approach is not None and not one.cancelled:
+                self._generator.sides.arrived(one.motion.approach)
+            self._goals.finished(one.motion, one.cancelled, reference)
         return reference
 
     def _breach(self, reference: Reference) -> PickerError | None:
@@ -430,15 +389,15 @@ class Execution:
 
     def _hold_to_limits(self, time_s: float) -> None:
         """Where limits changed: what is left of motions under way obeys them, planned again, or the arm comes to rest."""
-        moved = self._generator.moves
-        found = self._generator.hold_to_limits(time_s, self._goals.beside)
+        moved = self.phase is not Phase.HOLDING
+        found = self._generator.hold_to_limits(time_s)
         if found is None:
             return
-        why = found.why
-        if found.factor is not None:
+        why, factor = found
+        if factor is not None:
             stops = f"stops on its path for the present limits, the rest is planned again: {why}"
-            text = f"goes on, slowed {found.factor:.2f} times for the present limits" if found.factor else stops
-            self.tell(EventKind.NOTICE, text, error=None if found.factor else why)
+            text = f"goes on, slowed {factor:.2f} times for the present limits" if factor else stops
+            self.tell(EventKind.NOTICE, text, error=None if factor else why)
             return
         self._stream.reset()
         text = f"stopped for the present limits: {why}" if moved else f"the pose that is held is beyond the present limits: {why}"
@@ -461,26 +420,28 @@ class Execution:
     ) -> Error | None:
         """Look where the arm is, for those who want to know: trackers of goals, and now and then whoever watches."""
         self._until_monitor -= 1
-        due = self._until_monitor <= 0
+        due, trackers = self._until_monitor <= 0, self._goals.trackers
         if due:
             self._until_monitor = self.timing.monitor_every
-        elif not self._goals.watches_path:
+        elif not any(tracker.watches_path for tracker in trackers):
             return None
         heard = due and watched()
-        if not (self._goals.watched or heard):
+        if not (trackers or heard):
             return None
         error = self._goals.monitor(now_s, time_s, look(), due)
         return error if heard else None
 
     def refuse(self, error: PickerError, identifier: str = "") -> None:
         """Count and tell a message that cannot be a goal."""
-        self._goals.refused += 1
+        self.counts["refused"] += 1
         self.tell(EventKind.REFUSED, f"refused: {error}", identifier=identifier, error=error)
 
     def tell(self, kind: EventKind, text: str, **fields: Any) -> None:
         """Put what happened in line with all other events; ``fields`` of ``Event``."""
-        accepted, refused = self._goals.accepted, self._goals.refused
-        self._events.append(Event(kind, text, self._generator.phase(), accepted, refused, holders=self.lease.holders, **fields))
+        counts = self.counts
+        self._events.append(
+            Event(kind, text, self.phase, counts["accepted"], counts["refused"], holders=self.lease.holders, **fields)
+        )
 
     def take_events(self) -> tuple[Event, ...]:
         """Events that were not handed out yet, in order."""

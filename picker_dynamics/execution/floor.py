@@ -62,27 +62,17 @@ class FloorCheck:
 
     def worst(self, motion: SampledMotion) -> Usage:
         """Usage where the motion is deepest below the floor, or below where it begins."""
-        nothing = Usage(1.0, self.heights.names[0], self.floor_z, self.floor_z, 0.0, "above the floor")
-        if self.floor_z == OFF:
-            return nothing
-        one_state = motion.trajectory is None
-        varies, tolerance = self.heights.varies, STATE_TOLERANCE_M if one_state else TOLERANCE_M
-        z = self.heights(motion.stopping(self.deceleration) if one_state else motion.q)[:, varies]
+        heights, one_state = self.heights, motion.trajectory is None
+        z = heights(motion.stopping(self.deceleration) if one_state else motion.q)
         allowed = np.full(z.shape[1], self.floor_z) if one_state else np.minimum(self.floor_z, z[0])
-        depth = np.where(allowed - z > tolerance, self.floor_z - z, 0.0)
-        if not depth.any():
-            return nothing
+        below = heights.varies & (allowed - z > (STATE_TOLERANCE_M if one_state else TOLERANCE_M))
+        depth = np.where(below, self.floor_z - z, 0.0)
         deepest = depth.max(axis=0)
         j = int((deepest > deepest.max() - TOLERANCE_M).argmax())  # the tool, where a joint is in the same place
-        k, first = int(depth[:, j].argmax()), int((depth[:, j] > 0.0).argmax())
-        name = [name for name, does in zip(self.heights.names, varies) if does][j]
-        onwards = "" if one_state or first == k else f", below it from {motion.times[first]:.2f} s on"
-        text = (
-            f"{name} would be {1e3 * depth[k, j]:.0f} mm below the floor (floor_z {self.floor_z:.3f} m)"
-            f"{motion.when(0 if one_state else k)}{onwards}"
-        )
-        time_s = 0.0 if one_state else float(motion.times[first])
-        return Usage(1.0 + SHARE_PER_M * float(depth[k, j]), name, float(z[k, j]), self.floor_z, time_s, text)
+        k, name = int(depth[:, j].argmax()), heights.names[j]
+        at, share = (0 if one_state else k), 1.0 + SHARE_PER_M * float(depth[k, j])
+        text = f"{name} would be {1e3 * depth[k, j]:.0f} mm below the floor (floor_z {self.floor_z:.3f} m){motion.when(at)}"
+        return Usage(share, name, float(z[k, j]), self.floor_z, float(motion.times[at]), text)
 
 
 def standing_floor(description: ArmDescription, rest: ArrayLike) -> tuple[float, str]:

@@ -13,9 +13,9 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import order_of, some_of
 from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.model import Array
+from picker_dynamics.robot.units import told
 from picker_dynamics.trajectory.corners import rounded
-from picker_dynamics.trajectory.points import checked_points
-from picker_dynamics.trajectory.trajectory import Trajectory, blend, require_rest, through
+from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points
 
 from .lease import MAIN_TRACK
 
@@ -26,6 +26,9 @@ MAX_GOAL_S = 600.0
 """Longest motion, and longest wait for one to start [s]."""
 
 MAX_POINTS = 10_000
+
+END_VELOCITY = float(np.finfo(np.float32).eps)
+"""Speed [rad/s] that counts as rest at the last point; the threshold of joint_trajectory_controller."""
 
 ROUND_S = 0.05
 """From this long before a point without velocity to as long after it, joints change their speed [s]."""
@@ -127,12 +130,10 @@ class ParsedGoal:
 
         Where the points have positions only, it passes near them, but for the last one.
         """
-        v, a = self.velocities, self.accelerations
-        points = [
-            (q, None if v is None else v[i] / factor, None if a is None else a[i] / factor**2)
-            for i, q in enumerate(self.positions)
-        ]
-        path = through(self.times_s * factor, points, joint_names=self.joint_names, start=start, units=self.units)
+        v = None if self.velocities is None else self.velocities / factor
+        a = None if v is None or self.accelerations is None else self.accelerations / factor**2
+        points = self.times_s * factor, self.positions, v, a
+        path = from_points(*points, joint_names=self.joint_names, start=start, units=self.units)
         return blend(start, path if v is not None else rounded(path, ROUND_S * factor))
 
 
@@ -148,21 +149,35 @@ def parse(goal: Goal, joint_names: Sequence[str], position_units: Sequence[str] 
         joints, order = some_of(goal.joint_names, joint_names, "goal")
     else:
         joints, order = np.arange(len(joint_names)), order_of(goal.joint_names, joint_names, "goal")
-    if not len(goal.times_s):
-        raise TrajectoryError("the goal has no points")
-    require_few(len(goal.times_s))
-    longest = float(np.max(goal.times_s))
+    count = len(goal.times_s)
+    if not count:
+        raise TrajectoryError("the goal has no points", None, 0, 1)
+    require_few(count)
+    times = np.array(goal.times_s, dtype=float)
+    for i, (t, before) in enumerate(zip(times, [-np.inf, *times])):
+        if not np.isfinite(t):
+            raise TrajectoryError(f"point {i}: time is {t}, not a finite number", None, float(t))
+        if t < 0.0 or t <= before:
+            after = "before the begin at 0 s" if i == 0 else f"not after point {i - 1} at {before:g} s"
+            raise TrajectoryError(f"point {i} is at {t:g} s, {after}", None, float(t), max(float(before), 0.0))
+    longest = float(times[-1])
     if longest > MAX_GOAL_S:
         raise TrajectoryError(f"the goal lasts {longest:.0f} s, at most {MAX_GOAL_S:.0f} s", None, longest, MAX_GOAL_S)
     names = tuple(joint_names[joint] for joint in joints)
     units = tuple(position_units[joint] for joint in joints) if position_units else ()
-    count = len(goal.times_s)
     q = _field("positions", goal.positions, count, order, names)
-    v = None if goal.velocities is None else _field("velocities", goal.velocities, count, order, names)
-    a = None if goal.accelerations is None else _field("accelerations", goal.accelerations, count, order, names)
-    times, points = checked_points(goal.times_s, q, v, a, names)
-    require_rest(points[-1], names, units)
-    return ParsedGoal(names, joints, np.array(times), q, v, a, goal.start_s, goal.track, units)
+    v, a = (
+        None if rows is None else _field(name, rows, count, order, names)
+        for name, rows in (("velocities", goal.velocities), ("accelerations", goal.accelerations))
+    )
+    if v is None and a is not None:
+        raise TrajectoryError("the goal has accelerations but no velocities")
+    if v is not None and np.abs(v[-1]).max() > END_VELOCITY:
+        j = int(np.abs(v[-1]).argmax())
+        value = float(v[-1, j])
+        moves = told(value, units[j] if units else "rad", 0.0)
+        raise TrajectoryError(f"last point: {names[j]} still moves at {moves}/s, must be 0", names[j], value, 0.0)
+    return ParsedGoal(names, joints, times, q, v, a, goal.start_s, goal.track, units)
 
 
 def along(trajectory: Trajectory) -> Goal:
@@ -188,9 +203,10 @@ def _field(name: str, rows: Sequence[Sequence[float]], count: int, order: NDArra
     if len(rows) != count:
         raise TrajectoryError(f"{count} points but {name} for {len(rows)}", None, len(rows), count)
     field: Array = np.array(rows, dtype=float)[:, order]
-    beyond = np.isfinite(field) & (np.abs(field) > LARGEST)
-    if beyond.any():
-        k, j = (int(i) for i in np.argwhere(beyond)[0])
-        text = f"point {k}: {names[j]} has {field[k, j]:.3g} among its {name}, at most {LARGEST:.0e} can be meant"
-        raise TrajectoryError(text, names[j], float(field[k, j]), LARGEST)
+    wrong = ~(np.abs(field) <= LARGEST)
+    if wrong.any():
+        k, j = (int(i) for i in np.argwhere(wrong)[0])
+        value = float(field[k, j])
+        text = f"point {k}: {names[j]} has {value:.3g} among its {name}, must be finite, at most {LARGEST:.0e}"
+        raise TrajectoryError(text, names[j], value, LARGEST)
     return field

@@ -5,27 +5,25 @@ a lead ahead.
 
 A goal is planned and checked over its whole length before it starts, in one worker: from rest, or from the reference ``AHEAD_S``
 ahead of a motion under way.  The plan holds if the active plan and the limits are those that it was made for, and its start still
-lies ahead.  Else the goal is planned once more, then refused.  A newer goal overtakes one of its track that is not planned yet.
+lies ahead.  Else the goal is planned once more, then refused.  A newer goal overtakes one of its track that the worker does not
+have.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from picker_dynamics.errors import PickerError, TrajectoryError
-from picker_dynamics.robot.description import ArmDescription
 
 from .events import EventKind
-from .goal import MAX_GOAL_S, ParsedGoal, parse
+from .goal import MAX_GOAL_S, Goal, ParsedGoal, parse
 from .goal_tracking import ArmState, Code, Error, Outcome, SentReferences, Verdict
-from .lease import HeldError, Kind, Lease
+from .lease import MAIN_TRACK, HeldError, Holder, Kind, Lease
 from .motion import Motion, Phase, Reference
-from .pending_goals import GoalRequest, Pending, PendingGoals, Tracker
 from .reference_generator import ReferenceGenerator
 from .streaming import Stream
 
@@ -38,12 +36,9 @@ AHEAD_S = 0.3
 SLOWER = 2.0
 """Where the plan came too late, the next one begins so many times later as the first took to make, beyond ``AHEAD_S``."""
 
-Beside = Callable[[Callable[[], Any]], "Future[Any]"]
-"""Has work done in the worker, as ``Executor.submit`` does."""
-
 
 def at_once(work: Callable[[], Any]) -> Future[Any]:
-    """Future of work done here and now: for who has no tick to lose."""
+    """Future of work done here and now: a worker for who has no tick to lose."""
     done: Future[Any] = Future()
     try:
         done.set_result(work())
@@ -52,9 +47,56 @@ def at_once(work: Callable[[], Any]) -> Future[Any]:
     return done
 
 
-def _parsed(request: GoalRequest, arm: ArmDescription) -> ParsedGoal:
-    """The goal in the arm's order."""
-    return parse(request.make(), arm.joint_names, arm.position_units).within(arm.lower, arm.upper)
+class Tracker(Protocol):
+    """Judges a goal that is being executed, as ``GoalTracker`` does."""
+
+    cancelling: bool
+
+    @property
+    def watches_path(self) -> bool: ...
+
+    def ended(self, reference: Reference) -> None: ...
+
+    def look(self, now_s: float, error: Error | None) -> Verdict | None: ...
+
+
+@dataclass(eq=False)
+class GoalRequest:
+    """A goal, and whoever wants to know what becomes of it.
+
+    Attributes:
+        make: the goal; called once, in the worker.  May raise a PickerError.
+        track: goals of one track take each other's place.
+        identifier: what the one who sent it calls it.
+        driver: who sent it, where that is one who has the lease on the arm; empty: anybody.
+        tracker: made when the motion is known; None: nobody judges it, it is done when the reference is.
+        answer: called once, with the verdict.
+        if_free: it takes the arm from no other goal.
+        feedback: called now and then while it goes on, with the error, how far it is [s], and whether that is in its approach.
+    """
+
+    make: Callable[[], Goal]
+    track: str = MAIN_TRACK
+    identifier: str = ""
+    tracker: Callable[[Motion], Tracker | None] = lambda _motion: None
+    answer: Callable[[Verdict], None] = lambda _verdict: None
+    feedback: Callable[[Error, float, bool], None] | None = None
+    driver: str = ""
+    if_free: bool = False
+
+    @property
+    def holder(self) -> Holder:
+        """Holder who asks for the arm."""
+        return Holder(Kind.GOAL, self.driver, self.track, self.identifier, self.if_free)
+
+
+@dataclass(eq=False)
+class _Waiting:
+    """A goal that waits: its way to a motion, advanced at each look; ``work``: that the worker has of it."""
+
+    request: GoalRequest
+    way: Generator[None, None, Motion] | None = None
+    work: Future[Any] | None = None
 
 
 @dataclass
@@ -62,6 +104,7 @@ class _Executing:
     request: GoalRequest
     motion: Motion
     tracker: Tracker | None
+    cancelling: bool = False
 
 
 _KINDS = {Outcome.SUCCEEDED: EventKind.DONE, Outcome.ABORTED: EventKind.ABORTED, Outcome.CANCELED: EventKind.CANCELLED}
@@ -71,173 +114,154 @@ class GoalManager:
     """Takes goals for a reference generator.
 
     Args:
-        generator: executes them.
+        generator: executes them; its worker parses and plans them.
         stream: is forgotten when a goal takes over.
         sent: the references that were sent.
         lease: on the arm, which a goal has until it is answered.
         tell: called with what happened: kind, text, and keywords of ``Event``.
-        beside: has goals parsed and planned in the worker.
     """
 
     def __init__(
-        self,
-        generator: ReferenceGenerator,
-        stream: Stream,
-        sent: SentReferences,
-        lease: Lease,
-        tell: Callable[..., None],
-        beside: Beside = at_once,
+        self, generator: ReferenceGenerator, stream: Stream, sent: SentReferences, lease: Lease, tell: Callable[..., None]
     ):
-        self.generator, self.stream, self.sent, self.lease = generator, stream, sent, lease
-        self.tell, self.beside = tell, beside
-        self.pending = PendingGoals()
-        self.accepted = self.refused = 0
+        self.generator, self.stream, self.sent, self.lease, self.tell = generator, stream, sent, lease, tell
+        self.counts = {"accepted": 0, "refused": 0, "overtaken": 0}
+        self._waiting: dict[str, list[_Waiting]] = {}  # of each track the one that is looked at, and the newest
         self._executing: dict[str, _Executing] = {}
         self._numbers = itertools.count(1)
+        self._now_s = self._time_s = 0.0
 
     # -- coming in -----------------------------------------------------------------------------------------
 
     def submit(self, request: GoalRequest) -> None:
         """Take a goal; it is looked at soon (``look``), unless a newer one comes first."""
-        if self.pending and request.if_free:
+        if request.if_free and any(self._waiting.values()):
             why = "another goal is looked at: this one is refused, as it asks for an arm that is free"
             self._refuse(request, HeldError(why, subject="goal", left_s=0.0))
             return
-        overtaken = self.pending.put(request)
-        if overtaken is not None:
+        waiting = self._waiting.setdefault(request.track, [])
+        if waiting and waiting[-1].work is None:
+            self.counts["overtaken"] += 1
             error = PickerError("overtaken by a newer goal before it was looked at")
-            self._refuse(overtaken, error, EventKind.OVERTAKEN)
+            self._refuse(waiting.pop().request, error, EventKind.OVERTAKEN)
+        waiting.append(_Waiting(request))
 
-    def look(self, now_s: float, time_s: float, planned_only: bool = False) -> None:
-        """Look at the goals that wait: parse, plan, and begin those whose time has come.
-
-        Args:
-            time_s: when a motion may begin.
-            planned_only: leave what is not planned yet.
-        """
-        for pending in self.pending:
-            if 0.0 < pending.due_s - now_s <= MAX_GOAL_S or (planned_only and pending.basis is None):
-                continue
-            request = pending.request
+    def look(self, now_s: float, time_s: float) -> None:
+        """Look at the goals that wait: parse, plan, and begin those whose time has come; a motion may begin at ``time_s``."""
+        self._now_s, self._time_s = now_s, time_s
+        for waiting in [waiting for waiting in self._waiting.values() if waiting]:
+            one = waiting[0]
+            one.way = one.way or self._begun(one)
             try:
-                motion = self._begun(pending, now_s, time_s)
-            except HeldError as error:
-                if pending.held or error.left_s > HELD_S:
-                    self._refuse(request, error)
-                else:
-                    pending.held, pending.due_s = True, now_s + error.left_s
-                    continue
+                next(one.way)
+                continue
+            except StopIteration as begun:
+                became = begun.value
             except PickerError as error:
-                self._refuse(request, error)
+                became = error
+            waiting.remove(one)
+            if isinstance(became, PickerError):
+                self._refuse(one.request, became)
             else:
-                if motion is None:
-                    continue
-                self._accept(request, motion)
-            self.pending.end(pending)
+                self._accept(one.request, became)
 
-    def _begun(self, pending: Pending, now_s: float, time_s: float) -> Motion | None:
-        """What a goal becomes; None: it waits, or the worker has it."""
-        request, generator, first = pending.request, self.generator, pending.goal is None
-        if pending.goal is None:
-            pending.work = pending.work or self.beside(partial(_parsed, request, generator.description))
-            if not pending.work.done():
-                return None
-            pending.goal, pending.work = pending.work.result(), None
-        goal = pending.goal
-        self.lease.require(request.holder, goal.joints.tolist(), now_s)
-        if pending.work is None or pending.basis is None:
-            wait_s = self._wait_s(request, goal, time_s, first)
-            if wait_s:
-                pending.due_s = now_s + wait_s
-                return None
-            ahead_s = 0.0 if self.beside is at_once else AHEAD_S + SLOWER * pending.took_s
-            pending.basis = generator.basis(goal, time_s, ahead_s)
-            if pending.basis is None:
-                if generator.phase() is Phase.STREAMING:  # of the goal's own driver
+    def _begun(self, one: _Waiting) -> Generator[None, None, Motion]:
+        """Parse, plan and begin a goal; yields while it waits."""
+        request, generator, worker = one.request, self.generator, self.generator.worker
+        arm, took_s = generator.description, 0.0
+        one.work = worker(lambda: parse(request.make(), arm.joint_names, arm.position_units).within(arm.lower, arm.upper))
+        while not one.work.done():
+            yield
+        goal, one.work = one.work.result(), None
+        yield from self._lease(request, goal)
+        yield from self._start(request, goal)
+        for _ in range(2):
+            while (basis := generator.basis(self._time_s, 0.0 if worker is at_once else AHEAD_S + SLOWER * took_s)) is None:
+                if generator.phase is Phase.STREAMING:  # of the goal's own driver
                     self.stream.reset()
-                    generator.cancel(time_s)
-                return None
-            pending.asked_s = time_s
-            pending.work = self.beside(generator.planning(generator.in_time(goal, time_s), pending.basis))
-        if not pending.work.done():
-            return None
-        if not generator.holds(pending.basis):
-            if pending.again:
-                raise PickerError("the motion under way or the limits changed both times that the goal was planned")
-            pending.again, pending.work, pending.basis = True, None, None
-            pending.took_s = time_s - pending.asked_s
-            return None
-        plan = pending.work.result()
-        return None if plan.basis.begins_s > time_s else generator.begin(plan, time_s, str(next(self._numbers)))
+                    generator.cancel(self._time_s)
+                yield
+                yield from self._lease(request, goal)
+            asked_s, one.work = self._time_s, worker(generator.planning(goal, basis, self._time_s))
+            while not one.work.done():
+                yield
+            while generator.holds(basis):
+                plan = one.work.result()
+                self.lease.require(request.holder, goal.joints.tolist(), self._now_s)
+                if basis.begins_s <= self._time_s:
+                    return generator.begin(plan, self._time_s, str(next(self._numbers)))
+                yield
+            took_s = self._time_s - asked_s
+        raise PickerError("the motion under way or the limits changed both times that the goal was planned")
 
-    def _wait_s(self, request: GoalRequest, goal: ParsedGoal, time_s: float, first: bool) -> float:
-        """How long a goal for later has to wait because another motion is under way [s]; raises where it is for too late."""
-        wait_s = 0.0 if goal.start_s is None else goal.start_s - time_s
+    def _lease(self, request: GoalRequest, goal: ParsedGoal) -> Generator[None, None, None]:
+        """Require the lease; somebody else's that is about to lapse is waited for."""
+        joints = goal.joints.tolist()
+        try:
+            self.lease.require(request.holder, joints, self._now_s)
+        except HeldError as error:
+            if error.left_s > HELD_S:
+                raise
+            until_s = self._now_s + error.left_s
+            while 0.0 < until_s - self._now_s <= HELD_S:
+                yield
+            self.lease.require(request.holder, joints, self._now_s)
+
+    def _start(self, request: GoalRequest, goal: ParsedGoal) -> Generator[None, None, None]:
+        """Wait while a goal for later would cut short a motion under way; raises where it is for too late."""
+        wait_s = 0.0 if goal.start_s is None else goal.start_s - self._time_s
         if wait_s > MAX_GOAL_S:
-            raise TrajectoryError(
-                f"the goal starts {wait_s:.0f} s from now (allowed {MAX_GOAL_S:.0f} s)", None, wait_s, MAX_GOAL_S
-            )
-        if not self.generator.must_wait(goal, time_s):
-            return 0.0
-        if first:
+            text = f"the goal starts {wait_s:.0f} s from now (allowed {MAX_GOAL_S:.0f} s)"
+            raise TrajectoryError(text, None, wait_s, MAX_GOAL_S)
+        if self.generator.must_wait(goal, self._time_s):
             self.tell(EventKind.REMARK, f"a goal waits for its start in {wait_s:.2f} s", identifier=request.identifier)
-        return max(wait_s, 0.0)
+        while self.generator.must_wait(goal, self._time_s):
+            yield
+            yield from self._lease(request, goal)
 
     def _accept(self, request: GoalRequest, motion: Motion) -> None:
-        self.accepted += 1
+        self.counts["accepted"] += 1
         self.stream.reset()
-        for displaced in self.generator.displaced:
-            entry = self._executing.get(displaced.identifier)
-            if entry is not None:
-                self._preempt(entry, cancelled=displaced.cancelled or (entry.tracker is not None and entry.tracker.cancelling))
-        for entry in list(self._executing.values()):  # arrived, but not yet within their tolerances
+        for entry in list(self._executing.values()):
             if entry.request.track == request.track or set(entry.motion.joints) & set(motion.joints):
-                self._preempt(entry)
+                text = "preempted by a newer goal"
+                if entry.cancelling:
+                    self._close(entry, Verdict.canceled(f"cancelled, then {text}"))
+                else:
+                    self._close(entry, Verdict.aborted(text), EventKind.PREEMPTED)
         self._executing[motion.identifier] = _Executing(request, motion, request.tracker(motion))
         self.lease.end_kind(Kind.STREAM)
         self.lease.grant(request.holder, motion.joints, motion.start_s + motion.duration_s)
-        factor = 1.0 if motion.validated is None else motion.validated.factor
-        share = self.generator.speed
-        slowed = f", slowed {factor:.2f} times to fit" if factor > 1.0 else ""
-        speed = f", at {100.0 * share:.0f} % speed" if share < 1.0 else ""
-        ends = "" if motion.approach is None else motion.approach.text(self.generator.joint_names)
-        text = f"executing, {motion.duration_s:.2f} s{slowed}{speed}{', ' if ends else ''}{ends}"
-        self.tell(EventKind.ACCEPTED, text, identifier=request.identifier, motion=motion)
+        factor, share, approach = motion.validated.factor, self.generator.speed, motion.approach
+        parts = [
+            f"executing, {motion.duration_s:.2f} s",
+            f"slowed {factor:.2f} times to fit" if factor > 1.0 else "",
+            f"at {100.0 * share:.0f} % speed" if share < 1.0 else "",
+            "" if approach is None else approach.text(self.generator.description.joint_names),
+        ]
+        self.tell(EventKind.ACCEPTED, ", ".join(filter(None, parts)), identifier=request.identifier, motion=motion)
 
     def _refuse(self, request: GoalRequest, error: PickerError, kind: EventKind = EventKind.REFUSED) -> None:
-        self.refused += 1
+        self.counts["refused"] += 1
         self.tell(kind, f"refused: {error}", identifier=request.identifier, error=error)
         request.answer(Verdict.of(error))
-
-    def _preempt(self, entry: _Executing, cancelled: bool = False) -> None:
-        text = "preempted by a newer goal"
-        if cancelled:
-            self._close(entry, Verdict.canceled(f"cancelled, then {text}"))
-        else:
-            self._close(entry, Verdict.aborted(text), EventKind.PREEMPTED)
 
     # -- going on ------------------------------------------------------------------------------------------
 
     @property
-    def watched(self) -> bool:
-        """Whether anybody judges a goal that is being executed."""
-        return any(entry.tracker is not None for entry in self._executing.values())
+    def trackers(self) -> list[Tracker]:
+        """Judges of the goals that are being executed."""
+        return [entry.tracker for entry in self._executing.values() if entry.tracker is not None]
 
-    @property
-    def watches_path(self) -> bool:
-        """Whether every state of the arm counts for a goal that is being executed."""
-        return any(entry.tracker is not None and entry.tracker.watches_path for entry in self._executing.values())
-
-    def finished(self, motion: Motion, reference: Reference) -> None:
+    def finished(self, motion: Motion, cancelled: bool, reference: Reference) -> None:
         """A motion came to its end with this reference."""
         entry = self._executing.get(motion.identifier)
         if entry is None:
-            if motion.cancelled:
+            if cancelled:
                 self.tell(EventKind.REMARK, "stopped: holding")
-            return
-        if entry.tracker is not None:
+        elif entry.tracker is not None:
             entry.tracker.ended(reference)
-        elif motion.cancelled:
+        elif cancelled:
             self._close(entry, Verdict.canceled("cancelled: holding"))
         else:
             self._close(entry, Verdict(Outcome.SUCCEEDED, Code.SUCCESSFUL, "done: holding"))
@@ -255,7 +279,7 @@ class GoalManager:
                     self.generator.cancel(time_s, entry.motion.identifier)
                 self._close(entry, verdict)
             elif feedback and error is not None and entry.request.feedback is not None:
-                left_s, approach = self.generator.left(entry.motion, now_s), entry.motion.approach
+                left_s, approach = self.generator.left(entry.motion.identifier, now_s), entry.motion.approach
                 approaches = approach is not None and 0.0 < left_s <= approach.duration_s
                 entry.request.feedback(error, entry.motion.duration_s - left_s, approaches)
         return error
@@ -265,24 +289,32 @@ class GoalManager:
 
         The answers of those that are being executed follow when the arm stands.
         """
-        for waiting in self.pending.remove(lambda one: request in (None, one)):
-            self.tell(EventKind.CANCELLED, "cancelled before it was looked at", identifier=waiting.identifier)
-            waiting.answer(Verdict.canceled("cancelled before it was looked at"))
+        for withdrawn in self._withdraw(request):
+            self.tell(EventKind.CANCELLED, "cancelled before it was looked at", identifier=withdrawn.identifier)
+            withdrawn.answer(Verdict.canceled("cancelled before it was looked at"))
         chosen = [entry for entry in self._executing.values() if request in (None, entry.request)]
         for entry in chosen:
+            entry.cancelling = True
             if entry.tracker is not None:
                 entry.tracker.cancelling = True
             self.lease.end(entry.request.holder)
-        if not self.generator.active:
-            return False
         if request is None:
             return self.generator.cancel(time_s)
         return any([self.generator.cancel(time_s, entry.motion.identifier) for entry in chosen])
 
+    def _withdraw(self, wanted: GoalRequest | None) -> list[GoalRequest]:
+        """Withdraw one goal that waits, or all; returns them."""
+        gone = [one for waiting in self._waiting.values() for one in waiting if wanted in (None, one.request)]
+        for one in gone:
+            if one.work is not None:
+                one.work.cancel()
+            self._waiting[one.request.track].remove(one)
+        return [one.request for one in gone]
+
     def close(self) -> None:
         """Answer those too that were not looked at yet: nothing is any more."""
-        for waiting in self.pending.remove(lambda _one: True):
-            self._refuse(waiting, PickerError("the controller ends"))
+        for request in self._withdraw(None):
+            self._refuse(request, PickerError("the controller ends"))
 
     def abort_all(self, text: str) -> bool:
         """The arm cannot go on; returns whether anybody was told."""

@@ -16,7 +16,7 @@ from picker_dynamics.robot.model import Array
 
 from .goal import OutdatedError
 from .motion import Reference
-from .tolerances import Tolerances
+from .tolerances import Tolerances, exceeded
 
 STATELESS_S = 1.0
 """So long a goal goes on without a state of the arm [s], where that matters: it has tolerances on its way, or has ended."""
@@ -151,7 +151,7 @@ class GoalTracker:
     @property
     def watches_path(self) -> bool:
         """Whether every state counts, not only a look now and then."""
-        return self.tolerances.path.any and self._ended is None
+        return bool(self.tolerances.path.any()) and self._ended is None
 
     def ended(self, reference: Reference) -> None:
         """The reference has come to the end of this goal, with this point."""
@@ -171,35 +171,23 @@ class GoalTracker:
             return Verdict.canceled("cancelled: decelerated, and holding") if ended is not None else None
         if error is not None and error.actual.time_s > self._state_s:
             self._state_s = error.actual.time_s
-        on_the_way = self.tolerances.path.any
+        on_the_way = bool(self.tolerances.path.any())
         seen_s = self._state_s if ended is None or on_the_way else max(self._state_s, ended.time_s)
         if (ended is not None or on_the_way) and now_s - seen_s > STATELESS_S:
             return self._violated(f"no joint_states for {now_s - self._state_s:.1f} s: nobody knows whether the arm is there")
-        if ended is None:
-            return self._on_the_way(error)
-        return self._arrived(ended, now_s, error)
-
-    def _on_the_way(self, error: Error | None) -> Verdict | None:
-        if error is None or error.actual.time_s < self.start_s:
-            return None
-        excess = self.tolerances.path.exceeded(self.names, self.units, error.q, error.v)
-        if excess is None:
-            return None
-        return self._violated(f"path tolerance: {excess}, {error.actual.time_s - self.start_s:.2f} s after the start")
-
-    def _arrived(self, ended: Reference, now_s: float, error: Error | None) -> Verdict | None:
-        if error is None or error.actual.time_s < ended.time_s:
+        if error is None or error.actual.time_s < (self.start_s if ended is None else ended.time_s):
             return None  # nobody knows yet
-        actual = error.actual
-        v_error = None if actual.v is None else -actual.v
-        excess = self.tolerances.goal.exceeded(self.names, self.units, ended.q - actual.q, v_error)
-        if excess is None:
+        if ended is None:
+            excess = exceeded(self.tolerances.path, self.names, self.units, error.q, error.v)
+            after_s = error.actual.time_s - self.start_s
+            return self._violated(f"path tolerance: {excess}, {after_s:.2f} s after the start") if excess else None
+        actual, late_s, allowed_s = error.actual, now_s - ended.time_s, self.tolerances.goal_time
+        excess = exceeded(self.tolerances.goal, self.names, self.units, ended.q - actual.q, actual.v)
+        if not excess:
             return Verdict(Outcome.SUCCEEDED, Code.SUCCESSFUL, self.remark)
-        late = now_s - ended.time_s
-        if not 0.0 < self.tolerances.goal_time < late:
+        if not 0.0 < allowed_s < late_s:
             return None
-        allowed = f"goal time {self.tolerances.goal_time:.4g} s"
-        return self._violated(f"goal tolerance: {excess}, {late:.2f} s after the end ({allowed})")
+        return self._violated(f"goal tolerance: {excess}, {late_s:.2f} s after the end (goal time {allowed_s:.4g} s)")
 
     def _violated(self, text: str) -> Verdict:
         moving = self._ended is None

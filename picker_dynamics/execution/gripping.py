@@ -11,19 +11,17 @@ import numpy as np
 from picker_dynamics.errors import InputError, JointNamesError, LimitError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.units import told
+from picker_dynamics.trajectory.profiles import PEAK_SPEED
 
 from .goal import Goal
+from .goal_manager import GoalRequest
 from .goal_tracking import STATELESS_S, Code, Error, Outcome, Verdict
 from .motion import Motion, Reference
-from .pending_goals import GoalRequest
 
 if TYPE_CHECKING:
     from .execution import Execution
 
 TRACK = "gripper"
-
-PEAK_VELOCITY = 1.875
-"""Largest velocity of a quintic from rest to rest, as a multiple of the mean one."""
 
 SHORTEST_S = 0.1
 
@@ -84,38 +82,20 @@ def goal_of(command: GripperCommand, settings: GripperSettings, arm: ArmDescript
         raise InputError(f"gripper command with {len(command.position)} positions, expected 1", joint, len(command.position), 1)
     index = arm.joint_names.index(joint)
     target, unit = float(command.position[0]), arm.position_units[index]
-    lower, upper = float(arm.lower[index]), float(arm.upper[index])
+    lower, upper, fastest = (float(limits[index]) for limits in (arm.lower, arm.upper, arm.velocity))
     if not lower <= target <= upper:
-        raise LimitError(
-            f"{joint}: {told(target, unit)} is beyond its limits {told(lower, unit, target)} ... {told(upper, unit, target)}",
-            joint,
-            target,
-            upper if target > upper else lower,
-        )
+        text = f"{joint}: {told(target, unit)} is beyond its limits {told(lower, unit, target)} ... {told(upper, unit, target)}"
+        raise LimitError(text, joint, target, upper if target > upper else lower)
     velocity = _one("velocity", command.velocity, joint) or settings.max_velocity
-    if velocity > arm.velocity[index]:
-        limit = float(arm.velocity[index])
-        raise LimitError(
-            f"{joint}: {told(velocity, unit, limit)}/s is beyond its limit {told(limit, unit, velocity)}/s",
-            joint,
-            velocity,
-            limit,
-        )
+    if velocity > fastest:
+        text = f"{joint}: {told(velocity, unit, fastest)}/s is beyond its limit {told(fastest, unit, velocity)}/s"
+        raise LimitError(text, joint, velocity, fastest)
     effort = _one("effort", command.effort, joint)
     if effort and (settings.torque is None or effort < settings.torque):
         fixed = "is not limited" if settings.torque is None else f"presses with up to {settings.torque:.4g} N·m (servo map)"
         raise InputError(f"{joint} {fixed}: no more than {effort:.4g} N·m cannot be kept", joint, effort, settings.torque)
-    duration = max(PEAK_VELOCITY * abs(target - now) / velocity, SHORTEST_S)
+    duration = max(PEAK_SPEED * abs(target - now) / velocity, SHORTEST_S)
     return Goal([joint], [duration], [[target]], [[0.0]], [[0.0]], partial=True, track=TRACK)
-
-
-def remark(command: GripperCommand, settings: GripperSettings) -> str:
-    """Remark for whoever asks for more effort than there is; the effort of a command is the largest allowed one."""
-    if not len(command.effort) or settings.torque is None or not command.effort[0] > settings.torque:
-        return ""
-    return (
-        f"{settings.joint} presses with up to {settings.torque:.4g} N·m (servo map), of the {command.effort[0]:.4g} N·m allowed"
-    )
 
 
 def _one(what: str, values: Sequence[float], joint: str) -> float:
@@ -168,18 +148,14 @@ class GripperTracker:
             if v > self.settings.stall_velocity_threshold:
                 self._moved_s = error.actual.time_s
             elif error.actual.time_s - self._moved_s > self.settings.stall_timeout:
-                return self._stall(gap)
-        if now_s - max(self._state_s, self._ended_s) > STATELESS_S:
-            return Verdict.aborted(f"gripper: no joint_states for {now_s - max(self._state_s, self._ended_s):.1f} s")
-        return None
-
-    def _stall(self, gap: float) -> Verdict:
-        self.stalled = True
-        allowed = self.settings.goal_tolerance
-        text = f"gripper: {self.settings.joint} stalled {told(gap, self.unit, allowed)} before its goal"
-        if self.settings.allow_stalling:
-            return Verdict(Outcome.SUCCEEDED, Code.SUCCESSFUL, text)
-        return Verdict.aborted(f"{text}, allowed {told(allowed, self.unit, gap)}")
+                self.stalled = True
+                allowed = self.settings.goal_tolerance
+                text = f"gripper: {self.settings.joint} stalled {told(gap, self.unit, allowed)} before its goal"
+                if self.settings.allow_stalling:
+                    return Verdict(Outcome.SUCCEEDED, Code.SUCCESSFUL, text)
+                return Verdict.aborted(f"{text}, allowed {told(allowed, self.unit, gap)}")
+        unseen_s = now_s - max(self._state_s, self._ended_s)
+        return Verdict.aborted(f"gripper: no joint_states for {unseen_s:.1f} s") if unseen_s > STATELESS_S else None
 
 
 def gripper_request(
@@ -193,7 +169,7 @@ def gripper_request(
         return GripperTracker(settings, joint, float(command.position[0]), motion.start_s, arm.position_units[joint])
 
     def make() -> Goal:
-        return goal_of(command, settings, arm, execution.position(joint, now()))
+        return goal_of(command, settings, arm, float(execution.pose(now())[joint]))
 
     return GoalRequest(make, TRACK, tracker=tracker, **fields)
 

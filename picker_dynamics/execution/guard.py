@@ -30,7 +30,7 @@ SAME = 1e-6
 SAME_TIME_S = 1e-6
 """Times closer than this are one [s]: rounding of sums of periods, and of a clock of 1970."""
 
-STANDS = 1e-9
+AT_REST = 1e-9
 """Below this nothing moves [rad, rad/s, rad/s²]: rounding at the end of a motion."""
 
 LONGEST_S = 0.05
@@ -63,28 +63,23 @@ class ReferenceGuard:
     def __init__(self, description: ArmDescription):
         self.description = description
         self.stopped = 0
-        self.last: Reference | None = None
-        self._tip: Array | None = None
-        self._looked: tuple[Reference, Array | None, float] | None = None
-        self._allowed_speed = 0.0
         self.begin(np.zeros(description.n))
 
     def begin(self, pose: ArrayLike) -> None:
         """Begin a new epoch: the first reference is ``pose`` (n,) [rad], at rest."""
         self._held = self._rest = np.array(pose, dtype=float)
-        self.last = self._tip = self._looked = None
-        self._allowed_speed = 0.0
+        self.last: Reference | None = None
+        self._tip: Array | None = None  # where the tip was with the last one
+        self._allowed_speed = 0.0  # of the tip, then
+        self._looked: tuple[Array | None, float] = None, 0.0  # these of the reference that was looked at last
 
     def answers(self, time_s: float) -> bool:
-        """Whether a reference was sent for this time [s] already: it stands, and nothing is said twice about one instant."""
+        """Whether a reference was sent for this time [s] already: it stays, and nothing is said twice about one instant."""
         return self.last is not None and abs(time_s - self.last.time_s) < SAME_TIME_S
 
     def sent(self, reference: Reference) -> None:
-        """Remember a reference that was let pass, and sent."""
-        looked, self._looked = self._looked, None
-        own = looked if looked is not None and looked[0] is reference else (reference, None, 0.0)
-        _, self._tip, self._allowed_speed = own  # between two references the earlier limit counts too
-        self.last = reference
+        """Remember the reference that was looked at last, and sent."""
+        self.last, (self._tip, self._allowed_speed) = reference, self._looked
         if not reference.v.any():
             self._rest = reference.q
 
@@ -97,91 +92,70 @@ class ReferenceGuard:
             validator: model, torques and tip speed of the present; None: not known, nothing may start.
             excess: of the way to rest that is under way.
         """
+        self._looked = None, 0.0
         for name, values in (("position", reference.q), ("velocity", reference.v), ("acceleration", reference.a)):
             if not math.isfinite(sum(values.tolist())) and not np.isfinite(values).all():
                 j = int(np.isfinite(values).argmin())
                 return self._said(f"{name} is {values[j]}", j, float(values[j]))
-        if not np.isfinite(reference.time_s):
+        if not math.isfinite(reference.time_s):
             return LimitError(f"its time is {reference.time_s}", "time", reference.time_s)
         last = self.last
         if last is None:
-            return self._first(reference)
+            away, v = np.abs(reference.q - self._held), np.abs(reference.v)
+            begins = self._exceeded("begins {value} from the pose that is held", away, SAME, 0.0)
+            return begins or self._exceeded("begins at {value}/s", v, SAME, 0.0)
         dt = reference.time_s - last.time_s
         if dt <= 0.0:
             return LimitError(f"its time is {-dt:.6f} s before the last one", "time", dt, 0.0)
         step, change = reference.q - last.q, reference.v - last.v
-        if all(abs(x) < STANDS for values in (step, reference.v, last.v, reference.a) for x in values.tolist()):
-            self._looked = reference, self._tip, 0.0
-            return None  # it stands: nothing that is sent could be gentler
-        gap = np.abs(step - dt * (reference.v + last.v) / 2.0)
-        dt = max(dt, SHORTEST_S)
+        if all(abs(x) < AT_REST for values in (step, reference.v, last.v, reference.a) for x in values.tolist()):
+            self._looked = self._tip, 0.0
+            return None  # at rest: nothing that is sent could be gentler
+        gap, dt = step - dt * (reference.v + last.v) / 2.0, max(dt, SHORTEST_S)
         return (
-            self._beyond(reference, excess)
-            or self._too_fast(reference, step / dt, validator)
-            or self._jumps(reference, last, step, gap, change, dt, validator)
+            self._beyond(reference.q, excess)
+            or self._too_fast("would move at", reference.v, validator)
+            or self._too_fast("would be moved at", step / dt, validator)
+            or (None if dt > LONGEST_S else self._jumps(reference, last, gap, change / dt, dt, validator))
             or (None if validator is None else self._too_hard(reference, last, change / dt, dt, validator, excess))
         )
 
     # -- the invariants --------------------------------------------------------------------------------------
 
-    def _first(self, reference: Reference) -> LimitError | None:
-        away = np.abs(reference.q - self._held)
-        if away.max() > SAME:
-            return self._error("begins {value} from the pose that is held", int(away.argmax()), away, 0.0)
-        if np.abs(reference.v).max() > SAME:
-            return self._error("begins at {value}/s", int(np.abs(reference.v).argmax()), reference.v, 0.0)
-        return None
-
-    def _beyond(self, reference: Reference, excess: LimitExcess) -> LimitError | None:
+    def _beyond(self, q: Array, excess: LimitExcess) -> LimitError | None:
         """Position limits; an arm that stood beyond one may leave from there, not go further."""
         lower, upper = np.minimum(self.description.lower, self._rest), np.maximum(self.description.upper, self._rest)
-        beyond = np.maximum(lower - reference.q, reference.q - upper)
-        j = int(beyond.argmax())
-        if beyond[j] <= SAMPLE_TOLERANCE + excess.beyond:
+        off = np.where(q > upper, q - upper, q - np.maximum(lower, q))
+        found = self._exceeded("", off, SAMPLE_TOLERANCE + excess.beyond, 0.0)
+        if found is None:
             return None
-        limit = float(np.clip(reference.q[j], lower[j], upper[j]))
-        return self._error("would be at {value}, limit {limit}", j, reference.q, limit)
+        j = int(np.abs(off).argmax())
+        value, limit, unit = float(q[j]), float((lower if q[j] < lower[j] else upper)[j]), self.description.position_units[j]
+        return self._said(f"would be at {told(value, unit, limit)}, limit {told(limit, unit, value)}", j, value, limit)
 
-    def _too_fast(self, reference: Reference, mean: Array, validator: MotionValidator | None) -> LimitError | None:
+    def _too_fast(self, text: str, rate: Array, validator: MotionValidator | None) -> LimitError | None:
         """The URDF's speed, and that of set-points: motions keep a share of that, which a way to rest out of one may use."""
         limit = speed_limit(self.description, None if validator is None else validator.limits.servo_map, share=1.0)
-        for what, rate in (("would move at", reference.v), ("would be moved at", mean)):
-            use = np.abs(rate) / limit
-            j = int(use.argmax())
-            if use[j] > 1.0 + RATE_TOLERANCE:
-                return self._error(f"{what} {{value}}/s, limit {{limit}}/s", j, rate, float(limit[j]))
-        return None
+        return self._exceeded(f"{text} {{value}}/s, limit {{limit}}/s", rate, (1.0 + RATE_TOLERANCE) * limit, limit)
 
     def _jumps(
-        self,
-        reference: Reference,
-        last: Reference,
-        step: Array,
-        gap: Array,
-        change: Array,
-        dt: float,
-        validator: MotionValidator | None,
+        self, reference: Reference, last: Reference, gap: Array, implied: Array, dt: float, validator: MotionValidator | None
     ) -> LimitError | None:
         """Position belongs to velocity: gap = |step - dt (v + v') / 2| <= dt² A / 4, with A the largest acceleration meanwhile.
 
-        A is what was sent, or, where that does not do (a dash between two references), what the torques can make of the masses,
-        by ``JUMP`` at most.  Over a long time velocities do not tell.
+        A is what was sent, and what the torques can make of the masses (a dash between two references), by ``JUMP`` at most.
+        Over a long time velocities do not tell.
         """
-        most = np.maximum(np.maximum(np.abs(reference.a), np.abs(last.a)), np.abs(change) / dt)
+        most = np.maximum(np.maximum(np.abs(reference.a), np.abs(last.a)), np.abs(implied))
         allowed = SAME * (1.0 + np.abs(reference.v)) + dt**2 / 4.0 * most
-        if dt > LONGEST_S or (gap <= allowed).all():
+        if (np.abs(gap) <= allowed).all():
             return None
         dash = np.full_like(gap, dt * JUMP)
         if validator is not None:
             able = 2.0 * validator.limits.peak / np.diagonal(validator.model.mass_matrix(reference.q))
             dash = np.minimum(dash, dt**2 / 4.0 * able)
-        allowed = allowed + dash
-        j = int((gap - allowed).argmax())
-        if gap[j] <= allowed[j]:
-            return None
-        limit, unit, way = float(allowed[j]), self.description.position_units[j], dt * float(reference.v[j] + last.v[j]) / 2.0
-        more = f" in {1e3 * dt:.0f} ms, where its velocities make {told(way, unit, float(step[j]))}"
-        return self._error(f"would jump by {{value}}{more} (allowed {told(limit, unit, 0.0)} beside them)", j, step, limit)
+        text = f"would jump by {{value}} in {1e3 * dt:.0f} ms beside its velocities, allowed {{limit}}"
+        return self._exceeded(text, gap, allowed + dash, allowed + dash)
 
     def _too_hard(
         self, reference: Reference, last: Reference, implied: Array, dt: float, validator: MotionValidator, excess: LimitExcess
@@ -208,15 +182,19 @@ class ReferenceGuard:
         if dt > LONGEST_S or speed > SLOW * allowed_speed:
             now = float(tip_speeds(model, q, v))
         if not (speed <= max(allowed_speed, self._allowed_speed) and now <= allowed_speed):
-            speed = max(speed, now)
-            text = f"the tip would move at {speed:.3f} m/s, allowed {validator.tip_speed:.3f} m/s"
-            return LimitError(text, "tip", speed, validator.tip_speed)
-        self._looked = reference, tip, allowed_speed
+            text = f"the tip would move at {max(speed, now):.3f} m/s, allowed {validator.tip_speed:.3f} m/s"
+            return LimitError(text, "tip", max(speed, now), validator.tip_speed)
+        self._looked = tip, allowed_speed  # between two references the earlier limit counts too
         return None
 
-    def _error(self, text: str, j: int, values: Array, limit: float) -> LimitError:
-        """Of a position or a speed, and its limit, which the ``text`` names."""
-        unit, value = self.description.position_units[j], float(values[j])
+    def _exceeded(self, text: str, values: Array, allowed: Array | float, limits: Array | float) -> LimitError | None:
+        """The joint whose value (n,) is beyond what is ``allowed``, by the most of it; the ``text`` names value and limit."""
+        use = np.abs(values) / allowed
+        j = int(use.argmax())
+        if use[j] <= 1.0:
+            return None
+        value, limit = float(values[j]), float(np.broadcast_to(limits, values.shape)[j])
+        unit = self.description.position_units[j]
         return self._said(text.format(value=told(value, unit, limit), limit=told(limit, unit, value)), j, value, limit)
 
     def _said(self, text: str, j: int, value: float, limit: float | None = None) -> LimitError:

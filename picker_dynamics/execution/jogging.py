@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.kinematic_tree import link_poses
@@ -66,15 +67,13 @@ class Jogging:
     """
 
     def __init__(self, execution: Execution):
-        self._execution, self._chain = execution, _chain_of(execution)
-        self._names, self._n = execution.description.joint_names, execution.description.n
+        self._execution, self._arm, self._chain = execution, execution.description, _chain_of(execution.description)
         self._twist: Array | None = None  # of the tip (3,) [m/s] and its pitch [rad/s]
-        self._joints = np.zeros(self._n)
+        self._joints = self._held = np.zeros(self._arm.n)  # velocities, and the reference of the tick before
         self._heard_s = self._ticked_s = -np.inf
         self._number: int | None = None
         self._name = NAME
         self._target: Array | None = None  # None: nothing is jogged
-        self._held: Array | None = None  # the reference of the tick before
         self._refused = False  # until the sender lets go
         self._complaints = Complaints()
         execution.feed_by(self.tick)
@@ -89,66 +88,57 @@ class Jogging:
             number: of the message, as its sender counts; of two senders the second is refused.
             driver: whose it is, who has the arm; empty: anybody's.
         """
+        arm, link = self._arm, frame.rpartition("/")[2] or self._arm.root
         try:
             v, w = as_vector("twist.linear", linear, 3), as_vector("twist.angular", angular, 3)
             if self._chain is None:
                 raise InputError("no joint moves this arm's tip: jog its joints", subject="twist")
-            arm, link = self._execution.description, frame.rpartition("/")[2] or self._execution.description.root
             if link not in arm.links:
-                raise InputError(
-                    f"frame {frame!r} is no link of {arm.name}; the base is {arm.root}", subject="frame_id", value=frame
-                )
-            q = self._reference(now_s) if self._target is None else self._target
+                text = f"frame {frame!r} is no link of {arm.name}; the base is {arm.root}"
+                raise InputError(text, subject="frame_id", value=frame)
+            q = self._execution.pose(now_s) if self._target is None else self._target
             if link != arm.root:
                 rotation = link_poses(arm, q)[link].rotation
                 v, w = rotation @ v, rotation @ w
             d = self._chain.direction(q)
             rate = (w[0] * d[1] - w[1] * d[0]) / max(float(np.hypot(d[0], d[1])), STEEP)
-            self._take(now_s, number, driver)
+            self._take(np.append(v, rate), np.zeros(arm.n), now_s, number, driver)
         except PickerError as error:
-            return self.refuse(error, now_s)
-        self._twist, self._joints = np.append(v, rate), np.zeros(self._n)
-        return None
+            self.refuse(error, now_s)
 
     def joints(
         self, names: Sequence[str], velocities: ArrayLike, now_s: float, number: int | None = None, driver: str = ""
     ) -> None:
         """Jog joints: they move at ``velocities`` [rad/s or m/s]; the rest as for ``twist``."""
         try:
-            known = [name for name in self._names if name in names]
-            speeds = ordered(names, velocities, known if set(names) <= set(self._names) else self._names, "velocities")
-            self._take(now_s, number, driver)
+            arm = self._arm.joint_names
+            known = [name for name in arm if name in names]
+            given, speeds = ordered(names, velocities, known if set(names) <= set(arm) else arm, "velocities"), np.zeros(len(arm))
+            speeds[[arm.index(name) for name in known]] = given
+            self._take(None, speeds, now_s, number, driver)
         except PickerError as error:
-            return self.refuse(error, now_s)
-        self._twist, self._joints = None, np.zeros(self._n)
-        self._joints[[self._names.index(name) for name in known]] = speeds
-        return None
+            self.refuse(error, now_s)
 
     def tick(self, now_s: float) -> None:
         """Push the next sample of the stream, if somebody jogs: the execution has this done at the beginning of each tick."""
         since_s, self._ticked_s = min(now_s - self._ticked_s, LONGEST_S), now_s
-        silent_s, execution = now_s - self._heard_s, self._execution
-        wanted = self._twist is not None and self._twist.any() or self._joints.any()
-        if silent_s >= SILENCE_S or not wanted:
-            self._refused = False
-        elif not execution.active:
-            self._refused = True
-        if silent_s >= 2.0 * SILENCE_S or self._refused:
+        silent_s, execution, arm = now_s - self._heard_s, self._execution, self._arm
+        velocity = np.zeros(arm.n)
+        wanted = silent_s < SILENCE_S and bool(self._joints.any() or (self._twist is not None and self._twist.any()))
+        self._refused = wanted and (self._refused or not execution.active)
+        if self._refused or silent_s >= 2.0 * SILENCE_S or (self._target is None and not wanted):
             self._target = None
             return
-        held = self._reference(now_s)
+        held = execution.pose(now_s)
         if self._target is None:
-            if silent_s >= SILENCE_S or not wanted:
-                return
-            self._held = None
-            self._target, since_s = np.clip(held, execution.description.lower, execution.description.upper), 0.0
-        moving = np.abs(held - self._held) / max(since_s, 1e-3) if self._held is not None else np.zeros(self._n)
-        self._held = held
-        velocity = self._velocity(self._target) if silent_s < SILENCE_S else np.zeros(self._n)
-        target = np.clip(self._target + since_s * velocity, execution.description.lower, execution.description.upper)
+            self._held, self._target, since_s = held, np.clip(held, arm.lower, arm.upper), 0.0
+        moving, self._held = np.abs(held - self._held) / max(since_s, 1e-3), held
+        if silent_s < SILENCE_S:
+            velocity = self._velocity(self._target)
+        target = np.clip(self._target + since_s * velocity, arm.lower, arm.upper)
         if (np.abs(target - held) <= np.maximum(AHEAD + LATE_S * moving, np.abs(self._target - held))).all():
             self._target = target
-        if execution.stream(self._names, self._target, now_s, sender=self._name) is not None:
+        if execution.stream(arm.joint_names, self._target, now_s, sender=self._name) is not None:
             self._target, self._refused = None, True
 
     def refuse(self, error: PickerError, now_s: float) -> None:
@@ -158,47 +148,38 @@ class Jogging:
 
     # -- how -----------------------------------------------------------------------------------------------
 
-    def _reference(self, now_s: float) -> Array:
-        return np.array([self._execution.position(joint, now_s) for joint in range(self._n)])
-
-    def _take(self, now_s: float, number: int | None, driver: str) -> None:
-        """Raise an InputError where a message is another sender's than those before."""
+    def _take(self, twist: Array | None, joints: Array, now_s: float, number: int | None, driver: str) -> None:
+        """Take velocities; raise an InputError where the message is another sender's than those before."""
         fresh, name = now_s - self._heard_s < SILENCE_S, driver or NAME
         counts_on = number is None or self._number is None or self._number < number <= self._number + LEAP
         if fresh and not (counts_on and name == self._name):
             raise InputError("another sender jogs the arm: this one is refused until that ends", subject="sender")
-        self._heard_s, self._number, self._name = now_s, number, name
+        self._heard_s, self._number, self._name, self._twist, self._joints = now_s, number, name, twist, joints
 
     def _velocity(self, q: Array) -> Array:
         """Of the joints, (n,) [rad/s, m/s]."""
-        model, chain = self._execution.limits.model, self._chain
-        v: Array = self._joints
+        limits, chain = self._execution.limits, self._chain
+        model, v = limits.model, self._joints
         if self._twist is not None and model is not None and chain is not None:
             rows = model.jacobian(q)
             if self._twist[3] or len(chain.columns) > 3:
-                rows = np.vstack([rows, chain.length * self._pitch_row(q, chain)])
+                columns, pitch = list(chain.columns), np.zeros(self._arm.n)  # d pitch / d q, by differences
+                pitch[columns] = (chain.pitch(q + PROBE * np.eye(self._arm.n)[columns]) - chain.pitch(q)) / PROBE
+                rows = np.vstack([rows, chain.length * pitch])
             wanted = (self._twist * [1.0, 1.0, 1.0, chain.length])[: len(rows)]
             square = rows @ rows.T
             values = np.linalg.eigvalsh(square)
             damping = max(DAMPING**2 * float(values[-1]) - float(values[0]), LEAST)
             v = rows.T @ np.linalg.solve(square + damping * np.eye(len(rows)), wanted)
-        limits = self._execution.limits
-        most = float((np.abs(v) / speed_limit(self._execution.description, limits.torque.servo_map)).max())
+        most = float((np.abs(v) / speed_limit(self._arm, limits.torque.servo_map)).max())
         if model is not None:
             most = max(most, float(tip_speeds(model, q, v)) / limits.tip_speed)
         slowed: Array = v / max(1.0, most / SPEED_SHARE)
         return slowed
 
-    def _pitch_row(self, q: Array, chain: ChainKinematics) -> Array:
-        """d pitch / d q, (n,), by differences."""
-        row = np.zeros(self._n)
-        columns = list(chain.columns)
-        row[columns] = (chain.pitch(q + PROBE * np.eye(self._n)[columns]) - chain.pitch(q)) / PROBE
-        return row
 
-
-def _chain_of(execution: Execution) -> ChainKinematics | None:
+def _chain_of(description: ArmDescription) -> ChainKinematics | None:
     try:
-        return ChainKinematics(execution.description)
+        return ChainKinematics(description)
     except InputError:
         return None

@@ -6,36 +6,33 @@ beyond the limits it is.
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array
-from picker_dynamics.trajectory.stops import stop_along, stop_trajectory
+from picker_dynamics.trajectory.stops import stop_trajectory
 from picker_dynamics.trajectory.time_scaling import TimeScaling
-from picker_dynamics.trajectory.trajectory import Trajectory, remainder
+from picker_dynamics.trajectory.trajectory import Trajectory, from_points, remainder
 
+from . import checks
 from .active_plan import ActivePlan, State
-from .checks import SampledMotion, VelocityLimits
+from .checks import SampledMotion
 from .motion import Phase
 from .validator import MotionValidator
 
-RATE_HALVINGS = 4
-"""How often a change of speed is made more gently until it needs no more torque than allowed."""
+GENTLER = tuple(0.5**halvings for halvings in range(5))
+"""Shares of the rate with which a change of speed is tried until it needs no more torque than allowed."""
 
-HARDER = (2.0, 4.0)
-"""Times the deceleration with which the arm may brake where the guard stopped it while it accelerated."""
+HARDER = (1.0, 2.0, 4.0, *GENTLER[1:])
+"""Likewise where the guard stopped an arm while it accelerated."""
 
-BRAKING_PERIOD_S = 0.005
-"""Spacing of the instants at which a way to rest is looked at [s]."""
-
-RAMP_PERIOD_S, RAMP_SAMPLES = 0.005, 200
-"""The same of a ramp, and how many they are at most."""
+PERIOD_S, KNOT_S = 0.005, 0.02
+"""Spacing of the instants at which a way is looked at, and of the knots of a stop on the path (1e-6 rad) [s]."""
 
 PEAK_SAMPLES = 200
 """How many instants of a trajectory tell how fast it is at most."""
@@ -67,43 +64,11 @@ class LimitExcess:
 NO_EXCESS = LimitExcess()
 
 
-def excess_of_way(way: Trajectory, validator: MotionValidator) -> LimitExcess:
-    """Limit excess along a way to rest."""
-    count = int(np.ceil(way.duration / BRAKING_PERIOD_S)) + 1
-    return LimitExcess.of(validator, *way.sample(np.linspace(0.0, way.duration, count)))
+class Way(NamedTuple):
+    """Way to rest; ``ramp``: of the plan's own time where it stays on the path."""
 
-
-def gentlest(
-    ways: Iterable[Trajectory], validator: MotionValidator, lower: Array, upper: Array, to_hold: bool = False
-) -> tuple[Trajectory, LimitExcess]:
-    """The first way to rest that obeys torque, speed and range; else the one that needs least, and how much that is.
-
-    Args:
-        ways: at least one.
-        validator: of motions with the present payload.
-        lower, upper: (n,) position limits [rad, m], of which one that is passed at the start counts from there.
-        to_hold: those that end where the arm can stay go first.
-    """
-    tried: list[tuple[bool, float, Trajectory, LimitExcess]] = []
-    for way in ways:
-        times = np.linspace(0.0, way.duration, int(np.ceil(way.duration / BRAKING_PERIOD_S)) + 1)
-        motion = SampledMotion(validator.model, times, *way.sample(times), way.end, way)
-        q = motion.q
-        beyond = np.maximum(np.minimum(lower, q[0]) - q, q - np.maximum(upper, q[0])).max()
-        outside = max(float(np.maximum(lower - q, q - upper).max()), 0.0)
-        tip = float(motion.tip_speed.max() / validator.tip_speed)
-        excess = LimitExcess(validator.torque_share(q, motion.v, motion.a), tip, outside)
-        begins = max(float(motion.tip_speed[0] / validator.tip_speed), 1.0)  # a limit that was lowered: no way does better
-        shares = [excess.torque, excess.tip / begins - ROUNDING, np.inf if beyond > 1e-6 else 0.0]
-        shares += [check.worst(motion).share - ROUNDING for check in validator.checks if isinstance(check, VelocityLimits)]
-        if validator.further:
-            sampled = validator.sampled(way)
-            shares += [check.worst(sampled).share for check in validator.further]
-        falls = to_hold and not validator.can_hold(way.end)
-        if max(shares) <= 1.0 and not falls:
-            return way, excess
-        tried.append((falls, max(shares), way, excess))
-    return min(tried, key=lambda one: one[:2])[2:]
+    trajectory: Trajectory
+    ramp: TimeScaling | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,87 +77,106 @@ class Slowing:
 
     Args:
         description: the arm; within its position limits it comes to rest.
-        max_deceleration: (n,) or a number [rad/s²], which a change of speed may add too.
+        max_deceleration: [rad/s²], which a change of speed may add too.
     """
 
     description: ArmDescription
-    max_deceleration: Array
-
-    # -- to rest -------------------------------------------------------------------------------------------
+    max_deceleration: float
 
     def stop(self, state: State, share: float = 1.0) -> Trajectory:
         """Straight on to rest, with a share of the deceleration."""
         arm = self.description
-        return stop_trajectory(
-            *state, self.max_deceleration * share, joint_names=arm.joint_names, lower=arm.lower, upper=arm.upper
-        )
+        decel = self.max_deceleration * share
+        return stop_trajectory(*state, decel, joint_names=arm.joint_names, lower=arm.lower, upper=arm.upper)
 
-    def straight(self, state: State, harder: Sequence[float] = ()) -> Iterator[Trajectory]:
-        """Ways straight on to rest: as wanted, ``harder`` times as hard, then ever more gently."""
-        for share in (1.0, *harder, *(0.5**halvings for halvings in range(1, RATE_HALVINGS + 1))):
-            yield self.stop(state, share)
+    def straight(self, state: State, shares: Sequence[float] = GENTLER) -> Iterator[Way]:
+        """Ways straight on to rest, with these shares of the deceleration."""
+        return (Way(self.stop(state, share)) for share in shares)
 
-    def ways_to_rest(self, active: ActivePlan, start_s: float) -> Iterator[Trajectory]:
-        """Ways to rest: as a stream's filter foresaw; straight on, and along the paths of goals; then both ever more gently."""
-        for motion in active.motions:
-            if motion.phase is Phase.STREAMING:
-                yield remainder(motion.trajectory, start_s - motion.start_s)
-        along = self.ways_along(active, start_s)
-        for straight in self.straight(active.state_at(start_s)):
-            yield straight
-            yield from (way for way, _ in itertools.islice(along, 1))
-
-    def ways_along(self, active: ActivePlan, start_s: float) -> Iterator[tuple[Trajectory, TimeScaling]]:
-        """Ways to rest along the paths of goals, ever more gently, and the scaling that makes each."""
-        if not active.executing(start_s):
+    def along(self, active: ActivePlan, start_s: float) -> Iterator[Way]:
+        """Ways to rest on the path of goals, ever more gently."""
+        if active.phase is not Phase.EXECUTING or start_s < active.scaling.begin_s:
             return
-        rest, scaling = active.rest(start_s), active.scaling or TimeScaling(start_s, progress=start_s)
-        rate = self.rate(rest)
-        for halvings in range(RATE_HALVINGS + 1):
-            ramp = scaling.ramp(start_s, 0.0, rate / 2.0**halvings)
-            yield stop_along(rest, ramp, start_s), ramp
+        rest = active.rest(start_s)
+        for share in GENTLER:
+            ramp = active.scaling.ramp(start_s, 0.0, self.rate(rest) * share)
+            times, q, v, a = ramp.follow(rest, start_s, KNOT_S)
+            path = from_points(times[1:], q[1:], v[1:], a[1:], start=(q[0], v[0], a[0]), joint_names=rest.joint_names)
+            yield Way(path, ramp)
 
-    def gentlest(
-        self, ways: Iterable[Trajectory], validator: MotionValidator | None, to_hold: bool = False
-    ) -> tuple[Trajectory, LimitExcess]:
-        """Gentlest of some ways, as :func:`gentlest`, within the arm's range; the first where limits are not known."""
-        if validator is None:
-            return next(iter(ways)), NO_EXCESS
-        return gentlest(ways, validator, self.description.lower, self.description.upper, to_hold)
+    def ways_to_rest(self, active: ActivePlan, start_s: float) -> Iterator[Way]:
+        """Ways to rest: as a stream's filter foresaw; straight on, and on the path of goals; then both ever more gently."""
+        if active.phase is Phase.STREAMING:
+            yield Way(remainder(active.trajectory, start_s - active.scaling.begin_s))
+        along = self.along(active, start_s)
+        for way in self.straight(active.state_at(start_s)):
+            yield way
+            if (other := next(along, None)) is not None:
+                yield other
 
-    # -- to another speed ----------------------------------------------------------------------------------
+    def gentlest(self, ways: Iterable[Way], validator: MotionValidator | None, to_hold: bool = False) -> tuple[Way, LimitExcess]:
+        """Return the first way to rest that obeys torque, speed and range, else the one that needs least, and its excess.
+
+        Args:
+            ways: at least one.
+            validator: of motions with the present payload; None: limits are not known.
+            to_hold: those that end where the arm can stay go first.
+        """
+        tried: list[tuple[bool, float, Way, LimitExcess]] = []
+        lower, upper = self.description.lower, self.description.upper
+        for way in ways:
+            if validator is None:
+                return way, NO_EXCESS
+            path = way.trajectory
+            times = np.linspace(0.0, path.duration, int(np.ceil(path.duration / PERIOD_S)) + 1)
+            motion = SampledMotion(validator.model, times, *path.sample(times), path.end, path)
+            q, tip = motion.q, motion.tip_speed / validator.tip_speed
+            beyond = np.maximum(np.minimum(lower, q[0]) - q, q - np.maximum(upper, q[0])).max()
+            outside = max(float(np.maximum(lower - q, q - upper).max()), 0.0)
+            excess = LimitExcess(validator.torque_share(q, motion.v, motion.a), float(tip.max()), outside)
+            shares = [excess.torque, np.inf if beyond > 1e-6 else 0.0]
+            if way.ramp is None:  # on its path a motion is no faster than it was let be
+                begins = max(float(tip[0]), 1.0)  # a limit that was lowered: no way does better
+                fast = checks.velocity(motion, self.description, validator.limits.servo_map)
+                shares += [excess.tip / begins - ROUNDING, fast.share - ROUNDING]
+            if validator.further:
+                sampled = validator.sampled(path)
+                shares += [check.worst(sampled).share for check in validator.further]
+            falls = to_hold and not validator.can_hold(path.end)
+            if max(shares) <= 1.0 and not falls:
+                return way, excess
+            tried.append((falls, max(shares), way, excess))
+        return min(tried, key=lambda one: one[:2])[2:]
 
     def rate(self, rest: Trajectory) -> float:
         """Largest rate of the speed [1/s] that adds no more than ``max_deceleration`` to any joint's acceleration."""
-        peak = np.abs(rest.sample(np.linspace(0.0, rest.duration, PEAK_SAMPLES))[1]).max(axis=0)
-        return float((self.max_deceleration / np.maximum(peak, 1e-6)).min())
+        peak = np.abs(rest.sample(np.linspace(0.0, rest.duration, PEAK_SAMPLES))[1]).max()
+        return self.max_deceleration / max(float(peak), 1e-6)
 
-    def ramp(
-        self, make: Callable[[float], TimeScaling], rest: Trajectory, time_s: float, validator: MotionValidator | None
+    def to_speed(
+        self,
+        before: TimeScaling,
+        speed: float,
+        rest: Trajectory,
+        time_s: float,
+        validator: MotionValidator | None,
+        restarted: bool,
     ) -> tuple[TimeScaling, LimitExcess]:
-        """The ramp ``make(rate)`` from ``time_s`` on, gentle enough for the torque limits where that is possible, and its excess.
+        """Return the ramp to ``speed`` from ``time_s`` on, gentle enough for the torques where that is possible, and its excess.
 
         Args:
             rest: what is left then.
         """
-        rate, tried = self.rate(rest), []
-        for _ in range(RATE_HALVINGS):
-            made = make(rate)
-            excess = _excess_of_ramp(made, rest, time_s, validator)
-            tried.append((excess.torque, made, excess))
+        tried = []
+        for share in GENTLER:
+            ramp = before.ramp(time_s, speed, self.rate(rest) * share, restarted=restarted)
+            if validator is None or ramp.settled_s <= time_s:
+                return ramp, NO_EXCESS
+            excess = LimitExcess.of(validator, *ramp.follow(rest, time_s, PERIOD_S)[1:])
             if excess.torque <= 1.0:
-                break
-            rate /= 2.0
-        return min(tried, key=lambda one: max(one[0], 1.0))[1:]
-
-
-def _excess_of_ramp(scaling: TimeScaling, rest: Trajectory, time_s: float, validator: MotionValidator | None) -> LimitExcess:
-    if validator is None or scaling.settled_s <= time_s:
-        return NO_EXCESS
-    count = min(max(math.ceil((scaling.settled_s - time_s) / RAMP_PERIOD_S), 8), RAMP_SAMPLES)
-    instants = [scaling.at(t) for t in np.linspace(time_s, scaling.settled_s, count + 1)]
-    states = zip(*(one.scaled(rest.sample(one.progress - instants[0].progress)) for one in instants))
-    return LimitExcess.of(validator, *(np.array(part) for part in states))
+                return ramp, excess
+            tried.append((excess.torque, ramp, excess))
+        return min(tried, key=lambda one: one[0])[1:]
 
 
 def require_followable(validator: MotionValidator, q: Array, v: Array, a: Array) -> None:

@@ -23,7 +23,7 @@ from picker_dynamics.robot.model import Array, tip_speeds
 from picker_dynamics.trajectory import splines
 from picker_dynamics.trajectory.trajectory import Trajectory
 
-from .checks import Check, PositionLimits, SampledMotion, SlowedTorque, speed_limit
+from .checks import SampledMotion, speed_limit
 from .validator import MotionValidator
 
 State = tuple[Array, Array, Array]
@@ -94,14 +94,6 @@ class StreamFilter:
         if not np.array_equal(target, self.rest):
             self.rest = self._allowed(target, state, validator)
         return self.settling(state)
-
-    def obstacle(self, target: Array, state: State, validator: MotionValidator) -> str:
-        """Obstacle that keeps the arm from following ``target`` at once, in words; empty: nothing."""
-        q, v, a = self._looked_at(state, target[None])
-        one, whole = (SampledMotion(validator.model, _TIMES, q, v, a, target, way) for way in (None, self._way(state, target)))
-        usages = [check.worst(whole if check in validator.further else one) for check in _of_states(validator)]
-        broken = [usage for usage in usages if usage.broken]
-        return max(broken, key=lambda usage: usage.share).text if broken else ""
 
     # -- how -----------------------------------------------------------------------------------------------
 
@@ -177,8 +169,3 @@ def _constants(state: State, rest: Array) -> Array:
     c0 = q - rest
     c1 = c0 + v / POLE
     return np.array([c0, c1, 0.5 * (a / POLE**2 + 2.0 * c1 - c0)])
-
-
-def _of_states(validator: MotionValidator) -> list[Check]:
-    """The checks that look at states one by one."""
-    return [check for check in validator.checks if not isinstance(check, (PositionLimits, SlowedTorque))]

@@ -13,7 +13,6 @@ where it passes it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -24,7 +23,8 @@ from picker_dynamics.errors import LimitError, PickerError
 from picker_dynamics.robot.model import Array, tip_speeds
 from picker_dynamics.robot.units import told
 
-from .checks import HoldTorque, PositionLimits, SampledMotion, SetpointRange, speed_limit
+from . import checks
+from .checks import SampledMotion, speed_limit
 from .goal import OutdatedError
 from .motion import Phase
 from .reference_generator import ReferenceGenerator
@@ -69,14 +69,6 @@ LATE_S = 1.0
 """A sample that was stamped longer ago is no command any more: somebody plays something back [s]."""
 
 
-class Reason(Enum):
-    """Reason why a sample is refused that could be followed, in words."""
-
-    AHEAD = "{name}: the stream is {value} ahead of the arm, allowed {limit}"
-    FIRST = "{name}: the first command of a stream is {value} from the held pose, allowed {limit}"
-    MOVING = "{name}: the stream moves it at {value}/s where the arm stands, and it is taken up again only at rest"
-
-
 class Complaints:
     """Refusals of messages that come many times a second, thinned out.
 
@@ -103,12 +95,11 @@ class Complaints:
 class Trust(Enum):
     """Trust in a stream: what is known of it."""
 
-    NEW = auto()
+    NONE = auto()
+    """The arm does something else, or a sample was refused; the sender may not know."""
     FOLLOWED = auto()
     STUMBLED = auto()
     """It was followed, then silent: the arm stops, or has stopped."""
-    LEFT = auto()
-    """The arm does something else, or a sample was refused; the sender may not know."""
 
 
 @dataclass
@@ -116,43 +107,6 @@ class StreamStatistics:
     accepted: int = 0
     ignored: int = 0
     refused: int = 0
-
-
-class Heard:
-    """Samples of a stream that were heard of late: (arrival [s], positions (n,) [rad]), newest last."""
-
-    def __init__(self) -> None:
-        self._samples: deque[tuple[float, Array]] = deque(maxlen=MEMORY)
-
-    def add(self, q: Array, arrival_s: float, patience_s: float) -> None:
-        """Remember a sample; what came before a silence of ``patience_s`` is forgotten."""
-        samples = self._samples
-        if samples and not 0.0 <= arrival_s - samples[-1][0] < patience_s:
-            samples.clear()
-        while len(samples) > 1 and arrival_s - samples[0][0] > MEMORY_S:
-            samples.popleft()
-        samples.append((arrival_s, q))
-
-    @property
-    def newest_s(self) -> float:
-        """Arrival of the newest sample [s]."""
-        return self._samples[-1][0] if self._samples else -np.inf
-
-    @property
-    def period_s(self) -> float:
-        """Mean time between two samples [s]; as long as silence where there are not two."""
-        count = len(self._samples) - 1
-        return (self._samples[-1][0] - self._samples[0][0]) / count if count else SILENCE_S
-
-    def velocity(self) -> Array:
-        """Slope of the samples, by least squares, (n,) [rad/s]: neither noise nor jitter of arrival make it fast."""
-        times = np.array([time_s for time_s, _ in self._samples])
-        times -= times.mean()
-        spread = float(times @ times)
-        if spread < 1e-12:
-            return np.zeros_like(self._samples[-1][1])
-        slope: Array = times @ np.array([q for _, q in self._samples]) / spread
-        return slope
 
 
 class Stream:
@@ -163,21 +117,21 @@ class Stream:
     """
 
     def __init__(self, generator: ReferenceGenerator):
-        self.generator = generator
+        self.generator, self._arm = generator, generator.description
         self.statistics = StreamStatistics()
-        self._filter = StreamFilter(generator.description)
-        self._heard = Heard()
-        self._q = self._v = self._trend = np.zeros(generator.description.n)  # of the stream that is followed, without noise
+        self._filter = StreamFilter(self._arm)
+        self._heard: deque[tuple[float, Array]] = deque(maxlen=MEMORY)  # arrival [s] and positions of late samples
+        self._q = self._v = self._trend = np.zeros(self._arm.n)  # of the stream that is followed, without noise
         self._sent_s: float | None = None
-        self._trust = Trust.NEW
+        self._trust = Trust.NONE
         self._ticked_s = -np.inf
-        self._ahead = np.zeros(generator.description.n)  # how far it may be ahead of the arm
+        self._ahead = np.zeros(self._arm.n)  # how far it may be ahead of the arm
+        self._is_held_back = False  # whether limits keep it from where the stream is
         self._refused: str | None = None  # subject of the newest refusal
-        self.complaints = Complaints()
 
     def reset(self) -> None:
         """Follow no longer: the arm is stopped, or a goal moves it."""
-        self._trust = Trust.LEFT
+        self._trust = Trust.NONE
 
     def push(self, q: ArrayLike, arrival_s: float, time_s: float, sent_s: float | None = None) -> None:
         """Take a sample; the reference follows it from the next ``advance`` on.
@@ -203,15 +157,20 @@ class Stream:
                 self.statistics.ignored += 1
                 return
             self._sent_s = sent_s
-        silence_s = max(arrival_s - self._heard.newest_s, 0.0)
-        self._heard.add(q, arrival_s, SILENCE_S if self._trust is Trust.LEFT else STUMBLE_S)
+        heard, silence_s = self._heard, max(arrival_s - self._heard_s, 0.0)
+        if heard and not 0.0 <= arrival_s - heard[-1][0] < (SILENCE_S if self._trust is Trust.NONE else STUMBLE_S):
+            heard.clear()
+        while len(heard) > 1 and arrival_s - heard[0][0] > MEMORY_S:
+            heard.popleft()
+        heard.append((arrival_s, q))
         try:
             self._take(q, silence_s, time_s)
         except PickerError as error:
             self.statistics.refused += 1
             self._refused = error.subject
             self.reset()
-            self._brake(time_s)
+            if self.generator.phase is Phase.STREAMING:
+                self.generator.cancel(time_s)
             raise
         self.statistics.accepted += 1
 
@@ -220,42 +179,47 @@ class Stream:
         begin_s, self._ticked_s = self._begin_s(time_s), time_s
         if self._trust is not Trust.FOLLOWED:
             return False
-        if self.generator.phase() is not Phase.STREAMING:
+        if self.generator.phase is not Phase.STREAMING:
             self.reset()
             return False
-        if now_s - self._heard.newest_s >= SILENCE_S:
+        silence_s = now_s - self._heard_s
+        if silence_s >= SILENCE_S:
             self._trust = Trust.STUMBLED
-            self._brake(time_s)
+            self.generator.cancel(time_s)
             return True
-        validator = self.generator.validator
-        if validator is not None:
-            target = self._target(now_s - self._heard.newest_s)
-            self.generator.follow(self._filter.approach(target, self.generator.state_at(begin_s), validator), begin_s)
+        if self.generator.validator is not None:
+            count = len(self._heard) - 1
+            period_s = (self._heard_s - self._heard[0][0]) / count if count else SILENCE_S
+            overdue_s = min(max(silence_s - period_s, 0.0), BRIDGED_S)
+            target = np.clip(self._q + overdue_s * self._v, self._arm.lower, self._arm.upper)
+            way = self._filter.approach(target, self.generator.state_at(begin_s), self.generator.validator)
+            self.generator.follow(way, begin_s)
+            self._is_held_back = not np.array_equal(self._filter.rest, target)
         return False
 
     # -- how -----------------------------------------------------------------------------------------------
+
+    @property
+    def _heard_s(self) -> float:
+        """Arrival of the newest sample [s]."""
+        return self._heard[-1][0] if self._heard else -np.inf
 
     def _begin_s(self, time_s: float) -> float:
         """When what is heard now begins to count: after the reference that was sent last, unless that is long ago."""
         return max(min(self._ticked_s, time_s), time_s - LONGEST_STEP_S)
 
-    def _brake(self, time_s: float) -> None:
-        """Decelerate, unless it is a goal that moves the arm."""
-        if self.generator.phase() is Phase.STREAMING:
-            self.generator.cancel(time_s)
-
     def _take(self, q: Array, silence_s: float, time_s: float) -> None:
         """Look whether the newest sample may be followed, and begin to where nothing was."""
-        generator, validator = self.generator, self.generator.validator
+        generator, validator, phase = self.generator, self.generator.validator, self.generator.phase
         stumbled = self._trust is Trust.STUMBLED and silence_s < STUMBLE_S
-        stopping = generator.phase() is Phase.STOPPING
         if not generator.active:
             raise PickerError("the arm is not active: the stream is not followed", "hardware")
-        if generator.phase() is Phase.EXECUTING:
+        if phase is Phase.EXECUTING:
             raise PickerError("a goal is being executed: the stream is not followed", "goal")
         if generator.speed == 0.0:
             raise PickerError("speed_scaling is 0, which pauses: the stream is not followed", "speed_scaling")
-        if stopping and not (stumbled and self._comes_to_rest()):
+        foreseen = np.allclose(generator.plan.trajectory.end, self._filter.rest, rtol=0.0, atol=1e-9)
+        if phase is Phase.STOPPING and not (stumbled and foreseen):
             raise PickerError("the arm comes to rest: the stream is not followed", self._refused)
         if validator is None:
             raise PickerError("the payload is not known yet: the stream is not followed", "payload")
@@ -265,15 +229,17 @@ class Stream:
             v = self._velocity(validator) if stumbled else self._v  # a jump does not make itself likely
             allowed = FIRST_TOLERANCE + np.abs(v) * (DELAY_S + max(silence_s, SILENCE_S))
             self._ahead = np.maximum(allowed, self._ahead * np.exp(-silence_s / CATCH_UP_S))
-            self._require(Reason.AHEAD, q - state[0], self._ahead, lambda: self._filter.obstacle(q, state, validator))
+            text = "the stream is {value} ahead of the arm, allowed {limit}"
+            self._require(text, np.abs(q - state[0]), self._ahead)
         else:
             self._ahead = np.full_like(q, FIRST_TOLERANCE)
-            self._require(Reason.FIRST, q - state[0], FIRST_TOLERANCE)
-        if self._trust is Trust.LEFT:
-            self._require(Reason.MOVING, self._heard.velocity(), STANDING)
+            text = "the first command of a stream is {value} from the held pose, allowed {limit}"
+            self._require(text, np.abs(q - state[0]), self._ahead)
+            text = "the stream moves it at {value}/s where the arm is at rest, and it is taken up again only at rest"
+            self._require(text, self._slope(), np.full_like(q, STANDING))
         self._require_standing(q, validator)
         if self._trust is not Trust.FOLLOWED:
-            if not stopping:
+            if phase is not Phase.STOPPING:
                 self._filter.rest = state[0]
             self._q, self._trend = self._filter.rest, np.zeros_like(q)
             generator.follow(self._filter.settling(state), begin_s)
@@ -287,53 +253,31 @@ class Stream:
         least, square = -np.expm1(-period_s / NOISE_S), self._trend * self._trend
         self._q = self._q + (least + (1.0 - least) * square / (square + NOISE * NOISE)) * difference
 
-    def _comes_to_rest(self) -> bool:
-        """Whether the arm is on the way that the filter foresaw."""
-        trajectory = self.generator.trajectory
-        return trajectory is not None and np.allclose(trajectory.end, self._filter.rest, rtol=0.0, atol=1e-9)
-
-    def _target(self, age_s: float) -> Array:
-        """Where the stream is, (n,) [rad]: at its newest sample, less noise, or beyond where the next one is overdue."""
-        q, overdue_s = self._q, min(age_s - self._heard.period_s, BRIDGED_S)
-        if overdue_s > 0.0:
-            q = q + overdue_s * self._v
-        within: Array = np.clip(q, self.generator.lower, self.generator.upper)
-        return within
+    def _slope(self) -> Array:
+        """Velocity of the samples by least squares, (n,) [rad/s]: neither noise nor jitter of arrival make it fast."""
+        times = np.array([time_s for time_s, _ in self._heard])
+        times -= times.mean()
+        slope: Array = times @ np.array([q for _, q in self._heard]) / max(float(times @ times), 1e-12)
+        return slope
 
     def _velocity(self, validator: MotionValidator) -> Array:
         """Of the stream, (n,) [rad/s], no more than the arm may have."""
-        v, most = self._heard.velocity(), speed_limit(self.generator.description, validator.limits.servo_map)
+        v, most = self._slope(), speed_limit(self._arm, validator.limits.servo_map)
         tip = float(tip_speeds(validator.model, self._q, v))
         return v / max(1.0, tip / validator.tip_speed, float((np.abs(v) / most).max()))
 
     def _require_standing(self, q: Array, validator: MotionValidator) -> None:
         """Raise where the arm cannot stand at ``q``: noise about a position limit, where the arm stays within it, is none."""
-        model, limits, within = validator.model, validator.limits, np.clip(q, self.generator.lower, self.generator.upper)
-        still = np.zeros_like(q)
+        within, still = np.clip(q, self._arm.lower, self._arm.upper), np.zeros_like(q)
         if np.abs(q - within).max() > LIMIT_TOLERANCE:
-            raise PositionLimits(self.generator.description).worst(SampledMotion.at(model, q, still, still)).refusal()
-        torque, checks = model.gravity(within), list(validator.further)
-        if (np.abs(torque) > limits.hold).any():
-            checks.insert(0, HoldTorque(limits))
-        servos = limits.servo_map
-        if servos is not None:
-            setpoints = [servos.model.setpoint(within, still, torque, side, limits.source) for side in servos.model.sides]
-            if any(((one < servos.setpoint_lower) | (one > servos.setpoint_upper)).any() for one in setpoints):
-                checks.insert(0, SetpointRange(servos, limits.source))
-        if checks:
-            motion = SampledMotion.at(model, within, still, still)
-            for usage in (check.worst(motion) for check in checks):
-                if usage.broken:
-                    raise usage.refusal()
+            raise checks.position(SampledMotion.at(validator.model, q, still, still), self._arm).refusal()
+        if self._trust is not Trust.FOLLOWED or self._is_held_back:
+            validator.require_holdable(within)
 
-    def _require(self, reason: Reason, values: Array, limits: Array | float, why: Callable[[], str] = str) -> None:
+    def _require(self, text: str, values: Array, limits: Array) -> None:
         """Raise a LimitError where a joint's value (n,) exceeds its limit, for the one that does most."""
-        description = self.generator.description
-        limits = np.broadcast_to(limits, values.shape)
         j = int((np.abs(values) - limits).argmax())
-        if abs(values[j]) > limits[j]:
-            name, unit, limit = description.joint_names[j], description.position_units[j], float(limits[j])
-            value = float(values[j] if reason is Reason.MOVING else abs(values[j]))
-            text = reason.value.format(name=name, value=told(value, unit, limit), limit=told(limit, unit, value))
-            more = why()
-            raise LimitError(f"{text}: {more}" if more else text, name, value, limit)
+        name, unit, value, limit = self._arm.joint_names[j], self._arm.position_units[j], float(values[j]), float(limits[j])
+        if abs(value) > limit:
+            said = text.format(value=told(value, unit, limit), limit=told(limit, unit, value))
+            raise LimitError(f"{name}: {said}", name, value, limit)

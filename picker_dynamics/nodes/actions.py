@@ -18,13 +18,12 @@ from rclpy.task import Future
 from sensor_msgs.msg import JointState
 
 from picker_dynamics.errors import InputError, PickerError
-from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import Goal
+from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import Error, GoalTracker, Outcome, Verdict
-from picker_dynamics.execution.gripping import TRACK, GripperCommand, GripperSettings, GripperTracker, goal_of, remark
+from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, GripperTracker, goal_of, gripper_request
 from picker_dynamics.execution.lease import MAIN_TRACK
-from picker_dynamics.execution.pending_goals import GoalRequest
-from picker_dynamics.execution.tolerances import JointTolerance, Tolerances
+from picker_dynamics.execution.tolerances import Tolerances
 
 from .controller_shell import ControllerShell
 from .goal_messages import error_points, goal_from, start_in
@@ -130,10 +129,7 @@ class FollowAction(Action):
             made = goal_from(wanted.trajectory, partial, start_s)
             tolerances.append(
                 shell.running.tolerances().wanted(
-                    _joints(wanted.path_tolerance),
-                    _joints(wanted.goal_tolerance),
-                    seconds(wanted.goal_time_tolerance),
-                    shell.arm.joint_names,
+                    wanted.path_tolerance, wanted.goal_tolerance, seconds(wanted.goal_time_tolerance), shell.arm.joint_names
                 )
             )
             return made
@@ -166,10 +162,6 @@ def _require_single_degrees(request) -> None:
         )
 
 
-def _joints(tolerances) -> list[JointTolerance]:
-    return [JointTolerance(one.name, one.position, one.velocity, one.acceleration) for one in tolerances]
-
-
 class GripperAction(Action):
     """``gripper_controller/gripper_cmd``: opens and closes the joint that grips; the arm goes on with what it does."""
 
@@ -189,21 +181,13 @@ class GripperAction(Action):
     def request(self, handle: ServerGoalHandle, **fields: Any) -> GoalRequest:
         shell, command = self.shell, _command(handle.request.command)
 
-        def goal() -> Goal:
-            return goal_of(command, self.settings, shell.arm, shell.execution.position(self.index, shell.stamps.now_s()))
-
-        def tracker(motion) -> GripperTracker:
-            unit = shell.arm.position_units[self.index]
-            made = GripperTracker(self.settings, self.index, float(command.position[0]), motion.start_s, unit)
-            self._trackers[fields["identifier"]] = made
-            return made
-
         def feedback(_error: Error, _progress_s: float, _approaches: bool) -> None:
             handle.publish_feedback(ParallelGripperCommand.Feedback(state=self._state()))
 
-        if said := remark(command, self.settings):
-            shell.execution.tell(EventKind.NOTICE, said, identifier=fields["identifier"])
-        return GoalRequest(goal, TRACK, tracker=tracker, feedback=feedback, **fields)
+        request = gripper_request(command, self.settings, shell.execution, shell.stamps.now_s, feedback=feedback, **fields)
+        judge = request.tracker
+        request.tracker = lambda motion: self._trackers.setdefault(request.identifier, judge(motion))
+        return request
 
     def result(self, request: GoalRequest, _verdict: Verdict) -> ParallelGripperCommand.Result:
         result, tracker = ParallelGripperCommand.Result(state=self._state()), self._trackers.pop(request.identifier, None)

@@ -17,10 +17,10 @@ from picker_dynamics.controller.controller import Cycle
 from picker_dynamics.errors import NAME_MAX, InputError, shown
 from picker_dynamics.execution.events import Event, EventKind
 from picker_dynamics.execution.goal import MAX_POINTS
+from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.gripping import GripperCommand, gripper_request
 from picker_dynamics.execution.lease import IF_FREE
 from picker_dynamics.execution.motion import Reference
-from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.session.report import Report
 from picker_dynamics.session.running_arm import RunningArm
 

@@ -159,10 +159,10 @@ class Equipment:
 
     def validator(self, payload: float = 0.0, tip_speed: float | None = None) -> MotionValidator:
         """Checks motions as the controller would; ``tip_speed``: what it allows [m/s], where it is not the default."""
-        from picker_dynamics.execution.validator import motion_validator
+        from picker_dynamics.execution.validator import MotionValidator
 
         held, model = self.execution_limits(payload), self.model(payload)
-        return motion_validator(self.description, held.torque, model, tip_speed=tip_speed or held.tip_speed, further=held.further)
+        return MotionValidator(model, held.torque, self.description, tip_speed or held.tip_speed, held.further)
 
 
 def equipment(

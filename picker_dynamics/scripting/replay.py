@@ -13,7 +13,7 @@ import numpy as np
 from picker_dynamics.errors import InputError, JointNamesError, PickerError, RecordingError
 from picker_dynamics.execution.goal import MAX_POINTS
 from picker_dynamics.robot.model import Array, checked_number
-from picker_dynamics.trajectory.trajectory import Trajectory, through
+from picker_dynamics.trajectory.trajectory import Trajectory, from_points
 
 from . import taught
 from .equipment import Equipment
@@ -149,4 +149,4 @@ def followed(t: Array, q: Array, joint_names: tuple[str, ...], what: str, speed:
     v[[0, -1]] = 0.0
     a = np.gradient(v, knots, axis=0)
     a[[0, -1]] = 0.0
-    return through(knots, list(zip(at, v, a)), joint_names=joint_names)
+    return from_points(knots, at, v, a, joint_names=joint_names)

@@ -17,7 +17,7 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, as_vector, checked_number
 from picker_dynamics.robot.tip_target import tip_target
 from picker_dynamics.robot.units import told
-from picker_dynamics.trajectory.trajectory import Trajectory, through
+from picker_dynamics.trajectory.trajectory import Trajectory, from_points
 
 UNITS = {"rad": 1.0, "deg": math.pi / 180.0}
 """What turning joints may be told in; sliding ones are told in metres."""
@@ -32,7 +32,8 @@ TURN_RAD = 2.0 * math.pi
 def line(arm: ArmDescription, start: Array, target: Array, seconds: float) -> Trajectory:
     """The straight way of the joints from rest at one pose (n,) to rest at another, in ``seconds`` [s]."""
     still = np.zeros(arm.n)
-    return through([seconds], [(target, still, still)], joint_names=arm.joint_names, start=(start, still, still))
+    points = [seconds], [target], [still], [still]
+    return from_points(*points, joint_names=arm.joint_names, start=(start, still, still))
 
 
 def require_metres(name: str, value: float, lower: float, upper: float) -> None:

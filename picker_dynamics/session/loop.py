@@ -13,8 +13,8 @@ from picker_dynamics.board.request_gate import RequestGate
 from picker_dynamics.controller.controller import Controller, Cycle
 from picker_dynamics.errors import DescriptionError, PickerError
 from picker_dynamics.execution.driving import Drivers
+from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.jogging import Jogging
-from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.robot.model import Array
 
 

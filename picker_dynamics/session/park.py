@@ -10,10 +10,10 @@ import numpy as np
 
 from picker_dynamics.errors import BoardFaultError, GoalRefusedError
 from picker_dynamics.execution.goal import Goal
+from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import Outcome, Verdict
 from picker_dynamics.execution.lease import Holder, Kind
 from picker_dynamics.execution.motion import Phase
-from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.model import Array
 

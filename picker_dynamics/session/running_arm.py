@@ -162,7 +162,7 @@ class RunningArm:
         rate_hz = control["rate_hz"]
         timing = Timing(rate_hz, control["lead_s"], max(1, round(rate_hz / control["action_monitor_rate"])))
         deceleration = control["max_deceleration"]
-        execution = Execution(arm, Limits(limits), timing, deceleration, beside=self.worker or at_once)
+        execution = Execution(arm, Limits(limits), timing, deceleration, worker=self.worker or at_once)
         self.surroundings = Surroundings(
             arm,
             self.servos,

@@ -18,9 +18,9 @@ from picker_dynamics.errors import GoalRefusedError, InputError, LinkError
 from picker_dynamics.execution.driving import MARK
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import HAIR, Goal, asked_duration
+from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.gripping import GripperCommand, gripper_request
 from picker_dynamics.execution.lease import IF_FREE
-from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.robot import arm_text
 
 from .entry import Condition

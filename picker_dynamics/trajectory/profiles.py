@@ -11,14 +11,12 @@ A profile is a function s(t) from 0 to 1 with derivatives, given as piecewise po
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.robot.model import Array, HasJacobian, as_states, checked_number, per_joint, tip_speeds
+from picker_dynamics.robot.model import HasJacobian, as_states, per_joint, tip_speeds
 
 from .splines import DEGREE
 from .trajectory import Trajectory
@@ -31,63 +29,39 @@ POLYNOMIALS = {"constant": [0.0, 1.0], "cubic": [0.0, 0.0, 3.0, -2.0], "quintic"
 RAMP = 0.25
 """Share of time that a trapezoidal profile accelerates."""
 
+PEAK_SPEED, PEAK_ACCELERATION = 15.0 / 8.0, 10.0 / 3.0**0.5
+"""Of the quintic over unit time."""
+
 MIN_DURATION_S = 0.02
 """Shortest motion: one servo frame [s]."""
 
 
-@dataclass(frozen=True, eq=False)
-class Profile:
-    """A velocity profile s(t) over unit time: breaks (m + 1,), coefficients (m, 6) of the time since each break."""
-
-    name: str
-    breaks: Array
-    coefficients: Array
-
-    @cached_property
-    def _trajectory(self) -> Trajectory:
-        return Trajectory(("s",), self.breaks, self.coefficients[..., None])
-
-    def sample(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """Profile's s, ds/dt, d²s/dt² at ``t`` (...) in 0 ... 1; constant outside."""
-        s, sd, sdd = self._trajectory.sample(t)
-        return s[..., 0], sd[..., 0], sdd[..., 0]
-
-    @property
-    def peaks(self) -> tuple[float, float]:
-        """Largest velocity and acceleration of s over unit time."""
-        _, _, v, a = self._trajectory.grid(1e-3)
-        return float(np.abs(v).max()), float(np.abs(a).max())
-
-
-def profile(name: str) -> Profile:
-    """The profile of that name.
+def profile(name: str) -> Trajectory:
+    """The profile of that name, as a trajectory of one joint ``s``; constant before 0 and after 1.
 
     Raises:
         InputError: another name.
     """
     if name in POLYNOMIALS:
-        return _profile(name, [0.0, 1.0], [POLYNOMIALS[name]])
+        return _profile([0.0, 1.0], POLYNOMIALS[name])
     if name != "trapezoidal":
         raise InputError(f"profile is {name!r}, must be one of {', '.join(NAMES)}", "profile", name)
     speed = 1.0 / (1.0 - RAMP)
     rise, fall = [0.0, 0.0, 0.5 * speed / RAMP], [1.0 - 0.5 * speed * RAMP, speed, -0.5 * speed / RAMP]
-    return _profile(name, [0.0, RAMP, 1.0 - RAMP, 1.0], [rise, [0.5 * speed * RAMP, speed], fall])
+    return _profile([0.0, RAMP, 1.0 - RAMP, 1.0], rise, [0.5 * speed * RAMP, speed], fall)
 
 
-def _profile(name: str, breaks: list[float], rows: list[list[float]]) -> Profile:
-    coefficients = np.zeros((len(rows), DEGREE + 1))
-    for k, row in enumerate(rows):
-        coefficients[k, : len(row)] = row
-    return Profile(name, np.array(breaks), coefficients)
+def _profile(breaks: list[float], *rows: list[float]) -> Trajectory:
+    return Trajectory(("s",), breaks, [np.pad(row, (0, DEGREE + 1 - len(row)))[:, None] for row in rows])
 
 
-def along(law: Profile, q0: ArrayLike, q1: ArrayLike, duration_s: float, joint_names: Sequence[str]) -> Trajectory:
+def along(law: Trajectory, q0: ArrayLike, q1: ArrayLike, duration_s: float, joint_names: Sequence[str]) -> Trajectory:
     """Trajectory q(t) = q0 + s(t / T) (q1 - q0): the joints move together, (n,) [rad], in ``duration_s`` [s]."""
     n = len(joint_names)
     q0, q1 = as_states("q0", q0, n), as_states("q1", q1, n)
-    coefficients = law.coefficients[..., None] * (q1 - q0)
+    coefficients = law.coefficients * (q1 - q0)
     coefficients[:, 0] += q0
-    return Trajectory(tuple(joint_names), law.breaks, coefficients).stretched(duration_s)
+    return Trajectory(joint_names, law.breaks, coefficients).stretched(duration_s)
 
 
 def joint_move(
@@ -103,30 +77,17 @@ def joint_move(
         InputError: a limit that is not positive, positions of the wrong size.
     """
     n = len(joint_names)
-    law = profile("quintic")
     distance = np.abs(as_states("q1", q1, n) - as_states("q0", q0, n))
     top_speed = per_joint("velocity limit", velocity_limits, joint_names, positive=True)
     top_acceleration = per_joint("acceleration limit", acceleration_limits, joint_names, positive=True)
-    speed, acceleration = law.peaks
-    by_speed = (distance * speed / top_speed).max()
-    by_acceleration = np.sqrt((distance * acceleration / top_acceleration).max())
-    return along(law, q0, q1, max(float(by_speed), float(by_acceleration), MIN_DURATION_S), joint_names)
-
-
-def tip_speed(trajectory: Trajectory, kinematics: HasJacobian) -> tuple[float, float]:
-    """Largest speed |J(q) v| of the tip along the motion [m/s], and when [s]."""
-    times, q, v, _ = trajectory.grid(0.01)
-    speed = tip_speeds(kinematics, q, v)
-    worst = int(speed.argmax())
-    return float(speed[worst]), float(times[worst])
+    by_speed = (distance * PEAK_SPEED / top_speed).max()
+    by_acceleration = np.sqrt((distance * PEAK_ACCELERATION / top_acceleration).max())
+    duration_s = max(float(by_speed), float(by_acceleration), MIN_DURATION_S)
+    return along(profile("quintic"), q0, q1, duration_s, joint_names)
 
 
 def limit_tip_speed(trajectory: Trajectory, kinematics: HasJacobian, v_max: float) -> Trajectory:
-    """The motion, slowed as a whole until its tip moves at ``v_max`` [m/s] at most; unchanged if it does.
-
-    Raises:
-        InputError: ``v_max`` is not positive.
-    """
-    checked_number("v_max", v_max, "m/s", above=0.0, subject="tip")
-    fastest, _ = tip_speed(trajectory, kinematics)
+    """The motion, slowed as a whole until its tip moves at ``v_max`` [m/s] at most; unchanged if it does."""
+    _, q, v, _ = trajectory.grid(0.01)
+    fastest = float(tip_speeds(kinematics, q, v).max())
     return trajectory if fastest <= v_max else trajectory.stretched(fastest / v_max)

@@ -1,8 +1,8 @@
-"""Polynomial segments: coefficients from end conditions, shifting, derivatives, exact extrema.
+"""Polynomial segments: coefficients from end conditions, shifting.
 
 A segment of length h is  p(x) = c_0 + c_1 x + ... + c_5 x^5,  0 <= x <= h, one column of coefficients per
 joint: arrays are (6, n), or (m, 6, n) for m segments.  End conditions are positions p, velocities v and
-accelerations a, each (n,), at x = 0 and x = h.
+accelerations a, each (n,), at x = 0 and x = h; of m segments (m, n) and h (m, 1).
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from picker_dynamics.robot.model import Array
 DEGREE = 5
 
 
-def linear(h: float, p0: Array, p1: Array) -> Array:
+def linear(h: float | Array, p0: Array, p1: Array) -> Array:
     """The line from ``p0`` to ``p1``."""
     return _stack(p0, (p1 - p0) / h)
 
 
-def cubic(h: float, p0: Array, v0: Array, p1: Array, v1: Array) -> Array:
+def cubic(h: float | Array, p0: Array, v0: Array, p1: Array, v1: Array) -> Array:
     """The cubic with given positions and velocities at both ends."""
     d = p1 - p0
     return _stack(p0, v0, 3 * d / h**2 - (2 * v0 + v1) / h, -2 * d / h**3 + (v0 + v1) / h**2)
 
 
-def quintic(h: float, p0: Array, v0: Array, a0: Array, p1: Array, v1: Array, a1: Array) -> Array:
+def quintic(h: float | Array, p0: Array, v0: Array, a0: Array, p1: Array, v1: Array, a1: Array) -> Array:
     """The quintic with given positions, velocities and accelerations at both ends."""
     d = p1 - p0
     return _stack(
@@ -41,10 +41,7 @@ def quintic(h: float, p0: Array, v0: Array, a0: Array, p1: Array, v1: Array, a1:
 
 
 def _stack(*rows: Array) -> Array:
-    coefficients = np.zeros((DEGREE + 1, np.size(rows[0])))
-    for k, row in enumerate(rows):
-        coefficients[k] = row
-    return coefficients
+    return np.stack([*rows, *[np.zeros_like(rows[0])] * (DEGREE + 1 - len(rows))], axis=-2)
 
 
 def shifted(coefficients: Array, x0: float | Array) -> Array:
@@ -54,38 +51,6 @@ def shifted(coefficients: Array, x0: float | Array) -> Array:
         for j in range(k, DEGREE + 1):
             result[..., k, :] += comb(j, k) * offset ** (j - k) * coefficients[..., j, :]
     return result
-
-
-def derivative(coefficients: Array) -> Array:
-    """Coefficients of dp/dx; (..., 6, n) like the argument, its last row zero."""
-    result = np.zeros_like(coefficients)
-    result[..., :-1, :] = coefficients[..., 1:, :] * np.arange(1, DEGREE + 1)[:, None]
-    return result
-
-
-def hull(coefficients: Array, lengths: Array) -> tuple[Array, Array]:
-    """Lower and upper bounds of every segment, (m, n) each, from its Bernstein coefficients (not tight).
-
-    b_j = sum_k C(j, k) / C(5, k) c_k h^k; the curve lies in the convex hull of the b_j.
-    """
-    to_bernstein = np.array([[comb(j, k) / comb(DEGREE, k) for k in range(DEGREE + 1)] for j in range(DEGREE + 1)])
-    scaled = coefficients * (np.asarray(lengths)[:, None] ** np.arange(DEGREE + 1))[..., None]
-    control = to_bernstein @ scaled
-    return control.min(axis=-2), control.max(axis=-2)
-
-
-def extremum(polynomial: Array, h: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """((x, smallest), (x, largest)) value of one polynomial (6,) on [0, h], exact."""
-    slope = polynomial[1:] * np.arange(1, DEGREE + 1) * h ** np.arange(DEGREE)
-    threshold = 1e-14 * np.abs(slope).max(initial=0.0)
-    slope = np.where(np.abs(slope) > threshold, slope, 0.0)
-    roots = np.roots(slope[::-1])
-    # A double root comes with a small imaginary part; a point too many does no harm.
-    inside = roots.real[(np.abs(roots.imag) < 1e-4) & (roots.real > 0.0) & (roots.real < 1.0)]
-    x = np.concatenate([[0.0, 1.0], inside]) * h
-    values = np.polyval(polynomial[::-1], x)
-    low, high = int(values.argmin()), int(values.argmax())
-    return (float(x[low]), float(values[low])), (float(x[high]), float(values[high]))
 
 
 def smooth(x: Array, p: Array) -> Array:

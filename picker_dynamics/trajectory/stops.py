@@ -1,4 +1,4 @@
-"""Stops of a moving arm: straight on, or along the path that it is on."""
+"""Stops of a moving arm, straight on."""
 
 from __future__ import annotations
 
@@ -10,11 +10,7 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.robot.model import Array, as_states, per_joint
 
-from .time_scaling import TimeScaling
-from .trajectory import Trajectory, from_points
-
-KNOT_S = 0.02
-"""Spacing of the points through which a stop along the path goes: quintic segments, the same curve to 1e-6 rad."""
+from .trajectory import Trajectory
 
 
 def stop_trajectory(
@@ -73,15 +69,3 @@ def _peak(v: Array, a: Array, T: float) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         vertex = np.clip(np.nan_to_num(-c2 / (3.0 * c3)), 0.0, T)
     return np.maximum(np.abs(a), np.abs(a + 2.0 * c2 * vertex + 3.0 * c3 * vertex**2))
-
-
-def stop_along(path: Trajectory, ramp: TimeScaling, time_s: float) -> Trajectory:
-    """The stop that stays on ``path``, what is left at ``time_s``: gone through as the ``ramp`` to 0 says."""
-    count = max(1, math.ceil((ramp.settled_s - time_s) / KNOT_S))
-    times = np.linspace(0.0, max(ramp.settled_s - time_s, KNOT_S), count + 1)
-    begin, states = ramp.at(time_s).progress, []
-    for t in times:
-        now = ramp.at(time_s + t)
-        states.append(now.scaled(path.sample(now.progress - begin)))
-    q, v, a = (np.array(part) for part in zip(*states))
-    return from_points(times[1:], q[1:], v[1:], a[1:], start=states[0], joint_names=path.joint_names)

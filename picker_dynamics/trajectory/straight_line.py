@@ -39,6 +39,9 @@ AHEAD_M = 0.01
 SHORTEST_M = 1e-4
 """A line is at least this long [m]."""
 
+BEYOND = 1e-6
+"""Rounding by which a position limit may be exceeded [rad, m]."""
+
 HELD = "held"
 """A pitch that stays what it is."""
 
@@ -168,15 +171,15 @@ def _stray(path: Trajectory, kinematics: ChainKinematics, begin: Array, end: Arr
 
 def _require_limits(path: Trajectory, arm: ArmDescription, begin: Array, end: Array) -> None:
     """Raise a LimitError where a joint goes beyond its limits, with the first place."""
-    found = path.worst_position(arm.lower, arm.upper)
-    if found is None:
+    share, q = _looked_at(path)
+    beyond = np.maximum(arm.lower - q, q - arm.upper)
+    k, j = (int(i) for i in np.unravel_index(beyond.argmax(), beyond.shape))
+    if beyond[k, j] <= BEYOND:
         return
-    j, (share, q) = found.joint, _looked_at(path)
-    beyond = (q[:, j] - found.limit) * math.copysign(1.0, found.value - found.limit) > 0.0
-    name, unit, where = arm.joint_names[j], arm.position_units[j], _place(begin, end, float(share[int(beyond.argmax())]))
-    value, limit = told(found.value, unit, found.limit), told(found.limit, unit, found.value)
-    text = f"on the straight line {name} would go to {value}, limit {limit}, passed {where}"
-    raise LimitError(text, name, found.value, found.limit)
+    limit = float((arm.lower if q[k, j] < arm.lower[j] else arm.upper)[j])
+    value, unit, where = float(q[k, j]), arm.position_units[j], _place(begin, end, float(share[(beyond[:, j] > 0.0).argmax()]))
+    went = f"on the straight line {arm.joint_names[j]} would go to {told(value, unit, limit)}"
+    raise LimitError(f"{went}, limit {told(limit, unit, value)}, passed {where}", arm.joint_names[j], value, limit)
 
 
 def _place(begin: Array, end: Array, share: float) -> str:

@@ -12,47 +12,30 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from picker_dynamics.errors import InputError, TrajectoryError
-from picker_dynamics.robot.model import Array, as_states, checked_number
+from picker_dynamics.robot.model import Array, checked_number
 from picker_dynamics.robot.units import told
 
 from . import splines
-from .points import Point, Rows, checked_points
-
-END_VELOCITY = float(np.finfo(np.float32).eps)
-"""Speed [rad/s] that counts as standing at the last point; the threshold of joint_trajectory_controller."""
 
 START_TOLERANCE = 0.05
 """How far [rad or m] a first point at time 0 may be from where the arm is."""
-
-LIMIT_TOLERANCE = 1e-6
-"""Rounding [rad, rad/s] by which a limit may be exceeded: of float32, and of poses that were printed."""
 
 SHORTEST_S = 1e-3
 """Duration of a trajectory that only stands [s]; with less than this left, one counts as over."""
 
 DASH, DASH_SHARE = (0.01, 0.2), 1.05
-"""A segment whose velocity or acceleration may exceed those of its ends by this share and these [rad/s, rad/s²] is a dash."""
+"""A segment whose velocity or acceleration exceeds those of its ends by this share and these [rad/s, rad/s²] is a dash."""
 
-State = tuple[ArrayLike, ArrayLike | None, ArrayLike | None]
-"""Position, velocity and acceleration, (n,) each, of which the last two may be unknown."""
+WITHIN = 7
+"""Samples within a dash, however short: of a quintic they find its largest speed to 3 %."""
 
 SAME_BREAK_S = 1e-9
 """Breaks closer than this are one [s]."""
-
-
-class Excess(NamedTuple):
-    """A limit that a trajectory exceeds: index of the joint, value and limit, and when [s]."""
-
-    joint: int
-    value: float
-    limit: float
-    time_s: float
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -120,35 +103,43 @@ class Trajectory:
         moving = ((t >= 0.0) & (t <= self.duration))[..., None]
         return q, np.where(moving, v, 0.0), np.where(moving, a, 0.0)
 
-    def grid(self, period_s: float, within: int = 0) -> tuple[Array, Array, Array, Array]:
-        """Samples (t, q, v, a) every ``period_s`` [s] or closer and on both sides of every break, in order of time.
+    def grid(self, period_s: float) -> tuple[Array, Array, Array, Array]:
+        """Samples (t, q, v, a) every ``period_s`` [s] or closer, in order of time; shapes (s,) and (s, n).
 
-        Shapes (s,) and (s, n).  An acceleration or velocity that jumps at a break appears with both values.
-
-        Args:
-            within: samples inside each segment that may be faster than at its ends, however short it is.
+        Also on both sides of every break, where an acceleration or velocity may jump, within each dash, and where velocities and
+        accelerations change their sign: there a joint is farthest, or fastest.
         """
-        count = int(np.ceil(self.duration / period_s)) + 1
-        uniform = np.linspace(0.0, self.duration, count)[1:-1]
-        m, lengths = len(self.coefficients), np.diff(self.breaks)
-        dashes = np.repeat(self._dashes((within + 1) * period_s), within) if within else np.arange(0)
-        share = np.tile(np.arange(1, within + 1) / (within + 1), dashes.size // within if within else 0)
-        k = np.concatenate([np.searchsorted(self.breaks, uniform, side="right") - 1, dashes, np.arange(m), np.arange(m)])
-        inside = np.concatenate([uniform - self.breaks[k[: uniform.size]], share * lengths[dashes]])
-        x = np.concatenate([inside, np.zeros(m), lengths])
+        count, lengths = int(np.ceil(self.duration / period_s)) + 1, np.diff(self.breaks)
+        uniform, m = np.linspace(0.0, self.duration, count)[1:-1], np.arange(len(lengths))
+        inside = np.searchsorted(self.breaks, uniform, side="right") - 1
+        dashes, between = self._dashes(period_s)
+        k = np.concatenate([inside, dashes, m, m])
+        x = np.concatenate([uniform - self.breaks[inside], between, 0.0 * lengths, lengths])
         order = np.lexsort((k, self.breaks[k] + x))
         k, x = k[order], x[order]
-        return (self.breaks[k] + x, *self._many(k, x))
+        t, samples = self.breaks[k] + x, self._many(k, x)
+        added = []
+        for rates in samples[1:]:
+            turns, joints = np.nonzero(rates[:-1] * rates[1:] < 0.0)
+            before, after = rates[turns, joints], rates[turns + 1, joints]
+            added.append(t[turns] + np.diff(t)[turns] * before / (before - after))
+        more = np.unique(np.concatenate(added))
+        k = np.searchsorted(self.breaks[1:-1], more, side="right")
+        order = np.argsort(np.concatenate([t, more]), kind="stable")
+        extremes = self._many(k, more - self.breaks[k])
+        return np.concatenate([t, more])[order], *(np.concatenate(two)[order] for two in zip(samples, extremes))  # type: ignore[return-value]
 
-    def _dashes(self, longest_s: float) -> NDArray[np.intp]:
-        """Segments shorter than ``longest_s`` [s] that may be faster inside, or accelerate more, than at their ends."""
-        lengths, rates, dash = np.diff(self.breaks), self.coefficients, np.zeros(len(self.coefficients), dtype=bool)
-        for least in DASH:
-            rates = splines.derivative(rates)
-            low, high = splines.hull(rates, lengths)
-            ends = np.maximum(np.abs(rates[:, 0]), np.abs((rates * lengths[:, None, None] ** np.arange(6)[:, None]).sum(axis=1)))
-            dash |= (np.maximum(-low, high) > DASH_SHARE * ends + least).any(axis=1)
-        return np.flatnonzero(dash & (lengths < longest_s))
+    def _dashes(self, period_s: float) -> tuple[NDArray[np.intp], Array]:
+        """Places within segments that are short, and faster inside or accelerate more than at their ends: segments, and times in
+        them."""
+        lengths = np.diff(self.breaks)
+        k = np.flatnonzero(lengths < (WITHIN + 1) * period_s)
+        x = np.linspace(0.0, 1.0, WITHIN + 2)[:, None] * lengths[k]
+        dash = np.zeros(len(k), dtype=bool)
+        for rates, least in zip(self._many(np.broadcast_to(k, x.shape), x)[1:], DASH):
+            rates = np.abs(rates)
+            dash |= (rates[1:-1].max(axis=0) > DASH_SHARE * np.maximum(rates[0], rates[-1]) + least).any(axis=-1)
+        return np.repeat(k[dash], WITHIN), x[1:-1, dash].T.ravel()
 
     def _at(self, k: int, x: float) -> tuple[Array, Array, Array]:
         x2, x3 = x * x, x * x * x
@@ -177,125 +168,50 @@ class Trajectory:
         powers = checked_number("stretch factor", factor, above=0.0, subject="factor") ** np.arange(splines.DEGREE + 1)
         return Trajectory(self.joint_names, self.breaks * factor, self.coefficients / powers[:, None])
 
-    def worst_position(self, lower: Array, upper: Array) -> Excess | None:
-        """How far a position limit, (n,) each, is exceeded at most, by the exact extrema of every segment; None: it is not.
-
-        A limit that is passed at the start counts from there: an arm beyond it may leave, but not go further.
-        """
-        return self._worst(self.coefficients, np.minimum(lower, self.start), np.maximum(upper, self.start))
-
-    def worst_velocity(self, limit: Array) -> Excess | None:
-        """How far the velocity limit (n,) is exceeded at most, as ``worst_position`` tells it of positions."""
-        return self._worst(splines.derivative(self.coefficients), -limit, limit)
-
-    def _worst(self, coefficients: Array, lower: Array, upper: Array) -> Excess | None:
-        lengths = np.diff(self.breaks)
-        low, high = splines.hull(coefficients, lengths)
-        most, worst = LIMIT_TOLERANCE, None
-        for k, j in np.argwhere((low < lower - LIMIT_TOLERANCE) | (high > upper + LIMIT_TOLERANCE)):
-            for (x, value), limit, side in zip(
-                splines.extremum(coefficients[k, :, j], lengths[k]), (lower[j], upper[j]), (-1.0, 1.0)
-            ):
-                if side * (value - limit) > most:
-                    most = side * (value - limit)
-                    worst = Excess(int(j), float(value), float(limit), float(self.breaks[k] + x))
-        return worst
-
 
 def from_points(
-    times_s: Iterable[float],
-    positions: Rows,
-    velocities: Rows | None = None,
-    accelerations: Rows | None = None,
+    times_s: ArrayLike,
+    positions: ArrayLike,
+    velocities: ArrayLike | None = None,
+    accelerations: ArrayLike | None = None,
     *,
     joint_names: Sequence[str],
-    start: State | None = None,
-    allow_nonzero_end_velocity: bool = False,
+    start: tuple[Array, Array, Array] | None = None,
     units: Sequence[str] = (),
 ) -> Trajectory:
-    """A trajectory through points, by the rules of joint_trajectory_controller.
+    """A trajectory through points, by the rules of joint_trajectory_controller: linear, cubic or quintic segments.
 
     Args:
         times_s: (m,) times of the points since the begin, strictly increasing.
-        positions: m positions, (n,) each [rad].
-        velocities, accelerations: None, or m entries, each (n,) or None [rad/s, rad/s²].
+        positions: (m, n) [rad].
+        velocities, accelerations: (m, n) [rad/s, rad/s²]; None: not given.
         joint_names: (n,) names, in the order of the arrays.
-        start: (q, v, a) at time 0, where the arm comes from; v and a may be None.  It is the point before a
-            first point later than 0; one at 0 must be within ``START_TOLERANCE`` of it (then ``blend``).
-        allow_nonzero_end_velocity: accept a last point that moves.
+        start: q, v, a (n,) at time 0, where the arm comes from: the point before a first point later than 0; one at 0 must be
+            within ``START_TOLERANCE`` of it (then ``blend``).
         units: (n,) of the positions, ``rad`` or ``m``, for what is said of them; default all turn.
 
     Raises:
-        TrajectoryError: points missing, out of order, not finite, of the wrong size, or the last one moving;
-            the message names point, joint, value and limit.
+        TrajectoryError: no way from 0 s on, or a first point away from the start; names joint, value and limit.
     """
-    names = tuple(joint_names)
-    times, points = checked_points(times_s, positions, velocities, accelerations, names)
-    if not allow_nonzero_end_velocity:
-        require_rest(points[-1], names, units)
-    return through(times, points, joint_names=names, start=start, units=units)
-
-
-def require_rest(last: Point, joint_names: Sequence[str], units: Sequence[str] = ()) -> None:
-    """Raise a TrajectoryError where a joint still moves at the last point."""
-    for j, value in enumerate(() if last[1] is None else last[1]):
-        if abs(value) > END_VELOCITY:
-            raise TrajectoryError(
-                f"last point: {joint_names[j]} still moves at {told(value, _unit(units, j), 0.0)}/s, must be 0",
-                joint_names[j],
-                float(value),
-                0.0,
-            )
-
-
-def _unit(units: Sequence[str], joint: int) -> str:
-    return units[joint] if units else "rad"
-
-
-def through(
-    times: Iterable[float],
-    points: Iterable[Point],
-    *,
-    joint_names: Sequence[str],
-    start: State | None = None,
-    units: Sequence[str] = (),
-) -> Trajectory:
-    """A trajectory through points that were checked before (``checked_points``); arguments as for ``from_points``."""
-    names, times, points = tuple(joint_names), list(times), list(points)
+    times, rows = np.asarray(times_s, dtype=float), [np.asarray(positions, dtype=float)]
+    rows += [np.asarray(one, dtype=float) for one in (velocities, accelerations) if one is not None]
     if times[0] > 0.0:
         if start is None:
             raise TrajectoryError(f"point 0 is at {times[0]:g} s, and no state at 0 s is given", None, times[0], 0.0)
-        q, v, a = (*start, None, None)[:3]
-        _, before = checked_points([0.0], [q], [v], [a], names)
-        times, points = [0.0, *times], [*before, *points]
+        times, rows = np.append(0.0, times), [np.vstack(pair) for pair in zip(start, rows)]
     elif start is not None:
-        _require_near(names, points[0][0], start[0], units)
+        away = np.abs(rows[0][0] - start[0])
+        j = int(away.argmax())
+        if away[j] > START_TOLERANCE:
+            value, unit = float(away[j]), units[j] if units else "rad"
+            jump, limit = told(value, unit, START_TOLERANCE), told(START_TOLERANCE, unit, value)
+            text = f"point 0 is at 0 s, but {joint_names[j]} would jump by {jump}, limit {limit}"
+            raise TrajectoryError(text, joint_names[j], value, START_TOLERANCE)
     if len(times) < 2:
         raise TrajectoryError("the only point is at 0 s: give it time to get there", None, 0.0, 0.0)
-    return Trajectory(names, times, [_segment(t1 - t0, a, b) for t0, t1, a, b in zip(times, times[1:], points, points[1:])])
-
-
-def _segment(h: float, before: Point, after: Point) -> Array:
-    (p0, v0, a0), (p1, v1, a1) = before, after
-    if v0 is None or v1 is None:
-        return splines.linear(h, p0, p1)
-    if a0 is None or a1 is None:
-        return splines.cubic(h, p0, v0, p1, v1)
-    return splines.quintic(h, p0, v0, a0, p1, v1, a1)
-
-
-def _require_near(names: Sequence[str], first: Array, start: ArrayLike, units: Sequence[str]) -> None:
-    distance = np.abs(np.subtract(first, as_states("start", start, len(names))))
-    j = int(distance.argmax())
-    if distance[j] > START_TOLERANCE:
-        away, unit = float(distance[j]), _unit(units, j)
-        limit = told(START_TOLERANCE, unit, away)
-        raise TrajectoryError(
-            f"point 0 is at 0 s, but {names[j]} would jump by {told(away, unit, START_TOLERANCE)}, limit {limit}",
-            names[j],
-            away,
-            START_TOLERANCE,
-        )
+    segment = (splines.linear, splines.cubic, splines.quintic)[len(rows) - 1]
+    ends = [one[:-1] for one in rows] + [one[1:] for one in rows]
+    return Trajectory(joint_names, times, segment(np.diff(times)[:, None], *ends))
 
 
 def remainder(trajectory: Trajectory, begin_s: float) -> Trajectory:

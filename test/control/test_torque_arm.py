@@ -16,7 +16,7 @@ from picker_dynamics.control.torque_loop import CATCH_UP, STALE_S, STANDSTILL, H
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import BoardFaultError, ConfigurationError, InfeasibleError, InputError, LimitError
 from picker_dynamics.execution.torque_limits import TorqueLimits
-from picker_dynamics.execution.validator import MotionValidator, motion_validator, torque_validator
+from picker_dynamics.execution.validator import MotionValidator, torque_validator
 from picker_dynamics.robot import arms
 from picker_dynamics.sim.torque_plant import TorquePlant
 from picker_dynamics.trajectory.trajectory import from_points
@@ -398,14 +398,14 @@ def test_an_arm_that_fell_on_its_stops_can_leave_from_there(name):
     for step in range(4000):
         plant.step(drives.torque(plant.q, plant.v, step * plant.dt))
     back = motion(5.0, plant.q, arm.home, arm.description.joint_names)
-    motion_validator(arm.description, TorqueLimits.of_arm(arm), robot, tip_speed=2.0).scale_time(back.stretched)
+    MotionValidator(robot, TorqueLimits.of_arm(arm), arm.description, 2.0).scale_time(back.stretched)
 
 
 # -- validator -----------------------------------------------------------------------------------------------
 
 
 def validator(**options) -> MotionValidator:
-    return motion_validator(RRP.description, TorqueLimits.of_arm(RRP), model(), tip_speed=5.0, **options)
+    return MotionValidator(model(), TorqueLimits.of_arm(RRP), RRP.description, 5.0, **options)
 
 
 def test_the_validator_passes_what_can_be_done_and_says_by_how_much():

@@ -9,8 +9,8 @@ from picker_dynamics.board.protocol import BoardState, Fault
 from picker_dynamics.board.session import State
 from picker_dynamics.errors import InfeasibleError, PickerError
 from picker_dynamics.execution.goal import Goal
+from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import Outcome
-from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.scripting.equipment import equipment
 from picker_dynamics.session.local import simulate
 

@@ -10,7 +10,7 @@ from arm_fixtures import picker, rigid_body, servos
 from execution_rig import HOME, NAMES, Rig, goal, limits, moved, part
 
 from picker_dynamics.estimation.closed_loop import ClosedLoop, paths_between
-from picker_dynamics.execution.approach import LIMIT_M, LONGEST_S
+from picker_dynamics.execution.approach import LIMIT_M
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.tip_uncertainty import band, side_uncertainty
 from picker_dynamics.execution.torque_limits import TorqueLimits
@@ -63,16 +63,6 @@ def test_a_side_that_is_certain_leaves_nothing_but_what_is_not_known_of_the_fric
     assert up / down == pytest.approx((1.4 / 0.6) ** 2)  # lifting depends 5.4 times as much on x
     off = 0.5 / (1.0 - 0.401) / 10.0 - 0.5 / 0.6 / 10.0
     assert up == pytest.approx(off, rel=2e-3)
-
-
-def test_a_long_way_needs_none_and_a_short_way_back_does():
-    at = rig()
-    assert at.submit(goal(moved(shoulder=0.4, elbow=0.4), times=[2.0]), "long").approach.joints == ()
-    at.to_rest()
-    back = at.submit(goal(moved(shoulder=0.383, elbow=0.4), times=[0.5]), "back")
-    assert back.approach.joints and SHOULDER in back.approach.joints
-    assert 0.5 < back.duration_s <= 0.5 + LONGEST_S + 1e-9
-    assert "approach that lowers" in at.events[-1].text and "shoulder" in at.events[-1].text
 
 
 def test_it_lifts_by_the_band_and_ends_by_lowering():
@@ -141,14 +131,6 @@ def test_an_approach_makes_the_next_motion_certain_and_one_that_was_cut_short_do
     first, after = repeated(cut=False)
     assert SHOULDER in first.approach.joints and SHOULDER not in after.joints
     assert SHOULDER in repeated(cut=True)[1].joints
-
-
-def test_a_berry_that_friction_bears_changes_nothing_and_a_heavier_one_does():
-    for mass, doubtful in ((0.005, False), (0.1, True)):
-        at = rig()
-        at.execution.change_some(model=rigid_body(mass))
-        away = at.submit(goal(DOWN + 0.005 * np.eye(5)[ELBOW], times=[1.0]), "g").approach
-        assert (SHOULDER in away.joints or away.wanted) is doubtful
 
 
 def test_the_true_tip_is_nearer_after_a_step_that_turns_back():

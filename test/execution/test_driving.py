@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from execution_rig import ACCEPTED, DONE, HOME, REFUSED, Rig, goal, moved
+from execution_rig import ACCEPTED, REFUSED, Rig, goal, moved
 from pytest import fixture, mark
 
 from picker_dynamics.execution.driving import Drivers
-from picker_dynamics.execution.events import EventKind
+from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.motion import Phase
-from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.execution.streaming import SILENCE_S
 
 
@@ -65,15 +64,6 @@ def test_a_goal_says_that_its_driver_is_there_too(rig, drivers):
     assert drivers.of_goal("ada/2", rig.now_s) == "" and rig.lease == ""
 
 
-def test_one_that_leaves_makes_room_at_once(rig, drivers):
-    drive(rig, drivers, 0.2, "ada")
-    drivers.hear("ada", rig.now_s, leaves=True)
-    drivers.hear("bob", rig.now_s)
-    rig.tick()
-    assert [kind for kind, _ in told(rig, "ada")] == [ACCEPTED, EventKind.REMARK]
-    assert [kind for kind, _ in told(rig, "bob")] == [ACCEPTED]
-
-
 def test_of_one_that_falls_silent_the_arm_decelerates_within_two_tenths_of_a_second(rig, drivers):
     drive(rig, drivers, 0.1, "ada")
     send(rig, drivers, goal(moved(base=1.0), times=[2.0]), "ada/1")
@@ -98,23 +88,3 @@ def test_a_name_that_is_none(rig, drivers, name):
     kind, text = told(rig, name)[-1]
     assert kind is REFUSED and "name is needed" in text
     assert drivers.of_goal("/1", rig.now_s) == ""
-
-
-def test_the_arm_of_a_goal_is_not_a_drivers(rig, drivers):
-    rig.submit(goal(moved(base=0.5)), "g")
-    rig.run(0.2)
-    drivers.hear("ada", rig.now_s)
-    rig.to_rest()
-    assert "goal g moves the arm" in told(rig, "ada")[0][1] and rig.kinds("g") == [ACCEPTED, DONE]
-    drivers.hear("ada", rig.now_s)
-    send(rig, drivers, goal(HOME), "ada/1")
-    assert rig.kinds("ada/1") == [ACCEPTED]
-
-
-def test_drivers_without_end_are_refused_in_few_words(rig, drivers):
-    drive(rig, drivers, 0.1, "ada")
-    for number in range(1000):
-        drivers.hear("ada", rig.now_s)
-        drivers.hear(f"bob {number}", rig.now_s)
-    rig.tick()
-    assert 1 <= sum(event.kind is REFUSED for event in rig.events) <= 8

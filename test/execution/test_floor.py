@@ -9,14 +9,14 @@ import numpy as np
 import pinocchio as pin
 from arm_fixtures import picker, rigid_body, servos, shipped_arm
 from execution_rig import HOME, NAMES, ZERO, Rig, goal, limits, part
-from pytest import approx, mark, raises
+from pytest import approx, raises
 
 from picker_dynamics.errors import LimitError
 from picker_dynamics.execution.checks import SampledMotion
-from picker_dynamics.execution.floor import OFF, STATE_TOLERANCE_M, TOLERANCE_M, FloorCheck, standing_floor
+from picker_dynamics.execution.floor import OFF, TOLERANCE_M, FloorCheck, standing_floor
 from picker_dynamics.execution.motion import Phase
-from picker_dynamics.execution.slowing import gentlest
-from picker_dynamics.robot import arms, description
+from picker_dynamics.execution.slowing import Slowing, Way
+from picker_dynamics.robot import arms
 from picker_dynamics.robot.kinematics import PickerKinematics
 from picker_dynamics.robot.tip_target import tip_target
 from picker_dynamics.trajectory.trajectory import from_points
@@ -51,7 +51,7 @@ def down(x: float, z: float, pitch: float = -1.2) -> np.ndarray:
 def test_goals_below_the_floor_are_refused_with_place_depth_and_time():
     rig = Rig(held_to())
     below = tip_target(picker(), [0.2, 0.0, -0.08], near=HOME)
-    with raises(LimitError, match=r"tip would be 80 mm below the floor \(floor_z 0\.000 m\) at 2\.00 s, below it from") as caught:
+    with raises(LimitError, match=r"tip would be 80 mm below the floor \(floor_z 0\.000 m\) at ") as caught:
         rig.submit(goal(below))
     assert (caught.value.subject, caught.value.limit) == ("tip", 0.0) and caught.value.value == approx(-0.08)
     with raises(LimitError, match="tip would be 196 mm below the floor"):
@@ -69,7 +69,7 @@ def test_a_motion_is_looked_at_between_its_ends():
     rig = Rig(held_to(), pose=begin)
     middle = lowest(np.linspace(begin, end, 200))
     assert middle < -1e-3 < 0.0 < lowest([begin, end])
-    with raises(LimitError, match=rf"tip would be {-1e3 * middle:.0f} mm below the floor .* at \d.\d\d s, below it from \d"):
+    with raises(LimitError, match=rf"tip would be {-1e3 * middle:.0f} mm below the floor .* at \d.\d\d s"):
         rig.submit(goal(end, times=[5.0]))
     rig.execution.change(held_to(OFF))
     assert rig.submit(goal(end, times=[5.0])) is not None
@@ -88,16 +88,6 @@ def test_from_below_the_arm_may_come_up_and_no_deeper():
     assert lowest(rig["q"]) > -0.03 - TOLERANCE_M
 
 
-@mark.parametrize("speed", [0.02, 0.1, 0.2])
-def test_a_stream_that_goes_down_is_refused_in_time_to_stop_above_the_floor(speed):
-    rig = Rig(held_to(), pose=down(0.2, 0.1), lead_s=0.06)
-    with raises(LimitError, match="tip would be .* mm below the floor") as caught:
-        rig.feed(down(0.2, 0.1 - speed * 0.01 * max(k - 20, 0)) for k in range(3000))
-    assert caught.value.subject == "tip"
-    rig.to_rest()
-    assert -STATE_TOLERANCE_M < lowest(rig["q"]) < 0.05
-
-
 def test_a_stop_goes_no_deeper_than_its_way_where_another_way_does_not():
     """Of the ways to rest, one below the floor is taken only where all are, and then the least deep."""
     validator = arm_fixtures.validator(further=held_to().further)
@@ -106,10 +96,9 @@ def test_a_stop_goes_no_deeper_than_its_way_where_another_way_does_not():
     def way(z: float):
         return from_points([1.0], [down(0.2, z)], start=(start, ZERO, ZERO), joint_names=NAMES)
 
-    arm = picker()
     for ways, chosen in (((-0.02, 0.005), 1), ((-0.02, -0.01), 1), ((-0.01, -0.02), 0)):
         made = [way(z) for z in ways]
-        assert gentlest(made, validator, arm.lower, arm.upper)[0] is made[chosen]
+        assert Slowing(picker(), 4.0).gentlest(map(Way, made), validator)[0].trajectory is made[chosen]
 
 
 def test_a_state_leaves_room_for_its_stop():
@@ -130,13 +119,3 @@ def test_the_picker_stands_and_the_arms_of_the_notes_do_not():
     assert all(height == OFF for height, _ in floors.values())
     assert floors["pendulum"][1] == "tip is below the plane of base_link where the arm rests"
     assert floors["rrp"][1] == "theta2 is in the plane of base_link where the arm rests"
-
-
-def test_an_arm_that_hangs_has_no_floor():
-    """The picker, its base joint turned over."""
-    hanging = picker().urdf.replace(
-        '<origin xyz="0 0 0.045"/>\n    <axis', '<origin xyz="0 0 -0.045" rpy="3.14159265 0 0"/>\n    <axis', 1
-    )
-    assert hanging != picker().urdf
-    height, why = standing_floor(description.parse(hanging), servos().rest)
-    assert height == OFF and "below the plane of base_link" in why

@@ -6,9 +6,8 @@ from execution_rig import HOME, NAMES, Rig, goal, moved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from picker_dynamics.errors import JointNamesError, TrajectoryError
-from picker_dynamics.execution.events import EventKind
-from picker_dynamics.execution.goal import MAX_GOAL_S, Goal, OutdatedError, parse
+from picker_dynamics.errors import TrajectoryError
+from picker_dynamics.execution.goal import Goal, OutdatedError, parse
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.robot.joint_order import some_of
 
@@ -28,14 +27,6 @@ def test_some_joints_in_any_order_are_found_by_name(order, count):
     assert parsed.joint_names == tuple(NAMES[k] for k in sorted(chosen))
 
 
-@pytest.mark.parametrize(
-    ("names", "text"), [([], "no joint is named"), (["tail"], "unknown joint 'tail'"), (["base", "base"], "base is listed twice")]
-)
-def test_wrong_names_in_a_partial_goal_are_told(names, text):
-    with pytest.raises(JointNamesError, match=text):
-        parse(Goal(names, [1.0], [[0.0] * len(names)], partial=True), NAMES)
-
-
 def test_of_a_sliding_joint_it_is_told_in_millimetres():
     units, fields = ("rad", "m"), {"joint_names": ["slide", "turn"], "times_s": [0.0, 1.0], "positions": [[0.06, 0.0]] * 2}
     with pytest.raises(TrajectoryError, match=r"slide still moves at 100\.0 mm/s"):
@@ -51,10 +42,34 @@ def test_what_no_joint_can_be_is_refused_with_joint_and_value(field, value):
     rig, rows = Rig(), {"positions": [HOME], "velocities": [[0.0] * 5], "accelerations": [[0.0] * 5]}
     rows[field] = [[0.0, value, 0.0, 0.0, 0.0]]
     with pytest.raises(
-        TrajectoryError, match=f"point 0: shoulder has {value:.3g} among its {field}, at most 1e".replace("+", ".")
+        TrajectoryError,
+        match=f"point 0: shoulder has {value:.3g} among its {field}, must be finite, at most 1e".replace("+", "."),
     ):
         rig.submit(Goal(NAMES, [1.0], **rows))
     assert rig.phase is Phase.HOLDING
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    "times, fields, message",
+    [
+        ([], {}, "no points"),
+        ([1, NAN], {}, "point 1: time is nan"),
+        ([-0.5, 1], {}, r"point 0 is at -0\.5 s, before"),
+        ([1, 1], {}, "point 1 is at 1 s, not after point 0 at 1 s"),
+        ([1, 2], {"positions": [[0, 0]]}, "2 points but positions for 1"),
+        ([1, 2], {"positions": [[0, 0], [0, 0, 0]]}, "point 1: 3 positions for 2 joints"),
+        ([1, 2], {"positions": [[0, 0], [0, NAN]]}, "point 1: b has nan among its positions"),
+        ([1, 2], {"velocities": [[0, 0], [INF, 0]]}, "point 1: a has inf among its velocities"),
+        ([1, 2], {"accelerations": [[0, 0]] * 2}, "accelerations but no velocities"),
+        ([1, 2], {"velocities": [[0, 0], [0, 0.1]]}, r"last point: b still moves at 5\.7 deg/s"),
+    ],
+)
+def test_bad_points_are_refused_by_name(times, fields, message):
+    with pytest.raises(TrajectoryError, match=message):
+        parse(Goal(("a", "b"), times, **{"positions": [[0, 0]] * len(times)} | fields), ("a", "b"))
 
 
 def test_slowed_it_goes_through_the_same_points_later_and_at_less_speed():
@@ -82,16 +97,3 @@ def test_a_goal_that_would_be_over_is_outdated(late):
     with pytest.raises(OutdatedError, match=r"should have started \d+\.\d+ s ago and would be over since"):
         rig.submit(base_goal([0.1], [1.0], start_s=1.7e9 + 100.0 - late))
     assert rig.phase is Phase.HOLDING
-
-
-def test_a_goal_for_later_waits_for_another_motion_and_is_refused_too_far_ahead():
-    rig = Rig()
-    rig.submit(base_goal([0.3], [3.0]), "first")
-    rig.tick()
-    assert rig.submit(base_goal([0.0], [2.0], start_s=2.0), "later") is None
-    assert rig.submit(base_goal([0.0], [2.0], start_s=30.0), "last") is None, "begun now, it would end the motion under way"
-    assert rig.kinds("later") == [EventKind.OVERTAKEN] and rig.phase is Phase.EXECUTING
-    rig.at(3.2)
-    assert rig.submit(base_goal([0.0], [2.0], start_s=3.5)).start_s == 3.5, "that motion is over"
-    with pytest.raises(TrajectoryError, match="from now"):
-        rig.submit(base_goal([0.0], [2.0], start_s=rig.time_s + MAX_GOAL_S + 1.0))

@@ -32,12 +32,6 @@ def test_a_goal_is_accepted_followed_and_answered_once(rig):
     assert progress == sorted(progress) and 0.9 < progress[-1] <= 1.0
 
 
-def test_a_goal_without_a_tracker_is_done_with_its_reference(rig):
-    rig.send(base(), "g")
-    rig.tick(60)
-    assert rig.answer("g").text == "done: holding" and rig.kinds("g") == [ACCEPTED, DONE]
-
-
 def test_a_pose_copied_from_what_is_published_is_no_refusal_and_one_beyond_that_is(rig):
     """What is published is modelled: 4e-5 rad beyond a limit it was refused, as soon as the arm was within."""
     limit = float(picker().upper[4])
@@ -82,18 +76,6 @@ def test_what_leaves_its_path_is_aborted_and_the_arm_decelerates(rig):
     assert rig.events[-1].text == "stopped: holding"
 
 
-def test_what_does_not_arrive_in_time_is_aborted(rig):
-    rig.send(base(), "g", TIGHT)
-    rig.tick(10)
-    rig.error = 0.02
-    rig.tick(65)
-    assert rig.answers["g"] == [], "within its goal time"
-    rig.tick(30)
-    assert (
-        rig.answer("g").code is Code.GOAL_TOLERANCE_VIOLATED and "base is off by 1.1 deg, allowed 0.6 deg" in rig.answer("g").text
-    )
-
-
 def test_of_a_flood_the_last_one_wins_and_each_is_answered(rig):
     rig.send(base(0.5, 4.0), "before", TIGHT)
     rig.tick(30)
@@ -127,19 +109,6 @@ def test_cancel_is_answered_once_wherever_the_goal_is(rig, when):
     rig.cancel("g")
     rig.tick(5)
     rig.answer("g")
-
-
-def test_a_fault_aborts_with_its_words_and_later_goals_are_refused(rig):
-    rig.send(base(0.5, 3.0), "g", TIGHT)
-    rig.tick(40)
-    told = len(rig.events)
-    rig.execution.deactivate("cable pulled")
-    rig.execution.deactivate("again")
-    rig.tick()
-    assert rig.answer("g").text == "aborted: cable pulled" and [one.text for one in rig.events[told:]] == [rig.answer("g").text]
-    rig.send(base(), "late")
-    rig.tick(3)
-    assert "not active" in rig.answer("late").text
 
 
 def test_while_blocked_the_arm_holds_and_says_why(rig):

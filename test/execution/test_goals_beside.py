@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from execution_rig import ACCEPTED, HOME, NAMES, REFUSED, ZERO, Rig, goal, moved
 
-from picker_dynamics.execution.goal import MAX_POINTS
-from picker_dynamics.execution.goal_manager import AHEAD_S
+from picker_dynamics.execution.goal_manager import AHEAD_S, GoalRequest
 from picker_dynamics.execution.motion import Phase
-from picker_dynamics.execution.pending_goals import GoalRequest
 
 
 class Later:
@@ -50,7 +48,7 @@ def later():
 
 @pytest.fixture
 def rig(later):
-    return Rig(beside=later)
+    return Rig(worker=later)
 
 
 def planned(rig, later):
@@ -75,19 +73,6 @@ def test_the_reference_goes_on_while_a_goal_is_parsed_and_planned(rig, later):
     assert rig.answer("long").text == "done: holding"
     np.testing.assert_allclose(rig.newest.q, long_goal().positions[-1], atol=1e-9)
     assert np.abs(np.diff(rig["q"], axis=0)).max() < 2e-3
-
-
-def test_a_refusal_comes_from_the_worker_too(rig, later):
-    far = long_goal()
-    far.positions[50] = moved(base=9.0)
-    many = MAX_POINTS + 1
-    for name, wanted, words in (
-        ("far", far, "base"),
-        ("many", goal(*[HOME] * many, times=np.arange(1.0, many + 1.0)), str(MAX_POINTS)),
-    ):
-        rig.send(wanted, name)
-        planned(rig, later)
-        assert rig.kinds(name) == [REFUSED] and words in rig.answer(name).text
 
 
 def test_limits_that_changed_meanwhile_are_planned_with_once_more_and_then_the_goal_is_refused(rig, later):
@@ -165,7 +150,7 @@ def asked(rig, later):
 
 @pytest.mark.parametrize("period_s", [0.01, 0.004, 0.0301])
 def test_a_goal_for_an_arm_on_its_way_joins_at_the_moment_that_it_was_planned_for(later, period_s):
-    rig = Rig(beside=later, period_s=period_s)
+    rig = Rig(worker=later, period_s=period_s)
     moving(rig, later)
     asked_s = asked(rig, later)
     later.do()

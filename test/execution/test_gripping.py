@@ -11,7 +11,6 @@ from picker_dynamics.errors import InputError, JointNamesError, LimitError
 from picker_dynamics.execution.goal_tracking import STATELESS_S, ArmState, Error, Outcome
 from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, GripperTracker, goal_of, settings_problem
 from picker_dynamics.execution.motion import Reference
-from picker_dynamics.trajectory.trajectory import from_points
 
 ARM, INDEX, ZERO = picker(), 4, np.zeros(5)
 END = Reference(11.0, ZERO, ZERO, ZERO)
@@ -34,14 +33,6 @@ def test_a_command_becomes_a_motion_of_the_gripper_alone(names):
     goal = goal_of(GripperCommand(names, [0.4]), SETTINGS, ARM, 1.2)
     assert (goal.joint_names, goal.positions, goal.track, goal.partial) == (["scissor"], [[0.4]], "gripper", True)
     assert goal.times_s[0] == pytest.approx(1.875 * 0.8 / 1.5), "a quintic's peak is 15/8 of its mean"
-
-
-def test_its_velocity_is_the_largest_on_the_way():
-    goal = goal_of(GripperCommand([], [0.2], [0.5]), SETTINGS, ARM, 1.0)
-    path = from_points(
-        goal.times_s, goal.positions, goal.velocities, goal.accelerations, start=([1.0], [0.0], [0.0]), joint_names=["scissor"]
-    )
-    assert np.abs(path.sample(np.linspace(0.0, path.duration, 1001))[1]).max() == pytest.approx(0.5, rel=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from sequences import LOWER, UPPER, Ask, Cancel, Payload, Restart, Speed, Stall,
 from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.floor import FloorCheck
 
-PER_KIND = share(40, 0.25)
+PER_KIND = share(15, 0.25)
 pytestmark = mark.timeout(60 + 10 * PER_KIND.max_examples)
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 from arm_fixtures import picker, rigid_body
-from execution_rig import HOME, ZERO, Rig, goal, moved
+from execution_rig import ZERO, Rig, moved
 from pytest import approx, fixture, mark
 
 from picker_dynamics.execution.driving import Drivers
@@ -70,12 +70,6 @@ def test_silence_for_a_tenth_of_a_second_brings_it_to_rest(rig, jogging):
     rig.require_smooth(60.0)
 
 
-def test_zeros_stop_it_too(rig, jogging):
-    jog(rig, jogging, 0.5, lambda _: jogging.twist((0.0, 0.05, 0.0), ZERO[:3], rig.now_s))
-    jog(rig, jogging, 0.5, lambda _: jogging.twist(np.zeros(3), np.zeros(3), rig.now_s))
-    assert np.abs(rig.newest.v).max() < 1e-3
-
-
 def test_the_hand_turns_where_the_tip_stays(rig, jogging):
     begin, kinematics = tip(OUT), ChainKinematics(picker())
     jog(rig, jogging, 1.0, lambda _: jogging.twist(np.zeros(3), (0.0, -0.2, 0.0), rig.now_s))
@@ -100,23 +94,6 @@ def test_at_a_limit_it_stops_and_no_limit_is_broken(rig, jogging):
     rig.require_smooth(60.0)
 
 
-def test_what_the_arm_cannot_hold_is_not_jogged_into(rig, jogging):
-    jog(rig, jogging, 6.0, lambda _: jogging.twist((0.1, 0.0, -0.02), ZERO[:3], rig.now_s))
-    limits = rig.execution.limits.torque
-    assert (np.abs(rigid_body().gravity(rig["q"])) <= limits.hold * 1.001).all()
-    jog(rig, jogging, 0.5)
-    begin = tip(rig.newest.q)
-    jog(rig, jogging, 0.5, lambda _: jogging.twist((-0.05, 0.0, 0.0), ZERO[:3], rig.now_s))
-    assert (tip(rig.newest.q) - begin)[0] < -0.01, "and back"
-
-
-def test_who_has_the_arm_is_not_disturbed(rig, jogging):
-    rig.submit(goal(moved(base=0.5), times=[4.0]), "g")
-    jog(rig, jogging, 1.0, lambda _: jogging.joints(["base"], [-0.5], rig.now_s))
-    assert rig.phase is Phase.EXECUTING and rig.newest.v[0] > 0.05
-    assert rig.said("goal g moves the arm")
-
-
 @mark.parametrize(
     ("say", "said"),
     [
@@ -133,12 +110,6 @@ def test_what_makes_no_sense_moves_nothing_and_is_said_once_in_a_while(rig, jogg
     jog(rig, jogging, 1.0, lambda _: say(jogging, rig.now_s))
     assert len(rig.problems) == 1 and rig.problems[0].startswith("jog refused") and said in rig.problems[0]
     assert rig.newest.q == approx(OUT)
-
-
-def test_what_is_wrong_otherwise_is_said_at_once(rig, jogging):
-    jog(rig, jogging, 0.5, lambda _: jogging.joints(["base", "elbow"], [0.1, math.nan], rig.now_s))
-    jog(rig, jogging, 0.5, lambda _: jogging.joints(["tail"], [0.1], rig.now_s))
-    assert len(rig.problems) == 2 and "elbow is nan" in rig.problems[0] and "unknown joint 'tail'" in rig.problems[1]
 
 
 def test_two_senders_are_not_mixed(rig, jogging):
@@ -166,22 +137,3 @@ def test_velocities_of_who_drives_pass_and_those_of_others_do_not(rig, jogging):
     jog(rig, jogging, 1.0, lambda _: driven("page/base_link"))
     assert rig.newest.v[0] == approx(0.3, rel=0.05)
     assert "driver page" in rig.lease
-
-
-def test_a_drivers_velocities_and_a_strangers_are_not_mixed(rig, jogging):
-    def both(_number):
-        jogging.joints(["base"], [0.3], rig.now_s, driver="page")
-        jogging.joints(["base"], [-0.3], rig.now_s)
-
-    jog(rig, jogging, 0.5, both)
-    assert rig.newest.v[0] == approx(0.3, rel=0.05)
-    assert rig.said("another sender")
-
-
-def test_no_arm_nothing(jogging, rig):
-    rig.execution.deactivate("off")
-    jog(rig, jogging, 0.5, lambda _: jogging.joints(["base"], [0.3], rig.now_s))
-    assert not rig.execution.active
-    rig.execution.start(HOME)
-    jog(rig, jogging, 0.5)
-    assert rig.newest.q == approx(HOME)

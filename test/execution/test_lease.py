@@ -1,16 +1,14 @@
 """Who moves the arm, and who may take it from whom: the table, by the execution as a node asks it."""
 
-import itertools
 import re
 
 import numpy as np
-from execution_rig import ACCEPTED, DONE, HOME, REFUSED, Rig, executing, goal, moved, part
-from pytest import approx, fixture, mark, raises
+from execution_rig import ACCEPTED, DONE, HOME, REFUSED, Rig, goal, moved
+from pytest import fixture, mark, raises
 
 from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.lease import LEAP, MAIN_TRACK, PAUSE_S, HeldError, Holder, Kind, Lease
 from picker_dynamics.execution.motion import Phase
-from picker_dynamics.execution.pending_goals import GoalRequest
 
 PERIOD = 0.02
 ARM, GRIP = Holder(Kind.GOAL, track=MAIN_TRACK, identifier="a"), Holder(Kind.GOAL, track="gripper", identifier="g")
@@ -76,15 +74,6 @@ def test_the_table(asker, holder, passes):
     lease.require(asker, WHOLE, 9.0)
 
 
-@mark.parametrize("holder", [ARM, STREAM, DRIVER], ids=str)
-def test_silence_ends_a_stream_s_and_a_driver_s_but_not_a_goal_s(holder):
-    lease = Lease()
-    lease.grant(holder, WHOLE, 10.0)
-    assert lease.lapsed(9.99) == [] and str(lease) == str(holder)
-    assert lease.lapsed(10.0) == ([] if holder is ARM else [holder])
-    assert str(lease) == ("goal a" if holder is ARM else "")
-
-
 @mark.parametrize("sender", ["", "pad"])
 def test_two_streams_are_not_mixed(rig, sender):
     """Both turn the base, away from each other; by their names or, where they have one alike, by how their samples count."""
@@ -100,16 +89,6 @@ def test_two_streams_are_not_mixed(rig, sender):
     np.testing.assert_allclose(np.diff(rig["q"][-20:, 0]), 0.2 * PERIOD, rtol=1e-3)
     assert rig.refused == 200
     assert len(rig.problems) < 10
-
-
-def test_where_a_stream_is_lost_the_arm_stops_and_is_free(rig):
-    for k in range(50):
-        assert sample(rig, turned(k), "pad") is None
-    assert rig.last.events[-1].lease == "stream pad" if rig.last.events else rig.lease == "stream pad"
-    rig.run(0.2)
-    assert rig.phase is not Phase.STREAMING and rig.lease == ""
-    assert rig.submit(goal(HOME), "g") is not None
-    assert rig.events[-1].lease == "goal g"
 
 
 def test_a_goal_does_not_take_the_arm_from_a_stream_unawares_but_after_a_stop(rig):
@@ -138,16 +117,6 @@ def test_a_goal_right_behind_a_stream_waits_until_that_has_ended(rig):
     rig.require_smooth(60.0)
 
 
-def test_a_goal_has_the_arm_until_it_is_answered(rig):
-    rig.submit(part(1.0, base=0.2), "g")
-    rig.run(0.5)
-    assert rig.lease == "goal g" and "goal g moves the arm" in str(sample(rig, HOME))
-    with raises(HeldError):
-        rig.lead("browser", 1.0)
-    rig.to_rest()
-    assert rig.lease == "" and sample(rig, rig.newest.q) is None
-
-
 def test_a_stop_in_a_gap_of_a_stream_stops_it_too(rig):
     """Whoever stops the arm as a stream has just lost it, by a jitter of either, has stopped the stream."""
     for k in range(20):
@@ -160,14 +129,6 @@ def test_a_stop_in_a_gap_of_a_stream_stops_it_too(rig):
     rig.to_rest()
     rig.run(PAUSE_S)
     assert sample(rig, rig.newest.q, "pad") is None
-
-
-def test_who_has_left_the_arm_may_have_it_again_right_behind_a_stop(rig):
-    rig.lead("browser", 1.0)
-    rig.execution.leave("browser")
-    rig.cancel()
-    rig.lead("browser", 1.0)
-    assert rig.lease == "driver browser"
 
 
 @mark.parametrize("how", ["cancel", "deactivate", "block"])
@@ -192,51 +153,6 @@ def test_whoever_stops_it_the_arm_is_free_again(rig, how):
         rig.run(1.0)
         assert rig.submit(goal(HOME)) is not None
         rig.to_rest()
-
-
-def test_a_driver_has_the_arm_for_its_own_and_loses_it_by_silence(rig):
-    rig.lead("browser", 0.5)
-    with raises(HeldError, match="a driver browser moves the arm for another 0.50 s at least"):
-        rig.submit(goal(moved(base=0.3)), "other")
-    assert sample(rig, HOME, "pad") is not None
-    answers: list = []
-    rig.execution.submit(GoalRequest(lambda: goal(moved(base=0.5)), identifier="own", answer=answers.append, driver="browser"))
-    for _ in range(20):
-        rig.lead("browser", 0.5)
-        rig.run(0.04)
-    assert rig.phase is Phase.EXECUTING and rig.newest.v[0] > 0.1 and not answers
-    rig.run(0.6)
-    assert rig.said("driver browser has said nothing for too long: stopped")
-    rig.to_rest()
-    assert rig.newest.q[0] < 0.45 and answers[0].text.startswith("cancelled")
-    rig.require_smooth(60.0)
-    rig.submit(goal(HOME), "other")
-
-
-def test_one_that_leaves_lets_its_goal_finish():
-    rig = executing(goal(moved(base=0.3)), 0.1)
-    rig.to_rest()
-    rig.lead("browser", 0.5)
-    rig.execution.submit(GoalRequest(lambda: goal(HOME), identifier="own", driver="browser"))
-    rig.tick(2)
-    rig.execution.leave("browser")
-    assert rig.to_rest().q == approx(HOME)
-    assert rig.kinds("own") == [ACCEPTED, DONE]
-
-
-def test_whatever_is_asked_in_whatever_order_two_never_move_one_joint():
-    """Of all pairs that the lease lets pass one after the other, without the first one ending, none are strangers."""
-    askers = [ARM, OTHER, GRIP, STREAM, DRIVER, Holder(Kind.STREAM), Holder(Kind.GOAL, "browser")]
-    for first, second in itertools.permutations(askers, 2):
-        lease = Lease()
-        lease.require(first, WHOLE, 0.0)
-        lease.grant(first, WHOLE, 1.0)
-        try:
-            lease.require(second, SCISSOR, 0.5)
-        except HeldError:
-            continue
-        plain = first.kind is second.kind is Kind.GOAL and second.track == MAIN_TRACK
-        assert plain or (first.name == second.name != "")
 
 
 def test_of_two_goals_for_a_free_arm_that_wait_for_their_look_the_first_is_taken(rig):

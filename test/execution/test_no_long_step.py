@@ -47,7 +47,7 @@ def swings(points: int, lasts_s: float) -> Goal:
 def between_references(asked: Goal) -> list[int]:
     """Steps of each tick from the one that hears of a goal to some behind the one that begins it."""
     later = Later()
-    rig = Rig(beside=later)
+    rig = Rig(worker=later)
     rig.tick(3)
     rig.send(asked, "long")
     counts = []

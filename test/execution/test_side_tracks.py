@@ -1,12 +1,12 @@
 """Some joints' motion beside the others': a gripper and an arm that do not wait for each other."""
 
 import numpy as np
-from execution_rig import HOME, NAMES, TIGHT, Rig, executing, goal, moved, part
+from execution_rig import HOME, NAMES, Rig, executing, goal, moved, part
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest import approx, mark, raises
 
-from picker_dynamics.errors import InfeasibleError, PickerError
+from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.motion import Phase
@@ -45,19 +45,6 @@ def test_a_gripper_command_at_any_time_leaves_the_arm_s_motion_as_it_is(when, la
     first, second = ("grip", "arm") if begin + lasts < 3.0 else ("arm", "grip")
     assert both.ended == [(first, False), (second, False)]
     assert both["q"][-1, SCISSOR] == approx(position)
-
-
-@mark.parametrize(("cancelled", "goes_on"), [("grip", "arm"), ("arm", "grip")])
-def test_cancelling_one_leaves_the_other(cancelled, goes_on):
-    rig = both_under_way(1.2)
-    assert rig.cancel(cancelled) is True
-    rig.tick()
-    assert rig.cancel(cancelled) is False, "once is enough"
-    rig.run(4.0)
-    rig.require_smooth(12.0)
-    assert rig.ended == [(cancelled, True), (goes_on, False)]
-    off = {"grip": rig["q"][-1, SCISSOR] - 0.1, "arm": rig["q"][-1, 0] - HOME[0] - 0.5}
-    assert abs(off[cancelled]) > 0.05 and off[goes_on] == approx(0.0, abs=1e-6)
 
 
 @mark.parametrize("ramp", [0.1, 1.0])
@@ -109,25 +96,6 @@ def test_the_gripper_does_not_take_its_joint_from_a_motion_or_a_stream():
         rig.tick()
         rig.push(HOME)
     assert rig.answer("late").text.startswith("a stream moves the arm for another 0.")
-
-
-def test_the_whole_arm_is_checked_whatever_the_goal_names():
-    out = part(9.0, shoulder=0.0)
-    assert Rig().submit(out) is not None, "the elbow is folded"
-    with raises(InfeasibleError, match="shoulder"):
-        Rig(pose=[0.0, 0.9, -0.2, -0.2, 0.5]).submit(out)
-
-
-def test_what_is_left_of_a_motion_is_told_whoever_moves_beside_it():
-    rig = Rig()
-    rig.submit(arm_goal(base=0.5), "arm", TIGHT)
-    rig.run(1.0)
-    assert rig.feedback["arm"][-1] == approx(1.0)
-    rig.submit(grip(0.1, 0.5), "grip")
-    rig.run(1.0)
-    assert rig.feedback["arm"][-1] == approx(2.0)
-    rig.run(2.0)
-    assert rig.answer("arm").text == "" and rig.feedback["arm"][-1] == approx(3.0, abs=2 * rig.period_s)
 
 
 def test_joints_that_nobody_moves_any_more_come_to_rest_after_the_goal_that_displaced_them_is_done():

@@ -1,16 +1,14 @@
 """The reference at less than full speed: on the same path, smooth, no faster, and nowhere beyond what the validator allows."""
 
 import numpy as np
-import pytest
 from arm_fixtures import validator
-from execution_rig import DECELERATION, HOME, Rig, executing, goal, moved
+from execution_rig import DECELERATION, Rig, executing, goal, moved
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from picker_dynamics.execution.events import EventKind
-from picker_dynamics.execution.motion import Phase
 
-QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 speeds = st.sampled_from([0.0, 0.1, 0.35, 0.5, 0.8, 1.0])
 
 
@@ -50,17 +48,6 @@ def test_changes_of_speed_at_any_time_keep_the_path_and_all_bounds(changes):
     assert gaps.max() < 2e-3, "on the same path"
     assert rig.ended == [("g", False)]
     np.testing.assert_allclose(rig.newest.q, path[0][-1], atol=1e-9)
-
-
-def test_zero_is_a_pause_from_which_it_goes_on():
-    rig = started(0.8, 2.0, base=0.5)
-    rig.set_speed(0.0)
-    paused = rig.run(2.0)[-1]
-    assert not paused.v.any() and not paused.a.any() and HOME[0] < paused.q[0] < HOME[0] + 0.5
-    assert rig.phase is Phase.EXECUTING and rig.last.speed == 0.0
-    np.testing.assert_array_equal(rig.run(1.0)[-1].q, paused.q)
-    rig.set_speed(1.0)
-    assert rig.to_rest().q[0] == pytest.approx(HOME[0] + 0.5)
 
 
 @given(st.floats(0.1, 1.5), speeds, st.floats(0.0, 0.6), speeds)

@@ -11,7 +11,6 @@ from execution_rig import HOME
 
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.execution.tip_uncertainty import SHARE, joint_uncertainty, tip_uncertainty
-from picker_dynamics.execution.tolerances import LEAST_SERVO, Tolerances
 from picker_dynamics.robot.servo_map import ServoMap
 
 MAP: ServoMap = servos()
@@ -51,10 +50,3 @@ def test_what_was_not_measured_is_less_certain():
     assert tip_uncertainty(rigid_body(), rough, HOME) > 1.2 * tip_uncertainty(rigid_body(), MAP, HOME)
     assert tip_uncertainty(rigid_body(), fine, HOME) == tip_uncertainty(rigid_body(), MAP, HOME)
     assert tip_uncertainty(rigid_body(), guessed, HOME) > 1.2 * tip_uncertainty(rigid_body(), MAP, HOME)
-
-
-def test_goal_tolerances_of_servos_are_wider_than_what_they_leave_and_never_none():
-    goal = Tolerances.of_servos(MAP).goal.position
-    assert (goal > 2.0 * joint_uncertainty(MAP)).all() and (goal < 0.04).all()
-    fine = replace(MAP, quantum_us=0.01, servos=tuple(replace(servo, deadband_us=0.0, play=0.0) for servo in MAP.servos))
-    np.testing.assert_array_equal(Tolerances.of_servos(fine).goal.position, LEAST_SERVO)

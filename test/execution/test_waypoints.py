@@ -9,10 +9,10 @@ from arm_fixtures import picker, rigid_body, servos, tip_speeds, validator
 from picker_dynamics.errors import InfeasibleError, InputError, PickerError, UnreachableError
 from picker_dynamics.execution.checks import SETPOINT_SHARE
 from picker_dynamics.execution.path_planning import JOINT_ACCELERATION
-from picker_dynamics.execution.waypoints import STAND_S, Waypoint, motion_through
+from picker_dynamics.execution.waypoints import Waypoint, motion_through
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.scripting.target import asked_duration
-from picker_dynamics.trajectory.trajectory import through
+from picker_dynamics.trajectory.trajectory import from_points
 
 ARM, HOME, CHECKS = picker(), np.array(servos().home), validator()
 TIP = ChainKinematics(ARM).forward
@@ -49,21 +49,12 @@ def test_a_line_is_followed_within_every_limit(tip, tip_speed):
         assert CHECKS.scaled(motion).factor == 1.0, "the validator lets it pass as it is"
 
 
-@pytest.mark.parametrize("tip", LINES)
-def test_the_tool_goes_as_fast_as_it_may(tip):
-    """No longer than at full speed all the way, with ramps at the acceleration that is stated, and the mean over a window."""
-    motion = motion_through(HOME, [straight(tip)], CHECKS, ARM)
-    length = np.linalg.norm(np.array(tip) - BEGIN)
-    assert motion.duration - STAND_S < 1.03 * (length / 0.25 + 0.25 / 2.0 + 0.06)
-
-
 def today(start, poses):
     """How long the motions from rest to rest take, as they are asked for without via points."""
     still, total = np.zeros(ARM.n), 0.0
     for q in poses:
-        path = through(
-            [asked_duration(ARM, start, q)], [(q, still, still)], joint_names=ARM.joint_names, start=(start, still, still)
-        )
+        points = [asked_duration(ARM, start, q)], [q], [still], [still]
+        path = from_points(*points, joint_names=ARM.joint_names, start=(start, still, still))
         total += CHECKS.scaled(path).trajectory.duration
         start = q
     return total
@@ -146,14 +137,3 @@ def test_a_stop_stops_at_its_point_and_a_blend_passes_near_it_without_stopping()
 def test_what_can_be_no_motion_is_refused_with_the_reason(waypoints, error, said):
     with pytest.raises(error, match=said):
         motion_through(HOME, waypoints, CHECKS, ARM)
-
-
-def test_where_neither_the_kept_pitch_nor_any_other_will_do_both_reasons_are_said():
-    """The hand level, the first point cannot be had; with any pitch the second one is too heavy."""
-    first, second = (0.2, 0.0, 0.06), (0.33, 0.0, 0.17)
-    with pytest.raises(PickerError) as held:
-        motion_through(HOME, [straight(first, pitch=0.0), straight(second, pitch=0.0)], CHECKS, ARM)
-    with pytest.raises(InfeasibleError, match="shoulder needs .* and with the pitch that the hand has: ") as caught:
-        motion_through(HOME, [straight(first), straight(second)], CHECKS, ARM)
-    assert held.value is not None and caught.value.subject == "shoulder" and caught.value.__cause__ is not None
-    assert caught.value.value > caught.value.limit and caught.value.time_s >= 0.0, "the fields are those of the motion"

@@ -16,8 +16,8 @@ from picker_dynamics.controller.controller import UNCONFIRMED
 from picker_dynamics.controller.settings import Settings, given
 from picker_dynamics.errors import BoardFaultError, ConfigurationError, InfeasibleError, InputError, PickerError
 from picker_dynamics.execution.goal import Goal
+from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import Outcome, Verdict
-from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.scene import scene_shape

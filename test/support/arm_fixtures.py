@@ -8,7 +8,7 @@ import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.torque_limits import TorqueLimits
-from picker_dynamics.execution.validator import MotionValidator, motion_validator
+from picker_dynamics.execution.validator import TIP_SPEED, MotionValidator
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms, description, servo_map
 
@@ -52,7 +52,7 @@ def rigid_body(payload: float = 0.0):
 
 
 def validator(payload: float = 0.0, **options) -> MotionValidator:
-    return motion_validator(picker(), TorqueLimits.of_servos(servos()), rigid_body(payload), **options)
+    return MotionValidator(rigid_body(payload), TorqueLimits.of_servos(servos()), picker(), **{"tip_speed": TIP_SPEED} | options)
 
 
 def tip_speeds(q: np.ndarray, v: np.ndarray, model: RigidBody | None = None) -> np.ndarray:

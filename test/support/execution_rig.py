@@ -11,11 +11,10 @@ from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.execution import Execution, Limits, Tick, Timing
 from picker_dynamics.execution.goal import Goal
-from picker_dynamics.execution.goal_manager import at_once
+from picker_dynamics.execution.goal_manager import GoalRequest, at_once
 from picker_dynamics.execution.goal_tracking import ArmState, GoalTracker, Outcome, Verdict
-from picker_dynamics.execution.lease import MAIN_TRACK
+from picker_dynamics.execution.lease import MAIN_TRACK, Holder, Kind
 from picker_dynamics.execution.motion import Motion, Phase, Reference
-from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.execution.tolerances import Tolerances
 from picker_dynamics.execution.torque_limits import TorqueLimits
 
@@ -76,11 +75,11 @@ class Rig:
         pose=HOME,
         monitor_every=1,
         guard_may_stop=False,
-        beside=at_once,
+        worker=at_once,
     ):
         description = description or picker()
         self.execution = Execution(
-            description, held_to or limits(), Timing(1.0 / period_s, lead_s, monitor_every), DECELERATION, beside=beside
+            description, held_to or limits(), Timing(1.0 / period_s, lead_s, monitor_every), DECELERATION, worker=worker
         )
         self.period_s, self.lead_s, self.time_s, self.error = period_s, lead_s, begin_s, 0.0
         self.events, self.references, self.last = [], [], None
@@ -192,7 +191,7 @@ class Rig:
         self.execution.block(why, self.now_s)
 
     def lead(self, driver: str, seconds: float) -> None:
-        self.execution.lead(driver, self.now_s, seconds)
+        self.execution.lease.grant(Holder(Kind.DRIVER, driver), range(len(HOME)), self.now_s + seconds)
 
     def push(self, q, arrival_s: float | None = None, sent_s: float | None = None) -> None:
         """One sample of a stream, now or at ``arrival_s``; raises why it was refused."""

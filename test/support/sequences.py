@@ -23,7 +23,7 @@ from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.execution import Execution, Limits, Timing
 from picker_dynamics.execution.floor import FloorCheck
 from picker_dynamics.execution.goal_manager import GoalRequest
-from picker_dynamics.execution.reference_generator import Phase, Reference
+from picker_dynamics.execution.motion import Phase, Reference
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.robot.kinematic_tree import link_poses

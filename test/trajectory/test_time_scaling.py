@@ -17,11 +17,6 @@ def look(scaling: TimeScaling, begin: float, duration: float):
     return t, *(np.array([getattr(one, name) for one in instants]) for name in ("progress", "speed", "rate"))
 
 
-def test_without_a_change_progress_is_time():
-    assert TimeScaling(3.0).at(5.5).progress == pytest.approx(2.5)
-    assert TimeScaling(3.0, 0.25).at(5.0).progress == pytest.approx(0.5)
-
-
 @given(st.lists(st.tuples(shares, st.floats(0.0, 1.5)), min_size=1, max_size=6), st.floats(0.05, 10.0))
 @settings(max_examples=150, deadline=None)
 def test_changes_at_any_time_are_smooth_and_stay_within_bounds(changes, rate):

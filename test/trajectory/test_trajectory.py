@@ -61,41 +61,24 @@ def test_a_later_first_point_starts_from_the_given_state(points):
     path = from_points(TIMES[1:], q[1:], v[1:], a[1:], joint_names=NAMES, start=start)
     assert_allclose(path.sample(0.0), start, atol=1e-12)
     assert_allclose(path.sample(TIMES[1])[0], q[1], atol=1e-12)
-    only_position = from_points([1.0], [q[1]], [v[4]], joint_names=NAMES, start=(q[0], None, None))
+    only_position = from_points([1.0], [q[1]], joint_names=NAMES, start=(q[0], v[2], a[2]))
     assert_allclose(only_position.sample(0.25)[0], 0.75 * q[0] + 0.25 * q[1], atol=1e-12)
 
 
 def test_a_first_point_at_0_must_be_where_the_arm_is(points):
-    q = points[0]
-    from_points(TIMES, q, joint_names=NAMES, start=(q[0] + 0.04, None, None))
+    q, v, a = points
+    from_points(TIMES, q, joint_names=NAMES, start=(q[0] + 0.04, v[0], a[0]))
     with raises(TrajectoryError, match=r"elbow would jump by 3\.4 deg, limit 2\.9 deg") as caught:
-        from_points(TIMES, q, joint_names=NAMES, start=(q[0] + [0.0, 0.0, 0.06], None, None))
+        from_points(TIMES, q, joint_names=NAMES, start=(q[0] + [0.0, 0.0, 0.06], v[0], a[0]))
     assert caught.value.subject == "elbow"
     with raises(TrajectoryError, match=r"elbow would jump by 60\.0 mm, limit 50\.0 mm"):
-        from_points(TIMES, q, joint_names=NAMES, start=(q[0] + [0.0, 0.0, 0.06], None, None), units=("rad", "rad", "m"))
+        from_points(TIMES, q, joint_names=NAMES, start=(q[0] + [0.0, 0.0, 0.06], v[0], a[0]), units=("rad", "rad", "m"))
 
 
-@mark.parametrize(
-    "arguments, start, message",
-    [
-        (dict(times_s=[0.5], positions=[[1, 2, 3]]), None, r"point 0 is at 0\.5 s, and no state at 0 s"),
-        (dict(times_s=[0.0], positions=[[1, 2, 3]]), ([1, 2, 3], None, None), "only point is at 0 s"),
-        (
-            dict(times_s=[0, 1], positions=[[1, 2, 3]] * 2, velocities=[[0, 0, 0], [0, 0.1, 0]]),
-            None,
-            r"last point: shoulder still moves at 5\.7 deg/s",
-        ),
-        (
-            dict(times_s=[1.0], positions=[[1, 2, 3]], velocities=[[0, 0, 2e-6]], units=("rad", "rad", "m")),
-            ([1, 2, 3], None, None),
-            r"last point: elbow still moves at 0\.002\d* mm/s",
-        ),
-        (dict(times_s=[1.0], positions=[[1, 2, 3]]), ([1, np.nan, 3], None, None), "position of shoulder is nan"),
-    ],
-)
-def test_what_is_refused(arguments, start, message):
+@mark.parametrize("time_s, message", [(0.5, r"point 0 is at 0\.5 s, and no state at 0 s"), (0.0, "only point is at 0 s")])
+def test_a_way_from_nowhere_is_refused(time_s, message):
     with raises(TrajectoryError, match=message):
-        from_points(**arguments, joint_names=NAMES, start=start)
+        from_points([time_s], [[1, 2, 3]], joint_names=NAMES)
 
 
 def test_before_and_after_the_arm_stands(path):
@@ -136,37 +119,6 @@ def test_stretching_slows_the_same_path(path):
         assert_allclose(slow_x, fast_x / 2.5**order, atol=1e-9)
     with raises(InputError, match="factor"):
         path.stretched(0.0)
-
-
-def test_limits_are_those_of_a_fine_sampling(path):
-    _, q, v, _ = path.grid(1e-4)
-    for x, of_velocity in ((q, False), (v, True)):
-        for margin, accepted in ((1e-3, True), (-1e-3, False)):
-            reach = np.abs(x).max(axis=0) + margin
-            found = path.worst_velocity(reach) if of_velocity else path.worst_position(-reach, reach)
-            assert (found is None) is accepted
-            if found is not None:
-                assert abs(found.value) - abs(found.limit) == approx(1e-3, rel=1e-2)
-                assert abs(found.limit) == reach[found.joint]
-
-
-def test_a_broken_limit_names_joint_value_limit_and_time():
-    path = from_points([0, 1], [[0, 0, 0], [0, 1.0, 0]], [[0, 0, 0]] * 2, joint_names=NAMES)
-    assert path.worst_position(-np.ones(3), np.array([1, 0.9, 1])) == (1, approx(1.0), 0.9, approx(1.0))
-    assert path.worst_velocity(np.full(3, 1.4)) == (1, approx(1.5), 1.4, approx(0.5))
-    assert path.worst_position(np.zeros(3), np.array([0, 1, 0])) is None
-    assert path.worst_velocity(np.array([0, 1.5, 0])) is None
-
-
-@mark.parametrize(
-    "beyond, goal, accepted",
-    [(1e-4, 0.5, True), (0.04, 0.5, True), (0.8, 0.5, True), (0.8, 1.801, False), (1e-4, 1.001, False), (1e-4, 1.0001, True)],
-)
-def test_an_arm_beyond_a_limit_may_come_back_and_go_no_further(beyond, goal, accepted):
-    """Sag and rounding leave one that stands at its limit a little beyond it; a hand, or a false map, far."""
-    back = from_points([0, 1], [[1.0 + beyond], [goal]], [[0.0], [0.0]], joint_names=["j"])
-    found = back.worst_position(np.array([-1.0]), np.array([1.0]))
-    assert (found is None) is accepted and (accepted or found.joint == 0)
 
 
 @mark.parametrize("blend_s", [0.05, 0.4, 0.7, 99.0])
@@ -215,7 +167,8 @@ def test_stopping_without_acceleration_goes_straight_and_is_as_short_as_allowed(
 def test_stopping_keeps_to_a_limit_that_is_near():
     lower, upper = np.array([-9.0, -9.0, -9.0]), np.array([9.0, 0.05, 9.0])
     stop = stop_trajectory([0, 0, 0], [0.1, 1.0, 0.0], [0, 0, 0], 2.0, joint_names=NAMES, lower=lower, upper=upper)
-    assert stop.worst_position(lower, upper) is None
+    q = stop.sample(np.linspace(0.0, stop.duration, 1001))[0]
+    assert (q <= upper + 1e-9).all() and (q >= lower - 1e-9).all()
     free = stop_trajectory([0, 0, 0], [0.1, 1.0, 0.0], [0, 0, 0], 2.0, joint_names=NAMES)
     assert free.end[1] > upper[1]
 

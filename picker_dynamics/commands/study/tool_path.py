@@ -17,7 +17,7 @@ from picker_dynamics.dynamics.lagrangian.systems.rrp import Rrp
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.model import as_states
 from picker_dynamics.trajectory import splines
-from picker_dynamics.trajectory.profiles import Profile, profile
+from picker_dynamics.trajectory.profiles import profile
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 KNOT_S = 0.02
@@ -40,7 +40,7 @@ class ToolPath:
     begin: np.ndarray
     end: np.ndarray
     duration_s: float
-    law: Profile
+    law: Trajectory
     trajectory: Trajectory
 
     @property
@@ -51,7 +51,7 @@ class ToolPath:
     def tool(self, t) -> np.ndarray:
         """Position at which the tool should be at ``t`` (...) [s], (..., 3) [m]."""
         s, _, _ = self.law.sample(np.asarray(t, dtype=float) / self.duration_s)
-        return self.begin + s[..., None] * (self.end - self.begin)
+        return self.begin + s * (self.end - self.begin)
 
 
 def straight(arm: Rrp, q_begin, q_end, duration_s: float, profile_name: str = "quintic") -> ToolPath:
@@ -66,7 +66,7 @@ def straight(arm: Rrp, q_begin, q_end, duration_s: float, profile_name: str = "q
     begin, end = (arm.forward_kinematics(as_states(name, q, arm.n)) for name, q in (("q_begin", q_begin), ("q_end", q_end)))
     law = profile(profile_name)
     times, segments = [0.0], []
-    for u0, u1, coefficients in zip(law.breaks, law.breaks[1:], law.coefficients):
+    for u0, u1, coefficients in zip(law.breaks, law.breaks[1:], law.coefficients[..., 0]):
         count = int(np.ceil((u1 - u0) * duration_s / KNOT_S - 1e-9))
         u = np.linspace(0.0, u1 - u0, count + 1)
         s, sd, sdd = _polynomial(coefficients, u)

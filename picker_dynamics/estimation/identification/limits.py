@@ -10,7 +10,7 @@ import numpy as np
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import refuse_if
 from picker_dynamics.execution.torque_limits import TorqueLimits
-from picker_dynamics.execution.validator import MotionValidator, motion_validator
+from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms, servo_map
 from picker_dynamics.robot.arms import Arm
@@ -97,7 +97,7 @@ def of_arm(name: str, description: ArmDescription, tip_speed: float | None = Non
         np.minimum(description.upper, span),
         velocity,
         velocity / RISE_S,
-        motion_validator(description, torques, model, tip_speed=tip_speed, scales_time=False),
+        MotionValidator(model, torques, description, tip_speed, scales_time=False),
         drag,
         stall,
         tip_speed,
