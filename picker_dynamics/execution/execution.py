@@ -187,11 +187,11 @@ class Execution:
     # -- what is asked ---------------------------------------------------------------------------------------
 
     def submit(self, request: GoalRequest, now_s: float | None = None) -> None:
-        """Take a goal, which is answered once; it is looked at in the next tick, with ``now_s`` at once."""
+        """Take a goal, which is answered once; it is looked at in the next tick, of an active arm with ``now_s`` at once."""
         if now_s is not None:
             self._end_lapsed(now_s)
         self._goals.submit(request)
-        if now_s is not None:
+        if now_s is not None and self.active:
             self._look(now_s)
 
     def _look(self, now_s: float) -> None:
