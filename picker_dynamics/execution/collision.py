@@ -99,7 +99,9 @@ class CollisionCheck:
         if pair.a.name == PAYLOAD:
             distance, kept = (x - payload_radius(motion.model.payload_mass) for x in (distance, kept))
         (which, other), time_s, beside = pair.names, float(times[worst.sample]), kept - self.margin_m
-        near = f"come within {1e3 * distance:.0f} mm of {other}" if distance > 0.0 else f"hit {other}, {-1e3 * distance:.0f} mm deep"
+        near = (
+            f"come within {1e3 * distance:.0f} mm of {other}" if distance > 0.0 else f"hit {other}, {-1e3 * distance:.0f} mm deep"
+        )
         text = (
             f"{which} would {near}{'' if one_state else f' at {time_s:.2f} s'}; kept are {1e3 * self.margin_m:.0f} mm "
             f"(collision.margin){f' and {1e3 * beside:.0f} mm that the tip is uncertain by' if beside >= 5e-4 else ''}"
