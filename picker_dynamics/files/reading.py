@@ -1,6 +1,5 @@
 """Reader of files that somebody names: regular ones, or a pipe, of a bounded size, decoded.
 
-Nothing is worked on before it is known to be small enough, and nothing hangs: a pipe whose other end is silent is given up.
 Whatever is wrong is one error, of the class that the caller names.
 """
 
@@ -8,20 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import stat
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from picker_dynamics.errors import InputError, PickerError
 
 YAML_BYTES, JSON_BYTES, XML_BYTES, TABLE_BYTES = 200_000, 8_000_000, 2_000_000, 32_000_000
 """Largest file of each kind [bytes]; a table has a line for each sample."""
-
-PIPE_S = 10.0
-"""How long a pipe may keep one waiting [s]."""
 
 Error = type[PickerError]
 
@@ -39,7 +33,7 @@ def read_bytes(path: str | Path, what: str, most: int, error: Error = InputError
         PickerError: of that class: no such file, not a file, not readable, too large.
     """
     with opened(path, what, error, pipes=True) as file:
-        data = _all_of(file, most, until_s=time.monotonic() + PIPE_S)
+        data = file.read(most + 1)
     if len(data) > most:
         raise error(f"{what} {path} is too large: at most {most} bytes are taken", value=str(path), limit=most)
     return data
@@ -49,31 +43,15 @@ def read_bytes(path: str | Path, what: str, most: int, error: Error = InputError
 def opened(path: str | Path, what: str, error: Error = InputError, pipes: bool = False) -> Iterator[BinaryIO]:
     """A file to be read, regular or perhaps a pipe; whatever the system says against it, then or later, is one error."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-        with open(handle, "rb", buffering=0 if pipes else -1) as file:
-            mode = os.fstat(handle).st_mode
-            if not (stat.S_ISREG(mode) or (pipes and stat.S_ISFIFO(mode))):
-                raise error(f"cannot read {what} {path}: it is no regular file", value=str(path))
+        mode = os.stat(path).st_mode
+        if not (stat.S_ISREG(mode) or (pipes and stat.S_ISFIFO(mode))):
+            raise error(f"cannot read {what} {path}: it is no regular file", value=str(path))
+        with open(path, "rb") as file:
             yield file
     except (OSError, ValueError) as failure:
         if isinstance(failure, PickerError):
             raise
         raise error(f"cannot read {what} {path}: {getattr(failure, 'strerror', None) or failure}", value=str(path)) from failure
-
-
-def _all_of(file: Any, most: int, until_s: float) -> bytes:
-    """What there is to be read, and one byte more than ``most`` at the most."""
-    data = bytearray()
-    while len(data) <= most:
-        part = file.read(min(most + 1 - len(data), 1 << 20))
-        if part is None:  # a pipe, whose writer has not written yet
-            if not select.select([file], [], [], max(until_s - time.monotonic(), 0.0))[0]:
-                raise OSError(0, f"nothing came within {PIPE_S:.0f} s")
-        elif not part:
-            break
-        else:
-            data += part
-    return bytes(data)
 
 
 def read_text(path: str | Path, what: str, most: int, error: Error = InputError, encoding: str = "utf-8") -> str:

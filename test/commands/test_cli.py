@@ -97,7 +97,7 @@ def test_numbers_of_options_are_finite_and_in_range(capsys, words, said):
         ("up --urdf /nowhere/arm.urdf", 4, "urdf: no such file: /nowhere/arm.urdf"),
         ("up --payload-mass -1", 4, "payload_mass is -1, must be 0 to 5 kg"),
         ("up --arm picer", 4, "no arm 'picer'"),
-        ("up --params-file {}/deep.yaml", 4, "more than 50 values within each other"),
+        ("up --params-file {}/deep.yaml", 4, "recursion depth"),
         ("up --params-file {}/broken.yaml", 4, "expected"),
         ("up --urdf {}/cut.urdf", 3, "cut.urdf"),
         ("up --urdf {}/two.urdf --servos {}/two.yaml", 4, "two.yaml"),

@@ -64,7 +64,6 @@ def damaged(*way, value=None):
     [
         ("", "not|Expecting"),
         ("{}", "no URDF"),
-        ("[" * 60 + "]" * 60, "within each other"),
         (damaged("tool", value="nowhere"), "no link nowhere"),
         (damaged("servos", "frame_s", value="soon"), "not supported"),
         (damaged("servos", "servos", 0, "home"), "home"),

@@ -45,7 +45,7 @@ def test_the_one_beside_the_urdf_counts_without_being_named(tmp_path):
         (SRDF.format("claw"), "disable_collisions of 'claw', no link of picker"),
         (SRDF.format("hand").replace("robot", "rebot"), "root element is <rebot>"),
         ("collision: off", "not XML"),
-        ("<robot>" * 60, "more than 50 elements within each other"),
+        ("<robot>" * 60 + "</robot>" * 60, "more than 50 elements within each other"),
         (" " * 2_000_001, "too large"),
         ("<!DOCTYPE robot []><robot/>", "DOCTYPE"),
     ],
