@@ -114,7 +114,6 @@ def run(names=NAMES, seeds=SEEDS, coverage_seeds: int = COVERAGE_SEEDS, bettered
         results[name] = {
             "base_parameters": len(arm.base.independent),
             "condition": round(arm.excitation.condition, 1),
-            "condition_random": round(arm.excitation.condition_drawn, 1),
             "excitation_seconds": round(arm.seconds, 1),
             "cases": cases,
             "worst_percent": max(case["identified"]["overall_percent"] for case in cases),

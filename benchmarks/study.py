@@ -42,7 +42,7 @@ def _figures(cases: list[dict], name: str, mode: str) -> dict:
         "wall_s": {"median": round(median(wall.values()), 4), "worst_load": round(max(wall.values()), 4)},
         "worst_late_percent": float(f"{max(case.worst_from(rrp.LATE_S) for case in runs):.3g}"),
         "worst_end_percent": float(f"{max(case.error_at(rrp.TOTAL_S) for case in runs):.3g}"),
-        "total_variation_at_1_kg": runs[-1].total_variation().round(1).tolist(),
+        "total_variation_at_1_kg": rrp.total_variation(runs[-1].run.t, runs[-1].run.tau).round(1).tolist(),
     }
     if name == "adaptive":
         figures["worst_estimate_kg"] = float(f"{max(abs(case.run.state[-1, 0] - case.load_kg) for case in runs):.3g}")

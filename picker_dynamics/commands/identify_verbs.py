@@ -111,7 +111,6 @@ def excite(options) -> int:
     said = {
         "file": options.out,
         "condition": found.condition,
-        "condition_of_random_motions": found.condition_drawn,
         "base_parameters": len(base.find(columns).independent),
         "seconds": found.motion.duration,
     }
@@ -119,9 +118,8 @@ def excite(options) -> int:
         print(json.dumps(said))
         return 0
     asked.tell(
-        f"{options.out}: {found.motion.duration:g} s; condition {found.condition:.1f} (the best random motion: "
-        f"{found.condition_drawn:.1f}) for {said['base_parameters']} base parameters, tip at most {allowed.tip_speed:g} m/s\n"
-        f"to run it on a running arm: picker identify run {options.out}"
+        f"{options.out}: {found.motion.duration:g} s; condition {found.condition:.1f} for {said['base_parameters']} base "
+        f"parameters, tip at most {allowed.tip_speed:g} m/s\nto run it on a running arm: picker identify run {options.out}"
     )
     return 0
 
@@ -228,7 +226,7 @@ def rehearse(options) -> int:
         first, second = (simulated.run(truth, arm, one.motion, seed + i) for i, one in enumerate(motions))
         status.update("finding the parameters")
         found = procedure.identify(columns, [first.samples], tip_speed=allowed.tip_speed)
-    asked.keep(out / "excitation.json", fourier.text(*motions[0][:2], options.arm, arm, seed=seed))
+    asked.keep(out / "excitation.json", fourier.text(*motions[0], options.arm, arm, seed=seed))
     for name, one in (("samples.csv", first), ("other.csv", second)):
         asked.keep(out / name, sample_files.csv_text(one.samples, arm.position_units))
     asked.keep_fit(found, [str(out / "samples.csv")], out)

@@ -72,7 +72,6 @@ def test_degrees_currents_column_maps_and_a_last_line_that_was_cut_off(tmp_path)
     "text, constants, column_map, reason",
     [
         ("", {}, None, "no column time_s; it has none"),
-        (LINES.replace("position_d3_m", "position_d3_mm"), {"d3": 2.0}, None, "no column position_d3_m; it has time_s"),
         (LINES, {}, None, r"no column effort_d3_n, or current_d3_a with --torque-constant d3=\(N per A\); it has"),
         (
             LINES.replace("current_d3_a", "x"),
@@ -81,10 +80,8 @@ def test_degrees_currents_column_maps_and_a_last_line_that_was_cut_off(tmp_path)
             "no column current_d3_a, for which --torque-constant d3 is given",
         ),
         (LINES, {"d3": 2.0, "d4": 2.0}, None, "torque constant for 'd4': no such joint"),
-        (LINES, {"d3": 0.0}, None, "torque constant of d3 is 0"),
         (LINES + "0.02,z,1,1,0.5,?,3,4\n", {"d3": 2.0}, None, r"line 4: effort_theta1_nm is '\?', not a number"),
         (LINES + "0.02,z,1\n0.03,z,1,1,0.5,2,3,4\n", {}, None, "line 4: 3 entries"),
-        (LINES + "0.02,z,1,1,0.5,2,3,4,5\n", {}, None, "line 4: 9 entries"),
         ("1,2\n3,4\n", {}, None, r"its first line is numbers, .* for example --columns time_s,position_\*_rad"),
         (LINES, {}, "time_s,time_s", "time_s is there 2 times"),
         (LINES, {}, "time_s,position_*_rad,effort_*_nm,-,-", "8 columns, --columns names 9"),
@@ -132,18 +129,14 @@ def at(array: np.ndarray, index, value: float) -> np.ndarray:
     [
         (changed(q=at(wave().q, (5, 1), np.nan)), InputError, "q of theta2 is nan in sample 5"),
         (changed(t=at(wave().t, 9, 0.0)), InputError, "time does not increase at sample 9"),
-        (changed(t=at(wave().t, 9, np.nan)), InputError, "time of sample 9 is not finite"),
         (changed(t=1000.0 * wave().t), InputError, r"0.25 samples a second.*milliseconds given for seconds\?"),
         (changed(t=0.01 * wave().t), InputError, "0.040 s long"),
-        (wave(50), InputError, "50 samples, at least 100"),
         (wave(0), InputError, "0 samples, at least 100"),
         (changed(q=np.degrees(wave().q) * [1, 1, math.radians(1)]), LimitError, r"theta1 reads .*degrees given for radians\?"),
         (changed(q=wave().q * [1, 1, 1000]), LimitError, r"d3 reads .*millimetres given for metres\?"),
-        (changed(q=wave().q + [0, 5, 0]), LimitError, "theta2 reads .* its limits are 0.200 to 3.000$"),
         (changed(tau=wave().tau * [1, 0, 1]), InputError, "effort of theta2 is 0 all the time"),
         (changed(tau=wave().tau * [1, 1000, 1]), LimitError, "effort of theta2 reaches .*another unit"),
         (changed(v=np.degrees(wave().v)), InputError, "velocity of theta1 .*degrees per second"),
-        (changed(v=wave().v[:, :2]), InputError, "v has shape"),
     ],
 )
 def test_readings_that_cannot_be_are_refused(samples, kind, reason):

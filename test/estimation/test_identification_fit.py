@@ -51,7 +51,7 @@ def test_the_motion_found_keeps_all_limits_and_tells_more_than_random_ones():
     q, v, a = excitation.motion.sample(search.times(500))
     assert (q > one.believed.lower).all() and (q < one.believed.upper).all()
     assert (np.abs(v) < one.believed.velocity).all() and (np.abs(a) < search.limits.acceleration).all()
-    assert excitation.condition < excitation.condition_drawn
+    assert excitation.condition < search.run(shipped_arm(ARM).home, 0, drawn=30, bettered=0).condition
     first, again = (search.run(shipped_arm(ARM).home, 5, drawn=5, bettered=5).motion for _ in range(2))
     assert_array_equal(again.free, first.free)
 
@@ -71,8 +71,6 @@ def test_no_motion_is_found_where_the_arm_cannot_even_stand():
     weak = dataclasses.replace(one.search.limits, validator=dataclasses.replace(validator, limits=feeble))
     with raises(InfeasibleError, match="no motion about the home pose"):
         Search(one.search.base, weak, 10.0).run(shipped_arm(ARM).home, 0, drawn=3, bettered=0)
-    with raises(InputError, match="period is 0.1 s"):
-        Search(one.search.base, weak, 0.1)
 
 
 def test_motion_file_comes_back(tmp_path):
@@ -86,9 +84,6 @@ def test_motion_file_comes_back(tmp_path):
     content["points"][3]["time_from_start"] = 0.0
     path.write_text(json.dumps(content))
     with raises(TrajectoryError):
-        fourier.read(path)
-    path.write_text('{"points": []}')
-    with raises(InputError, match="is no motion of `picker identify excite`"):
         fourier.read(path)
 
 
@@ -112,9 +107,6 @@ def changed(samples, tau):
 def test_torque_of_another_motion_is_predicted_within_two_per_cent():
     one, result = bench(), found()
     assert error(one.columns, result.bodies.pi) < 0.02 < 0.1 < error(one.columns, one.columns.believed())
-    assert (
-        procedure.predict(one.columns, result.bodies.pi, one.other.samples).overall[MOVING] < 0.02
-    )  # most noise is above the cutoff
 
 
 def test_base_parameters_and_friction_are_those_of_the_hidden_arm():
@@ -321,29 +313,14 @@ def test_links_of_all_shapes_are_written():
 def test_the_whole_way_from_the_shell(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("picker_dynamics.estimation.identification.excitation.DRAWN", 30)
     monkeypatch.setattr("picker_dynamics.estimation.identification.excitation.BETTERED", 60)
-    monkeypatch.chdir(tmp_path)
-
-    def run(words) -> tuple[int, str, str]:
-        code = cli.main(["identify", *words.split()])
-        return code, *capsys.readouterr()
-
-    code, out, _ = run(f"rehearse --arm {ARM} --tip-speed 2 --seed 2 --json --period 6 --periods 1")
-    result = json.loads(out)
-    assert code == 0 and result["identified"]["overall_percent"] < 2.0 < result["urdf"]["overall_percent"]
-    folder = tmp_path / "out/identification"
+    words = ["identify", "rehearse", "--arm", ARM, "--tip-speed", "2", "--seed", "2", "--json", "--period", "6", "--periods", "1"]
+    assert cli.main([*words, "-o", str(tmp_path)]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["identified"]["overall_percent"] < 2.0 < result["urdf"]["overall_percent"]
     made = {"excitation.json", "samples.csv", "other.csv", "identified.urdf", "fit.json"}
-    assert {path.name for path in folder.iterdir()} == made
-    before = (folder / "identified.urdf").read_text()
-    code, out, _ = run(f"fit {folder}/samples.csv --arm {ARM} --tip-speed 2")
-    assert code == 0 and "15 base parameters" in out and "kept as identified.urdf.1" in out
-    assert (folder / "identified.urdf.1").read_text() == before
-    other = f"predict {folder}/other.csv"
-    code, out, _ = run(f"{other} --arm {ARM} --json")
-    fitted = json.loads(out)["overall_percent"]
-    code, out, _ = run(f"{other} --urdf {folder}/identified.urdf --fit none --json")
-    assert code == 0 and json.loads(out)["overall_percent"] == approx(fitted, rel=1e-3)
-    assert run(f"{other} --arm {ARM} --fit none --limit-percent 5")[0] == 1
-    assert len(list(folder.iterdir())) == 7  # two backups
+    assert {path.name for path in tmp_path.iterdir()} == made
+    other = ["identify", "predict", str(tmp_path / "other.csv"), "--fit", "none", "--limit-percent", "5"]
+    assert cli.main([*other, "--urdf", str(tmp_path / "identified.urdf")]) == 0 and cli.main([*other, "--arm", ARM]) == 1
 
 
 def test_the_shell_fits_predicts_and_refuses(tmp_path, capsys):
@@ -355,6 +332,8 @@ def test_the_shell_fits_predicts_and_refuses(tmp_path, capsys):
         assert cli.main(["identify", *words.split()]) == code
         return tuple(capsys.readouterr())
 
+    out.mkdir()
+    (out / "identified.urdf").write_text("old")
     data = f"{path} --arm {ARM} --columns {header.replace(' ', '')}"
     said, _ = run(f"fit {data} -o {out}")
     for words in (
@@ -365,11 +344,11 @@ def test_the_shell_fits_predicts_and_refuses(tmp_path, capsys):
     ):
         assert words in said
     assert "warning" not in said and "rotor" in json.loads((out / "fit.json").read_text())["drives"]
+    assert (out / "identified.urdf.1").read_text() == "old"
     said, remarks = run(f"predict {data} --fit {out}/fit.json --json")
     assert json.loads(said)["overall_percent"] < 6.0 and "was cut off" in remarks
     for words, reason in (
         (f"fit nowhere.csv --arm {ARM}", "cannot read samples nowhere.csv"),
-        (f"fit {data} --to 0.2", "samples, at least 100"),
         (f"fit {data} --torque-constant theta2=x", "JOINT=NUMBER"),
         (f"predict {data} --fit no.json", "no.json is no result"),
         (f"excite --arm {ARM} --tip-speed 0", "tip speed is 0.0"),

@@ -7,8 +7,6 @@ import sys
 import time
 from pathlib import Path
 
-from picker_dynamics.errors import ConfigurationError
-
 from .. import options as shared
 from ..terminal import console
 
@@ -27,7 +25,7 @@ def add_parser(commands) -> None:
         )
         shared.add(one, "--json", help="print the summary as JSON instead of tables")
         one.set_defaults(run=run)
-    one.add_argument("--samples", type=shared.whole(1, 100_000_000), default=1_000_000, help="random states (default 1000000)")
+    one.add_argument("--samples", type=shared.whole(1, 5_000_000), default=1_000_000, help="random states (default 1000000)")
     shared.add(one, "--seed")
 
 
@@ -35,20 +33,15 @@ def run_rrp(options) -> int:
     """The study of the RRP arm; exit code 0 only if every requirement is met."""
     from . import rrp, rrp_report, rrp_summary
 
-    out, show, begun = _folder(options), console(options), time.monotonic()
+    show, out, begun = console(options), _folder(options), time.monotonic()
     with show.status("simulating") as status:
-        comparison = rrp.comparison(status.update)
-        profiles = rrp.profiles(status.update)
-        open_loop = rrp.open_loop()
+        cases = rrp.comparison(status.update), rrp.profiles(status.update), rrp.open_loop()
         status.update("drawing")
-        summary = rrp_summary.summarise(comparison, profiles, open_loop)
-        rrp_report.draw(comparison, profiles, open_loop, out)
+        summary = rrp_summary.summarise(*cases)
+        rrp_report.draw(*cases, out)
     _finish(summary, out, options, show, rrp_report.show)
-    show.print(
-        f"{'every requirement is met' if summary['passed'] else 'NOT every requirement is met'}; "
-        f"{time.monotonic() - begun:.0f} s; figures and numbers in {out}/",
-        soft_wrap=True,
-    )
+    met, took = "every requirement is met" if summary["passed"] else "NOT every requirement is met", time.monotonic() - begun
+    show.print(f"{met}; {took:.0f} s; figures and numbers in {out}/", soft_wrap=True)
     return 0 if summary["passed"] else 1
 
 
@@ -56,7 +49,7 @@ def run_arduino(options) -> int:
     """The study of the simplified formulas."""
     from . import arduino, arduino_report
 
-    out, show = _folder(options), console(options)
+    show, out = console(options), _folder(options)
     summary = arduino.summarise(options.samples, options.seed)
     arduino_report.draw(summary, out, options.seed)
     _finish(summary, out, options, show, arduino_report.show)
@@ -65,12 +58,8 @@ def run_arduino(options) -> int:
 
 
 def _folder(options) -> Path:
-    out = Path(options.out)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigurationError(f"cannot make the folder {out}: {error.strerror}", "out", str(out)) from error
-    return out
+    Path(options.out).mkdir(parents=True, exist_ok=True)
+    return Path(options.out)
 
 
 def _finish(summary: dict, out: Path, options, console, show) -> None:

@@ -13,7 +13,6 @@ import math
 import numpy as np
 
 from picker_dynamics.dynamics import lagrangian
-from picker_dynamics.errors import InputError
 
 from . import arduino_formulas as formulas
 
@@ -26,8 +25,6 @@ BERRY_KG = 0.025
 START_POSE_DEG = (90.0, 95.0, 80.0, 90.0, 180.0)
 """The pose at which the note's program begins."""
 
-MOST_SAMPLES = 5_000_000
-
 
 def exact_model(payload_kg: float = 0.0):
     """Exact model of the note's arm, with a payload."""
@@ -38,14 +35,7 @@ def exact_model(payload_kg: float = 0.0):
 
 
 def random_states(samples: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Random states q, v, a, (samples, 5) each.
-
-    Raises:
-        InputError: a number of samples that is not 1 to ``MOST_SAMPLES``, a seed that is negative.
-    """
-    for name, value, least, most in (("samples", samples, 1, MOST_SAMPLES), ("seed", seed, 0, math.inf)):
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise InputError(f"{name} is {value!r}, must be a whole number, {least} to {most:,}", name, value, least)
+    """Random states q, v, a, (samples, 5) each."""
     rng = np.random.default_rng(seed)
     return tuple(rng.uniform(-limit, limit, (samples, 5)) for limit in (ANGLE, RATE, ACCELERATION))
 
@@ -93,44 +83,33 @@ def _rms(values: np.ndarray) -> np.ndarray:
 
 def _stretched_out(model) -> dict:
     """The diagonal of the mass matrix at q = 0 [kg·m²]."""
-    exact = model.mass_matrix(np.zeros(5)).diagonal()
-    simplified = [formulas.compute_mass_matrix_element(i, i, 0.0, 0.0, 0.0) for i in range(5)]
-    return {
-        JOINTS[i]: {"simplified": float(simplified[i]), "exact": float(exact[i]), "ratio": float(simplified[i] / exact[i])}
-        for i in (1, 2, 3)
-    }
+    exact, found = model.mass_matrix(np.zeros(5)).diagonal().tolist(), {}
+    for i in (1, 2, 3):
+        simplified = float(formulas.compute_mass_matrix_element(i, i, 0.0, 0.0, 0.0))
+        found[JOINTS[i]] = {"simplified": simplified, "exact": exact[i], "ratio": simplified / exact[i]}
+    return found
 
 
 def _degrees(model, samples: int, seed: int) -> dict:
     """The formulas, right or wrong, with degrees in place of radians; the program leaves accelerations at 0."""
-    pose = np.array(START_POSE_DEG)
-    standing = np.zeros(5)
-    rng = np.random.default_rng(seed)
-    servo_deg = rng.uniform(0.0, 180.0, (samples, 5))
-    _, _, gravity = formulas.parts(servo_deg, standing, np.broadcast_to(standing, servo_deg.shape))
-    exact_gravity = model.gravity(np.radians(servo_deg))
-    slip, truth = _rms(gravity - exact_gravity), _rms(exact_gravity)
-    said = formulas.compute_joint_torques(pose, standing, standing)
-    needed = model.gravity(np.radians(pose))
-    rate = np.array([0.0, 1.0, 0.0, 0.0, 0.0])
-    bent = np.array([0.0, 0.0, np.pi / 2, 0.0, 0.0])
-    in_radians = formulas.parts(bent, rate, standing)[1][2]
+    pose, still = np.array(START_POSE_DEG), np.zeros(5)
+    servo_deg = np.random.default_rng(seed).uniform(0.0, 180.0, (samples, 5))
+    gravity, exact = formulas.parts(servo_deg, still, 0.0 * servo_deg)[2], model.gravity(np.radians(servo_deg))
+    slip, truth = _rms(gravity - exact), _rms(exact)
+    figures = {
+        "rms_error_of_gravity": slip,
+        "rms_gravity": truth,
+        "error_percent_of_gravity": 100.0 * slip / np.where(truth > 0.0, truth, 1.0),
+        "start_pose_said": formulas.compute_joint_torques(pose, still, still),
+        "start_pose_needed": model.gravity(np.radians(pose)),
+    }
+    rate, bent = np.array([0.0, 1.0, 0.0, 0.0, 0.0]), np.array([0.0, 0.0, np.pi / 2, 0.0, 0.0])
+    coriolis = {
+        unit: float(formulas.parts(bent, v, still)[1][2]) for unit, v in (("radians", rate), ("degrees", np.degrees(rate)))
+    }
     return {
-        "joints": {
-            joint: {
-                "rms_error_of_gravity": float(slip[i]),
-                "rms_gravity": float(truth[i]),
-                "error_percent_of_gravity": float(100.0 * slip[i] / truth[i]),
-                "start_pose_said": float(said[i]),
-                "start_pose_needed": float(needed[i]),
-            }
-            for i, joint in enumerate(JOINTS)
-            if i > 0
-        },
-        "start_pose_deg": list(START_POSE_DEG),
+        "joints": {JOINTS[i]: {name: float(values[i]) for name, values in figures.items()} for i in (1, 2, 3)},
+        "start_pose_deg": START_POSE_DEG,
         "rate_products_times": float(np.degrees(1.0) ** 2),
-        "elbow_coriolis_at_1_rad_s": {
-            "radians": float(in_radians),
-            "degrees": float(formulas.parts(bent, np.degrees(rate), standing)[1][2]),
-        },
+        "elbow_coriolis_at_1_rad_s": coriolis,
     }

@@ -25,52 +25,56 @@ FOLDED, REACHING = (-0.6, 1.9, -2.2, 0.2, 0.0), (0.6, 0.5, -0.6, -0.4, 0.0)
 
 def show(summary: dict, console: Console) -> None:
     """Print the tables of a summary."""
-    _print(
-        console,
-        f"simplified formulas less the exact model, {summary['samples']:,} random states [N·m]",
+
+    def by_joint(title: str, joints: dict, columns: dict) -> None:
+        """Print a table of one row a joint; columns: key -> heading and format."""
+        headings = [heading for heading, _ in columns.values()]
+        made = table(f"{title} [N·m]", "joint", *headings, left=("joint",), title_justify="left")
+        for joint, row in joints.items():
+            made.add_row(joint, *(form.format(row[key]) for key, (_, form) in columns.items()))
+        console.print(made)
+
+    by_joint(
+        f"simplified formulas less the exact model, {summary['samples']:,} random states",
         summary["joints"],
         {
-            "RMS error": ("rms_error", "{:.4f}"),
-            "largest": ("largest_error", "{:.3f}"),
-            "RMS torque": ("rms_torque", "{:.4f}"),
-            "error": ("error_percent_of_torque", "{:.1f} %"),
-            "of what the motion needs": ("error_percent_of_motion_torque", "{:.0f} %"),
+            "rms_error": ("RMS error", "{:.4f}"),
+            "largest_error": ("largest", "{:.3f}"),
+            "rms_torque": ("RMS torque", "{:.4f}"),
+            "error_percent_of_torque": ("error", "{:.1f} %"),
+            "error_percent_of_motion_torque": ("of what the motion needs", "{:.0f} %"),
         },
     )
-    _print(
-        console,
-        "RMS error by part, and with a berry that the formulas do not know [N·m]",
+    by_joint(
+        "RMS error by part, and with a berry that the formulas do not know",
         summary["joints"],
         {
-            "gravity": ("rms_error_of_gravity", "{:.4f}"),
-            "inertia": ("rms_error_of_inertia", "{:.4f}"),
-            "Coriolis": ("rms_error_of_coriolis", "{:.4f}"),
-            f"all, with {1e3 * summary['berry_kg']:.0f} g": ("rms_error_with_berry", "{:.4f}"),
+            "rms_error_of_gravity": ("gravity", "{:.4f}"),
+            "rms_error_of_inertia": ("inertia", "{:.4f}"),
+            "rms_error_of_coriolis": ("Coriolis", "{:.4f}"),
+            "rms_error_with_berry": (f"all, with {1e3 * summary['berry_kg']:.0f} g", "{:.4f}"),
         },
     )
-    inertia = summary["stretched_out"]
+    shares = ", ".join(f"{100 * one['ratio']:.0f} % of the {joint}'s" for joint, one in summary["stretched_out"].items())
     console.print(
-        "Gravity is exact. Inertia is not: stretched out, the formulas have "
-        + ", ".join(f"{100 * inertia[joint]['ratio']:.0f} % of the {joint}'s" for joint in inertia)
-        + " inertia, and none of the coupling between joints.",
+        f"Gravity is exact. Inertia is not: stretched out, the formulas have {shares} inertia, and none of the coupling between "
+        "joints.",
         soft_wrap=True,
     )
     slip = summary["degrees"]
-    pose = ", ".join(f"{angle:g}" for angle in slip["start_pose_deg"])
-    _print(
-        console,
+    pose, coriolis = ", ".join(f"{angle:g}" for angle in slip["start_pose_deg"]), slip["elbow_coriolis_at_1_rad_s"]
+    by_joint(
         "degrees where radians belong: gravity torque over servo angles of 0 to 180 degrees, and at the program's "
-        f"first pose ({pose}) [N·m]",
+        f"first pose ({pose})",
         slip["joints"],
         {
-            "RMS error": ("rms_error_of_gravity", "{:.3f}"),
-            "RMS torque": ("rms_gravity", "{:.3f}"),
-            "error": ("error_percent_of_gravity", "{:.0f} %"),
-            "first pose: says": ("start_pose_said", "{:+.3f}"),
-            "needs": ("start_pose_needed", "{:+.3f}"),
+            "rms_error_of_gravity": ("RMS error", "{:.3f}"),
+            "rms_gravity": ("RMS torque", "{:.3f}"),
+            "error_percent_of_gravity": ("error", "{:.0f} %"),
+            "start_pose_said": ("first pose: says", "{:+.3f}"),
+            "start_pose_needed": ("needs", "{:+.3f}"),
         },
     )
-    coriolis = slip["elbow_coriolis_at_1_rad_s"]
     console.print(
         f"Products of rates in degrees per second are {slip['rate_products_times']:.0f} times too large: at 1 rad/s "
         f"the elbow's Coriolis torque becomes {coriolis['degrees']:.1f} N·m instead of {coriolis['radians']:.4f} N·m.",
@@ -78,16 +82,8 @@ def show(summary: dict, console: Console) -> None:
     )
 
 
-def _print(console: Console, title: str, joints: dict, columns: dict) -> None:
-    """A table of one row a joint; columns: heading -> key and format."""
-    made = table(title, "joint", *columns, left=("joint",), title_justify="left")
-    for joint, row in joints.items():
-        made.add_row(joint, *(form.format(row[key]) for key, form in columns.values()))
-    console.print(made)
-
-
-def draw(summary: dict, out: Path, seed: int) -> Path:
-    """Write torque.png; returns its path."""
+def draw(summary: dict, out: Path, seed: int) -> None:
+    """Write torque.png."""
     figure, panels = plt.subplots(2, 3, figsize=(13, 8), layout="constrained")
     model = exact_model()
     _clouds(panels[0], model, summary, seed)
@@ -97,10 +93,8 @@ def draw(summary: dict, out: Path, seed: int) -> Path:
         "above: torque that the motion needs, gravity (which is exact) taken off, in random states; "
         f"below: a reach in {MOVE_S:g} s"
     )
-    path = out / "torque.png"
-    figure.savefig(path, dpi=120)
+    figure.savefig(out / "torque.png", dpi=120)
     plt.close(figure)
-    return path
 
 
 def _clouds(panels, model, summary: dict, seed: int) -> None:

@@ -27,11 +27,10 @@ from picker_dynamics.control.laws import (
     model_error,
 )
 from picker_dynamics.dynamics import lagrangian
-from picker_dynamics.errors import InputError
 from picker_dynamics.trajectory.profiles import NAMES as PROFILES
 
 from .lean import LeanModel
-from .simulate import Run, continuous, sampled
+from .simulate import PERIOD_S, Run, continuous, sampled
 from .tool_path import ToolPath, straight
 
 ARM = {key: value for key, value in lagrangian.SYSTEMS["rrp"].defaults.items() if key != "M"}
@@ -44,7 +43,6 @@ MOVE_S, TOTAL_S = 2.0, 3.0
 START_OFF_M = (0.0, 0.0, 0.01)
 """Where the tool starts, against where the path does."""
 
-PERIOD_S = 1e-3
 LATE_S = 1.5
 """From here on the start must be forgotten."""
 
@@ -78,11 +76,7 @@ def arm(load_kg: float) -> LeanModel:
 
 
 def law(name: str) -> ControlLaw:
-    """Control law of ``LAWS``, told ``BELIEVED_KG``.
-
-    Raises:
-        InputError: another name.
-    """
+    """Control law of ``LAWS``, told ``BELIEVED_KG``."""
     believed = arm(BELIEVED_KG)
     makers = {
         "feed_forward": lambda: FeedForward(believed),
@@ -92,8 +86,6 @@ def law(name: str) -> ControlLaw:
         "robust": lambda: Robust(believed, KP, KD, RHO, EPSILON),
         "adaptive": lambda: Adaptive(arm(0.0), arm(1.0), L, K, GAMMA, estimate=BELIEVED_KG),
     }
-    if name not in makers:
-        raise InputError(f"no law {name!r}; there are {', '.join(LAWS)}", "law", name)
     return makers[name]()
 
 
@@ -107,7 +99,7 @@ class Case:
     """Case of the study: one simulation and its errors.
 
     Attributes:
-        law, load_kg, mode: what was simulated.
+        law, load_kg: what was simulated.
         run: what happened.
         tool: (s, 3) where the tool was [m].
         error: (s,) [% of the path].
@@ -115,7 +107,6 @@ class Case:
 
     law: str
     load_kg: float
-    mode: str
     run: Run
     tool: np.ndarray
     error: np.ndarray
@@ -133,28 +124,21 @@ class Case:
         beyond = self.error > percent
         return float(self.run.t[beyond.argmax()]) if beyond.any() else None
 
-    def total_variation(self, from_s: float = 0.0) -> np.ndarray:
-        """Sum of |changes| of the efforts from sample to sample, (n,) [N·m or N]."""
-        return np.abs(np.diff(self.run.tau[self.run.t >= from_s - 1e-9], axis=0)).sum(axis=0)
+
+def total_variation(t: np.ndarray, tau: np.ndarray, from_s: float = 0.0) -> np.ndarray:
+    """Sum of |changes| of efforts tau (s, n) from sample to sample, (n,) [N·m or N]."""
+    return np.abs(np.diff(tau[t >= from_s - 1e-9], axis=0)).sum(axis=0)
 
 
 def simulate(
     law_name: str, load_kg: float, mode: str, way: ToolPath, *, start_off=START_OFF_M, duration_s: float = TOTAL_S
 ) -> Case:
-    """Simulate one law on the arm with that load, from rest, the tool ``start_off`` (3,) [m] beside the begin of the path.
-
-    Raises:
-        InputError: an unknown law or mode, a negative load.
-        UnreachableError: no joint values put the tool there.
-    """
-    if mode not in MODES:
-        raise InputError(f"no mode {mode!r}; there are {', '.join(MODES)}", "mode", mode)
+    """Simulate one law on the arm with that load, from rest, the tool ``start_off`` (3,) [m] beside the begin of the path."""
     carrying = arm(load_kg)
     q0 = carrying.full.inverse_kinematics(way.begin + np.asarray(start_off))
-    run = MODES[mode](law(law_name), carrying, way.trajectory, q0, duration_s, period_s=PERIOD_S)
+    run = MODES[mode](law(law_name), carrying, way.trajectory, q0, duration_s, corners=way.corners)
     tool = carrying.full.forward_kinematics(run.q)
-    error = 100.0 * np.linalg.norm(tool - way.tool(run.t), axis=-1) / way.length
-    return Case(law_name, load_kg, mode, run, tool, error)
+    return Case(law_name, load_kg, run, tool, 100.0 * np.linalg.norm(tool - way.tool(run.t), axis=-1) / way.length)
 
 
 def comparison(progress=lambda text: None) -> dict[tuple[str, float, str], Case]:
@@ -162,9 +146,7 @@ def comparison(progress=lambda text: None) -> dict[tuple[str, float, str], Case]
     way, cases = path(), {}
     for name in LAWS:
         progress(f"{LAWS[name]}, every load")
-        for load_kg in LOADS_KG:
-            for mode in MODES:
-                cases[name, load_kg, mode] = simulate(name, load_kg, mode, way)
+        cases |= {(name, load, mode): simulate(name, load, mode, way) for load in LOADS_KG for mode in MODES}
     return cases
 
 
@@ -175,19 +157,18 @@ def profiles(progress=lambda text: None) -> dict[tuple[str, str, float], Case]:
         progress(f"{profile_name} profile, every law")
         way = path(profile_name)
         for name in LAWS:
-            for load_kg in (BELIEVED_KG, 1.0):
-                cases[profile_name, name, load_kg] = simulate(name, load_kg, "continuous", way, start_off=(0.0, 0.0, 0.0))
+            for load in (BELIEVED_KG, 1.0):
+                cases[profile_name, name, load] = simulate(name, load, "continuous", way, start_off=(0.0, 0.0, 0.0))
     return cases
 
 
 def open_loop() -> dict[str, Case]:
     """The planned efforts, for the load told, into the arm: on the path or not, the load right or not."""
-    way = path()
-    starts = {"on the path": (0.0, 0.0, 0.0), "1 um too high": (0.0, 0.0, 1e-6), "1 cm too high": START_OFF_M}
+    way, starts = path(), {"on the path": 0.0, "1 um too high": 1e-6, "1 cm too high": 0.01}
     return {
-        f"{load_kg:g} kg, {start}": simulate("feed_forward", load_kg, "continuous", way, start_off=off)
-        for load_kg in (BELIEVED_KG, 1.0)
-        for start, off in starts.items()
+        f"{load:g} kg, {start}": simulate("feed_forward", load, "continuous", way, start_off=(0.0, 0.0, height))
+        for load in (BELIEVED_KG, 1.0)
+        for start, height in starts.items()
     }
 
 
@@ -199,8 +180,7 @@ def planned_efforts(way: ToolPath, load_kg: float) -> tuple[np.ndarray, np.ndarr
 
 def unstable_poles(load_kg: float) -> dict[str, float]:
     """Fastest growth [1/s] of the arm held by a constant effort, at both ends of the path."""
-    model = arm(load_kg).full
-    poles = {}
+    model, poles = arm(load_kg).full, {}
     for name, q in (("begin", Q_BEGIN), ("end", Q_END)):
         A, _ = lagrangian.linearise(model, np.array(q), np.zeros(model.n), model.gravity(q))
         poles[name] = float(np.linalg.eigvals(A).real.max())
@@ -210,6 +190,5 @@ def unstable_poles(load_kg: float) -> dict[str, float]:
 def largest_model_error(case: Case, way: ToolPath) -> np.ndarray:
     """Largest |eta| of each joint, (n,), along a run of the robust law; the law's theory asks for RHO above it."""
     robust, run = law("robust"), case.run
-    reference = Reference(*way.trajectory.sample(run.t))
-    u = robust.acceleration(run.q, run.v, reference, run.state)
+    u = robust.acceleration(run.q, run.v, Reference(*way.trajectory.sample(run.t)), run.state)
     return np.abs(model_error(arm(case.load_kg).full, robust.model.full, run.q, run.v, u)).max(axis=0)

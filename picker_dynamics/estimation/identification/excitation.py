@@ -43,11 +43,10 @@ SHRINK, LAST_SHRINK, SHRUNK = 0.9, 0.97, 60
 
 
 class Excitation(NamedTuple):
-    """A motion, the condition of the base regressor along it, whitened and scaled, and that of the best random one."""
+    """A motion, and the condition of the base regressor along it, whitened and scaled."""
 
     motion: Fourier
     condition: float
-    condition_drawn: float
 
 
 class Search:
@@ -92,10 +91,9 @@ class Search:
         """Efforts and the tip's speed; as in the goal check the arm must be able to stop and stand anywhere."""
         limits, (q, v, a), most = self.limits, motion.sample(t), self.limits.validator.limits
         gravity, tau = self.model.gravity(q), self.model.required_torque(q, v, a)
-        pairs = (gravity, most.peak), (gravity[0], most.hold), (tau, most.peak), (tau + limits.drag * v, limits.stall)
-        if any((np.abs(effort) > MARGIN * limit).any() for effort, limit in pairs):
-            return False
-        return bool(tip_speeds(self.model, q, v).max() <= limits.tip_speed)
+        pairs = (gravity, most.peak), (gravity[0], most.hold), (tau, most.peak)
+        borne = all((np.abs(effort) <= MARGIN * limit).all() for effort, limit in pairs)
+        return borne and bool(tip_speeds(self.model, q, v).max() <= limits.tip_speed)
 
     def singular_values(self, motion: Fourier, count: int = SAMPLES) -> np.ndarray:
         """Singular values of the whitened, scaled base regressor along one period, smallest first; by its small Gram matrix."""
@@ -107,11 +105,6 @@ class Search:
         """Cost of a motion, which the search makes small."""
         s = self.singular_values(motion)
         return float(np.log(s[-1] / s[0]) - INFORMATION * np.log(s).sum())
-
-    def condition(self, motion: Fourier) -> float:
-        """Condition number of the regressor, on a finer grid."""
-        s = self.singular_values(motion, 4 * SAMPLES)
-        return float(s[-1] / s[0])
 
     def drawn(self, rng: np.random.Generator, centre: np.ndarray) -> Fourier:
         """A random motion about a random centre near the given one."""
@@ -135,7 +128,6 @@ class Search:
             raise InfeasibleError("no motion about the home pose keeps effort, position and tip-speed limits", time_s=0.0)
         costs = [self.cost(one) for one in found]
         best, least = found[int(np.argmin(costs))], min(costs)
-        first = self.condition(best)
         lower, upper, least_swing = self.limits.lower, self.limits.upper, 0.02 * self.limits.velocity
         for size in np.geomspace(*STEPS, bettered):
             step = rng.normal(size=best.free.shape) * np.maximum(np.abs(best.free).mean(axis=(0, 1)), least_swing)
@@ -153,7 +145,8 @@ class Search:
                 if not left:
                     raise
                 motion = _shrunk(motion, LAST_SHRINK)
-        return Excitation(motion, self.condition(motion), first)
+        s = self.singular_values(motion, 4 * SAMPLES)
+        return Excitation(motion, float(s[-1] / s[0]))
 
 
 def _shrunk(motion: Fourier, share) -> Fourier:

@@ -38,7 +38,6 @@ class Limits:
         lower, upper: [rad or m].
         velocity, acceleration: [rad/s …], [rad/s² …].
         validator: a running controller's check of a goal, but for floor and scene; it knows peak and hold efforts [N·m or N].
-        drag: servos spend this on their own speed [N·m·s/rad], and have ``stall`` for all; 0 and infinite for other joints.
         tip_speed: of the tool [m/s], one number.
     """
 
@@ -47,8 +46,6 @@ class Limits:
     velocity: np.ndarray
     acceleration: np.ndarray
     validator: MotionValidator
-    drag: np.ndarray | float
-    stall: np.ndarray | float
     tip_speed: float
 
     @property
@@ -77,8 +74,7 @@ def of_arm(name: str, description: ArmDescription, tip_speed: float | None = Non
     named = arms.load(name) if name else Arm(description.name, description, "servo" if servos else "torque", **TORQUE_ARM)
     if named.control == "servo":
         found = servo_map.load(servos or resource("config/servos.yaml"), description.joint_names)
-        drag, stall, usual = found.model.damping, found.stall_torque, SERVO_TIP_SPEED
-        torques, model = TorqueLimits.of_servos(found), RigidBody(description, found.armature)
+        torques, model, usual = TorqueLimits.of_servos(found), RigidBody(description, found.armature), SERVO_TIP_SPEED
     else:
         for quantity in ("velocity", "effort"):
             for joint, value in zip(description.joint_names, getattr(description, quantity).tolist()):
@@ -88,8 +84,8 @@ def of_arm(name: str, description: ArmDescription, tip_speed: float | None = Non
                     joint,
                     value,
                 )
-        drag, stall, usual = 0.0, math.inf, named.tip_speed
-        torques, model = TorqueLimits.of_arm(replace(named, description=description)), RigidBody(description)
+        torques = TorqueLimits.of_arm(replace(named, description=description))
+        model, usual = RigidBody(description), named.tip_speed
     span = np.array([REACH[joint.type] for joint in description.movable])
     velocity, tip_speed = description.velocity, tip_speed or usual
     return Limits(
@@ -98,7 +94,5 @@ def of_arm(name: str, description: ArmDescription, tip_speed: float | None = Non
         velocity,
         velocity / RISE_S,
         MotionValidator(model, torques, description, tip_speed, scales_time=False),
-        drag,
-        stall,
         tip_speed,
     )

@@ -228,6 +228,7 @@ def fit(logs: Sequence[ServoLog], fixed: Mapping[str, float] | None = None, like
         refuse_if(name not in FIGURES, f"no figure {name!r}: there are {', '.join(NAMES)}", name)
         low, high, unit = FIGURES[name].low, FIGURES[name].high, FIGURES[name].unit
         refuse_if(not low <= value <= high, f"{name} is {value:g} {unit}, must be {low:g} to {high:g}", name, value, high)
+    refuse_if(len(known) == len(FIGURES), "every figure is fixed: there is nothing to find", "fix")
     if like is None:
         require_both_sides(logs)
     ready = rig(logs, like.rig if like else None)
