@@ -26,12 +26,12 @@ def test_the_joint_motion_keeps_the_tool_on_the_line(profile):
     assert_allclose(ARM.full.forward_kinematics(q), way.tool(t), atol=1e-11)
     s, sd, sdd = way.law.sample(t / way.duration_s)
     J, line = ARM.full.jacobian(q), way.end - way.begin
-    assert_allclose(np.einsum("kij,kj->ki", J, v), sd[:, None] / way.duration_s * line, atol=1e-9)
+    assert_allclose(np.einsum("kij,kj->ki", J, v), sd / way.duration_s * line, atol=1e-9)
     # J a + dJ/dt v is the tool's acceleration; dJ/dt by differences along the motion.
     h = 1e-5
     J_rate = (ARM.full.jacobian(q + h * v) - ARM.full.jacobian(q - h * v)) / (2 * h)
     acceleration = np.einsum("kij,kj->ki", J, a) + np.einsum("kij,kj->ki", J_rate, v)
-    assert_allclose(acceleration, sdd[:, None] / way.duration_s**2 * line, atol=1e-8)
+    assert_allclose(acceleration, sdd / way.duration_s**2 * line, atol=1e-8)
 
 
 # --- lean model -------------------------------------------------------------------------------------------
