@@ -20,9 +20,9 @@ import time
 from pathlib import Path
 
 import numpy as np
-from ros_client.client import ArmClient
 
 from benchmarks.domain import own_domain
+from benchmarks.ros_operator import Operator
 from benchmarks.terminal import Terminal
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
@@ -51,21 +51,16 @@ class Sleeper(threading.Thread):
             self.worst_s = max(self.worst_s, time.monotonic() - begin_s - 0.005)
 
 
-class Watcher(ArmClient):
+class Watcher(Operator):
     """Notes when the reference begins to move."""
 
-    def __init__(self, joint_names):
-        self.moved_s: float | None = None
-        super().__init__(joint_names)
+    moved_s: float | None = None
 
     def on_reference(self, message) -> None:
         before = self.desired
         super().on_reference(message)
         if self.moved_s is None and before is not None and not np.array_equal(before, self.desired):
             self.moved_s = time.monotonic()
-
-    def standing(self) -> bool:
-        return self.controller.get("phase") == "holding"
 
 
 def run(presses: int = 200, seed: int = 0) -> dict:
@@ -74,12 +69,14 @@ def run(presses: int = 200, seed: int = 0) -> dict:
     draw, reference, motion, late, lost = np.random.default_rng(seed), [], [], 0, 0
     with own_domain(), tempfile.TemporaryDirectory(prefix="picker_bench_") as folder:
         graph = bringup.graph(bringup.Options(directory=folder))
-        with GraphRunner(graph, log_path=Path(folder) / "nodes.log") as runner, Watcher(joint_names) as watcher:
-            _until(watcher, lambda: watcher.standing() and watcher.hardware.get("state") == "active", runner)
-            watcher.move_through([2.0], [servo_arm.load()[1].home])
+        with (
+            GraphRunner(graph, log_path=Path(folder) / "nodes.log") as runner,
+            Watcher(joint_names, alive=runner.dead) as watcher,
+        ):
+            watcher.move(servo_arm.load()[1].home, 2.0)
             sleeper = Sleeper()
             with BoardControl(graph.control) as board, Terminal([sys.executable, "-m", "picker_dynamics", "drive"]) as terminal:
-                _until(watcher, lambda: "driver" in watcher.controller.get("lease", "") and "holding" in terminal.shown, runner)
+                watcher.until(lambda: "driver" in watcher.controller.get("lease", "") and "holding" in terminal.shown, "a driver")
                 sleeper.start()
                 for number in range(presses):
                     watcher.spin(0.4 + float(draw.uniform(0.0, 0.05)))  # what swings has calmed down
@@ -90,7 +87,7 @@ def run(presses: int = 200, seed: int = 0) -> dict:
                         if watcher.moved_s is not None and moves_s is None:  # not before: each look takes time of the board's
                             truth = board.truth()
                             moves_s = truth.monotonic_s if np.abs(truth.v).max() > MOVES else None
-                    _until(watcher, watcher.standing, runner)
+                    watcher.until(watcher.holding, "standstill")
                     if sleeper.worst_s > LATE_S:
                         late += 1
                     elif watcher.moved_s is None or moves_s is None:
@@ -107,14 +104,6 @@ def run(presses: int = 200, seed: int = 0) -> dict:
         "key_to_reference_ms": _spread(reference),
         "key_to_motion_ms": _spread(motion),
     }
-
-
-def _until(watcher: Watcher, condition, runner: GraphRunner) -> None:
-    end_s = time.monotonic() + READY_S
-    while not condition():
-        if runner.dead() is not None or time.monotonic() > end_s:
-            raise RuntimeError(f"{runner.dead()} {watcher.hardware} {watcher.controller}")
-        watcher.spin(0.02)
 
 
 def _spread(seconds: list[float]) -> dict | None:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-import uuid
 from dataclasses import dataclass, field
 
 import numpy as np
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from ros_client.client import ArmClient
-from std_srvs.srv import SetBool, Trigger
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from benchmarks import ros_operator
 from picker_dynamics.nodes.diagnostics import values_of
-from picker_dynamics.nodes.runtime import to_stamp
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.control_socket import BoardControl
@@ -73,7 +68,7 @@ class Machine:
         self._thread.join()
 
 
-class Operator(ArmClient):
+class Operator(ros_operator.Operator):
     """A client that plays havoc with the graph it runs on.
 
     Args:
@@ -85,8 +80,8 @@ class Operator(ArmClient):
     """
 
     def __init__(self, arm: ArmDescription, servos: ServoMap, board: BoardControl, dead, machine: Machine, seed: int):
-        super().__init__(arm.joint_names)
-        self.arm, self.servos, self.board, self.dead, self.machine = arm, servos, board, dead, machine
+        super().__init__(arm.joint_names, alive=dead)
+        self.arm, self.servos, self.board, self.machine = arm, servos, board, machine
         self.random = np.random.default_rng(seed)
         self.findings = Findings()
         self.figures: dict[str, dict[str, str]] = {}
@@ -102,10 +97,6 @@ class Operator(ArmClient):
             "unplug": self.unplug,
             "supply": self.dip_supply,
         }
-        self._asked_services = {
-            name: self.create_client(kind, name)
-            for name, kind in (("emergency_stop", SetBool), ("enable", SetBool), ("reset", Trigger))
-        }
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
@@ -118,29 +109,21 @@ class Operator(ArmClient):
         if self.hardware["state"] == "idle" and was != "idle":
             self.idle_since_s = time.monotonic()
 
-    def until(self, condition, what: str, timeout_s: float = PATIENCE_S) -> None:
+    def until(self, condition, what: str, timeout_s: float = PATIENCE_S):
         """Spin until ``condition()``; SoakError where it takes too long or a process has ended."""
-        deadline = time.monotonic() + timeout_s
-        while not condition():
-            if self.dead() is not None:
-                raise SoakError(f"{self.dead()[0]} ended with exit code {self.dead()[1]}")
-            if time.monotonic() > deadline:
-                raise SoakError(
-                    f"{what} did not happen in {timeout_s:g} s; hardware: {self.hardware}; controller: {self.controller}"
-                )
-            rclpy.spin_once(self, timeout_sec=0.02)
+        try:
+            return super().until(condition, what, timeout_s)
+        except RuntimeError as error:
+            raise SoakError(str(error)) from error
 
-    def ask(self, service: str, on: bool = True) -> bool:
+    def ask(self, service: str) -> bool:
         """Call a service; whether it did what was asked."""
-        client = self._asked_services[service]
-        self.until(client.service_is_ready, f"service {service}")
-        future = client.call_async(SetBool.Request(data=on) if client.srv_type is SetBool else Trigger.Request())
-        self.until(future.done, f"an answer of {service}")
-        return future.result().success
+        answer = self.trigger(service) if service == "reset" else self.switch(service)
+        return answer.success
 
     # -- moving --------------------------------------------------------------------------------------------
 
-    def holding(self) -> None:
+    def bring_back(self) -> None:
         """Bring the arm back from whatever was done to it: connected, reset, enabled, ready for a goal."""
         self.until(lambda: self.hardware and self.controller, "the graph")
         asked_s = -np.inf
@@ -161,20 +144,13 @@ class Operator(ArmClient):
         home = self.servos.home
         target = np.clip(home + REACH * self.random.uniform(-1.0, 1.0, home.size), self.arm.lower, self.arm.upper)
         duration = float(self.random.uniform(0.4, 2.5))
-        zero = [0.0] * home.size
-        point = JointTrajectoryPoint(positions=target.tolist(), velocities=zero, accelerations=zero)
-        to_stamp(point.time_from_start, duration)
-        message = JointTrajectory(joint_names=list(self.joint_names), points=[point])
-        name = message.header.frame_id = uuid.uuid4().hex
-        self.goals.publish(message)
-        self.until(lambda: name in self.outcomes, "an answer to a goal")
-        answer = values_of(self.outcomes[name])
+        answer = self.outcomes[self.begin(target, duration)]
         return float(answer["duration_s"]) if answer["outcome"] == "accepted" else 0.0
 
     def count_goals(self) -> None:
         """Count how those goals ended of which we know."""
-        for name in [name for name, message in self.outcomes.items() if values_of(message)["outcome"] != "accepted"]:
-            outcome = values_of(self.outcomes.pop(name))["outcome"]
+        for name in [name for name, answer in self.outcomes.items() if answer["outcome"] != "accepted"]:
+            outcome = self.outcomes.pop(name)["outcome"]
             self.findings.goals[outcome] = self.findings.goals.get(outcome, 0) + 1
 
     # -- faults --------------------------------------------------------------------------------------------
@@ -187,12 +163,12 @@ class Operator(ArmClient):
 
     def play(self, fault: str) -> None:
         """One round: a motion, a fault in the midst of it, and back to holding."""
-        self.holding()
+        self.bring_back()
         duration = self.send_goal()
         self.spin(float(self.random.uniform(0.0, min(duration, 2.0))))
         self.findings.rounds[fault] += 1
         self._deeds[fault]()
-        self.holding()
+        self.bring_back()
         self.count_goals()
 
     def do_nothing(self) -> None:
@@ -248,7 +224,7 @@ class Operator(ArmClient):
             self.until(lambda before=before: len(self.board.command("ledger")["stop_times_s"]) > before, "the stop frame")
             arrived_s = self.board.command("ledger")["stop_times_s"][before]
             self.findings.stop_s.append(arrived_s - asked_s)
-            self.holding()
+            self.bring_back()
             self.spin(float(self.random.uniform(0.05, 0.1)))
             if self.machine.calm(asked_s, arrived_s):
                 self.findings.calm_stop_s.append(arrived_s - asked_s)

@@ -16,6 +16,7 @@ back and forth.  Intervals without the view and with it take turns; the view has
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import re
@@ -30,15 +31,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from ros_client.client import ArmClient
-from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
+from benchmarks import ros_operator
 from benchmarks.loop import SetPoints, regularity
 from benchmarks.machine import CpuMeter, load
 from benchmarks.stamping_board import StampingBoard, bench
 from picker_dynamics.board.protocol import SetPoint, Stop
-from picker_dynamics.bringup.runner import GraphRunner
 from picker_dynamics.nodes.runtime import LATEST, seconds
 from picker_dynamics.scripting.view.server import page_files
 
@@ -80,15 +79,14 @@ TURN = """seconds => new Promise(resolve => {
 """Frames a second while the camera turns."""
 
 
-class Operator(ArmClient):
+class Operator(ros_operator.Operator):
     """Keeps the arm moving while asked to, and notes when the reference begins to differ."""
 
-    def __init__(self, joint_names, poses):
-        super().__init__(joint_names)
+    def __init__(self, joint_names, poses, alive):
+        super().__init__(joint_names, alive=alive)
         self._poses, self._next, self.swings = poses, 1, False
         self._held: np.ndarray | None = None
         self.moved_stamp_s: float | None = None
-        self._switch = self.create_client(SetBool, "enable")
 
     def hear_motion(self) -> None:
         """Of nothing, unless asked to: what is measured is on the wire."""
@@ -99,13 +97,13 @@ class Operator(ArmClient):
             self._send()
 
     def _send(self) -> None:
-        self.goals.publish(self.message([MOVE_S], [self._poses[self._next]]))
+        self.goals.publish(self.message(self._poses[self._next], MOVE_S))
         self._next = 1 - self._next
 
-    def enable(self, runner: GraphRunner) -> None:
-        self.until(lambda: self.hardware.get("state") == "idle" and self._switch.service_is_ready(), runner)
-        answer = self._switch.call_async(SetBool.Request(data=True))
-        self.until(lambda: answer.done() and self.standing() and self.goals.get_subscription_count(), runner)
+    def enable(self) -> None:
+        self.until(lambda: self.hardware.get("state") == "idle", "a board", READY_S)
+        self.switch("enable")
+        self.wait_holding()
 
     def swing(self, duration_s: float) -> None:
         """Move back and forth for so long, then come to rest."""
@@ -113,9 +111,6 @@ class Operator(ArmClient):
         self._send()
         self.spin(duration_s)
         self.swings = False
-
-    def standing(self) -> bool:
-        return self.controller.get("phase") == "holding" and self.hardware.get("state") == "active"
 
     def listen(self) -> None:
         """From now on to references."""
@@ -126,13 +121,6 @@ class Operator(ArmClient):
         if self.moved_stamp_s is None and self._held is not None and not np.array_equal(now, self._held):
             self.moved_stamp_s = seconds(message.header.stamp) + time.monotonic() - time.time()
         self._held = now
-
-    def until(self, condition, runner: GraphRunner, longest_s: float = READY_S) -> None:
-        ends_s = time.monotonic() + longest_s
-        while not condition():
-            if runner.dead() is not None or time.monotonic() > ends_s:
-                raise RuntimeError(f"ended: {runner.dead()}; hardware: {self.hardware}; controller: {self.controller}")
-            self.spin_once(0.005)
 
 
 class Page:
@@ -203,9 +191,12 @@ def run(**sizes) -> dict:
 
 def measured(interval_s: float = 10.0, pairs: int = 2, presses: int = 100, stops: int = 30, frames_s: float = 6.0) -> dict:
     """Start everything, measure, end everything."""
-    with bench(RATE_HZ) as here, Operator(here.arm.joint_names, (here.servos.home, here.servos.home + SWING)) as operator:
-        board, runner, processes = here.board, here.runner, {"arm": here.pid}
-        operator.enable(runner)
+    with (
+        bench(RATE_HZ) as here,
+        Operator(here.arm.joint_names, (here.servos.home, here.servos.home + SWING), here.runner.dead) as operator,
+    ):
+        board, processes = here.board, {"arm": here.pid}
+        operator.enable()
         operator.swing(WARM_UP_S)
         without, beside = [], []
         for _ in range(pairs):
@@ -214,9 +205,9 @@ def measured(interval_s: float = 10.0, pairs: int = 2, presses: int = 100, stops
                 beside.append(watched(operator, board, processes | {"view": pid}, port, interval_s))
         with viewing() as (_, port):
             Reader(port).start()
-            operator.until(operator.standing, runner)
-            found = {"button_to_wire_ms": pressed(operator, board, port, presses, runner)}
-            found["stop_to_wire_ms"] = stopped(operator, board, port, stops, runner)
+            operator.until(operator.holding, "standstill")
+            found = {"button_to_wire_ms": pressed(operator, board, port, presses)}
+            found["stop_to_wire_ms"] = stopped(operator, board, port, stops)
             found["fetched_mb"] = fetched_mb(port)
             Page(port).ask("/api/do", {"do": "leave"})
             found |= in_chromium(operator, port, frames_s)
@@ -270,7 +261,13 @@ def watched(operator: Operator, board: StampingBoard, processes: dict[str, int],
     return found | {"own_mb": own_mb(processes["view"])}
 
 
-def pressed(operator: Operator, board: StampingBoard, port: int, count: int, runner: GraphRunner) -> dict | None:
+def _at_most(operator: Operator, condition) -> None:
+    """Wait for it no longer than a page does."""
+    with contextlib.suppress(RuntimeError):
+        operator.until(condition, "an answer", ANSWER_S)
+
+
+def pressed(operator: Operator, board: StampingBoard, port: int, count: int) -> dict | None:
     """From a button to the first set-point of its motion."""
     page, times = Page(port), []
     page.ask("/api/do", {"do": "home"})
@@ -278,12 +275,12 @@ def pressed(operator: Operator, board: StampingBoard, port: int, count: int, run
     operator.spin(1.0)
     draw = np.random.default_rng(0)
     for number in range(count):
-        operator.until(operator.standing, runner)
+        operator.until(operator.holding, "standstill")
         operator.spin(0.1 + float(draw.uniform(0.0, 0.02)))
         operator.moved_stamp_s = None
         board.wire()
         asked_s = page.ask_meanwhile("/api/do", {"do": "step", "joint": "base", "by": STEP_RAD * (-1.0) ** number})
-        operator.wait_at_most(ANSWER_S, lambda: operator.moved_stamp_s is not None)
+        _at_most(operator, lambda: operator.moved_stamp_s is not None)
         operator.spin(0.1)
         if operator.moved_stamp_s is not None and operator.hardware.get("state") == "active":
             points = set_points(board)
@@ -292,7 +289,7 @@ def pressed(operator: Operator, board: StampingBoard, port: int, count: int, run
     return spread(times, count)
 
 
-def stopped(operator: Operator, board: StampingBoard, port: int, count: int, runner: GraphRunner) -> dict | None:
+def stopped(operator: Operator, board: StampingBoard, port: int, count: int) -> dict | None:
     """From a stop in mid-motion to its frame."""
     page, times = Page(port), []
     for number in range(count):
@@ -300,13 +297,13 @@ def stopped(operator: Operator, board: StampingBoard, port: int, count: int, run
         operator.spin(0.15)
         board.wire()
         asked_s = page.ask_meanwhile("/api/stop", {})
-        operator.wait_at_most(ANSWER_S, lambda: operator.hardware.get("stop_latched") == "true")
+        _at_most(operator, lambda: operator.hardware.get("stop_latched") == "true")
         arrived = [at_s for at_s, frame in board.wire().received if isinstance(frame.message, Stop)]
         times += [arrived[0] - asked_s] if arrived else []
         operator.spin(0.3)  # a stop is answered only then
         page.ask("/api/do", {"do": "reset"})
         page.ask("/api/do", {"do": "enable"})
-        operator.until(operator.standing, runner)
+        operator.until(operator.holding, "standstill")
         operator.spin(0.3)  # until the page's server has heard it too
     return spread(times, count)
 

@@ -17,9 +17,7 @@ from hypothesis import settings
 from benchmarks.domain import own_domain
 from picker_dynamics.board.firmware import packages
 
-pytest.register_assert_rewrite(
-    *("avr_bench", "firmware_bench", "hardware_bench", "ros_graph", "rules", "scenarios", "topic_system", "waiting")
-)
+pytest.register_assert_rewrite(*("avr_bench", "firmware_bench", "ros_arm", "ros_graph", "rules", "waiting"))
 
 settings.register_profile("long", max_examples=3000, deadline=None)  # of generated sequences: test/support/generated.py
 

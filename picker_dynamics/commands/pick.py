@@ -102,12 +102,13 @@ def jaws(known: Equipment, value: float | None) -> float | None:
 
 def listen(options, arm) -> int:
     """Pick and place what is asked for, one after the other."""
-    from picker_dynamics.nodes.pick_topic import PickTopics
+    from picker_dynamics.nodes.pick_topic import PickTopics, client_node
     from picker_dynamics.robot.sighting import read_cameras
 
     cameras = read_cameras(options.cameras, arm.description) if options.cameras else {}
     arm.known.require_gripper()
-    with PickTopics(options.namespace, arm.description, cameras, options.max_age) as topics:
+    with client_node(options.namespace) as node:
+        topics = PickTopics(node, arm.description, cameras, options.max_age)
         print(
             "ready: geometry_msgs/PoseStamped on pick, place and move_straight, what became of it on pick/status; Ctrl-C ends",
             flush=True,
@@ -123,14 +124,14 @@ def listen(options, arm) -> int:
 
 def serve(options, topics, arm, target) -> None:
     """Serve one target, from what was heard to what became of it."""
-    from picker_dynamics.nodes.pick_topic import Outcome
+    from picker_dynamics.nodes.pick_topic import ABORTED, DONE, REFUSED, UNDER_WAY
 
     begun: list = []
 
     def tell(leg, share: float) -> None:
         if not begun or begun[-1] is not leg:
             begun.append(leg)
-            topics.say(target, Outcome.UNDER_WAY, f"{target.kind}: {leg.name}", leg=leg.number)
+            topics.say(target, UNDER_WAY, f"{target.kind}: {leg.name}", leg=leg.number)
 
     said = f"{target.kind} refused: "
     try:
@@ -141,13 +142,13 @@ def serve(options, topics, arm, target) -> None:
         found = make(arm, options, target.kind, tip, pitch, tell)
     except PickerError as error:
         aborted = begun or isinstance(error, GoalAbortedError)
-        topics.say(target, Outcome.ABORTED if aborted else Outcome.REFUSED, f"{said}{error}", error)
+        topics.say(target, ABORTED if aborted else REFUSED, f"{said}{error}", error)
         print(f"{said}{error}", flush=True)
         return
     except (KeyboardInterrupt, RuntimeError):  # rclpy makes one of the other where a message is being converted
-        outcome = Outcome.ABORTED if begun else Outcome.REFUSED
-        topics.say(target, outcome, f"{target.kind} {outcome.value}: picker pick --listen was interrupted, the arm holds")
+        outcome = ABORTED if begun else REFUSED
+        topics.say(target, outcome, f"{target.kind} {outcome}: picker pick --listen was interrupted, the arm holds")
         raise
     place = ", ".join(f"{1e3 * x:.0f}" for x in tip)
-    topics.say(target, Outcome.DONE, f"{target.kind} at ({place}) mm: done", duration_s=found.duration)
+    topics.say(target, DONE, f"{target.kind} at ({place}) mm: done", duration_s=found.duration)
     print(f"{target.kind} at ({place}) mm: done in {found.duration:.1f} s", flush=True)

@@ -7,13 +7,12 @@ and ``arm_controller/status`` say why.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 
@@ -27,25 +26,35 @@ from picker_dynamics.execution.tolerances import Tolerances
 
 from .controller_shell import ControllerShell
 from .goal_messages import error_points, goal_from, start_in
-from .runtime import seconds, to_stamp
-
-REQUESTS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
-"""So many goals may come at once, each is answered; of more the middleware drops the oldest."""
+from .runtime import REQUESTS, seconds, to_stamp
 
 RESULT_TIMEOUT_S = 10
 """How long a result is kept for who asks late; every status message carries all goals that are kept."""
 
+ONE_DEGREE = "this arm has joints of one degree of freedom only"
 
-class Action(ABC):
+
+class Action:
     """An action server whose goals the arm's session executes.
 
     Args:
         shell: of the controller.
         kind, name: of the action.
+        request_of: makes the request of a handle, with further fields of ``GoalRequest``.
+        result_of: makes the action's result of a request and its verdict.
+        refuses: whether a request is rejected at once.
     """
 
-    def __init__(self, shell: ControllerShell, kind: Any, name: str):
-        self.shell = shell
+    def __init__(
+        self,
+        shell: ControllerShell,
+        kind: Any,
+        name: str,
+        request_of: Callable[..., GoalRequest],
+        result_of: Callable[[GoalRequest, Verdict], Any],
+        refuses: Callable[[Any], bool] = lambda _request: False,
+    ):
+        self.shell, self._request_of, self._result_of = shell, request_of, result_of
         self._under_way: dict[bytes, tuple[GoalRequest, Future]] = {}
         self.server = ActionServer(
             shell.node,
@@ -53,7 +62,7 @@ class Action(ABC):
             name,
             self._execute,
             handle_accepted_callback=self._accept,
-            goal_callback=lambda request: GoalResponse.REJECT if self.refuses(request) else GoalResponse.ACCEPT,
+            goal_callback=lambda request: GoalResponse.REJECT if refuses(request) else GoalResponse.ACCEPT,
             cancel_callback=self._cancel,
             goal_service_qos_profile=REQUESTS,
             result_service_qos_profile=REQUESTS,
@@ -66,18 +75,6 @@ class Action(ABC):
         """Whether an answer is on its way."""
         return bool(self._under_way)
 
-    def refuses(self, _request: Any) -> bool:
-        """Whether a request is rejected at once."""
-        return False
-
-    @abstractmethod
-    def request(self, handle: ServerGoalHandle, **fields: Any) -> GoalRequest:
-        """The goal of a handle; ``fields`` of ``GoalRequest`` are added."""
-
-    @abstractmethod
-    def result(self, request: GoalRequest, verdict: Verdict) -> Any:
-        """The action's result of a goal with this verdict."""
-
     def _accept(self, handle: ServerGoalHandle) -> None:
         key, done = bytes(handle.goal_id.uuid), Future()
 
@@ -86,52 +83,46 @@ class Action(ABC):
             self.shell.wake()
 
         with self.shell.session.turn:
-            request = self.request(handle, identifier=key.hex(), answer=answer)
+            request = self._request_of(handle, identifier=key.hex(), answer=answer)
             self._under_way[key] = request, done
             handle.execute()
             self.shell.session.submit(request)
 
     def _cancel(self, handle: ServerGoalHandle) -> CancelResponse:
-        found = self._under_way.get(bytes(handle.goal_id.uuid))
-        if found is None or found[1].done():
+        request, done = self._under_way.get(bytes(handle.goal_id.uuid), (None, None))
+        if done is None or done.done():
             return CancelResponse.REJECT
-        self.shell.session.cancel(found[0])
+        self.shell.session.cancel(request)
         return CancelResponse.ACCEPT
 
     async def _execute(self, handle: ServerGoalHandle) -> Any:
-        """Wait for the verdict; a goal that somebody else cancelled is aborted, as ROS has no other way to say so."""
-        key = bytes(handle.goal_id.uuid)
-        request, done = self._under_way[key]
+        """Wait for the verdict; a goal that somebody else cancelled is aborted, as rclpy has no other way to say so."""
+        request, done = self._under_way[bytes(handle.goal_id.uuid)]
         verdict: Verdict = await done
-        del self._under_way[key]
+        del self._under_way[bytes(handle.goal_id.uuid)]
         if verdict.outcome is Outcome.SUCCEEDED:
             handle.succeed()
         elif verdict.outcome is Outcome.CANCELED and handle.is_cancel_requested:
             handle.canceled()
         else:
             handle.abort()
-        return self.result(request, verdict)
+        return self._result_of(request, verdict)
 
 
-class FollowAction(Action):
+def follow_action(shell: ControllerShell) -> Action:
     """``arm_controller/follow_joint_trajectory``."""
+    names, tolerances_of = shell.arm.joint_names, shell.running.tolerances
 
-    def __init__(self, shell: ControllerShell):
-        super().__init__(shell, FollowJointTrajectory, "arm_controller/follow_joint_trajectory")
-
-    def request(self, handle: ServerGoalHandle, **fields: Any) -> GoalRequest:
-        shell, wanted = self.shell, handle.request
+    def request_of(handle: ServerGoalHandle, **fields: Any) -> GoalRequest:
+        wanted = handle.request
         partial, start_s = shell.settings["allow_partial_joints_goal"], start_in(wanted.trajectory.header, shell.stamps)
         tolerances: list[Tolerances] = []
 
         def goal() -> Goal:
             _require_single_degrees(wanted)
             made = goal_from(wanted.trajectory, partial, start_s)
-            tolerances.append(
-                shell.running.tolerances().wanted(
-                    wanted.path_tolerance, wanted.goal_tolerance, seconds(wanted.goal_time_tolerance), shell.arm.joint_names
-                )
-            )
+            asked = wanted.path_tolerance, wanted.goal_tolerance, seconds(wanted.goal_time_tolerance)
+            tolerances.append(tolerances_of().wanted(*asked, names))
             return made
 
         def tracker(motion) -> GoalTracker:
@@ -139,72 +130,71 @@ class FollowAction(Action):
 
         def feedback(error: Error, progress_s: float, approaches: bool) -> None:
             desired, actual, difference = error_points(error, progress_s)
-            message = FollowJointTrajectory.Feedback(
-                joint_names=list(shell.arm.joint_names), desired=desired, actual=actual, error=difference
-            )
+            message = FollowJointTrajectory.Feedback(joint_names=list(names), desired=desired, actual=actual, error=difference)
             to_stamp(message.header.stamp, shell.stamps.to_stamp(error.actual.time_s))
             message.header.frame_id = "approach" if approaches else ""
             handle.publish_feedback(message)
 
         return GoalRequest(goal, MAIN_TRACK, tracker=tracker, feedback=feedback, **fields)
 
-    def result(self, _request: GoalRequest, verdict: Verdict) -> FollowJointTrajectory.Result:
+    def result_of(_request: GoalRequest, verdict: Verdict) -> FollowJointTrajectory.Result:
         return FollowJointTrajectory.Result(error_code=int(verdict.code), error_string=verdict.text)
+
+    return Action(shell, FollowJointTrajectory, "arm_controller/follow_joint_trajectory", request_of, result_of)
 
 
 def _require_single_degrees(request) -> None:
-    for field in ("component_path_tolerance", "component_goal_tolerance"):
-        if len(getattr(request, field)):
-            raise InputError(f"{field} is for joints with several degrees of freedom; this arm has none", subject=field)
-    if len(request.multi_dof_trajectory.joint_names) or len(request.multi_dof_trajectory.points):
-        raise InputError(
-            "multi_dof_trajectory is given; this arm has joints of one degree of freedom only", subject="multi_dof_trajectory"
-        )
+    floating = request.multi_dof_trajectory
+    for field, given in (
+        ("component_path_tolerance", request.component_path_tolerance),
+        ("component_goal_tolerance", request.component_goal_tolerance),
+        ("multi_dof_trajectory", [*floating.joint_names, *floating.points]),
+    ):
+        if len(given):
+            raise InputError(f"{field} is given; {ONE_DEGREE}", subject=field)
 
 
-class GripperAction(Action):
+def gripper_action(shell: ControllerShell, settings: GripperSettings) -> Action:
     """``gripper_controller/gripper_cmd``: opens and closes the joint that grips; the arm goes on with what it does."""
+    index = shell.arm.joint_names.index(settings.joint)
+    trackers: dict[str, GripperTracker] = {}
 
-    def __init__(self, shell: ControllerShell, settings: GripperSettings):
-        self.settings, self.index = settings, shell.arm.joint_names.index(settings.joint)
-        self._trackers: dict[str, GripperTracker] = {}
-        super().__init__(shell, ParallelGripperCommand, "gripper_controller/gripper_cmd")
-
-    def refuses(self, request) -> bool:
+    def refuses(request) -> bool:
         try:
-            goal_of(_command(request.command), self.settings, self.shell.arm, 0.0)
+            goal_of(_command(request), settings, shell.arm, 0.0)
         except PickerError as error:
-            self.shell.complain(f"gripper command refused: {error}", error)
+            shell.complain(f"gripper command refused: {error}", error)
             return True
         return False
 
-    def request(self, handle: ServerGoalHandle, **fields: Any) -> GoalRequest:
-        shell, command = self.shell, _command(handle.request.command)
-
+    def request_of(handle: ServerGoalHandle, **fields: Any) -> GoalRequest:
         def feedback(_error: Error, _progress_s: float, _approaches: bool) -> None:
-            handle.publish_feedback(ParallelGripperCommand.Feedback(state=self._state()))
+            handle.publish_feedback(ParallelGripperCommand.Feedback(state=state()))
 
-        request = gripper_request(command, self.settings, shell.execution, shell.stamps.now_s, feedback=feedback, **fields)
+        now, command = shell.stamps.now_s, _command(handle.request)
+        request = gripper_request(command, settings, shell.execution, now, feedback=feedback, **fields)
         judge = request.tracker
-        request.tracker = lambda motion: self._trackers.setdefault(request.identifier, judge(motion))
+        request.tracker = lambda motion: trackers.setdefault(request.identifier, judge(motion))
         return request
 
-    def result(self, request: GoalRequest, _verdict: Verdict) -> ParallelGripperCommand.Result:
-        result, tracker = ParallelGripperCommand.Result(state=self._state()), self._trackers.pop(request.identifier, None)
+    def result_of(request: GoalRequest, _verdict: Verdict) -> ParallelGripperCommand.Result:
+        result, tracker = ParallelGripperCommand.Result(state=state()), trackers.pop(request.identifier, None)
         if tracker is not None:
             result.reached_goal, result.stalled = tracker.reached, tracker.stalled
         return result
 
-    def _state(self) -> JointState:
+    def state() -> JointState:
         """State of the gripper; empty while nobody knows where it is."""
-        message, state = JointState(name=[self.settings.joint]), self.shell.running.controller.state
-        if state is not None:
-            to_stamp(message.header.stamp, self.shell.stamps.to_stamp(state.time_s))
-            message.position = [float(state.q[self.index])]
-            if state.v is not None:
-                message.velocity = [float(state.v[self.index])]
+        message, known = JointState(name=[settings.joint]), shell.running.controller.state
+        if known is not None:
+            to_stamp(message.header.stamp, shell.stamps.to_stamp(known.time_s))
+            message.position = [float(known.q[index])]
+            message.velocity = [] if known.v is None else [float(known.v[index])]
         return message
 
+    return Action(shell, ParallelGripperCommand, "gripper_controller/gripper_cmd", request_of, result_of, refuses)
 
-def _command(message: JointState) -> GripperCommand:
-    return GripperCommand(message.name, message.position, message.velocity, message.effort)
+
+def _command(request) -> GripperCommand:
+    command = request.command
+    return GripperCommand(command.name, command.position, command.velocity, command.effort)

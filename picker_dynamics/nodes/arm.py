@@ -8,11 +8,12 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
-from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 
 from picker_dynamics.controller import parameters
@@ -25,8 +26,10 @@ from picker_dynamics.session.running_arm import RunningArm
 
 from .diagnostics import array
 from .dynamics import Dynamics
-from .hardware import Hardware, HardwareAlone, HardwareNode
-from .runtime import LATCHED, exit_code_of, listen, made, own_arguments, settings_of, shutdown_ros, take_settings
+from .hardware import Hardware
+from .hardware_node import HardwareAlone, HardwareNode
+from .node_parameters import settings_of, take_settings
+from .runtime import LATCHED, exit_code_of, listen, made, own_arguments, shutdown_ros
 from .trajectory_controller import TrajectoryController
 
 LAST_WORDS_S = 0.3
@@ -42,74 +45,59 @@ class ArmProcess:
     Args:
         stop: numbers of the signals that have come; the second one hurries.
         alone: ``hardware`` without a controller.
+        how: ``clock`` and ``open_port`` as for ``RunningArm``.
     """
 
-    def __init__(self, stop: list[int], alone: bool):
+    def __init__(self, stop: list[int], alone: bool, **how: Any):
         self._stop, self._ending = stop, threading.Event()
         self.executor = SingleThreadedExecutor()
-        self.nodes: list[Node] = []
-        self._follows = False
+        self.nodes: dict[str, Node] = {}
         self.controller: TrajectoryController | None = None
+        self._claim: Claim | None = None
+        self._published, self._wake_s, self._follows = 0, 0.0, False
         try:
-            self._make_alone() if alone else self._make()
-            for node in self.nodes:
+            self.arm: RunningArm = (
+                self._add(parameters.HARDWARE, partial(HardwareAlone, **how)).arm if alone else self._arm(**how)
+            )
+            self.report = Report(self.arm)
+            if not alone:
+                Dynamics(self.nodes[parameters.DYNAMICS], self.arm)
+            self.hardware = Hardware(self.nodes[parameters.HARDWARE], self.arm, self.report, self.executor.wake)
+            if not alone:
+                shell = self.nodes[parameters.CONTROLLER], self.arm, self.report, self.executor.wake
+                self.controller = TrajectoryController(*shell)
+            self._diagnostics_out = {
+                part: node.create_publisher(DiagnosticArray, "/diagnostics", LATCHED) for part, node in self.nodes.items()
+            }
+            for node in self.nodes.values():
                 self.executor.add_node(node)
             self.arm.session.subscribe(self._hear)
         except BaseException:
             self.destroy()
             raise
 
-    def _add(self, node: Node) -> Node:
-        self.nodes.append(node)
+    def _add(self, part: str, make: Callable[[], Node]) -> Node:
+        node = self.nodes[part] = made(make)
+        if self._claim is None:
+            self._claim = Claim(node.get_namespace())
         return node
 
-    def _make_alone(self) -> None:
-        node = made(HardwareAlone)
-        self._add(node)
-        self._claim = Claim(node.get_namespace())
-        self.arm: RunningArm = node.arm
-        self.report = Report(self.arm)
-        self.hardware = Hardware(node, self.arm, self.report, self.executor.wake)
-        self._diagnose({parameters.HARDWARE: node})
-
-    def _make(self) -> None:
-        controller = self._add(made(lambda: _node(parameters.CONTROLLER)))
-        self._claim = Claim(controller.get_namespace())
+    def _arm(self, **how: Any) -> RunningArm:
+        controller = self._add(parameters.CONTROLLER, partial(_node, parameters.CONTROLLER))
         settings = {parameters.CONTROLLER: settings_of(controller, parameters.CONTROLLER)}
         settings[parameters.CONTROLLER].declare(parameters.CONTROL)
         servos = settings[parameters.CONTROLLER]["control"] == "servo"
-        nodes = {
-            parameters.CONTROLLER: controller,
-            parameters.DYNAMICS: self._add(made(lambda: _node(parameters.DYNAMICS))),
-            parameters.HARDWARE: self._add(made(HardwareNode if servos else lambda: _node(parameters.HARDWARE))),
-        }
-        settings |= {part: settings_of(nodes[part], part) for part in parameters.PARTS if part not in settings}
-        self.arm = arm = RunningArm(settings)
+        for part in (parameters.DYNAMICS, parameters.HARDWARE):
+            lifecycle = part == parameters.HARDWARE and servos
+            settings[part] = settings_of(self._add(part, HardwareNode if lifecycle else partial(_node, part)), part)
+        arm = RunningArm(settings, **how)
         for note in arm.notes:
             controller.get_logger().info(note)
-        if servos:
-            nodes[parameters.HARDWARE].arm = arm
-        for part, node in nodes.items():
+        if isinstance(hardware := self.nodes[parameters.HARDWARE], HardwareNode):
+            hardware.arm = arm
+        for part, node in self.nodes.items():
             take_settings(node, settings[part], arm.session.turn, self.executor.create_task)
-        self.report = Report(arm)
-        Dynamics(nodes[parameters.DYNAMICS], arm)
-        self.hardware = Hardware(nodes[parameters.HARDWARE], arm, self.report, self.executor.wake)
-        self.controller = TrajectoryController(controller, arm, self.report, self.executor.wake)
-        self._diagnose(nodes)
-
-    def _diagnose(self, nodes: Mapping[str, Node]) -> None:
-        """Have each node publish the entries of its part on ``/diagnostics``, where they are made anew."""
-        outs = {part: node.create_publisher(DiagnosticArray, "/diagnostics", LATCHED) for part, node in nodes.items()}
-        published = [0]
-
-        def hear(_cycle: Cycle) -> None:
-            if self.report.version == published[0]:
-                return
-            published[0] = self.report.version
-            for part, out in outs.items():
-                out.publish(array(nodes[part], [e for e in self.report.entries.values() if e.name.partition(":")[0] == part]))
-
-        self.arm.session.subscribe(hear)
+        return arm
 
     # -- running -------------------------------------------------------------------------------------------
 
@@ -119,10 +107,10 @@ class ArmProcess:
         Raises:
             Exception: that ended the control loop.
         """
-        node = self.hardware.node
         spinner = threading.Thread(target=self._spin, name="ros", daemon=True)
         runner = Runner(self.arm, self.report, self._claim, self._stop)
-        if isinstance(node, LifecycleNode) and self.arm.settings[parameters.HARDWARE]["autostart"]:
+        node = self.nodes[parameters.HARDWARE]
+        if isinstance(node, HardwareNode) and self.arm.settings[parameters.HARDWARE]["autostart"]:
             node.trigger_configure()
         spinner.start()
         try:
@@ -144,28 +132,26 @@ class ArmProcess:
             except ExternalShutdownException:
                 return
             except Exception as error:
-                self.nodes[0].get_logger().error(f"a request failed: {type(error).__name__}: {error}")
+                self.nodes[parameters.HARDWARE].get_logger().error(f"a request failed: {type(error).__name__}: {error}")
                 traceback.print_exception(error)
 
     def _hear(self, cycle: Cycle) -> None:
-        """Have the lifecycle follow the arm, and wake the executor now and then; called by the control loop."""
-        node = self.hardware.node
-        if (
-            isinstance(node, HardwareNode)
-            and {node.lifecycle, self.arm.lifecycle} == {"active", "inactive"}
-            and not self._follows
-        ):
-            self._follows = True
-            self.executor.create_task(self._follow, node)
-        if cycle.now_s >= getattr(self, "_wake_s", 0.0):
+        """Publish news on ``/diagnostics``, have the lifecycle follow the arm, wake the executor; called by the control loop."""
+        if self.report.version != self._published:
+            self._published = self.report.version
+            for part, out in self._diagnostics_out.items():
+                own = [one for one in self.report.entries.values() if one.name.partition(":")[0] == part]
+                out.publish(array(self.nodes[part], own))
+        node = self.nodes[parameters.HARDWARE]
+        if isinstance(node, HardwareNode) and {node.lifecycle, self.arm.lifecycle} == {"active", "inactive"}:
+            if not self._follows:
+                self._follows = True
+                self.executor.create_task(node.follow)
+        else:
+            self._follows = False
+        if cycle.now_s >= self._wake_s:
             self._wake_s = cycle.now_s + WAKE_S
             self.executor.wake()
-
-    def _follow(self, node: HardwareNode) -> None:
-        try:
-            node.follow()
-        finally:
-            self._follows = False
 
     def _last_words(self, events: Sequence[Event]) -> None:
         if self.controller is not None:
@@ -181,18 +167,17 @@ class ArmProcess:
 
     def destroy(self) -> None:
         self.executor.shutdown()
-        for node in self.nodes:
+        for node in self.nodes.values():
             node.destroy_node()
-        claim = getattr(self, "_claim", None)
-        if claim is not None:
-            claim.close()
+        if self._claim is not None:
+            self._claim.close()
 
 
 def _node(name: str) -> Node:
     return Node(name, cli_args=own_arguments(name), automatically_declare_parameters_from_overrides=True)
 
 
-def serve(args=None, alone: bool = False) -> int:
+def main(args=None, alone: bool = False) -> int:
     """Run an arm's process until SIGINT or SIGTERM; returns the exit code for the shell."""
     stop: list[int] = []
     code = 0
@@ -206,14 +191,8 @@ def serve(args=None, alone: bool = False) -> int:
     return code
 
 
-def main(args=None) -> int:
-    return serve(args)
-
-
-def hardware_main(args=None) -> int:
-    """Run ``hardware`` without a controller."""
-    return serve(args, alone=True)
-
+hardware_main = partial(main, alone=True)
+"""``hardware`` without a controller."""
 
 if __name__ == "__main__":
     sys.exit(main())

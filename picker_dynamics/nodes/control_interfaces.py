@@ -1,4 +1,4 @@
-"""Interfaces of the controller that need control_msgs: two actions, its state, and a topic for the speed."""
+"""Interfaces of the controller that need control_msgs: two actions, its state, and topics for jogs and for the speed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.execution.execution import Tick
 from picker_dynamics.execution.motion import Reference
 
-from .actions import Action, FollowAction, GripperAction
+from .actions import follow_action, gripper_action
 from .controller_shell import ControllerShell
 from .diagnostics import sender_in
 from .goal_messages import error_points, point
@@ -20,24 +20,23 @@ class ControlInterfaces:
 
     def __init__(self, shell: ControllerShell):
         self._shell, node = shell, shell.node
-        self.actions: list[Action] = [FollowAction(shell)]
+        self.actions = [follow_action(shell)]
         if shell.gripper is not None:
-            self.actions.append(GripperAction(shell, shell.gripper))
+            self.actions.append(gripper_action(shell, shell.gripper))
         self._state_out = node.create_publisher(JointTrajectoryControllerState, "arm_controller/controller_state", 10)
         hear_stream(node, JointJog, "arm_controller/delta_joint_cmds", self.on_joint_jog, 10)
         hear_stream(node, SpeedScalingFactor, "arm_controller/speed_scaling_input", self.on_speed, LATCHED)
 
     def on_joint_jog(self, message: JointJog, info: dict) -> None:
         """Take velocities of joints, as MoveIt Servo does."""
-        shell = self._shell
-        with shell.session.turn:
-            now_s, jogging = shell.stamps.now_s(), shell.session.jogging
+        session, now_s = self._shell.session, self._shell.stamps.now_s()
+        with session.turn:
             if len(message.displacements):
                 text = "displacements are not taken, velocities are; for steps send goals"
-                jogging.refuse(InputError(text, subject="displacements"), now_s)
+                session.jogging.refuse(InputError(text, subject="displacements"), now_s)
                 return
-            driver = shell.driver_of(sender_in(message.header))
-            jogging.joints(message.joint_names, message.velocities, now_s, number_of(info), driver)
+            driver = self._shell.driver_of(sender_in(message.header))
+            session.jogging.joints(message.joint_names, message.velocities, now_s, number_of(info), driver)
 
     def on_speed(self, message: SpeedScalingFactor, _info: dict) -> None:
         """Take the speed from a topic, as a new value of ``speed_scaling``."""
@@ -57,9 +56,9 @@ class ControlInterfaces:
         """Whether a goal of an action is not answered yet."""
         return any(action.concluding for action in self.actions)
 
-    def publish_state(self, tick: Tick, reference: Reference | None) -> None:
-        """Publish the state; ``reference`` is the newest that was sent."""
-        if tick.error is None or reference is None:
+    def publish_state(self, tick: Tick, newest: Reference | None) -> None:
+        """Publish the state where its error was looked at; ``newest`` is the reference that was sent last."""
+        if tick.error is None or newest is None:
             return
         desired, actual, difference = error_points(tick.error, tick.progress_s)
         message = JointTrajectoryControllerState(
@@ -67,7 +66,7 @@ class ControlInterfaces:
             reference=desired,
             feedback=actual,
             error=difference,
-            output=point(tick.progress_s, reference.q, reference.v, reference.a),
+            output=point(tick.progress_s, newest.q, newest.v, newest.a),
             speed_scaling_factor=float(tick.speed),
         )
         to_stamp(message.header.stamp, self._shell.stamps.to_stamp(tick.error.actual.time_s))

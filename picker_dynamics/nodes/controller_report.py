@@ -15,8 +15,8 @@ from picker_dynamics.session.report import Report
 from .diagnostics import Flood, message_of, name_of
 from .runtime import OUTCOMES
 
-STATUS_HZ, LOG_HZ = 20.0, 5.0
-"""How often what is no goal's answer is published, and problems are logged, however fast they come [1/s]."""
+STATUS_HZ, LOG_S = 20.0, 0.2
+"""How often what is no goal's answer is published [1/s], and problems are logged [s], however fast they come."""
 
 WITHHELD_S = 1.0
 """How often the last event that was withheld is published [s]."""
@@ -30,8 +30,7 @@ class ControllerReport:
     """
 
     def __init__(self, node, report: Report, stamps: StampClock):
-        self._node, self._report, self._stamps = node, report, stamps
-        self._said, self._logged = Flood(STATUS_HZ), Flood(LOG_HZ)
+        self._node, self._report, self._stamps, self._said = node, report, stamps, Flood(STATUS_HZ)
         self._due_s = 0.0
         self._withheld: Event | None = None
         self._status_out = node.create_publisher(DiagnosticStatus, "arm_controller/status", OUTCOMES)
@@ -44,20 +43,18 @@ class ControllerReport:
             self._due_s = cycle.now_s + WITHHELD_S
             if self._withheld is not None:
                 self._publish(self._withheld)
-                self._withheld = None
 
     def publish(self, events: Iterable[Event]) -> None:
         for event in events:
-            if event.identifier or self._said.lets_pass():
-                self._withheld = None
+            if event.kind.severity is Severity.ERROR:
+                self._node.get_logger().error(shown(event.text), throttle_duration_sec=LOG_S)
+            if event.identifier or self._said.lets_pass(self._stamps.now_s()):
                 self._publish(event)
             else:
                 self._withheld = event
 
     def _publish(self, event: Event) -> None:
-        """Publish what happened to whom, and log what was refused."""
-        if event.kind.severity is Severity.ERROR and self._logged.lets_pass():
-            self._node.get_logger().error(shown(event.text) + self._logged.withheld())
+        self._withheld = None
         stamp_s = self._stamps.to_stamp(self._stamps.now_s())
         made = self._report.event(event, stamp=stamp_s, withheld=self._said.missed)
         self._status_out.publish(message_of(made, name_of(self._node)))

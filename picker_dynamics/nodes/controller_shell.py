@@ -25,7 +25,7 @@ class ControllerShell:
         self.node, self.running, self.wake = node, arm, wake
         self.arm, self.session, self.execution = arm.description, arm.session, arm.controller.execution
         self.settings, self.gripper = arm.settings[parameters.CONTROLLER], arm.gripper
-        self.stamps = stamp_clock(node)
+        self.stamps = stamp_clock(node, arm.clock)
 
     def driver_of(self, identifier: str) -> str:
         """The driver whose goal this is; empty: it is anybody's."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
@@ -17,22 +16,13 @@ def sender_in(header) -> str:
 
 
 class Flood:
-    """Lets pass what is said up to a rate, and as many at once as come in one second of it; counts the others.
+    """Lets pass what is said up to a rate [1/s], of which a second's worth may come at once; ``missed`` counts the others."""
 
-    Args:
-        rate_hz: [1/s].
+    def __init__(self, rate_hz: float):
+        self._rate_hz = self._credit = rate_hz
+        self._last_s, self.missed = -float("inf"), 0
 
-    Attributes:
-        missed: how many did not pass, in all.
-    """
-
-    def __init__(self, rate_hz: float, clock: Callable[[], float] = time.monotonic):
-        self._rate_hz, self._clock = rate_hz, clock
-        self._credit, self._last_s = rate_hz, clock()
-        self.missed = self._said = 0
-
-    def lets_pass(self) -> bool:
-        now_s = self._clock()
+    def lets_pass(self, now_s: float) -> bool:
         self._credit = min(self._credit + self._rate_hz * (now_s - self._last_s), self._rate_hz)
         self._last_s = now_s
         if self._credit < 1.0:
@@ -40,11 +30,6 @@ class Flood:
             return False
         self._credit -= 1.0
         return True
-
-    def withheld(self) -> str:
-        """Remark on the messages that did not pass since this was asked last."""
-        new, self._said = self.missed - self._said, self.missed
-        return f" (and {new} more)" if new else ""
 
 
 def message_of(entry: Entry, name: str) -> DiagnosticStatus:

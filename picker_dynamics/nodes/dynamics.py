@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
@@ -21,7 +22,8 @@ from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.session.running_arm import RunningArm
 
 from .diagnostics import name_of
-from .runtime import LATCHED, LATEST, hear_stream, own_arguments, run, settings_of, stamp_clock, take_settings, to_stamp
+from .node_parameters import settings_of, take_settings
+from .runtime import LATCHED, LATEST, hear_stream, own_arguments, run, stamp_clock, to_stamp
 
 
 class Dynamics:
@@ -29,7 +31,7 @@ class Dynamics:
 
     def __init__(self, node: Node, arm: RunningArm):
         self.node, self.running, self._law = node, arm, arm.controller.law
-        self._stamps = stamp_clock(node)
+        self._stamps = stamp_clock(node, arm.clock)
         self._payload: Payload | None = None
         self._mode = ""
         self._command = JointState(name=list(arm.description.joint_names))
@@ -56,7 +58,7 @@ class Dynamics:
     def _publish_payload(self, payload: Payload) -> None:
         message = InertiaStamped()
         message.header.frame_id = self.running.description.tool
-        message.header.stamp = self.node.get_clock().now().to_msg()
+        to_stamp(message.header.stamp, self._stamps.to_stamp(self._stamps.now_s()))
         message.inertia.m = payload.mass
         message.inertia.com.x, message.inertia.com.y, message.inertia.com.z = payload.com
         self._payload_out.publish(message)
@@ -108,9 +110,7 @@ class DynamicsAlone(Node):
         self._torques_out.publish(self._torques)
 
 
-def main(args=None) -> int:
-    return run(DynamicsAlone, args)
-
+main = partial(run, DynamicsAlone)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -27,12 +27,10 @@ def goal_from(message: JointTrajectory, partial: bool, start_s: float | None) ->
     """
     points = message.points
     require_few(len(points))
-    given = next((i for i, point in enumerate(points) if len(point.effort)), None)
-    if given is not None:
-        raise InputError(
-            f"point {given} has efforts: they follow from the motion and the payload here; leave the field empty",
-            subject="effort",
-        )
+    for number, one in enumerate(points):
+        if len(one.effort):
+            text = f"point {number} has efforts: they follow from the motion and the payload here; leave the field empty"
+            raise InputError(text, subject="effort")
 
     def rows(field):
         values = [getattr(point, field) for point in points]

@@ -5,16 +5,20 @@ A target is taken while the arm is not busy with another; one at a time, none wa
 
 from __future__ import annotations
 
+import threading
 import time
+import uuid
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from enum import Enum
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
+import rclpy
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
@@ -26,13 +30,14 @@ from picker_dynamics.robot.sighting import FIXED, MAX_AGE_S, Camera, Sighting
 from picker_dynamics.session.entry import ERROR, OK, entry
 
 from .diagnostics import message_of, name_of
-from .graph_client import GraphClient
 from .marker_shapes.shapes import rotation_of
-from .runtime import OUTCOMES, seconds
-from .scene_markers import frame_prefix
+from .runtime import OUTCOMES, frame_prefix, made, seconds
+from .transport import prepare_transport, start_ros
 
-STRAIGHT = "move_straight"
-KINDS = "pick", "place", STRAIGHT
+KINDS = "pick", "place", "move_straight"
+
+UNDER_WAY, DONE, REFUSED, ABORTED = "under way", "done", "refused", "aborted"
+"""Outcomes of a target, as ``pick/status`` says them."""
 
 KEPT_S, NEAR_S = 5.0, 0.1
 """How far back poses of the arm are known, and how near one has to be to a time [s]."""
@@ -41,57 +46,56 @@ TF_S, LOOK_S = 0.5, 0.02
 """How long tf2 has for a transform that is not there yet, and how often it is looked for [s]."""
 
 
-class Outcome(Enum):
-    """Outcome of a target, as ``pick/status`` says it."""
-
-    UNDER_WAY = "under way"
-    DONE = "done"
-    REFUSED = "refused"
-    ABORTED = "aborted"
-
-
-@dataclass(frozen=True, eq=False)
-class Target:
-    """Something to pick, or a place to put it or to move to: ``kind`` of ``KINDS``, ``seen`` and ``stamp_s`` as in its header."""
+class Target(NamedTuple):
+    """Something to pick, or a place to put it or to move to: ``kind`` of ``KINDS``."""
 
     kind: str
     seen: Sighting
 
-    @property
-    def stamp_s(self) -> float:
-        return self.seen.stamp_s
+
+@contextmanager
+def client_node(namespace: str) -> Iterator[Node]:
+    """A node of a command, spun by a thread of its own until this ends, with ROS."""
+    prepare_transport()
+    start_ros(["picker"])
+    executor = SingleThreadedExecutor()
+    try:
+        node = made(lambda: Node(f"picker_client_{uuid.uuid4().hex[:8]}", namespace=namespace))
+        executor.add_node(node)
+        spinner = threading.Thread(target=executor.spin, name="ros", daemon=True)
+        spinner.start()
+        try:
+            yield node
+        finally:
+            executor.shutdown()
+            spinner.join()
+            node.destroy_node()
+    finally:
+        rclpy.try_shutdown()
 
 
 class PickTopics:
-    """The topics, on a node of their own, which a thread spins between ``with`` and its end.
+    """The topics on ``node``.
 
     Args:
-        namespace: of the arm's nodes.
         arm: the arm.
         cameras: as of ``read_cameras``.
         max_age_s: of a target.
     """
 
     def __init__(
-        self, namespace: str, arm: ArmDescription, cameras: Mapping[str, Camera] | None = None, max_age_s: float = MAX_AGE_S
+        self, node: Node, arm: ArmDescription, cameras: Mapping[str, Camera] | None = None, max_age_s: float = MAX_AGE_S
     ):
-        self.client, self.arm, self.cameras, self.max_age_s = GraphClient(namespace), arm, cameras or {}, max_age_s
-        self._prefix = frame_prefix(namespace)
+        self.node, self.arm, self.cameras, self.max_age_s = node, arm, cameras or {}, max_age_s
+        self._prefix = frame_prefix(node.get_namespace())
         self._target: Target | None = None
         self._served: Target | None = None
         self._poses: deque[tuple[float, np.ndarray]] = deque()
-        self._tf = _transforms(self.client)
-        self._out = self.client.create_publisher(DiagnosticStatus, "pick/status", OUTCOMES)
+        self._tf = _transforms(node)
+        self._out = node.create_publisher(DiagnosticStatus, "pick/status", OUTCOMES)
         for kind in KINDS:
-            self.client.create_subscription(PoseStamped, kind, lambda message, kind=kind: self.on_target(kind, message), 10)
-        self.client.create_subscription(JointState, "joint_states", self.on_state, 10)
-
-    def __enter__(self) -> PickTopics:
-        self.client.spin_beside()
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self.client.close()
+            node.create_subscription(PoseStamped, kind, lambda message, kind=kind: self.on_target(kind, message), 10)
+        node.create_subscription(JointState, "joint_states", self.on_state, 10)
 
     def on_state(self, message: JointState) -> None:
         """Remember where the arm was: what a camera on it has seen was seen from there."""
@@ -105,17 +109,18 @@ class PickTopics:
 
     def on_target(self, kind: str, message: PoseStamped) -> None:
         place, turn = message.pose.position, message.pose.orientation
-        quaternion = turn.x, turn.y, turn.z, turn.w
-        rotation = FIXED if quaternion == (0.0, 0.0, 0.0, 0.0) else rotation_of(quaternion)
+        rotation = rotation_of(turn) if any((turn.x, turn.y, turn.z, turn.w)) else FIXED
         frame = shown(message.header.frame_id, NAME_MAX).removeprefix(self._prefix)
-        seen = Sighting(frame, seconds(message.header.stamp), np.array([place.x, place.y, place.z]), FIXED)
+        seen = Sighting(
+            frame, seconds(message.header.stamp), np.array([place.x, place.y, place.z]), FIXED if rotation is None else rotation
+        )
         target = Target(kind, seen)
         if rotation is None:
-            self.say(target, Outcome.REFUSED, f"{kind} refused: its orientation is no unit quaternion")
+            self.say(target, REFUSED, f"{kind} refused: its orientation is no unit quaternion")
         elif self._served is not None or self._target is not None:
-            self.say(target, Outcome.REFUSED, f"{kind} refused: the arm is busy with another target")
+            self.say(target, REFUSED, f"{kind} refused: the arm is busy with another target")
         else:
-            self._target = Target(kind, Sighting(frame, seen.stamp_s, seen.place, rotation))
+            self._target = target
 
     def take(self) -> Target | None:
         """The next target; from then on the arm is busy, until ``say`` tells how it ended."""
@@ -125,35 +130,27 @@ class PickTopics:
 
     def in_base(self, target: Target) -> tuple[np.ndarray, float | None]:
         """Place (3,) [m] and pitch [rad] of a target in the arm's base frame, as ``Sighting.in_base``."""
-        now_s = time.time()
-        return target.seen.in_base(self.arm, self.cameras, now_s, self._pose_at, self._look_up, self.max_age_s)
+        return target.seen.in_base(self.arm, self.cameras, time.time(), self._pose_at, self._look_up, self.max_age_s)
 
-    def say(self, target: Target, outcome: Outcome, text: str, error: PickerError | None = None, **facts: object) -> None:
+    def say(self, target: Target, outcome: str, text: str, error: PickerError | None = None, **facts: object) -> None:
         """Tell what became of a target; once it has ended, the arm is free for the next."""
-        if target is self._served and outcome is not Outcome.UNDER_WAY:
+        if target is self._served and outcome != UNDER_WAY:
             self._served = None
-        about = {} if error is None else {"error": type(error).__name__, "joint": error.subject or "", "value": error.value}
-        about |= {} if error is None else {"limit": error.limit}
-        level = ERROR if outcome in (Outcome.REFUSED, Outcome.ABORTED) else OK
-        seen = target.seen
-        facts = {"kind": target.kind, "outcome": outcome.value, "stamp": seen.stamp_s, "frame": seen.frame, **facts, **about}
-        self._out.publish(message_of(entry(level, "", text, self.arm.name, **facts), name_of(self.client)))
+        if error is not None:
+            facts |= {"error": type(error).__name__, "joint": error.subject or "", "value": error.value, "limit": error.limit}
+        level, seen = ERROR if outcome in (REFUSED, ABORTED) else OK, target.seen
+        facts = {"kind": target.kind, "outcome": outcome, "stamp": seen.stamp_s, "frame": seen.frame, **facts}
+        self._out.publish(message_of(entry(level, "", text, self.arm.name, **facts), name_of(self.node)))
 
     def _pose_at(self, time_s: float) -> np.ndarray | None:
         """Of the arm, measured or modelled, next to that time; 0: the newest."""
         if not self._poses:
             return None
-        if not time_s:
-            return self._poses[-1][1]
-        when, pose = min(self._poses, key=lambda one: abs(one[0] - time_s))
-        return pose if abs(when - time_s) <= NEAR_S else None
+        when, pose = min(self._poses, key=lambda one: abs(one[0] - time_s)) if time_s else self._poses[-1]
+        return pose if not time_s or abs(when - time_s) <= NEAR_S else None
 
     def _look_up(self, frame: str, time_s: float) -> Pose:
-        """The frame's pose by tf2.
-
-        Raises:
-            InputError: tf2 is not installed, or does not know it.
-        """
+        """The frame's pose by tf2; raises an InputError where that is not installed, or does not know it."""
         if self._tf is None:
             raise InputError(
                 f"nobody knows the frame {frame!r}: tf2_ros is not installed here; give the target in {self.arm.root} or a link, "
@@ -163,33 +160,26 @@ class PickTopics:
             )
         from tf2_ros import TransformException
 
-        root, at = self._prefix + self.arm.root, Time(nanoseconds=round(1e9 * time_s))
-        names = [name for name in dict.fromkeys((frame, self._prefix + frame))]
-        wait_at_most(TF_S, lambda: any(self._tf.can_transform(root, name, at) for name in names))
-        name = next((name for name in names if self._tf.can_transform(root, name, at)), frame)
+        root, at, until_s = self._prefix + self.arm.root, Time(nanoseconds=round(1e9 * time_s)), time.monotonic() + TF_S
+        names = frame, self._prefix + frame
+        while not (found := [name for name in names if self._tf.can_transform(root, name, at)]) and time.monotonic() < until_s:
+            time.sleep(LOOK_S)
         try:
-            found = self._tf.lookup_transform(root, name, at).transform
+            transform = self._tf.lookup_transform(root, found[0] if found else frame, at).transform
         except TransformException as error:
             raise InputError(f"tf2 has no transform from {frame!r} to {root}: {error}", subject="frame", value=frame) from error
-        rotation = rotation_of((found.rotation.x, found.rotation.y, found.rotation.z, found.rotation.w))
+        rotation, origin = rotation_of(transform.rotation), transform.translation
         if rotation is None:
             raise InputError(f"tf2's transform of {frame!r} is no rotation", subject="frame", value=frame)
-        return Pose(rotation, np.array([found.translation.x, found.translation.y, found.translation.z]))
+        return Pose(rotation, np.array([origin.x, origin.y, origin.z]))
 
 
-def wait_at_most(seconds: float, condition: Callable[[], object]) -> None:
-    """Wait until ``condition()``, or for so long."""
-    until_s = time.monotonic() + seconds
-    while not condition() and time.monotonic() < until_s:
-        time.sleep(LOOK_S)
-
-
-def _transforms(client: GraphClient) -> Any:
+def _transforms(node: Node) -> Any:
     """What tf2 says, heard from now on, as pictures are older than questions about them; None: it is not installed."""
     try:
         from tf2_ros import Buffer, TransformListener
     except ImportError:
         return None
     buffer = Buffer()
-    TransformListener(buffer, client)
+    TransformListener(buffer, node)
     return buffer

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from geometry_msgs.msg import TwistStamped
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -29,17 +28,11 @@ from .controller_report import ControllerReport
 from .controller_shell import ControllerShell
 from .diagnostics import name_of, sender_in
 from .goal_messages import goal_from, is_gripper_command, start_in
-from .runtime import LATEST, hear_stream, number_of, seconds, steady_timer, to_stamp
-from .scene_markers import SceneMarkers
-
-GOALS_WAITING = 1000
-"""Depth of the goal topic: each goal of a burst is answered, if only that a newer one overtook it."""
+from .runtime import LATEST, REPEATED, REQUESTS, hear_stream, number_of, seconds, steady_timer, to_stamp
+from .scene_markers import offer_scene
 
 HEAD_BYTES = 100_000
 """More than header and names of the joints ever have."""
-
-DRIVERS = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
-"""Several may say that they drive; what is lost is said again."""
 
 LOOK_S = 1.0
 
@@ -50,46 +43,36 @@ class TrajectoryController(ControllerShell):
     def __init__(self, node: Node, arm: RunningArm, report: Report, wake: Callable[[], None]):
         super().__init__(node, arm, wake)
         self._stream_stamps = StampReader(self.stamps)
-        self._state: JointState | None = None
-        self.interfaces = None
         self._reference = JointTrajectory(joint_names=list(self.arm.joint_names), points=[JointTrajectoryPoint()])
         self._reference.header.frame_id = name_of(node)
         self._reference_out = node.create_publisher(JointTrajectory, "arm_controller/reference", LATEST)
         most = HEAD_BYTES + MAX_POINTS * (4 * (8 + 8 * self.arm.n) + 8)
-        hear_stream(
-            node,
-            JointTrajectory,
-            "arm_controller/joint_trajectory",
-            self.on_goal,
-            QoSProfile(depth=GOALS_WAITING),
-            most,
-            self.refuse,
-        )
+        hear_stream(node, JointTrajectory, "arm_controller/joint_trajectory", self.on_goal, REQUESTS, most, self.refuse)
         hear_stream(node, JointState, "arm_controller/joint_reference", self.on_stream, LATEST)
-        hear_stream(node, Header, "arm_controller/driver", self.on_driver, DRIVERS)
-        hear_stream(node, TwistStamped, "arm_controller/delta_twist_cmds", self.on_twist, DRIVERS)
-        self._offer_interfaces()
+        hear_stream(node, Header, "arm_controller/driver", self.on_driver, REPEATED)
+        hear_stream(node, TwistStamped, "arm_controller/delta_twist_cmds", self.on_twist, REPEATED)
+        self.interfaces = self._control_interfaces()
         if arm.surroundings.enabled:
-            SceneMarkers(node, arm, self.complain)
-        self._arm_topic = ArmTopic(node, arm.known)
-        steady_timer(node, LOOK_S, self._arm_topic.look)
+            offer_scene(node, arm, self.complain)
+        steady_timer(node, LOOK_S, ArmTopic(node, arm.known).look)
         self._report = ControllerReport(node, report, self.stamps)
         self.session.subscribe(self.on_cycle)
 
-    def _offer_interfaces(self) -> None:
-        """Offer actions and ``controller_state``, where their types are installed."""
+    def _control_interfaces(self):
+        """Actions and ``controller_state``; None where their types are not installed."""
         try:
             from .control_interfaces import ControlInterfaces
         except ModuleNotFoundError as missing:
-            if (missing.name or "").split(".")[0] != "control_msgs":
+            if not (missing.name or "").startswith("control_msgs"):
                 raise
             self.node.get_logger().info(
                 "control_msgs is not installed: goals come by arm_controller/joint_trajectory; there is no "
                 "follow_joint_trajectory, gripper_cmd, controller_state and speed_scaling_input"
             )
-            return
-        self.interfaces = ControlInterfaces(self)
-        self.session.watched = lambda: self.interfaces.heard
+            return None
+        made = ControlInterfaces(self)
+        self.session.watched = lambda: made.heard
+        return made
 
     # -- in ------------------------------------------------------------------------------------------------
 
@@ -99,7 +82,6 @@ class TrajectoryController(ControllerShell):
         with self.session.turn:
             if not message.points:
                 said = "the motion under way is cancelled" if self.session.cancel() else "nothing to cancel"
-                self.node.get_logger().info(f"no points: {said}")
                 self.execution.tell(EventKind.CANCELLED, f"no points: {said}", identifier=identifier)
                 return
             driver = self.driver_of(identifier)
@@ -131,21 +113,19 @@ class TrajectoryController(ControllerShell):
     def on_twist(self, message: TwistStamped, info: dict) -> None:
         """Take a velocity of the tip, as MoveIt Servo does."""
         linear, angular = ((v.x, v.y, v.z) for v in (message.twist.linear, message.twist.angular))
-        frame = shown(message.header.frame_id, NAME_MAX)
+        frame, now_s = sender_in(message.header), self.stamps.now_s()
         with self.session.turn:
-            driver = self.driver_of(frame)
-            self.session.jogging.twist(linear, angular, self.stamps.now_s(), frame, number_of(info), driver)
+            self.session.jogging.twist(linear, angular, now_s, frame, number_of(info), self.driver_of(frame))
 
     # -- out -----------------------------------------------------------------------------------------------
 
     def on_cycle(self, cycle: Cycle) -> None:
         """Publish reference, events and error of a cycle; called by the control loop."""
-        tick = cycle.tick
-        if tick.reference is not None:
-            self._publish_reference(tick.reference)
+        if cycle.tick.reference is not None:
+            self._publish_reference(cycle.tick.reference)
         self._report.hear(cycle)
-        if tick.error is not None and self.interfaces is not None:
-            self.interfaces.publish_state(tick, self.execution.sent.newest)
+        if self.interfaces is not None:
+            self.interfaces.publish_state(cycle.tick, self.execution.sent.newest)
 
     def _publish_reference(self, reference: Reference) -> None:
         point = self._reference.points[0]

@@ -1,4 +1,4 @@
-"""launch/*.test.py under launch_test: scenarios of test_nodes.py on picker.launch.py.
+"""launch/*.test.py under launch_test: what an arm has to do, on picker.launch.py.
 
 A process of its own for each file: a launch changes signals and environment of the process that it runs in.
 """

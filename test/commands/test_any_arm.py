@@ -13,7 +13,6 @@ import numpy as np
 from patient import picker
 from pytest import approx, mark, param
 from ros_graph import own_domain, running_graph, running_nodes
-from scenarios.bench import PATIENCE_S, wait_until_up
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.resources import resource
@@ -44,7 +43,7 @@ def test_an_arm_moves_from_its_urdf_alone(name, tmp_path, run_picker):
     if not np.linalg.norm(own.rest - own.home):
         target = np.round(chain.forward(own.home + 0.1 * (np.array(arm.upper) - own.home)), 4)
     with own_domain(), running_graph(tmp_path, urdf=path, servos=servos) as running:
-        wait_until_up(running.client)
+        running.client.wait_holding()
         assert moved(run_picker, "home").startswith("there after")
         moved(run_picker, "move", "--tip", *map(str, target))
         running.client.spin(1.0)
@@ -58,7 +57,7 @@ def test_an_arm_moves_from_its_urdf_alone(name, tmp_path, run_picker):
         code, _, complaints = run_picker("move", "--joints", f"{arm.joint_names[0]}={unit}")
         assert code == 6 and arm.joint_names[0] in complaints
         moved(run_picker, "park")
-        running.client.wait_holding(PATIENCE_S)
+        running.client.wait_holding()
         code, said, _ = run_picker("status")
         assert code == 0 and "active" in said and "holding" in said
         assert all(f"  {joint} " in said for joint in arm.joint_names)
@@ -85,7 +84,7 @@ def test_a_torque_controlled_arm_of_ones_own_moves_too(tmp_path, run_picker):
     urdf = str(any_arms.urdf("pan_tilt"))
     made = bringup.graph(bringup.Options(urdf=urdf, arms=str(tmp_path / "arms.yaml")))
     with own_domain(), running_nodes(made, tmp_path / "nodes.log", ("pan", "tilt")) as running:
-        wait_until_up(running.client)
+        running.client.wait_holding()
         assert moved(run_picker, "jog", "pan", "5").endswith("pan 16.5 deg, tilt 17.2 deg\n")
         assert moved(run_picker, "park").endswith("pan 11.5 deg, tilt 17.2 deg\n"), "home: its joints are measured"
         told = json.loads(moved(run_picker, "status", "--json"))

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from ros_graph import own_domain, running_graph
-from scenarios.bench import wait_until_up
 
 from picker_dynamics.commands import cli
 from picker_dynamics.robot import servo_arm
@@ -51,8 +50,7 @@ def test_what_needs_no_graph_runs_in_its_order(folder, run_picker):
 @pytest.mark.ros
 def test_the_first_moves_run_in_their_order(folder, run_picker):
     run_picker(*COMMANDS[0])
-    with own_domain(), running_graph(folder, urdf="my_arm/my_arm.urdf", servos="my_arm/servos.yaml") as running:
-        wait_until_up(running.client)
+    with own_domain(), running_graph(folder, urdf="my_arm/my_arm.urdf", servos="my_arm/servos.yaml"):
         for words in COMMANDS:
             if words[0] in FIRST_MOVES:
                 code, _, complaints = run_picker(*words)

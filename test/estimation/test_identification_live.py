@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from arm_fixtures import shipped_arm
 from ros_graph import own_domain, running_nodes
-from scenarios.bench import wait_until_up
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.commands import cli
@@ -31,7 +30,7 @@ def test_it_moves_the_arm_and_keeps_what_it_measures(tmp_path, capsys):
     path.write_text(fourier.text(motion, 1.0, "rrp", RRP.description))
     made, log = bringup.graph(bringup.Options(arm="rrp")), tmp_path / "nodes.log"
     with own_domain(), running_nodes(made, log, RRP.description.joint_names) as running:
-        wait_until_up(running.client)
+        running.client.wait_holding()
         code = cli.main(["identify", "run", str(path), "-o", str(out)])
         said = capsys.readouterr()
         wrong = tmp_path / "wrong.json"

@@ -9,7 +9,7 @@ import launch_testing
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 from launch_bench import LaunchedArms
-from scenarios import faults, motions
+from ros_graph import home_of, stops_and_resumes_nothing
 
 
 def generate_test_description():
@@ -22,17 +22,14 @@ class TestTheArm(unittest.TestCase):
     def setUpClass(cls, bench):
         cls.arm = cls.enterClassContext(bench.connected())
 
-    def do(self, scenario, *arguments):
-        scenario(self.arm.client, self.arm.board, *arguments)
-
-    def test_it_comes_up_holding(self):
-        self.do(motions.comes_up_holding)
-
-    def test_it_executes_a_trajectory(self):
-        self.do(motions.executes_a_trajectory)
+    def test_it_comes_up_holding_and_moves(self):
+        self.arm.client.wait_holding()
+        self.arm.client.move(home_of(), 2.0)
+        self.assertLess(abs(self.arm.stands() - home_of()).max(), 0.03)
 
     def test_it_stops_and_resumes_nothing(self):
-        self.do(faults.stops_and_resumes_nothing)
+        self.arm.client.wait_holding()
+        stops_and_resumes_nothing(self.arm)
 
 
 @launch_testing.post_shutdown_test()

@@ -9,7 +9,7 @@ import launch_testing
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 from launch_bench import LaunchedArms
-from scenarios import graphs, motions
+from ros_graph import home_of, two_arms_do_not_disturb_each_other
 
 
 def generate_test_description():
@@ -21,8 +21,9 @@ class TestTwoArms(unittest.TestCase):
     def test_they_do_not_disturb_each_other(self, bench):
         with bench.connected("left") as left, bench.connected("right") as right:
             for arm in (left, right):
-                motions.comes_up_holding(arm.client, arm.board)
-            graphs.two_arms_do_not_disturb_each_other(left, right)
+                arm.client.wait_holding()
+                arm.client.move(home_of(), 2.0)
+            two_arms_do_not_disturb_each_other(left, right)
 
 
 @launch_testing.post_shutdown_test()

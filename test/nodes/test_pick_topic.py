@@ -19,7 +19,7 @@ from picker_dynamics.commands.pick import serve
 from picker_dynamics.errors import InputError
 from picker_dynamics.nodes import pick_topic
 from picker_dynamics.nodes.diagnostics import values_of
-from picker_dynamics.nodes.pick_topic import Outcome, PickTopics
+from picker_dynamics.nodes.pick_topic import DONE, UNDER_WAY, PickTopics
 from picker_dynamics.nodes.runtime import to_stamp
 from picker_dynamics.scripting.arm import Arm
 
@@ -44,15 +44,9 @@ class Client:
     def create_subscription(self, *_how, **_options):
         pass
 
-    def close(self):
-        pass
-
 
 @pytest.fixture(autouse=True)
-def no_ros(monkeypatch):
-    """The node of the topics is the client that a test has made."""
-    monkeypatch.setattr(pick_topic, "GraphClient", lambda client: client)
-    monkeypatch.setattr(pick_topic, "frame_prefix", lambda client: f"{client.namespace}/".lstrip("/"))
+def no_wait(monkeypatch):
     monkeypatch.setattr(pick_topic, "TF_S", 0.0)
 
 
@@ -141,14 +135,14 @@ def test_one_target_at_a_time_until_it_is_said_how_it_ended():
     topics.on_target("pick", target("base_link", 0.2, 0.1, 0.1))
     assert values_of(client.said[-1])["outcome"] == "refused" and "busy" in client.said[-1].message
     first = topics.take()
-    topics.say(first, Outcome.UNDER_WAY, "pick: approach")
+    topics.say(first, UNDER_WAY, "pick: approach")
     topics.on_target("place", target("base_link", 0.2, 0.1, 0.1))
     assert "busy" in client.said[-1].message and topics.take() is None
     topics.on_target("pick", target("base_link", 0.2, 0.1, 0.1, w=0.3))
     assert "no unit quaternion" in client.said[-1].message
     topics.on_target("pick", target("base_link", 0.2, 0.1, 0.1))
     assert "busy" in client.said[-1].message and topics.take() is None
-    topics.say(first, Outcome.DONE, "done")
+    topics.say(first, DONE, "done")
     topics.on_target("place", target("base_link", 0.2, 0.1, 0.1))
     assert topics.take().kind == "place"
 

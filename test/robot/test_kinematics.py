@@ -95,6 +95,17 @@ def test_an_arm_of_another_shape_is_refused_aloud(changes, message):
         PickerKinematics(description.parse(broken(*changes, text=ARM.urdf)))
 
 
+def test_lengths_come_from_the_urdf_and_fixed_joints_may_lift_the_base():
+    mount = (
+        '<link name="world"/><joint name="mount" type="fixed"><parent link="world"/>'
+        '<child link="base_link"/><origin xyz="1 2 3"/></joint></robot>'
+    )
+    longer = ('<origin xyz="0.145 0 0"/>', '<origin xyz="0.2 0 0"/>')
+    raised = description.parse(broken(longer, ("</robot>", mount), text=ARM.urdf))
+    q = PickerKinematics(raised).inverse((1.3, 2.1, 3.2), -0.4, ZERO)
+    assert link_poses(raised, q)["tool0"].position == approx((1.3, 2.1, 3.2), abs=EXACT)
+
+
 @mark.parametrize("name", arms.names())
 def test_heights_of_joints_and_tool_are_those_of_the_links_walked_one_by_one(name):
     arm = shipped_arm(name).description

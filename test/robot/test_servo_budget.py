@@ -7,8 +7,9 @@ import re
 import numpy as np
 import yaml
 from arm_fixtures import servos
-from pytest import approx, mark
+from pytest import approx, mark, raises
 
+from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.robot.servo_budget import ServoBudget
 
 SERVOS = servos(simulated=False, ideal=True)
@@ -77,3 +78,22 @@ def written(tmp_path, electric, supply_a=5.0):
     overlay = tmp_path / "overlay.yaml"
     overlay.write_text(yaml.safe_dump({"board": {"supply_a": supply_a}, "defaults": {"electric": electric}}))
     return servos(overlay=overlay)
+
+
+@mark.parametrize(
+    ("electric", "supply_a", "said"),
+    [
+        (GOOD | {"idle_a": 3.0}, 5.0, "electric.idle_a is 3 A, must be below stall_a, 2.5 A"),
+        (
+            GOOD | {"thermal_s": {"value": 1.0, "measured": "no"}},
+            5.0,
+            "electric.thermal_s: measured is 'no', must be true or false",
+        ),
+        ({"stall_a": 2.5}, 5.0, "electric: idle_a is missing"),
+        (GOOD, -1.0, "supply_a is -1.0, must be > 0"),
+    ],
+    ids=str,
+)
+def test_figures_that_cannot_be_are_refused_by_name(tmp_path, electric, supply_a, said):
+    with raises(ConfigurationError, match=re.escape(said)):
+        written(tmp_path, electric, supply_a)

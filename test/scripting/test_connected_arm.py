@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from arm_fixtures import servos
 from places import ROOT
-from ros_graph import holding_graph
-from scenarios.bench import at_home, until, until_phase
+from ros_graph import running_graph
 from waiting import PATIENCE_S, python, run
 
 from picker_dynamics import Arm, Waypoint
@@ -43,7 +42,7 @@ print(seen, "without ROS:", "rclpy" not in sys.modules)
 
 @pytest.fixture(scope="module")
 def graph(domain, tmp_path_factory):
-    with holding_graph(tmp_path_factory.mktemp("arm")) as running:
+    with running_graph(tmp_path_factory.mktemp("arm")) as running:
         yield running
 
 
@@ -51,7 +50,8 @@ def graph(domain, tmp_path_factory):
 def running(graph):
     """The arm can be brought home afterwards."""
     yield graph
-    at_home(graph.client, graph.board)
+    graph.client.until(graph.client.holding, "an arm that holds")
+    graph.client.move(HOME, 2.0)
 
 
 def test_the_script_moves_asks_records_and_is_refused_on_the_running_graph(running):
@@ -106,8 +106,8 @@ def test_an_exception_in_a_script_ends_its_motion_and_one_that_has_ended_cancels
         first.home()
         ended = first.move(base=0.1, wait=False)
         client = running.client
-        until(client, lambda: abs(client.reference()[0] - 0.1) < 1e-6, "its end, which it has not heard")
-        until(client, lambda: client.controller["phase"] == "holding" and not client.controller["lease"], "its last word")
+        client.until(lambda: abs(client.reference()[0] - 0.1) < 1e-6, "its end, which it has not heard")
+        client.until(lambda: client.controller["phase"] == "holding" and not client.controller["lease"], "its last word")
         with pytest.raises(ZeroDivisionError), Arm.connect() as second:
             moving = second.move(base=0.6, duration=5.0, wait=False)
             ended.cancel()
@@ -129,11 +129,11 @@ def test_the_example_stops_half_way_on_the_graph_and_so_it_does_by_ctrl_c(runnin
     said = run(*script)
     assert said.returncode == 0 and 10.0 < float(said.stdout.split()[3]) < 35.0, said.stdout + said.stderr
     with subprocess.Popen(script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        until(running.client, lambda: running.client.reference()[0] > 0.03, "motion")
+        running.client.until(lambda: running.client.reference()[0] > 0.03, "motion")
         process.send_signal(signal.SIGINT)
         _, complaints = process.communicate(timeout=PATIENCE_S)
     assert process.returncode != 0 and "KeyboardInterrupt" in complaints
-    until_phase(running.client)
+    running.client.until(running.client.holding, "rest")
     assert 0.0 < running.client.reference()[0] < 0.3
 
 

@@ -50,7 +50,7 @@ def patience() -> Iterator[None]:
 
 def patient_clients() -> contextlib.AbstractContextManager:
     """Meanwhile clients of running graphs wait longer than a person would."""
-    return mock.patch("ros_client.graph_client.ANSWER_S", PATIENCE_S)
+    return mock.patch("picker_dynamics.session.remote.ANSWER_S", PATIENCE_S)
 
 
 def patiently(*words: str) -> list[str]:

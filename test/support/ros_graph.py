@@ -1,4 +1,4 @@
-"""Real graphs for the tests: the nodes as processes in a ROS domain of their own, a client, and the simulation's side door."""
+"""Real graphs for the tests: the nodes as processes in a ROS domain of their own, an operator, and the simulation's side door."""
 
 from __future__ import annotations
 
@@ -9,48 +9,58 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from arm_fixtures import picker
 from patient import patient_clients, patiently, with_patience
-from ros_client.client import ArmClient
-from scenarios import motions
-from scenarios.bench import wait_until_up
 from waiting import PATIENCE_S, processes_below, until
 
 from benchmarks.domain import own_domain
+from benchmarks.ros_operator import Operator
 from picker_dynamics import lifeline
 from picker_dynamics.bringup import bringup
-from picker_dynamics.bringup.runner import GraphRunner, ProcessEndedError
-from picker_dynamics.errors import PickerError
-from picker_dynamics.resources import resource
+from picker_dynamics.bringup.runner import GraphRunner
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.sim.control_socket import BoardControl
 
-__all__ = ["BOARD", "Running", "Started", "connected", "own_domain", "picker_up", "process_tree", "running_graph"]
+__all__ = ["BOARD", "Running", "arm_of", "control_socket", "own_domain", "process_tree", "running_graph"]
 
 BOARD = "virtual_board"
-OVERLAY = str(resource("config/servos.sim.yaml"))
+STILL = 0.02
+"""Speed of the true arm [rad/s] below which it stands."""
 
 
 @dataclasses.dataclass
 class Running:
-    """A graph that runs: its processes, a client, the simulation's side door, and where the nodes' words go."""
+    """A graph that runs: its processes, an operator, the simulation's side door, and where the nodes' words go."""
 
     runner: GraphRunner | None
-    client: ArmClient
+    client: Operator
     board: BoardControl | None
     log: Path
 
+    def stands(self) -> np.ndarray:
+        """Wait until the true arm has stood still for a moment; its pose."""
+        looks: list[bool] = []
+
+        def still() -> bool:
+            looks.append(bool(np.abs(self.board.truth().v).max() < STILL))
+            return len(looks) > 8 and all(looks[-8:])
+
+        self.client.until(still, "standstill")
+        return self.board.truth().q
+
 
 @contextlib.contextmanager
-def running_nodes(made: bringup.Graph, log: Path, joint_names, namespace: str = "") -> Iterator[Running]:
-    """The processes of a graph and a client; what they said is printed at the end."""
+def running_nodes(made: bringup.Graph, log: Path, joint_names: Any, namespace: str = "") -> Iterator[Running]:
+    """The processes of a graph and an operator; what they said is printed at the end."""
     log.parent.mkdir(parents=True, exist_ok=True)
     try:
         with (
             patient_clients(),
             GraphRunner(with_patience(made), log_path=log, grace_s=PATIENCE_S) as runner,
-            connected(joint_names, namespace) as client,
+            Operator(joint_names, namespace) as client,
         ):
             yield Running(runner, client, None, log)
     finally:
@@ -58,43 +68,18 @@ def running_nodes(made: bringup.Graph, log: Path, joint_names, namespace: str = 
 
 
 @contextlib.contextmanager
-def connected(joint_names, namespace: str = "") -> Iterator[ArmClient]:
-    """A client, in the domain that the environment names: a context left over from another test would be in another one."""
-    with ArmClient(joint_names, namespace) as client:
-        assert client.context.get_domain_id() == int(os.environ.get("ROS_DOMAIN_ID", "0"))
-        yield client
-
-
-@contextlib.contextmanager
-def running_graph(directory: Path, **options) -> Iterator[Running]:
-    """The whole graph in simulation; ``options`` as for ``bringup.Options``."""
+def running_graph(directory: Path, **options: Any) -> Iterator[Running]:
+    """The whole graph in simulation, once it holds its arm; ``options`` as for ``bringup.Options``."""
     made = bringup.graph(bringup.Options(directory=str(directory), **options))
     joint_names = servo_arm.read_arm(options.get("urdf", "")).joint_names
     with running_nodes(made, directory / "nodes.log", joint_names, options.get("namespace", "")) as running:
         control = control_socket(directory, alive=lambda: running.runner.dead() is None)
         with BoardControl(control, timeout_s=PATIENCE_S) as running.board:
+            running.client.wait_holding()
             yield running
-            with contextlib.suppress(PickerError):  # a test has killed the board
-                print(f"the simulation was {running.board.truth().behind_max_s:.3f} s late at worst")
 
 
-@contextlib.contextmanager
-def holding_graph(directory: Path, **options) -> Iterator[Running]:
-    """The whole graph in simulation, once it holds its arm."""
-    with running_graph(directory, **options) as running:
-        motions.comes_up_holding(running.client, running.board)
-        yield running
-
-
-@contextlib.contextmanager
-def running_hardware(port: str, directory: Path, **parameters):
-    """The hardware node in namespace ``alone``, on a board that somebody else runs; yields a client and its process."""
-    node = bringup.NodeSpec("hardware", {"port": port, "servo_overlay": OVERLAY, "autostart": True, **parameters}, "alone")
-    with running_nodes(bringup.Graph((node,), None, port), directory / "hardware.log", picker().joint_names, "alone") as running:
-        yield running.client, running.runner.processes["alone/hardware"]
-
-
-def control_socket(directory: Path, folder: str = "", alive=lambda: True) -> Path:
+def control_socket(directory: Path, folder: str = "", alive: Any = lambda: True) -> Path:
     """Where the simulated board of a graph that keeps its files in ``directory`` can be asked, once it is there."""
 
     def found() -> list[Path]:
@@ -131,34 +116,13 @@ def _name(words: list[str]) -> str:
 
 @contextlib.contextmanager
 def arm_of(control: Path, namespace: str = "") -> Iterator[Running]:
-    """A client and the side door ``control`` to a graph that somebody else has started."""
+    """An operator and the side door ``control`` to a graph that somebody else has started."""
     with (
         patient_clients(),
-        connected(picker().joint_names, namespace) as client,
+        Operator(picker().joint_names, namespace) as client,
         BoardControl(control, timeout_s=PATIENCE_S) as board,
     ):
         yield Running(None, client, board, control.parent)
-
-
-class Started:
-    """The graph below one process; see ``scenarios.graphs.StartedGraph``.
-
-    Args:
-        pid: of the process.
-        running: its arm.
-        failure: exit code that it shall have where one of its own dies.
-        ended: waits for its end; (exit code, what it said).
-    """
-
-    def __init__(self, pid: int, running: Running, failure: int, ended):
-        self.client, self.board, self.failure, self.ended = running.client, running.board, failure, ended
-        self._processes = process_tree(pid)
-
-    def kill(self, name: str) -> None:
-        os.kill(self._processes[name], signal.SIGKILL)
-
-    def survivors(self) -> list[str]:
-        return [name for name, pid in self._processes.items() if Path(f"/proc/{pid}").exists()]
 
 
 class Up:
@@ -189,7 +153,7 @@ class Up:
     def __enter__(self) -> Up:
         return self
 
-    def __exit__(self, *_exception) -> None:
+    def __exit__(self, *_exception: object) -> None:
         left = process_tree(self.process.pid).values() if self.process.poll() is None else ()
         self.process.kill()
         for pid in left:
@@ -198,11 +162,38 @@ class Up:
         print(self.said())
 
 
-@contextlib.contextmanager
-def picker_up(directory: Path) -> Iterator[Started]:
-    """`picker up --sim`, holding."""
-    with Up(directory, "--sim") as up:
-        control = control_socket(directory, folder_of(), alive=lambda: up.process.poll() is None)
-        with arm_of(control) as running:
-            wait_until_up(running.client)
-            yield Started(up.process.pid, running, ProcessEndedError.exit_code, up.ended)
+# -- what an arm has to do, whoever started it -----------------------------------------------------------
+
+
+def home_of() -> np.ndarray:
+    return np.array(servo_arm.load()[1].home)
+
+
+def stops_and_resumes_nothing(arm: Running) -> None:
+    """emergency_stop in mid-motion: decelerate, hold, latch; reset moves nothing; enable starts from the held pose."""
+    client, board = arm.client, arm.board
+    client.move(home_of(), 1.0)
+    name = client.begin(home_of() + [0.9, 0.0, 0.0, 0.0, 0.0], 30.0)
+    client.until(lambda: board.truth().v[0] > 0.02, "motion")
+    assert client.switch("emergency_stop").success and "stopped" in client.hardware["message"]
+    assert client.ended(name) == "aborted"
+    held = arm.stands()
+    assert held[0] < home_of()[0] + 0.8 and client.hardware["stop_latched"] == "true"
+    assert "stop is latched" in client.switch("enable").message
+    assert client.trigger("reset").success
+    client.spin(0.3)  # time in which it could resume
+    np.testing.assert_allclose(arm.stands(), held, atol=0.01)
+    assert "adopted" in client.switch("enable").message
+    client.wait_holding()
+    np.testing.assert_allclose(arm.stands(), held, atol=0.02)
+
+
+def two_arms_do_not_disturb_each_other(here: Running, there: Running) -> None:
+    """One is stopped and gets a payload while the other finishes its motion and hears nothing of it."""
+    goal = home_of() + [0.3, 0.0, 0.0, 0.0, 0.0]
+    theirs, mine = there.client.begin(goal, 6.0), here.client.begin(goal, 3.0)
+    assert there.client.set_parameter("dynamics", "payload.mass", 0.02) == ""
+    assert there.client.switch("emergency_stop").success and there.client.ended(theirs) == "aborted"
+    assert here.client.ended(mine) == "done" and theirs not in here.client.outcomes
+    assert abs(here.stands()[0] - goal[0]) < 0.03 and there.stands()[0] < goal[0] - 0.02
+    assert here.client.hardware["state"] == "active"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from picker_dynamics.robot.description import ArmDescription, Geometry
+import numpy as np
+from visualization_msgs.msg import Marker
+
+from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 
-from .shapes import Shape, quaternion_of
+from .shapes import marker, outer_size
 
 GROUP = "reference"
 COLOUR = (0.25, 0.55, 1.0, 0.35)
@@ -14,39 +17,12 @@ SKIN_M = 0.001
 """By how much the ghost is larger all around: where both are in one place, the same surface twice would flicker."""
 
 
-def ghost_shapes(description: ArmDescription, q, colour=COLOUR) -> list[Shape]:
-    """Shapes of every visual element of the arm at q (n,) [rad or m], in the root frame."""
-    poses = link_poses(description, q)
-    shapes = []
-    for link in description.links.values():
-        pose = poses[link.name]
-        for element in link.visuals:
-            shapes.append(
-                Shape(
-                    GROUP,
-                    len(shapes),
-                    element.kind,
-                    description.root,
-                    _size(element),
-                    colour,
-                    position=pose.apply(element.xyz),
-                    quaternion=quaternion_of(pose.rotation @ element.rotation),
-                    text=element.filename or "",
-                )
-            )
-    return shapes
-
-
-def _size(element: Geometry) -> tuple[float, float, float]:
-    """Edges, or diameters and height [m]; a mesh is only scaled."""
-    if element.kind == "mesh":
-        return element.size
-    if element.kind == "box":
-        edges = element.size
-    elif element.kind == "cylinder":
-        radius, length = element.size
-        edges = (2.0 * radius, 2.0 * radius, length)
-    else:
-        edges = (2.0 * element.size[0],) * 3
-    x, y, z = (edge + 2.0 * SKIN_M for edge in edges)
-    return x, y, z
+def ghost(description: ArmDescription, q: np.ndarray) -> list[Marker]:
+    """Markers of every visual element of the arm at q (n,) [rad or m], in the root frame; a mesh is not larger."""
+    made: list[Marker] = []
+    for name, pose in link_poses(description, q).items():
+        for one in description.links[name].visuals:
+            size = np.array(outer_size(one)) + (0.0 if one.kind == "mesh" else 2.0 * SKIN_M)
+            where = {"position": pose.apply(one.xyz), "rotation": pose.rotation @ one.rotation}
+            made.append(marker(GROUP, len(made), one.kind, description.root, size, COLOUR, text=one.filename or "", **where))
+    return made

@@ -14,28 +14,20 @@ cannot be held, and a goal that ends there is refused.  Gravity does not depend 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.picker_shape import PickerShape, read_shape
 
-from .shapes import Shape
-
-GROUP = "cannot be held"
 CELL_M = 0.01
 PITCHES = np.radians(np.arange(-180.0, 180.0, 3.0))
 LIMIT_SLACK = 1e-9
-JUST, TWICE = (1.0, 0.45, 0.05, 0.35), (0.70, 0.0, 0.05, 0.35)
-"""Colours of a share of 1, and of ``DARKEST_SHARE`` and more."""
-DARKEST_SHARE = 2.0
 
 
-@dataclass(frozen=True, eq=False)
-class Region:
+class Region(NamedTuple):
     """Reachable part of the arm's plane, and the share of the holding torque that each place asks.
 
     Attributes:
@@ -47,11 +39,6 @@ class Region:
     centres: np.ndarray
     share: np.ndarray
     cell_m: float
-
-    @property
-    def excluded(self) -> np.ndarray:
-        """(m, 2) centres of the cells that cannot be held [m]."""
-        return self.centres[self.share > 1.0]
 
 
 def region_of(description: ArmDescription, model: DynamicsModel, hold_limit, cell_m: float = CELL_M) -> Region:
@@ -95,25 +82,3 @@ def _poses(description, shape: PickerShape, targets, pitch: float, up: float) ->
     q[:, columns] -= 2.0 * math.pi * np.round((q[:, columns] - middle) / (2.0 * math.pi))
     inside = (q >= description.lower - LIMIT_SLACK) & (q <= description.upper + LIMIT_SLACK)
     return q, inside.all(axis=1) & (np.abs(cosine) <= 1.0)
-
-
-def region_shapes(description: ArmDescription, region: Region) -> list[Shape]:
-    """The excluded cells as triangles in the frame that turns with the base; none where everything can be held."""
-    cells = region.excluded
-    if not len(cells):
-        return []
-    frame, offset = _plane(description)
-    half = 0.5 * region.cell_m
-    corners = half * np.array([[-1, -1], [1, -1], [1, 1], [-1, -1], [1, 1], [-1, 1]])
-    flat = (cells[:, None, :] + corners).reshape(-1, 2)
-    points = np.stack([flat[:, 0], np.zeros(len(flat)), flat[:, 1]], axis=1) - offset
-    part = np.clip((region.share[region.share > 1.0] - 1.0) / (DARKEST_SHARE - 1.0), 0.0, 1.0)
-    colours = np.array(JUST) + part[:, None] * np.subtract(TWICE, JUST)
-    return [Shape(GROUP, 0, "triangles", frame, (1.0, 1.0, 1.0), JUST, points=points, colours=np.repeat(colours, 6, axis=0))]
-
-
-def _plane(description: ArmDescription) -> tuple[str, np.ndarray]:
-    """The link behind the base joint, and where its frame is at q = 0 (3,) [m]: its x-z plane is the arm's."""
-    base = description.movable[read_shape(description).columns[0]]
-    pose = link_poses(description, np.zeros(description.n))[base.child]
-    return base.child, pose.position - [0.0, read_shape(description).shoulder[1], 0.0]

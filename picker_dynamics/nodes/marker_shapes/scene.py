@@ -1,4 +1,4 @@
-"""Shapes of the demo's scene: berries, as big as their weight makes them, and the tray."""
+"""Markers of the demo's scene: berries, as big as their weight makes them, and the tray."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import math
 from pathlib import Path
 
 import numpy as np
+from visualization_msgs.msg import Marker
 
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.files.formats import read_yaml
 
-from .shapes import Shape
+from .shapes import marker
 
 GROUP = "scene"
 BERRY_DENSITY = 950.0
@@ -21,27 +22,25 @@ DROP_M = 0.06
 """From the place where the hand lets go down to the tray."""
 
 
-def scene_shapes(path: str | Path, frame: str) -> list[Shape]:
-    """Shapes of what ``picker demo`` picks, in ``frame``: each berry hangs below the place where its stem is cut.
+def scene_markers(path: str | Path, frame: str) -> list[Marker]:
+    """Markers of what ``picker demo`` picks, in ``frame``: each berry hangs below the place where its stem is cut.
 
     Raises:
         ConfigurationError: no such file, or a key that is missing or no number.
     """
+    raw = read_yaml(path, "scene", ConfigurationError)
     try:
-        raw = read_yaml(path, "scene", ConfigurationError)
         berries = [np.array(berry["at_m"], dtype=float).reshape(3) for berry in raw["berries"]]
         tray, mass = np.array(raw["tray"]["at_m"], dtype=float).reshape(3), float(raw["payload_kg"])
+        if not (mass > 0.0 and np.isfinite([*np.ravel(berries), *tray, mass]).all()):
+            raise ValueError(f"places must be finite and payload_kg above 0, it is {mass}")
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise ConfigurationError(
-            f"scene {path}: {type(error).__name__}: {' '.join(str(error).split())}", value=str(path)
-        ) from error
-    if not (mass > 0.0 and np.isfinite([*np.ravel(berries), *tray, mass]).all()):
-        raise ConfigurationError(f"scene {path}: places must be finite and payload_kg above 0, it is {mass}", value=mass)
+        text = f"scene {path}: {type(error).__name__}: {' '.join(str(error).split())}"
+        raise ConfigurationError(text, value=str(path)) from error
     radius = (0.75 * mass / (BERRY_DENSITY * math.pi)) ** (1.0 / 3.0)
-    shapes = [
-        Shape(GROUP, index, "sphere", frame, (2.0 * radius,) * 3, BERRY_RED, position=at - [0.0, 0.0, radius])
+    below, low = np.array([0.0, 0.0, radius]), max(tray[2] - DROP_M, 0.5 * TRAY_M[2])
+    made = [
+        marker(GROUP, index, "sphere", frame, (2.0 * radius,) * 3, BERRY_RED, position=at - below)
         for index, at in enumerate(berries)
     ]
-    low = max(tray[2] - DROP_M, 0.5 * TRAY_M[2])
-    shapes.append(Shape(GROUP, len(shapes), "box", frame, TRAY_M, TRAY_GREY, position=np.array([tray[0], tray[1], low])))
-    return shapes
+    return [*made, marker(GROUP, len(made), "box", frame, TRAY_M, TRAY_GREY, position=[tray[0], tray[1], low])]

@@ -1,90 +1,99 @@
-"""A shape to draw, with its colours: what visualization_msgs/Marker holds, without ROS."""
+"""Markers of RViz as the other modules draw them, and rotations as messages have them."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from geometry_msgs.msg import Point
+from numpy.typing import ArrayLike
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker
 
-KINDS = ("box", "cylinder", "sphere", "mesh", "text", "arrow", "line", "triangles")
+from picker_dynamics.robot.description import Geometry
+
+KINDS = {
+    "box": Marker.CUBE,
+    "cylinder": Marker.CYLINDER,
+    "sphere": Marker.SPHERE,
+    "mesh": Marker.MESH_RESOURCE,
+    "text": Marker.TEXT_VIEW_FACING,
+    "arrow": Marker.ARROW,
+    "line": Marker.LINE_STRIP,
+    "triangles": Marker.TRIANGLE_LIST,
+}
 
 GREEN, YELLOW, RED = (0.18, 0.70, 0.25), (0.95, 0.80, 0.10), (0.90, 0.12, 0.10)
-
-NOWHERE = np.zeros(3)
-UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 
 Colour = tuple[float, float, float, float]
 
 
-@dataclass(frozen=True, eq=False)
-class Shape:
-    """A coloured shape, fixed to a frame.
+def marker(
+    group: str,
+    index: int,
+    kind: str,
+    frame: str,
+    size: ArrayLike,
+    colour: Colour,
+    *,
+    position: ArrayLike = (0.0, 0.0, 0.0),
+    rotation: ArrayLike | None = None,
+    points: ArrayLike = (),
+    colours: ArrayLike = (),
+    text: str = "",
+) -> Marker:
+    """A marker of ``KINDS``, fixed to the link ``frame``; its stamp is 0: wherever the frame is now.
 
-    Attributes:
-        group: what it belongs to, for example ``torque``; people switch groups on and off.
-        index: which one of its group; (group, index) names a shape over time.
-        kind: one of ``KINDS``.
-        frame: name of the link that it is fixed to.
-        size: (3,) box: edges; cylinder and sphere: diameters and height; mesh: scale factors; text: height of the letters
-            in the last; arrow: shaft, head diameter, head length; line: width in the first [m].
+    Args:
+        group, index: name it over time; people switch groups on and off.
+        size: (3,) as RViz has it: edges, diameters and height, scale factors, shaft and head, width of a line [m].
         colour: red, green, blue, opacity; 0 to 1.
-        position: (3,) [m], of its centre.
-        quaternion: x, y, z, w.
-        points: (k, 3) [m]: tail and tip of an arrow, corners of a line, of triangles three each.
-        colours: (k, 4) of the points, or None: ``colour`` for all.
+        position, rotation: (3,) [m] and (3, 3), of its centre.
+        points, colours: (k, 3) [m] and (k, 4).
         text: of a text, or the resource that a mesh is in.
     """
+    made = Marker(ns=group, id=index, type=KINDS[kind], color=colour_of(colour))
+    made.header.frame_id = frame
+    made.scale.x, made.scale.y, made.scale.z = np.asarray(size, dtype=float).tolist()
+    put(made.pose, position, np.eye(3) if rotation is None else rotation)
+    made.points = [Point(x=x, y=y, z=z) for x, y, z in np.asarray(points).tolist()]
+    made.colors = [colour_of(one) for one in np.asarray(colours).tolist()]
+    made.mesh_resource, made.text = (text, "") if kind == "mesh" else ("", text)
+    return made
 
-    group: str
-    index: int
-    kind: str
-    frame: str
-    size: tuple[float, float, float]
-    colour: Colour
-    position: np.ndarray = field(default_factory=lambda: NOWHERE)
-    quaternion: tuple[float, float, float, float] = UPRIGHT
-    points: np.ndarray | None = None
-    colours: np.ndarray | None = None
-    text: str = ""
+
+def put(pose: Any, position: ArrayLike, rotation: ArrayLike) -> None:
+    """Write a position (3,) [m] and a rotation (3, 3) into a message's pose."""
+    from scipy.spatial.transform import Rotation  # takes a while, and most arms draw nothing
+
+    place, turn = pose.position, pose.orientation
+    place.x, place.y, place.z = np.asarray(position, dtype=float).tolist()
+    turn.x, turn.y, turn.z, turn.w = Rotation.from_matrix(rotation).as_quat(canonical=True).tolist()
+
+
+def rotation_of(orientation: Any) -> np.ndarray | None:
+    """Rotation matrix (3, 3) of a message's quaternion; None where that is none of length 1, to a thousandth."""
+    from scipy.spatial.transform import Rotation
+
+    quaternion = [orientation.x, orientation.y, orientation.z, orientation.w]
+    return Rotation.from_quat(quaternion).as_matrix() if abs(math.hypot(*quaternion) - 1.0) < 1e-3 else None
+
+
+def outer_size(shape: Geometry) -> list[float]:
+    """Edges, or diameters and height, (3,) [m] of a shape; scale factors of a mesh."""
+    size = [float(one) for one in shape.size]
+    if shape.kind in ("box", "mesh"):
+        return size
+    return [2.0 * size[0], 2.0 * size[0], size[1] if shape.kind == "cylinder" else 2.0 * size[0]]
+
+
+def colour_of(colour: Any) -> ColorRGBA:
+    red, green, blue, opacity = map(float, colour)
+    return ColorRGBA(r=red, g=green, b=blue, a=opacity)
 
 
 def traffic_light(share: float, opacity: float = 1.0) -> Colour:
     """Colour of a share: green at 0, yellow at 0.5, red from 1 on."""
-    share = min(max(float(share), 0.0), 1.0)
-    start, end, part = (GREEN, YELLOW, 2.0 * share) if share < 0.5 else (YELLOW, RED, 2.0 * share - 1.0)
-    red, green, blue = (a + part * (b - a) for a, b in zip(start, end))
+    red, green, blue = (float(np.interp(share, (0.0, 0.5, 1.0), channel)) for channel in zip(GREEN, YELLOW, RED))
     return red, green, blue, opacity
-
-
-def rotation_of(quaternion) -> np.ndarray | None:
-    """Rotation matrix (3, 3) of a quaternion x, y, z, w; None where that is none of length 1, to a thousandth.
-
-    R = 1 + 2 w [u]x + 2 [u]x², u = (x, y, z) (Shuster, A survey of attitude representations, 1993).
-    """
-    x, y, z, w = np.asarray(quaternion, dtype=float)
-    length = math.sqrt(x * x + y * y + z * z + w * w)
-    if not abs(length - 1.0) < 1e-3:
-        return None
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]) / length
-    return np.eye(3) + 2.0 * w / length * cross + 2.0 * cross @ cross
-
-
-def quaternion_of(rotation) -> tuple[float, float, float, float]:
-    """Unit quaternion (x, y, z, w), w >= 0, of a rotation matrix (3, 3).
-
-    Shepperd's method: divides by the largest of the four, so that no rotation is a special case.
-    """
-    m = np.asarray(rotation, dtype=float)
-    squares = (m[0, 0] - m[1, 1] - m[2, 2], m[1, 1] - m[0, 0] - m[2, 2], m[2, 2] - m[0, 0] - m[1, 1], float(np.trace(m)))
-    largest = max(range(4), key=squares.__getitem__)
-    skew = (m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1])
-    double = math.sqrt(1.0 + squares[largest])
-    if largest == 3:
-        parts = [*skew, double * double]
-    else:
-        parts = [m[largest, i] + m[i, largest] for i in range(3)] + [skew[largest]]
-        parts[largest] = double * double
-    sign = -1.0 if parts[3] < 0.0 else 1.0
-    x, y, z, w = (sign * part / (2.0 * double) for part in parts)
-    return x, y, z, w

@@ -7,13 +7,15 @@ three quarters of a turn at stall; a force of a sliding joint is a straight arro
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
+from visualization_msgs.msg import Marker
 
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 
-from .shapes import Shape, traffic_light
+from .shapes import marker, traffic_light
 
 GROUP = "torque"
 ARC_RADIUS_M, ARC_STEP_RAD, STALL_ARC_RAD = 0.035, math.radians(12.0), 1.5 * math.pi
@@ -21,44 +23,38 @@ STALL_ARROW_M = 0.12
 LEAST_SHARE = 0.02
 """Of stall; below it there is a ball and a number, but no arrow."""
 
-BALL_M, LETTERS_M, ABOVE_M = 0.022, 0.014, 0.045
+BALL_M, LETTERS_M, ABOVE_M, LINE_M = 0.022, 0.014, 0.045, 0.004
+HEAD_M = 0.004, 0.012, 0.014
 WHITE = (1.0, 1.0, 1.0, 1.0)
 
 
-def torque_shapes(description: ArmDescription, q, torque, strongest, hold_limit) -> list[Shape]:
-    """Shapes of all joints' torques, three or four a joint, in the root frame.
+def torque_markers(description: ArmDescription, q, torque, strongest, hold_limit) -> list[Marker]:
+    """Markers of all joints' torques in the root frame: of joint j ball, text, arc and arrow are number 4 j and on.
 
     Args:
-        q: (n,) where the joints are [rad or m].
-        torque: (n,) what they have to give [N·m or N].
+        q, torque: (n,) where the joints are [rad or m], and what they have to give [N·m or N].
         strongest: (n,) stall torques, or effort limits [N·m or N].
         hold_limit: (n,) what they may give for long [N·m or N].
     """
-    poses = link_poses(description, q)
-    shapes: list[Shape] = []
+    poses, root = link_poses(description, q), description.root
+    made: list[Marker] = []
     for j, joint in enumerate(description.movable):
-        pose = poses[joint.child]
-        centre, axis = pose.position, pose.rotation @ joint.axis
+        centre, axis = poses[joint.child].position, poses[joint.child].rotation @ joint.axis
         value, share = float(torque[j]), float(torque[j] / strongest[j])
         colour = traffic_light(abs(value) / hold_limit[j], 0.9)
         text = f"{joint.name} {round(value, 2) + 0.0:+.2f} {description.effort_units[j]}, {100.0 * abs(share):.0f} %"
-
-        def shape(part: int, kind: str, size, colour=colour, index=4 * j, **more) -> Shape:
-            return Shape(GROUP, index + part, kind, description.root, size, colour, **more)
-
-        shapes.append(shape(0, "sphere", (BALL_M, BALL_M, BALL_M), position=centre))
-        shapes.append(shape(1, "text", (0.0, 0.0, LETTERS_M), WHITE, position=centre + [0.0, 0.0, ABOVE_M], text=text))
+        above = centre + [0.0, 0.0, ABOVE_M]
+        made.append(marker(GROUP, 4 * j, "sphere", root, (BALL_M,) * 3, colour, position=centre))
+        made.append(marker(GROUP, 4 * j + 1, "text", root, (0.0, 0.0, LETTERS_M), WHITE, position=above, text=text))
         if abs(share) < LEAST_SHARE:
             continue
-        head = (0.004, 0.012, 0.014)
+        arrow = partial(marker, GROUP, 4 * j + 3, "arrow", root, HEAD_M, colour)
         if joint.type == "prismatic":
-            tip = centre + math.copysign(min(abs(share), 1.0) * STALL_ARROW_M, value) * axis
-            shapes.append(shape(3, "arrow", head, points=np.array([centre, tip])))
+            made.append(arrow(points=[centre, centre + float(np.clip(share, -1.0, 1.0)) * STALL_ARROW_M * axis]))
             continue
         arc = arc_points(centre, axis, share)
-        shapes.append(shape(2, "line", (0.004, 0.0, 0.0), points=arc))
-        shapes.append(shape(3, "arrow", head, points=arc[-2:]))
-    return shapes
+        made += [marker(GROUP, 4 * j + 2, "line", root, (LINE_M, 0.0, 0.0), colour, points=arc), arrow(points=arc[-2:])]
+    return made
 
 
 def arc_points(centre, axis, share: float) -> np.ndarray:
@@ -71,6 +67,6 @@ def arc_points(centre, axis, share: float) -> np.ndarray:
     up = np.array([0.0, 0.0, 1.0]) if abs(axis[2]) < 0.9 else np.array([1.0, 0.0, 0.0])
     first = up - axis * (axis @ up)
     first /= np.linalg.norm(first)
-    span = math.copysign(min(abs(share), 1.0), share) * STALL_ARC_RAD
+    span = float(np.clip(share, -1.0, 1.0)) * STALL_ARC_RAD
     angles = np.linspace(0.0, span, max(3, 1 + math.ceil(abs(span) / ARC_STEP_RAD)))[:, None]
     return centre + ARC_RADIUS_M * (np.cos(angles) * first + np.sin(angles) * np.cross(axis, first))

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from picker_dynamics.errors import GoalRefusedError, InfeasibleError, InputError, LimitError, LinkError, PickerError
 from picker_dynamics.execution.events import EventKind
-from picker_dynamics.nodes.marker_shapes.shapes import quaternion_of
 from picker_dynamics.session.entry import Condition, Entry
 from picker_dynamics.session.facts import facts
 from picker_dynamics.session.session import GoalData, Session
@@ -354,5 +354,5 @@ def _drawn(shape: Mapping[str, Any]) -> dict[str, Any]:
     """A shape of the scene as pages draw it: edges [m], place (3,) [m] and quaternion (x, y, z, w) in the root frame."""
     size = shape["size"]
     edges = size if shape["kind"] == "box" else (2.0 * size[0], 2.0 * size[0], size[1] if len(size) > 1 else 2.0 * size[0])
-    turn = quaternion_of(np.array(shape["rotation"]))
+    turn = Rotation.from_matrix(shape["rotation"]).as_quat(canonical=True).tolist()
     return {"name": shape["name"], "kind": shape["kind"], "edges": tuple(edges), "place": tuple(shape["at"]), "turn": tuple(turn)}

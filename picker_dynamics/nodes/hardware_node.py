@@ -1,0 +1,136 @@
+"""Lifecycle node of an arm on servos; alone it takes ``joint_commands`` of whoever controls the arm, by the same sender."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import Any
+
+from lifecycle_msgs.srv import ChangeState
+from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
+from sensor_msgs.msg import JointState
+
+from picker_dynamics.board.hardware_session import HardwareSession
+from picker_dynamics.board.stamp_clock import StampReader
+from picker_dynamics.controller import parameters
+from picker_dynamics.controller.settings import Settings, given
+from picker_dynamics.errors import PickerError
+from picker_dynamics.robot.joint_order import ordered
+from picker_dynamics.session.running_arm import RunningArm
+
+from .node_parameters import settings_of, take_settings
+from .runtime import LATEST, RCLError, hear_stream, own_arguments, seconds, stamp_clock
+
+
+def transition(method):
+    """Decorate ``on_configure`` and friends: a PickerError becomes a logged FAILURE, anything else a logged ERROR."""
+
+    @wraps(method)
+    def guarded(self, state):
+        try:
+            method(self, state)
+        except PickerError as error:
+            self.get_logger().error(f"{method.__name__}: {error}")
+            return TransitionCallbackReturn.FAILURE
+        except Exception as error:  # rclpy would swallow it
+            self.get_logger().fatal(f"{method.__name__}: {type(error).__name__}: {error}")
+            return TransitionCallbackReturn.ERROR
+        return TransitionCallbackReturn.SUCCESS
+
+    return guarded
+
+
+class HardwareNode(LifecycleNode):
+    """Lifecycle node: configure opens the port, activate takes commands, a fault deactivates.
+
+    Attributes:
+        arm: its arm; assign it before the node is spun.
+        lifecycle: state by the transitions that were made.
+    """
+
+    arm: RunningArm
+
+    def __init__(self) -> None:
+        super().__init__("hardware", cli_args=own_arguments("hardware"), automatically_declare_parameters_from_overrides=True)
+        self.lifecycle = "unconfigured"
+        for service in self.services:
+            if service.srv_type is ChangeState:
+                service.callback = self._refusing(service.callback)
+
+    def _refusing(self, change):
+        """Answer a transition that the present state does not allow with ``success = false``, where rclpy raises."""
+
+        def answer(request, response):
+            try:
+                return change(request, response)
+            except RCLError:
+                wanted = request.transition.label or request.transition.id
+                self.get_logger().error(f"transition {wanted} is not possible in state {self.lifecycle}")
+                response.success = False
+                return response
+
+        return answer
+
+    @transition
+    def on_configure(self, _state) -> None:
+        self.arm.configure()
+        self.lifecycle = "inactive"
+
+    @transition
+    def on_activate(self, _state) -> None:
+        if not self.arm.outputs.engaged:
+            self.get_logger().info(self.arm.activate(self.arm.settings[parameters.HARDWARE]["at_rest_pose"]))
+        self.lifecycle = "active"
+
+    @transition
+    def on_deactivate(self, _state) -> None:
+        with self.arm.session.turn:
+            self.arm.outputs.release()
+        self.lifecycle = "inactive"
+
+    def _disconnect(self, lifecycle: str) -> None:
+        self.arm.disconnect()
+        self.lifecycle = lifecycle
+
+    @transition
+    def on_cleanup(self, _state) -> None:
+        self._disconnect("unconfigured")
+
+    on_error = on_cleanup
+
+    @transition
+    def on_shutdown(self, _state) -> None:
+        self._disconnect("finalized")
+
+    def follow(self) -> None:
+        """Follow where the arm is active, or not any more, by somebody else's doing."""
+        was, now = self.lifecycle, self.arm.lifecycle
+        if (was, now) == ("active", "inactive"):
+            self.trigger_deactivate()
+        elif (was, now) == ("inactive", "active"):
+            self.trigger_activate()
+
+
+class HardwareAlone(HardwareNode):
+    """``hardware`` without a controller: ``joint_commands`` in."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__()
+        settings = settings_of(self, parameters.HARDWARE)
+        settings.declare(*parameters.SERVO_ARM)
+        same = given({one.name: settings[one.name] for one in parameters.SERVO_ARM})
+        others = {part: Settings(part, same) for part in parameters.PARTS if part != parameters.HARDWARE}
+        self.arm = RunningArm({**others, parameters.HARDWARE: settings}, passive=True, **how)
+        self._stamps = StampReader(stamp_clock(self, self.arm.clock))
+        hear_stream(self, JointState, "joint_commands", self._on_command, LATEST)
+        take_settings(self, settings, self.arm.session.turn)
+
+    def _on_command(self, message: JointState, _info: dict) -> None:
+        """Send a set-point that holds at its stamp."""
+        outputs = self.arm.outputs
+        assert isinstance(outputs, HardwareSession)
+        try:
+            with self.arm.session.turn:
+                setpoint = ordered(message.name, message.position, self.arm.description.joint_names, "joint_commands")
+                outputs.command(self._stamps.read(seconds(message.header.stamp)), setpoint, self.arm.clock.now())
+        except PickerError as error:
+            self.get_logger().error(f"command ignored: {error}", throttle_duration_sec=1.0)

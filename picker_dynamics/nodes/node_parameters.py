@@ -1,0 +1,106 @@
+"""Parameters of a node as settings of a part of the arm: declared with unit and range, changed from either side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import Any
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+from rclpy.exceptions import ParameterException
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from picker_dynamics.controller.settings import Setting, Settings
+from picker_dynamics.errors import ConfigurationError, PickerError, shown
+from picker_dynamics.files.formats import read_yaml
+from picker_dynamics.resources import resource
+from picker_dynamics.session.process import require_known
+
+OF_RCLPY = {"use_sim_time", "start_type_description_service"}
+"""Parameters that each node of rclpy has."""
+
+
+def settings_of(node: Node, part: str) -> Settings:
+    """Settings of a part of the arm that are the parameters of ``node``."""
+    return Settings(part, partial(_declared, node))
+
+
+def _declared(node: Node, one: Setting) -> Any:
+    """Declare a setting as a parameter with description (unit included) and range; return its value.
+
+    Raises:
+        ConfigurationError: the value given at the start has another type or is out of range.
+    """
+    descriptor = ParameterDescriptor(name=one.name, description=one.text, read_only=one.fixed)
+    if one.low is not None and one.high is not None and not one.endless:
+        if isinstance(one.default, int):
+            descriptor.integer_range = [IntegerRange(from_value=int(one.low), to_value=int(one.high))]
+        else:
+            descriptor.floating_point_range = [FloatingPointRange(from_value=float(one.low), to_value=float(one.high))]
+    if node.has_parameter(one.name):  # as it was given, of any type
+        node.undeclare_parameter(one.name)
+    try:
+        return _plain(node.declare_parameter(one.name, one.default, descriptor).value)
+    except ParameterException as error:
+        raise ConfigurationError(f"parameter {one.name}: {error}", subject=one.name) from error
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if hasattr(value, "typecode") else value
+
+
+def take_settings(
+    node: Node, settings: Settings, turn: AbstractContextManager[Any] | None = None, later: Callable[..., object] | None = None
+) -> None:
+    """Have new values of parameters taken by ``settings``, with ``turn`` held; a PickerError refuses them with its text.
+
+    Args:
+        later: has the executor call a function, from any thread: the parameters follow settings that others change.
+
+    Raises:
+        ConfigurationError: a name that looks like a misspelt one of the node; simulated time.
+    """
+    given = {name: one.value for name, one in node.get_parameters_by_prefix("").items()}
+    _require_steady_time(given)
+    unknown = {name for name in given if not name.startswith("qos_overrides.")} - OF_RCLPY - set(settings.declared)
+    require_known(settings, unknown)
+    for name in unknown:
+        node.undeclare_parameter(name)
+    if strange := sorted(unknown - _packaged()):
+        node.get_logger().warning(f"not parameters of this node, ignored: {shown(', '.join(strange))}")
+
+    def take(parameters: list[Parameter]) -> SetParametersResult:
+        values = {one.name: _plain(one.value) for one in parameters}
+        try:
+            _require_steady_time(values)
+            with turn or nullcontext():
+                if new := {name: value for name, value in values.items() if name in settings and settings[name] != value}:
+                    settings.change(new)
+        except PickerError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def follow(names: Mapping[str, Any]) -> None:
+        news = [Parameter(name, value=settings[name]) for name in names]
+        node.set_parameters([one for one in news if one.value != _plain(node.get_parameter(one.name).value)])
+
+    node.add_on_set_parameters_callback(take)
+    if later is not None:
+        settings.heard.append(lambda values: later(follow, values))
+
+
+def _require_steady_time(values: Mapping[str, Any]) -> None:
+    if values.get("use_sim_time") is True:
+        raise ConfigurationError(
+            "use_sim_time is true: the arm is driven by this machine's steady clock, not by /clock; leave it false",
+            subject="use_sim_time",
+            value=True,
+        )
+
+
+def _packaged() -> set[str]:
+    """Names of the parameters that the package itself gives to nodes of any kind of arm."""
+    sections = read_yaml(resource("config/picker.yaml"), "parameters", ConfigurationError).values()
+    return {name for section in sections for name in section["ros__parameters"]}
