@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, TrajectoryError
+from picker_dynamics.execution.goal import Goal, parse
 from picker_dynamics.files.formats import read_json
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.trajectory import trajectory
@@ -121,13 +122,16 @@ def read(path: str | Path) -> MotionFile:
     """
     try:
         content = read_json(path, "motion")
-        names, units = content["joint_names"], tuple(content["units"])
-        columns = [np.array([point[key] for point in content["points"]], dtype=float) for key in KEYS]
-        if len(units) != len(names) or any(x.shape != (len(columns[0]), len(names)) for x in columns[1:]):
-            raise ValueError(f"its points do not have {len(names)} positions, velocities and accelerations each")
-        arm = str(content.get("arm", ""))
+        names, units, arm = tuple(content["joint_names"]), tuple(content["units"]), str(content.get("arm", ""))
+        columns = [[point[key] for point in content["points"]] for key in KEYS]
+        points = parse(Goal(names, *columns), names)
+        if len(units) != len(names):
+            raise ValueError(f"{len(units)} units for {len(names)} joints")
+    except TrajectoryError:
+        raise
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise InputError(
             f"{path} is no motion of `picker identify excite`: {type(error).__name__}: {error}", value=str(path)
         ) from error
-    return MotionFile(arm, units, trajectory.from_points(*columns, joint_names=names))
+    made = trajectory.from_points(points.times_s, points.positions, points.velocities, points.accelerations, joint_names=names)
+    return MotionFile(arm, units, made)
