@@ -12,15 +12,11 @@ from execution_rig import HOME, NAMES, Rig, goal, limits, moved, part
 from picker_dynamics.estimation.closed_loop import ClosedLoop, paths_between
 from picker_dynamics.execution.approach import LIMIT_M
 from picker_dynamics.execution.events import EventKind
-from picker_dynamics.execution.tip_uncertainty import band, side_uncertainty
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import torque_validator
-from picker_dynamics.robot.servo import ServoModel
 from picker_dynamics.sim.plant import Plant
 
 SERVO, SHOULDER, ELBOW = servos().model, NAMES.index("shoulder"), NAMES.index("elbow")
-FIGURES = SERVO.stiffness, SERVO.deadband, SERVO.no_load_speed, SERVO.stall_torque, NAMES
-STEADY = ServoModel(*FIGURES, load_friction=0.4, coulomb=0.0216, play=np.radians(0.5))
 """The same on a supply that does not sag."""
 DOWN = moved(shoulder=0.2, elbow=0.2)
 
@@ -45,24 +41,6 @@ def band_by_hand(load: float) -> float:
         return motor / 10.0 + gap * np.sign(motor)
 
     return sag(1.0) - sag(-1.0)
-
-
-@pytest.mark.parametrize("load", [0.0, 0.01, 0.06, 0.5, -0.5])
-def test_the_band_is_play_and_friction_over_stiffness(load):
-    assert band(STEADY, np.full(5, load))[0] == pytest.approx(band_by_hand(load), rel=1e-9)
-    if load == 0.0:
-        assert band_by_hand(load) == pytest.approx(2 * 0.0216 / 0.6 / 10.0 + np.radians(0.5) + 2 * SERVO.deadband[0])
-
-
-def test_a_side_that_is_certain_leaves_nothing_but_what_is_not_known_of_the_friction():
-    load, certain = np.full(5, 0.5), np.ones((2, 5))
-    np.testing.assert_array_equal(side_uncertainty(STEADY, load, certain, np.zeros(5)), 0.0)
-    unknown = np.array([-np.ones(5), np.ones(5)])
-    np.testing.assert_allclose(side_uncertainty(STEADY, load, unknown, np.zeros(5)), 0.5 * band_by_hand(0.5))
-    up, down = (side_uncertainty(STEADY, load, side * certain, np.full(5, 0.001))[0] for side in (1.0, -1.0))
-    assert up / down == pytest.approx((1.4 / 0.6) ** 2)  # lifting depends 5.4 times as much on x
-    off = 0.5 / (1.0 - 0.401) / 10.0 - 0.5 / 0.6 / 10.0
-    assert up == pytest.approx(off, rel=2e-3)
 
 
 def test_it_lifts_by_the_band_and_ends_by_lowering():
@@ -108,7 +86,8 @@ def test_what_is_exempt(which):
 
 def test_where_none_fits_the_motion_runs_without_and_says_so():
     """A tip that may hardly move cannot be lifted by centimetres in 0.4 s."""
-    at = rig(tip_speed=0.02)
+    at = rig()
+    at.change(tip_speed=0.02)
     at.submit(goal(moved(shoulder=0.217, elbow=0.2), times=[3.0]), "g")
     motion, text = at.events[-1].motion, at.events[-1].text
     assert motion.approach.wanted and not motion.approach.joints and "no approach fits" in text
@@ -117,35 +96,19 @@ def test_where_none_fits_the_motion_runs_without_and_says_so():
     assert at.kinds("g")[-1] is EventKind.DONE
 
 
-def test_an_approach_makes_the_next_motion_certain_and_one_that_was_cut_short_does_not():
-    def repeated(cut: bool):
-        at = rig()
-        first = at.submit(goal(moved(shoulder=0.217, elbow=0.2), times=[0.8]), "a")
-        at.run(first.duration_s - 0.3 if cut else first.duration_s + 0.1)
-        if cut:
-            assert at.cancel()
-        at.to_rest()
-        lower = at.newest.q - np.sign(rigid_body().gravity(at.newest.q)) * 0.01 * np.eye(5)[SHOULDER]
-        return first, at.submit(goal(lower, times=[0.5]), "b").approach
-
-    first, after = repeated(cut=False)
-    assert SHOULDER in first.approach.joints and SHOULDER not in after.joints
-    assert SHOULDER in repeated(cut=True)[1].joints
-
-
 def test_the_true_tip_is_nearer_after_a_step_that_turns_back():
-    """The worst of three poses, through the whole chain, with the plant's own friction."""
+    """The worst of two poses, through the whole chain, with the plant's own friction."""
     errors, checks = {}, torque_validator(rigid_body(), servos())
     rng = np.random.default_rng(4)
-    poses = [HOME + rng.uniform(-0.25, 0.25, 5) for _ in range(3)]
+    poses = [HOME + rng.uniform(-0.25, 0.25, 5) for _ in range(2)]
     for name, ends in (("without", None), ("with", checks)):
         loop = ClosedLoop(Plant(picker(), servos()), rigid_body(), servos(), ends=ends)
         loop.start(HOME)
         found = []
         for pose in poses:
-            for there in (pose, pose - 0.05, pose):
+            for there in (pose - 0.05, pose):
                 loop.run(paths_between([loop.reference.end, there], checks)[0], 0.1)
-            found.append(loop.hold(2.0).tip_error[-1])
+            found.append(loop.hold(1.5).tip_error[-1])
         errors[name] = max(found)
     assert any(approach.joints for approach in loop.approaches)
     assert errors["with"] < 0.8 * errors["without"] and errors["with"] < 4e-3

@@ -134,14 +134,6 @@ def test_what_the_tip_is_uncertain_by_is_kept_besides():
     assert 0.5 * droop < kept(servos=servos(), droops=True)[2] - hand < 2.0 * droop
 
 
-def test_what_the_tool_holds_hits_things_too():
-    over, begin = at(0.2, 0.11), at(0.2, 0.2)
-    assert not check().worst(motion(begin, over)).broken
-    usage = check().worst(motion(begin, over, 0.05))
-    assert usage.broken and usage.subject == "payload" and "of crate" in usage.text
-    assert usage.value == approx(0.11 - 0.06 - payload_radius(0.05), abs=1e-3)
-
-
 def test_what_the_tool_holds_reaches_to_its_centre():
     """As far as the tool is from there; and where it hangs somewhere else, the distances that are known do not count."""
     begin, over, asked = at(0.2, 0.2, -1.5), at(0.2, 0.14, -1.5), check()
@@ -179,7 +171,7 @@ def test_from_too_near_the_arm_may_go_away_and_not_closer(z):
 # -- streams and stops --------------------------------------------------------------------------------------------------
 
 
-@mark.parametrize("speed", [0.02, 0.1, 0.2])
+@mark.parametrize("speed", [0.1, 0.2])
 def test_a_stream_into_a_box_is_refused_in_time_to_stop_before_it(speed):
     rig = Rig(limits(further=(check(),)), pose=at(0.2, 0.18), lead_s=0.06)
     with raises(LimitError, match="would (hit|come within .* of) crate"):

@@ -1,11 +1,10 @@
 """Execution: a reference that is continuous whatever happens, never anything that was not checked, and events as types."""
 
-import numpy as np
-from execution_rig import HOME, NAMES, TIP_SPEED, ZERO, Rig, executing, goal, limits, moved
+from execution_rig import HOME, TIP_SPEED, ZERO, Rig, executing, goal, limits, moved
 from numpy.testing import assert_allclose, assert_array_equal
 from pytest import mark, raises
 
-from picker_dynamics.errors import InfeasibleError, InputError, JointNamesError, LimitError, PickerError, TrajectoryError
+from picker_dynamics.errors import InfeasibleError, InputError, LimitError, PickerError
 from picker_dynamics.execution import checks
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal_manager import GoalRequest
@@ -56,16 +55,6 @@ def test_one_instant_is_answered_once(later_s):
     assert rig.ended == [("g", True)]
 
 
-@mark.parametrize("fields", [{}, {"velocities": None, "accelerations": None}])
-def test_a_new_goal_takes_over_from_the_last_point_sent_without_a_step(fields):
-    rig = executing(goal(moved(base=0.5)), 0.8)
-    assert np.abs(rig.newest.v).max() > 0.1, "the arm must be moving when the second goal comes"
-    rig.submit(goal(moved(shoulder=0.2), **fields))
-    rig.run(4.0)
-    rig.require_smooth(60.0)
-    assert_allclose(rig.newest.q, moved(shoulder=0.2), atol=1e-9)
-
-
 def test_cancel_decelerates_and_holds_where_it_stopped():
     rig = executing(goal(moved(base=0.6)), 0.9)
     assert rig.cancel() is True and rig.phase is Phase.STOPPING
@@ -102,14 +91,6 @@ def test_a_motion_that_is_too_fast_is_slowed_or_refused():
         Rig(limits(scales_time=False)).submit(goal(moved(base=1.2), times=[0.7]))
 
 
-def test_a_pose_that_cannot_be_held_is_refused_however_slowly():
-    rig = Rig()
-    with raises(InfeasibleError, match="shoulder") as caught:
-        rig.submit(goal(ZERO, times=[20.0]))
-    assert caught.value.subject == "shoulder" and caught.value.value > caught.value.limit > 0.0
-    assert_array_equal(rig.tick().reference.q, HOME)
-
-
 def test_no_goal_and_no_stream_before_the_payload_is_known():
     rig = Rig(limits(model=None))
     with raises(PickerError, match="payload is not known"):
@@ -118,32 +99,6 @@ def test_no_goal_and_no_stream_before_the_payload_is_known():
         rig.push(HOME)
     rig.execution.change(limits())
     assert rig.submit(goal(HOME)) is not None
-
-
-BAD_GOALS = {
-    "no points": (goal(), TrajectoryError, "no points"),
-    "missing joint": (goal(HOME[:4], names=NAMES[:4]), JointNamesError, "scissor"),
-    "unknown joint": (goal(HOME, names=(*NAMES[:4], "tail")), JointNamesError, "tail"),
-    "out of order": (goal(HOME, HOME, times=[2.0, 1.0]), TrajectoryError, "point 1"),
-    "too long": (goal(HOME, times=[1e4]), TrajectoryError, "600 s"),
-    "in the past": (goal(HOME, start_s=5.0), TrajectoryError, "s ago"),
-    "too far ahead": (goal(HOME, start_s=5000.0), TrajectoryError, "from now"),
-    "moves at the end": (goal(HOME, velocities=[[0.1] * 5]), TrajectoryError, "last point"),
-    "starts elsewhere": (goal(moved(base=0.2), moved(base=0.2), times=[0.0, 3.0]), TrajectoryError, "base"),
-    "not a number": (goal(moved(elbow=np.nan)), TrajectoryError, "elbow"),
-    "infinite": (goal(moved(elbow=np.inf)), TrajectoryError, "elbow"),
-    "beyond a limit": (goal(moved(elbow=0.9 - HOME[2])), LimitError, "elbow"),
-    "too few positions": (goal(HOME[:4]), TrajectoryError, "4 positions for 5 joints"),
-}
-
-
-@mark.parametrize(("bad", "error", "text"), BAD_GOALS.values(), ids=BAD_GOALS)
-def test_a_bad_goal_is_refused_by_name_and_the_reference_goes_on(bad, error, text):
-    rig = Rig(begin_s=100.0)
-    with raises(error, match=text):
-        rig.submit(bad)
-    assert rig.phase is Phase.HOLDING
-    np.testing.assert_array_equal(rig.at(100.1).reference.q, HOME)
 
 
 # -- limits ---------------------------------------------------------------------------------------------------

@@ -23,15 +23,6 @@ def rig() -> Rig:
     return Rig(period_s=PERIOD, lead_s=LEAD, begin_s=1000.0)
 
 
-def test_a_goal_is_accepted_followed_and_answered_once(rig):
-    rig.send(base(), "g", TIGHT)
-    rig.tick(80)
-    assert rig.succeeded("g")
-    assert rig.kinds("g") == [ACCEPTED, DONE]
-    progress = rig.feedback["g"]
-    assert progress == sorted(progress) and 0.9 < progress[-1] <= 1.0
-
-
 def test_a_pose_copied_from_what_is_published_is_no_refusal_and_one_beyond_that_is(rig):
     """What is published is modelled: 4e-5 rad beyond a limit it was refused, as soon as the arm was within."""
     limit = float(picker().upper[4])

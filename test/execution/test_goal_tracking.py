@@ -5,8 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from picker_dynamics.errors import InputError, JointNamesError, LimitError
-from picker_dynamics.execution.goal import OutdatedError
 from picker_dynamics.execution.goal_tracking import (
     STATELESS_S,
     ArmState,
@@ -39,19 +37,6 @@ def error(time_s: float, q=(0.0, 0.0), v=(0.0, 0.0), desired=(0.0, 0.0)) -> Erro
 def look(made: GoalTracker, time_s: float, *arm) -> Verdict | None:
     """At a state that is as old as the look at it."""
     return made.look(time_s, error(time_s, *arm))
-
-
-@pytest.mark.parametrize(
-    ("refusal", "code"),
-    [
-        (JointNamesError("who?"), Code.INVALID_JOINTS),
-        (OutdatedError("too late"), Code.OLD_HEADER_TIMESTAMP),
-        (LimitError("too far"), Code.INVALID_GOAL),
-        (InputError("nan"), Code.INVALID_GOAL),
-    ],
-)
-def test_a_refusal_has_its_code_and_its_words(refusal, code):
-    assert Verdict.of(refusal) == Verdict(Outcome.ABORTED, code, str(refusal))
 
 
 def test_without_tolerances_it_has_arrived_when_the_last_reference_holds_and_the_arm_was_seen_after_it():

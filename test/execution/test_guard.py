@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from arm_fixtures import picker, rigid_body, servos, validator
 from execution_rig import HOME, TIP_SPEED, ZERO, Rig, executing, goal, moved
-from pytest import approx, fixture, mark
+from pytest import fixture, mark
 
 from picker_dynamics.execution import execution
 from picker_dynamics.execution.events import EventKind
@@ -129,20 +129,6 @@ def test_the_first_reference_of_an_epoch_is_the_pose_that_is_held(monkeypatch):
     monkeypatch.setattr(Liar, "lie", staticmethod(lambda r, _t: shifted(r, BASE, 0.004)))
     rig.tick()
     assert rig.last.reference is None and "base begins 0.2 deg from the pose that is held" in rig.events[-1].text
-
-
-@mark.parametrize("beyond", [0.02, 0.6])
-def test_an_arm_beyond_a_limit_may_leave_from_there_and_go_no_further(beyond):
-    outside = moved(scissor=beyond)
-    rig = Rig(pose=outside)
-    rig.submit(goal(moved(scissor=-0.2), times=[4.0]), "in")
-    rig.to_rest()
-    assert rig.ended == [("in", False)]
-    guard, further = ReferenceGuard(picker()), outside + 0.002 * np.eye(5)[SCISSOR]
-    guard.begin(outside)
-    guard.sent(Reference(0.0, outside, ZERO, ZERO))
-    breach = guard.breach(Reference(0.01, further, ZERO, ZERO), None)
-    assert breach.subject == "scissor" and breach.value == approx(further[SCISSOR])
 
 
 def test_a_way_to_rest_may_need_what_it_was_known_to_need_and_no_more():

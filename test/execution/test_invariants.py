@@ -139,14 +139,6 @@ def test_generated_sequences(kind):
 
 SEEN = {
     "noise in a stream that moves": [Stream(4.0, swing=(0.3, 0.0, 0.0, 0.0, 0.0), noise=2e-3)],
-    "a dash in a goal of a minute": [Ask((30.0, 30.29, 60.0), (at(), at(base=0.6), at(base=0.6))), Wait(33.0)],
-    "a dash in a goal of ten minutes": [Ask((299.0, 299.3, 599.0), (at(), at(base=0.9), at(base=0.9)), fields="qv"), Wait(1.0)],
-    "the scissor alone during a motion": [
-        Ask((3.0,), (at(base=0.6, shoulder=0.2, scissor=-0.6),)),
-        Wait(1.5),
-        Ask((0.1,), ((HOME[4] - 0.02,),), ("scissor",), track="gripper"),
-        Wait(3.0),
-    ],
     "a tip speed lowered twelvefold on a way whose middle cannot be held": [
         Speed(0.0),
         Ask(
@@ -171,25 +163,7 @@ SEEN = {
         TipLimit(0.1),
         Stream(0.9, (-0.14, 0.12, 0.2, -0.05, 0.15), 1.0, noise=0.02, step=(0.0, 0.1, -0.01, 0.0, -0.05), seed=19),
     ],
-    "a lower tip speed where a stream has just slowed to it": [
-        Stream(1.9, (0.17, -0.02, -0.08, -0.06, 0.0), 1.0, step=(0.0, 0.0, 0.005, 0.005, 0.0)),
-        TipLimit(0.1),
-        Wait(0.03),
-    ],
     "the clock steps back": [Ask((3.0,), (at(base=0.6),)), Wait(1.0), Stall(-5.0), Wait(1.0), Ask((2.0,), (at(),)), Wait(8.0)],
-    "the clock steps back in a motion, and the arm stands where it was": [
-        Ask((0.8,), ((-0.56, 2.21, -0.15, -1.11, 0.92),)),
-        Wait(2.2),
-        Stall(-5.0),
-        Wait(6.0),
-        Payload(0.0),
-    ],
-    "a restart after the clock was set back": [Wait(1.0), Stall(-5.0), Restart(), Ask((2.0,), (at(base=0.3),)), Wait(3.0)],
-    "a stream as the clock gets to where it was set back": [
-        Stall(-5.0),
-        Wait(4.0),
-        Stream(1.0, swing=(0.0, 0.0, 0.0, 0.0, -0.01), hertz=0.1),
-    ],
     "a heavy payload that stops the motion": [
         Ask((3.0,), ((-1.5, 1.88, 0.45, 1.33, 0.0),), fields="q"),
         Wait(4.2),

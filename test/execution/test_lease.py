@@ -108,15 +108,6 @@ def test_a_goal_does_not_take_the_arm_from_a_stream_unawares_but_after_a_stop(ri
     assert rig.kinds("h")[-1] is DONE and sample(rig, HOME, "pad") is None
 
 
-def test_a_goal_right_behind_a_stream_waits_until_that_has_ended(rig):
-    for k in range(50):
-        sample(rig, turned(k))
-    rig.send(goal(HOME), "g")
-    rig.to_rest()
-    assert rig.kinds("g") == [ACCEPTED, DONE]
-    rig.require_smooth(60.0)
-
-
 def test_a_stop_in_a_gap_of_a_stream_stops_it_too(rig):
     """Whoever stops the arm as a stream has just lost it, by a jitter of either, has stopped the stream."""
     for k in range(20):

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from pytest import approx, mark, raises
 
 from picker_dynamics.errors import PickerError
-from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.motion import Phase
 
@@ -67,17 +66,6 @@ def test_in_a_pause_what_is_cancelled_is_answered_and_what_is_not_goes_on(order,
     assert sorted(rig.ended) == sorted([*cancelled, *left]) and rig.phase is Phase.HOLDING
     moves = np.abs(rig["q"][-1] - stands) > 1e-9
     assert (moves[0], moves[SCISSOR]) == tuple((name, False) in left for name in ("arm", "grip"))
-
-
-def test_a_newer_partial_goal_brings_the_joints_it_does_not_name_to_rest():
-    rig = executing(arm_goal(base=0.6, wrist=0.5), 1.3, "first")
-    assert abs(rig["v"][-1, 3]) > 0.1
-    rig.submit(part(2.0, base=HOME[0]), "second")
-    assert rig.kinds("first")[-1] is EventKind.PREEMPTED
-    rig.run(3.0)
-    rig.require_smooth(12.0)
-    assert rig.ended == [("second", False)]
-    assert HOME[3] < rig["q"][-1, 3] < HOME[3] + 0.5 and rig["q"][-1, 0] == approx(HOME[0])
 
 
 def test_the_gripper_does_not_take_its_joint_from_a_motion_or_a_stream():

@@ -9,7 +9,7 @@ import arm_fixtures
 import numpy as np
 import pytest
 from arm_fixtures import shipped_arm
-from execution_rig import DECELERATION, Rig, goal
+from execution_rig import Rig, goal
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import PickerError
@@ -19,7 +19,6 @@ from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.torque_plant import TorquePlant
-from picker_dynamics.trajectory.stops import stop_trajectory
 
 STAGES = np.linspace(0.02, 0.98, 5)
 
@@ -69,7 +68,7 @@ def under_way(arm, limits, begin, wanted, stage: float) -> Rig:
 @pytest.mark.parametrize("name", ARMS)
 def test_a_cancel_at_any_moment_stays_within_torque_and_position_limits(name):
     arm, limits, plant = ARMS[name]()
-    for begin, wanted, duration in motions(arm, limits, 8, seed=5):
+    for begin, wanted, duration in motions(arm, limits, 4, seed=5):
         for stage in STAGES * duration:
             rig = under_way(arm, limits, begin, wanted, stage)
             state = rig.newest
@@ -86,13 +85,3 @@ def test_a_cancel_at_any_moment_stays_within_torque_and_position_limits(name):
             torque += limits.model.friction(v)
             share = np.abs(torque) / limits.torque.peak
             assert (share <= 1.005).all(), f"{share.max():.3f} of what is allowed"
-
-
-@pytest.mark.parametrize("side", [1.0, -1.0])
-def test_a_joint_that_still_accelerates_towards_its_limit_stops_before_it(side):
-    q, v, a = np.array([-1.86 * side]), np.array([3.17 * side]), np.array([4.65 * side])
-    bounds = sorted((0.45 * side, -2.53 * side))
-    stop = stop_trajectory(q, v, a, DECELERATION, joint_names=["elbow"], lower=[bounds[0]], upper=[bounds[1]])
-    reached = stop.sample(np.linspace(0.0, stop.duration, 200))[0]
-    assert bounds[0] - 1e-9 <= reached.min() and reached.max() <= bounds[1] + 1e-9
-    assert stop.end[0] == pytest.approx(0.45 * side)

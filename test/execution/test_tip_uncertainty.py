@@ -39,14 +39,3 @@ def test_an_arm_whose_figures_are_off_rests_within_it(q, seed):
     rests = ArmStateModel(model, truth.model, q).settle(setpoint, q)
     off = np.linalg.norm(model.forward_kinematics(rests) - model.forward_kinematics(q))
     assert off < tip_uncertainty(model, MAP, q) < 0.02
-
-
-def test_what_was_not_measured_is_less_certain():
-    plain = servos(simulated=False)
-    assert tip_uncertainty(rigid_body(), plain, HOME) > 1.5 * tip_uncertainty(rigid_body(), servos(ideal=True), HOME)
-    guessed = replace(MAP, servos=tuple(replace(servo, unmeasured=("load_friction",)) for servo in MAP.servos))
-    rough = replace(MAP, servos=tuple(replace(servo, stiffness_sd=0.4 * servo.stiffness) for servo in MAP.servos))
-    fine = replace(MAP, servos=tuple(replace(servo, stiffness_sd=0.05 * servo.stiffness) for servo in MAP.servos))
-    assert tip_uncertainty(rigid_body(), rough, HOME) > 1.2 * tip_uncertainty(rigid_body(), MAP, HOME)
-    assert tip_uncertainty(rigid_body(), fine, HOME) == tip_uncertainty(rigid_body(), MAP, HOME)
-    assert tip_uncertainty(rigid_body(), guessed, HOME) > 1.2 * tip_uncertainty(rigid_body(), MAP, HOME)

@@ -20,12 +20,6 @@ NAMES, UNITS = ("base", "lift", "wrist"), ("rad", "m", "rad")
 DEFAULTS = Tolerances.of([0.1, 0.2, 0.0], [0.01, 0.0, 0.03], 0.05, 2.0)
 
 
-def test_defaults_are_the_parameters_of_joint_trajectory_controller():
-    assert DEFAULTS.path[0].tolist() == [0.1, 0.2, 0.0] and not DEFAULTS.path[1].any()
-    assert DEFAULTS.goal[0].tolist() == [0.01, 0.0, 0.03] and DEFAULTS.goal[1].tolist() == [0.05] * 3
-    assert DEFAULTS.goal_time == 2.0
-
-
 @pytest.mark.parametrize(("wanted", "path", "time"), [(0.0, 0.1, 2.0), (-1.0, 0.0, 0.0), (0.7, 0.7, 0.7)])
 def test_zero_is_the_default_and_minus_one_none(wanted, path, time):
     made = DEFAULTS.wanted([asked("base", wanted)], [asked("wrist", velocity=wanted)], wanted, NAMES)

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from arm_fixtures import picker, rigid_body, servos, tip_speeds, validator
 
-from picker_dynamics.errors import InfeasibleError, InputError, PickerError, UnreachableError
+from picker_dynamics.errors import InfeasibleError, InputError, UnreachableError
 from picker_dynamics.execution.checks import SETPOINT_SHARE
 from picker_dynamics.execution.path_planning import JOINT_ACCELERATION
 from picker_dynamics.execution.waypoints import Waypoint, motion_through
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
-from picker_dynamics.scripting.target import asked_duration
-from picker_dynamics.trajectory.trajectory import from_points
 
 ARM, HOME, CHECKS = picker(), np.array(servos().home), validator()
 TIP = ChainKinematics(ARM).forward
@@ -47,40 +45,6 @@ def test_a_line_is_followed_within_every_limit(tip, tip_speed):
     np.testing.assert_allclose(np.diff(points @ (end - BEGIN)) >= -1e-9, True)
     if tip_speed == 0.25:
         assert CHECKS.scaled(motion).factor == 1.0, "the validator lets it pass as it is"
-
-
-def today(start, poses):
-    """How long the motions from rest to rest take, as they are asked for without via points."""
-    still, total = np.zeros(ARM.n), 0.0
-    for q in poses:
-        points = [asked_duration(ARM, start, q)], [q], [still], [still]
-        path = from_points(*points, joint_names=ARM.joint_names, start=(start, still, still))
-        total += CHECKS.scaled(path).trajectory.duration
-        start = q
-    return total
-
-
-def tours(count):
-    rng, found = np.random.default_rng(4), []
-    while len(found) < count:
-        poses = [np.clip(HOME + rng.uniform(-0.5, 0.5, ARM.n), ARM.lower, ARM.upper) for _ in range(3)]
-        try:
-            found.append((poses, today(HOME, poses)))
-        except PickerError:
-            continue
-    return found
-
-
-def test_via_points_are_never_slower_than_from_rest_to_rest():
-    for poses, rest_s in tours(8):
-        stops = [Waypoint(q=q) for q in poses]
-        blends = [Waypoint(q=q, blend=0.01) for q in poses[:-1]] + stops[-1:]
-        stopping_s = motion_through(HOME, stops, CHECKS, ARM).duration
-        assert stopping_s <= rest_s
-        try:
-            assert motion_through(HOME, blends, CHECKS, ARM).duration < stopping_s
-        except InputError as error:
-            assert "longer than the leg" in str(error)
 
 
 def test_a_stop_stops_at_its_point_and_a_blend_passes_near_it_without_stopping():

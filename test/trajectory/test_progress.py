@@ -29,7 +29,7 @@ def random_limits(seed, with_speed=False):
     return limits_of(s, rows, rng.uniform(0.5, 4.0))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_it_is_as_fast_everywhere_as_the_linear_programme(seed):
     """The set of feasible z has a largest element, which is at once the one of the largest sum."""
     limits = random_limits(seed)
@@ -47,7 +47,7 @@ def test_it_is_as_fast_everywhere_as_the_linear_programme(seed):
     np.testing.assert_allclose(fastest(limits).speed ** 2, solved.x, atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_limits_that_grow_with_speed_are_kept_and_used(seed):
     limits = random_limits(seed, with_speed=True)
     z = fastest(limits).speed ** 2

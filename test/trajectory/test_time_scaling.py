@@ -18,7 +18,7 @@ def look(scaling: TimeScaling, begin: float, duration: float):
 
 
 @given(st.lists(st.tuples(shares, st.floats(0.0, 1.5)), min_size=1, max_size=6), st.floats(0.05, 10.0))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_changes_at_any_time_are_smooth_and_stay_within_bounds(changes, rate):
     """Progress is the integral of the speed, the speed of the rate; the rate is bounded and continuous."""
     scaling, time_s, rows = TimeScaling(0.0), 0.0, []
@@ -38,7 +38,7 @@ def test_changes_at_any_time_are_smooth_and_stay_within_bounds(changes, rate):
 
 
 @given(shares, shares, st.floats(0.05, 10.0))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_a_ramp_is_as_short_as_its_bounds_let_it_be(before, after, rate):
     """Bang-bang: the time for a gap at a bounded rate and a bounded change of rate is known in closed form."""
     gap = abs(after - before)

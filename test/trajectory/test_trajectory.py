@@ -11,7 +11,7 @@ from scipy.interpolate import BPoly, CubicHermiteSpline
 
 from picker_dynamics.errors import InputError, TrajectoryError
 from picker_dynamics.trajectory.stops import stop_trajectory
-from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points, merge_joints, remainder, standing
+from picker_dynamics.trajectory.trajectory import blend, from_points, merge_joints, remainder, standing
 
 NAMES = ("base", "shoulder", "elbow")
 TIMES = np.array([0.0, 0.4, 1.0, 1.3, 2.5])
@@ -141,7 +141,7 @@ def test_blending_starts_where_the_arm_is_and_ends_as_asked(points, blend_s, fie
     assert (np.divide(steps[1], steps[0]) < 0.6).all()
 
 
-@mark.parametrize("seed", range(20))
+@mark.parametrize("seed", range(6))
 def test_stopping(seed):
     rng = np.random.default_rng(seed)
     q, v, a = rng.normal(size=(3, 3)) * np.array([1.0, 3.0, 10.0])[:, None]
@@ -189,7 +189,7 @@ seeds = st.integers(0, 10_000)
 
 
 @given(seeds, st.floats(-0.2, 1.2))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_tail_is_the_rest_of_the_motion(seed, share):
     whole = random_trajectory(seed, 3)
     begin = share * whole.duration
@@ -201,7 +201,7 @@ def test_the_tail_is_the_rest_of_the_motion(seed, share):
 
 
 @given(seeds, seeds, st.booleans())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_joints_side_by_side_move_as_each_would_alone(seed_a, seed_b, stands):
     moving, columns = random_trajectory(seed_a, 2), [3, 1]
     others = standing([f"j{k}" for k in range(4)], [1.0, 2.0, 3.0, 4.0]) if stands else random_trajectory(seed_b, 4)
@@ -212,11 +212,3 @@ def test_joints_side_by_side_move_as_each_would_alone(seed_a, seed_b, stands):
     for part, alone, beyond in zip(both.sample(t), moving.sample(t), others.sample(t)):
         assert_allclose(part[:, columns], alone, atol=1e-8)
         assert_allclose(part[:, [0, 2]], beyond[:, [0, 2]], atol=1e-8)
-
-
-def test_some_joints_of_a_motion_of_all_are_joined_like_those_alone():
-    whole, others = random_trajectory(3, 4), random_trajectory(4, 4)
-    columns, breaks = [2, 0], whole.breaks
-    alone = Trajectory(("j2", "j0"), breaks, whole.coefficients[:, :, columns])
-    both, of_all = (merge_joints(moving, others, columns) for moving in (alone, whole))
-    assert_array_equal(both.coefficients, of_all.coefficients)
