@@ -14,6 +14,7 @@ import time
 from dataclasses import replace
 
 import numpy as np
+from plant_truths import scaled_masses
 
 from picker_dynamics.commands.demo.measure import driven
 from picker_dynamics.commands.demo.scene import load_scene
@@ -35,7 +36,7 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import STEP_S, Plant
-from picker_dynamics.sim.plant_error import draw, scaled_masses
+from picker_dynamics.sim.plant_error import draw
 
 POSES, POSE_SEED = 16, 1
 PLANT_ERROR, PLANT_SEEDS = 0.15, (1, 2, 3, 4, 5)

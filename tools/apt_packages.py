@@ -47,7 +47,7 @@ def apt(prefix: list[str], *arguments: str) -> bool:
 
 def install(prefix: list[str], tools) -> None:
     """Install what has the tools; the package lists are fetched only where the machine's do not do."""
-    wanted = list(dict.fromkeys(package for tool in tools for package in tool.packages()))
+    wanted = packages.packages(tools)
     say(f"installing {' '.join(wanted)}")
     options = ("install", "-y", "--no-install-recommends")
     if not apt(prefix, *options, *wanted):
@@ -60,7 +60,7 @@ def main(needs: list[str]) -> int:
     prefix = as_root() if tools and shutil.which("apt-get") else None
     while tools and tools != before and prefix is not None:  # more than once: clang's libraries have a name when clang is there
         install(prefix, tools)
-        packages.forget()
+        packages.present.cache_clear()
         before, tools = tools, packages.missing_tools(*needs)
     if tools:
         say(packages.missing(*needs))

@@ -273,10 +273,3 @@ class Plant(MujocoArm):
     def tip_at(self, q) -> np.ndarray:
         """Position, (3,), at which the tool would be at ``q`` [m], base frame."""
         return self._at(q, np.zeros(self.n)).xpos[self._tool].copy()
-
-    def energy(self) -> tuple[float, float]:
-        """Kinetic energy ½ vᵀ M v and potential energy -Σ m gᵀ x of the arm now [J]."""
-        q, v = self.q, self.v
-        kinetic = 0.5 * v @ self.mass_matrix(q) @ v
-        heights = self._at(q, v).xipos @ self._m.opt.gravity
-        return float(kinetic), float(-self._m.body_mass @ heights)

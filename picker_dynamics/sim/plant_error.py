@@ -15,7 +15,7 @@ while every joint of others gets dry friction drawn uniformly from [0, e] * COUL
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -68,38 +68,20 @@ class PlantError:
 
     def report(self) -> dict:
         """Changes of the plant, ready for JSON: factors per link and joint, friction in N·m."""
-        per_joint = {
-            name: dict(zip(self.joint_names, map(float, getattr(self, name))))
-            for name in ("armature", "stiffness", "deadband", "damping")
-        }
+
+        def per_joint(*names: str) -> dict[str, dict[str, float]]:
+            return {name: dict(zip(self.joint_names, map(float, getattr(self, name)))) for name in names}
+
         return {
             "share": self.share,
             "seed": self.seed,
             "mass": dict(self.mass),
             "inertia": dict(self.inertia),
-            **per_joint,
-            "coulomb_nm": dict(zip(self.joint_names, map(float, self.coulomb))),
-            "gears": None
-            if self.load_friction is None
-            else {
-                name: dict(zip(self.joint_names, map(float, getattr(self, name))))
-                for name in ("load_friction", "gear_coulomb", "play")
-            },
+            **per_joint("armature", "stiffness", "deadband", "damping"),
+            "coulomb_nm": per_joint("coulomb")["coulomb"],
+            "gears": None if self.load_friction is None else per_joint("load_friction", "gear_coulomb", "play"),
             "supply": {"resistance": self.resistance, "source": self.source},
         }
-
-
-def scaled_masses(description, factor: float) -> PlantError:
-    """An arm whose links all weigh ``factor`` times what the URDF says, inertias likewise; the rest is exact.
-
-    Raises:
-        InputError: for a factor that is not positive.
-    """
-    if not 0.0 < factor < np.inf:
-        raise InputError(f"mass factor is {factor}, must be above 0", subject="factor", value=factor, limit=0.0)
-    exact = draw(description, np.zeros(description.n))
-    factors = dict.fromkeys(exact.mass, float(factor))
-    return replace(exact, share=abs(factor - 1.0), mass=factors, inertia=factors)
 
 
 def draw(description, stall_torque, share: float = 0.0, seed: int = 0, *, geared: bool = False, fed: bool = False) -> PlantError:

@@ -35,9 +35,3 @@ def test_the_speed_limit_is_the_set_points_and_it_brakes_as_before():
     assert all(limit.brake == pytest.approx(0.1 * 7.48 * unit, abs=1.0) for limit in board_limits(SERVOS))
     free = replace(SERVOS, servos=tuple(replace(servo, fastest_setpoint=np.inf) for servo in SERVOS.servos))
     assert all(limit.speed == pytest.approx(7.48 * unit, abs=1.0) for limit in board_limits(free))
-
-
-def test_direction_does_not_matter():
-    turned = replace(SERVOS, servos=tuple(replace(servo, direction=-servo.direction, grip=None) for servo in SERVOS.servos))
-    straight = replace(SERVOS, servos=tuple(replace(servo, grip=None) for servo in SERVOS.servos))
-    assert board_limits(turned) == board_limits(straight)

@@ -31,13 +31,6 @@ def test_one_that_was_held_up_is_seen_and_the_gap_between_two_looks_too():
     assert taken.ahead_least_ms == pytest.approx(-10.0) and taken.period_longest_ms == pytest.approx(80.0)
 
 
-def test_of_few_commands_nothing_is_said():
-    timing = CommandTiming()
-    assert timing.take() is None
-    timing.note(0.0, 0.06)
-    assert timing.take() is None
-
-
 # -- board times of set-points -------------------------------------------------------------------------------
 
 

@@ -170,27 +170,6 @@ def test_differences_are_pinocchios_through_springs_and_maps(tmp_path, machine, 
     assert (changes[:, [0, 4]] == 0).all() and np.abs(changes[:, 1]).max() > 500
 
 
-@needs("host")
-def test_the_whole_compensation_once_not_twice(tmp_path):
-    """A compensated set-point, moved on with the difference, is the compensated set-point of where it has been moved to."""
-    board, arm, model = HostGravity(tmp_path, servos()), servos(), rigid_body()
-    rng = np.random.default_rng(5)
-    tried = 0
-    for _ in range(100):
-        q = rng.uniform(picker().lower, picker().upper)
-        q_end = np.clip(q + rng.uniform(-0.1, 0.1, arm.n), picker().lower, picker().upper)
-        start = arm.to_pulse_us(arm.clamp(q + model.gravity(q) / arm.model.stiffness)) * 8.0
-        plain = start + (arm.to_pulse_us(q_end) - arm.to_pulse_us(q)) * 8.0
-        if (plain < 8.0 * arm.pulse_lower_us).any() or (plain > 8.0 * arm.pulse_upper_us).any():
-            continue
-        tried += 1
-        reached = arm.to_angle((np.round(plain) + board.difference(np.round(start), np.round(plain))) / 8.0)
-        wanted = q_end + model.gravity(q_end) / arm.model.stiffness
-        left, without = np.abs(reached - wanted).max(), np.abs(arm.to_angle(plain / 8.0) - wanted).max()
-        assert left <= 1.5e-3 and (without < 2e-3 or left < 0.5 * without)
-    assert tried > 50
-
-
 def braked(pulses, speeds, limits) -> np.ndarray:
     """Where plain braking ends [1/8 us]: each frame the speed falls by ``brake``, and the pulse goes on by what is left."""
     end = np.array(pulses)

@@ -82,15 +82,6 @@ def test_the_compiler_reads_what_the_servo_map_says(tmp_path):
 
 
 @needs("host")
-def test_the_timer_back_end_is_finer(tmp_path):
-    constants, _ = compiled(tmp_path, header_text(servos(), picker()), "-DPICKER_BACKEND_TIMER")
-    assert constants["resolution_ns"] == 500
-    far = replace(servos(), servos=(replace(servos().servos[0], channel=8), *servos().servos[1:]))
-    with pytest.raises(AssertionError, match="#error channels from 8 on have no pin of the board"):
-        compiled(tmp_path, header_text(far, picker()), "-DPICKER_BACKEND_TIMER")
-
-
-@needs("host")
 def test_another_arm_has_no_gravity_model_and_the_header_says_why(tmp_path):
     two = description.load(resource("urdf/planar_2r.urdf"))
     joints = tuple(replace(servo, joint=joint, grip=None) for servo, joint in zip(servos().servos, two.joint_names))

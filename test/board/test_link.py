@@ -13,9 +13,9 @@ from waiting import until
 
 from picker_dynamics.board.firmware.config import FirmwareConfig
 from picker_dynamics.board.link import Link
-from picker_dynamics.board.protocol import PROTOCOL_VERSION, Ack, BoardState, Ping, Stop, ahead_us, limits_checksum
+from picker_dynamics.board.protocol import PROTOCOL_VERSION, BoardState, Ping, Stop, ahead_us, limits_checksum
 from picker_dynamics.board.protocol.framing import build
-from picker_dynamics.errors import LinkError, ProtocolError, VersionError
+from picker_dynamics.errors import LinkError, VersionError
 
 # -- opening -------------------------------------------------------------------------------------------
 
@@ -129,21 +129,6 @@ def test_telemetry_is_handed_on_and_a_failing_callback_is_logged_not_fatal(link,
     assert "a callback of the serial link failed" in caplog.text
     assert all(a[1] <= b[1] for a, b in zip(seen, seen[1:]))
     link.request(Ping(), PATIENCE_S)
-
-
-def test_waiting_inside_a_callback_is_refused_but_async_requests_work(link):
-    outcomes = []
-
-    def callback(_telemetry, _host_s):
-        if not outcomes:
-            for wait in (lambda: link.request(Ping()), link.close):
-                with pytest.raises(ProtocolError, match="would wait for itself"):
-                    wait()
-            outcomes.append(link.request_async(Ping(), PATIENCE_S))
-
-    link.on_telemetry = callback
-    until(lambda: outcomes, "callback")
-    assert isinstance(outcomes[0].result(PATIENCE_S), Ack)
 
 
 # -- time ----------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from waiting import python, run
 
 from picker_dynamics.board.firmware import packages, toolchain
 from picker_dynamics.commands import cli
-from picker_dynamics.errors import ConfigurationError, MissingDependencyError
+from picker_dynamics.errors import MissingDependencyError
 
 FLASH_LIMIT, RAM_LIMIT = 12 * 1024, 1024
 """Bytes: less than half of an Uno's 32256 and 2048."""
@@ -29,9 +29,9 @@ def own_build_folder(monkeypatch, tmp_path):
 def bare_machine(monkeypatch, tmp_path):
     """A machine on which no compiler is installed."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    packages.forget()
+    packages.present.cache_clear()
     yield
-    packages.forget()
+    packages.present.cache_clear()
 
 
 def sections(elf: Path) -> dict[str, int]:
@@ -81,20 +81,19 @@ def test_a_build_that_fails_is_one_line(own_build_folder, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("need", "names", "named"),
+    ("need", "message"),
     [
-        ("avr", ("make", "avr-g++", "avr-libc"), "gcc-avr avr-libc"),
-        ("host", ("make", "g++"), "apt install make g++"),
-        ("fuzz", ("libFuzzer",), "clang"),
-        ("sim", ("gcc", "simavr"), "libsimavr-dev"),
+        ("host", "firmware tools missing (make, g++): apt install make g++, or make apt"),
+        (
+            "sim",
+            "missing (make, avr-g++, avr-libc, gcc, simavr): apt install make gcc-avr avr-libc gcc libsimavr-dev, or make apt",
+        ),
     ],
 )
-def test_what_is_missing_is_named_in_one_line(bare_machine, need, names, named):
+def test_what_is_missing_is_named_in_one_line(bare_machine, need, message):
     with pytest.raises(MissingDependencyError) as caught:
         toolchain.require(need)
-    message = str(caught.value)
-    assert message.startswith("firmware tools missing (") and "\n" not in message
-    assert all(name in message for name in names) and named in message
+    assert str(caught.value).endswith(message)
 
 
 def test_a_bare_machine_says_so_for_every_purpose(bare_machine, own_build_folder, capsys):
@@ -103,14 +102,6 @@ def test_a_bare_machine_says_so_for_every_purpose(bare_machine, own_build_folder
             toolchain.library(kind)
     assert cli.main(["firmware", "build"]) == MissingDependencyError.exit_code
     assert len(capsys.readouterr().err.splitlines()) == 1
-
-
-def test_an_unknown_back_end_and_a_folder_that_cannot_be(tmp_path):
-    with pytest.raises(ConfigurationError, match="backend is 'servo', must be pca9685 or timer"):
-        toolchain.build(servos(), picker(), "servo")
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigurationError, match="cannot build in"):
-        toolchain.build(servos(), picker(), out=tmp_path / "file" / "below")
 
 
 def test_installed_packages_build_in_the_users_cache(monkeypatch, tmp_path):
@@ -127,7 +118,6 @@ def apt(monkeypatch):
     """tools/apt_packages.py with a machine of the test's making; ``ran`` are its commands, ``here`` what is installed."""
     module = loaded(ROOT / "tools" / "apt_packages.py")
     module.ran, module.here, module.offline = [], set(), False
-    tool = packages.Tool("avr-g++", lambda: "gcc-avr" in module.here, lambda: ("gcc-avr",))
 
     def run(command, **_):
         module.ran.append([word for word in command if word not in ("sudo", "-n", "env", "DEBIAN_FRONTEND=noninteractive")])
@@ -135,7 +125,7 @@ def apt(monkeypatch):
             module.here.add("gcc-avr")
         return subprocess.CompletedProcess(command, 1 if module.offline else 0)
 
-    monkeypatch.setattr(module.packages, "missing_tools", lambda *_: () if tool.present() else (tool,))
+    monkeypatch.setattr(module.packages, "missing_tools", lambda *_: () if "gcc-avr" in module.here else ("avr-g++",))
     monkeypatch.setattr(module.packages, "missing", lambda *_: "firmware tools missing (avr-g++): apt install gcc-avr")
     monkeypatch.setattr(module.subprocess, "run", run)
     monkeypatch.setattr(module.shutil, "which", lambda name: f"/usr/bin/{name}")
@@ -150,12 +140,6 @@ def test_root_installs_what_is_missing_and_nothing_the_second_time(apt, capsys):
     apt.ran.clear()
     capsys.readouterr()
     assert apt.main([]) == 0 and apt.ran == [] and capsys.readouterr().err == ""
-
-
-def test_without_a_network_one_line_names_the_packages(apt, capsys):
-    apt.offline = True
-    assert apt.main([]) == 1
-    assert capsys.readouterr().err.splitlines()[-1] == "firmware: firmware tools missing (avr-g++): apt install gcc-avr"
 
 
 @pytest.mark.parametrize(("sudo_works", "code"), [(True, 0), (False, 1)])

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from arm_fixtures import picker, rigid_body, servos
 from numpy.testing import assert_allclose, assert_array_equal
+from plant_truths import scaled_masses
 from pytest import approx, fixture, raises
 
 from picker_dynamics.board.protocol import Fault
@@ -12,7 +13,6 @@ from picker_dynamics.errors import BoardFaultError, PickerError
 from picker_dynamics.estimation.closed_loop import ClosedLoop, feasible_poses, hold_errors, paths_between
 from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.sim.plant import Plant
-from picker_dynamics.sim.plant_error import scaled_masses
 
 ARM, SERVOS, MODEL = picker(), servos(ideal=True), rigid_body()
 VALIDATOR = torque_validator(MODEL, SERVOS)

@@ -88,12 +88,6 @@ def test_three_bytes_wait_and_the_fourth_is_lost(monitor, uno):
     assert monitor.ask(b"c") == bytes([PORF])  # and it hears again
 
 
-def test_bytes_that_are_taken_in_time_are_not_lost(monitor, uno):
-    uno.send(b"c" * 100)
-    assert monitor.run_us(5000) == bytes([PORF]) * 100
-    assert uno.statistics.overruns == 0
-
-
 @pytest.mark.parametrize("baud, understood", [(500_000, True), (490_000, True), (0, True), (470_000, False), (115_200, False)])
 def test_another_speed_is_noise(monitor, uno, baud, understood):
     uno.line_speed(baud)
@@ -101,12 +95,6 @@ def test_another_speed_is_noise(monitor, uno, baud, understood):
     assert (said == bytes([PORF]) * 20) == understood
     assert (uno.statistics.noise == 0) == understood
     assert uno.board_speed() == 500_000
-
-
-def test_a_frame_of_seven_bits_is_noise(monitor, uno):
-    monitor.write(0xC2, 0x04)
-    assert uno.board_speed() == 0
-    assert monitor.ask(b"c") != bytes([PORF])
 
 
 def test_sleep_ends_with_a_byte_and_is_counted(monitor, uno):
@@ -128,20 +116,6 @@ def test_statuses_are_those_of_the_data_sheet(monitor):
     monitor.write(TWCR, STOP)
 
 
-def test_the_bit_rate_counts(monitor):
-    monitor.write(TWBR, 255)
-    monitor.write(TWSR, 0x03)
-    monitor.write(TWCR, START)
-    monitor.run_us(2200)  # a bit takes 32656 cycles
-    assert monitor.read(TWCR) & 0x80
-    monitor.write(TWDR, ADDRESS)
-    monitor.write(TWCR, GO)
-    monitor.run_us(17_000)
-    assert not monitor.read(TWCR) & 0x80
-    monitor.run_us(2000)
-    assert monitor.read(TWCR) & 0x80
-
-
 def test_outputs_change_at_the_stop_only(monitor, uno):
     awake(monitor)
     assert uno.chip_count_us() == 4.88
@@ -154,34 +128,6 @@ def test_outputs_change_at_the_stop_only(monitor, uno):
     assert read_chip(monitor, LED0, 4) == [0, 0, 0x33, 0x01]
 
 
-def test_prescale_takes_only_asleep(monitor, uno):
-    awake(monitor)
-    write_chip(monitor, PRE_SCALE, 50)
-    assert uno.chip_register(PRE_SCALE) == 121
-    write_chip(monitor, MODE1, 0x30)
-    write_chip(monitor, PRE_SCALE, 50)
-    assert uno.chip_register(PRE_SCALE) == 50
-
-
-def test_without_auto_increment_the_register_stays(monitor, uno):
-    write_chip(monitor, LED0 + 2, 1, 2, 3)
-    assert [uno.chip_register(LED0 + 2 + i) for i in range(2)] == [3, 0x10]
-
-
-def test_all_call_is_on_after_power_on_and_can_be_switched_off(monitor, uno):
-    assert uno.chip_register(MODE1) == 0x11
-    assert write_chip(monitor, MODE2, 0x04, address=0xE0)[1] == 0x18
-    write_chip(monitor, MODE1, 0x10)
-    assert write_chip(monitor, MODE2, 0x04, address=0xE0)[1] == 0x20
-
-
-def test_all_led_sets_all_and_reads_nothing(monitor, uno):
-    awake(monitor)
-    write_chip(monitor, ALL_LED, 0, 0, 100, 0)
-    assert {uno.chip_counts(channel) for channel in range(16)} == {100}
-    assert read_chip(monitor, ALL_LED + 2) == [0]
-
-
 def test_sleep_stops_the_outputs_until_restart(monitor, uno):
     pulse_of_100(monitor)
     write_chip(monitor, MODE1, 0x30)
@@ -190,20 +136,6 @@ def test_sleep_stops_the_outputs_until_restart(monitor, uno):
     assert uno.chip_counts(0) == 0
     write_chip(monitor, MODE1, 0xA0)
     assert uno.chip_counts(0) == 100 and not uno.chip_register(MODE1) & 0x80
-
-
-def test_fully_on_and_off(monitor, uno):
-    awake(monitor)
-    write_chip(monitor, LED0, 0, 0x10, 0, 0)
-    assert uno.chip_counts(0) == 4096
-    write_chip(monitor, LED0, 0, 0x10, 0, 0x10)
-    assert uno.chip_counts(0) == 0
-
-
-def test_software_reset(monitor, uno):
-    awake(monitor)
-    write_chip(monitor, 0x06, address=0x00)
-    assert uno.chip_register(MODE1) == 0x11
 
 
 def test_the_true_oscillator(monitor, uno):
@@ -230,12 +162,6 @@ def test_no_start_on_a_stuck_bus(monitor, uno, state):
     assert act(monitor, START) is None
     uno.bus(Bus.FREE)
     assert monitor.read(TWCR) & 0x80 and monitor.read(TWSR) & 0xF8 == 0x08
-
-
-def test_arbitration_is_lost_where_sda_falls_between_the_bytes(monitor, uno):
-    assert act(monitor, START) == 0x08
-    uno.bus(Bus.SDA_SHORT)
-    assert act(monitor, GO, ADDRESS) == 0x38
 
 
 @pytest.mark.parametrize("state, freed", [(Bus.SDA_HELD, True), (Bus.SDA_SHORT, False)])
@@ -302,24 +228,6 @@ def test_a_watchdog_that_bites(monitor, uno):
     assert monitor.ask(b"x", 40_000) == b""
     assert uno.statistics.watchdog_resets == 1
     assert monitor.ask(b"c") == bytes([WDRF])
-
-
-def test_clearing_one_flag_of_a_timer_leaves_the_others(monitor):
-    monitor.write(0x81, 0x01)  # TCCR1B: runs, and overflows after 4 ms
-    monitor.run_us(5000)
-    assert monitor.read(0x36) & 0x07 == 0x07
-    monitor.write(0x36, 0x02)
-    assert monitor.read(0x36) & 0x07 == 0x05
-
-
-def test_markers_carry_their_cycle(monitor, uno):
-    begin = uno.cycle()
-    for value in (1, 2):
-        monitor.write(0x3E, value)
-    first, second = uno.markers()
-    assert (first.value, second.value) == (1, 2)
-    assert begin < first.cycle < second.cycle < uno.cycle()
-    assert uno.markers() == []
 
 
 def test_how_far_a_call_runs_changes_nothing(tmp_path):

@@ -15,7 +15,6 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 
 from picker_dynamics.errors import ConfigurationError, MissingDependencyError, PickerError
@@ -134,18 +133,13 @@ def _complaint(said: str) -> str:
     return next((line for line in lines if "error" in line), lines[-1] if lines else "it says nothing")
 
 
-@cache
-def _source_digest() -> str:
-    """Of everything that decides what a build gives, but for arm and options."""
+def _digest(*parts: str) -> str:
+    """Of everything that decides what a build gives."""
     files = sorted(path for path in sources().rglob("*") if path.is_file() and path.name != "arm_config.h")
-    digest = hashlib.sha256()
+    digest = hashlib.sha256("\0".join(parts).encode())
     for path in files:
         digest.update(str(path.relative_to(sources())).encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join((_source_digest(), *parts)).encode()).hexdigest()[:16]
+    return digest.hexdigest()[:16]
 
 
 def _write(path: Path, text: str) -> None:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import cast
 
-from picker_dynamics.errors import BoardFaultError, LinkError, PickerError, ProtocolError, VersionError
+from picker_dynamics.errors import BoardFaultError, LinkError, PickerError, VersionError
 
 from ..clock import SYSTEM_CLOCK, Clock
 from ..clock_fit import ClockFit
@@ -67,6 +67,8 @@ class Link:
         open_port: Called with port and baud; returns the open port.  One whose ``threaded`` is False needs :meth:`poll`.
 
     Attributes:
+        info: The board's own description; None before the handshake.
+        telemetry, telemetry_s: The latest, None before the first, and the host time of its arrival [s].
         bytes_received: Since the port was opened.
     """
 
@@ -102,9 +104,9 @@ class Link:
         self._decoder = FrameDecoder(in_step=False)
         self._pings: dict[int, float] = {}
         self._board_sequence: int | None = None
-        self._info: Info | None = None
-        self._telemetry: Telemetry | None = None
-        self._heard_s = self._telemetry_s = 0.0
+        self.info: Info | None = None
+        self.telemetry: Telemetry | None = None
+        self._heard_s = self.telemetry_s = 0.0
         self.bytes_received = 0
         self._other_version: int | None = None
         self._lost: LinkError | None = None
@@ -134,8 +136,8 @@ class Link:
             self._thread = thread  # not before it runs: close() may come at any moment, and joins it
         try:
             self._wait_for(lambda: self._heard_s, timeout_s)
-            self._info = info = self._greet(timeout_s)
-            self._wait_for(lambda: self._telemetry, timeout_s)
+            info = self.info = self._greet(timeout_s)
+            self._wait_for(lambda: self.telemetry, timeout_s)
         except BaseException:
             self.close()
             raise
@@ -156,7 +158,6 @@ class Link:
 
     def close(self) -> None:
         """Stop the thread and close the port.  Sends nothing: what the arm does then is for the caller."""
-        self._not_in_callback("close()")
         self._ready, self._closing = False, True
         thread, self._thread = self._thread, None
         if thread is not None:
@@ -219,21 +220,6 @@ class Link:
         return self._ready and self._lost is None
 
     @property
-    def info(self) -> Info | None:
-        """The board's own description; None before the handshake."""
-        return self._info
-
-    @property
-    def telemetry(self) -> Telemetry | None:
-        """The latest telemetry; None before the first."""
-        return self._telemetry
-
-    @property
-    def telemetry_s(self) -> float:
-        """Host time at which the latest telemetry arrived [s]."""
-        return self._telemetry_s
-
-    @property
     def statistics(self) -> LinkStatistics:
         """A copy of the counters, with the figures of now."""
         trips = list(self._round_trips_ms)
@@ -246,7 +232,7 @@ class Link:
             round_trip_p99_ms=share_below(trips, 0.99),
             latency_ms=1e3 * self.clock.latency_s,
             drift_ppm=1e6 * self.clock.drift,
-            telemetry_age_ms=1e3 * (self._host.now() - self._telemetry_s) if self._telemetry else None,
+            telemetry_age_ms=1e3 * (self._host.now() - self.telemetry_s) if self.telemetry else None,
         )
 
     def board_time_us(self, host_s: float | None = None) -> int:
@@ -278,10 +264,9 @@ class Link:
         """Send one message, wait for nothing, and return its sequence number."""
         self._require_connection()
         with self._send_lock:
-            sequence = self._sequence
-            self._write(encode(message, sequence))
-            self._sequence = sequence + 1 & 0xFFFF
-        return sequence
+            self._write(encode(message, self._sequence))
+            self._sequence += 1
+            return self._sequence - 1 & 0xFFFF
 
     def request(self, message: Message, timeout_s: float = 0.5) -> Ack | Info:
         """Send a request, again while it is not answered, and wait for the answer.
@@ -291,7 +276,6 @@ class Link:
             BoardFaultError: it refused it because of a latched fault.
             LinkError: no answer, or the link was lost, or the board has started anew meanwhile.
         """
-        self._not_in_callback("request()")
         return self._result(self.request_async(message, timeout_s))
 
     def request_async(self, message: Message, timeout_s: float = 0.5) -> Future[Ack | Info]:
@@ -321,10 +305,6 @@ class Link:
     def _require_connection(self) -> None:
         if not self.connected:
             raise LinkError(str(self._lost) if self._lost else f"{self.port} is not connected")
-
-    def _not_in_callback(self, what: str) -> None:
-        if threading.current_thread() is self._thread:
-            raise ProtocolError(f"{what} in a callback of the link would wait for itself")
 
     # -- the thread ------------------------------------------------------------------------------------
 
@@ -399,14 +379,14 @@ class Link:
         self._board_sequence = sequence
 
     def _take_telemetry(self, telemetry: Telemetry, arrived_s: float) -> None:
-        if self._ready and self._info and telemetry.boot_id != self._boot_id:
+        if self._ready and self.info and telemetry.boot_id != self._boot_id:
             self._board_sequence = None
-            self._info = replace(self._info, boot_id=telemetry.boot_id)
+            self.info = replace(self.info, boot_id=telemetry.boot_id)
             self.clock.restart()
             self._requests.fail_all(LinkError(f"the board on {self.port} has started anew"))
             self._meet(telemetry.boot_id)
         self.clock.add(arrived_s, telemetry.time_us)
-        self._telemetry, self._telemetry_s = telemetry, arrived_s
+        self.telemetry, self.telemetry_s = telemetry, arrived_s
         self._counters.telemetry_received += 1
         self._call(self.on_telemetry, telemetry, arrived_s)
 

@@ -64,14 +64,6 @@ def acks_set_points(honest: Wrong, it: Any, raw: Any, *rest: Any) -> None:
         it._send(Ack(raw.sequence, raw.type_id, 0))
 
 
-def stays_behind(honest: Wrong, it: Any, *rest: Any) -> Any:
-    anchor, begins = it.queue.anchor, not len(it.queue)
-    refusal = honest(it, *rest)
-    if begins and it.underruns and refusal == OK:
-        it.queue.anchor = Point(it.queue.anchor.time_us, tuple(pulse + 9 for pulse in anchor.pulses))
-    return refusal
-
-
 def starts_earlier(honest: Wrong, it: Any, *rest: Any) -> Any:
     begins = not len(it.queue)
     refusal = honest(it, *rest)
@@ -88,20 +80,6 @@ def leads_from_the_arm(honest: Wrong, it: Any, *rest: Any) -> Any:
     return refusal
 
 
-def keeps_its_speed(honest: Wrong, it: Any, at_us: int) -> None:
-    before = list(it.pulses)
-    honest(it, at_us)
-    if it._motion is BoardState.HOLD:
-        it._speed = [now - then for now, then in zip(it.pulses, before)]
-
-
-def enables_what_it_can(honest: Wrong, it: Any, mask: int, pulses: Any) -> Any:
-    refusal = honest(it, mask, pulses)
-    if refusal[0] is Reason.ALREADY_LIVE:
-        honest(it, mask & ~it.live, pulses)
-    return refusal
-
-
 def enables_in_motion(honest: Wrong, it: Any, *rest: Any) -> Any:
     motion, it._motion = it._motion, BoardState.HOLD
     refusal = honest(it, *rest)
@@ -115,15 +93,6 @@ def watches_always(honest: Wrong, it: Any, start_us: int) -> None:
     honest(it, start_us)
 
 
-def patient_for(timeout_ms: int) -> Wrong:
-    def wrong(honest: Wrong, it: Any, start_us: int) -> None:
-        config, it.config = it.config, replace(it.config, host_timeout_ms=timeout_ms)
-        honest(it, start_us)
-        it.config = config
-
-    return wrong
-
-
 def loses_the_next(honest: Wrong, it: Any, data: bytes) -> Any:
     before = it.broken
     frames = honest(it, data)
@@ -131,12 +100,6 @@ def loses_the_next(honest: Wrong, it: Any, data: bytes) -> Any:
         it.after_damage = it.broken > before and not frames
         return frames[1:]
     return frames
-
-
-def counts_other_versions(honest: Wrong, it: Any, raw: Any, *rest: Any) -> None:
-    if raw.version != 1:
-        it._age(raw.sequence)
-    honest(it, raw, *rest)
 
 
 def remembers_nonsense(honest: Wrong, it: Any, raw: Any, reason: Reason, detail: int) -> None:
@@ -189,14 +152,6 @@ def resumes(honest: Wrong, it: Any, message: Any, *rest: Any) -> Any:
     return honest(it, message, *rest)
 
 
-def comes_back_as_it_was(honest: Wrong, it: Any, fault: Fault, present: bool) -> None:
-    if present:
-        it.before = it._motion.live, list(it._motion.pulses)
-    elif fault is Fault.OUTPUT_FAILED:
-        it._motion.live, it._motion.pulses = it.before
-    honest(it, fault, present)
-
-
 def only_faults(honest: Wrong, it: Any, fault: Fault) -> None:
     it.faults |= fault.bit
 
@@ -215,11 +170,6 @@ MUTANTS: dict[str, tuple[Wrong, Wrong, Wrong]] = {
         then(_sequence=lambda it: it._sequence + 1 & 0xFFFF),
     ),
     "about nothing": (talk.hello_is_answered_with_info, Firmware._info, lambda h, it, _: h(it, 0)),
-    "longer than it is": (
-        outputs.the_queue_is_as_long_as_it_says,
-        Firmware._info,
-        lambda h, it, n: replace(h(it, n), queue_capacity=it.config.queue_capacity + 1),
-    ),
     "stopped clock": (talk.board_time_is_one_clock, Firmware._answer, lambda h, it, *rest: h(it, *rest[:3], 0)),
     "fast clock": (talk.board_time_is_one_clock, Firmware.board_time_us, lambda h, it, now: h(it, now * 103 // 100)),
     "answers twice": (talk.ping_is_acknowledged_and_not_remembered, Firmware._answer, lambda h, it, *r: (h(it, *r), h(it, *r))),
@@ -233,20 +183,10 @@ MUTANTS: dict[str, tuple[Wrong, Wrong, Wrong]] = {
         Firmware._handle,
         lambda h, it, raw, now: h(it, raw._replace(payload=b"") if raw.type_id == MessageType.STOP else raw, now),
     ),
-    "cuts masks": (
-        talk.masks_and_periods_without_meaning_are_refused,
-        Firmware._switch,
-        lambda h, it, message: h(it, replace(message, mask=message.mask & (1 << len(it.config.joints)) - 1 or 1)),
-    ),
     "any period": (
         talk.masks_and_periods_without_meaning_are_refused,
         Firmware._set_period,
         lambda h, it, *r: (h(it, *r), OK)[1],
-    ),
-    "waits for the old period": (
-        talk.the_telemetry_period_is_kept,
-        Firmware._set_period,
-        lambda h, it, *r: (h(it, *r), setattr(it, "_next_telemetry_us", it._next_telemetry_us + 400_000))[0],
     ),
     "any version": (
         talk.another_version_is_refused,
@@ -260,13 +200,17 @@ MUTANTS: dict[str, tuple[Wrong, Wrong, Wrong]] = {
     ),
     "loses the next": (talk.good_frames_pass_through_a_storm, FrameSplitter.feed, loses_the_next),
     "loses the next after half a frame": (talk.a_delimiter_flushes_half_a_frame, FrameSplitter.feed, loses_the_next),
+    "waits for the old period": (
+        talk.the_telemetry_period_is_kept,
+        Firmware._set_period,
+        lambda h, it, *r: (h(it, *r), setattr(it, "_next_telemetry_us", it._next_telemetry_us + 400_000))[0],
+    ),
     "forgets halves": (
         talk.frames_come_as_they_like,
         FrameSplitter.feed,
         lambda h, it, data: (it._buffer.clear(), h(it, data))[1],
     ),
     "counts one too many": (talk.gaps_are_counted, Firmware._age, then(_missed=lambda it: it._missed + (it._missed == 3))),
-    "counts other versions": (talk.gaps_are_counted, Firmware._handle, counts_other_versions),
     # requests
     "carries out again": (talk.a_request_is_carried_out_once, Firmware._handle, carries_out_again),
     "nothing is stale": (talk.an_older_request_is_stale, Firmware._handle, forgets_what_was_carried_out),
@@ -303,7 +247,6 @@ MUTANTS: dict[str, tuple[Wrong, Wrong, Wrong]] = {
     ),
     "forgives a low supply": (outputs.a_low_supply_is_a_fault, Firmware._carry_out, then(faults=0, _causes=0)),
     "faults end no motion": (outputs.a_dead_output_is_a_fault, Firmware._latch, only_faults),
-    "comes back as it was": (outputs.a_dead_output_is_a_fault, Firmware.set_cause, comes_back_as_it_was),
     "forgets outputs": (
         outputs.a_reset_of_the_board_keeps_the_outputs,
         Firmware._boot,
@@ -324,13 +267,7 @@ MUTANTS: dict[str, tuple[Wrong, Wrong, Wrong]] = {
         Motion.frame,
         then(pulses=lambda it: [pulse + bool(pulse) for pulse in it.pulses]),
     ),
-    "enables again": (
-        outputs.owned_joints_stand_still,
-        Motion.enable,
-        lambda h, it, mask, pulses: (setattr(it, "live", it.live & ~mask), h(it, mask, pulses))[1],
-    ),
     "enables all": (outputs.enable_switches_on_what_it_names, Motion.enable, then(live=lambda it: (1 << len(it.limits)) - 1)),
-    "enables what it can": (outputs.enable_switches_on_what_it_names, Motion.enable, enables_what_it_can),
     "adopts what is off": (outputs.enable_switches_on_what_it_names, Motion.adopt, lambda h, it, mask: h(it, mask & it.live)),
     "enables anywhere": (
         outputs.enable_refuses_pulses_outside,
@@ -352,11 +289,6 @@ MUTANTS: dict[str, tuple[Wrong, Wrong, Wrong]] = {
     # the queue
     "acks set-points": (outputs.taken_points_are_counted_not_answered, Firmware._set_point, acks_set_points),
     "never full": (outputs.the_queue_is_as_long_as_it_says, Queue.refusal, forgiving(Reason.QUEUE_FULL)),
-    "keeps points longer": (
-        outputs.the_queue_is_as_long_as_it_says,
-        Queue.pass_until,
-        lambda h, it, at_us, joints: h(it, at_us - 60_000, joints),
-    ),
     "takes equal times": (outputs.points_come_in_order, Queue.refusal, forgiving(Reason.NOT_LATER)),
     "clips pulses": (
         outputs.points_outside_the_limits_are_refused,
@@ -368,15 +300,9 @@ MUTANTS: dict[str, tuple[Wrong, Wrong, Wrong]] = {
         Queue.refusal,
         lambda h, it, time_us, now_us, played_us, lead_us: h(it, time_us, now_us, now_us, lead_us),
     ),
-    "longer lead": (
-        outputs.time_stamps_are_neither_past_nor_too_far,
-        Queue.refusal,
-        lambda h, it, *r: h(it, *r[:3], r[3] + 40_000),
-    ),
     # motion
     "stairs": (motion.pulses_are_interpolated, Queue.at, lambda h, it, at_us, joint: it.anchor.pulses[joint]),
     "plays the start": (motion.pulses_are_interpolated, Firmware._frame, lambda h, it, start_us: h(it, start_us - 10_000)),
-    "always underruns": (motion.pulses_are_interpolated, Queue.pass_until, then(ends_at_rest=False)),
     "coarse on long lines": (
         motion.long_lines_are_interpolated,
         Queue.at,
@@ -390,12 +316,8 @@ MUTANTS: dict[str, tuple[Wrong, Wrong, Wrong]] = {
     ),
     "creeping counts": (motion.a_creeping_end_is_no_underrun, Motion._moves, lambda h, it: any(it._speed)),
     "underruns are not counted": (motion.an_underrun_is_braked_counted_and_joined_again, Motion.frame, then(underruns=0)),
-    "stops short": (motion.an_underrun_is_braked_counted_and_joined_again, Motion._remaining_to_anchor, lambda h, it, joint: 0),
-    "anchor stays behind": (motion.an_underrun_is_braked_counted_and_joined_again, Motion.accept, stays_behind),
     "leads from the arm": (motion.a_lagging_arm_is_led_from_its_target, Motion.accept, leads_from_the_arm),
-    "keeps its speed": (motion.a_lagging_arm_is_led_from_its_target, Motion._follow, keeps_its_speed),
     "rushes": (motion.the_speed_limit_holds, Motion.frame, with_limits(lambda one: replace(one, speed=one.speed + 1))),
-    "limits in silence": (motion.the_speed_limit_holds, Motion.frame, then(limited=0)),
     "brakes harder": (
         motion.stop_brakes_evenly_and_nothing_resumes,
         Motion.frame,
@@ -413,7 +335,6 @@ MUTANTS: dict[str, tuple[Wrong, Wrong, Wrong]] = {
         Firmware._latch,
         lambda h, it, fault: (h(it, fault), fault is Fault.HOST_LOST and it._motion.disable(it.owned)),
     ),
-    "patient": (motion.a_silent_host_is_lost, Firmware._frame, patient_for(300)),
     "follows the lost": (motion.a_lost_host_is_not_followed, Firmware._latch, only_faults),
     "hears noise": (
         motion.only_valid_frames_keep_the_host,
