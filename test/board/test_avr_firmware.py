@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from avr_bench import COUNT_EIGHTHS, AvrBench, picker, with_inputs
+from avr_bench import COUNT_EIGHTHS, AvrBench, picker
 from firmware_tools import require
 from inspected_uno import Bus
 
@@ -51,16 +51,6 @@ def test_timer_driven_pins_keep_their_pulses_under_load():
         widths.append(bench.pulses_us)
     for joint, ideal_us in enumerate((1500.0, 1000.0, 1125.0, 2000.0, 1250.0)):
         assert all(abs(pulses[joint] - ideal_us) <= 7.0 for pulses in widths[10:]), joint
-
-
-def test_inputs_arrive_in_the_telemetry(tmp_path):
-    bench = AvrBench(servos=with_inputs(tmp_path))
-    bench.firmware.feedback = (None, 300, None, 700, None)
-    bench.firmware.set_supply(6000)
-    last = bench.run(300_000).last
-    assert [value is None for value in last.feedback] == [True, False, True, False, True]
-    assert (last.feedback[1], last.feedback[3]) == pytest.approx((300, 700), abs=2)
-    assert last.supply_mv == pytest.approx(6000, abs=25) and last.faults == 0
 
 
 # --- resets ---------------------------------------------------------------------------------------------------------

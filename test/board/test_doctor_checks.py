@@ -123,12 +123,6 @@ def test_a_board_of_another_arm_is_not_moved():
     assert run_one(session, named("hold-stands-still")).detail == "the joints' limits are not those of the servo map"
 
 
-def test_a_joint_outside_its_limits_is_left_alone():
-    bench = Bench(found_us=(490.0, *START_US[1:]))
-    assert ended(outcomes(bench.session(Need.MOTION)), Status.FAILED) == {}
-    assert bench.firmware.pulses[0] == 3920 and not bench.firmware.owned & 1
-
-
 def test_joints_that_a_lost_host_left_behind_are_no_trouble():
     bench = Bench(found_us=START_US)
     bench.firmware.receive(encode(Adopt(0b11111), 900), 0)

@@ -37,13 +37,6 @@ def test_its_pieces_of_a_servo_map_can_be_used(tmp_path):
     assert (arm.supply.adc, arm.supply.divider, arm.servos[1].feedback_adc, arm.oscillator_hz) == (3, 2.0, 0, 25_731_000)
 
 
-def test_the_oscillators_divider():
-    """Twenty milliseconds of 25 MHz in 4096 counts: the chip divides by whole numbers."""
-    frame_ticks = 25_000_000 * servos().frame_s
-    assert round(frame_ticks / 4096) == 122 and "f · 4096 · 122" in DOC
-    assert f"{25e6 / (4096 * 122):.2f} Hz is no error" in DOC
-
-
 def test_its_commands_exist():
     known = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
     lines = "\n".join(re.findall(r"```bash\n(.*?)```", DOC, re.S)).splitlines()

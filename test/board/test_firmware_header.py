@@ -91,15 +91,6 @@ def test_another_arm_has_no_gravity_model_and_the_header_says_why(tmp_path):
     assert (constants["joints"], constants["gravity"], len(table)) == (2, 0, 2)
 
 
-@needs("host")
-def test_a_name_cannot_leave_its_comment(tmp_path):
-    """A backslash at the end of a comment would take the next line with it, and a line break end the comment."""
-    names = ("a\\", "b\nint c = \\", "*/ d", "e // f", "g")
-    joints = tuple(replace(servo, joint=name) for servo, name in zip(servos().servos, names))
-    constants, table = compiled(tmp_path, header_text(replace(servos(), servos=joints), picker(), ("x\\", "y\nz")))
-    assert constants["joints"] == len(table) == 5
-
-
 def test_what_does_not_fit_a_board_is_refused():
     with pytest.raises(ConfigurationError, match="9 joints: a board drives at most 8"):
         header_text(replace(servos(), servos=servos().servos[:1] * 9), picker())

@@ -13,9 +13,9 @@ from firmware_tools import require
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.firmware.config import FirmwareConfig
-from picker_dynamics.board.protocol import BoardState, Fault, FrameDecoder, JointLimits, MessageType, Reason, Telemetry
+from picker_dynamics.board.protocol import BoardState, Fault, JointLimits, MessageType, Reason
 from picker_dynamics.board.protocol.codes import PROTOCOL_VERSION, PULSE_MAX
-from picker_dynamics.board.protocol.framing import STUFFED_MAX, stuff
+from picker_dynamics.board.protocol.framing import STUFFED_MAX
 
 require("host")
 HEADER = (toolchain.sources() / "picker_firmware/src/core/protocol.h").read_text()
@@ -82,17 +82,6 @@ def test_golden_frames_are_read_and_written_alike(vector):
     assert kept[: len(body) - 2] == body[:-2][:24]
 
 
-@pytest.mark.parametrize("vector", [one for one in GOLDEN["cobs"] if len(one["data"]) > 4], ids=lambda one: one["data"][:8])
-def test_golden_stuffing(vector):
-    """The writer stuffs header, payload and checksum in one go: its frames, unstuffed, contain the vector."""
-    data = bytes.fromhex(vector["data"])
-    wire = encode(data[0], data[1], 0x2211, data[2:])
-    body = unstuffed(wire[:-1])
-    assert body[:2] + body[4:-2] == data
-    assert stuff(body) + b"\0" == wire
-    assert unstuffed(bytes.fromhex(vector["stuffed"])) == data
-
-
 @golden("damaged", "name")
 def test_golden_damage_yields_no_frame_and_is_counted(vector):
     wire = wire_of(vector)
@@ -100,19 +89,6 @@ def test_golden_damage_yields_no_frame_and_is_counted(vector):
     assert frames == 0 and bad >= 1
     good = wire_of(GOLDEN["frames"][0])
     assert decode(wire + good)[0] == 1  # and the next frame is read
-
-
-def test_golden_refusals():
-    """What a board of two joints cannot understand; the reason in its Nack."""
-    config = FirmwareConfig((JointLimits(4000, 20000, 200, 50),) * 2)
-    for vector in GOLDEN["not_understood"]:
-        firmware = HostFirmware(config)
-        firmware.receive(wire_of(vector), 1000)
-        reasons = [
-            message.reason for _, message in FrameDecoder().feed(firmware.transmit()) if not isinstance(message, Telemetry)
-        ]
-        firmware.close()
-        assert reasons == [Reason[vector["reason"]]], vector["name"]
 
 
 def test_golden_session():

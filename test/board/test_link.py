@@ -13,7 +13,7 @@ from waiting import until
 
 from picker_dynamics.board.firmware.config import FirmwareConfig
 from picker_dynamics.board.link import Link
-from picker_dynamics.board.protocol import PROTOCOL_VERSION, BoardState, Ping, Stop, ahead_us, limits_checksum
+from picker_dynamics.board.protocol import PROTOCOL_VERSION, BoardState, Ping, ahead_us, limits_checksum
 from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.errors import LinkError, VersionError
 
@@ -56,12 +56,6 @@ def test_no_such_port(tmp_path):
     not_opened(tmp_path / "nothing", f"no serial port {tmp_path}/nothing")
 
 
-def test_not_a_serial_port(tmp_path):
-    path = tmp_path / "file"
-    path.write_text("not a port")
-    not_opened(path, "cannot be used as a serial port")
-
-
 def test_busy_port(link, board):
     not_opened(board.port, "is busy: another program has it open")
     assert link.connected
@@ -93,17 +87,6 @@ def test_a_board_with_another_protocol_version():
         with pytest.raises(VersionError, match="speaks protocol version 2, this program 1") as caught:
             Link(port).open(PATIENCE_S)
     assert (caught.value.value, caught.value.limit) == (2, 1)
-
-
-def test_opening_twice_is_refused_and_closing_twice_is_not(link):
-    with pytest.raises(LinkError, match="is open already"):
-        link.open()
-    link.close()
-    link.close()
-    assert not link.connected
-    for say in (link.send, link.request):
-        with pytest.raises(LinkError, match="is not connected"):
-            say(Stop())
 
 
 def test_closing_will_not_drop_the_line_that_resets_a_board(link, board):

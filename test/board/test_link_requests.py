@@ -8,20 +8,7 @@ from waiting import until
 
 from picker_dynamics.board.link import RefusedError
 from picker_dynamics.board.link.requests import RETRY_S, PendingRequests
-from picker_dynamics.board.protocol import (
-    Ack,
-    Disable,
-    Enable,
-    Fault,
-    FrameDecoder,
-    MessageType,
-    Nack,
-    Reason,
-    Reset,
-    Stop,
-    TelemetryPeriod,
-    encode,
-)
+from picker_dynamics.board.protocol import Ack, Enable, Fault, FrameDecoder, MessageType, Nack, Reason, Reset, Stop, encode
 from picker_dynamics.errors import BoardFaultError, LinkError
 
 # -- requests and set-points ---------------------------------------------------------------------------
@@ -87,26 +74,6 @@ def test_a_lost_frame_is_sent_again_and_carried_out_once(link, board, direction,
     assert isinstance(link.request(Enable(ALL, MIDDLE), PATIENCE_S), Ack)  # twice would be ALREADY_LIVE
     assert lost and link.statistics.retransmissions >= 1
     assert board.firmware.owned == ALL
-
-
-def test_damage_on_the_way_is_counted_on_both_sides(link, board):
-    damaged = [0, 0]
-
-    def damage(side):
-        def filtered(data):
-            if len(data) > 8 and not damaged[side]:
-                damaged[side] = 1
-                return data[:4] + bytes((data[4] ^ 0x40 or 1,)) + data[5:]
-            return data
-
-        return filtered
-
-    with board.lock:
-        board.wire_in, board.wire_out = damage(0), damage(1)
-    assert isinstance(link.request(TelemetryPeriod(10), PATIENCE_S), Ack)
-    link.request(Disable(ALL), PATIENCE_S)
-    until(lambda: link.statistics.frames_damaged >= 1 and link.telemetry.bad_frames >= 1, "counts")
-    assert link.statistics.frames_missed >= 1
 
 
 def test_no_answer_fails_with_the_number_of_attempts(link, board):

@@ -13,10 +13,9 @@ from waiting import begun, until
 
 from picker_dynamics.board.hardware_session import HardwareSession, State
 from picker_dynamics.board.link import Link
-from picker_dynamics.board.protocol import BoardState, Disable, Fault
-from picker_dynamics.board.protocol.framing import build
+from picker_dynamics.board.protocol import BoardState, Fault
 from picker_dynamics.board.session import Routine
-from picker_dynamics.errors import BoardFaultError, LinkError, VersionError
+from picker_dynamics.errors import BoardFaultError, LinkError
 from picker_dynamics.robot.servo_map import ServoMap
 
 
@@ -105,17 +104,6 @@ def test_without_a_board_stop_latches_and_the_others_say_why_not(rig):
 # -- faults --------------------------------------------------------------------------------------------
 
 
-def test_a_board_whose_outputs_go_off_with_the_reset_is_not_switched_on_again(rig):
-    session = rig.active()
-    rig.firmware.reboot(round(1e6 * rig.now * 1.001), keep_outputs=False)
-    rig.until(lambda: session.state is State.IDLE)
-    assert session.outputs == "off"
-    rig.refused("call reset first", at_rest_pose=False)
-    session.reset()
-    rig.refused("pose is unknown", at_rest_pose=False)
-    assert rig.firmware.live == 0
-
-
 def test_a_board_reset_or_a_cable_pulled_while_nobody_commands_needs_no_reset(rig):
     session = rig.connected()
     rig.bench.reset()
@@ -144,13 +132,6 @@ def test_a_fault_in_mid_motion_brakes_latches_and_names_itself(rig):
     session.reset()
     rig.adopted()
     rig.require_no_step()
-
-
-def test_an_output_that_goes_off_is_named(rig):
-    session = rig.active()
-    session.link.request(Disable(0b00010))
-    rig.until(lambda: session.state is State.IDLE)
-    assert session.problem == "output off: shoulder"
 
 
 def test_a_lost_host_is_forgiven_at_the_next_activation_and_noticed_while_commanding_it_needs_a_reset(rig):
@@ -187,14 +168,6 @@ def test_a_board_with_another_number_of_joints_is_refused(rig):
         session.connect()
     assert (caught.value.value, caught.value.limit) == (5, 4)
     assert session.state is State.OFFLINE and not session.link.connected and servos().n == 5
-
-
-def test_another_protocol_version_is_refused_at_once():
-    with speaker(lambda: build(9, 0x84, 5, b"")) as port:
-        session = session_on(port)
-        with pytest.raises(VersionError, match="speaks protocol version 9, this program 1"):
-            session.connect()
-        assert session.state is State.OFFLINE
 
 
 @pytest.mark.parametrize("comes", [False, True], ids=["no board", "a board that comes up"])

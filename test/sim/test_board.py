@@ -25,7 +25,6 @@ from picker_dynamics.errors import InputError, LinkError
 from picker_dynamics.resources import resource
 from picker_dynamics.sim.control_socket import BoardControl, ControlServer
 from picker_dynamics.sim.plant import Plant
-from picker_dynamics.sim.pty_port import Wire
 from picker_dynamics.sim.simulated_board import HOST_TIMEOUT_S
 from picker_dynamics.sim.virtual_board import CATCH_UP_S, VirtualBoard
 
@@ -256,16 +255,6 @@ def test_requests_that_make_no_sense_are_refused_and_do_no_harm(make_board):
     assert control.truth().payload_kg == 0.0
 
 
-def test_bytes_are_lost_and_damaged_as_often_as_asked():
-    wire, data = Wire(seed=5), bytes(20_000)
-    assert wire.carry(data) is data
-    wire.drop, wire.corrupt = 0.1, 0.2
-    arrived = wire.carry(data)
-    assert len(arrived) == pytest.approx(18_000, rel=0.02)
-    assert sum(byte != 0 for byte in arrived) == pytest.approx(3_600, rel=0.1)
-    assert all(bin(byte).count("1") <= 1 for byte in arrived)
-
-
 def test_a_reply_that_was_not_waited_for_is_not_taken_for_the_next(tmp_path):
     """Ctrl-C while a client waits: what it asks afterwards gets its own answer."""
 
@@ -287,14 +276,6 @@ def test_a_reply_that_was_not_waited_for_is_not_taken_for_the_next(tmp_path):
         server.shutdown()
         serving.join()
         server.close()
-
-
-def test_the_client_needs_no_mujoco_and_says_when_nobody_is_there(tmp_path):
-    with pytest.raises(LinkError, match="no virtual board"):
-        BoardControl(tmp_path / "nobody")
-    code = "import sys, picker_dynamics.sim.board, picker_dynamics.sim.control_socket; print('mujoco' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
 
 
 # --- beginning and end -----------------------------------------------------------------------------------

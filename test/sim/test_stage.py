@@ -37,14 +37,6 @@ def test_the_hand_is_drawn_where_kinematics_have_it_and_the_berry_where_it_hangs
     assert not seen(stage.picture(HOME))[row, column]
 
 
-def test_a_capsule_is_as_long_as_it_says(stage):
-    stem = Prop("capsule", (0.004, 0.03), (0.26, -0.08, 0.3), (0.1, 0.9, 0.1))
-    drawn = seen(stage.picture(HOME, [stem]))
-    for up_m, there in ((-0.028, True), (0.028, True), (0.04, False), (-0.04, False)):
-        column, row = stage.pixels(np.array(stem.at) + [0.0, 0.0, up_m]).round().astype(int)
-        assert drawn[row, column] == there
-
-
 def test_everything_is_in_the_picture_and_fills_it(stage):
     covered = np.any([seen(stage.picture(q, [BERRY])) for q in POSES], axis=0)
     rows, columns = np.flatnonzero(covered.any(axis=1)), np.flatnonzero(covered.any(axis=0))
