@@ -127,9 +127,9 @@ class HardwareSession(Session):
             return "connected; a stop is latched: reset, then enable, to go on"
         if boot_id is None:
             return ""
-        if boot_id == self._boot_id:
-            return f"the board is back and holds; {self._to_go_on}"
-        return f"the board is back, and was reset meanwhile (boot id {boot_id} -> {self._boot_id}); {self._to_go_on}"
+        same = boot_id == self._boot_id
+        what = "holds;" if same else f"was reset meanwhile (boot id {boot_id} -> {self._boot_id});"
+        return f"the board is back and {what} {self._to_go_on}"
 
     def disconnect(self) -> None:
         """Close the port; the board holds what it has."""
@@ -261,9 +261,6 @@ class HardwareSession(Session):
             self.rejoin()
 
     # -- streaming -----------------------------------------------------------------------------------------
-
-    def refuse_foreign(self) -> None:
-        self.counts.foreign += 1
 
     def command(self, time_s: float, q_cmd: ArrayLike, now_s: float) -> bool:
         """Send the set-point ``q_cmd`` (n,) [rad], to hold at ``time_s``; returns whether it was sent.

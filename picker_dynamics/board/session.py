@@ -89,10 +89,6 @@ class Session(ABC):
         """Whether the outputs are commanded, or are being switched on for that."""
         return self.state in (State.ACTIVE, State.ENABLING)
 
-    def refuse_foreign(self) -> None:
-        """A command came from somebody else than the one who commands: it is not looked at."""
-        return None
-
     @property
     def commanded(self) -> bool:
         """Whether commands of this epoch have come."""

@@ -35,19 +35,11 @@ class CommandCounts:
     invalid: int = 0
     failed: int = 0
     thinned: int = 0
-    foreign: int = 0
 
-    def note(self, refusal: Refusal) -> None:
-        """Count a set-point that was not sent, by the reason."""
-        match refusal:
-            case Refusal.STALE:
-                self.stale += 1
-            case Refusal.AHEAD:
-                self.ahead += 1
-            case Refusal.THINNED:
-                self.thinned += 1
-            case Refusal.AWAY:
-                self.away += 1
+    def note(self, refusal: Refusal | None) -> None:
+        """Count a set-point that was sent, or not for this reason."""
+        name = "sent" if refusal is None else refusal.value
+        setattr(self, name, getattr(self, name) + 1)
 
 
 class SetpointSender:
@@ -107,10 +99,7 @@ class SetpointSender:
             self.why, self.said = "did not start from the held pose" if starts else "jumped", self._guard.said
         if refusal is None:
             refusal = self._send(time_s, q_cmd, now_s)
-        if refusal is None:
-            self.counts.sent += 1
-        else:
-            self.counts.note(refusal)
+        self.counts.note(refusal)
         return refusal
 
     def _send(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> Refusal | None:
