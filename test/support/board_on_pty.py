@@ -22,14 +22,23 @@ MIDDLE = (12000,) * 5
 PATIENCE_S = 20.0  # for what happens within milliseconds on an idle machine
 
 
-class LiveBoard(contextlib.AbstractContextManager):
-    """A VirtualFirmware in real time: ``work`` is called over and over in a thread, and holds ``lock`` meanwhile.
+class BoardOnPty(contextlib.AbstractContextManager):
+    """A board; replace ``wire_in`` and ``wire_out`` to change or swallow what passes the cable.
+
+    Args: the firmware's config and keyword arguments, and how much faster than the host's its clock runs.
 
     Attributes:
         time_us: the board's owner's time that the firmware has been brought to.
     """
 
-    def __init__(self, config: FirmwareConfig, *, clock_rate: float = 1.0, **firmware):
+    def __init__(self, config: FirmwareConfig = CONFIG, *, clock_rate: float = 1.0, **firmware):
+        self._ends = self._master, slave = pty.openpty()
+        tty.setraw(slave)
+        os.set_blocking(self._master, False)
+        self.port = os.ttyname(slave)
+        self.received = bytearray()
+        self.wire_in = self.wire_out = lambda data: data
+        self.paused = False
         self.clock_rate, self.lock, self.over, self.time_us = clock_rate, threading.RLock(), threading.Event(), 0
         self._start_s = time.monotonic()
         self.firmware = VirtualFirmware(config, **firmware)
@@ -40,51 +49,26 @@ class LiveBoard(contextlib.AbstractContextManager):
         """The board's owner's time [us]: the host's, at the board's rate."""
         return int((time.monotonic() - self._start_s) * 1e6 * self.clock_rate)
 
-    def _run(self) -> None:
-        while not self.over.is_set():
-            self.work()
-
     def reset(self, **options) -> None:
         """Start anew, with the options of ``VirtualFirmware.reboot``."""
         with self.lock:
             self.firmware.reboot(self.time_us, **options)
 
-    def end(self) -> None:
-        """Work no more."""
-        self.over.set()
-        self._thread.join()
-
-
-class BoardOnPty(LiveBoard):
-    """A board; replace ``wire_in`` and ``wire_out`` to change or swallow what passes the cable.
-
-    Args: the firmware's config and keyword arguments, and how much faster than the host's its clock runs.
-    """
-
-    def __init__(self, config: FirmwareConfig = CONFIG, **options):
-        self._ends = self._master, slave = pty.openpty()
-        tty.setraw(slave)
-        os.set_blocking(self._master, False)
-        self.port = os.ttyname(slave)
-        self.received = bytearray()
-        self.wire_in = self.wire_out = lambda data: data
-        self.paused = False
-        super().__init__(config, **options)
-
-    def work(self) -> None:
-        readable, _, _ = select.select([self._master], [], [], 0.001)
-        if self.paused:
-            time.sleep(0.001)
-            return
-        data = os.read(self._master, 4096) if readable else b""
-        self.received += data
-        with self.lock:
-            self.time_us = self.now_us()
-            self.firmware.receive(self.wire_in(data), self.time_us)
-            self.firmware.advance(self.time_us)
-            out = self.wire_out(self.firmware.transmit())
-        with contextlib.suppress(BlockingIOError):  # nobody reads: the pty is full
-            os.write(self._master, out)
+    def _run(self) -> None:
+        while not self.over.is_set():
+            readable, _, _ = select.select([self._master], [], [], 0.001)
+            if self.paused:
+                time.sleep(0.001)
+                continue
+            data = os.read(self._master, 4096) if readable else b""
+            self.received += data
+            with self.lock:
+                self.time_us = self.now_us()
+                self.firmware.receive(self.wire_in(data), self.time_us)
+                self.firmware.advance(self.time_us)
+                out = self.wire_out(self.firmware.transmit())
+            with contextlib.suppress(BlockingIOError):  # nobody reads: the pty is full
+                os.write(self._master, out)
 
     @contextlib.contextmanager
     def deaf(self):
@@ -97,7 +81,8 @@ class BoardOnPty(LiveBoard):
 
     def unplug(self) -> None:
         """Pull the cable: the host's end of the terminal hangs up."""
-        self.end()
+        self.over.set()
+        self._thread.join()
         for fd in self._ends:
             with contextlib.suppress(OSError):
                 os.close(fd)
