@@ -6,14 +6,13 @@ import io
 import json
 import math
 
-import numpy as np
 import pytest
 from arm_fixtures import picker
 from dynamics_models import ARMATURE
 from small_urdfs import TOOL_ON_THE_BASE, broken, random_arm
 
 from picker_dynamics.dynamics import check, lagrangian
-from picker_dynamics.dynamics.cross_check import UNITS, compare, sample_states
+from picker_dynamics.dynamics.cross_check import UNITS, compare
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import CrossCheckError
 from picker_dynamics.resources import resource
@@ -238,11 +237,3 @@ def test_what_vanishes_is_not_divided_by_nothing():
 
     arm = description.parse(text)
     compare(Rounding(arm), RigidBody(arm), arm.lower, arm.upper, arm.velocity, samples=10).require()
-
-
-def test_samples_are_seeded_and_within_the_limits():
-    q, v, a = sample_states(*LIMITS, samples=500, seed=3)
-    assert all(np.array_equal(x, y) for x, y in zip((q, v, a), sample_states(*LIMITS, samples=500, seed=3)))
-    assert (q >= ARM.lower).all() and (q <= ARM.upper).all() and (np.abs(v) <= ARM.velocity).all()
-    assert np.ptp(q, axis=0) == pytest.approx(ARM.upper - ARM.lower, rel=0.05)
-    assert (np.abs(a).max(axis=0) > 5 * ARM.velocity).all()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from xml.etree import ElementTree
 
@@ -69,29 +68,6 @@ def test_agrees_with_pinocchio_for_another_arm_of_this_shape():
         ("joint scissor/origin", {"xyz": "0.05 0 0"}),
     )
     agrees_with_pinocchio(arm)
-
-
-def test_bodies_on_fixed_joints_are_part_of_their_link():
-    """Two servos welded to the forearm, above and below, so that the pair is balanced on its axis."""
-    servo = """<link name="servo{i}"><inertial><origin xyz="0.01 0 0" rpy="0.3 0 0"/><mass value="0.055"/>
-        <inertia ixx="2e-5" ixy="0" ixz="0" iyy="1e-5" iyz="0" izz="1e-5"/></inertial></link>
-      <joint name="weld{i}" type="fixed"><parent link="forearm"/><child link="servo{i}"/>
-        <origin xyz="0.09 0 {z}" rpy="{roll} 0 0"/></joint>"""
-    above = servo.format(i=1, z=0.02, roll=-0.3)
-    below = servo.format(i=2, z=-0.02, roll=math.pi - 0.3)
-    arm = edited(extra=above + below)
-    assert lagrangian.from_description(arm).parameters.masses[1] == approx(0.12 + 2 * 0.055)
-    agrees_with_pinocchio(arm)
-
-
-def test_scissor_is_coupled_in_a_urdf_and_decoupled_in_the_notes():
-    """A link turns with the yaw, M04 = I4 cos a3; the notes' 1/2 I4 thetadot4² has no such term."""
-    q = np.array([0.4, 0.3, 0.2, 0.1, 0.7])
-    assert MODELS["picker, notes"].mass_matrix(q)[0, 4] == 0.0
-    coupled = MODELS["picker, urdf"]
-    expected = coupled.parameters.I4 * math.cos(0.6)
-    assert coupled.mass_matrix(q)[0, 4] == approx(expected, rel=1e-12)
-    assert RigidBody(picker()).mass_matrix(q)[0, 4] == approx(expected, rel=1e-9)
 
 
 # --- payload ---------------------------------------------------------------------------------------------

@@ -71,10 +71,3 @@ def test_texts_that_are_not_of_the_arm_are_refused():
         RigidBody(dataclasses.replace(BRANCHED, urdf="<robot"))
     with pytest.raises(JointNamesError, match="Pinocchio finds joints .*aa.* the description has .*y1"):
         RigidBody(dataclasses.replace(BRANCHED, urdf=BRANCHED_URDF.replace('"y1"', '"aa"')))
-
-
-def test_a_joint_may_have_the_name_of_the_tools_link():
-    arm = description.parse(BRANCHED_URDF.replace('"v4"', f'"{BRANCHED.tool}"'))
-    q = states(BARE, 3, seed=13)[0]
-    assert arm.joint_names[-1] == arm.tool
-    close(RigidBody(arm).forward_kinematics(q), BARE.forward_kinematics(q), 1e-15)

@@ -7,7 +7,7 @@ import math
 import bodies_in_space
 import numpy as np
 from dynamics_models import MODELS, NOTES, WITHOUT_TIP, joint, planar_bars
-from dynamics_properties import DIFFERENCE, angular_velocity, calls, check_same, close, kinetic_energy, states
+from dynamics_properties import DIFFERENCE, angular_velocity, check_same, close, kinetic_energy, states
 from golden import agrees, load_cases
 from pytest import approx, mark, raises
 from scipy.integrate import solve_ivp
@@ -84,14 +84,6 @@ def test_the_systems_of_the_notes_are_chains(system):
     joints, up = as_chain(system, p)
     model, expected = lagrangian.chain(joints, [-p["g"] * (axis == up) for axis in "xyz"]), lagrangian.make(system, **p)
     check_same(model, expected, 1e-13, *states(model, 50, seed=10), tip=False)
-
-
-def test_two_link_is_planar_2r():
-    p = CASES["two_link"][3]["params"]
-    letters = {"l1": "d2", "l2": "d3", "lg1": "a2", "lg2": "a3", "m1": "m2", "m2": "m3", "I1": "J2", "I2": "J3", "g": "g"}
-    planar, two = lagrangian.make("planar_2r", **{key: p[name] for key, name in letters.items()}), MODELS["two_link"]
-    for name, arguments in calls(*states(two, 20, seed=11)).items():
-        close(getattr(planar, name)(*arguments), getattr(two, name)(*arguments), 1e-14)
 
 
 # --- results of single notes -------------------------------------------------------------------------------

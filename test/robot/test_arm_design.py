@@ -70,15 +70,6 @@ def test_a_servo_that_is_too_weak_is_said_with_figures():
     assert strong.bears and "weak" not in str(strong)
 
 
-def test_servos_that_hold_the_arm_in_no_pose_are_refused():
-    with pytest.raises(
-        PickerError, match=r"joint lift: SG90 may hold 0.133 N·m, half bent it needs 2\.\d+, .* take a stronger"
-    ) as caught:
-        made(LIFT | {"mass_g": 2000, "length_mm": 300, "limits_deg": [60, 90], "servo": "SG90"})
-    assert caught.value.limit == approx(0.6 * 0.177 * 1.25, rel=1e-3)
-    assert caught.value.value == approx(2.0 * 9.81 * 0.15 * np.sin(np.radians(75.0)), rel=0.02)
-
-
 SHAPES = {
     "gantry": ([SLIDE, SLIDE | {"name": "down", "axis": "-z", "along": "-z"}], {"base_mm": 300}),
     "seven": ([TURN, *({"name": f"j{i}", "length_mm": 30, "axis": "yx"[i % 2], "servo": "DS3225"} for i in range(6))], {}),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import any_arms
 import numpy as np
 import pytest
 from arm_fixtures import picker, servos, shipped_arm
@@ -21,12 +20,6 @@ def assert_same(one: Known, other: Known) -> None:
     assert (a.name, a.joint_names, a.tool, a.position_units) == (b.name, b.joint_names, b.tool, b.position_units)
     for name in ("lower", "upper", "velocity", "effort"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
-
-
-@pytest.mark.parametrize("name", any_arms.NAMES)
-def test_an_arm_with_assumed_servos_comes_back_as_it_is(name):
-    known = Known(*servo_arm.load(any_arms.urdf(name)))
-    assert_same(read(text_of(known)), known)
 
 
 @pytest.mark.parametrize("overlay", ["", str(resource("config/servos.sim.yaml"))])

@@ -14,75 +14,11 @@ from picker_dynamics.robot import arms, description
 from picker_dynamics.robot.model import GRAVITY
 from picker_dynamics.sim.torque_plant import TorquePlant
 
-SPACE = np.eye(3)
-UPRIGHT_PLANE = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
-"""The note's plane, x along x and y along z: columns are its axes in base_link."""
-
 TOLERANCE = 1e-9
 
-
-def bar(arm, link: str, tip: str, axis: int = 1) -> tuple[float, float, float, float]:
-    """Length to the joint ``tip``, distance of the centre of mass, mass, and inertia about ``axis``."""
-    body = arm.links[link]
-    return (np.linalg.norm(arm.joint(tip).xyz), np.linalg.norm(body.com), body.mass, body.inertia[axis, axis])
-
-
-def read_rrp(arm):
-    link2, link3 = arm.links["link2"], arm.links["link3"]
-    l4, l2 = arm.joint("tool").xyz[2], -arm.joint("d3").xyz[0]
-    l3 = 2.0 * (l4 - link3.com[2])
-    assert link2.com == pytest.approx([-l2 / 2.0, 0.0, 0.0])
-    assert link2.inertia[1, 1] == pytest.approx(link2.mass * l2**2 / 12.0, rel=1e-12), "a slender uniform rod"
-    assert link3.inertia[1, 1] == pytest.approx(link3.mass * l3**2 / 12.0, rel=1e-12), "a slender uniform rod"
-    return dict(l2=l2, l=l3, l4=l4, m2=link2.mass, m3=link3.mass, M=arm.links["load"].mass)
-
-
-def read_spatial_2r(arm):
-    L1, _, m1, I1x = bar(arm, "link1", "q2", axis=0)
-    L2, _, m2, I2x = bar(arm, "link2", "tool", axis=0)
-    inertia = arm.links["link2"].inertia
-    return dict(L1=L1, L2=L2, m1=m1, m2=m2, I1x=I1x, I2x=I2x, I2y=inertia[1, 1], I2z=inertia[2, 2])
-
-
-def read_planar_2r(arm):
-    (l1, lg1, m1, I1), (l2, lg2, m2, I2) = bar(arm, "link1", "theta2"), bar(arm, "link2", "tool")
-    return dict(l1=l1, l2=l2, lg1=lg1, lg2=lg2, m1=m1, m2=m2, I1=I1, I2=I2)
-
-
-def read_pendulum(arm):
-    _, a, m, J_G = bar(arm, "bar", "tool")
-    return dict(a=a, m=m, J_G=J_G)
-
-
-def read_cylindrical(arm):
-    _, a, m2, J2 = bar(arm, "body2", "r3")
-    _, _, m3, J3 = bar(arm, "shaft", "tool")
-    return dict(a=a, m2=m2, m3=m3, J2=J2, J3=J3)
-
-
-def read_bars(*names_and_tips):
-    def read(arm):
-        parameters = {}
-        for number, (link, tip) in enumerate(names_and_tips, start=2):
-            parameters |= dict(zip((f"d{number}", f"a{number}", f"m{number}", f"J{number}"), bar(arm, link, tip)))
-        return parameters
-
-    return read
-
-
-READERS = {
-    "rrp": (read_rrp, SPACE),
-    "spatial_2r": (read_spatial_2r, SPACE),
-    "planar_2r": (read_planar_2r, UPRIGHT_PLANE),
-    "pendulum": (read_pendulum, UPRIGHT_PLANE),
-    "cylindrical": (read_cylindrical, UPRIGHT_PLANE),
-    "two_link": (read_bars(("bar2", "theta3"), ("bar3", "tool")), UPRIGHT_PLANE),
-    "three_link": (read_bars(("bar2", "theta3"), ("bar3", "theta4"), ("bar4", "tool")), UPRIGHT_PLANE),
-}
-NOTE_RRP = dict(l2=1.6, l=1.2, l4=0.3, m2=10.8, m3=8.4, M=0.5)
-
-
-every_arm = pytest.mark.parametrize("name", READERS)
+every_arm = pytest.mark.parametrize(
+    "name", ["rrp", "spatial_2r", "planar_2r", "pendulum", "cylindrical", "two_link", "three_link"]
+)
 
 
 def load(name: str):
@@ -90,10 +26,11 @@ def load(name: str):
 
 
 def closed_form(name: str):
-    return lagrangian.make(name, g=GRAVITY, **READERS[name][0](load(name)))
+    """The note's system with its default numbers, which are the URDF's."""
+    return lagrangian.make(name, g=GRAVITY)
 
 
-def states(arm, samples: int = 300):
+def states(arm, samples: int = 50):
     return sample_states(arm.lower, arm.upper, arm.velocity, samples, seed=3)
 
 
@@ -137,11 +74,6 @@ def test_an_arm_can_hold_its_home_pose_and_move_away_from_it(name):
     assert (made.home > made.description.lower).all() and (made.home < made.description.upper).all()
     assert (np.abs(closed_form(name).gravity(made.home)) < made.hold_limit).all()
     assert made.hold_share <= made.peak_share < 1.0
-
-
-def test_an_unknown_arm_is_told_which_there_are():
-    with pytest.raises(ConfigurationError, match="no arm 'rpr'.*pendulum.*rrp"):
-        arms.load("rpr")
 
 
 DEFAULTS = "defaults: {bandwidth_rad_s: 15, peak_share: 0.8, hold_share: 0.6, tip_speed_m_s: 0.5}\n"

@@ -112,7 +112,7 @@ def test_a_mesh_is_its_convex_hull(tmp_path):
     mesh = '<mesh filename="{}" scale="2 1 1"/>'
     urdf = picker().urdf.replace('<box size="0.080 0.028 0.020"/>', mesh)
     scene = {"pin": scene_shape("pin", "sphere", 0.001, [0.345 + 0.04 + 0.12, 0.06, 0.09], np.eye(3), "")}
-    for name in ("hand.obj", "package://" + tmp_path.name + "/hand.obj", f"file://{tmp_path}/hand.obj"):
+    for name in ("hand.obj", "package://" + tmp_path.name + "/hand.obj"):
         arm = description.parse(urdf.format(name, name), source=str(tmp_path / "arm.urdf"))
         model = CollisionModel(arm, scene, -math.inf, [servos().home])
         hulls = [pair for pair in model.pairs if pair.names == ("hand", "pin")]
@@ -125,6 +125,3 @@ def test_a_mesh_is_its_convex_hull(tmp_path):
     with raises(DescriptionError, match="link hand: no file of the mesh package://nowhere/hand.obj"):
         lost = description.parse(urdf.format(*["package://nowhere/hand.obj"] * 2), source=str(tmp_path / "arm.urdf"))
         CollisionModel(lost, {}, 0.0, [servos().home])
-    (tmp_path / "hand.obj").write_text("no mesh")
-    with raises(DescriptionError, match="link hand: mesh .*hand.obj"):
-        CollisionModel(arm, {}, 0.0, [servos().home])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 import arm_fixtures
-import numpy as np
 from pytest import approx, mark, raises
 from small_urdfs import broken
 
@@ -30,33 +28,6 @@ def test_picker_has_the_joints_lengths_and_masses_of_the_note():
     assert PICKER.links["upper_arm"].inertia[1, 1] == 5e-4
     assert PICKER.links["forearm"].inertia[1, 1] == 3e-4
     assert PICKER.joint("base").xyz[2] + PICKER.joint("shoulder").xyz[2] == approx(0.09, abs=1e-15)
-
-
-def test_defaults_of_the_format_are_kept():
-    """No <origin> is the identity, no <axis> is x, no <limit> on a continuous joint is no limit."""
-    text = broken(
-        ('type="revolute"', 'type="continuous"'),
-        ('<origin xyz="0 0 0.1"/><axis xyz="0 -1 0"/>', ""),
-        ('<limit lower="-1" upper="2" velocity="5" effort="3"/>', ""),
-        ('<dynamics damping="0.02" friction="0.01"/>', ""),
-    )
-    lift = description.parse(text).joint("lift")
-    assert lift.axis.tolist() == [1, 0, 0] and lift.xyz.tolist() == [0, 0, 0]
-    assert np.array_equal(lift.rotation, np.eye(3))
-    assert (lift.lower, lift.upper, lift.velocity, lift.effort) == (-math.inf, math.inf, math.inf, math.inf)
-    assert (lift.damping, lift.friction) == (0, 0)
-
-
-def test_order_is_depth_first_in_document_order_not_alphabetical():
-    text = broken(
-        (
-            "</robot>",
-            """<link name="a"/><link name="z"/>
-      <joint name="z_first" type="continuous"><parent link="base_link"/><child link="z"/></joint>
-      <joint name="a_second" type="continuous"><parent link="base_link"/><child link="a"/></joint></robot>""",
-        )
-    )
-    assert description.parse(text).joint_names == ("lift", "slide", "z_first", "a_second")
 
 
 MALFORMED = {
@@ -96,14 +67,6 @@ def test_malformed_text_is_refused_in_one_line_that_names_the_place(changes, mes
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert caught.value.subject == joint
-
-
-def test_a_file_that_cannot_be_read_is_a_description_error(tmp_path):
-    with raises(DescriptionError, match="cannot read URDF"):
-        description.load(tmp_path / "absent.urdf")
-    (tmp_path / "binary.urdf").write_bytes(b"\xff\xfe\x00")
-    with raises(DescriptionError, match="cannot read URDF"):
-        description.load(tmp_path / "binary.urdf")
 
 
 def test_resources_in_an_ament_prefix(tmp_path, monkeypatch):

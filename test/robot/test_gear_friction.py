@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from picker_dynamics.errors import InputError
 from picker_dynamics.robot.friction_side import WIDTH, FrictionSide
 from picker_dynamics.robot.servo import ServoModel
 
@@ -44,21 +43,6 @@ def test_the_supply_stretches_the_spring_and_not_the_gap():
     np.testing.assert_allclose(low - full, motor / K * (1.0 / 0.9 - 1.0))
     np.testing.assert_allclose(SERVO.spring_torque(low, [0.0], 0.9), [motor])
     np.testing.assert_allclose(SERVO.spring_torque([3.0], [0.0], 0.9), 0.9 * SERVO.motor_stall)
-
-
-@pytest.mark.parametrize(
-    "name, value, said",
-    [
-        ("load_friction", 0.95, "at most 0.9"),
-        ("load_friction", -0.1, ">= 0"),
-        ("coulomb", -1e-3, ">= 0"),
-        ("play", float("nan"), "finite"),
-    ],
-)
-def test_friction_that_cannot_be_is_refused_by_name(name, value, said):
-    with pytest.raises(InputError, match=said) as caught:
-        ServoModel([K], [DELTA], [NO_LOAD], [STALL], ["elbow"], **{name: [value]})
-    assert "elbow" in str(caught.value) or name in str(caught.value)
 
 
 # -- the side ------------------------------------------------------------------------------------------

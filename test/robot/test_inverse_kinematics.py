@@ -8,7 +8,6 @@ import any_arms
 import numpy as np
 from arm_fixtures import picker
 from pytest import approx, mark, raises
-from small_urdfs import TOOL_ON_THE_BASE
 
 from picker_dynamics.errors import InputError, UnreachableError
 from picker_dynamics.resources import resource
@@ -125,12 +124,6 @@ def test_joints_that_turn_on_take_the_short_way():
 def test_targets_that_are_none_are_refused_by_name(asked, text):
     with raises(InputError, match=text):
         ChainKinematics(ARM).inverse(**asked)
-
-
-def test_an_arm_whose_tool_no_joint_moves_is_refused():
-    arm = description.parse(TOOL_ON_THE_BASE)
-    with raises(InputError, match="no joint of .* moves its tool tool0"):
-        ChainKinematics(arm)
 
 
 @mark.parametrize(

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from arm_fixtures import picker, shipped_arm
+from arm_fixtures import picker
 from pytest import approx, importorskip, mark, raises
 from small_urdfs import broken
 
 from picker_dynamics.errors import DescriptionError, UnreachableError
-from picker_dynamics.robot import arms, description
-from picker_dynamics.robot.frame_heights import FrameHeights
+from picker_dynamics.robot import description
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
 from picker_dynamics.robot.kinematics import PickerKinematics
@@ -93,26 +92,3 @@ def test_what_cannot_be_reached_is_refused_with_how_far_it_is():
 def test_an_arm_of_another_shape_is_refused_aloud(changes, message):
     with raises(DescriptionError, match=f"not of the picker's shape.*{message}"):
         PickerKinematics(description.parse(broken(*changes, text=ARM.urdf)))
-
-
-def test_lengths_come_from_the_urdf_and_fixed_joints_may_lift_the_base():
-    mount = (
-        '<link name="world"/><joint name="mount" type="fixed"><parent link="world"/>'
-        '<child link="base_link"/><origin xyz="1 2 3"/></joint></robot>'
-    )
-    longer = ('<origin xyz="0.145 0 0"/>', '<origin xyz="0.2 0 0"/>')
-    raised = description.parse(broken(longer, ("</robot>", mount), text=ARM.urdf))
-    q = PickerKinematics(raised).inverse((1.3, 2.1, 3.2), -0.4, ZERO)
-    assert link_poses(raised, q)["tool0"].position == approx((1.3, 2.1, 3.2), abs=EXACT)
-
-
-@mark.parametrize("name", arms.names())
-def test_heights_of_joints_and_tool_are_those_of_the_links_walked_one_by_one(name):
-    arm = shipped_arm(name).description
-    heights, q = FrameHeights(arm), sample_poses(arm, 60).reshape(3, 20, arm.n)
-    poses = link_poses(arm, q)
-    origins = [poses[joint.child].position for joint in arm.movable]
-    expected = np.stack([poses[arm.tool].position, *origins], axis=-2)[..., 2]
-    assert heights.names == ("tip", *arm.joint_names) and heights(q) == approx(expected, abs=EXACT)
-    assert heights(q[0, 0]) == approx(expected[0, 0], abs=EXACT)
-    assert (np.ptp(expected.reshape(60, -1), axis=0) > 1e-9).tolist() == heights.varies.tolist()

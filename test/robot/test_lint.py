@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from arm_fixtures import picker
@@ -11,12 +9,10 @@ from small_urdfs import TWO_LINKS, broken
 
 from picker_dynamics.robot import description
 from picker_dynamics.robot.lint import holding_torque, lint
-from picker_dynamics.robot.shapes import uniform_body, volume
 
 PICKER = picker()
 ARM_INERTIA = '<inertia ixx="6e-5" ixy="0" ixz="0" iyy="1.4e-3" iyz="0" izz="1.4e-3"/>'
 ROD_INERTIA = '<inertia ixx="5e-6" ixy="0" ixz="0" iyy="8.6e-5" iyz="0" izz="8.6e-5"/>'
-ARM_SHAPE = '<collision><origin xyz="0.1 0 0"/><geometry><box size="0.2 0.03 0.03"/></geometry></collision>'
 
 
 def diagonal(x, y, z):
@@ -113,55 +109,9 @@ def test_an_arm_that_needs_no_torque_at_the_shoulder_is_found():
     assert {f.what for f in found} == {f"holding torque at joint {name}" for name in ("shoulder", "elbow", "wrist")}
 
 
-def test_a_point_mass_on_its_own_axis_is_fatal():
-    text = broken(
-        (
-            "</robot>",
-            f"""<link name="knob"><inertial><mass value="0.1"/>{diagonal(0, 0, 0)}</inertial></link>
-        <joint name="twist" type="continuous"><parent link="tool0"/><child link="knob"/><axis xyz="1 0 0"/>
-        <limit velocity="1" effort="1"/></joint></robot>""",
-        )
-    )
-    (finding,) = [f for f in lint(description.parse(text)) if f.link == "knob"]
-    assert finding.fatal and finding.what == "inertia driven by joint twist"
-
-
-def test_links_with_meshes_are_judged_by_physics_only():
-    """The size of a mesh is in another file; the triangle inequality needs none."""
-    mesh = '<collision><geometry><mesh filename="arm.stl"/></geometry></collision>'
-    assert findings((ARM_SHAPE, mesh), ('value="0.4"', 'value="1.2"')) == ()
-    found = findings((ARM_SHAPE, mesh), (ARM_INERTIA, diagonal(6e-5, 1e-4, 1.4e-3)))
-    assert [f.what for f in found] == ["inertia"]
-
-
 def test_holding_torque_is_the_slope_of_the_potential_energy():
     """Against Pinocchio's gravity, a sliding joint included."""
     rigid_body = pytest.importorskip("picker_dynamics.dynamics.rigid_body", reason="needs Pinocchio")
     arm = description.parse(TWO_LINKS)
     q = np.random.default_rng(0).uniform(arm.lower, arm.upper, (20, 2))
     assert holding_torque(arm, q) == pytest.approx(rigid_body.RigidBody(arm).gravity(q), abs=1e-13)
-
-
-def test_a_box_cut_in_two_is_still_that_box():
-    """Volume, centre and inertia of two halves are those of the whole; cylinder and sphere by formula."""
-
-    def shapes(inner):
-        text = broken((ARM_SHAPE, inner))
-        return description.parse(text).links["arm"].collisions
-
-    whole = uniform_body(shapes(ARM_SHAPE))
-    halves = uniform_body(
-        shapes(
-            '<collision><origin xyz="0.05 0 0"/><geometry><box size="0.1 0.03 0.03"/></geometry></collision>'
-            '<collision><origin xyz="0.15 0 0" rpy="1.5707963267948966 0 0"/>'
-            '<geometry><box size="0.1 0.03 0.03"/></geometry></collision>'
-        )
-    )
-    for one, other in zip(whole, halves):
-        assert one == pytest.approx(other, abs=1e-17)
-    assert whole[1][1, 1] == pytest.approx((0.2**2 + 0.03**2) / 12)
-    (rod,) = description.parse(TWO_LINKS).links["rod"].collisions
-    assert volume(rod) == pytest.approx(math.pi * 0.01**2 * 0.1)
-    assert np.diag(uniform_body([rod])[1]) == pytest.approx([5e-5, 2.5e-5 + 0.01 / 12, 2.5e-5 + 0.01 / 12])
-    (ball,) = shapes('<collision><geometry><sphere radius="0.1"/></geometry></collision>')
-    assert uniform_body([ball])[1] == pytest.approx(0.004 * np.eye(3))

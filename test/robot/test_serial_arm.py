@@ -7,7 +7,7 @@ import numpy as np
 from arm_fixtures import picker
 from numpy.testing import assert_allclose
 from pytest import mark, raises
-from small_urdfs import TWO_LINKS, broken
+from small_urdfs import TWO_LINKS
 
 from picker_dynamics.errors import DescriptionError
 from picker_dynamics.robot import description
@@ -75,20 +75,3 @@ def test_a_finger_that_cannot_be_at_0_is_locked_at_its_nearest_limit():
 def test_what_is_no_serial_arm_is_refused_by_name(text, message):
     with raises(DescriptionError, match=message):
         of(text)
-
-
-@mark.parametrize(
-    "change, message",
-    [
-        (('name="lift" type="revolute"', 'name="lift" type="floating"'), "joint lift: is 'floating'; supported are revolute"),
-        (('name="lift" type="revolute"', 'name="lift" type="planar"'), "joint lift: is 'planar'; supported are revolute"),
-        (('<limit lower="-1" upper="2" velocity="5" effort="3"/>', ""), "joint lift: is revolute and has no <limit>"),
-        (
-            ('lower="-1" upper="2" velocity="5" effort="3"', 'velocity="5" effort="3"'),
-            "joint lift has no range: lower and upper are both 0.0 deg",
-        ),
-    ],
-)
-def test_joints_that_no_servo_drives_are_refused_by_name(change, message):
-    with raises(DescriptionError, match=message):
-        of(broken(change))

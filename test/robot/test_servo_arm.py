@@ -11,12 +11,11 @@ from numpy.testing import assert_allclose
 from pytest import approx, importorskip, mark, raises
 from small_urdfs import broken
 
-from picker_dynamics.errors import ConfigurationError, DescriptionError
-from picker_dynamics.execution.torque_limits import TorqueLimits
+from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_arm, servo_map
-from picker_dynamics.robot.assumed_servos import GIVE_RAD, PINION_M, assumed_servos
+from picker_dynamics.robot import servo_arm, servo_map
+from picker_dynamics.robot.assumed_servos import GIVE_RAD, PINION_M
 from picker_dynamics.robot.frame_heights import FrameHeights
 from picker_dynamics.robot.kinematic_tree import sample_poses
 from picker_dynamics.robot.servo_file import map_text
@@ -79,17 +78,6 @@ def test_what_an_own_map_leaves_open_is_as_in_simulated_servos():
     assert arm.joint_names == servos.joint_names
 
 
-def test_a_pinion_turns_the_servos_figures_into_the_racks():
-    """15 mm: 11 N·m/rad are 48.9 kN/m, 1.1 N·m are 73.3 N, 7 rad/s are 0.105 m/s; 30 degrees of horn are 7.85 mm."""
-    servos = servo_arm.load(any_arms.urdf("four_joint"), SERVOS)[1]
-    grasp = servos.servos[-1]
-    assert grasp.stiffness == approx(11.0 / 0.015**2)
-    assert grasp.stall_torque == approx(1.1 / 0.015) and grasp.no_load_speed == approx(0.105)
-    assert grasp.to_angle(1500.0) == approx(math.radians(30.0) * 0.015)
-    assert (grasp.home, grasp.rest) == (0.015, 0.001)
-    assert servos.position_units[-1] == "m" and TorqueLimits.of_servos(servos).units[-2:] == ("N·m", "N")
-
-
 def written(tmp_path, *changes):
     text = SERVOS.read_text()
     path = tmp_path / "servos.yaml"
@@ -110,13 +98,3 @@ def written(tmp_path, *changes):
 def test_maps_that_do_not_fit_the_joints_are_refused_by_name(tmp_path, change, message):
     with raises(ConfigurationError, match=message):
         servo_arm.load(any_arms.urdf("four_joint"), written(tmp_path, change))
-
-
-@mark.parametrize("change", [' velocity="4"', 'velocity="0"'])
-def test_a_joint_whose_speed_nobody_knows_is_refused(change):
-    text = any_arms.arm("pan_tilt").urdf
-    limit = '<limit effort="1" velocity="4"/>'
-    assert limit in text
-    arm = description.parse(text.replace(limit, "" if "4" in change else '<limit effort="1" velocity="0"/>'))
-    with raises(DescriptionError, match="joint pan has .*velocity limit"):
-        assumed_servos(arm)

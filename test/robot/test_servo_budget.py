@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import yaml
 from arm_fixtures import servos
-from pytest import approx, mark, raises
+from pytest import approx, mark
 
-from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.robot.servo_budget import ServoBudget
 
 SERVOS = servos(simulated=False, ideal=True)
@@ -66,34 +64,3 @@ def test_more_current_than_the_supply_gives_is_said_once_with_the_largest():
     assert text == "the servos draw 5.5 A (estimated), the supply gives 5 A: shoulder 2.3 A, elbow 1.8 A"
     peak, text = budget.take_peak()
     assert peak == approx(0.05) and text == ""
-
-
-# -- the figures in the servo map ----------------------------------------------------------------------
-
-GOOD = {"stall_a": 2.5, "idle_a": 0.01, "stall_rise_k": {"value": 300.0, "measured": False}, "thermal_s": 120.0}
-
-
-def written(tmp_path, electric, supply_a=5.0):
-    """The picker's servo map with an overlay that says this of electricity."""
-    overlay = tmp_path / "overlay.yaml"
-    overlay.write_text(yaml.safe_dump({"board": {"supply_a": supply_a}, "defaults": {"electric": electric}}))
-    return servos(overlay=overlay)
-
-
-@mark.parametrize(
-    ("electric", "supply_a", "said"),
-    [
-        (GOOD | {"idle_a": 3.0}, 5.0, "electric.idle_a is 3 A, must be below stall_a, 2.5 A"),
-        (
-            GOOD | {"thermal_s": {"value": 1.0, "measured": "no"}},
-            5.0,
-            "electric.thermal_s: measured is 'no', must be true or false",
-        ),
-        ({"stall_a": 2.5}, 5.0, "electric: idle_a is missing"),
-        (GOOD, -1.0, "supply_a is -1.0, must be > 0"),
-    ],
-    ids=str,
-)
-def test_figures_that_cannot_be_are_refused_by_name(tmp_path, electric, supply_a, said):
-    with raises(ConfigurationError, match=re.escape(said)):
-        written(tmp_path, electric, supply_a)

@@ -61,14 +61,6 @@ def refused(tmp_path, content, joint, message):
     assert "\n" not in str(caught.value)
 
 
-def test_a_good_map_in_the_order_asked(tmp_path):
-    arm = load(tmp_path, GOOD, joints=("elbow", "shoulder"))
-    assert arm.joint_names == ("elbow", "shoulder") and arm.channels == (4, 3)
-    assert arm.frame_s == pytest.approx(0.02) and arm.quantum_us == 0.5
-    assert arm.unmeasured == ("elbow.stiffness_nm_rad", "shoulder.stiffness_nm_rad")
-    assert list(arm.model.stiffness) == [20, 20]
-
-
 @pytest.mark.parametrize("value", ["unmeasured", ...])
 def test_a_stiffness_nobody_gives_is_the_upper_bound_and_unmeasured(tmp_path, value):
     arm = load(tmp_path, changed("defaults.stiffness_nm_rad", value))
@@ -126,17 +118,3 @@ def test_errors_name_joint_value_and_limit(tmp_path, path, value, joint, message
 )
 def test_errors_of_a_joint_name_it_and_value_and_limit(tmp_path, key, value, message):
     refused(tmp_path, changed(f"joints.elbow.{key}", value), "elbow", "elbow: " + message)
-
-
-def test_what_the_board_measures(tmp_path):
-    """Nothing, where nothing is said; an input that is used twice is refused."""
-    arm = load(tmp_path, GOOD)
-    assert (arm.oscillator_hz, arm.supply, [servo.feedback_adc for servo in arm.servos]) == (25e6, None, [None, None])
-    content = changed("joints.elbow.feedback_adc", 2)
-    overlay = {"board": {"oscillator_hz": 25_750_000, "supply": {"adc": 3, "divider": 2.0, "minimum_v": 4.5}}}
-    arm = load(tmp_path, content, overlay)
-    assert (arm.oscillator_hz, arm.supply) == (25.75e6, servo_map.Supply(3, 2.0, 4.5))
-    assert [servo.feedback_adc for servo in arm.servos] == [None, 2]
-    overlay["board"]["supply"]["adc"] = 2
-    with pytest.raises(ConfigurationError, match="elbow: feedback_adc 2 already measures the supply"):
-        load(tmp_path, content, overlay)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import yaml
 
-from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.robot import servo_map
 from picker_dynamics.robot.servo_types import servo_type
 
@@ -63,10 +62,3 @@ def test_what_a_map_gives_itself_comes_before_the_sheet_and_a_joints_type_before
     assert (weak.stall_torque, weak.deadband_us, weak.play) == (0.216, 5.0, pytest.approx(np.radians(1.0)))
     measured = loaded(tmp_path, {"type": "MG90S"}, defaults, overlay={"defaults": {"stall_torque_nm": 0.2}})
     assert (measured.stall_torque, measured.deadband_us) == (0.2, 5.0)
-
-
-@pytest.mark.parametrize("name", ["MG9000", 996, None, ["MG996R"]])
-def test_a_type_that_there_is_not(name, tmp_path):
-    with pytest.raises(ConfigurationError, match=r"^lift: type is .*, must be one of SG90, MG90S") as caught:
-        loaded(tmp_path, {"type": name})
-    assert caught.value.subject == "lift"

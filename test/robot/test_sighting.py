@@ -27,13 +27,6 @@ def in_base(frame="base_link", place=(0.2, 0.1, 0.1), *, stamp_s=NOW, rotation=F
     return seen.in_base(ARM, cameras or {}, NOW, lambda _time_s: q, look_up)
 
 
-def test_in_the_base_frame_it_is_what_it_is_and_the_pitch_is_free():
-    for frame in ("base_link", ""):
-        place, pitch = in_base(frame)
-        assert_allclose(place, (0.2, 0.1, 0.1))
-        assert pitch is None
-
-
 def test_cameras_beside_the_arm_and_on_its_hand():
     """The optical axis is z: what is 0.3 m ahead of the camera on the hand is 0.3 m ahead of the hand."""
     cameras = read_cameras(resource("config/cameras.yaml"), ARM)

@@ -6,11 +6,8 @@ from arm_fixtures import picker, servos
 from pytest import mark, raises
 
 from picker_dynamics.errors import ConfigurationError
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description
 from picker_dynamics.robot.collision import CollisionModel
-from picker_dynamics.robot.srdf import read_srdf, srdf_beside
-from picker_dynamics.scripting.equipment import equipment
+from picker_dynamics.robot.srdf import read_srdf
 
 SRDF = """<robot name="picker">
   <group name="arm"><chain base_link="base_link" tip_link="hand"/></group>
@@ -28,15 +25,6 @@ def test_allowed_pairs_are_not_looked_at_and_all_others_are(tmp_path):
     assert allowed == {frozenset(("hand", "turret"))}
     before, after = (pairs(CollisionModel(picker(), {}, 0.0, poses, *more)) for more in ((), (allowed,)))
     assert before - after == allowed and after < before
-
-
-def test_the_one_beside_the_urdf_counts_without_being_named(tmp_path):
-    urdf = tmp_path / "arm.urdf"
-    urdf.write_text(resource("urdf/picker.urdf").read_text(encoding="utf-8"))
-    assert srdf_beside(description.load(urdf)) == "" and not equipment(urdf, scene="").allowed
-    urdf.with_suffix(".srdf").write_text(SRDF.format("scissor"))
-    assert equipment(urdf, scene="").allowed == {frozenset(("scissor", "turret"))} and not equipment(urdf).allowed
-    assert srdf_beside(description.parse(urdf.read_text())) == ""
 
 
 @mark.parametrize(

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import yaml
 from arm_fixtures import rigid_body, servos
 from scipy.optimize import brentq
-
-from picker_dynamics.errors import ConfigurationError
 
 SERVOS, BODY = servos(), rigid_body()
 SERVO = SERVOS.model
@@ -34,18 +31,3 @@ def test_the_set_point_makes_up_for_the_supply_that_it_causes(source, side):
     motor = SERVO.spring_torque(told, REACHING, SERVO.supply_at(told, REACHING, source))
     loaded = np.abs(load) > 0.1
     np.testing.assert_allclose(motor[loaded], SERVO.motor_for(load, side)[loaded], rtol=1e-3)
-
-
-@pytest.mark.parametrize(
-    "board, said",
-    [
-        ({"supply_v": 0.0}, "supply_v is 0.0, must be > 0"),
-        ({"supply_ohm": -0.1}, "supply_ohm is -0.1, must be >= 0"),
-        ({"supply_ohm": 0.06, "supply_v": None}, "supply_ohm needs supply_v"),
-    ],
-)
-def test_a_source_that_cannot_be_is_refused_by_name(tmp_path, board, said):
-    overlay = tmp_path / "overlay.yaml"
-    overlay.write_text(yaml.safe_dump({"board": board}))
-    with pytest.raises(ConfigurationError, match=said):
-        servos(overlay=overlay)
