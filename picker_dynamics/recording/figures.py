@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -12,7 +14,7 @@ import matplotlib.pyplot as plt
 
 from picker_dynamics.robot.units import told_in
 
-from .reader import ArmRecording, Series
+from .reader import ArmRecording, Bounds, Series
 from .tracking import tracking_error, with_gaps
 
 REFERENCE, STATE, SETPOINT, REFUSED = "#1f1f1f", "#2471a3", "#e67e22", "#c0392b"
@@ -20,7 +22,7 @@ BAD = ("refused", "aborted")
 WIDTH, ROW = 10.0, 1.8
 
 
-def draw(recorded: ArmRecording, limits, folder: Path, stem: str) -> list[Path]:
+def draw(recorded: ArmRecording, limits: Bounds | None, folder: Path, stem: str) -> list[Path]:
     """Write STEM_position.png, STEM_error.png and STEM_torque.png; returns the paths of those that there is data for."""
     start = min(series.t[0] for series in (recorded.reference, recorded.state, recorded.setpoint, recorded.torque) if len(series))
     paths = []
@@ -33,82 +35,71 @@ def draw(recorded: ArmRecording, limits, folder: Path, stem: str) -> list[Path]:
     return paths
 
 
-def _told_in(limits, joint: int) -> tuple[float, str]:
-    """As ``units.told_in``; without limits nobody knows the joint's unit."""
-    return told_in(limits.units[joint]) if limits else (1.0, "rad or m")
+Line = tuple[str, Series, dict[str, Any]]
+"""Label, values, and style of a line in each row."""
 
 
-def _rows(recorded: ArmRecording, title: str):
+def _rows(
+    recorded: ArmRecording, limits: Bounds | None, start: float, title: str, lines: Sequence[Line], goals: bool = True
+) -> Any:
+    """Figure with a row for each joint: goals as vertical lines (grey: taken; red: refused or ended badly), and ``lines``."""
     count = len(recorded.joint_names)
     figure, axes = plt.subplots(count, 1, figsize=(WIDTH, 0.8 + ROW * count), sharex=True, layout="constrained", squeeze=False)
     axes[0, 0].set_title(title)
-    for one in axes[:, 0]:
-        one.grid(True, alpha=0.25)
     axes[-1, 0].set_xlabel("time [s]")
-    return figure, axes[:, 0]
-
-
-def _line(axes, series: Series, joint: int, start: float, factor: float = 1.0, **style) -> None:
-    if not len(series):
-        return
-    broken = with_gaps(series)
-    axes.plot(broken.t - start, factor * broken.values[:, joint], **style)
-
-
-def _events(axes, recorded: ArmRecording, start: float) -> None:
-    """A line for each goal: grey when it was taken, red when it was refused or ended badly."""
-    for outcomes, colour, name in ((("accepted",), "0.6", "goal accepted"), (BAD, REFUSED, "goal refused or aborted")):
-        for number, event in enumerate(one for one in recorded.events if one.outcome in outcomes):
-            axes.axvline(event.t - start, color=colour, lw=0.8, ls=":", label=None if number else name)
-
-
-def _legend(figure, axes) -> None:
-    """Below everything, where it hides nothing."""
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
-
-
-def _position(recorded: ArmRecording, limits, start: float):
-    figure, rows = _rows(recorded, "Where each joint was, should be, and was told to be")
-    for joint, axes in enumerate(rows):
-        _events(axes, recorded, start)
-        factor, unit = _told_in(limits, joint)
-        _line(axes, recorded.setpoint, joint, start, factor, color=SETPOINT, lw=0.9, label="set-point sent to the servo")
-        _line(axes, recorded.reference, joint, start, factor, color=REFERENCE, lw=1.2, ls="--", label="reference")
-        _line(axes, recorded.state, joint, start, factor, color=STATE, lw=1.2, label="state")
-        axes.set_ylabel(f"{recorded.joint_names[joint]}\n[{unit}]")
-    _legend(figure, rows[0])
+    outcomes = ((("accepted",), "0.6", "goal accepted"), (BAD, REFUSED, "goal refused or aborted")) if goals else ()
+    for joint, row in enumerate(axes[:, 0]):
+        row.grid(True, alpha=0.25)
+        for kinds, colour, name in outcomes:
+            for number, event in enumerate(one for one in recorded.events if one.outcome in kinds):
+                row.axvline(event.t - start, color=colour, lw=0.8, ls=":", label=None if number else name)
+        factor, unit = told_in(limits.units[joint]) if limits else (1.0, "rad or m")
+        if not goals:
+            factor, unit = 1.0, "N" if limits and limits.units[joint] == "m" else "N·m"
+        for label, series, style in lines:
+            if len(series):
+                broken = with_gaps(series)
+                row.plot(broken.t - start, factor * broken.values[:, joint], label=label, **style)
+        row.set_ylabel(f"{recorded.joint_names[joint]}\n[{unit}]")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
     return figure
 
 
-def error_figure(recorded: ArmRecording, limits, start: float):
+def _position(recorded: ArmRecording, limits: Bounds | None, start: float) -> Any:
+    lines = (
+        ("set-point sent to the servo", recorded.setpoint, {"color": SETPOINT, "lw": 0.9}),
+        ("reference", recorded.reference, {"color": REFERENCE, "lw": 1.2, "ls": "--"}),
+        ("state", recorded.state, {"color": STATE, "lw": 1.2}),
+    )
+    return _rows(recorded, limits, start, "Where each joint was, should be, and was told to be", lines)
+
+
+def error_figure(recorded: ArmRecording, limits: Bounds | None, start: float) -> Any:
     """Tracking error of each joint; None where there is none."""
     error = tracking_error(recorded.reference, recorded.state)
     if not np.isfinite(error.values).any():
         return None
-    figure, rows = _rows(recorded, "Tracking error: state less reference, at the times of the states")
-    for joint, axes in enumerate(rows):
-        _events(axes, recorded, start)
-        factor, unit = _told_in(limits, joint)
-        _line(axes, error, joint, start, factor, color=STATE, lw=1.0, label="error")
-        axes.axhline(0.0, color="0.5", lw=0.8)
-        axes.set_ylabel(f"{recorded.joint_names[joint]}\n[{unit}]")
-    _legend(figure, rows[0])
+    title = "Tracking error: state less reference, at the times of the states"
+    figure = _rows(recorded, limits, start, title, [("error", error, {"color": STATE, "lw": 1.0})])
+    for row in figure.axes:
+        row.axhline(0.0, color="0.5", lw=0.8)
     return figure
 
 
-def _torque(recorded: ArmRecording, limits, start: float):
+def _torque(recorded: ArmRecording, limits: Bounds | None, start: float) -> Any:
     if not len(recorded.torque) and not len(recorded.state_torque):
         return None
-    figure, rows = _rows(recorded, "Torque against what the joint may give")
-    for joint, axes in enumerate(rows):
-        if limits is not None:
-            bounds = ((limits.stall, "-", "stall"), (limits.peak, "--", "moving"), (limits.hold, ":", "holding"))
-            for limit, style, name in bounds:
-                for sign in (-1.0, 1.0):
-                    axes.axhline(sign * limit[joint], color="0.45", ls=style, lw=1.0, label=name if sign > 0.0 else None)
-            axes.set_ylim(-1.2 * limits.stall[joint], 1.2 * limits.stall[joint])
-        _line(axes, recorded.state_torque, joint, start, color=STATE, lw=1.0, label="reported")
-        _line(axes, recorded.torque, joint, start, color=SETPOINT, lw=1.0, label="asked for")
-        axes.set_ylabel(f"{recorded.joint_names[joint]}\n[{'N' if limits and limits.units[joint] == 'm' else 'N·m'}]")
-    _legend(figure, rows[0])
+    lines = (
+        ("reported", recorded.state_torque, {"color": STATE, "lw": 1.0}),
+        ("asked for", recorded.torque, {"color": SETPOINT, "lw": 1.0}),
+    )
+    figure = _rows(recorded, limits, start, "Torque against what the joint may give", lines, goals=False)
+    if limits is None:
+        return figure
+    for joint, row in enumerate(figure.axes):
+        for limit, style in ((limits.stall, "-"), (limits.peak, "--"), (limits.hold, ":")):
+            for bound in (-limit[joint], limit[joint]):
+                row.axhline(bound, color="0.45", ls=style, lw=1.0)
+        row.set_ylim(-1.2 * limits.stall[joint], 1.2 * limits.stall[joint])
+    figure.axes[0].set_title("Torque against what the joint may give: at stall (-), moving (--), holding (:)")
     return figure

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from picker_dynamics.errors import RecordingError
-from picker_dynamics.files.formats import read_yaml, said
 from picker_dynamics.files.reading import opened
 
 from .messages import known_types, missing
@@ -150,7 +149,8 @@ def read(path: str | Path, namespace: str | None = None) -> ArmRecording:
         raise RecordingError(f"no recording {path}", value=str(path))
     collected: dict[str, _Collected] = defaultdict(_Collected)
     damage: list[str] = []
-    for topic, time_s, message in _messages(path, damage):
+    messages = _of_mcap if path.suffix == ".mcap" and not path.is_dir() else _of_bag
+    for topic, time_s, message in messages(path, damage):
         for wanted in WANTED:
             if topic.endswith("/" + wanted):
                 try:
@@ -189,25 +189,6 @@ def _choose(collected: dict[str, _Collected], namespace: str | None, path: Path)
     if len(arms) > 1:
         raise RecordingError(f"{path} has {len(arms)} arms: choose with --namespace one of {there}", value=str(path))
     return arms[0]
-
-
-def _messages(path: Path, damage: list[str]) -> Iterator[Read]:
-    """Messages of the wanted topics; ``damage`` gets what cannot be read."""
-    files = _mcap_files(path) if path.is_dir() else [path] if path.suffix == ".mcap" else []
-    for one in files:
-        yield from _of_mcap(one, damage)
-    if not files:
-        yield from _of_another_kind(path, damage)
-
-
-def _mcap_files(folder: Path) -> list[Path]:
-    """Those of a bag; none where it is of another kind."""
-    with said(f"cannot read {folder}", RecordingError):
-        about = read_yaml(folder / "metadata.yaml", "bag", RecordingError)["rosbag2_bagfile_information"]
-        if about.get("compression_format"):
-            raise RecordingError(f"{folder} is compressed as a whole: unpack it with ros2 bag convert", value=str(folder))
-        names = [Path(str(name)).name for name in about["relative_file_paths"]]
-        return [folder / name for name in names] if about.get("storage_identifier") == "mcap" else []
 
 
 def _of_mcap(path: Path, damage: list[str]) -> Iterator[Read]:
@@ -273,8 +254,8 @@ class _Types:
         return self._own
 
 
-def _of_another_kind(path: Path, damage: list[str]) -> Iterator[Read]:
-    """Messages of a bag that rosbags reads, SQLite for example."""
+def _of_bag(path: Path, damage: list[str]) -> Iterator[Read]:
+    """Messages of a bag that rosbags reads: a folder, or a file of SQLite."""
     from rosbags.highlevel import AnyReader
 
     begun = False
