@@ -5,7 +5,8 @@ for a batch, and any of them may be complex:
 
     mass_matrix(k, q)     inverse_dynamics(k, q, v, a)     potential_energy(k, q)     tip(k, q)
 
-The other terms follow from these.  With tau = M a + C v + g and c = C v, whose Christoffel symbols are symmetric in both rates,
+The other terms follow from these, where a file does not write out ``gravity`` and ``tip_jacobian`` for speed.  With
+tau = M a + C v + g and c = C v, whose Christoffel symbols are symmetric in both rates,
 
     g = tau(q, 0, 0)        C_ij = 1/2 dc_i/dv_j        J = d(tip)/dq        d(tau)/dt = (dtau/dq) v + (dtau/dv) a + M j
 
@@ -154,6 +155,10 @@ class ClosedForm(AnalyticModel):
     def mass_matrix(self, q: ArrayLike) -> Array:
         return self._evaluate(self.equations.mass_matrix, (self.n, self.n), q=q) + self.armature_matrix
 
+    def gravity(self, q: ArrayLike) -> Array:
+        written = getattr(self.equations, "gravity", None)
+        return self._evaluate(written, (self.n,), q=q) if written else super().gravity(q)
+
     def potential_energy(self, q: ArrayLike) -> Array:
         return self._evaluate(self.equations.potential_energy, (), q=q)
 
@@ -168,6 +173,8 @@ class ClosedForm(AnalyticModel):
         return self._evaluate(self._tip, (3,), q=q)
 
     def jacobian(self, q: ArrayLike) -> Array:
+        if written := getattr(self.equations, "tip_jacobian", None):
+            return self._evaluate(written, (3, self.n), q=q)
         (q,) = batch_of_states(self.n, q=q)
         moved = self._apply(self._tip, (3,), q[..., None, :] + STEP * np.eye(self.n))
         return np.swapaxes(moved.imag, -1, -2) / STEP.imag

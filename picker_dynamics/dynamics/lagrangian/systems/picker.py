@@ -184,6 +184,12 @@ def mass_matrix(k: Constants, q: Values) -> Rows:
     )
 
 
+def gravity(k: Constants, q: Values) -> Values:
+    """Gravity torques g(q) = dV/dq: five of them [N·m]."""
+    (_, c1), (_, c2), (_, c3) = directions(q)
+    return joint_torques(0.0, k.g * k.P1 * c1, k.g * k.P2 * c2, k.g * k.P3 * c3, 0.0)
+
+
 def potential_energy(k: Constants, q: Values) -> Scalar:
     """Potential energy V(q) [J]."""
     (s1, _), (s2, _), (s3, _) = directions(q)
@@ -197,3 +203,13 @@ def tip(k: Constants, q: Values) -> Values:
     reach = k.L1 * c1 + k.L2 * c2 + k.L3 * c3
     height = k.L1 * s1 + k.L2 * s2 + k.L3 * s3
     return k.x0 + reach * c0, k.y0 + reach * s0, k.z0 + height
+
+
+def tip_jacobian(k: Constants, q: Values) -> Rows:
+    """Jacobian of the tip, d(tip)/dq: three rows of five [m/rad]."""
+    s0, c0 = sin_cos(q[0])
+    (s1, c1), (s2, c2), (s3, c3) = directions(q)
+    reach = k.L1 * c1 + k.L2 * c2 + k.L3 * c3
+    _, r1, r2, r3, _ = joint_torques(0.0, -k.L1 * s1, -k.L2 * s2, -k.L3 * s3, 0.0)
+    _, z1, z2, z3, _ = joint_torques(0.0, k.L1 * c1, k.L2 * c2, k.L3 * c3, 0.0)
+    return ((-reach * s0, r1 * c0, r2 * c0, r3 * c0, 0.0), (reach * c0, r1 * s0, r2 * s0, r3 * s0, 0.0), (0.0, z1, z2, z3, 0.0))

@@ -146,9 +146,6 @@ class Rrp(ReferenceSystem):
     system = "rrp"
     coordinates = ("theta1", "theta2", "d3")
 
-    def jacobian(self, q: ArrayLike) -> Array:
-        return self._evaluate(tip_jacobian, (3, 3), q=q)
-
     def inverse_jacobian(self, q: ArrayLike) -> Array:
         """Inverse Jacobian J^-1, (..., 3, 3): joint rates [rad/s, rad/s, m/s] for a velocity of the load [m/s], base frame.
 
