@@ -128,10 +128,10 @@ def path_limits(
     with np.errstate(divide="ignore"):
         fastest_joint = (KEPT * speed / np.abs(slope)).min(axis=-1)
         z_max = np.minimum(fastest_joint, KEPT * validator.tip_speed / way) ** 2
-    mass = model.mass_matrix(q)
-    a = times(mass, slope)
-    b = times(mass, bend) + times(model.coriolis_matrix(q, slope), slope)
-    rest = model.gravity(q) + model.coulomb * np.sign(slope)
+    gravity = model.gravity(q)
+    a = times(model.mass_matrix(q), slope)
+    b = model.inverse_dynamics(q, slope, bend) - gravity
+    rest = gravity + model.coulomb * np.sign(slope)
     drag = model.viscous * np.abs(slope)
     most = KEPT * torques.most(torques.peak_share * supply)
     rows = [(a, b, np.where(slope > 0.0, drag, 0.0), most - rest), (-a, -b, np.where(slope < 0.0, drag, 0.0), most + rest)]
