@@ -16,8 +16,8 @@ import numpy as np
 from picker_dynamics.controller.laws import ServoLaw, servo_law
 from picker_dynamics.controller.simulated import SimulatedServos
 from picker_dynamics.errors import InfeasibleError, LimitError, PickerError
-from picker_dynamics.execution.approach import Approach, ApproachPlanner, Ending
 from picker_dynamics.execution.motion import Reference
+from picker_dynamics.execution.settle_downward import Approach, foreseen, settle_downward, started, take_load
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import MotionValidator, Validated
 from picker_dynamics.robot.description import ArmDescription
@@ -113,7 +113,7 @@ class ClosedLoop:
     ):
         self.plant, self.model, self.servo_map = plant, model, servo_map
         self.lead_s, self.period_s, self._drift = lead_s, 1.0 / rate_hz, clock_drift
-        self._ends, self._sides = ends, ApproachPlanner(model.n)
+        self._ends, self._side = ends, started(model.n, np.zeros(model.n))
         self.approaches: list[Approach | None] = []
         self.compensator = servo_law(model, servo_map, mode, fade_s=0.0)
         self._shift_s = 0.0 if half_frame else 0.5 * servo_map.frame_s
@@ -125,7 +125,7 @@ class ClosedLoop:
             LimitError: the pulses do not reach that pose.
         """
         self._reference = standing(self.plant.joint_names, q)
-        self._sides.start(q)
+        self._side = started(self.model.n, q)
         self.compensator.side.start()
         self.compensator.start()
         setpoint, _ = self.compensator.update(*self._reference.sample(0.0), self.period_s)
@@ -148,10 +148,11 @@ class ClosedLoop:
         """
         trajectory, approach = (trajectory, None) if stands else self._ended(trajectory)
         self.approaches.append(approach)
-        self._sides.begins(approach)
+        if approach is not None:
+            self._side.width = approach.width
         recording = self._record(trajectory, self.lead_s + trajectory.duration + hold_s)
         if approach is not None:
-            self._sides.arrived(approach)
+            self._side.bounds = approach.bounds
         return recording
 
     def _ended(self, trajectory: Trajectory) -> tuple[Trajectory, Approach | None]:
@@ -160,8 +161,9 @@ class ClosedLoop:
             return trajectory, None
         validator = replace(self._ends, model=self.compensator.model)
         asked = Validated(trajectory, 1.0, validator.sampled(trajectory))
-        ending = Ending(asked, trajectory.duration, 0.0, np.arange(self.plant.n))
-        ended, approach = ending.planned(self._sides.at(self._reference.end[None]), validator, self.plant.description)
+        side = foreseen(self._side, lambda _time_s: self._reference.end, 0.0, 1.0)
+        ending = trajectory.duration, 0.0, np.arange(self.plant.n), side
+        ended, approach = settle_downward(asked, *ending, validator, self.plant.description)
         return ended.trajectory, approach
 
     @property
@@ -194,14 +196,14 @@ class ClosedLoop:
         before = self.compensator.model
         self.compensator.set_payload(mass, com)
         self.arm.hardware.set_model(self.compensator.model)
-        self._sides.loaded(before, self.compensator.model, self.servo_map)
+        take_load(self._side, before, self.compensator.model, self.servo_map)
 
     # --- one period -----------------------------------------------------------------------------------
 
     def command(self, holds_s: float, reference) -> None:
         """Send the set-point for the host time at which it holds."""
         command = self._law.command(Reference(holds_s, *reference), None)
-        self._sides.sent(reference[0])
+        self._side.advance(reference[0])
         self.compensator.source = self.arm.hardware.source
         if not self.arm.hardware.write(replace(command, time_s=holds_s + self._shift_s), self.plant.time):
             self.arm.require_active()

@@ -4,7 +4,6 @@ times come in.  Imports ``robot`` and ``trajectory``; models come in as
 """
 
 __all__ = [
-    "approach",
     "checks",
     "collision",
     "driving",
@@ -20,6 +19,7 @@ __all__ = [
     "motion",
     "payload_hold",
     "reference_generator",
+    "settle_downward",
     "streaming",
     "tip_uncertainty",
     "tolerances",

@@ -28,6 +28,7 @@ from .guard import ReferenceGuard
 from .lease import HeldError, Holder, Kind, Lease
 from .motion import Phase, Reference
 from .reference_generator import ReferenceGenerator, Worker
+from .settle_downward import started, take_load
 from .streaming import SILENCE_S, Complaints, Stream, StreamStatistics
 from .torque_limits import TorqueLimits
 from .validator import TIP_SPEED, MotionValidator
@@ -260,7 +261,7 @@ class Execution:
         if before is not limits and replace(before, speed=limits.speed) == limits:
             return
         if before.model is not limits.model:
-            self._generator.sides.loaded(before.model, limits.model, limits.torque.servo_map)
+            take_load(self._generator.side, before.model, limits.model, limits.torque.servo_map)
         self._generator.approaches = limits.approach
         self._generator.validator = limits.validator(self.description)
 
@@ -280,7 +281,7 @@ class Execution:
         """Become active, holding ``pose`` (n,) [rad] with motors that give ``effort`` (n,) [N·m]; goals under way are aborted."""
         self.deactivate("it is held elsewhere")
         self._generator.start(pose)
-        self._generator.sides.start(pose, effort, self._generator.validator)
+        self._generator.side = started(self.description.n, pose, effort, self._generator.validator)
         self._guard.begin(pose)
         self._guard_says = None
         self.tell(EventKind.REMARK, "holding")
@@ -375,10 +376,10 @@ class Execution:
         self.send(reference)
         self._guard.sent(reference)
         self.sent.append(reference)
-        self._generator.sides.sent(reference.q)
+        self._generator.side.advance(reference.q)
         for one in finished:
             if one.motion.approach is not None and not one.cancelled:
-                self._generator.sides.arrived(one.motion.approach)
+                self._generator.side.bounds = one.motion.approach.bounds
             self._goals.finished(one.motion, one.cancelled, reference)
         return reference
 

@@ -8,8 +8,8 @@ from enum import Enum
 from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.trajectory import Trajectory
 
-from .approach import Approach
 from .lease import MAIN_TRACK
+from .settle_downward import Approach
 from .validator import Validated
 
 

@@ -10,10 +10,10 @@ from picker_dynamics.robot.friction_side import FrictionSide
 from picker_dynamics.trajectory.trajectory import Trajectory, merge_joints
 
 from .active_plan import ActivePlan, UnderWay
-from .approach import Approach, Ending
 from .goal import ParsedGoal
 from .lease import MAIN_TRACK
 from .motion import Motion
+from .settle_downward import Approach, settle_downward
 from .slowing import Slowing
 from .validator import MotionValidator, Validated
 
@@ -90,8 +90,8 @@ def plan(goal: ParsedGoal, basis: Basis, slowing: Slowing) -> Plan:
     times_s = np.array([0.0, *goal.times_s]) * validated.factor
     duration_s = validated.trajectory.duration if whole else float(times_s[-1])
     if goal.track == MAIN_TRACK:
-        ending = Ending(validated, duration_s, float(times_s[-2]), goal.joints)
-        may = basis.approaches and not goal.stands
-        validated, approach = ending.planned(basis.side, validator, slowing.description, may)
+        may, from_s = basis.approaches and not goal.stands, float(times_s[-2])
+        ending = duration_s, from_s, goal.joints, basis.side
+        validated, approach = settle_downward(validated, *ending, validator, slowing.description, may)
         duration_s += 0.0 if approach is None else approach.duration_s
     return Plan(basis, goal, validated, staying, duration_s, approach)

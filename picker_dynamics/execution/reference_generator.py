@@ -25,11 +25,11 @@ from picker_dynamics.trajectory.time_scaling import TimeScaling
 from picker_dynamics.trajectory.trajectory import Trajectory, head, merge_joints, remainder
 
 from .active_plan import ActivePlan, State, UnderWay
-from .approach import ApproachPlanner
 from .checks import SampledMotion
 from .goal import PAST_TOLERANCE_S, ParsedGoal
 from .motion import Motion, Phase, Reference
 from .planning import Basis, Plan, plan
+from .settle_downward import foreseen, started
 from .slowing import HARDER, NO_EXCESS, LimitExcess, Slowing, Way, require_followable
 from .validator import MAX_STRETCH, PERIOD_S, MotionValidator
 
@@ -73,7 +73,7 @@ class ReferenceGenerator:
         validator: of motions with the present payload; None: that is not known yet.
         speed: share of full speed with which goals are executed.
         approaches: whether motions may end with one.
-        sides: of the joints' friction, along what was sent.
+        side: of the joints' friction, along what was sent.
         sent_s: time of the newest reference [s]; -inf: there is none.
     """
 
@@ -81,7 +81,7 @@ class ReferenceGenerator:
         self.description, self.worker = description, worker
         self.validator: MotionValidator | None = None
         self.speed, self.approaches = 1.0, False
-        self.sides = ApproachPlanner(description.n)
+        self.side = started(description.n, np.zeros(description.n))
         self.sent_s = -np.inf
         self._slowing = Slowing(description, max_deceleration)
         self._plan: ActivePlan | None = None  # None: not active
@@ -175,7 +175,7 @@ class ReferenceGenerator:
         if streams or self._replanning is not None or (active.moves and active.is_over(begins_s)):
             return None
         from_s = self.sent_s if active.moves else begins_s
-        side = self.sides.foreseen(lambda at_s: active.state_at(at_s)[0], from_s, begins_s)
+        side = foreseen(self.side, lambda at_s: active.state_at(at_s)[0], from_s, begins_s)
         return Basis(active, self.validator, begins_s, side, self.approaches)
 
     def holds(self, basis: Basis) -> bool:
@@ -202,7 +202,8 @@ class ReferenceGenerator:
         under_way = (*active.later(start_s, plan.staying), UnderWay(motion, plan.duration_s))
         self._take(motion.trajectory, start_s, under_way)
         self._passed = plan.basis.validator
-        self.sides.begins(plan.approach)
+        if plan.approach is not None:
+            self.side.width = plan.approach.width
         return motion
 
     def _take(self, trajectory: Trajectory, time_s: float, under_way: tuple[UnderWay, ...]) -> None:

@@ -80,25 +80,18 @@ def motion_through(
     refuse_if(widest > TIP_M, text, "blend", widest, TIP_M)
     kinematics, q0 = ChainKinematics(description), as_vector("start", start, description.n)
     lines = any(one.straight and one.pitch is None and one.direction is None for one in waypoints)
-    first: PickerError | None = None
     for held in (True, False) if lines else (False,):
         try:
             legs = _legs(q0, waypoints, description, kinematics, held)
             parts = [timed(path, validator, description, tip_acceleration) for path in joined(legs, radii, kinematics)]
-        except PickerError as error:
-            if held:
-                first = error
-                continue
-            if first is None:
+            break
+        except PickerError:
+            if not held:
                 raise
-            if str(first) == str(error):
-                raise error from first
-            raise error.reworded(f"{error}; and with the pitch that the hand has: {first}") from first
-        made = _one_after_another([part.trajectory for part in parts], stands=waypoints[-1].straight)
-        if len(parts) > 1:
-            validator.validate(made)
-        return made
-    raise AssertionError("the last way was made, or refused")
+    made = _one_after_another([part.trajectory for part in parts], stands=waypoints[-1].straight)
+    if len(parts) > 1:
+        validator.validate(made)
+    return made
 
 
 def _legs(

@@ -10,7 +10,6 @@ from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import Outcome
 from picker_dynamics.execution.motion import Phase
-from picker_dynamics.execution.tolerances import Tolerances
 
 
 def test_a_goal_is_executed_and_then_held():
@@ -148,21 +147,3 @@ def test_at_the_end_whoever_waits_is_told():
     rig = executing(goal(moved(base=0.5)))
     (event,) = rig.execution.close()
     assert (event.kind, event.text) == (EventKind.ABORTED, "aborted: the controller ends") and rig.answer("g").text == event.text
-
-
-def test_the_arm_is_looked_at_only_where_somebody_wants_to_know():
-    rig, looks = Rig(monitor_every=5), []
-
-    def look(ticks: int, watched: bool) -> int:
-        looks.clear()
-        for _ in range(ticks):
-            rig.time_s += rig.period_s
-            tick = rig.execution.tick(rig.now_s, lambda: looks.append(rig.time_s) or rig.state(), lambda: watched)
-            assert (tick.error is not None) <= watched
-        return len(looks)
-
-    assert look(20, False) == 0 and look(20, True) == 4
-    rig.submit(goal(moved(base=0.3)), "g", Tolerances.of(ZERO, [0.01] * 5, 0.0, 0.5))
-    assert look(20, False) == 4, "at the rate of the monitor"
-    rig.submit(goal(moved(base=0.2)), "g", Tolerances.of([0.1] * 5, [0.01] * 5, 0.0, 0.5))
-    assert look(20, False) == 20, "every state counts on the way"

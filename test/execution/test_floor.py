@@ -7,12 +7,11 @@ import math
 import arm_fixtures
 import numpy as np
 import pinocchio as pin
-from arm_fixtures import picker, rigid_body, servos, shipped_arm
+from arm_fixtures import picker, servos, shipped_arm
 from execution_rig import HOME, NAMES, ZERO, Rig, goal, limits, part
 from pytest import approx, raises
 
 from picker_dynamics.errors import LimitError
-from picker_dynamics.execution.checks import SampledMotion
 from picker_dynamics.execution.floor import OFF, TOLERANCE_M, FloorCheck, standing_floor
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.slowing import Slowing, Way
@@ -99,15 +98,6 @@ def test_a_stop_goes_no_deeper_than_its_way_where_another_way_does_not():
     for ways, chosen in (((-0.02, 0.005), 1), ((-0.02, -0.01), 1), ((-0.01, -0.02), 0)):
         made = [way(z) for z in ways]
         assert Slowing(picker(), 4.0).gentlest(map(Way, made), validator)[0].trajectory is made[chosen]
-
-
-def test_a_state_leaves_room_for_its_stop():
-    check, pose = FloorCheck(picker(), 0.0, 4.0), down(0.2, 0.01)
-    falling = np.linalg.pinv(rigid_body().jacobian(pose)) @ [0.0, 0.0, -0.15]
-    assert not check.worst(SampledMotion.at(rigid_body(), pose, ZERO, ZERO)).broken
-    assert not check.worst(SampledMotion.at(rigid_body(), pose, -falling, ZERO)).broken
-    assert check.worst(SampledMotion.at(rigid_body(), pose, falling, ZERO)).broken
-    assert not FloorCheck(picker(), OFF).worst(SampledMotion.at(rigid_body(), pose, falling, ZERO)).broken
 
 
 def test_the_picker_stands_and_the_arms_of_the_notes_do_not():

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import any_arms
 import numpy as np
 import pytest
 from arm_fixtures import picker
@@ -79,18 +78,6 @@ def test_without_a_state_nobody_waits_for_ever():
     made = tracker()
     assert made.look(11.0 + STATELESS_S, at(10.9, 0.4)) is None
     assert "no joint_states for 1.1 s" in made.look(11.1 + STATELESS_S, at(10.9, 0.4)).text
-
-
-def test_settings_of_a_joint_are_in_its_unit_and_no_faster_than_it():
-    """A finger that slides has a millimetre where one that turns has a degree."""
-    arm = any_arms.arm("panda")
-    finger = GripperSettings.of(arm, arm.joint_names.index("panda_finger_joint1"))
-    assert (finger.goal_tolerance, finger.max_velocity) == (0.001, 0.2) and settings_problem(finger, arm) == ""
-    made = GripperTracker(replace(finger, stall_timeout=0.5), 0, 0.0, 10.0, "m")
-    made.ended(END)
-    made.look(11.1, Error(END, ArmState(11.1, np.full(5, 0.015), ZERO)))
-    verdict = made.look(12.0, Error(END, ArmState(12.0, np.full(5, 0.015), ZERO)))
-    assert verdict.text == "gripper: panda_finger_joint1 stalled 15.0 mm before its goal"
 
 
 def test_settings_have_to_fit_the_arm():

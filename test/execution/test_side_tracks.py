@@ -4,9 +4,8 @@ import numpy as np
 from execution_rig import HOME, NAMES, Rig, executing, goal, moved, part
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pytest import approx, mark, raises
+from pytest import approx, mark
 
-from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.motion import Phase
 
@@ -66,24 +65,6 @@ def test_in_a_pause_what_is_cancelled_is_answered_and_what_is_not_goes_on(order,
     assert sorted(rig.ended) == sorted([*cancelled, *left]) and rig.phase is Phase.HOLDING
     moves = np.abs(rig["q"][-1] - stands) > 1e-9
     assert (moves[0], moves[SCISSOR]) == tuple((name, False) in left for name in ("arm", "grip"))
-
-
-def test_the_gripper_does_not_take_its_joint_from_a_motion_or_a_stream():
-    rig = executing(goal(HOME))
-    with raises(PickerError, match="a goal g moves the arm for another 2.00 s: this goal is refused"):
-        rig.submit(grip(0.1))
-    rig.tick(10)
-    rig.cancel()
-    assert rig.phase is Phase.STOPPING and rig.submit(grip(0.1)) is not None
-    rig = executing(goal(HOME))
-    assert rig.submit(arm_goal()) is not None and rig.submit(grip(0.1)) is not None
-    rig = Rig()
-    rig.push(HOME)
-    rig.send(grip(0.1), "late")
-    for _ in range(12):
-        rig.tick()
-        rig.push(HOME)
-    assert rig.answer("late").text.startswith("a stream moves the arm for another 0.")
 
 
 def test_joints_that_nobody_moves_any_more_come_to_rest_after_the_goal_that_displaced_them_is_done():

@@ -47,20 +47,6 @@ def test_it_is_as_fast_everywhere_as_the_linear_programme(seed):
     np.testing.assert_allclose(fastest(limits).speed ** 2, solved.x, atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_limits_that_grow_with_speed_are_kept_and_used(seed):
-    limits = random_limits(seed, with_speed=True)
-    z = fastest(limits).speed ** 2
-    u = np.diff(z) / (2.0 * np.diff(limits.s))
-    parts = limits.b * z[:, None] + limits.c * np.sqrt(z)[:, None] - limits.d
-    use = np.maximum(limits.a[:-1] * u[:, None] + parts[:-1], limits.a[1:] * u[:, None] + parts[1:])
-    assert use.max() < 1e-9, "every row is kept at both ends of each step, with sqrt(z) itself"
-    without = fastest(PathLimits(limits.s, limits.a, limits.b, 0.0 * limits.c, limits.d, limits.z_max))
-    assert (z <= without.speed**2 + 1e-9).all()
-    free = (use.max(axis=1) < -0.05) & (z[:-1] < 0.98 * limits.z_max[:-1])
-    assert free.mean() < 0.1, "somewhere else than at its limits it would not be the fastest"
-
-
 def test_smoothed_progress_is_a_motion_of_continuous_acceleration_that_lasts_longer_by_the_window():
     limits, window = random_limits(3), 0.2
     raw = fastest(limits)

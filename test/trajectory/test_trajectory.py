@@ -81,13 +81,6 @@ def test_a_way_from_nowhere_is_refused(time_s, message):
         from_points([time_s], [[1, 2, 3]], joint_names=NAMES)
 
 
-def test_before_and_after_the_arm_stands(path):
-    for t, q in ((-0.1, path.start), (2.6, path.end)):
-        for sample in (path.sample(t), [x[0] for x in path.sample(np.array([t]))]):
-            assert_allclose(sample[0], q, atol=1e-12)
-            assert_array_equal(sample[1:], 0.0)
-
-
 def test_one_time_and_many_are_the_same(path):
     times = np.concatenate([TIMES, np.linspace(-0.2, 2.7, 83)]).reshape(2, 44)
     many = path.sample(times)
@@ -110,15 +103,6 @@ def test_the_grid_has_both_sides_of_every_break(points):
         assert_allclose(v[at[0]], slopes[k - 1])
         assert_allclose(v[at[-1]], slopes[k])
     assert_allclose(q, path.sample(t)[0], atol=1e-12)
-
-
-def test_stretching_slows_the_same_path(path):
-    slow = path.stretched(2.5)
-    assert slow.duration == approx(2.5 * path.duration)
-    for fast_x, slow_x, order in zip(path.sample(inner(101)), slow.sample(2.5 * inner(101)), range(3)):
-        assert_allclose(slow_x, fast_x / 2.5**order, atol=1e-9)
-    with raises(InputError, match="factor"):
-        path.stretched(0.0)
 
 
 @mark.parametrize("blend_s", [0.05, 0.4, 0.7, 99.0])
