@@ -150,13 +150,6 @@ class Controller:
 
     # -- payload -------------------------------------------------------------------------------------------
 
-    def require_holdable(self, payload: Payload, now_s: float) -> None:
-        """Raise an InfeasibleError or LimitError where the arm cannot hold the payload where it is."""
-        torque = self.execution.limits.torque
-        require_graspable(*payload, torque)
-        if poses := self._poses(now_s):
-            require_holdable(self._model_of(*payload), torque, poses)
-
     def _poses(self, now_s: float) -> Sequence[Array]:
         """Poses where the arm may be: its reference, else its state, else where it rests."""
         sent, held, state = self.execution.sent.newest, self.hardware.session.held, self.state
@@ -166,24 +159,25 @@ class Controller:
             return (state.q,)
         return self._resting if held is None else (held,)
 
-    def set_payload(self, mass: float, com: Sequence[float], now_s: float) -> None:
+    def set_payload(self, mass: float, com: Sequence[float], now_s: float, believed_kg: float | None = None) -> None:
         """Carry ``mass`` [kg] at ``com`` (3,) [m], tool frame: plans, compensation and modelled state change together.
 
-        A smaller mass in the same place is always taken.
+        A smaller mass in the same place is always taken; an arm that cannot rest with it is idle then, and says why.
+
+        Args:
+            believed_kg: mass with which the arm is controlled, where that is another one.
 
         Raises:
             InputError: not a payload.
             InfeasibleError, LimitError: the arm cannot hold it where it is; nothing changes.
         """
-        payload = Payload(float(mass), require_vector(com))
-        if payload.mass > self.payload.mass or (payload.mass and payload.com != self.payload.com):
-            self.require_holdable(payload, now_s)
-        self.carry(payload, payload, now_s)
-
-    def carry(self, payload: Payload, believed: Payload, now_s: float) -> None:
-        """Plan with ``payload`` and control with ``believed``; an arm that cannot rest with it is idle then, and says why."""
+        payload, torque = Payload(float(mass), require_vector(com)), self.execution.limits.torque
         model = self._model_of(*payload)
-        self.law.set_payload(*believed, now_s)
+        if payload.mass > self.payload.mass or (payload.mass and payload.com != self.payload.com):
+            require_graspable(*payload, torque)
+            if poses := self._poses(now_s):
+                require_holdable(model, torque, poses)
+        self.law.set_payload(payload.mass if believed_kg is None else believed_kg, payload.com, now_s)
         self.payload = payload
         self.execution.change_some(model=model)
         try:

@@ -45,31 +45,19 @@ class PayloadFollowing:
             PickerError: as ``Controller.set_payload``; nothing changes.
         """
         if on and payload.mass > max_kg:
-            raise InputError(
-                f"payload.mass is {payload.mass:g} kg, above payload.follow_max, {max_kg:g} kg: it could not be followed",
-                subject="payload.mass",
-                value=payload.mass,
-                limit=max_kg,
-            )
-        before, follower = self.payload, self._follower
-        if on and follower is not None and payload.com != before.com:
-            self._controller.require_holdable(payload._replace(mass=max(payload.mass, follower.mass)), now_s)
-        if payload != before:
-            self._controller.set_payload(*payload, now_s)
-            self.payload = payload
-        if not on:
-            self._follower, self.problem = None, ""
-        elif follower is None or payload.com != before.com:
-            start_kg = payload.mass if follower is None else follower.mass
-            self._follower = self._make(com=payload.com, max_kg=max_kg, rate_kg_s=rate_kg_s, start_kg=start_kg)
-        else:
+            text = f"payload.mass is {payload.mass:g} kg, above payload.follow_max, {max_kg:g} kg: it could not be followed"
+            raise InputError(text, subject="payload.mass", value=payload.mass, limit=max_kg)
+        follower = self._follower if on else None
+        followed_kg = payload.mass if follower is None else follower.mass
+        self._carry(payload, followed_kg, now_s)
+        if on and (follower is None or payload.com != self.payload.com):
+            follower = self._make(com=payload.com, max_kg=max_kg, rate_kg_s=rate_kg_s, start_kg=followed_kg)
+        elif follower is not None:
             follower.limit(max_kg, rate_kg_s)
-        self._carry(now_s)
+        self._follower, self.payload, self.problem = follower, payload, self.problem if on else ""
 
-    def _carry(self, now_s: float) -> None:
-        followed_kg = self.payload.mass if self._follower is None else self._follower.mass
-        planned = self.payload._replace(mass=max(self.payload.mass, followed_kg))
-        self._controller.carry(planned, self.payload._replace(mass=followed_kg), now_s)
+    def _carry(self, payload: Payload, followed_kg: float, now_s: float) -> None:
+        self._controller.set_payload(max(payload.mass, followed_kg), payload.com, now_s, followed_kg)
 
     def hear(self, cycle: Cycle) -> None:
         """Take what the cycle measured, and go a step towards it once a period."""
@@ -78,24 +66,18 @@ class PayloadFollowing:
             return
         if cycle.sent and self._loop.following and state is not None and state.v is not None and state.effort is not None:
             follower.observe(state.q, state.v, state.effort, state.time_s)
-        if cycle.now_s >= self._due_s:
-            self._due_s = cycle.now_s + self._period_s
-            self._step(follower, cycle.now_s)
-
-    def _step(self, follower: PayloadFollower, now_s: float) -> None:
-        before = follower.mass
+        if cycle.now_s < self._due_s:
+            return
+        self._due_s, before = cycle.now_s + self._period_s, follower.mass
         mass = follower.step(self._period_s)
         self.problem = follower.problem
         if math.isclose(mass, before, abs_tol=1e-9):
             return
         try:
-            if mass > self.payload.mass:
-                self._controller.require_holdable(self.payload._replace(mass=mass), now_s)
+            self._carry(self.payload, mass, cycle.now_s)
         except PickerError as error:
             follower.mass = before
             self.problem = f"the payload is heavier than {before:.3f} kg, not followed further: {error}"
-            return
-        self._carry(now_s)
 
     def facts(self) -> dict[str, object]:
         """Facts about the followed payload, for the diagnostics."""

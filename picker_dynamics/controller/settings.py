@@ -42,29 +42,22 @@ class Setting:
         kind = type(self.default)
         if kind is float and type(value) is int:
             value = float(value)
-        if kind is list:
-            value = [float(one) for one in value] if isinstance(value, (list, tuple)) else value
+        if kind is list and isinstance(value, (list, tuple)):
+            value = [float(one) for one in value]
+        limit, wrong = None, ""
         if type(value) is not kind:
-            raise InputError(
-                f"{self.name} is {shown(repr(value))}, must be of type {kind.__name__}", subject=self.name, value=value
-            )
-        if self.choices and value not in self.choices:
-            raise InputError(
-                f"{self.name} is {value!r}, must be one of {', '.join(self.choices)}", subject=self.name, value=value
-            )
-        if kind is float and not math.isfinite(value) and not (self.endless and value == -math.inf):
-            raise InputError(f"{self.name} is {value}, not a finite number", subject=self.name, value=value)
-        for limit, wrong in (
-            (self.low, value < self.low if self.low is not None else False),
-            (self.high, self.high is not None and value > self.high),
-        ):
-            if wrong and not (self.endless and value == -math.inf):
-                raise InputError(
-                    f"{self.name} is {value:g}, must be {self.low:g} to {self.high:g}" + (", or -inf" if self.endless else ""),
-                    subject=self.name,
-                    value=value,
-                    limit=limit,
-                )
+            wrong = f"is {shown(repr(value))}, must be of type {kind.__name__}"
+        elif self.choices and value not in self.choices:
+            wrong = f"is {value!r}, must be one of {', '.join(self.choices)}"
+        elif self.endless and value == -math.inf:
+            return value
+        elif kind is float and not math.isfinite(value):
+            wrong = f"is {value}, not a finite number"
+        elif self.low is not None and self.high is not None and not self.low <= value <= self.high:
+            limit = self.low if value < self.low else self.high
+            wrong = f"is {value:g}, must be {self.low:g} to {self.high:g}" + (", or -inf" if self.endless else "")
+        if wrong:
+            raise InputError(f"{self.name} {wrong}", subject=self.name, value=value, limit=limit)
         return value
 
 

@@ -83,19 +83,6 @@ def swing(t):
 # --- all laws ---------------------------------------------------------------------------------------------
 
 
-@mark.parametrize("name", LAWS)
-def test_a_batch_is_its_states_one_by_one(name):
-    law, (q, v, reference) = LAWS[name], near_states(6)
-    one = law.initial_state(q[0], v[0], Reference(*(x[0] for x in reference)))
-    state = one + np.random.default_rng(1).uniform(0.0, 0.01, (6, one.size))
-    tau, rate = law(q, v, reference, state)
-    assert tau.shape == (6, 3) and rate.shape == state.shape
-    for i in range(6):
-        tau_i, rate_i = law(q[i], v[i], Reference(*(x[i] for x in reference)), state[i])
-        assert_allclose(tau[i], tau_i, rtol=1e-12, atol=1e-10)
-        assert_allclose(rate[i], rate_i, rtol=1e-12, atol=1e-12)
-
-
 @mark.parametrize("name", ["feed_forward", "computed_torque", "robust", "adaptive"])
 def test_on_the_reference_with_the_right_load_it_asks_for_the_exact_efforts(name):
     q, v, a = near_states(1)[2]
@@ -114,12 +101,6 @@ def test_the_right_load_ends_at_the_goal(name):
 
 
 # --- feed-forward -----------------------------------------------------------------------------------------
-
-
-def test_feed_forward_does_not_look():
-    q, v, reference = near_states(1)
-    tau, _ = LAWS["feed_forward"](q, v, reference)
-    assert np.array_equal(tau, LAWS["feed_forward"](q + 1.0, v - 1.0, reference)[0])
 
 
 def test_feed_forward_errors_grow_as_the_linearised_arm_says():
@@ -149,13 +130,6 @@ def test_computed_torque_makes_double_integrators(arm):
     assert_allclose(a_d - a, -Kd * (v_d - v) - Kp * (q_d - q), rtol=1e-8, atol=1e-8)
 
 
-def test_computed_torque_leaves_the_models_error_over_kp():
-    _, q, v, _ = follow(LAWS["computed_torque"], TRUE, 4.0)
-    left = GOAL.q - q[-1]
-    assert_allclose(left, model_error(TRUE, TOLD, q[-1], ZERO, KP * left) / KP, rtol=1e-5, atol=1e-9)
-    assert np.linalg.norm(left) > 1e-3
-
-
 # --- PD + gravity, PID ------------------------------------------------------------------------------------
 
 
@@ -166,11 +140,6 @@ def test_pd_gravity_loses_energy_to_its_dampers_alone():
     dissipated = np.concatenate([[0.0], np.cumsum(0.5 * np.diff(t) * ((v[1:] ** 2 + v[:-1] ** 2) @ JOINT_KD))])
     assert np.diff(V).max() <= 1e-9 * V[0] and V[-1] < 1e-6 * V[0]
     assert_allclose(V + dissipated, np.full_like(V, V[0]), rtol=2e-2)
-
-
-def test_pd_gravity_leaves_the_weight_it_does_not_know_over_kp():
-    _, q, _, _ = follow(LAWS["pd_gravity"], TRUE, 4.0)
-    assert_allclose(GOAL.q - q[-1], (TRUE.gravity(q[-1]) - TOLD.gravity(q[-1])) / JOINT_KP, rtol=1e-5, atol=1e-9)
 
 
 def test_pid_starts_with_the_weight_and_learns_the_true_one():
@@ -200,26 +169,6 @@ def test_pid_on_a_mass_has_the_poles_of_its_polynomial(Ki, stable):
 # --- robust -----------------------------------------------------------------------------------------------
 
 
-def test_robust_departure_changes_by_eta_less_w():
-    """dz/dt = eta - w on an arm with another load, at any state: its derivative along the true motion."""
-    law, (q, v, reference) = LAWS["robust"], near_states(20)
-    state = np.random.default_rng(3).uniform(-0.1, 0.1, (20, 3)) - (reference.v - v + KD * (reference.q - q))
-    tau, rate = law(q, v, reference, state)
-    a = TRUE.forward_dynamics(q, v, tau)
-    dz = (reference.a - a) + KD * (reference.v - v) + rate
-    z = law.departure(q, v, reference, state)
-    eta = model_error(TRUE, TOLD, q, v, law.acceleration(q, v, reference, state))
-    assert_allclose(dz, eta - law.min_max(z), rtol=1e-7, atol=1e-8)
-
-
-def test_robust_min_max_is_bounded_smooth_and_odd():
-    law = LAWS["robust"]
-    z = np.linspace(-5, 5, 20001)[:, None] * np.ones(3)
-    w = law.min_max(z)
-    assert (np.abs(w) < RHO).all() and np.array_equal(w, -law.min_max(-z)) and (np.diff(w, axis=0) > 0.0).all()
-    assert_allclose(law.min_max(1e-9 * np.ones(3)), 1e-9 * RHO / EPSILON, rtol=1e-9)
-
-
 def test_robust_stays_in_its_layer_and_decreases_v_outside():
     law = LAWS["robust"]
     t, q, v, state = follow(law, TRUE, 3.0, reference=swing, q0=BEGIN + (0.01, -0.01, 0.01))
@@ -236,30 +185,6 @@ def test_robust_stays_in_its_layer_and_decreases_v_outside():
         assert (beyond * (sign * worst - law.min_max(beyond)) < 0.0).all()
 
 
-def test_robust_needs_its_width():
-    """A thousandth of the width is the law that jumps: at 1 kHz it chatters."""
-
-    def total_variation(epsilon):
-        law = Robust(TOLD, KP, KD, RHO, epsilon)
-        q, v = BEGIN, ZERO
-        state, efforts = law.initial_state(q, v, HOLD), []
-        for _ in range(300):
-            tau, rate = law(q, v, HOLD, state)
-            efforts.append(tau)
-            v = v + 1e-3 * TRUE.forward_dynamics(q, v, tau)
-            q, state = q + 1e-3 * v, state + 1e-3 * rate
-        return np.abs(np.diff(efforts, axis=0)).sum(axis=0)
-
-    smooth, jumping = total_variation(EPSILON), total_variation(EPSILON / 1000)
-    assert (jumping[1:] > 100 * smooth[1:]).all() and (smooth[1:] < 30.0).all()
-
-
-def test_model_error_vanishes_for_the_right_model():
-    q, v, reference = near_states(5)
-    assert_allclose(model_error(TOLD, TOLD, q, v, reference.a), np.zeros((5, 3)), atol=1e-10)
-    assert np.abs(model_error(TRUE, TOLD, q, v, reference.a)).max() > 0.1
-
-
 # --- adaptive ---------------------------------------------------------------------------------------------
 
 
@@ -270,20 +195,6 @@ def test_regressor_is_linear_in_the_load_of_the_rrp_arm(load):
     bare, Y = LAWS["adaptive"].regressor(q, v, v, reference.a)
     expected = rrp(load).inverse_dynamics(q, v, reference.a)
     assert_allclose(bare + load * Y, expected, rtol=1e-12, atol=1e-10)
-
-
-def test_regressor_is_linear_in_the_payload_of_the_picker():
-    rng = np.random.default_rng(4)
-    q, v, v_r, a_r = rng.uniform(-1, 1, (4, 20, 5))
-    law = Adaptive(PICKER.with_payload(0.0), PICKER.with_payload(1.0), L, 1.0, GAMMA)
-    bare, Y = law.regressor(q, v, v_r, a_r)
-    berry = PICKER.with_payload(0.025)
-    expected = (
-        np.einsum("kij,kj->ki", berry.mass_matrix(q), a_r)
-        + np.einsum("kij,kj->ki", berry.coriolis_matrix(q, v), v_r)
-        + berry.gravity(q)
-    )
-    assert_allclose(bare + 0.025 * Y, expected, rtol=1e-11, atol=1e-13)
 
 
 def test_adaptive_lyapunov_function_decreases_as_it_should():
@@ -299,12 +210,6 @@ def test_adaptive_lyapunov_function_decreases_as_it_should():
     central = (V[:-4] - 8 * V[1:-3] + 8 * V[3:-1] - V[4:]) / (12 * h)
     assert_allclose(central, -loss[2:-2], rtol=1e-3, atol=1e-4 * loss.max())
     assert np.diff(V).max() <= 1e-12 and V[-1] < 1e-3 * V[0]
-
-
-@mark.parametrize("load", [0.0, 0.9])
-def test_adaptive_learns_the_load(load):
-    state = follow(LAWS["adaptive"], rrp(load), 3.0)[-1]
-    assert state[0, 0] == approx(0.5) and state[-1, 0] == approx(load, abs=1e-4)
 
 
 def test_adaptive_estimate_does_not_fall_far_below_nothing():
@@ -326,16 +231,11 @@ def test_adaptive_estimate_does_not_fall_far_below_nothing():
     "law, arguments, about, message",
     [
         (ComputedTorque, (TOLD, -1.0, 20.0), "theta1", "Kp of joint theta1 is -1.0, must be > 0"),
-        (ComputedTorque, (TOLD, 100.0, (1.0, 0.0, 1.0)), "theta2", "Kd of joint theta2 is 0.0, must be > 0"),
         (ComputedTorque, (TOLD, (1.0, 2.0), 1.0), "Kp", r"Kp has shape \(2,\), expected \(..., 3\)"),
-        (ComputedTorque, (TOLD, np.ones((2, 3)), 1.0), "Kp", r"Kp has shape \(2, 3\), expected a number or \(3,\)"),
         (PdGravity, (TOLD, math.nan, 1.0), "Kp", "Kp.* is nan"),
-        (PdGravity, (TOLD, "stiff", 1.0), "Kp", "Kp is .*stiff.*, not an array of numbers"),
         (Pid, (TOLD, 1.0, (0.0, 0.0, -2.0), 1.0), "d3", "Ki of joint d3 is -2.0, must be >= 0"),
-        (Robust, (TOLD, 100.0, 20.0, 0.0, 0.01), "theta1", "rho of joint theta1 is 0.0, must be > 0"),
         (Robust, (TOLD, 100.0, 20.0, 1.0, 0.0), "theta1", "epsilon of joint theta1 is 0.0, must be > 0"),
         (Adaptive, (BARE, LOADED, 10.0, 100.0, 0.0), "gamma", "gamma is 0.0, must be > 0"),
-        (Adaptive, (BARE, LOADED, 10.0, 100.0, 1.0, math.inf), "estimate", "estimate.* is inf"),
         (Adaptive, (BARE, PICKER, 10.0, 100.0, 1.0), "loaded", "the loaded arm has 5 joints, the bare one 3"),
     ],
 )

@@ -66,12 +66,6 @@ def test_a_reading_that_cannot_be_is_named_and_the_nominal_voltage_used(reading,
     assert one.problem == ""
 
 
-def test_where_nothing_is_measured_the_voltage_is_nominal():
-    for unknown in (UNMEASURED, replace(SERVOS, supply_v=None, supply_ohm=0.0)):
-        one = SupplyFollower(unknown)
-        assert one.measure(4000, HALF, 1.0) == 1.0 and one.volt is None and one.problem == ""
-
-
 @pytest.mark.parametrize("share", [0.3, 2.0, float("nan")])
 def test_a_source_that_cannot_be_is_refused(share):
     assert checked_source(0.9) == 0.9

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 from arm_fixtures import shipped_arm
 from numpy.testing import assert_allclose, assert_array_equal
-from pytest import approx, mark, raises
+from pytest import mark, raises
 
-from picker_dynamics.board.torque_session import FRESH_S, REJOIN_S, State, TorqueSession
-from picker_dynamics.bringup import bringup
+from picker_dynamics.board.torque_session import REJOIN_S, State, TorqueSession
 from picker_dynamics.control.laws.law import Reference
-from picker_dynamics.control.torque_loop import CATCH_UP, STALE_S, STANDSTILL, HoldLaw, ReferenceBuffer, TorqueLoop
+from picker_dynamics.control.torque_loop import CATCH_UP, STANDSTILL, HoldLaw, ReferenceBuffer, TorqueLoop
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import BoardFaultError, ConfigurationError, InfeasibleError, InputError, LimitError
-from picker_dynamics.execution.torque_limits import TorqueLimits
-from picker_dynamics.execution.validator import MotionValidator, torque_validator
+from picker_dynamics.errors import BoardFaultError, InputError
 from picker_dynamics.robot import arms
 from picker_dynamics.sim.torque_plant import TorquePlant
 from picker_dynamics.trajectory.trajectory import from_points
@@ -101,35 +96,7 @@ def test_between_references_the_motion_is_followed_closely():
             assert_allclose(ours, exact, atol=tolerance)
 
 
-def test_there_is_no_reference_before_the_first_nor_long_after_the_last():
-    buffer = ReferenceBuffer()
-    assert buffer.sample(0.0) is None
-    buffer.push(1.0, Reference(np.ones(3), np.ones(3), ZERO))
-    assert buffer.sample(0.99) is None
-    assert_allclose(buffer.sample(1.0 + 0.5 * STALE_S).q, 1.0 + 0.5 * STALE_S)
-    assert buffer.sample(1.0 + 1.1 * STALE_S) is None
-
-
-def test_a_reference_that_begins_anew_replaces_what_was_to_come():
-    buffer = ReferenceBuffer()
-    for time_s in (1.0, 1.1, 1.2):
-        buffer.push(time_s, Reference(ZERO + 5.0, ZERO, ZERO))
-    buffer.push(1.05, Reference(ZERO + 2.0, ZERO, ZERO))
-    assert_allclose(buffer.sample(1.06).q, 2.0)
-
-
 # -- laws ----------------------------------------------------------------------------------------------------
-
-
-def test_with_an_exact_model_the_error_decays_as_the_bandwidth_says():
-    """ddot(e) + 2 w ed + w² e = 0 from rest: e(t) = e0 (1 + w t) exp(-w t)."""
-    w, offset = 8.0, np.array([0.02, -0.02, 0.01])
-    plant, loop = plant_at(HOME + offset), TorqueLoop(model(), w)
-    for time_s in np.arange(0.0, 0.5, plant.dt):
-        told_to_stay(loop, time_s)
-        expected = -offset * (1.0 + w * time_s) * np.exp(-w * time_s)
-        plant.step(loop.effort(plant.q, plant.v, time_s))
-        assert_allclose(loop.error, expected, atol=0.02 * np.abs(offset).max())
 
 
 def test_an_unknown_load_leaves_the_error_that_theory_says():
@@ -142,26 +109,9 @@ def test_an_unknown_load_leaves_the_error_that_theory_says():
     assert_allclose(HOME - q, eta / RRP.bandwidth**2, rtol=0.05, atol=1e-6)
 
 
-def test_a_load_that_the_loop_is_told_of_leaves_none():
-    rig = Rig()
-    rig.plant.attach(0.4)
-    rig.loop.set_payload(0.4, ZERO, 0.0)
-    rig.follow(motion(1.0, HOME, HOME), more_s=1.5)
-    assert_allclose(rig.plant.q, HOME, atol=1e-6)
-
-
 def gradual() -> TorqueLoop:
     """Takes payloads over within half a second."""
     return TorqueLoop(model(), 20.0, transition_s=0.5)
-
-
-def test_a_told_payload_is_taken_over_gradually():
-    loop = gradual()
-    told_to_stay(loop, *np.arange(0.0, 2.0, 0.01))
-    before, after = model().gravity(HOME), model().with_payload(1.0).gravity(HOME)
-    loop.set_payload(1.0, ZERO, 1.0)
-    for time_s, share in ((1.0, 0.0), (1.25, 0.5), (1.5, 1.0), (1.6, 1.0)):
-        assert_allclose(loop.effort(HOME, ZERO, time_s), before + share * (after - before), atol=1e-9)
 
 
 @mark.parametrize("followed", [True, False], ids=["reference", "holding"])
@@ -243,21 +193,6 @@ def test_every_arm_follows_a_motion(name):
     assert_allclose(plant.q, arm.home + 0.05, atol=1e-4)
 
 
-def test_the_rrp_arm_tracks_a_fast_motion_within_a_milliradian():
-    rig = Rig()
-    rig.run(0.1)
-    rig.follow(motion(1.5), more_s=0.5)
-    assert np.abs(rig.errors).max() < 1e-3
-    assert_allclose(rig.plant.q, TARGET, atol=1e-5)
-
-
-def test_an_arm_that_is_heavier_than_its_urdf_still_arrives():
-    rig = Rig(plant_error=0.15, seed=3)
-    rig.run(0.1)
-    rig.follow(motion(1.5), more_s=1.0)
-    assert_allclose(rig.plant.q, TARGET, atol=0.02)
-
-
 def test_when_commands_stay_away_in_mid_motion_the_drives_brake_and_hold_and_begin_anew():
     rig = Rig()
     rig.run(0.1)
@@ -294,13 +229,6 @@ def test_drives_become_active_only_at_rest_and_say_where():
     made.tick(0.1)
     assert made.state is State.ACTIVE and made.epoch == 1
     assert_array_equal(made.held, HOME)
-
-
-def test_a_command_acts_for_a_while_and_then_the_drives_hold():
-    made, tau = active(), np.array([1.0, 2.0, 3.0])
-    assert made.command(tau, 1.0)
-    assert_array_equal(made.torque(HOME, ZERO, 1.0 + 0.9 * FRESH_S), tau)
-    assert_allclose(made.torque(HOME, ZERO, 1.0 + 1.1 * FRESH_S), model().gravity(HOME))
 
 
 @mark.parametrize("least_s, most_s", [(0.0, 0.01), (0.02, 0.02), (0.015, 0.035), (0.02, 0.04), (0.04, 0.04)])
@@ -368,111 +296,7 @@ def test_stop_latches_and_resumes_nothing():
     assert made.state is State.ACTIVE and made.epoch == 2
 
 
-def test_a_relaxed_arm_falls_slowed_by_its_gears_and_is_caught_by_enabling():
-    plant, made = plant_at(), active()
-    made.relax()
-    time_s = 0.0
-
-    def run(duration_s):
-        nonlocal time_s
-        for _ in range(round(duration_s / plant.dt)):
-            plant.step(made.torque(plant.q, plant.v, time_s))
-            made.tick(time_s)
-            time_s += plant.dt
-
-    run(0.3)
-    assert np.abs(plant.q - HOME).max() > 0.05, "it falls"
-    assert made.state is State.IDLE and "off" in made.problem
-    made.reset()
-    made.activate()
-    run(1.5)
-    assert made.state is State.ACTIVE and np.abs(plant.v).max() < STANDSTILL
-    assert_allclose(plant.q, made.held, atol=1e-3)
-
-
-@mark.parametrize("name", TORQUE_ARMS)
-def test_an_arm_that_fell_on_its_stops_can_leave_from_there(name):
-    arm = shipped_arm(name)
-    plant, drives, robot = TorquePlant(arm.description, q=arm.home), session(arm), RigidBody(arm.description)
-    drives.relax()
-    for step in range(4000):
-        plant.step(drives.torque(plant.q, plant.v, step * plant.dt))
-    back = motion(5.0, plant.q, arm.home, arm.description.joint_names)
-    MotionValidator(robot, TorqueLimits.of_arm(arm), arm.description, 2.0).scale_time(back.stretched)
-
-
 # -- validator -----------------------------------------------------------------------------------------------
 
 
-def validator(**options) -> MotionValidator:
-    return MotionValidator(model(), TorqueLimits.of_arm(RRP), RRP.description, 5.0, **options)
-
-
-def test_the_validator_passes_what_can_be_done_and_says_by_how_much():
-    found = validator(scales_time=False).scaled(motion())
-    tau = model().inverse_dynamics(*motion().sample(found.motion.times))
-    assert_allclose(found.motion.torque, tau, atol=1e-9)
-    assert_allclose(validator().limits.hold, 0.6 * RRP.description.effort)
-    worst = max((usage for usage in found.usages if usage.error is InfeasibleError), key=lambda usage: usage.share)
-    assert not found.broken and worst.share < 1.0 and worst.subject == "theta2"
-
-
-def test_a_goal_that_cannot_be_held_is_refused_in_newton_metres():
-    needed, limit = abs(model().gravity(UNHOLDABLE)[1]), 0.6 * RRP.description.effort[1]
-    assert needed > limit
-    with raises(InfeasibleError, match=rf"theta2 needs {needed:.2f} N·m to hold .* allowed {limit:.2f}") as refusal:
-        validator().scale_time(lambda factor: motion(5.0 * factor, end=UNHOLDABLE))
-    assert refusal.value.subject == "theta2" and refusal.value.value == approx(needed)
-
-
-def test_a_sliding_joint_is_refused_in_newtons_and_metres():
-    weak, balanced = dataclasses.replace(RRP, hold_share=0.03, peak_share=0.03), [0.0, 1.48, 0.5]
-    assert abs(model().gravity(balanced)[1]) < 1.0
-    with raises(InfeasibleError, match=r"d3 needs [\d.]+ N to hold"):
-        torque_validator(model(), TorqueLimits.of_arm(weak)).require_holdable(balanced)
-    with raises(LimitError, match=r"d3 reaches 1200.0 mm .* limit 1000.0 mm"):
-        validator().validate(motion(5.0, end=np.array([0.2, 2.2, 1.2])))
-    with raises(LimitError, match=r"d3 moves at [\d.]+ mm/s"):
-        validator().validate(motion(0.3, end=np.array([0.2, 2.2, 0.9])))
-
-
-def test_a_motion_that_takes_too_much_is_slowed_until_it_passes():
-    hurried = motion(0.35, end=HOME + [0.25, 0.0, 0.0])
-    with raises((InfeasibleError, LimitError), match="theta1"):
-        validator().validate(hurried)
-    assert 1.0 < validator().scaled(hurried).factor < 5.0
-
-
 # -- bring-up ------------------------------------------------------------------------------------------------
-
-
-def test_a_torque_controlled_arm_has_no_board():
-    made = bringup.graph(bringup.Options(arm="rrp", payload_mass=0.2, rate_hz=200.0))
-    (arm,) = made.nodes
-    assert made.board is None and not made.port
-    told = {"control": "torque", "arm": "rrp", "tip_speed_limit": RRP.tip_speed, "rate_hz": 200.0}
-    assert arm.parameters["trajectory_controller"] == told
-    assert arm.parameters["dynamics"]["payload.mass"] == 0.2
-
-
-def test_the_named_picker_is_the_picker():
-    named, default = (bringup.graph(bringup.Options(arm=name, directory="/tmp/x")) for name in ("picker", ""))
-    assert named == default
-
-
-@mark.parametrize(
-    ("options", "reason"),
-    [
-        ({"arm": "rpr"}, "no arm 'rpr'; there are cylindrical, .*rrp"),
-        ({"arm": "rrp", "hardware": "serial", "port": "/dev/ttyACM0"}, "arm rrp .*no driver"),
-        ({"arm": "rrp", "urdf": __file__}, "either the arm rrp or a urdf"),
-        ({"arm": "picker", "urdf": __file__}, "either the arm picker or a urdf"),
-        ({"arm": "rrp", "servos": __file__}, "servos.*rrp"),
-        ({"arm": "rrp", "compensation": "full"}, "compensation.*rrp"),
-        ({"arm": "rrp", "on_shutdown": "park"}, "on_shutdown.*rrp"),
-    ],
-)
-def test_options_that_contradict_the_arm_get_one_clear_line(options, reason):
-    with raises(ConfigurationError, match=reason) as refusal:
-        bringup.Options(**options)
-    assert "\n" not in str(refusal.value)
