@@ -53,7 +53,7 @@ from picker_dynamics.robot.servo_map import SERVO_RATE_HZ, ServoMap
 from picker_dynamics.robot.srdf import srdf_beside
 
 from .loop import ArmLoop
-from .park import park
+from .park import TIP_SPEED, park
 
 if TYPE_CHECKING:
     from picker_dynamics.sim.torque_plant import TorquePlant
@@ -121,6 +121,7 @@ class RunningArm:
         plans_beside: bool = True,
     ):
         self.settings, self.clock, self._open_port, self._look_s = settings, clock, open_port, -float("inf")
+        self._parks = False
         control, dynamics, hardware = (settings[part] for part in parameters.PARTS)
         self.known = load_arm(control) if known is None else known
         self.description, self.servos, torque = self.known
@@ -271,11 +272,11 @@ class RunningArm:
 
     def _take_control(self, _names: set[str]) -> None:
         """Hold motions to what the settings say."""
-        values = self.settings[CONTROLLER]
+        values, parks = self.settings[CONTROLLER], self._parks
         self.controller.execution.change_some(
-            tip_speed=values["tip_speed_limit"],
-            scales_time=values["stretch"],
-            speed=values["speed_scaling"],
+            tip_speed=min(values["tip_speed_limit"], TIP_SPEED) if parks else values["tip_speed_limit"],
+            scales_time=parks or values["stretch"],
+            speed=1.0 if parks else values["speed_scaling"],
             further=(self.surroundings.check(values["floor_z"], values["collision.margin"]),),
             approach=values["approach"] == "auto",
         )
@@ -410,6 +411,7 @@ class RunningArm:
             self.session.disable()
         elif how == "park" and self.outputs.state is State.ACTIVE:
             assert self.servos is not None
+            self._parks = True
             park(self.session, self.servos.rest, hurried)
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ from places import ROOT
 from waiting import python
 
 import picker_dynamics
+from picker_dynamics.nodes import executables
 from picker_dynamics.scripting.view.server import PAGE
 
 SHARED = ("urdf", "config", "launch", "rviz", "firmware")
@@ -168,7 +169,8 @@ def test_executables_start_without_heavy_imports(setup_data, executable, allowed
     module, function = entry_points(setup_data)[executable]
     script = f"import sys, {module} as m; assert callable(m.{function}); print(*sys.modules)"
     if module.endswith(".executables"):  # which load what they start when they are called
-        script = f"import sys, {module} as m; m.main = m.loaded('{function}'); assert callable(m.main); print(*sys.modules)"
+        started = f"picker_dynamics.{executables.MAINS[function][0]}"
+        script = f"import sys, {started} as m; assert callable(m.{executables.MAINS[function][1]}); print(*sys.modules)"
     loaded = run(sys.executable, "-c", script)
     assert HEAVY & set(loaded.split()) <= allowed
 

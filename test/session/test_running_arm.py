@@ -21,7 +21,7 @@ from picker_dynamics.execution.goal_tracking import Outcome, Verdict
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.scene import scene_shape
-from picker_dynamics.session.park import TIP_SPEED, park
+from picker_dynamics.session.park import TIP_SPEED
 from picker_dynamics.session.running_arm import RunningArm
 from picker_dynamics.sim.board_in_memory import BoardInMemory
 from picker_dynamics.sim.plant import Plant
@@ -215,7 +215,8 @@ class Parking:
 
     def _park(self, one: Rig, hurried) -> None:
         try:
-            park(one.session, REST, hurried)
+            one.arm.settings["hardware"].change({"on_shutdown": "park"})
+            one.arm.leave(hurried)
         except PickerError as error:
             self.error = error
 
@@ -233,6 +234,10 @@ def test_parking_ends_a_motion_first_and_brings_the_true_arm_slowly_to_its_rest_
     one.run(1.0)
     one.tips.clear()
     parking = Parking(one)
+    until(
+        lambda: one.execution.phase.value == "executing" and one.execution.limits.tip_speed == TIP_SPEED, "it", step=parking.step
+    )
+    one.arm.settings["trajectory_controller"].change({"tip_speed_limit": 1.0, "speed_scaling": 0.5})
     parking.ends()
     one.run(1.0)
     assert parking.error is None and np.abs(one.plant.q - REST).max() < 0.03
