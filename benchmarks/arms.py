@@ -25,9 +25,9 @@ from rclpy.signals import SignalHandlerOptions
 from benchmarks import machine
 from benchmarks.domain import own_domain
 from benchmarks.machine import CpuMeter
+from benchmarks.ros_operator import values_of
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
-from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATCHED
 
 READY_S = 120.0

@@ -37,10 +37,10 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from benchmarks.machine import CpuMeter, load, resident_mb
+from benchmarks.ros_operator import values_of
 from benchmarks.stamping_board import StampingBoard, Wire, bench
 from picker_dynamics.board.protocol import SetPoint, Telemetry
 from picker_dynamics.execution.goal import MAX_POINTS
-from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, seconds, to_stamp
 
 LEAD_S = 0.06

@@ -19,12 +19,16 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, to_stamp
 from picker_dynamics.nodes.transport import prepare_transport
 
 PATIENCE_S = 60.0
 SPIN_S = 0.02
+
+
+def values_of(message: DiagnosticStatus) -> dict[str, str]:
+    """The key-value pairs of a status."""
+    return {pair.key: pair.value for pair in message.values}
 
 
 class Operator(Node):

@@ -10,7 +10,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
 from benchmarks import ros_operator
-from picker_dynamics.nodes.diagnostics import values_of
+from benchmarks.ros_operator import values_of
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.control_socket import BoardControl

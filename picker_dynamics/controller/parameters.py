@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from picker_dynamics.board.link import BAUD
 from picker_dynamics.control.compensation import MODES
 from picker_dynamics.execution.collision import LARGEST_MARGIN_M, MARGIN_M
@@ -13,48 +15,46 @@ from .settings import Setting
 
 CONTROLLER, DYNAMICS, HARDWARE = PARTS = "trajectory_controller", "dynamics", "hardware"
 
+at_start = partial(Setting, fixed=True)
+"""Setting that is given at the start and stays."""
+
 FLOOR_M = 10.0
 """How far the floor may be from base_link's origin [m]."""
 
-CONTROL = Setting(
-    "control", "servo", "what moves the joints: servo (urdf, servos) or torque (arm)", choices=("servo", "torque"), fixed=True
-)
+CONTROL = at_start("control", "servo", "what moves the joints: servo (urdf, servos) or torque (arm)", choices=("servo", "torque"))
 
 SERVO_ARM = (
-    Setting("urdf", "", "URDF file of the arm; empty: the picker's", fixed=True),
-    Setting("servos", "", "servo map file; empty: config/servos.yaml, or servos that fit another arm", fixed=True),
-    Setting(
+    at_start("urdf", "", "URDF file of the arm; empty: the picker's"),
+    at_start("servos", "", "servo map file; empty: config/servos.yaml, or servos that fit another arm"),
+    at_start(
         "servo_overlay",
         "",
         "file with differences from the servo map (a simulation, a calibration); or typical or ideal: what the map leaves open",
-        fixed=True,
     ),
 )
 
 TORQUE_ARM = (
-    Setting("arm", "rrp", "name of a torque-controlled arm in config/arms.yaml", fixed=True),
-    Setting("urdf", "", "URDF file of the arm; empty: that of the named one", fixed=True),
-    Setting("arms", "", "file like config/arms.yaml that has the arm, by the name in urdf where that is given", fixed=True),
+    at_start("arm", "rrp", "name of a torque-controlled arm in config/arms.yaml"),
+    at_start("urdf", "", "URDF file of the arm; empty: that of the named one"),
+    at_start("arms", "", "file like config/arms.yaml that has the arm, by the name in urdf where that is given"),
 )
 
 TIMING = (
-    Setting("rate_hz", 100.0, "rate of the reference; at most 200 for servos [Hz]", 10.0, 500.0, fixed=True),
-    Setting("lead_s", 0.06, "how long before it holds a reference is sent [s]", 0.0, 0.5, fixed=True),
-    Setting(
+    at_start("rate_hz", 100.0, "rate of the reference; at most 200 for servos [Hz]", 10.0, 500.0),
+    at_start("lead_s", 0.06, "how long before it holds a reference is sent [s]", 0.0, 0.5),
+    at_start(
         "max_deceleration",
         4.0,
         "with which a cancelled motion stops, and which a change of speed_scaling may add [rad/s^2]",
         0.5,
         50.0,
-        fixed=True,
     ),
-    Setting(
+    at_start(
         "action_monitor_rate",
         20.0,
         "rate of action feedback and controller_state, and at which goal tolerances are looked at [Hz]",
         1.0,
         100.0,
-        fixed=True,
     ),
 )
 
@@ -123,63 +123,49 @@ def limits(arm: ArmDescription, floor_z: float, shipped: Tolerances) -> tuple[Se
 def collision(srdf: str) -> tuple[Setting, ...]:
     """Settings of collisions; ``srdf``: the file beside the URDF."""
     return (
-        Setting(
+        at_start(
             "collision.enabled",
             False,
             "hold motions clear of the arm itself, of the floor (by its shapes, not by the tool and the joints alone) and of the "
             "scene; needs coal, some 30 MB",
-            fixed=True,
         ),
-        Setting("collision.scene", "", "file like config/scene.yaml: what stands about the arm; enables collision", fixed=True),
-        Setting(
-            "collision.srdf",
-            srdf,
-            "SRDF with pairs of links that may touch; by default that beside the URDF, of its name",
-            fixed=True,
-        ),
+        at_start("collision.scene", "", "file like config/scene.yaml: what stands about the arm; enables collision"),
+        at_start("collision.srdf", srdf, "SRDF with pairs of links that may touch; by default that beside the URDF, of its name"),
     )
 
 
 def gripper_joint(name: str) -> Setting:
-    return Setting("gripper.joint", name, "joint that grips; empty: none", fixed=True)
+    return at_start("gripper.joint", name, "joint that grips; empty: none")
 
 
 def gripper(fits: GripperSettings) -> tuple[Setting, ...]:
     """Settings of the gripper's joint, as ``fits`` has them by default."""
     return (
-        Setting("gripper.max_velocity", fits.max_velocity, "where a command names none [rad/s or m/s]", 0.001, 50.0, fixed=True),
-        Setting(
-            "gripper.goal_tolerance", fits.goal_tolerance, "within which it has reached its goal [rad or m]", 0.0, 1.0, fixed=True
-        ),
-        Setting(
+        at_start("gripper.max_velocity", fits.max_velocity, "where a command names none [rad/s or m/s]", 0.001, 50.0),
+        at_start("gripper.goal_tolerance", fits.goal_tolerance, "within which it has reached its goal [rad or m]", 0.0, 1.0),
+        at_start(
             "gripper.stall_velocity_threshold",
             fits.stall_velocity_threshold,
             "slower than this it stands [rad/s or m/s]",
             0.0,
             10.0,
-            fixed=True,
         ),
-        Setting(
-            "gripper.stall_timeout",
-            fits.stall_timeout,
-            "standing so long away from its goal it has stalled [s]",
-            0.0,
-            60.0,
-            fixed=True,
+        at_start(
+            "gripper.stall_timeout", fits.stall_timeout, "standing so long away from its goal it has stalled [s]", 0.0, 60.0
         ),
-        Setting("gripper.allow_stalling", False, "stalled, it has gripped something: a success", fixed=True),
+        at_start("gripper.allow_stalling", False, "stalled, it has gripped something: a success"),
     )
 
 
 PAYLOAD = (
     Setting("payload.mass", 0.0, "mass at the tool, beside what the URDF has there [kg]", 0.0, 5.0),
     Setting("payload.com", [0.0, 0.0, 0.0], "centre of mass of the payload in the tool frame [m]"),
-    Setting("payload.transition_s", 0.5, "shortest duration of a change of payload [s]", 0.1, 10.0, fixed=True),
+    at_start("payload.transition_s", 0.5, "shortest duration of a change of payload [s]", 0.1, 10.0),
 )
 
 SERVO_DYNAMICS = (
     Setting("compensation", "full", "none, gravity, or full (computed torque)", choices=MODES),
-    Setting("fade_s", 0.5, "shortest duration of the fade after activation and mode changes [s]", 0.1, 10.0, fixed=True),
+    at_start("fade_s", 0.5, "shortest duration of the fade after activation and mode changes [s]", 0.1, 10.0),
 )
 
 FOLLOWED_PAYLOAD = (
@@ -190,31 +176,24 @@ FOLLOWED_PAYLOAD = (
 
 
 def bandwidth(default: float) -> Setting:
-    return Setting("bandwidth", default, "of the computed torque: Kp = w^2, Kd = 2 w [rad/s]", 0.1, 500.0, fixed=True)
+    return at_start("bandwidth", default, "of the computed torque: Kp = w^2, Kd = 2 w [rad/s]", 0.1, 500.0)
 
 
 SERVO_BOARD = (
-    Setting("port", "/dev/ttyACM0", "serial port of the board", fixed=True),
-    Setting("baud", BAUD, "speed of the port [bit/s]", 9600, 2_000_000, fixed=True),
-    Setting("state_rate_hz", 50.0, "rate of joint_states [Hz]", 1.0, 200.0, fixed=True),
+    at_start("port", "/dev/ttyACM0", "serial port of the board"),
+    at_start("baud", BAUD, "speed of the port [bit/s]", 9600, 2_000_000),
+    at_start("state_rate_hz", 50.0, "rate of joint_states [Hz]", 1.0, 200.0),
     Setting(
         "on_shutdown", "hold", "what the arm does when the node ends: hold, park or relax", choices=("hold", "park", "relax")
     ),
-    Setting("autostart", False, "configure and activate by itself", fixed=True),
-    Setting(
+    at_start("autostart", False, "configure and activate by itself"),
+    at_start(
         "at_rest_pose",
         False,
         "the arm stands at its rest pose: outputs that are off may be switched on without asking (simulation only)",
-        fixed=True,
     ),
-    Setting(
-        "state_source",
-        "modelled",
-        "where joint_states come from: modelled (servos tell nothing)",
-        choices=("modelled",),
-        fixed=True,
-    ),
-    Setting("ambient_c", 25.0, "temperature around the servos [deg C]", -20.0, 60.0, fixed=True),
+    at_start("state_source", "modelled", "where joint_states come from: modelled (servos tell nothing)", choices=("modelled",)),
+    at_start("ambient_c", 25.0, "temperature around the servos [deg C]", -20.0, 60.0),
     Setting("temperature_limit_c", 75.0, "temperature that no servo should reach (estimated) [deg C]", 30.0, 150.0),
     Setting(
         "on_overheat", "warn", "what happens at that limit: warn, or stop (which latches, and holds)", choices=("warn", "stop")
@@ -222,8 +201,8 @@ SERVO_BOARD = (
 )
 
 SIMULATED_TORQUE_ARM = (
-    Setting("measure_rate_hz", 250.0, "rate of joint_states [Hz]", 50.0, 500.0, fixed=True),
-    Setting("plant_error", 0.0, "bound of the relative errors of the simulated arm's masses", 0.0, 0.5, fixed=True),
-    Setting("seed", 0, "of those errors", 0, 2**31 - 1, fixed=True),
+    at_start("measure_rate_hz", 250.0, "rate of joint_states [Hz]", 50.0, 500.0),
+    at_start("plant_error", 0.0, "bound of the relative errors of the simulated arm's masses", 0.0, 0.5),
+    at_start("seed", 0, "of those errors", 0, 2**31 - 1),
     Setting("attached_kg", 0.0, "load hung on the simulated tool, of which the controller is not told [kg]", 0.0, 5.0),
 )

@@ -52,8 +52,3 @@ def array(node, entries: Iterable[Entry]) -> DiagnosticArray:
     message = DiagnosticArray(status=[message_of(entry, name_of(node)) for entry in entries])
     message.header.stamp = node.get_clock().now().to_msg()
     return message
-
-
-def values_of(message: DiagnosticStatus) -> dict[str, str]:
-    """The key-value pairs of a status."""
-    return {pair.key: pair.value for pair in message.values}

@@ -102,33 +102,24 @@ def hear_stream(
     second.  ``refuse`` is called with what is wrong with it; by default that is logged.
     """
 
+    def wrong(text: str, **facts: object) -> None:
+        if refuse is None:
+            node.get_logger().error(text, throttle_duration_sec=1.0)
+        else:
+            refuse(InputError(text, subject=topic, **facts))
+
     def take(data: bytes, info: dict) -> None:
+        if len(data) > longest:
+            return wrong(
+                f"{topic}: a message of {len(data)} bytes is ignored, at most {longest} are taken", value=len(data), limit=longest
+            )
         try:
-            message = stream_message(kind, topic, data, longest)
-        except InputError as error:
-            if refuse is None:
-                node.get_logger().error(str(error), throttle_duration_sec=1.0)
-            else:
-                refuse(error)
-            return
+            message = deserialize_message(data, kind)
+        except RuntimeError:
+            return wrong(f"{topic}: {len(data)} bytes that are no message are ignored")
         callback(message, info)
 
     node.create_subscription(kind, topic, take, qos, raw=True)
-
-
-def stream_message(kind, topic: str, data: bytes, longest: int = STREAM_BYTES):
-    """The message of a topic in ``data``.
-
-    Raises:
-        InputError: it is longer than ``longest`` [bytes], or none.
-    """
-    if len(data) > longest:
-        text = f"{topic}: a message of {len(data)} bytes is ignored, at most {longest} are taken"
-        raise InputError(text, subject=topic, value=len(data), limit=longest)
-    try:
-        return deserialize_message(data, kind)
-    except RuntimeError as error:
-        raise InputError(f"{topic}: {len(data)} bytes that are no message are ignored", subject=topic) from error
 
 
 # -- the process ---------------------------------------------------------------------------------------------

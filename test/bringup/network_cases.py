@@ -19,10 +19,9 @@ from std_srvs.srv import SetBool
 from two_machines import TwoMachines, missing
 from waiting import PATIENCE_S
 
-from benchmarks.ros_operator import Operator
+from benchmarks.ros_operator import Operator, values_of
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
-from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATEST, OUTCOMES
 from picker_dynamics.sim.control_socket import BoardControl
 

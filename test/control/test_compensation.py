@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 from picker_dynamics.board.setpoint_guard import SetpointGuard
 from picker_dynamics.control.compensation import PACE, TIP_CREEP, Compensator
 from picker_dynamics.control.state_model import ArmStateModel
-from picker_dynamics.errors import InputError
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.trajectory import profiles
 
@@ -215,21 +214,6 @@ def test_a_start_from_pulses_that_are_on_keeps_them():
         assert_allclose(q_cmd, reported, atol=1e-12)
     wanted, _ = compensator.update(pose, REST, REST, compensator.fade_s)
     assert_allclose(wanted[1:3], reported[1:3], atol=1e-9)  # well loaded: tanh is the sign
-
-
-@pytest.mark.parametrize(
-    "call, message",
-    [
-        (lambda: made("fuller"), "mode is 'fuller', must be one of none, gravity, full"),
-        (lambda: made(fade_s=-1.0), "fade_s is -1"),
-        (lambda: made().set_payload(-0.1), "payload"),
-        (lambda: made().update(REST, REST, REST, -0.01), "dt is -0.01"),
-        (lambda: made().update(np.full(5, np.nan), REST, REST, 0.01), "nan"),
-    ],
-)
-def test_bad_input(call, message):
-    with pytest.raises(InputError, match=message):
-        call()
 
 
 def test_where_a_loaded_joint_turns_back_its_set_point_moves_no_faster_than_it_may():

@@ -7,7 +7,7 @@ from arm_fixtures import shipped_arm
 from pytest import approx, mark, raises
 
 from picker_dynamics.control.laws.law import Reference
-from picker_dynamics.control.payload_follow import PAUSE_S, PayloadFollower, require_vector
+from picker_dynamics.control.payload_follow import PayloadFollower, require_vector
 from picker_dynamics.control.torque_loop import TorqueLoop
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
@@ -79,30 +79,6 @@ def test_where_the_tool_has_no_lever_nothing_is_learned_and_nothing_forgotten():
         for k in range(500):
             one.observe(pose, np.zeros(1), load, 2.0 * number + k * STEP_S)
         assert one.estimate == approx(0.2, abs=1e-3)
-
-
-def test_after_a_pause_nothing_new_is_believed_until_something_is_heard():
-    one = follower()
-    now_s = stand(one, 0.4, 1.0)
-    before = one.step(TICK_S)
-    one.observe(HOME, ZERO, MODEL.gravity(HOME), now_s + 2.0 * PAUSE_S)
-    assert one.step(TICK_S) == before
-    one.observe(HOME, ZERO, [np.nan, 0.0, 0.0], now_s + 2.1 * PAUSE_S)
-    assert np.isfinite(one.estimate)
-
-
-@mark.parametrize(
-    ("options", "reason"),
-    [
-        ({"max_kg": 0.0}, "payload.follow_max is 0.0, must be > 0"),
-        ({"rate_kg_s": -1.0}, "payload.follow_rate is -1.0, must be > 0"),
-    ],
-)
-def test_bounds_that_are_none_are_refused(options, reason):
-    with raises(InputError, match=reason):
-        follower(**options)
-    with raises(InputError, match="noise of the efforts is 0, must be above 0"):
-        PayloadFollower(MODEL, ZERO, max_kg=1.0, rate_kg_s=1.0)
 
 
 # -- closed loops --------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import InfeasibleError, InputError
+from picker_dynamics.errors import InfeasibleError
 
 ARM = arm_fixtures.picker()
 
@@ -105,21 +105,6 @@ def test_a_load_above_stall_falls_until_the_spring_bears_it_or_is_refused(model,
         ArmStateModel(Unbearable(ARM), servos.model, goal).settle(goal)
     with pytest.raises(InfeasibleError, match=r"shoulder finds no rest at set-point 300\.0 mm: 0\.92 N are not borne"):
         ArmStateModel(Unbearable(ARM), servos.model, goal, units=("rad", "m", "rad", "rad", "rad")).settle(goal)
-
-
-@pytest.mark.parametrize(
-    "call, message",
-    [
-        (lambda s: s.step([np.nan] * 5, 0.01), "nan"),
-        (lambda s: s.step(np.zeros(4), 0.01), "set-point has shape"),
-        (lambda s: s.step(np.zeros(5), -0.01), "dt is -0.01"),
-        (lambda s: s.reset(np.zeros((2, 5))), "q has shape"),
-        (lambda s: ArmStateModel(s.model, s.servo, np.zeros(5), max_step_s=0.0), "max_step_s is 0"),
-    ],
-)
-def test_bad_input(model, servos, call, message):
-    with pytest.raises(InputError, match=message):
-        call(ArmStateModel(model, servos.model, servos.rest))
 
 
 class Counted:

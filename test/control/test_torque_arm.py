@@ -9,9 +9,9 @@ from pytest import mark, raises
 
 from picker_dynamics.board.torque_session import REJOIN_S, State, TorqueSession
 from picker_dynamics.control.laws.law import Reference
-from picker_dynamics.control.torque_loop import CATCH_UP, STANDSTILL, HoldLaw, ReferenceBuffer, TorqueLoop
+from picker_dynamics.control.torque_loop import CATCH_UP, STANDSTILL, ReferenceBuffer, TorqueLoop
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import BoardFaultError, InputError
+from picker_dynamics.errors import InputError
 from picker_dynamics.robot import arms
 from picker_dynamics.sim.torque_plant import TorquePlant
 from picker_dynamics.trajectory.trajectory import from_points
@@ -150,21 +150,6 @@ def test_a_large_error_is_made_good_without_a_leap():
     assert_allclose(rig.plant.q, target, atol=1e-4)
 
 
-def test_holding_brakes_first_and_then_stays_where_it_came_to_rest():
-    plant, law = plant_at(), HoldLaw(model(), RRP.bandwidth)
-    velocity = np.array([0.4, -0.3, 0.2])
-    push = model().inverse_dynamics(HOME, ZERO, velocity / 0.05)
-    for _ in range(50):
-        plant.step(push)
-    moving = plant.v.copy()
-    assert np.abs(moving).max() > 0.3 and law.pose is None
-    for step in range(1500):
-        plant.step(law(plant.q, plant.v, step * plant.dt))
-    assert np.abs(plant.v).max() < 1e-3 * STANDSTILL
-    assert_allclose(plant.q, law.pose, atol=1e-5)
-    assert (np.abs(plant.q - HOME) < 0.1).all(), "braking takes v / BRAKE_RATE"
-
-
 # -- the closed loop -----------------------------------------------------------------------------------------
 
 
@@ -279,21 +264,6 @@ def test_whatever_is_commanded_no_joint_runs_away_and_all_start_anew_where_it_is
     assert made.state is State.ACTIVE and made.problem.startswith("theta1 moved at ")
     assert_allclose(made.held, plant.q, atol=0.01)
     assert made.command(model().gravity(plant.q), time_s), "it is not refused for ever"
-
-
-def test_stop_latches_and_resumes_nothing():
-    made = active()
-    made.command(ZERO, 0.0)
-    made.stop()
-    assert made.state is State.IDLE and not made.command(ZERO, 0.001)
-    assert_allclose(made.torque(HOME, ZERO, 0.002), model().gravity(HOME))
-    with raises(BoardFaultError, match="reset"):
-        made.activate()
-    made.reset()
-    assert made.state is State.IDLE and not made.problem
-    made.activate()
-    made.tick(0.01)
-    assert made.state is State.ACTIVE and made.epoch == 2
 
 
 # -- validator -----------------------------------------------------------------------------------------------

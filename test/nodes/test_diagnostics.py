@@ -3,7 +3,8 @@
 from pytest import approx
 from std_msgs.msg import Header
 
-from picker_dynamics.nodes.diagnostics import Flood, message_of, sender_in, values_of
+from benchmarks.ros_operator import values_of
+from picker_dynamics.nodes.diagnostics import Flood, message_of, sender_in
 from picker_dynamics.session.entry import OK, entry
 
 

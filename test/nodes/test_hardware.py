@@ -17,8 +17,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, String
 from std_srvs.srv import SetBool, Trigger
 
+from benchmarks.ros_operator import values_of
 from picker_dynamics.board.session import State
-from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.hardware import DESCRIPTION_BYTES
 from picker_dynamics.nodes.runtime import LATCHED, seconds
 

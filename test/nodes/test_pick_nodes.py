@@ -9,8 +9,8 @@ from geometry_msgs.msg import PoseStamped
 from patient import patiently
 from waiting import PATIENCE_S
 
+from benchmarks.ros_operator import values_of
 from benchmarks.terminal import Terminal
-from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.pick_topic import KINDS
 from picker_dynamics.nodes.runtime import OUTCOMES
 from picker_dynamics.resources import resource

@@ -14,11 +14,11 @@ from geometry_msgs.msg import PoseStamped, Quaternion, Transform, Vector3
 from numpy.testing import assert_allclose
 from sensor_msgs.msg import JointState
 
+from benchmarks.ros_operator import values_of
 from picker_dynamics.commands.cli import parser
 from picker_dynamics.commands.pick import serve
 from picker_dynamics.errors import InputError
 from picker_dynamics.nodes import pick_topic
-from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.pick_topic import DONE, UNDER_WAY, PickTopics
 from picker_dynamics.nodes.runtime import to_stamp
 from picker_dynamics.scripting.arm import Arm

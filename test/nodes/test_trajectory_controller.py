@@ -15,8 +15,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header, String
 from trajectory_msgs.msg import JointTrajectory
 
+from benchmarks.ros_operator import values_of
 from picker_dynamics.execution.events import EventKind
-from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATCHED, OUTCOMES, STREAM_BYTES, seconds, to_stamp
 from picker_dynamics.robot import arm_text
 

@@ -19,11 +19,11 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from benchmarks.ros_operator import values_of
 from picker_dynamics.board.stamp_clock import StampClock
 from picker_dynamics.controller.simulated import VirtualTime
 from picker_dynamics.execution.goal_manager import at_once
 from picker_dynamics.nodes import arm as arm_process
-from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import OUTCOMES, to_stamp
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
