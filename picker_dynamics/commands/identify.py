@@ -85,10 +85,6 @@ VERBS = {
 }
 """Help, what is written in ``FOLDER`` (empty: the folder itself), arguments."""
 
-COLUMNS = """columns of a CSV file of an arm: time_s, position_JOINT_rad, effort_JOINT_nm (sliding joints: _m, _n), and where
-measured velocity_JOINT_rad_s; position_JOINT_deg, current_JOINT_a; of a servo: time_s, goal_rad, position_rad (or _deg);
-load_nm, or a pendulum's mass_kg, length_m, rod_mass_kg; where known voltage_v, enabled (1 or 0), gain of its controller"""
-
 
 def add_parser(commands) -> None:
     """Register ``identify`` and its verbs."""
@@ -101,7 +97,9 @@ def add_parser(commands) -> None:
     one.set_defaults(run=run)
     verbs = one.add_subparsers(dest="verb", required=True, metavar="WHAT")
     for name, (text, written, arguments) in VERBS.items():
-        verb = verbs.add_parser(name, help=text, description=text, epilog=COLUMNS if "--columns" in arguments else None)
+        verb = verbs.add_parser(
+            name, help=text, description=f"{text}; columns: docs/identification.md" if "--columns" in arguments else text
+        )
         for argument in arguments:
             verb.add_argument(argument, **OPTIONS.get(argument) or shared.SHARED[argument])
         if written is not None:

@@ -47,7 +47,7 @@ FIGURES = {
     "gap": Figure("half the deadband and half the play", "rad", 0.0, 0.2, near=0.01),
     "damping": Figure("damping D", "N·m·s/rad", 1e-9, 1e4),
     "load_friction": Figure("load friction x", "", 0.0, MOST_LOAD_FRICTION, "load_friction", 0.1),
-    "coulomb": Figure("friction without load tau_c", "N·m", 0.0, 1e4, "coulomb_nm"),
+    "coulomb": Figure("friction without load tau_c", "N·m", 0.0, 1e4, "coulomb_nm", 0.01),
     "stall_torque": Figure("stall torque at the output, lifting", "N·m", 1e-6, 1e4, "stall_torque_nm"),
     "armature": Figure("rotor inertia J_r", "kg·m²", 0.0, 1e3, "armature_kg_m2"),
     "tilt": Figure("tilt of the rig", "rad", -0.2, 0.2, near=0.05),
@@ -79,9 +79,8 @@ STEP_SHARE = 0.003
 VOLTAGE_S = 0.1
 """Readings of the supply are averaged over so long [s]."""
 
-TOLD, TOLD_COULOMB = 0.5, 0.02
-"""Standard deviation, as a share of the value, beyond which a figure is not told by the logs; that of tau_c that will do, as a
-share of the largest load."""
+TOLD = 0.5
+"""Standard deviation, as a share of the value, beyond which a figure is not told by the logs."""
 
 TRAINED, FOLDS = 0.7, 4
 """Of one log that share is fitted for the held-out error; of several each takes its turn, or in so many groups."""
@@ -195,10 +194,7 @@ class Fit:
 
     def told(self, name: str) -> bool:
         """Whether the logs tell a figure, other than by what was assumed."""
-        sd, near = self.sd.get(name, math.inf), FIGURES[name].near
-        if name == "coulomb":
-            near = TOLD_COULOMB * max(float(np.abs(one.load).max()) for one in self.rig.pieces)
-        return sd <= max(TOLD * abs(self.figures[name]), near)
+        return self.sd.get(name, math.inf) <= max(TOLD * abs(self.figures[name]), FIGURES[name].near)
 
     def positions(self, log: ServoLog) -> list[tuple[ServoLog, np.ndarray]]:
         """The powered stretches of a log, and what the model says of each [rad]."""

@@ -141,7 +141,7 @@ def read_csv(path: str | Path, column_map: str | None = None, *, down: float = 0
         refuse_if(np.ptp(values) != 0.0, f"{path}: {name} changes along the log, must be constant: one log for each", name)
         return float(values[0])
 
-    goal, q = angle("goal"), angle("position")
+    goal, q, gain = angle("goal"), angle("position"), constant("gain", None)
     found = {}
     for name, option in PENDULUM.items():
         value = constant(name, pendulum.get(name.rpartition("_")[0]), option)
@@ -164,7 +164,7 @@ def read_csv(path: str | Path, column_map: str | None = None, *, down: float = 0
             columns.get("enabled", np.ones_like(t)) > 0.5,
             **{name: value or 0.0 for name, value in found.items()},
             voltage=columns.get("voltage_v"),
-            gain=constant("gain", 1.0) if "gain" not in columns else constant("gain", None),
+            gain=1.0 if gain is None else gain,
             remarks=table.remarks,
         )
     )
