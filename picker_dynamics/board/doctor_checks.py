@@ -132,15 +132,6 @@ def telemetry_period_is_kept(board: DoctorSession) -> None:
 
 
 @check()
-def one_clock(board: DoctorSession) -> None:
-    """Board time in ACKs and telemetry is one clock, that runs as the host's does to 1 %."""
-    begin_us, begin_s = board.ping_us(), board.clock.now()
-    board.watch(0.5)
-    said_us, elapsed_us = us(board.ping_us(), begin_us), 1e6 * (board.clock.now() - begin_s)
-    require(abs(said_us - elapsed_us) <= 0.01 * elapsed_us + 5_000, f"{elapsed_us:.0f} us on the board's clock", f"{said_us} us")
-
-
-@check()
 def stop_is_latched_and_reset_clears_it(board: DoctorSession) -> None:
     """STOP is latched, moving or not, and refuses ENABLE and ADOPT with FAULT; RESET clears it."""
     board.expect(Reset())

@@ -35,7 +35,6 @@ def _arguments(argv) -> argparse.Namespace:
         ("--servo-overlay", "", "differences from the servo map, for example config/servos.sim.yaml"),
         ("--plant-error", 0.0, "bound of the relative errors of the simulated arm"),
         ("--seed", 0, "of these errors, and of injected faults"),
-        ("--payload", 0.0, "mass at the tool from the start [kg]"),
         ("--boot-silence", BOOT_SILENCE_S, "silence [s] after the reset that opening the port causes; 0: it causes none"),
         ("--host-timeout", HOST_TIMEOUT_S, "silence of the host [s] after which the board holds"),
         ("--backend", "pca9685", "with avr: what makes the pulses, pca9685 or timer"),
@@ -44,7 +43,6 @@ def _arguments(argv) -> argparse.Namespace:
         parser.add_argument(
             name, default=default, required=name == "--link", type=type("" if default is None else default), help=text
         )
-    parser.add_argument("--start-pose", default="rest", choices=("rest", "home"), help="of the servo map")
     parser.add_argument("--live", action="store_true", help="the outputs run from the start, as after a reset of the board alone")
     boards = "virtual: the firmware's model in Python; avr: the real firmware on a simulated Uno"
     parser.add_argument("--board", default="virtual", choices=BOARDS, help=boards)
@@ -66,7 +64,7 @@ def build(options: argparse.Namespace, kind: type[VirtualBoard] = VirtualBoard) 
     from .plant import Plant  # not before it is needed: clients of this module do without MuJoCo
 
     arm, servos = servo_arm.load(options.urdf, options.servos, options.servo_overlay)
-    firmware, pose = None, getattr(servos, options.start_pose)
+    firmware, pose = None, servos.rest
     if options.board == "avr":
         from .avr_board import avr_firmware
 
@@ -74,7 +72,7 @@ def build(options: argparse.Namespace, kind: type[VirtualBoard] = VirtualBoard) 
         firmware = avr_firmware(arm, servos, found, backend=options.backend, host_timeout_s=options.host_timeout)
     errors = {"plant_error": options.plant_error, "seed": options.seed}
     support, quantise = not options.live, firmware is None
-    plant = Plant(arm, servos, **errors, payload=options.payload, q=pose, support=support, quantise=quantise)
+    plant = Plant(arm, servos, **errors, q=pose, support=support, quantise=quantise)
     return kind(
         plant,
         servos,
@@ -90,7 +88,7 @@ def build(options: argparse.Namespace, kind: type[VirtualBoard] = VirtualBoard) 
 
 
 def main(argv=None, kind: type[VirtualBoard] = VirtualBoard) -> int:
-    """Run a virtual board, or another kind of it, until a signal, the end of its parent, or ``quit``."""
+    """Run a virtual board, or another kind of it, until a signal or the end of its parent."""
     options = _arguments(argv)
     heard: list[int] = []
     boards: list[VirtualBoard] = []

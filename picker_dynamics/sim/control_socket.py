@@ -203,10 +203,6 @@ class BoardControl(contextlib.AbstractContextManager):
         """Let the cause of a fault (by name, for example OUTPUT_FAILED) appear or go."""
         self.command("cause", fault=fault, present=present)
 
-    def quit(self) -> None:
-        """End the board."""
-        self.command("quit")
-
     def close(self) -> None:
         """Close the connection; the next request opens another."""
         if self._socket is not None:

@@ -101,7 +101,6 @@ class VirtualBoard(SimulatedBoard):
             "clock": self._set_clock,
             "supply": self._feed,
             "cause": lambda fault, present: self.firmware.set_cause(Fault[fault], present),
-            "quit": self.stop,
         }
 
     # --- running ----------------------------------------------------------------------------------------

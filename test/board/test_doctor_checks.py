@@ -23,7 +23,6 @@ CAUGHT = {
     "telemetry-content": "another boot id",
     "ping-is-acknowledged": "stopped clock",
     "telemetry-period-is-kept": "any period",
-    "one-clock": "fast clock",
     "stop-is-latched-and-reset-clears-it": "reset needs a fault",
     "adopt-needs-a-live-joint": "adopts what is off",
     "hello-changes-nothing": "hello resets",

@@ -282,12 +282,6 @@ class Telemetry(Message):
 
     def payload(self) -> bytes:
         """The payload's bytes; ADC values follow the pulses, only for joints that have one."""
-        if len(self.feedback) != len(self.pulses):
-            raise InputError(
-                f"{len(self.feedback)} feedback values for {len(self.pulses)} joints",
-                value=len(self.feedback),
-                limit=len(self.pulses),
-            )
         measured = [value for value in self.feedback if value is not None]
         return Message.payload(self) + _pack_numbers("feedback", measured, 0xFFFF)
 
