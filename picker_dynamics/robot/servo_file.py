@@ -50,7 +50,7 @@ UNMEASURED = "unmeasured"
 
 
 class Key(NamedTuple):
-    """A number of the file.
+    """A number of the file, as it is or as ``{value, measured}``.
 
     Attributes:
         field: of ``Servo``, or of what it belongs to.
@@ -58,7 +58,6 @@ class Key(NamedTuple):
         default: as it is written.
         unit: of the number, in SI.
         power: of the pinion's radius r by which a servo's figure becomes that of the rack that it drives: x = r phi, F = tau / r.
-        assumable: whether it may be ``{value, measured}``.
     """
 
     field: str
@@ -66,7 +65,6 @@ class Key(NamedTuple):
     default: Any = NEEDED
     unit: float = 1.0
     power: int = 0
-    assumable: bool = True
 
 
 def _above(most: float) -> Bounds:
@@ -97,10 +95,7 @@ JOINT = {
 SLIDING = {"rest_rad": "rest_m", "home_rad": "home_m"}
 """What keys are called for a sliding joint, one with a pinion."""
 
-GRIP = {
-    "contact_rad": Key("contact", (-100.0, True, 100.0), assumable=False),
-    "torque_nm": Key("torque", _above(1e4), power=-1, assumable=False),
-}
+GRIP = {"contact_rad": Key("contact", (-100.0, True, 100.0)), "torque_nm": Key("torque", _above(1e4), power=-1)}
 ELECTRIC = {
     "stall_a": Key("stall_a", _above(100.0)),
     "idle_a": Key("idle_a", _from(10.0)),
@@ -108,23 +103,17 @@ ELECTRIC = {
     "thermal_s": Key("thermal_s", _above(100_000.0)),
 }
 BOARD = {
-    "frame_us": Key("frame_s", (1000.0, True, 100000.0), unit=1e-6, assumable=False),
-    "quantum_us": Key("quantum_us", _above(100.0), assumable=False),
-    "oscillator_hz": Key("oscillator_hz", (20e6, True, 30e6), OSCILLATOR_HZ, assumable=False),
+    "frame_us": Key("frame_s", (1000.0, True, 100000.0), unit=1e-6),
+    "quantum_us": Key("quantum_us", _above(100.0)),
+    "oscillator_hz": Key("oscillator_hz", (20e6, True, 30e6), OSCILLATOR_HZ),
     "supply_a": Key("supply_a", _above(1000.0), None),
-    "supply_v": Key("supply_v", _above(60.0), None, assumable=False),
+    "supply_v": Key("supply_v", _above(60.0), None),
     "supply_ohm": Key("supply_ohm", _from(10.0), 0.0),
 }
-SUPPLY = {
-    "divider": Key("divider", (1.0, True, 20.0), assumable=False),
-    "minimum_v": Key("minimum_v", _above(60.0), assumable=False),
-}
-WHOLE = {
-    "channel": (tuple(range(CHANNELS)), f"0 ... {CHANNELS - 1}"),
-    "direction": ((-1, 1), "1 or -1"),
-    "feedback_adc": (FEEDBACK_ADCS, f"one of {', '.join(map(str, FEEDBACK_ADCS))}"),
-    "adc": (SUPPLY_ADCS, f"one of {', '.join(map(str, SUPPLY_ADCS))}"),
-}
+SUPPLY = {"divider": Key("divider", (1.0, True, 20.0)), "minimum_v": Key("minimum_v", _above(60.0))}
+WHOLE = {"channel": tuple(range(CHANNELS)), "direction": (-1, 1), "feedback_adc": FEEDBACK_ADCS, "adc": SUPPLY_ADCS}
+"""Values of the whole numbers."""
+
 GIVEN = ("type", "channel", "direction", "pulse_map", *JOINT, *SLIDING.values(), "grip", "feedback_adc", "electric")
 
 
@@ -258,7 +247,7 @@ def _numbers(joint: str, where: str, given: Any, table: Mapping[str, Key], prefi
         if value is NEEDED:
             raise ConfigurationError(f"{where}: {name} is missing", None if where.endswith(": board") else joint, name)
         said, known = f"{joint}: {prefix}{name}", cast(Any, True)
-        if isinstance(value, dict) and key.assumable:
+        if isinstance(value, dict):
             mapping(value, said, ("value", "measured"), joint)
             known = value.get("measured")
             if not isinstance(known, bool):
@@ -272,11 +261,13 @@ def _numbers(joint: str, where: str, given: Any, table: Mapping[str, Key], prefi
 
 
 def _whole(joint: str, key: str, value: Any, prefix: str = "") -> int | None:
-    allowed, said = WHOLE[key]
+    allowed = WHOLE[key]
     if value is None and key == "feedback_adc":
         return None
     if isinstance(value, bool) or (isinstance(value, float) and key != "direction") or value not in allowed:
-        raise ConfigurationError(f"{joint}: {prefix}{key} is {value!r}, must be {said}", joint, value, allowed[-1])
+        raise ConfigurationError(
+            f"{joint}: {prefix}{key} is {value!r}, must be one of {', '.join(map(str, allowed))}", joint, value
+        )
     return int(value)
 
 

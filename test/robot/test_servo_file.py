@@ -108,7 +108,7 @@ def test_errors_name_joint_value_and_limit(tmp_path, path, value, joint, message
     "key, value, message",
     [
         ("channel", 3, r"channel 3 already drives shoulder"),
-        ("direction", 2, r"direction is 2, must be 1 or -1"),
+        ("direction", 2, r"direction is 2, must be one of -1, 1"),
         ("pulse_map", [[-90, 399], [90, 2500]], r".* is 399, must be >= 400"),
         ("stiffness_nm_rad", "soft", r"stiffness_nm_rad is 'soft', must be a finite number"),
         ("peak_share", 1.1, r"peak_share is 1\.1, must be <= 1"),
