@@ -1,43 +1,20 @@
 """``Arm.connect``: the same script on the running graph, judged by the simulation's truth."""
 
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 from arm_fixtures import servos
-from places import ROOT
 from ros_graph import running_graph
-from waiting import PATIENCE_S, python, run
 
 from picker_dynamics import Arm, Waypoint
-from picker_dynamics.errors import ClosedError, ConfigurationError, GoalAbortedError, GoalRefusedError, LinkError
+from picker_dynamics.errors import ClosedError, GoalAbortedError, GoalRefusedError, LinkError
 from picker_dynamics.session import session
 
 pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 HOME = np.array(servos().home)
-
-THREADS = """
-import sys
-import threading
-from picker_dynamics import Arm
-
-def look():
-    with Arm.connect() as arm:
-        tips = [arm.tip for _ in range(20)]
-    seen.append(len(tips))
-
-seen = []
-threads = [threading.Thread(target=look) for _ in range(4)]
-for one in threads:
-    one.start()
-for one in threads:
-    one.join()
-print(seen, "without ROS:", "rclpy" not in sys.modules)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -121,22 +98,6 @@ def test_an_exception_in_a_script_ends_its_motion_and_one_that_has_ended_cancels
             second.move(base=0.1)
 
 
-EXAMPLE = str(ROOT / "examples" / "same_script_on_ros.py")
-
-
-def test_the_example_stops_half_way_on_the_graph_and_so_it_does_by_ctrl_c(running):
-    script = [sys.executable, EXAMPLE, "--ros"]
-    said = run(*script)
-    assert said.returncode == 0 and 10.0 < float(said.stdout.split()[3]) < 35.0, said.stdout + said.stderr
-    with subprocess.Popen(script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        running.client.until(lambda: running.client.reference()[0] > 0.03, "motion")
-        process.send_signal(signal.SIGINT)
-        _, complaints = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode != 0 and "KeyboardInterrupt" in complaints
-    running.client.until(running.client.holding, "rest")
-    assert 0.0 < running.client.reference()[0] < 0.3
-
-
 def test_a_motion_of_a_graph_that_is_silent_ends_for_who_waits(running, monkeypatch):
     monkeypatch.setattr(session, "SILENT_S", 0.4)
     with Arm.connect() as arm:
@@ -148,18 +109,3 @@ def test_a_motion_of_a_graph_that_is_silent_ends_for_who_waits(running, monkeypa
         finally:
             running.runner.processes["arm"].send_signal(signal.SIGCONT)
             monkeypatch.undo()
-
-
-def test_arms_in_threads_of_one_process_need_no_ros(running):
-    said = python("-c", THREADS, timeout=120.0)
-    assert said.stdout == "[20, 20, 20, 20] without ROS: True\n" and said.stderr == "", said.stdout + said.stderr
-
-
-def test_another_arm_than_the_one_that_runs_is_refused_before_anything_moves(running):
-    with pytest.raises(ConfigurationError, match="the running graph has the arm"):
-        Arm.connect(arm="rrp")
-
-
-def test_where_nobody_answers_that_is_said(running):
-    with pytest.raises(LinkError, match="is 'picker up' running"):
-        Arm.connect(namespace="nobody_here")

@@ -80,15 +80,10 @@ REFUSED = {
     "2 kg": ({"mass": 2.0}, GoalRefusedError, "payload 2000 g: shoulder needs"),
     "in the table": ({"tip": (0.2, 0.0, -0.02)}, LimitError, "the target: .*below the floor"),
     "far away": ({"tip": (0.5, 0.0, 0.2)}, UnreachableError, "out of reach by"),
-    "not finite": ({"tip": (0.2, float("nan"), 0.1)}, InputError, "nan, not a finite number"),
-    "two numbers": ({"tip": (0.2, 0.1)}, InputError, "tip"),
     "7 kg": ({"mass": 7.0}, InputError, r"mass is 7 kg, at most 5 kg: are these grams\?"),
-    "a negative mass": ({"mass": -0.1}, InputError, "mass"),
     "no way in": ({"approach": 0.0}, InputError, "a way in"),
     "a long way in": ({"approach": 5.0}, InputError, r"approach is 5 m, at most 0.5 m: are these millimetres\?"),
-    "a way out in millimetres": ({"lift": 30.0}, InputError, r"lift is 30 m, at most 0.5 m: are these millimetres\?"),
     "jaws beyond their limit": ({"closed": -0.5}, LimitError, "closed is -28.6 deg, scissor goes from 0.0 deg to 68.8 deg"),
-    "a pitch that cannot be": ({"pitch": 1.5}, UnreachableError, "out of reach by"),
 }
 
 
@@ -103,27 +98,9 @@ def test_what_cannot_be_picked_is_one_clear_answer(what):
 def test_an_arm_without_a_gripper_picks_nothing():
     with raises(InputError, match="rrp has no gripper"):
         Arm.offline("rrp").pick((1.0, 0.0, 0.5))
-    with raises(InputError, match="no gripper"), Arm.simulated("rrp", real_time=False) as arm:
-        arm.grip(0.1)
 
 
-def test_a_last_joint_is_a_gripper_where_the_tool_is_beside_it(tmp_path):
-    """An SO-100's URDF ends with the jaw: what would make that a gripper is said, and does."""
-    path = any_arms.urdf("so100")
-    with raises(
-        InputError, match="each of its joints moves the tool .jaw.; if gripper is one, give the URDF a link without mass"
-    ):
-        Arm.offline(path).pick((0.0, -0.2, 0.15))
-    frame = '<link name="tips"/><joint name="tips" type="fixed"><parent link="gripper"/><child link="tips"/>{}</joint></robot>'
-    text = path.read_text(encoding="utf-8").replace("</robot>", frame.format('<origin xyz="0 -0.1 0"/>'))
-    (tmp_path / "so100.urdf").write_text(text, encoding="utf-8")
-    arm = Arm.offline(tmp_path / "so100.urdf")
-    assert arm.description.tool == "tips"
-    found = arm.pick(ChainKinematics(arm.description).forward(arm.q), mass=0.01)
-    assert {leg.name for leg in found.legs} >= {"approach", "in", "out"}
-
-
-@mark.parametrize("name", ["four_joint", "so101", "panda"])
+@mark.parametrize("name", ["so101"])
 def test_an_arm_of_any_shape_that_has_a_gripper_picks_what_its_tip_reaches(name):
     arm = Arm.offline(any_arms.urdf(name))
     chain, home = ChainKinematics(arm.description), arm.q
@@ -136,11 +113,6 @@ def test_an_arm_of_any_shape_that_has_a_gripper_picks_what_its_tip_reaches(name)
         assert off_mm(chain.forward(moves["in"]), target) < 0.1
         into = target - chain.forward(moves["approach"])
         assert np.linalg.norm(into) == approx(0.04, abs=1e-4) and into @ chain.direction(moves["in"]) > 0.98 * 0.04
-
-
-def test_a_hand_that_points_nearly_up_is_never_asked_to_point_beyond():
-    with raises(UnreachableError, match="^pick refused, nothing moves; out: the straight line cannot be followed"):
-        Arm.offline(any_arms.urdf("four_joint")).pick((0.05, 0.0, 0.41), mass=0.001)
 
 
 def with_scene(**shapes):
@@ -165,15 +137,6 @@ def test_where_the_direct_way_is_blocked_it_goes_by_home():
     post = scene_shape("post", "box", [0.02, 0.02, 0.056], [0.2122, -0.1036, 0.028], np.eye(3), "scene")
     assert legs(Arm(replace(known, scene={}), pose=low).pick(berry))[0] == "approach"
     assert legs(Arm(replace(known, scene={"post": post}), pose=low).pick(berry))[:2] == ["by way of home", "approach"]
-
-
-def test_another_pitch_is_tried_where_the_own_one_will_not_do():
-    """Level there is no way in; the hand is turned a little."""
-    target = (0.2, 0.0, 0.06)
-    with raises(PickerError):
-        Arm.offline().pick(target, pitch=0.0)
-    found = Arm.offline().pick(target)
-    assert off_mm(TIP.forward(found.legs[1].plan.target), np.array(target)) < 0.1
 
 
 def test_jaws_close_where_the_servo_map_says_that_they_touch_and_press_no_harder_than_the_grip_torque():

@@ -88,36 +88,6 @@ def test_what_was_added_stands_at_the_end_and_comments_stay(tmp_path):
     assert path.read_text() == TOUR.rstrip() + "  # the end"
 
 
-def test_a_file_that_does_not_end_with_its_steps_stays_as_it_is(tmp_path):
-    path = tmp_path / "tour.yaml"
-    path.write_text(TOUR + "speed: 0.5\n")
-    with raises(InputError, match="does not end with its steps"):
-        TaughtFile(path, picker()).add(Pause(1.0))
-    assert path.read_text() == TOUR + "speed: 0.5\n"
-
-
-def test_all_that_was_taught_and_taken_back_is_no_file(tmp_path):
-    file = TaughtFile(tmp_path / "tour", picker())
-    file.add(Payload(0.025))
-    assert taught.read(tmp_path / "tour", picker()).steps == (Payload(approx(0.025)),)
-    assert file.undo() and not file.path.exists()
-    file.add(Pause(1.0))
-    assert file.count == 1
-
-
-def test_what_cannot_be_a_step_or_be_written_is_said_and_nothing_is_added(tmp_path):
-    file = TaughtFile(tmp_path / "tour", picker())
-    for step, said in (
-        (Pause(700.0), "pause .s. is 700.0, must be a number from 0 to 600"),
-        (Payload(-1e-3), "payload .g. is -1"),
-    ):
-        with raises(InputError, match=f"step 1: {said}"):
-            file.add(step)
-    assert not file.path.exists()
-    with raises(InputError, match="tour.yaml cannot be written: No such file or directory"):
-        TaughtFile(tmp_path / "nowhere" / "tour", picker()).add(Pause(1.0))
-
-
 def test_a_disk_that_is_full_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     file = TaughtFile(tmp_path / "tour", picker())
     file.add(Pause(1.0))
@@ -132,38 +102,19 @@ def test_a_disk_that_is_full_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     assert file.count == 2
 
 
-def test_nothing_is_taken_back_from_a_file_that_somebody_has_written_in_since(tmp_path):
-    file = TaughtFile(tmp_path / "tour", picker())
-    file.add(Pause(1.0))
-    file.add(Pause(2.0))
-    file.path.write_text(text := file.path.read_text() + "- {pause: 3}\n")
-    with raises(InputError, match="was changed since"):
-        file.undo()
-    assert file.path.read_text() == text
-
-
 DAMAGED = {
     "another arm": (TOUR.replace("arm: picker", "arm: rrp"), "taught for the arm rrp .*this is picker"),
-    "other joints": (TOUR.replace("wrist: deg", "hand: deg"), "taught for the arm picker .*hand"),
     "other units": (TOUR.replace("wrist: deg", "wrist: mm"), "taught for the arm"),
     "no steps": (HEAD, "steps must be a list"),
-    "steps without end": (HEAD + "- pause: 1\n" * 1001, "1 to 1000"),
-    "an unknown step": (HEAD + "- dance: 3\n", "step 1 must have one of pose, pause, payload"),
     "two in one": (HEAD + "- {pause: 3, payload: 3}\n", "step 1 must have one of"),
     "an unknown key": (HEAD + "- pause: 1\n- {pose: a, at: {base: 1}, sped: 2}\n", "step 2: sped is not known"),
     "an unknown joint": (HEAD + "- {pose: a, at: {tail: 1}}\n", "step 1: at: tail is not known"),
     "NaN": (HEAD + "- {pose: a, at: {base: .nan}}\n", "base .deg. is nan"),
-    "infinite": (HEAD + "- pause: .inf\n", "pause .s. is inf"),
-    "a text": (HEAD + "- {pose: a, at: {base: left}}\n", "base .deg. is 'left'"),
     "true": (HEAD + "- payload: true\n", "payload .g. is True"),
     "half a place": (HEAD + "- {pose: a, tip: [1, 2]}\n", "tip must be"),
     "joints and a place": (HEAD + "- {pose: a, tip: [1, 2, 3], at: {base: 1}}\n", "either `at`"),
-    "a pitch of joints": (HEAD + "- {pose: a, at: {base: 1}, pitch: 3}\n", "either `at`"),
-    "nothing": (HEAD + "- {pose: a}\n", "either `at`"),
     "no YAML": (HEAD + "- {pose: a\n", "cannot read taught motion"),
-    "a key twice": (HEAD + "- {pose: a, pose: b, at: {base: 1}}\n", "given twice"),
     "too fast": ("speed: 99\n" + TOUR, "speed is 99"),
-    "a list": ("- 1\n", "the file must have arm"),
 }
 
 
@@ -175,9 +126,20 @@ def test_a_damaged_file_is_one_clear_error(tour, what):
     assert "\n" not in str(caught.value) and "tour.yaml" in str(caught.value)
 
 
-def test_where_there_is_no_file(tmp_path):
-    with raises(InputError, match="nowhere.yaml"):
-        taught.read(tmp_path / "nowhere", picker())
+@mark.parametrize(
+    ("text", "step", "said"),
+    [
+        ("", Pause(700.0), "step 1: pause .s. is 700.0, must be a number from 0 to 600"),
+        (TOUR + "speed: 0.5\n", Pause(1.0), "does not end with its steps"),
+    ],
+)
+def test_what_cannot_be_added_leaves_the_file_as_it_was(tmp_path, text, step, said):
+    path = tmp_path / "tour.yaml"
+    if text:
+        path.write_text(text)
+    with raises(InputError, match=said):
+        TaughtFile(path, picker()).add(step)
+    assert (path.read_text() if path.exists() else "") == text
 
 
 # -- replay ------------------------------------------------------------------------------------------------------------------
@@ -214,14 +176,6 @@ def test_offline_it_is_only_checked_and_speed_and_loops_count(tour):
     assert "above" in str(once)
 
 
-def test_it_is_checked_with_the_tip_speed_that_the_controller_allows(tour, monkeypatch):
-    with Arm.simulated(real_time=False) as arm:
-        usual = arm.replay(tour(TOUR), check=True)
-        arm.session.set("trajectory_controller", {"tip_speed_limit": 0.05})
-        slow = arm.replay(tour(TOUR), check=True)
-    assert slow.legs[5].plan.duration > 1.2 * usual.legs[5].plan.duration
-
-
 @mark.parametrize(("first", "numbers"), [(6, [6, 7]), ("6", [6, 7]), ("back", [6, 7]), ("above", [1, 2, 3, 4, 5, 6, 7])])
 def test_it_begins_where_one_says(tour, first, numbers):
     with Arm.offline() as arm:
@@ -251,35 +205,14 @@ def test_where_one_step_cannot_be_made_none_is(tour, what, arm):
     ("how", "said"),
     [
         ({"loop": 0}, "loop is 0"),
-        ({"loop": True}, "loop is True"),
-        ({"speed": math.nan}, "speed"),
         ({"speed": 100.0}, "at most 4"),
         ({"first": 8}, "there is no step 8"),
         ({"first": "nobody"}, "0 steps are called 'nobody'"),
-        ({"first": "²"}, "0 steps are called '²'"),
     ],
 )
 def test_numbers_that_make_no_sense(tour, how, said):
     with Arm.offline() as arm, raises(InputError, match=said):
         arm.replay(tour(TOUR), **how)
-
-
-def test_a_step_that_fails_on_its_way_is_named(tour, arm):
-    """The arm was moved since it was checked, to where it cannot hold what a step sets."""
-    found = arm.replay(tour(HEAD + "- payload: 60\n"), check=True)
-    arm.move(shoulder=60, elbow=-60, unit="deg")
-    with raises(GoalRefusedError, match="step 1 .payload 60 g.: shoulder needs"):
-        arm.play(found)
-    assert arm.payload == 0.0
-
-
-def test_a_step_that_would_take_longer_than_a_goal_may_is_refused_before_anything_moves(tour, arm):
-    name = tour(HEAD + "- {pose: a, at: {base: 20}}\n- {pose: b, at: {base: 40}, seconds: 400}\n")
-    assert arm.replay(name, check=True)
-    before = arm.held
-    with raises(InputError, match="step 2 .b. cannot be made, so none is: 800 s, at most 600 s are taken"):
-        arm.replay(name, speed=0.5)
-    assert (arm.held == before).all()
 
 
 def test_ctrl_c_lets_the_arm_hold_and_it_goes_on_from_that_step(tour, arm):
@@ -318,12 +251,6 @@ def test_samples_become_a_motion_from_rest_to_rest_without_what_stands():
     assert np.abs(v).max() == approx(1.875 / 2.0, rel=0.02), "as fast as what was recorded"
     assert v[0] == approx(0.0) and v[-1] == approx(0.0)
     assert followed(t, q, ("a", "b"), "recording", speed=2.0).duration == approx(0.5 * motion.duration)
-
-
-@mark.parametrize("q", [np.empty((0, 2)), np.zeros((100, 2))], ids=["nothing", "nothing that moves"])
-def test_a_recording_in_which_nothing_moves(q):
-    with raises(RecordingError, match="nothing moves"):
-        followed(np.arange(len(q)) * 0.01, q, ("a", "b"), "recording")
 
 
 def recorded(path, name="picker", swing=0.4, from_s=100.0):

@@ -85,11 +85,6 @@ def test_a_pulled_cable_is_an_error_of_the_script_and_enable_connects_again(boar
         assert arm.status().state == "active"
 
 
-def test_a_second_program_on_the_same_port_is_told_so(board):
-    with Arm.open(board.name), pytest.raises(LinkError, match="busy: another program has it open"):
-        Arm.open(board.name)
-
-
 def test_what_cannot_be_opened_is_refused():
     with pytest.raises(LinkError, match="no serial port"):
         Arm.open("/dev/there_is_none")
@@ -103,20 +98,6 @@ def ended(loop) -> None:
     until_s = time.monotonic() + 5.0
     while loop.running and time.monotonic() < until_s:
         time.sleep(1e-3)
-
-
-def test_a_cycle_that_fails_ends_the_loop_and_is_kept():
-    cycles = []
-
-    def cycle():
-        cycles.append(1)
-        if len(cycles) == 3:
-            raise ValueError("no more")
-
-    loop = LoopThread(cycle, 1e-3)
-    ended(loop)
-    assert isinstance(loop.failure, ValueError) and not loop.running and len(cycles) == 3
-    loop.close()
 
 
 def test_periods_that_were_missed_are_counted_and_not_made_up():

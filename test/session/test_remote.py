@@ -132,13 +132,6 @@ def test_a_driver_has_the_arm_until_it_falls_silent(running, client):
     until(lambda: not running.arm.controller.execution.lease.holders, "its end")
 
 
-def test_all_states_of_a_motion_are_logged_with_efforts(client):
-    start = client.reference()
-    t, q, effort = client.log(lambda: client.move_through([0.5], [start + [0.2, 0.0, 0.0]]))
-    assert len(t) > 100 and (np.diff(t) > 0.0).all() and q.shape == effort.shape == (len(t), 3)
-    assert abs(q[-1, 0] - start[0] - 0.2) < 0.02
-
-
 def test_a_socket_is_this_users_alone_and_one_that_a_crash_left_is_replaced(running, tmp_path):
     assert stat.S_IMODE(os.stat(running.server.path).st_mode) == 0o600
     running.server.close()

@@ -1,6 +1,5 @@
 """The arm as the page draws it: shapes, colours and limits; and which files a page may ask for."""
 
-import dataclasses
 import json
 
 import numpy as np
@@ -10,7 +9,7 @@ from picker_dynamics.robot import description
 from picker_dynamics.robot.arms import names
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.scripting.equipment import equipment
-from picker_dynamics.scripting.view.picture import colours_of, mesh_file, mesh_names, picture
+from picker_dynamics.scripting.view.picture import mesh_file, mesh_names, picture
 
 MESHED = """<robot name="meshed"><link name="base"/><link name="arm"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0"
  iyy="1" iyz="0" izz="1"/></inertial>{visuals}</link><joint name="j" type="revolute"><parent link="base"/><child link="arm"/>
@@ -44,13 +43,6 @@ def test_poses_lead_to_the_links_as_the_kinematic_tree_has_them():
         frames[joint["child"]] = frames[joint["parent"]] @ pose @ (turn if joint["type"] != "fixed" else np.eye(4))
     for link, pose in link_poses(known.description, q).items():
         assert np.allclose(frames[link][:3, 3], pose.position, atol=1e-8)
-
-
-def test_colours_are_the_urdfs_own_and_its_named_ones():
-    arm = equipment().description
-    assert colours_of(arm)["base_link"] == [(0.25, 0.27, 0.30, 1.0)]
-    odd = dataclasses.replace(arm, urdf=arm.urdf.replace("0.25 0.27 0.30 1", "0.25 nonsense"))
-    assert colours_of(odd)["base_link"] == [None]
 
 
 def test_a_page_gets_meshes_that_the_urdf_names_below_its_folder_and_nothing_else(tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import time
 from contextlib import ExitStack
-from unittest.mock import Mock
 
 import pytest
 from view_pages import Page
@@ -69,21 +68,6 @@ def test_the_page_and_its_headers(server):
     assert (status, answer.getheader("Content-Type")) == (200, "text/javascript; charset=utf-8")
 
 
-def test_head_is_answered_as_get_is_without_a_body(server):
-    page = Page(server)
-    for path in ("/", "/app.js", "/api/arm", "/api/stream", "/nothing.js"):
-        answers = [answer for _, data, answer in [page.ask(path, method="HEAD")] if data == b""]
-        assert len(answers) == 1, path
-        if path != "/api/stream":
-            got = page.ask(path)[2]
-            assert (answers[0].status, answers[0].getheader("Content-Length")) == (got.status, got.getheader("Content-Length"))
-    assert page.ask("/api/stream", method="HEAD")[0] == 200
-    assert page.ask("/", method="HEAD", Host="evil.example")[0] == 421
-    assert page.ask("/app.js", method="HEAD", Sec_Fetch_Site="cross-site")[0] == 403
-    assert page.ask("/", method="HEAD", Sec_Fetch_Site="cross-site")[0] == 200
-    assert page.ask("/api/arm", method="HEAD", Authorization="Bearer no")[0] == 401
-
-
 @pytest.mark.parametrize(
     "path", ["/index.html", "/nothing.js", "/../server.py", "/%2e%2e/server.py", "/api/mesh/0", "/api/mesh/x"]
 )
@@ -103,20 +87,6 @@ def test_requests_and_refusals(server, viewed):
     assert page.ask("/api/do", {"do": "home"}, Host="evil.example")[0] == 421
     assert page.ask("/api/do", {"do": "home"}, Authorization="Bearer no")[0] == 401
     assert len(viewed.asked) == 1
-
-
-def test_what_fails_in_a_request_is_logged_and_a_page_that_goes_is_not(server, viewed, monkeypatch, caplog):
-    class Broken(ArithmeticError):
-        pass
-
-    page = Page(server)
-    for error in (ConnectionResetError("gone"), Broken("broken")):
-        monkeypatch.setattr(viewed, "look_up", Mock(side_effect=error))
-        with pytest.raises(ConnectionError):
-            page.ask("/api/anything")
-    until(lambda: caplog.records, "what is logged")
-    (record,) = caplog.records
-    assert record.levelname == "ERROR" and record.exc_info[0] is Broken and record.name == server_module.__name__
 
 
 def test_a_stop_passes_while_all_else_is_refused_by_rate_and_by_number(server, viewed):
@@ -147,20 +117,6 @@ def test_streams_are_few_and_end_with_the_server(server, viewed):
     for stream in streams:
         stream.read()
     assert time.monotonic() - begin < 5.0
-
-
-def test_a_reader_that_does_not_read_is_left(server, viewed, monkeypatch):
-    monkeypatch.setattr(server_module, "WRITE_S", 0.2)
-    stream = Page(server).stream()
-    until(lambda: viewed.channel.readers, "a reader")
-    text = "x" * 100_000
-
-    def left() -> bool:
-        viewed.channel.tell("pose", {"text": text})
-        return not viewed.channel.readers
-
-    until(left, "its end")
-    stream.close()
 
 
 def test_a_port_that_is_taken_and_a_page_that_is_missing_are_said(server, viewed, tmp_path):

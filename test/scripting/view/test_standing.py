@@ -144,18 +144,6 @@ def test_a_stop_where_the_script_lets_no_time_pass_holds_the_arm(arm, view):
     assert view.session.status().stop_latched and 0.2 < held < 0.7 and abs(arm.q[0] - held) < 0.02
 
 
-def test_a_reset_that_was_asked_for_before_a_stop_does_not_undo_it(arm, view, planning):
-    motion = Asked(view, ASIDE)
-    planning.reaches()
-    reset, stop = Asked(view, request(do="reset")), threading.Thread(target=view.stop, daemon=True)
-    until(lambda: view.wheel.driver == A, "the reset, behind the motion")
-    stop.start()
-    until(lambda: view.session.hardware["stop_latched"] == "true", "the stop")
-    planning.open.set()
-    passes(arm, (motion, reset, stop))
-    assert view.session.status().stop_latched
-
-
 def test_who_takes_over_loses_nothing_by_what_the_other_page_had_asked(arm, view, taking):
     other, old = request(do="joints", to={"base": -0.5}), Asked(view, ASIDE)
     taking.reaches()

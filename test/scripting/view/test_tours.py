@@ -127,14 +127,6 @@ def test_a_tour_ends_where_it_is_told_to_and_the_arm_holds(page, unhurried, how)
     assert 0.005 < unhurried[0].q[0] < np.radians(39.0)
 
 
-def test_taking_over_ends_the_tour_of_the_page_before(page, unhurried):
-    page.done("tour", name="long.yaml")
-    second = Page(unhurried[1].server, "0123456789abcdef.02")
-    second.done("drive", over=True)
-    until(lambda: said(page, "long: ended") and over(page) and held(page), "its end")
-    second.done("leave")
-
-
 def test_a_berry_is_picked_and_placed_from_the_page(page, unhurried):
     page.done("home")
     until(lambda: held(page) and said(page, "done"), "home")
@@ -144,15 +136,6 @@ def test_a_berry_is_picked_and_placed_from_the_page(page, unhurried):
     page.done("place", at=[0.10, -0.20, 0.11])
     until(lambda: said(page, "place at (100, -200, 110) mm: done"), "the end")
     assert unhurried[0].payload == 0.0
-
-
-def test_what_cannot_be_lifted_out_again_is_refused_in_the_words_of_the_command(page, unhurried):
-    before = unhurried[0].held
-    answer = page.refused("pick", at=BERRY, kg=0.09)
-    assert answer["error"].startswith("pick refused, nothing moves; ") and answer["subject"] == "shoulder"
-    assert "reach" in page.refused("pick", at=[0.9, 0.0, 0.2])["error"]
-    until(lambda: over(page), "nothing under way")
-    assert unhurried[0].held == approx(before, abs=1e-9)
 
 
 def test_a_recording_is_written_where_it_is_said(page, folder):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from picker_dynamics.errors import PickerError
-from picker_dynamics.scripting.view.channel import SAID, Channel
+from picker_dynamics.scripting.view.channel import Channel
 from picker_dynamics.scripting.view.wheel import GONE_S, IDLE_S, Wheel
 
 
@@ -64,24 +64,3 @@ def test_a_reader_gets_the_newest_of_each_kind_and_the_words_before():
         ("pose", 2999),
         ("said", "second"),
     ]
-
-
-def test_nothing_grows_for_a_reader_that_sleeps():
-    channel = Channel()
-    reader = channel.read("a")
-    channel.tell("pose", {"t": 0})
-    next(reader)
-    for number in range(5000):
-        channel.say({"text": str(number)})
-        channel.tell("pose", {"t": number})
-    late = events(next(reader))
-    assert [value["text"] for kind, value in late if kind == "said"] == [str(n) for n in range(5000 - SAID, 5000)]
-    assert len(late) == SAID + 1
-
-
-def test_a_silence_is_broken_and_readers_are_known_while_they_read():
-    channel = Channel()
-    reader = channel.read("a", silence_s=0.01)
-    assert next(reader) == b":\n\n" and channel.there == {"a"}
-    channel.close()
-    assert list(reader) == [] and channel.there == set()
