@@ -263,7 +263,9 @@ def recorded(path, name="picker", swing=0.4, from_s=100.0):
     for k in range(600):
         t, s = from_s + 0.01 * k, np.clip((0.01 * k - 1.0) / 4.0, 0.0, 1.0)
         q = home + np.eye(5)[0] * swing * np.sin(np.pi * s) ** 4
-        told.append(("/arm_controller/reference", "trajectory_msgs/msg/JointTrajectory", t, recordings.reference(t, q)))
+        told.append(
+            ("/arm_controller/reference", "trajectory_msgs/msg/JointTrajectory", t, recordings.reference(t, recordings.NAMES, q))
+        )
     return recordings.written_by_us(path, told)
 
 

@@ -21,7 +21,6 @@ import pytest
 from patient import patiently
 from waiting import PATIENCE_S, begun, until
 
-from picker_dynamics.execution.lease import PAUSE_S
 from picker_dynamics.scripting.view.live import LiveView
 from picker_dynamics.scripting.view.server import PAGE
 
@@ -174,10 +173,11 @@ class Page:
         return self.ask("/api/do", {"do": what, **more})[:2]
 
     def done(self, what: str, **more) -> dict:
-        """The same where it is taken: the answer; once more where the scenario before left the arm stopped for ``PAUSE_S``."""
+        """The same where it is taken: the answer; again where the scenario before has just stopped the arm."""
         status, answer = self.do(what, **more)
-        if status == 409 and "the arm was stopped" in answer["error"]:
-            time.sleep(PAUSE_S)
+        ends_s = time.monotonic() + PATIENCE_S
+        while status == 409 and "the arm was stopped" in answer["error"] and time.monotonic() < ends_s:
+            time.sleep(0.2)
             status, answer = self.do(what, **more)
         assert status == 200, answer
         return answer

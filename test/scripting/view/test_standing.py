@@ -11,6 +11,7 @@ from waiting import begun, until
 
 from picker_dynamics import Arm
 from picker_dynamics.errors import GoalRefusedError, PickerError
+from picker_dynamics.execution.lease import PAUSE_S
 from picker_dynamics.scripting.view.arm_view import ArmView, LapsedError
 from picker_dynamics.scripting.view.requests import Request, read
 
@@ -109,6 +110,7 @@ def test_a_motion_that_was_ended_while_it_was_planned_does_not_begin(arm, view, 
     passes(arm, (motion, ended))
     assert isinstance(motion.error, LapsedError) and ended.error is None
     np.testing.assert_allclose(arm.q, before, atol=0.01)
+    arm.wait(PAUSE_S)
     again = Asked(view, ASIDE, ENDS[how][1])
     passes(arm, (again,), 3.0)
     assert again.error is None and abs(arm.q[0] - 0.5) < 0.05, "what comes behind is carried out"
