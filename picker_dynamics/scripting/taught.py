@@ -28,6 +28,7 @@ import yaml
 
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.execution.goal import MAX_GOAL_S
+from picker_dynamics.files.fields import mapping, number
 from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array
@@ -192,21 +193,15 @@ def _factor(unit: str) -> float:
 
 
 def _mapping(what: str, values: Any, needed: tuple[str, ...], allowed: tuple[str, ...]) -> dict[str, Any]:
-    if not isinstance(values, dict):
-        raise InputError(f"{what} must have {', '.join(needed or allowed)}; it is {values!r}", subject=what)
-    if missing := [key for key in needed if key not in values]:
-        raise InputError(f"{what}: {', '.join(missing)} is missing", subject=missing[0])
-    if unknown := [str(key) for key in values if key not in (*needed, *allowed)]:
-        raise InputError(
-            f"{what}: {unknown[0]} is not known here; there may be {', '.join((*needed, *allowed))}", subject=unknown[0]
-        )
-    return values
+    found = mapping(values, what, (*needed, *allowed), error=InputError)
+    for key in needed:
+        if key not in found:
+            raise InputError(f"{what}: {key} is missing", subject=key)
+    return found
 
 
 def _number(what: str, value: Any, low: float, high: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-        raise InputError(f"{what} is {value!r}, must be a number from {low:g} to {high:g}", subject=what, value=value, limit=high)
-    return float(value)
+    return number(value, what, (low, True, high), what, InputError)
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------------

@@ -20,8 +20,9 @@ from typing import Any
 from picker_dynamics import errors
 from picker_dynamics.errors import LinkError, PickerError
 
+from .access import ANSWER_S
 from .address import OccupiedError, require_namespace, socket_path
-from .session import ANSWER_S, BEAT_S, Session
+from .session import BEAT_S, Session
 
 STATE_S = 0.02
 """How often states come [s]."""

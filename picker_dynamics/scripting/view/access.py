@@ -11,10 +11,10 @@ import ipaddress
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from email.message import Message
 from http import HTTPStatus
-from typing import Any, Protocol
 
 from picker_dynamics.errors import PickerError
 
@@ -43,14 +43,6 @@ HEADERS = {
     "X-Frame-Options": "DENY",
 }
 """Of every answer."""
-
-
-class Headers(Protocol):
-    """Header lines of a request, by names in any case."""
-
-    def get(self, name: str, default: Any = None, /) -> Any: ...
-
-    def __contains__(self, name: str, /) -> bool: ...
 
 
 class RefusedAccess(PickerError):
@@ -103,7 +95,7 @@ class Door:
         host = "127.0.0.1" if self.host in ("", "0.0.0.0", "::") else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/#{self.token}"
 
-    def check(self, method: str, path: str, headers: Headers) -> None:
+    def check(self, method: str, path: str, headers: Message | Mapping[str, str]) -> None:
         """Let a request pass, or say why not; of the files of the page nobody has to know the token.
 
         Raises:
@@ -131,7 +123,7 @@ class Door:
             if path != STOP and not self.bucket.lets_pass():
                 raise RefusedAccess(HTTPStatus.TOO_MANY_REQUESTS, f"more than {RATE_HZ:g} requests a second: not carried out")
 
-    def _check_body(self, headers: Headers) -> None:
+    def _check_body(self, headers: Message | Mapping[str, str]) -> None:
         if headers.get("Content-Type", "").partition(";")[0].strip() != "application/json":
             raise RefusedAccess(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "a request is JSON")
         length = headers.get("Content-Length", "")

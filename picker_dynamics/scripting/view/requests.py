@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from picker_dynamics.errors import InputError, shown
+from picker_dynamics.files.fields import number
 from picker_dynamics.files.formats import parse_json
 from picker_dynamics.robot.units import TIP_M
 
@@ -33,14 +34,7 @@ class Request(NamedTuple):
 
 
 def _number(low: float, high: float) -> Callable[[str, Any], float]:
-    def read_one(name: str, value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:  # NaN is not
-            raise InputError(
-                f"{name} must be a number from {low:g} to {high:g}", subject=name, value=shown(value, 40), limit=high
-            )
-        return float(value)
-
-    return read_one
+    return lambda name, value: number(value, name, (low, True, high), name, InputError)
 
 
 def _vector(most: float) -> Callable[[str, Any], tuple[float, ...]]:

@@ -19,13 +19,13 @@ from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from picker_dynamics.errors import LinkError, MissingDependencyError, PickerError
 
 from .access import BODY_BYTES, HEADERS, STOP, Door, RefusedAccess
-from .channel import Channel
-from .requests import Request, read
+from .base import View
+from .requests import read
 
 PAGE = Path(__file__).resolve().parent / "page"
 """The bundle, as ``make setup`` builds it."""
@@ -51,34 +51,6 @@ KINDS = {
 """Of the page's files, whatever this machine's own list says of them."""
 
 _log = logging.getLogger(__name__)
-
-
-class Viewed(Protocol):
-    """View that is shown, and driven."""
-
-    channel: Channel
-
-    def picture(self) -> Mapping[str, Any]:
-        """The arm as the page draws it."""
-
-    def look_up(self, what: str) -> Mapping[str, Any]:
-        """Look up what takes long to make, or is seldom asked for, by name; errors as ``do``."""
-
-    def mesh(self, number: int) -> Path | None:
-        """File of a mesh that the URDF names."""
-
-    def stop(self) -> str:
-        """Latch the stop, at once; what came of it."""
-
-    def do(self, asked: Request, page: str) -> Mapping[str, Any]:
-        """Carry out a request of a page.
-
-        Raises:
-            PickerError: it is refused.
-        """
-
-    def check(self, asked: Request) -> Mapping[str, Any]:
-        """Check whether a motion may be made, and where it would lead; nothing moves; errors as ``do``."""
 
 
 class File:
@@ -121,7 +93,7 @@ class ViewServer(ThreadingHTTPServer):
 
     daemon_threads, block_on_close, request_queue_size = True, False, 32
 
-    def __init__(self, viewed: Viewed, host: str = "127.0.0.1", port: int = 0, token: str = ""):
+    def __init__(self, viewed: View, host: str = "127.0.0.1", port: int = 0, token: str = ""):
         self.viewed, self.files = viewed, page_files()
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:

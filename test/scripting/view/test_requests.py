@@ -42,24 +42,24 @@ def test_each_kind_of_request(values, fields):
         ({"do": "home", "twice": 2}, "'twice' means nothing"),
         ({"do": "joints"}, "to must be joints by name"),
         ({"do": "joints", "to": {}}, "to must be joints by name"),
-        ({"do": "joints", "to": {"base": True}}, "base must be a number"),
-        ({"do": "joints", "to": {"base": "1"}}, "base must be a number"),
+        ({"do": "joints", "to": {"base": True}}, "base is .*, must be a finite number"),
+        ({"do": "joints", "to": {"base": "1"}}, "base is .*, must be a finite number"),
         ({"do": "joints", "to": {str(k): 0.0 for k in range(33)}}, "to must be joints by name"),
         ({"do": "tip", "at": [0, 1]}, "at must be three numbers"),
-        ({"do": "tip", "at": [0, 1, 11]}, "at must be a number from -10 to 10"),
-        ({"do": "payload"}, "kg must be a number"),
-        ({"do": "payload", "kg": -0.1}, "kg must be a number from 0 to 5"),
-        ({"do": "speed", "share": 1.01}, "share must be a number from 0 to 1"),
+        ({"do": "tip", "at": [0, 1, 11]}, "at is 11, must be <= 10"),
+        ({"do": "payload"}, "kg is .*, must be a finite number"),
+        ({"do": "payload", "kg": -0.1}, "kg is -0.1, must be >= 0"),
+        ({"do": "speed", "share": 1.01}, "share is 1.01, must be <= 1"),
         ({"do": "compensation", "mode": "most"}, "compensation is none, gravity or full"),
         ({"do": "tour", "name": "../etc/passwd"}, "tour: the name"),
         ({"do": "tour", "name": ".hidden"}, "tour: the name"),
         ({"do": "pick", "at": [0, 1]}, "at must be three numbers"),
-        ({"do": "pick", "at": [0, 0, 1], "kg": 5.1}, "kg must be a number from 0 to 5"),
+        ({"do": "pick", "at": [0, 0, 1], "kg": 5.1}, "kg is 5.1, must be <= 5"),
         ({"do": "place", "at": [0, 0, 1], "kg": 0.1}, "'kg' means nothing"),
     ],
 )
 def test_all_else_is_refused_by_name(values, said):
-    with pytest.raises(InputError, match=said.replace(".", r"\.")):
+    with pytest.raises(InputError, match=said):
         read(**values)
 
 
