@@ -287,17 +287,11 @@ class Report:
     def _commands(self, session: HardwareSession, timing: Timing | None) -> Entry:
         frame_ms = 1e3 * session.servos.frame_s
         level, message = OK, "no commands" if timing is None else "as it should be"
-        if timing is not None and timing.late:
+        if timing is not None and timing.ahead_least_ms < frame_ms:
             level = WARN
+            late = f"{timing.late} of {timing.commands} " if timing.late else ""
             message = (
-                f"{timing.late} of {timing.commands} commands came after the moment at which they should "
-                f"have held, the worst by {-timing.ahead_least_ms:.1f} ms"
-            )
-        elif timing is not None and timing.ahead_least_ms < frame_ms:
-            level = WARN
-            message = (
-                f"a command came {timing.ahead_least_ms:.1f} ms before it had to hold, the board wants a servo "
-                f"frame, {frame_ms:g} ms"
+                f"{late}commands came late ({timing.ahead_least_ms:.1f} ms ahead, {frame_ms:g} needed): is the computer busy?"
             )
         figures = {"delay_ms": round(1e3 * session.delay_s, 1)} | ({} if timing is None else vars(timing))
         return self._part(level, "timing", message, self._port, **figures)
