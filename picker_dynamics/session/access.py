@@ -98,9 +98,8 @@ class ArmAccess(ABC):
     def _begin(self) -> None:
         """Take in how the arm is, once calls can be made."""
         snapshot = self.call("snapshot")
-        for what in ("payload_kg", "hardware"):
+        for what in ("payload_kg", "hardware", "controller"):
             self.take(what, snapshot[what])
-        self.take("event", snapshot["controller"])
         self.joint_names = tuple(self.controller.get("joints", "").split(", "))
 
     # -- what the kinds of sessions have of their own ------------------------------------------------------
@@ -152,13 +151,17 @@ class ArmAccess(ABC):
             self.payload_kg = float(content)
         elif what == "hardware":
             self.hardware = {**content["values"], "message": content["message"]}
+        elif what == "controller":
+            self._take_controller(Entry(**content))
         elif what == "event":
             self._take_event(Entry(**content))
 
+    def _take_controller(self, entry: Entry) -> None:
+        self.controller, self.arm_name = {**entry.values, "message": entry.message}, entry.hardware_id
+
     def _take_event(self, event: Entry) -> None:
         self.on_words(event)
-        self.controller = {**event.values, "message": event.message}
-        self.arm_name = event.hardware_id
+        self._take_controller(event)
         if goal := event.values.get("goal"):
             self.outcomes.pop(goal, None)
             self.outcomes[goal] = event

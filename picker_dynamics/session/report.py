@@ -6,7 +6,7 @@ An entry is named after its part: ``hardware: supply``.  Levels are those of dia
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from picker_dynamics.board.command_timing import CommandTiming, Timing
@@ -54,7 +54,8 @@ class Report:
         entries: newest of each part, by name.
         version: counts how often they were made.
         last: the newest event.
-        listeners: each is called with what is new: ``event``, ``hardware`` or ``payload_kg``, and its content as plain data.
+        listeners: each is called with what is new, and its content as plain data: ``event``, ``hardware``, ``controller``
+            (phase and holders), ``payload_kg``.
         description_problem: of the description that others publish; None: nobody does.
     """
 
@@ -70,6 +71,7 @@ class Report:
         self.last = Event(EventKind.NOTICE, "waiting for the hardware", arm.controller.execution.phase)
         self.listeners: list[Callable[[str, Any], None]] = []
         self._hardware_news: tuple[object, ...] = ()
+        self._controller_news: tuple[object, ...] = ()
         self._payload_kg = -1.0
         arm.session.subscribe(self.hear)
 
@@ -98,6 +100,11 @@ class Report:
         if news != self._hardware_news:
             self._hardware_news = news
             self._say("hardware", asdict(self.hardware_status()))
+        execution = self._arm.controller.execution
+        controller = execution.phase, tuple(execution.lease.holders)
+        if controller != self._controller_news:
+            self._controller_news = controller
+            self._say("controller", asdict(self.controller_status()))
         if (payload_kg := self._arm.controller.payload.mass) != self._payload_kg:
             self._payload_kg = payload_kg
             self._say("payload_kg", payload_kg)
@@ -142,6 +149,11 @@ class Report:
         if (error := event.error) is not None:
             facts |= {"error": type(error).__name__, "joint": error.subject or "", "value": error.value, "limit": error.limit}
         return entry(LEVELS[event.kind.severity], CONTROLLER, event.text, self._name, **facts)
+
+    def controller_status(self) -> Entry:
+        """The newest event, with phase and holders as they are now."""
+        execution = self._arm.controller.execution
+        return self.event(replace(self.last, phase=execution.phase, holders=execution.lease.holders))
 
     # -- parts -----------------------------------------------------------------------------------------------
 

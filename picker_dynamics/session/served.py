@@ -54,11 +54,9 @@ class ServedSession:
     def snapshot(self) -> dict[str, Any]:
         """Newest status of hardware and controller, and payload [kg]."""
         with self._session.turn:
-            execution = self._execution
-            last = replace(self._report.last, phase=execution.phase, holders=execution.lease.holders)
             return {
                 "hardware": asdict(self._report.hardware_status()),
-                "controller": asdict(self._report.event(last)),
+                "controller": asdict(self._report.controller_status()),
                 "payload_kg": self._arm.controller.payload.mass,
             }
 

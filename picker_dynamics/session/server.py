@@ -1,7 +1,8 @@
 """Server of a running arm: calls in, answers, events and states out, a line of JSON each, over a socket of this user.
 
     {"call": "goal", "id": 7, ...}   ->   {"id": 7, "result": null}   or   {"id": 7, "error": {"type": ..., "text": ...}}
-    {"event": {...}}  {"hardware": {...}}  {"payload_kg": ...}  {"states": [[t, q, v, effort, reference, torque], ...]}
+    {"event": {...}}  {"hardware": {...}}  {"controller": {...}}  {"payload_kg": ...}
+    {"states": [[t, q, v, effort, reference, torque], ...]}
     {"cycles": [{"state": [t, q, v, effort], "reference": [t, q, v, a], "command": [t, setpoint, effort]}, ...], "ahead_s": ...,
      "payload": [mass, x, y, z], "dropped": ...}
 

@@ -73,11 +73,13 @@ class Session(ArmAccess):
     def _start_beats(self) -> None:
         """Have ``beat`` called every ``BEAT_S`` while this session is ``driving``."""
 
+    def _take_controller(self, entry: Entry) -> None:
+        super()._take_controller(entry)
+        self.drives = Holder(Kind.DRIVER, self.driver) in holders_in(entry.values)
+
     def _take_event(self, event: Entry) -> None:
         super()._take_event(event)
-        goal = event.values.get("goal")
-        self.drives = Holder(Kind.DRIVER, self.driver) in holders_in(event.values)
-        if goal == self.driver:
+        if event.values.get("goal") == self.driver:
             self.refusal = event.message if event.values["outcome"] == EventKind.REFUSED.outcome else ""
 
     # -- motions ---------------------------------------------------------------------------------------------
