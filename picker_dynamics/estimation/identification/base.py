@@ -95,10 +95,9 @@ class Base:
         return tuple(made)
 
 
-def find(columns: Columns, seed: int = 0) -> Base:
+def find(columns: Columns) -> Base:
     """Find the base parameters, from ``STATES`` random states within the limits."""
-    rng = np.random.default_rng(seed)
-    q = sample_poses(columns.description, STATES, seed)
+    rng, q = np.random.default_rng(0), sample_poses(columns.description, STATES)
     v, a = rng.uniform(-1.0, 1.0, q.shape), rng.uniform(-5.0, 5.0, q.shape)
     W = columns.regressor(q, v, a).reshape(-1, columns.count)
     length = np.linalg.norm(W, axis=0)

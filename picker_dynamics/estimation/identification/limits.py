@@ -24,7 +24,7 @@ RISE_S = 0.5
 TORQUE_ARM = {"peak_share": 0.8, "hold_share": 0.6, "tip_speed": 0.5}
 """Of an arm that stands in no file; as the defaults of config/arms.yaml."""
 
-SERVO_TIP_SPEED = 0.25
+SERVO_TIP_SPEED, USUAL_STATES = 0.25, 300
 
 REACH = {"prismatic": 1.0, "revolute": math.pi, "continuous": math.pi}
 """How far a joint without position limits goes to either side [m or rad]."""
@@ -55,12 +55,12 @@ class Limits:
 
 
 def usual_states(
-    description: ArmDescription, model: DynamicsModel, tip_speed: float = math.inf, count: int = 300, seed: int = 0
+    description: ArmDescription, model: DynamicsModel, tip_speed: float = math.inf
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Random q, v, a (count, n) within the limits and, by moving slower, ``tip_speed`` [m/s]."""
-    q = sample_poses(description, count, seed)
+    """Random q, v, a (k, n) within the limits and, by moving slower, ``tip_speed`` [m/s]."""
+    q = sample_poses(description, USUAL_STATES)
     velocity = np.where(np.isfinite(description.velocity), description.velocity, 1.0)
-    v, a = np.random.default_rng(seed).uniform(-1.0, 1.0, (2, *q.shape)) * velocity
+    v, a = np.random.default_rng(0).uniform(-1.0, 1.0, (2, *q.shape)) * velocity
     slower = np.minimum(1.0, tip_speed / np.maximum(tip_speeds(model, q, v), 1e-9))[:, None]
     return q, slower * v, slower * a / RISE_S
 

@@ -33,6 +33,9 @@ ENCODER_COUNTS = 2**14
 TORQUE_NOISE = 0.05
 """Standard deviation, as a share of each joint's root mean square."""
 
+OFF_SHARE = 0.15, 0.30
+"""How far mass, inertia and centre of mass of the hidden arm are off."""
+
 FRICTION_SHARE = (0.02, 0.08)
 """Hidden Coulomb friction, and viscous at the velocity limit, as shares of the efforts that usual motions take."""
 
@@ -44,7 +47,7 @@ class Run(NamedTuple):
     true_tau: np.ndarray
 
 
-def hidden(description: ArmDescription, seed: int, tip_speed: float, share: tuple[float, float] = (0.15, 0.30)) -> ArmDescription:
+def hidden(description: ArmDescription, seed: int, tip_speed: float) -> ArmDescription:
     """The arm as it really is: each body's mass, inertia and centre of mass off by such shares, with friction.
 
     The centre of mass moves along each principal axis by a share of how far the body's mass is from the joint that way (root mean
@@ -53,7 +56,7 @@ def hidden(description: ArmDescription, seed: int, tip_speed: float, share: tupl
     rng = np.random.default_rng(seed)
 
     def off(size=None):
-        return rng.choice([-1.0, 1.0], size) * rng.uniform(*share, size)
+        return rng.choice([-1.0, 1.0], size) * rng.uniform(*OFF_SHARE, size)
 
     bodies = []
     for pi in of_description(description):
