@@ -6,14 +6,13 @@ import math
 
 import bodies_in_space
 import numpy as np
-from dynamics_models import MODELS, NOTES, WITHOUT_TIP, joint, planar_bars
-from dynamics_properties import DIFFERENCE, angular_velocity, check_same, close, kinetic_energy, states
+from dynamics_models import MODELS, NOTES, WITHOUT_TIP
+from dynamics_properties import DIFFERENCE, angular_velocity, close, kinetic_energy, states
 from golden import agrees, load_cases
 from pytest import approx, mark, raises
 from scipy.integrate import solve_ivp
 
 from picker_dynamics.dynamics import lagrangian
-from picker_dynamics.dynamics.lagrangian.bodies import Body
 from picker_dynamics.dynamics.lagrangian.systems.rrp import BRANCHES
 from picker_dynamics.errors import InputError, SingularityError, UnreachableError
 
@@ -45,45 +44,6 @@ def test_energies_and_tip_are_those_of_the_moving_masses(system):
 
         close(model.angular_jacobian(q[0]) @ v[0], angular_velocity(axes), DIFFERENCE)
         close(model.orientation(q[0]), axes(0.0), 1e-14)
-
-
-def as_chain(system, p):
-    """Joints of a chain with the equations of motion of one of the notes' systems; gravity along -y or -z."""
-    if system == "rrp":
-        rod2, rod3 = p["m2"] * p["l2"] ** 2 / 12, p["m3"] * p["l"] ** 2 / 12
-        slide = Body(p["m3"], np.array([0, 0, p["l4"] - p["l"] / 2]), np.diag((rod3, rod3, 0.0)))
-        loaded = slide + Body(p["M"], np.array([0, 0, p["l4"]]), np.zeros((3, 3)))
-        return [
-            joint("R", "z", (0, 0, 0), 0.0, (0, 0, 0)),
-            joint("R", "y", (0, 0, 0), p["m2"], (-p["l2"] / 2, 0, 0), (0, rod2, rod2)),
-            joint("P", "z", (-p["l2"], 0, 0), loaded.mass, loaded.com, loaded.inertia.diagonal()),
-        ], "z"
-    if system == "spatial_2r":
-        return [
-            joint("R", "x", (0, 0, 0), p["m1"], (0, 0, p["L1"] / 2), (p["I1x"], 0, 0)),
-            joint("R", "y", (0, 0, p["L1"]), p["m2"], (0, 0, p["L2"] / 2), (p["I2x"], p["I2y"], p["I2z"])),
-        ], "z"
-    if system == "cylindrical":
-        return [
-            joint("R", "z", (0, 0, 0), p["m2"], (p["a"], 0, 0), (0, 0, p["J2"])),
-            joint("P", (3, 0, 0), (0, 0, 0), p["m3"], (0, 0, 0), (0, 0, p["J3"])),
-        ], "y"
-    bars = {
-        "planar_2r": [(f"l{i}", f"lg{i}", f"m{i}", f"I{i}") for i in (1, 2)],
-        "pendulum": [("a", "a", "m", "J_G")],
-        "two_link": [(f"d{i}", f"a{i}", f"m{i}", f"J{i}") for i in (2, 3)],
-        "three_link": [(f"d{i}", f"a{i}", f"m{i}", f"J{i}") for i in (2, 3, 4)],
-    }
-    return planar_bars(*(tuple(p[name] for name in bar) for bar in bars[system])), "y"
-
-
-@mark.parametrize("system", ["rrp", "spatial_2r", "cylindrical", "planar_2r", "pendulum", "two_link", "three_link"])
-def test_the_systems_of_the_notes_are_chains(system):
-    """Two derivations of one arm: its own closed form, and the recursion over bodies."""
-    p = CASES[system][3]["params"]
-    joints, up = as_chain(system, p)
-    model, expected = lagrangian.chain(joints, [-p["g"] * (axis == up) for axis in "xyz"]), lagrangian.make(system, **p)
-    check_same(model, expected, 1e-13, *states(model, 50, seed=10), tip=False)
 
 
 # --- results of single notes -------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from picker_dynamics.files.reading import read_bytes, read_text
 BOMB = "\n".join(
     ["a0: &a0 [x, x, x, x, x, x, x, x, x]"] + [f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]" for k in range(1, 9)]
 )
-DEEP = 100_000
+DEEP = 10_000
 
 
 def test_a_file_is_read_up_to_its_limit_and_no_further(tmp_path):

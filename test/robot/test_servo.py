@@ -31,13 +31,6 @@ def scalar_torque(j, q_cmd, q, v):
     return max(-STALL[j], min(STALL[j], pull)) - STALL[j] / NO_LOAD * v
 
 
-def test_torque_is_the_formula(servo):
-    rng = np.random.default_rng(0)
-    q_cmd, q, v = rng.uniform(-0.15, 0.15, (3, 200, 2))
-    expected = [[scalar_torque(j, q_cmd[i, j], q[i, j], v[i, j]) for j in range(2)] for i in range(200)]
-    assert_allclose(servo.motor_torque(q_cmd, q, v), expected, atol=1e-15)
-
-
 @pytest.mark.parametrize("j", [0, 1])
 @pytest.mark.parametrize("u", [-0.9, -0.3, -0.06, 0.06, 0.3, 0.9])
 def test_setpoint_is_the_root_of_the_torque_law(servo, j, u):

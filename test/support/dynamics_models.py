@@ -36,15 +36,6 @@ def joint(kind, axis, xyz, mass, com, inertia=(0.0, 0.0, 0.0)):
     return {"type": kind, "axis": axis, "xyz": xyz, "rpy": (0, 0, 0), "mass": mass, "com": com, "inertia": moments}
 
 
-def planar_bars(*bars):
-    """Bars (length, centre of mass, mass, inertia) that turn about z, each on the end of the one before."""
-    lengths = [0.0, *(bar[0] for bar in bars)]
-    return [
-        joint("R", "z", (offset, 0, 0), mass, (com, 0, 0), (0, 0, inertia))
-        for offset, (_, com, mass, inertia) in zip(lengths, bars)
-    ]
-
-
 def _models():
     for system in ("picker", *NOTES):
         yield system, model_of(system)

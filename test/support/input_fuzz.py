@@ -32,11 +32,10 @@ from rosbags.rosbag2 import StoragePlugin
 
 from benchmarks.machine import resident_mb
 from picker_dynamics.commands import cli
-from picker_dynamics.commands.demo.scene import load_scene
 from picker_dynamics.dynamics import cross_check, lagrangian, rigid_body  # noqa: F401 (loaded once, for all children)
 from picker_dynamics.errors import PickerError
 from picker_dynamics.estimation.calibration.session import Session
-from picker_dynamics.estimation.identification import sample_files, servo_log
+from picker_dynamics.estimation.identification import sample_files
 from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.recording import reader, writer
 from picker_dynamics.resources import resource
@@ -109,24 +108,14 @@ ANSWERS = b"""{supply_v: 6.0, base_mm: 60, servo: MG996R, material: printed, gri
 """
 
 
-def table(names: list[str], columns: list[np.ndarray]) -> bytes:
-    lines = [",".join(names), *(",".join(f"{value:.5g}" for value in row) for row in zip(*columns))]
-    return "\n".join(lines).encode()
-
-
 def csv_seed(_folder: Path) -> list[bytes]:
     t, names, columns = np.arange(300) * 0.01, ["time_s"], []
     for joint, unit in zip(shipped_arm("rrp").description.movable, ("rad", "rad", "m")):
         rate, effort = ("rad_s", "nm") if unit == "rad" else ("m_s", "n")
         names += [f"position_{joint.name}_{unit}", f"velocity_{joint.name}_{rate}", f"effort_{joint.name}_{effort}"]
         columns += [0.5 * (joint.lower + joint.upper) + 0.1 * np.sin(t), 0.1 * np.cos(t), np.sin(2 * t)]
-    return [table(names, [t, *columns])]
-
-
-def servo_seed(_folder: Path) -> list[bytes]:
-    t = np.arange(400) * 0.01
-    q = 0.5 * np.sin(2.0 * t)
-    return [table(["time_s", "goal_rad", "position_rad", "voltage_v", "enabled"], [t, 1.1 * q, q, 7.0 + 0.1 * q, q * 0 + 1])]
+    rows = [",".join(names), *(",".join(f"{value:.5g}" for value in row) for row in zip(t, *columns))]
+    return ["\n".join(rows).encode()]
 
 
 def session_seed(folder: Path) -> list[bytes]:
@@ -155,10 +144,6 @@ def bag_seed(folder: Path) -> list[bytes]:
     return [(BAG / "metadata.yaml").read_bytes()]
 
 
-def sqlite_seed(folder: Path) -> list[bytes]:
-    return [next(written_elsewhere(folder / "sqlite", story()[:60], StoragePlugin.SQLITE3).glob("*.db3")).read_bytes()]
-
-
 URDFS = [f"urdf/{name}.urdf" for name in ("picker", "rrp", "two_link")]
 KINDS = {
     "urdf": Kind(texts(*URDFS), ".urdf", check),
@@ -167,13 +152,10 @@ KINDS = {
     "overlay": Kind(texts("config/servos.sim.yaml"), ".yaml", lambda path: servo_arm.load("", "", str(path))),
     "arms": Kind(texts("config/arms.yaml"), ".yaml", lambda path: [arms.load(name, path) for name in arms.names(path)]),
     "scene": Kind(texts("config/scene.yaml"), ".yaml", lambda path: scene.read_scene(path, "base_link")),
-    "demo": Kind(texts("config/demo.yaml"), ".yaml", lambda path: load_scene(path, *servo_arm.load("", "", ""))),
     "session": Kind(session_seed, ".json", in_folder("session.json", read_session)),
     "csv": Kind(csv_seed, ".csv", lambda path: sample_files.read(path, shipped_arm("rrp").description)),
-    "servo_log": Kind(servo_seed, ".csv", lambda path: servo_log.read_csv(path, mass=0.4, length=0.2)),
     "mcap": Kind(mcap_seed, ".mcap", reader.read),
     "bag": Kind(bag_seed, ".yaml", in_folder("metadata.yaml", reader.read, lambda: list(BAG.iterdir()))),
-    "sqlite": Kind(sqlite_seed, ".db3", reader.read),
 }
 
 # -- what is done to them --------------------------------------------------------------------------------------------------
