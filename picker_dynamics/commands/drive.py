@@ -182,10 +182,10 @@ class Seat:
     def hindrance(self) -> str:
         """Why no step can begin now; empty: one can."""
         client = self.client
-        if not client.drives:
-            return client.refusal or "the arm was left"
         if client.hardware.get("state") != "active":
             return f"hardware: {client.hardware.get('message', 'not heard')}"
+        if not client.drives:
+            return client.refusal or "the arm was left"
         if client.controller.get("phase") != "holding" or client.desired is None:
             return f"controller: {client.controller.get('message', 'not heard')}"
         return ""
