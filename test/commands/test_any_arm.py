@@ -11,7 +11,7 @@ import re
 import any_arms
 import numpy as np
 from patient import picker
-from pytest import approx, mark, param
+from pytest import approx, mark
 from ros_graph import own_domain, running_graph, running_nodes
 
 from picker_dynamics.bringup import bringup
@@ -128,7 +128,8 @@ def test_every_arm_passes_the_check(name, run_picker):
     assert code == 0 and json.loads(said)["worst"] < 1e-9
 
 
-@mark.parametrize("name", ["four_joint", *(param(name, marks=mark.long) for name in ("so101", "so100", "pan_tilt"))])
+@mark.long
+@mark.parametrize("name", ["four_joint", "so101", "so100", "pan_tilt"])
 def test_what_an_arm_holds_is_weighed_by_an_inclinometer_on_one_of_its_links(name, run_picker):
     """25 g, or what the poses bear of it, four poses, hidden errors of 15 %: the interval has the truth (seeded)."""
     words = "--urdf", str(any_arms.urdf(name)), "--visits", "4", "--seed", "1" if name == "four_joint" else "0"
