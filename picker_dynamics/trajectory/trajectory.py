@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from picker_dynamics.errors import InputError, TrajectoryError
-from picker_dynamics.robot.model import Array, checked_number
+from picker_dynamics.robot.model import Array, checked_number, read_only
 from picker_dynamics.robot.units import told
 
 from . import splines
@@ -38,9 +36,8 @@ SAME_BREAK_S = 1e-9
 """Breaks closer than this are one [s]."""
 
 
-@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Trajectory:
-    """Piecewise polynomials of ``n`` joints over 0 ... ``duration``.
+    """Piecewise polynomials of ``n`` joints over 0 ... ``duration``; never changes.
 
     Args:
         joint_names: (n,) names.
@@ -52,26 +49,12 @@ class Trajectory:
         start, end: (n,) positions at time 0 and at the end [rad].
     """
 
-    joint_names: tuple[str, ...]
-    breaks: Array
-    coefficients: Array
-    duration: float
-    start: Array
-    end: Array
-    _breaks: list[float]
-    _zero: Array
-
     def __init__(self, joint_names: Sequence[str], breaks: ArrayLike, coefficients: ArrayLike):
-        put = partial(object.__setattr__, self)  # it is frozen
-        put("joint_names", tuple(joint_names))
-        for name, values in (("breaks", breaks), ("coefficients", coefficients), ("_zero", np.zeros(self.n))):
-            array = np.array(values, dtype=float)
-            array.setflags(write=False)
-            put(name, array)
-        put("_breaks", self.breaks.tolist())
-        put("duration", self._breaks[-1])
-        put("start", self._at(0, 0.0)[0])
-        put("end", self._at(len(self.coefficients) - 1, self.duration - self._breaks[-2])[0])
+        self.joint_names = tuple(joint_names)
+        self.breaks, self.coefficients, self._zero = (read_only(x) for x in (breaks, coefficients, np.zeros(self.n)))
+        self._breaks: list[float] = self.breaks.tolist()
+        self.duration = self._breaks[-1]
+        self.start, self.end = self._at(0, 0.0)[0], self._at(len(self.coefficients) - 1, self.duration - self._breaks[-2])[0]
 
     @property
     def n(self) -> int:
@@ -258,8 +241,8 @@ def merge_joints(moving: Trajectory, others: Trajectory, columns: Iterable[int])
         columns: (k,) indices of the k joints among the n.
     """
     breaks = _common(moving.breaks, others.breaks)
-    segments = _coefficients_at(others, breaks[:-1])
-    columns, own = list(columns), _coefficients_at(moving, breaks[:-1])
+    segments = coefficients_at(others, breaks[:-1])
+    columns, own = list(columns), coefficients_at(moving, breaks[:-1])
     segments[:, :, columns] = own[:, :, columns] if moving.n == others.n else own
     return Trajectory(others.joint_names, breaks, segments)
 
@@ -268,7 +251,7 @@ def superposed(trajectory: Trajectory, more: Trajectory, begin_s: float) -> Traj
     """The sum of a trajectory and ``more``, which begins at ``begin_s`` [s], and comes to rest; lasts until both have ended."""
     rest = remainder(trajectory, begin_s)
     breaks = _common(rest.breaks, more.breaks)
-    sums = _coefficients_at(rest, breaks[:-1]) + _coefficients_at(more, breaks[:-1])
+    sums = coefficients_at(rest, breaks[:-1]) + coefficients_at(more, breaks[:-1])
     if begin_s <= SAME_BREAK_S:
         return Trajectory(trajectory.joint_names, breaks, sums)
     before = head(trajectory, begin_s)
@@ -282,7 +265,7 @@ def _common(one: Array, other: Array) -> Array:
     return breaks[np.diff(breaks, prepend=-1.0) > SAME_BREAK_S]
 
 
-def _coefficients_at(trajectory: Trajectory, times_s: Array) -> Array:
+def coefficients_at(trajectory: Trajectory, times_s: Array) -> Array:
     """Coefficients (m, 6, n) from each of ``times_s`` (m,) on, up to the next break; constant after the end."""
     k = np.searchsorted(trajectory.breaks, times_s + SAME_BREAK_S, side="right") - 1
     over = k >= len(trajectory.coefficients)

@@ -16,7 +16,7 @@ from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.model import Array, as_states
 
 from . import splines
-from .trajectory import Trajectory
+from .trajectory import Trajectory, coefficients_at
 
 RAD_M = 0.1
 """Way [m] for which a turn of one rad counts, along a leg on which the tool moves less."""
@@ -60,9 +60,10 @@ def joined(legs: Sequence[Trajectory], radii_m: Sequence[float], kinematics: Cha
             over = joins[k] - leaves[k]
             text = f"the blends of {ends} are longer than the leg between them, by {1e3 * over:.0f} mm: make them smaller"
             raise InputError(text, "blend", joins[k] + leg.duration - leaves[k], leg.duration)
-        for begin, end, piece in _between(leg, joins[k], leaves[k]):
-            segments.append(piece)
-            breaks.append(breaks[-1] + end - begin)
+        inner = leg.breaks[(leg.breaks > joins[k]) & (leg.breaks < leaves[k])]
+        places = np.array([joins[k], *inner, leaves[k]] if leaves[k] > joins[k] else [joins[k]])
+        segments += list(coefficients_at(leg, places[:-1]))
+        breaks += (breaks[-1] + places[1:] - places[0]).tolist()
         if k + 1 < len(legs) and radii_m[k] > 0.0:
             length = _blend_length(leg.duration - leaves[k], joins[k + 1])
             segments.append(splines.quintic(length, *leg.sample(leaves[k]), *legs[k + 1].sample(joins[k + 1])))
@@ -90,14 +91,3 @@ def _cut(leg: Trajectory, kinematics: ChainKinematics, radius: float, via: int, 
         )
         raise InputError(text, "blend", radius, float(away[-1]))
     return float(np.interp(radius, away, s))
-
-
-def _between(path: Trajectory, begin: float, end: float) -> list[tuple[float, float, Array]]:
-    """Pieces of a path between two places: where each begins and ends, and its coefficients."""
-    inner = path.breaks[(path.breaks > begin) & (path.breaks < end)]
-    pieces = []
-    for low, high in zip((begin, *inner), (*inner, end)):
-        k = int(np.clip(np.searchsorted(path.breaks, low, side="right") - 1, 0, len(path.coefficients) - 1))
-        if high > low:
-            pieces.append((low, high, splines.shifted(path.coefficients[k], low - path.breaks[k])))
-    return pieces
