@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.friction_side import FrictionSide
 from picker_dynamics.robot.model import Array, DynamicsModel, as_vector, checked_number
-from picker_dynamics.robot.servo import ServoModel
+from picker_dynamics.robot.servo_map import ServoMap
 
 from .payload_change import STEEPEST, PayloadChange, progress
 
@@ -47,14 +47,12 @@ class Compensator:
 
     Args:
         model: the arm; its payload, if any, is the one it starts with.
-        servo_model: of the same joints.
+        servos: the map of the same joints: their model, and range and speed of their set-points.  What is beyond the range is
+            clamped, and named in ``clamped``; what would be faster comes after it.
         mode: ``full``, ``gravity`` or ``none``.
         fade_s: duration of the fade after ``start`` and ``set_mode`` [s]; longer where the tip would be faster than
             ``TIP_CREEP``, but 0: none.
         transition_s: duration of a change of payload [s]; likewise.
-        setpoint_lower, setpoint_upper: (n,) range of set-points [rad]; those beyond are clamped, and named in
-            ``clamped``.
-        setpoint_speed: (n,) largest speed of set-points [rad/s]; what would be faster comes after it.
 
     Attributes:
         clamped: names of the joints whose last set-point was clamped.
@@ -63,25 +61,14 @@ class Compensator:
     """
 
     def __init__(
-        self,
-        model: DynamicsModel,
-        servo_model: ServoModel,
-        mode: str = "full",
-        *,
-        fade_s: float = 0.5,
-        transition_s: float = 0.5,
-        setpoint_lower: ArrayLike | None = None,
-        setpoint_upper: ArrayLike | None = None,
-        setpoint_speed: ArrayLike | None = None,
+        self, model: DynamicsModel, servos: ServoMap, mode: str = "full", fade_s: float = 0.5, transition_s: float = 0.5
     ):
         self.fade_s = checked_number("fade_s", fade_s, least=0.0)
         self.transition_s = checked_number("transition_s", transition_s, least=0.0)
-        if servo_model.n != model.n:
-            raise InputError(f"{servo_model.n} servos for {model.n} joints", value=servo_model.n, limit=model.n)
-        self._bare, self._servo = model, servo_model
-        self._lower = np.full(model.n, -np.inf) if setpoint_lower is None else np.asarray(setpoint_lower, dtype=float)
-        self._upper = np.full(model.n, np.inf) if setpoint_upper is None else np.asarray(setpoint_upper, dtype=float)
-        self._fastest = None if setpoint_speed is None else PACE * np.asarray(setpoint_speed, dtype=float)
+        self._bare, self._servo = model, servos.model
+        if self._servo.n != model.n:
+            raise InputError(f"{self._servo.n} servos for {model.n} joints", value=self._servo.n, limit=model.n)
+        self._lower, self._upper, self._fastest = servos.setpoint_lower, servos.setpoint_upper, PACE * servos.setpoint_speed
         self._payload = PayloadChange(model)
         self._mode = _checked_mode(mode)
         self.clamped: tuple[str, ...] = ()
@@ -178,7 +165,7 @@ class Compensator:
         weight = progress(self._fade_elapsed, self._fade_s)
         wanted = (1.0 - weight) * self._offset_from + weight * wanted
         q_cmd = np.clip(q + wanted, self._lower, self._upper)
-        if self._told is not None and self._fastest is not None:
+        if self._told is not None:
             # where a joint turns back its friction changes sides faster than a set-point may move
             q_cmd = np.clip(q_cmd, self._told - self._fastest * dt, self._told + self._fastest * dt)
         self._told, self._offset = q_cmd, q_cmd - q

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -21,8 +20,6 @@ STEEPEST = 1.5
 SETTLED_WEIGHT = 1e-12
 """Share of torque below which a former payload is forgotten."""
 
-Model = TypeVar("Model", bound=DynamicsModel)
-
 
 def progress(elapsed: float, duration: float) -> float:
     """Progress 3 x² - 2 x³ of the time that has elapsed, x = elapsed / duration, 1 after it: a passage without kinks."""
@@ -32,16 +29,16 @@ def progress(elapsed: float, duration: float) -> float:
     return x * x * (3.0 - 2.0 * x)
 
 
-class PayloadChange(Generic[Model]):
+class PayloadChange:
     """The arm with its payload, and those that it had before as long as they count.
 
     Attributes:
         model: the arm with the payload that was set last.
     """
 
-    def __init__(self, model: Model):
+    def __init__(self, model: DynamicsModel):
         self.model = model
-        self._former: tuple[tuple[float, Model], ...] = ()
+        self._former: tuple[tuple[float, DynamicsModel], ...] = ()
         self._elapsed = self._duration = 0.0
 
     @property
@@ -49,12 +46,12 @@ class PayloadChange(Generic[Model]):
         """Whether the change is over: the last payload counts alone."""
         return self._elapsed >= self._duration
 
-    def begin(self, model: Model, duration_s: float) -> None:
+    def begin(self, model: DynamicsModel, duration_s: float) -> None:
         """Pass over to another one within ``duration_s`` [s]."""
         self._former = tuple((w, one) for w, one in self._parts() if w > SETTLED_WEIGHT)
         self.model, self._elapsed, self._duration = model, 0.0, duration_s
 
-    def pass_over(self, former: Model, duration_s: float) -> None:
+    def pass_over(self, former: DynamicsModel, duration_s: float) -> None:
         """Pass over to the present payload from ``former``, whatever was under way, within ``duration_s`` [s]."""
         self._former, self._elapsed, self._duration = ((1.0, former),), 0.0, duration_s
 
@@ -65,12 +62,12 @@ class PayloadChange(Generic[Model]):
     def advance(self, dt: float) -> None:
         self._elapsed += dt
 
-    def torque(self, of: Callable[[Model], Array]) -> Array:
+    def torque(self, of: Callable[[DynamicsModel], Array]) -> Array:
         """Blended torque (n,) [N·m], ``of`` each model."""
         total: Array = reduce(np.add, (weight * of(model) for weight, model in self._parts()))
         return total
 
-    def _parts(self) -> tuple[tuple[float, Model], ...]:
+    def _parts(self) -> tuple[tuple[float, DynamicsModel], ...]:
         """Weights, summing to 1, and the models whose torques they weigh."""
         weight = progress(self._elapsed, self._duration)
         if weight == 1.0:

@@ -126,7 +126,7 @@ class TorqueLoop:
         self._law = self._hold.law
         self._bound = 2.0 * CATCH_UP / bandwidth
         self._transition_s, self._last_s = transition_s, -np.inf
-        self._payload: PayloadChange[Any] = PayloadChange(model)
+        self._payload = PayloadChange(model)
         self.references = ReferenceBuffer()
         self.following = False
         self.error = np.zeros(model.n)

@@ -17,26 +17,11 @@ from picker_dynamics.errors import InputError
 from picker_dynamics.execution.goal_tracking import ArmState
 from picker_dynamics.execution.motion import Reference
 from picker_dynamics.robot.model import DynamicsModel
-from picker_dynamics.robot.servo_map import ServoMap
 
 from .hardware import Command
 
 LONGEST_STEP_S = 0.1
 """A gap between references counts as this much time at the most, so that no fade is skipped [s]."""
-
-
-def servo_law(model: DynamicsModel, servos: ServoMap, mode: str, fade_s: float = 0.5, transition_s: float = 0.5) -> Compensator:
-    """Compensator with the range and speed of the map's set-points."""
-    return Compensator(
-        model,
-        servos.model,
-        mode,
-        fade_s=fade_s,
-        transition_s=transition_s,
-        setpoint_lower=servos.setpoint_lower,
-        setpoint_upper=servos.setpoint_upper,
-        setpoint_speed=servos.setpoint_speed,
-    )
 
 
 class Law(Protocol):

@@ -13,7 +13,8 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from picker_dynamics.controller.laws import ServoLaw, servo_law
+from picker_dynamics.control.compensation import Compensator
+from picker_dynamics.controller.laws import ServoLaw
 from picker_dynamics.controller.simulated import SimulatedServos
 from picker_dynamics.errors import InfeasibleError, LimitError, PickerError
 from picker_dynamics.execution.motion import Reference
@@ -115,7 +116,7 @@ class ClosedLoop:
         self.lead_s, self.period_s, self._drift = lead_s, 1.0 / rate_hz, clock_drift
         self._ends, self._side = ends, started(model.n, np.zeros(model.n))
         self.approaches: list[Approach | None] = []
-        self.compensator = servo_law(model, servo_map, mode, fade_s=0.0)
+        self.compensator = Compensator(model, servo_map, mode, fade_s=0.0)
         self._shift_s = 0.0 if half_frame else 0.5 * servo_map.frame_s
 
     def start(self, q) -> None:

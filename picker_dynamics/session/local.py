@@ -178,14 +178,14 @@ def simulate(
         arm = RunningArm(_settings(values), time_, known=known, plans_beside=False)
         assert arm.plant is not None
         return SimulatedSession(arm, arm.plant, time_, real_time)
-    from picker_dynamics.controller.laws import servo_law
+    from picker_dynamics.control.compensation import Compensator
     from picker_dynamics.dynamics.rigid_body import RigidBody
     from picker_dynamics.sim.board_in_memory import BoardInMemory
     from picker_dynamics.sim.plant import Plant
 
     home, still = np.array(known.servos.home), np.zeros(known.description.n)
     model = RigidBody(known.description, known.servos.armature)
-    found, _ = servo_law(model, known.servos, compensation, fade_s=0.0).update(home, still, still, 0.0)
+    found, _ = Compensator(model, known.servos, compensation, fade_s=0.0).update(home, still, still, 0.0)
     true = Plant(known.description, known.servos, q=home, **plant)
     board = BoardInMemory(true, known.servos, found=found.tolist())
     arm = RunningArm(_settings(values), board, open_port=board.open, known=known, plans_beside=False)

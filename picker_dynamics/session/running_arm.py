@@ -15,6 +15,7 @@ from picker_dynamics.board.link import Link, Port, SerialPort
 from picker_dynamics.board.session import Session as Outputs
 from picker_dynamics.board.session import State
 from picker_dynamics.board.torque_session import TorqueSession
+from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.control.payload_follow import Payload, PayloadFollower, drive_effort_sd
 from picker_dynamics.control.state_model import MODEL_STEP_S, ArmStateModel
 from picker_dynamics.control.torque_loop import TorqueLoop
@@ -23,7 +24,7 @@ from picker_dynamics.controller.arm_settings import load_arm
 from picker_dynamics.controller.connection import Connection
 from picker_dynamics.controller.controller import Controller, Cycle
 from picker_dynamics.controller.hardware import Hardware
-from picker_dynamics.controller.laws import Law, ServoLaw, TorqueLaw, servo_law
+from picker_dynamics.controller.laws import Law, ServoLaw, TorqueLaw
 from picker_dynamics.controller.parameters import CONTROLLER, DYNAMICS, HARDWARE
 from picker_dynamics.controller.payload_following import PayloadFollowing
 from picker_dynamics.controller.servo_board import ServoBoard
@@ -225,7 +226,7 @@ class RunningArm:
         dynamics.declare(*parameters.SERVO_DYNAMICS)
         board = ServoBoard(hardware_session(hardware, self.description, servos, self.clock, self._open_port))
         self.connection = Connection(board.session, hardware["port"])
-        law = servo_law(self.model, servos, dynamics["compensation"], dynamics["fade_s"], dynamics["payload.transition_s"])
+        law = Compensator(self.model, servos, dynamics["compensation"], dynamics["fade_s"], dynamics["payload.transition_s"])
         return board, ServoLaw(law)
 
     def _torque_arm(self, arm: arms.Arm) -> tuple[Hardware, Law]:

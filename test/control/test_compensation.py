@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import arm_fixtures
 import numpy as np
 import pytest
@@ -18,10 +20,14 @@ REST = np.zeros(5)
 
 SERVOS, MODEL = arm_fixtures.servos(), arm_fixtures.rigid_body()
 SERVO, HOME = SERVOS.model, SERVOS.home
+FREE = SimpleNamespace(
+    model=SERVO, setpoint_lower=np.full(5, -9.0), setpoint_upper=np.full(5, 9.0), setpoint_speed=np.full(5, 1e9)
+)
+"""Set-points may be anywhere, and jump."""
 
 
 def made(*mode, **options) -> Compensator:
-    return Compensator(MODEL, SERVO, *mode, **options)
+    return Compensator(MODEL, FREE, *mode, **options)
 
 
 def standing(compensator: Compensator, dt: float):
@@ -79,7 +85,7 @@ def test_with_full_the_arm_rests_where_it_should(payload):
     for _ in range(20):
         q = rng.uniform([-1.0, 0.6, -2.0, -1.0, 0.1], [1.0, 1.6, -0.5, 1.0, 1.0])
         for mode, errors in sag.items():
-            q_cmd, _ = faded(Compensator(loaded, SERVO, mode)).update(q, REST, REST, 0.01)
+            q_cmd, _ = faded(Compensator(loaded, FREE, mode)).update(q, REST, REST, 0.01)
             rests = ArmStateModel(loaded, SERVO, q).settle(q_cmd, start=q)
             errors.append(np.linalg.norm(MODEL.forward_kinematics(rests) - MODEL.forward_kinematics(q)))
     assert np.median(sag["none"]) > 0.012
@@ -169,7 +175,7 @@ def test_what_is_believed_moves_the_true_tip_no_faster_than_it_creeps(beliefs):
     """The simulated arm, whose gears hold nothing back, carries nothing; what it is told moves it, slowly, and not at once."""
     ideal = arm_fixtures.servos(ideal=True)
     plant = Plant(arm_fixtures.picker(), ideal, q=HOME, dt=1e-3, quantise=False)
-    compensator, period_s = Compensator(MODEL, ideal.model), 0.01
+    compensator, period_s = Compensator(MODEL, ideal), 0.01
     tips = []
 
     def run(duration_s: float) -> None:
@@ -219,7 +225,7 @@ def test_a_start_from_pulses_that_are_on_keeps_them():
 def test_where_a_loaded_joint_turns_back_its_set_point_moves_no_faster_than_it_may():
     """Friction of typical servos changes sides within 4 mrad: at 20 rad/s² that asks for 5 rad/s and more of the set-point."""
     period_s, speed = 0.01, SERVOS.setpoint_speed
-    plain, held = (Compensator(MODEL, SERVO, fade_s=0.0, setpoint_speed=most) for most in (None, speed))
+    plain, held = (Compensator(MODEL, one, fade_s=0.0) for one in (FREE, SERVOS))
     told: dict = {plain: [], held: []}
     for t in np.arange(0.0, 0.8, period_s):
         x = min(t, 0.6) - 0.3

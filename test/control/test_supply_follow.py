@@ -74,7 +74,7 @@ def test_a_source_that_cannot_be_is_refused(share):
 
 
 def test_the_set_point_follows_another_source_at_its_own_pace():
-    compensator = Compensator(rigid_body(), SERVOS.model, fade_s=0.0)
+    compensator = Compensator(rigid_body(), SERVOS, fade_s=0.0)
     still, q_cmd = np.zeros(5), []
     for k in range(400):
         compensator.source = 1.0 if k < 10 else 0.9

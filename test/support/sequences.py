@@ -250,9 +250,7 @@ class Session:
         limits = Limits(TORQUES, carrying(0.0), further=(FloorCheck(picker(), floor_z, DECELERATION),), approach=True)
         self.execution = Execution(picker(), limits, Timing(1.0 / PERIOD_S, LEAD_S), DECELERATION, self._take)
         self.model = ArmStateModel(carrying(0.0), servos().model, pose)
-        self.compensator = Compensator(
-            carrying(0.0), servos().model, setpoint_lower=servos().setpoint_lower, setpoint_upper=servos().setpoint_upper
-        )
+        self.compensator = Compensator(carrying(0.0), servos())
         load = carrying(0.0).gravity(pose)
         self.setpoint = np.asarray(pose) + servos().model.offset(load)
         self.queue: deque[tuple[float, np.ndarray, np.ndarray]] = deque(maxlen=100)
