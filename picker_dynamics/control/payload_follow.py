@@ -95,15 +95,11 @@ class PayloadFollower:
         self.mass, self.problem = float(start_kg), ""
         self._information = self._projection = self._learned_s = 0.0
         self._news_s: float | None = None
-        self.pause()
+        self._time_s: float | None = None
 
     def limit(self, max_kg: float, rate_kg_s: float) -> None:
         """Set other bounds of the payload and its rate from now on."""
         self.max_kg, self.rate = positive("payload.follow_max", max_kg), positive("payload.follow_rate", rate_kg_s)
-
-    def pause(self) -> None:
-        """The states that come next do not go on from the last one: filters begin anew, what was learned stays."""
-        self._time_s: float | None = None
 
     @property
     def estimate(self) -> float | None:

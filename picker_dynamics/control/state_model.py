@@ -67,11 +67,11 @@ class ArmStateModel:
         self._supply: Array = np.ones(())
         self.reset(q0)
 
-    def reset(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
-        """Be at ``q`` (n,) [rad] with velocity ``v`` (n,) [rad/s], default at rest."""
+    def reset(self, q: ArrayLike) -> None:
+        """Be at rest at ``q`` (n,) [rad]."""
         self._q = as_vector("q", q, self.model.n)
         self._dry = np.zeros(self.model.n)
-        self._v = np.zeros(self.model.n) if v is None else as_vector("v", v, self.model.n)
+        self._v = np.zeros(self.model.n)
         self._rests: tuple[DynamicsModel, Array, float] | None = None  # model, set-point and supply with which it does
 
     @property

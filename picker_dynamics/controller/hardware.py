@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from picker_dynamics.board.protocol import Telemetry
 from picker_dynamics.board.session import Session
 from picker_dynamics.execution.goal_tracking import ArmState
 from picker_dynamics.robot.model import Array, DynamicsModel
@@ -31,12 +30,10 @@ class Hardware(Protocol):
 
     Attributes:
         session: its state, latched stops and faults, and the pose from which commands start.
-        measures_position: its joint states come from sensors; else from a model of the servos.
-        takes_efforts: it takes efforts; else set-points.
+        takes_efforts: it takes efforts, and measures its joints; else it takes set-points, and its joint states are modelled.
         source: share of its nominal voltage that the servos' supply gives without load; 1 where nobody measures it.
     """
 
-    measures_position: bool
     takes_efforts: bool
 
     @property
@@ -44,10 +41,6 @@ class Hardware(Protocol):
 
     @property
     def source(self) -> float: ...
-
-    @property
-    def played(self) -> Telemetry | None:
-        """What a board says that it plays: last set-point, queue, underruns, braking, holding; None: no board."""
 
     def read(self, now_s: float) -> ArmState | None:
         """Take what the hardware says by ``now_s`` [s]; returns the arm's state, None where nobody knows it."""

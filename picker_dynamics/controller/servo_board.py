@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from picker_dynamics.board.hardware_session import HardwareSession
-from picker_dynamics.board.protocol import Telemetry
 from picker_dynamics.errors import InputError
 from picker_dynamics.execution.goal_tracking import ArmState
 from picker_dynamics.robot.model import DynamicsModel
@@ -14,7 +13,7 @@ from .hardware import Command
 class ServoBoard:
     """Board behind a ``session``; joint states are modelled, as hobby servos give no feedback."""
 
-    measures_position = takes_efforts = False
+    takes_efforts = False
 
     def __init__(self, session: HardwareSession):
         self.session = session
@@ -22,10 +21,6 @@ class ServoBoard:
     @property
     def source(self) -> float:
         return self.session.supply.source
-
-    @property
-    def played(self) -> Telemetry | None:
-        return self.session.link.telemetry
 
     def read(self, now_s: float) -> ArmState | None:
         session = self.session

@@ -26,8 +26,7 @@ class SimulatedTorqueArm:
         now_s: time of the clock [s] at which the plant is now.
     """
 
-    measures_position = takes_efforts = True
-    source, played = 1.0, None
+    takes_efforts, source = True, 1.0
 
     def __init__(self, plant: TorquePlant, session: TorqueSession, now_s: float):
         self.plant, self.session, self.now_s, self.skipped_s = plant, session, now_s, 0.0

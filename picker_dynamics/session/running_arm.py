@@ -261,7 +261,7 @@ class RunningArm:
     @property
     def provenance(self) -> str:
         """Where joint states come from: measured or modelled."""
-        return "measured" if self.controller.hardware.measures_position else "modelled"
+        return "measured" if self.controller.hardware.takes_efforts else "modelled"
 
     @property
     def period_s(self) -> float:

@@ -131,12 +131,12 @@ def test_a_pulled_cable_stops_the_arm_and_nothing_goes_on_by_itself(bench):
 def test_what_the_board_plays_is_read(bench):
     bench.ask(pose(base=0.5))
     bench.run(0.6)
-    played = bench.arm.controller.hardware.played
+    played = bench.hardware.link.telemetry
     assert played.state is BoardState.MOVE and played.accepted > 50 and played.rejected == played.underruns == 0
     assert played.queue_depth > 0
     bench.session.stop()
     bench.run(0.04)
-    played = bench.arm.controller.hardware.played
+    played = bench.hardware.link.telemetry
     assert played.state is BoardState.HOLD and played.faults == Fault.STOPPED.bit
 
 
