@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import time
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache, partial
+from functools import cache
 from multiprocessing import get_context
 from os import cpu_count
 
@@ -23,10 +23,10 @@ from benchmarks.calibration_benches import MovingBench, RestingBench, calibrate,
 from picker_dynamics.estimation.calibration import evaluate
 from picker_dynamics.estimation.calibration.arm_estimate import given
 from picker_dynamics.estimation.calibration.instruments import lay
-from picker_dynamics.estimation.calibration.poses import INSTRUMENTS, SIDES, WEIGHTS, Station, Weight
+from picker_dynamics.estimation.calibration.poses import SIDES, WEIGHTS, Station, Weight
 
 PLANT_ERROR = 0.15
-ARMS, MOVED, OTHER_ARMS = 200, 3, 20
+ARMS, MOVED = 200, 3
 UNITS = {
     "mass": 100.0,
     "centre": 1e3,
@@ -49,12 +49,12 @@ def arm_and_servos():
     return *given(), given(simulated=True)[1]
 
 
-def calibrated(bench_class, seed: int, instrument: str = "inclinometer"):
+def calibrated(bench_class, seed: int):
     """The bench with one arm, what was found of it, and how long that took [s]."""
     arm, believed, simulated = arm_and_servos()
     bench = bench_class.with_errors(arm, simulated, plant_error=PLANT_ERROR, seed=seed)
     started = time.perf_counter()
-    found = calibrate(arm, believed, bench, WEIGHTS, seed=seed, instrument=instrument)
+    found = calibrate(arm, believed, bench, WEIGHTS, seed=seed)
     return bench, found, time.perf_counter() - started
 
 
@@ -102,9 +102,9 @@ def tip_errors(bench: RestingBench, found, poses) -> np.ndarray:
     return np.array(off)
 
 
-def at_rest(seed: int, instrument: str) -> dict:
+def at_rest(seed: int) -> dict:
     """One arm that is at rest at once."""
-    bench, found, seconds = calibrated(RestingBench, seed, instrument)
+    bench, found, seconds = calibrated(RestingBench, seed)
     ends = usual_ends()
     stated, off = evaluate.tip_uncertainty(found, ends), tip_errors(bench, found, ends)
     return {
@@ -115,7 +115,7 @@ def at_rest(seed: int, instrument: str) -> dict:
         "tip_inside": (off <= stated).tolist(),
         "outliers": len(found.fit.outliers),
         "left_out_mm": 1e3 * float(np.median(cross_validation(found.fit))),
-        "stations": len({one.pose[:-4] for one in found.fit.readings}),
+        "stations": len({one.pose[:-3] for one in found.fit.readings}),
     }
 
 
@@ -200,16 +200,15 @@ def workers() -> ProcessPoolExecutor:
     return ProcessPoolExecutor(cpu_count(), mp_context=get_context("spawn"))
 
 
-def run(arms: int = ARMS, moved: int = MOVED, others: int = OTHER_ARMS) -> dict:
+def run(arms: int = ARMS, moved: int = MOVED) -> dict:
     """All of it; JSON-able.
 
     Args:
-        arms: at rest; moved: in motion; others: at rest, with each other instrument.
+        arms: at rest; moved: in motion.
     """
     started = time.perf_counter()
     with workers() as pool:
-        found = list(pool.map(partial(at_rest, instrument=INSTRUMENTS[0]), range(arms)))
-        other = {one: list(pool.map(partial(at_rest, instrument=one), range(others))) for one in INSTRUMENTS[1:]}
+        found = list(pool.map(at_rest, range(arms)))
         motion = moving(moved, pool)
     resting = _resting(found)
     coverage = [resting["figures"][kind]["intervals_with_truth_percent"] for kind in UNITS]
@@ -222,7 +221,6 @@ def run(arms: int = ARMS, moved: int = MOVED, others: int = OTHER_ARMS) -> dict:
             "errors": "per cent of the truth; centre: mm; zero, gap: degrees; scale: per cent of the angle; coulomb: mN·m",
         },
         "found": resting | {"least_coverage_percent": min(coverage), "most_coverage_percent": max(coverage)},
-        **{f"found_by_{name}": _resting(rows) for name, rows in other.items()},
         "moved": motion,
         "seconds": round(time.perf_counter() - started, 1),
     }

@@ -10,12 +10,12 @@ import numpy as np
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
 from picker_dynamics.estimation.calibration.droop_fit import DroopFit, whitening
-from picker_dynamics.estimation.calibration.droop_model import DroopModel, Reading, reading_errors, skid, wrapped
-from picker_dynamics.estimation.calibration.instruments import SensorModel, lay
+from picker_dynamics.estimation.calibration.droop_model import DroopModel, Reading, skid, wrapped
+from picker_dynamics.estimation.calibration.instruments import ANGLE_SD, SensorModel, lay
 from picker_dynamics.estimation.calibration.mass_properties import link_properties
 from picker_dynamics.estimation.calibration.poses import TRAVEL_SPEED, Station, Weight, stand_off, way
-from picker_dynamics.estimation.calibration.procedure import ANGLE_SD, angle_figures, droop_fit, gravity_joints, measured_links
-from picker_dynamics.estimation.calibration.servo_figures import ServoFigures, horn_slope
+from picker_dynamics.estimation.calibration.procedure import droop_fit, gravity_joints, measured_links
+from picker_dynamics.estimation.calibration.servo_figures import ServoFigures, angle_figures, horn_slope
 from picker_dynamics.estimation.calibration.simulated import SimulatedBench
 from picker_dynamics.estimation.calibration.write_back import rewritten
 from picker_dynamics.execution.validator import MotionValidator
@@ -38,14 +38,7 @@ ANGLE_PLACES = 4
 
 
 def calibrate(
-    description: ArmDescription,
-    servos: ServoMap,
-    bench: MovingBench,
-    weights: Sequence[Weight],
-    *,
-    seed: int = 0,
-    when: str = "",
-    instrument: str = "inclinometer",
+    description: ArmDescription, servos: ServoMap, bench: MovingBench, weights: Sequence[Weight], *, seed: int = 0, when: str = ""
 ) -> ArmEstimate:
     """Calibrate an arm: walk the whole way from the links to the figures.
 
@@ -54,7 +47,6 @@ def calibrate(
         weights: that can be hung on.
         seed: of the random poses.
         when: date, for the files.
-        instrument: with which the droop is read, see ``poses.sensors``.
     """
     joints = gravity_joints(description, servos)
     links = {
@@ -63,7 +55,7 @@ def calibrate(
     }
     weighed = rewritten(description, links, when)
     angles = {name: _angles(name, servos, description, bench) for name in description.joint_names if name not in joints}
-    fit = droop_fit(weighed, servos, links, angles, bench, weights, seed=seed, instrument=instrument)
+    fit = droop_fit(weighed, servos, links, angles, bench, weights, seed=seed)
     return ArmEstimate(weighed, servos, links, angles, fit)
 
 
@@ -89,10 +81,10 @@ def cross_validation(fit: DroopFit) -> np.ndarray:
     model, readings = fit.model, fit.readings
     expected, jacobian, chance = model.linearised(fit.unknowns, readings)
     visits = np.array([one.visit for one in readings])
-    whiten = whitening(chance.held(fit.friction), visits, reading_errors(readings))
+    whiten = whitening(chance, readings)
     off = wrapped(np.array([one.value for one in readings]) - expected, readings)
     scaled, residuals = whiten @ jacobian, whiten @ off
-    covariance = np.linalg.inv(scaled.T @ scaled + np.diag(model.prior()[1] ** -2))
+    covariance = np.linalg.inv(scaled.T @ scaled + np.diag(model.prior[1] ** -2))
     stations: dict[tuple, list[int]] = {}
     for row, one in enumerate(readings):
         stations.setdefault((*np.asarray(one.pulses_us).tolist(), one.weight, one.weight_point), []).append(row)
@@ -111,8 +103,8 @@ def cross_validation(fit: DroopFit) -> np.ndarray:
 
 def tip_off(model: DroopModel, unknowns, looks: Sequence[Reading], off) -> float:
     """Distance [m] by which the tip is elsewhere if the readings of one visit are off by ``off`` (r,) [rad or m]."""
-    columns = list(model.columns)
-    q = model.resting(unknowns, looks[:1])[0]
+    columns = model.columns
+    q = model.rest(unknowns, looks[:1]).q[0]
     poses = link_poses(model.description, q)
     rates = np.array([one.sensor.rates(model.description, poses)[columns] for one in looks])
     sd = np.array([one.sensor.sd for one in looks])
@@ -124,6 +116,10 @@ def tip_off(model: DroopModel, unknowns, looks: Sequence[Reading], off) -> float
 @dataclass
 class MovingBench(SimulatedBench):
     """The arm moves to every station, swings and sticks there (``procedure.Bench``)."""
+
+    def keep(self, _stage: str, stations: list[Station]) -> list[Station]:
+        """Visit all stations that were chosen."""
+        return stations
 
     def read_station(self, validator: MotionValidator, station: Station, side: float, columns: Sequence[int]) -> list[float]:
         """Come to the station from one side, hang the weight on, wait, and read its sensors [rad or m]."""

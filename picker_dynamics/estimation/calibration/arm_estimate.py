@@ -71,25 +71,19 @@ class ArmEstimate:
     @property
     def known_servos(self) -> ServoMap:
         """The servo map with all that is known of it."""
-        made = calibrated_servos(self.servos, self.figures)
-        if self.rest_us is not None:
-            rest = [servo.to_angle(pulse) for servo, pulse in zip(made.servos, self.rest_us)]
-            made = replace(made, servos=tuple(replace(servo, rest=float(angle)) for servo, angle in zip(made.servos, rest)))
-        return (
-            made
-            if self.home is None
-            else replace(made, servos=tuple(replace(servo, home=float(angle)) for servo, angle in zip(made.servos, self.home)))
-        )
+        made = []
+        for column, servo in enumerate(calibrated_servos(self.servos, self.figures).servos):
+            rest = servo.rest if self.rest_us is None else float(servo.to_angle(self.rest_us[column]))
+            made.append(replace(servo, rest=rest, home=servo.home if self.home is None else self.home[column]))
+        return replace(self.servos, servos=tuple(made))
 
     @property
     def limits(self) -> dict[str, tuple[float, float]]:
         """Limits [rad or m], by joint, that differ from the URDF's: where a person said stop, or where the pulses now end."""
         found = {}
         for joint in self.description.movable:
-            if joint.type == "continuous":
-                continue
             limits = self.limits_of(joint.name, self.ends_us.get(joint.name, (None, None)))
-            if max(abs(limits[0] - joint.lower), abs(limits[1] - joint.upper)) > LIMIT_TOLERANCE:
+            if joint.type != "continuous" and np.abs(np.subtract(limits, (joint.lower, joint.upper))).max() > LIMIT_TOLERANCE:
                 found[joint.name] = limits
         return found
 
@@ -113,7 +107,7 @@ class ArmEstimate:
     @property
     def known_description(self) -> descriptions.ArmDescription:
         """The arm with the limits that were found."""
-        return rewritten(self.description, {}, "", limits=self.limits)
+        return rewritten(self.description, {}, limits=self.limits)
 
     def validator(self) -> MotionValidator:
         """The cautious validator with all that is known."""

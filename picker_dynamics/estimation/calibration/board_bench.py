@@ -73,7 +73,6 @@ class BoardOutputs:
                 limit=n,
             )
         self._boot_id = self._telemetry().boot_id
-        self.resolution_us = info.resolution_ns / 1e3
 
     def let_go(self) -> None:
         """Close the port; the board holds what it has."""

@@ -71,26 +71,15 @@ def load(name: str, servos: str = "") -> Numbers:
         ConfigurationError: a file that is missing, or a servo map that is wrong.
         DescriptionError: a URDF that is wrong.
     """
-    urdf, overlay, tip_mm = "", None, None
-    if Path(name).is_dir() and name != SHIPPED:
-        urdf, overlay = Path(name) / URDF_NAME, Path(name) / OVERLAY_NAME
-        for path in (urdf, overlay):
-            if not path.is_file():
-                raise ConfigurationError(
-                    f"{name} has no {path.name}: is it a folder that picker calibrate wrote? else give URDF,OVERLAY",
-                    value=str(path),
-                )
-        tip_mm = stated_tip_mm(Path(name) / "report.json")
-    elif name != SHIPPED:
-        first, comma, second = name.partition(",")
-        urdf, overlay = Path(first), Path(second) if comma else None
-        for path in (urdf, *([overlay] if overlay else [])):
-            if not path.is_file():
-                raise ConfigurationError(
-                    f"no such file or folder: {path}; give a folder of picker calibrate, URDF[,OVERLAY], or {SHIPPED}",
-                    value=str(path),
-                )
-    return Numbers(name, *given(urdf, servos, overlay), tip_mm)
+    if name == SHIPPED:
+        return Numbers(name, *given(servos=servos))
+    folder = Path(name)
+    urdf, comma, overlay = (str(folder / URDF_NAME), ",", str(folder / OVERLAY_NAME)) if folder.is_dir() else name.partition(",")
+    for path in filter(None, (urdf, overlay)):
+        if not Path(path).is_file():
+            why = f"no such file: {path}; give a folder that picker calibrate wrote, URDF[,OVERLAY], or {SHIPPED}"
+            raise ConfigurationError(why, value=path)
+    return Numbers(name, *given(urdf, servos, overlay), stated_tip_mm(folder / "report.json"))
 
 
 def differences(before: Numbers, after: Numbers) -> list[Difference]:
@@ -100,86 +89,67 @@ def differences(before: Numbers, after: Numbers) -> list[Difference]:
         JointNamesError: arms with other joints or links.
     """
     require_same(before, after)
-    found = []
-    for joint, was, now in zip(before.description.joint_names, before.servos.servos, after.servos.servos):
-        pair = (before.description.joint(joint), was), (after.description.joint(joint), now)
-        found += _changed(joint, *(_joint_figures(*one) for one in pair))
-    for name, link in before.description.links.items():
-        found += _changed(name, _link_figures(link), _link_figures(after.description.links[name]))
-    board = [{"oscillator_hz": one.servos.oscillator_hz} for one in (before, after)]
-    return found + _changed("board", *board)
-
-
-def _joint_figures(joint, servo) -> dict[str, float]:
-    """Numbers of a joint and its servo, each with its unit in its name."""
-    return {
-        "direction": servo.direction,
-        "zero_deg": math.degrees(servo.zero),
-        "deg_per_ms": 1e3 * math.degrees(horn_slope(servo)),
-        "stiffness_nm_rad": servo.stiffness,
-        "deadband_us": servo.deadband_us,
-        "play_deg": math.degrees(servo.play),
-        "load_friction": servo.load_friction,
-        "coulomb_nm": servo.coulomb,
-        "stall_torque_nm": servo.stall_torque,
-        "no_load_speed_rad_s": servo.no_load_speed,
-        "armature_kg_m2": servo.armature,
-        "rest_rad": servo.rest,
-        "home_rad": servo.home,
-        "lower_rad": joint.lower,
-        "upper_rad": joint.upper,
-        "damping_nms_rad": joint.damping,
-        "friction_nm": joint.friction,
-    }
-
-
-def _link_figures(link) -> dict[str, float]:
-    places = {f"centre_{axis}_mm": 1e3 * float(value) for axis, value in zip("xyz", link.com)}
-    moments = {f"i{axis}{axis}_kg_m2": float(link.inertia[i, i]) for i, axis in enumerate("xyz")}
-    return {"mass_kg": link.mass} | places | moments
-
-
-def _changed(where: str, before: dict[str, float], after: dict[str, float]) -> list[Difference]:
+    old, new = _figures(before), _figures(after)
     return [
-        Difference(where, figure, float(value), float(after[figure]))
-        for figure, value in before.items()
-        if abs(after[figure] - value) > SAME * max(abs(value), abs(after[figure]))
+        Difference(*key, value, new[key])
+        for key, value in old.items()
+        if abs(new[key] - value) > SAME * max(abs(value), abs(new[key]))
     ]
 
 
-def joints_of(one: Numbers) -> str:
-    """Names of its joints, for messages."""
-    return ", ".join(one.description.joint_names)
+def _figures(one: Numbers) -> dict[tuple[str, str], float]:
+    """Every number, by joint or link and its name with its unit."""
+    found: dict[tuple[str, str], float] = {}
+    for joint, servo in zip(one.description.movable, one.servos.servos):
+        figures = {
+            "direction": servo.direction,
+            "zero_deg": math.degrees(servo.zero),
+            "deg_per_ms": 1e3 * math.degrees(horn_slope(servo)),
+            "stiffness_nm_rad": servo.stiffness,
+            "deadband_us": servo.deadband_us,
+            "play_deg": math.degrees(servo.play),
+            "load_friction": servo.load_friction,
+            "coulomb_nm": servo.coulomb,
+            "stall_torque_nm": servo.stall_torque,
+            "no_load_speed_rad_s": servo.no_load_speed,
+            "armature_kg_m2": servo.armature,
+            "rest_rad": servo.rest,
+            "home_rad": servo.home,
+            "lower_rad": joint.lower,
+            "upper_rad": joint.upper,
+            "damping_nms_rad": joint.damping,
+            "friction_nm": joint.friction,
+        }
+        found |= {(joint.name, key): float(value) for key, value in figures.items()}
+    for name, link in one.description.links.items():
+        found[name, "mass_kg"] = link.mass
+        for i, axis in enumerate("xyz"):
+            found[name, f"centre_{axis}_mm"] = 1e3 * float(link.com[i])
+            found[name, f"i{axis}{axis}_kg_m2"] = float(link.inertia[i, i])
+    return found | {("board", "oscillator_hz"): one.servos.oscillator_hz}
 
 
 def require_same(before: Numbers, after: Numbers) -> None:
     """Raise a JointNamesError where two sets of numbers are not of the same joints and links."""
-    if before.description.joint_names != after.description.joint_names:
-        raise JointNamesError(
-            f"{before.name} has the joints {joints_of(before)}, {after.name} has {joints_of(after)}: not the same arm"
-        )
-    if set(before.description.links) != set(after.description.links):
-        other = sorted(set(before.description.links) ^ set(after.description.links))
-        raise JointNamesError(f"{before.name} and {after.name} do not have the same links: {', '.join(other)}", subject=other[0])
+    for what, one, other in (
+        ("joints", before.description.joint_names, after.description.joint_names),
+        ("links", tuple(before.description.links), tuple(after.description.links)),
+    ):
+        if set(one) != set(other) or what == "joints" and one != other:
+            why = f"{before.name} has the {what} {', '.join(one)}, {after.name} has {', '.join(other)}: not the same arm"
+            raise JointNamesError(why)
 
 
 def stated_tip_mm(report: Path) -> float | None:
     """Tip uncertainty that a calibration's report states [mm]; None without one."""
     if not report.is_file():
         return None
-    try:
-        value = read_json(report, "report", ConfigurationError).get("tip_uncertainty_95_mm")
-    except AttributeError as error:
-        raise ConfigurationError(f"{report} is no report of picker calibrate", value=str(report)) from error
+    found = read_json(report, "report", ConfigurationError)
+    value = found.get("tip_uncertainty_95_mm") if isinstance(found, dict) else None
     return float(value) if isinstance(value, (int, float)) else None
 
 
 # -- what they are worth: on a simulated arm, on a ruler -----------------------------------------------------------------
-
-
-def truth(arm: Numbers) -> tuple[Plant, str]:
-    """A simulated arm that is as these numbers say, and what to call it."""
-    return Plant(arm.description, arm.servos), f"the arm of {arm.name}"
 
 
 def hidden_truth(plant_error: float, seed: int, horn_error: float) -> tuple[Plant, str]:
@@ -189,22 +159,19 @@ def hidden_truth(plant_error: float, seed: int, horn_error: float) -> tuple[Plan
     return bench.plant, f"the simulated arm (plant error {plant_error:g}, seed {seed}{horns})"
 
 
-def tip_errors(
-    before: Numbers, after: Numbers, truth: Plant, *, poses: int, seed: int = 1, floor: bool = False
-) -> TipErrorReport:
+def tip_errors(before: Numbers, after: Numbers, truth: Plant, *, poses: int, floor: bool = False) -> TipErrorReport:
     """Move the true arm through random poses, controlled with either set.
 
     Args:
         truth: the arm, hidden errors included.
         poses: how many.
-        seed: of the poses.
         floor: also with the true arm's own numbers, as far as a URDF and a servo map can say them; dry friction is not in.
     """
-    require_same(before, after)
-    if truth.joint_names != before.description.joint_names:
-        raise JointNamesError(f"the true arm has the joints {', '.join(truth.joint_names)}, not {joints_of(before)}")
+    for one in (before, after):
+        if truth.joint_names != one.description.joint_names:
+            raise JointNamesError(f"the true arm has the joints {', '.join(truth.joint_names)}, not those of {one.name}")
     sides = [(one.description, one.servos) for one in (before, after)] + ([exact(truth, truth.servo_map)] if floor else [])
-    return tip_error_report(truth, sides, usual_paths(truth.description, truth.servo_map, poses, seed))
+    return tip_error_report(truth, sides, usual_paths(truth.description, truth.servo_map, poses))
 
 
 @dataclass(frozen=True)
@@ -231,27 +198,16 @@ def ruler_report(pairs: Sequence[tuple[float, float]]) -> RulerReport:
     Raises:
         InputError: too few pairs, or a reading that cannot be.
     """
-    refuse_if(
-        len(pairs) < PAIRS_MIN,
-        f"{len(pairs)} pairs of ruler readings, must be at least {PAIRS_MIN}",
-        "ruler",
-        len(pairs),
-        PAIRS_MIN,
-    )
+    some, count = f"{len(pairs)} pairs of ruler readings, must be at least {PAIRS_MIN}", len(pairs)
+    refuse_if(count < PAIRS_MIN, some, "ruler", count, PAIRS_MIN)
     for number, pair in enumerate(pairs, start=1):
         for side, value in zip(("before", "after"), pair):
-            refuse_if(
-                not 0.0 <= value <= RULER_MAX_MM,
-                f"ruler, pose {number} {side}: {value:g} mm, must be 0 to {RULER_MAX_MM:g}: the tip's distance "
-                "from its target, in millimetres",
-                "ruler",
-                value,
-                RULER_MAX_MM,
-            )
+            why = f"ruler, pose {number} {side}: {value:g} mm, must be 0 to {RULER_MAX_MM:g}"
+            refuse_if(not 0.0 <= value <= RULER_MAX_MM, why, "ruler", value, RULER_MAX_MM)
     from scipy import stats
 
     before, after = np.array(pairs, dtype=float).T
-    gain, count = before - after, len(pairs)
+    gain = before - after
     sd = max(float(gain.std(ddof=1)), math.sqrt(2.0) * RULER_SD_MM) / math.sqrt(count)
     half = float(stats.t.ppf(0.975, count - 1)) * sd
     mean = float(gain.mean())

@@ -42,7 +42,7 @@ from picker_dynamics.robot.resting import resting_position, sag
 from picker_dynamics.robot.servo import SIGN_TORQUE, ServoModel
 from picker_dynamics.robot.servo_map import ServoMap
 
-from .instruments import Lay, SensorModel, lay
+from .instruments import SensorModel, lay
 from .mass_properties import LinkProperties
 from .statics import Loads, PointMass, links_of, loads
 
@@ -55,6 +55,10 @@ TYPICAL_LOAD_FRICTION, TYPICAL_COULOMB, TYPICAL_PLAY = 0.4, 0.02, np.radians(0.5
 
 USUAL_STALL_NM = 1.08
 """Of the servo of which ``PRIORS`` has the compliance: weaker ones are softer, as far off at their stall torque."""
+
+FRICTION_SD = 0.008
+"""Standard deviation [N·m] of what dry friction holds back by chance where a servo of usual strength has come to rest, 0.7 % of
+stall torque."""
 
 PRIORS = {
     "zero": (0.0, 0.10),
@@ -69,9 +73,6 @@ PRIORS = {
 deviation, scale 5 %, stiffness 7 to 50 N·m/rad, a deadband of 5 us and half a degree of play, friction as recordings of small
 servos have it (coulomb as a share of stall torque, compliance by it)."""
 
-DISPLAY_STEPS, OF_A_STEP = np.radians([1.0, 0.5]), 1e-6
-"""Of inclinometers that show no tenths of a degree, and how near to whole ones of them all readings are then [rad]."""
-
 
 @dataclass(frozen=True)
 class Reading:
@@ -80,9 +81,9 @@ class Reading:
     Args:
         pulses_us: (n,) on the servos' inputs, as the board makes them.
         sensor: what was read.
-        value: the reading.
+        value: the reading [rad or m].
         visit: number of the visit to a pose at which it was taken; readings of one visit share its friction.
-        weight: mass [kg] hung at ``weight_point`` (3,) [m] of ``weight_link``; 0: none.
+        weight: mass [kg] hung at ``weight_point`` (3,) [m] of the tool's frame; 0: none.
         side: from which the arm came: +1 from below, -1 from above, 0 not known.
         supply: u, share of its nominal voltage that the servos got, to which springs are proportional; 1 where nobody measures.
     """
@@ -92,43 +93,18 @@ class Reading:
     value: float
     visit: int
     weight: float = 0.0
-    weight_link: str = ""
     weight_point: tuple[float, float, float] = (0.0, 0.0, 0.0)
     side: float = 0.0
     supply: float = 1.0
 
     def __post_init__(self):
-        refuse_if(
-            not 0.0 <= self.weight <= 1.0,
-            f"a weight of {self.weight:g} kg was hung on, must be 0 to 1 kg: are these grams?",
-            "weight",
-            self.weight,
-            1.0,
-        )
+        why = f"a weight of {self.weight:g} kg was hung on, must be 0 to 1 kg: are these grams?"
+        refuse_if(not 0.0 <= self.weight <= 1.0, why, "weight", self.weight, 1.0)
 
     @property
     def pose(self) -> tuple:
-        """Pose of a reading: what decides where the arm rests; readings with the same are of one pose."""
-        return (
-            *np.asarray(self.pulses_us, dtype=float).tolist(),
-            self.side,
-            self.supply,
-            self.weight,
-            self.weight_link,
-            self.weight_point,
-        )
-
-
-def reading_errors(readings: Sequence[Reading]) -> np.ndarray:
-    """(r,) standard deviation of each reading [rad or m]; of angles that are all whole degrees, or halves, with their rounding:
-    step / sqrt(12)."""
-    sd, angles = np.array([one.sensor.sd for one in readings]), np.array([one.sensor.kind == "elevation" for one in readings])
-    told = np.array([one.value for one in readings])[angles]
-    for step in DISPLAY_STEPS:
-        if np.abs(told - step * np.round(told / step)).max(initial=0.0) < OF_A_STEP:
-            sd[angles] = np.maximum(sd[angles], step / np.sqrt(12.0))
-            break
-    return sd
+        """What decides where the arm rests; readings with the same are of one pose."""
+        return (*map(float, self.pulses_us), self.side, self.supply, self.weight, self.weight_point)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,34 +112,14 @@ class Rest:
     """Rest of the arm at some poses: where its joints are, and how that changes.
 
     Attributes:
-        q: (v, n) [rad].
-        load: (v, n) gravity torques there [N·m].
-        by_unknowns: (v, n, u) derivatives of q; by_friction: (v, n, j) by the friction at each sought joint [rad/(N·m)].
-        by_skid: (v, n, j) by a standard deviation of each sought joint's skid [rad].
+        q: (v, n) [rad or m].
+        by_unknowns: (v, n, u) derivatives of q.
+        by_chance: (v, n, 2 j) by a standard deviation of what friction holds back at each sought joint, and of its skid.
     """
 
     q: np.ndarray
-    load: np.ndarray
     by_unknowns: np.ndarray
-    by_friction: np.ndarray
-    by_skid: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Chance:
-    """How chance moves readings, which those of one visit share.
-
-    Attributes:
-        by_friction: (r, j) by the friction at each sought joint [rad or m per N·m].
-        by_skid: (r, j) by a standard deviation of each sought joint's skid [rad or m].
-    """
-
-    by_friction: np.ndarray
-    by_skid: np.ndarray
-
-    def held(self, friction) -> np.ndarray:
-        """(r, j) how much a standard deviation of both moves each reading; ``friction``: that of the friction [N·m], (j,)."""
-        return np.hypot(self.by_friction * friction, self.by_skid)
+    by_chance: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +173,8 @@ def balance(
 class DroopModel:
     """Model of the arm's droop: what the readings should be, for given figures.
 
+    The unknowns are figures joint by joint, then mass and distance link by link.
+
     Args:
         description: the arm as drawn: lengths are believed.
         servos: the servo map as believed before; its errors are what is sought.
@@ -228,18 +186,12 @@ class DroopModel:
     servos: ServoMap
     joints: tuple[str, ...]
     links: Mapping[str, LinkProperties]
-    columns: tuple[int, ...] = field(init=False)
     _inertias: dict = field(init=False, default_factory=dict)
 
-    def __post_init__(self):
-        object.__setattr__(self, "columns", tuple(self.description.joint_names.index(name) for name in self.joints))
-
-    @property
-    def _middle(self) -> np.ndarray:
-        """(n,) joint angles [rad] at mid-travel of the horns, about which the scale errors count."""
-        return np.array([-servo.direction * servo.zero for servo in self.servos.servos])
-
-    # -- the vector of unknowns: figures joint by joint, then mass and distance link by link -----------------------
+    @cached_property
+    def columns(self) -> list[int]:
+        """(j,) of the sought joints."""
+        return [self.description.joint_names.index(name) for name in self.joints]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -247,144 +199,127 @@ class DroopModel:
         figures = tuple(f"{joint}.{figure}" for joint in self.joints for figure in FIGURES)
         return figures + tuple(f"{link}.{what}" for link in self.links for what in ("mass", "distance"))
 
+    def places(self, figure: str) -> slice:
+        """Where a figure of each joint is among the unknowns."""
+        return slice(FIGURES.index(figure), len(self.joints) * len(FIGURES), len(FIGURES))
+
     @property
     def strength(self) -> np.ndarray:
         """(j,) how many times as strong as the usual one each servo is: its torques [N·m or N] are so much larger."""
-        return np.asarray(self._of("stall_torque")) / USUAL_STALL_NM
+        return self._of("stall_torque") / USUAL_STALL_NM
 
+    @cached_property
     def prior(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation of every unknown before the arm is looked at."""
-        units = []
+        """Mean and standard deviation (u,) of every unknown before the arm is looked at."""
+        rows = []
         for times, way in zip(self.strength, self._of("per_turn")):  # a sliding joint's friction is so much the larger
             unit = {"zero": way, "compliance": way / times, "gap": way, "coulomb": USUAL_STALL_NM * times}
-            units.append([unit.get(figure, 1.0) for figure in FIGURES])
-        figures = [(m * unit, sd * unit) for row in units for (m, sd), unit in zip(PRIORS.values(), row)]
-        masses = [(known.value, known.sd) for link in self.links.values() for known in (link.mass, link.distance)]
-        mean, sd = np.array([*figures, *masses], dtype=float).reshape(-1, 2).T
+            rows += [np.array(PRIORS[figure]) * unit.get(figure, 1.0) for figure in FIGURES]
+        rows += [(known.value, known.sd) for link in self.links.values() for known in (link.mass, link.distance)]
+        mean, sd = np.array(rows, dtype=float).reshape(-1, 2).T
         return mean, sd
 
     def masses(self, unknowns) -> list[PointMass]:
         """The arm's links as points, with the masses and distances of ``unknowns``."""
-        first = len(self.joints) * len(FIGURES)
-        found = dict(zip(self.links, np.reshape(unknowns[first:], (-1, 2))))
-        return [
-            replace(one, mass=found[one.link][0], point=along.at(one.point, found[one.link][1]), ahead=along.ahead)
-            if (along := self._lays.get(one.link))
-            else one
-            for one in links_of(self.description)
-        ]
-
-    def resting(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
-        """Rest positions of the joints, (r, n) [rad]."""
-        poses, rows = _poses(readings)
-        return self.rest(unknowns, poses).q[rows]
+        found = dict(zip(self.links, np.reshape(unknowns[len(self.joints) * len(FIGURES) :], (-1, 2))))
+        points = []
+        for one in links_of(self.description):
+            if one.link in found:
+                along, (mass, distance) = self._lays[one.link], found[one.link]
+                one = replace(one, mass=mass, point=along.at(one.point, distance), ahead=along.ahead)
+            points.append(one)
+        return points
 
     def rest(self, unknowns, readings: Sequence[Reading]) -> Rest:
         """Rest of the joints at the pose of each reading, with derivatives."""
-        figures, columns = self._figures(unknowns), list(self.columns)
-        supply = np.array([[one.supply] for one in readings])
-        q = self.servos.to_angle([one.pulses_us for one in readings])
-        away = q[:, columns] - self._middle[columns]
-        side = np.array([one.side for one in readings])[:, None] * np.ones(len(columns))
-        hop, by_compliance = self._hops(figures, readings)
-        unloaded = q[:, columns] + figures["zero"] + figures["scale"] * away
-        masses = [*self.masses(unknowns), *hung_weights(readings)]
-        held = -side * figures["hop"] * hop
-        at = balance(self.description, self._servo(figures), q, unloaded, columns, masses, side, held, supply)
-        q, load, motor, slope, turn = at.q, at.load, at.motor, at.slope, at.turn
+        rows = np.reshape(unknowns[: len(self.joints) * len(FIGURES)], (-1, len(FIGURES)))
+        figures, columns, n = dict(zip(FIGURES, rows.T)), self.columns, self.description.n
+        supply, side = np.array([[one.supply] for one in readings]), np.array([[one.side] for one in readings])
+        told = self.servos.to_angle([one.pulses_us for one in readings])
+        middle = np.array([-servo.direction * servo.zero for servo in self.servos.servos])
+        away, side = (told - middle)[:, columns], side * np.ones(len(columns))  # scale errors count from mid-travel
+        hop, by_compliance = self._hops(figures["compliance"], readings)
+        unloaded = told[:, columns] + figures["zero"] + figures["scale"] * away
+        servo = ServoModel(
+            1.0 / figures["compliance"],
+            figures["gap"],  # a gap is a deadband here
+            self._of("no_load_speed"),
+            self._of("stall_torque"),
+            self.joints,
+            load_friction=figures["load_friction"],
+            coulomb=figures["coulomb"],
+        )
+        masses, held = [*self.masses(unknowns), *hung_weights(self.description.tool, readings)], -side * figures["hop"] * hop
+        at = balance(self.description, servo, told, unloaded, columns, masses, side, held, supply)
         direct = {
             "zero": np.ones_like(away),
             "scale": away,
-            "compliance": slope * side * by_compliance * figures["hop"] - motor / supply,
-            "gap": -np.tanh(motor / SIGN_TORQUE),
-            "load_friction": -slope * side * np.abs(motor),
-            "coulomb": -slope * side,
-            "hop": slope * side * hop,
+            "compliance": at.slope * side * by_compliance * figures["hop"] - at.motor / supply,
+            "gap": -np.tanh(at.motor / SIGN_TORQUE),
+            "load_friction": -at.slope * side * np.abs(at.motor),
+            "coulomb": -at.slope * side,
+            "hop": at.slope * side * hop,
         }
-        count = len(columns)
-        by_figures = np.einsum("vij,vjf->vijf", turn, np.stack([direct[one] for one in FIGURES], axis=-1))
-        by_figures = by_figures.reshape(len(q), count, -1)
-        places = [[one.link for one in links_of(self.description)].index(link) for link in self.links]
-        both = np.stack([load.by_mass[:, columns][..., places], load.by_distance[:, columns][..., places]], axis=-1)
-        by_links = -turn @ (slope[..., None] * both.reshape(len(q), count, -1))
-        by_unknowns = np.zeros((len(q), self.description.n, by_figures.shape[-1] + by_links.shape[-1]))
-        by_unknowns[:, columns] = np.concatenate([by_figures, by_links], axis=-1)
-        by_friction, by_skid = np.zeros((2, len(q), self.description.n, count))
-        by_friction[:, columns] = -turn * slope[:, None, :]
-        edge = load.torque[:, columns] + side * figures["coulomb"]
-        by_skid[:, columns] = turn * skid(edge, hop, figures["gap"])[:, None, :]
-        return Rest(q, load.torque, by_unknowns, by_friction, by_skid)
+        by_figures = np.einsum("vij,vjf->vijf", at.turn, np.stack([direct[one] for one in FIGURES], axis=-1))
+        order = [one.link for one in links_of(self.description)]
+        some = np.ix_(range(len(told)), columns, [order.index(link) for link in self.links])
+        both = np.stack([at.load.by_mass[some], at.load.by_distance[some]], axis=-1).reshape(len(told), len(columns), -1)
+        by_unknowns = np.zeros((len(told), n, len(unknowns)))
+        by_links = -at.turn @ (at.slope[..., None] * both)
+        by_unknowns[:, columns] = np.concatenate([by_figures.reshape(*away.shape, -1), by_links], axis=-1)
+        edge, by_chance = at.load.torque[:, columns] + side * figures["coulomb"], np.zeros((len(told), n, 2 * len(columns)))
+        chance = np.concatenate([at.slope * FRICTION_SD * self.strength, skid(edge, hop, figures["gap"])], axis=-1)
+        by_chance[:, columns] = np.tile(at.turn, 2) * chance[:, None, :]
+        return Rest(at.q, by_unknowns, by_chance)
 
-    def predict(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
-        """Readings as they should be, (r,) [rad or m]."""
-        poses, rows = _poses(readings)
-        return self._seen(self.rest(unknowns, poses).q, rows, readings)
-
-    def linearised(self, unknowns, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray, Chance]:
-        """The readings as they should be (r,), their derivatives by the unknowns (r, u), and what chance adds."""
-        poses, rows = _poses(readings)
-        rest = self.rest(unknowns, poses)
-        links = link_poses(self.description, rest.q)
-        rates = {sensor: sensor.rates(self.description, links) for sensor in {one.sensor for one in readings}}
-        own = np.stack([rates[one.sensor][row] for one, row in zip(readings, rows)])[:, None, :]
-        by_friction, by_skid = ((own @ one[rows])[:, 0] for one in (rest.by_friction, rest.by_skid))
-        return self._seen(rest.q, rows, readings), (own @ rest.by_unknowns[rows])[:, 0], Chance(by_friction, by_skid)
-
-    def off(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
-        """Residuals, (r,): readings less what they should be [rad or m]."""
-        return wrapped(np.array([one.value for one in readings]) - self.predict(unknowns, readings), readings)
-
-    def _servo(self, figures) -> ServoModel:
-        """The sought servos with these figures; a gap is a deadband here."""
-        numbers = 1.0 / figures["compliance"], figures["gap"], self._of("no_load_speed"), self._of("stall_torque"), self.joints
-        return ServoModel(*numbers, load_friction=figures["load_friction"], coulomb=figures["coulomb"])
+    def linearised(self, unknowns, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The readings as they should be (r,) [rad or m], their derivatives by the unknowns (r, u), and how much a standard
+        deviation of each friction and skid moves them (r, 2 j), which those of one visit share."""
+        number: dict[tuple, int] = {}
+        rows = np.array([number.setdefault(one.pose, len(number)) for one in readings])
+        rest = self.rest(unknowns, [readings[i] for i in np.unique(rows, return_index=True)[1]])
+        poses, values, rates = (
+            link_poses(self.description, rest.q),
+            np.zeros(len(rows)),
+            np.zeros((len(rows), self.description.n)),
+        )
+        for sensor in {one.sensor for one in readings}:
+            own = np.array([one.sensor == sensor for one in readings])
+            values[own], rates[own] = sensor.of(poses)[rows[own]], sensor.rates(self.description, poses)[rows[own]]
+        return values, *((rates[:, None, :] @ one[rows])[:, 0] for one in (rest.by_unknowns, rest.by_chance))
 
     def _of(self, name: str) -> np.ndarray:
         """(j,) a figure of the servo map."""
-        return getattr(self.servos, name)[list(self.columns)]
+        return np.asarray(getattr(self.servos, name))[self.columns]
 
-    def _hops(self, figures, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray]:
+    def _hops(self, compliance: np.ndarray, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray]:
         """(v, j) torque h [N·m] by which a joint's last hop ends short of the friction's edge, and its derivative by c."""
         inertia = np.array([self._inertia(one) for one in readings]).reshape(-1, len(self.columns))
         damping = self._of("stall_torque") / self._of("no_load_speed") / (1.0 - TYPICAL_LOAD_FRICTION)
-
-        def hop(compliance):
-            zeta = 0.5 * damping * np.sqrt(compliance / inertia)
-            over = np.where(zeta < 1.0, np.exp(-np.pi * zeta / np.sqrt(np.maximum(1.0 - zeta**2, 1e-9))), 0.0)
-            return self._steps * over / (1.0 + over) / compliance
-
-        c = figures["compliance"]
-        return hop(c), (hop(1.001 * c) - hop(0.999 * c)) / (0.002 * c)
-
-    @cached_property
-    def _steps(self) -> np.ndarray:
-        """(j,) steps of the pulses [rad]."""
         servos = [self.servos.servos[column] for column in self.columns]
-        return np.array([np.ptp(one.to_angle([one.pulses_us[0], one.pulses_us[0] + self.servos.quantum_us])) for one in servos])
+        steps = [np.ptp(one.to_angle([one.pulses_us[0], one.pulses_us[0] + self.servos.quantum_us])) for one in servos]
+
+        def hop(c: np.ndarray) -> np.ndarray:
+            zeta = 0.5 * damping * np.sqrt(c / inertia)
+            over = np.where(zeta < 1.0, np.exp(-np.pi * zeta / np.sqrt(np.maximum(1.0 - zeta**2, 1e-9))), 0.0)
+            return np.array(steps) * over / (1.0 + over) / c
+
+        return hop(compliance), (hop(1.001 * compliance) - hop(0.999 * compliance)) / (0.002 * compliance)
 
     def _inertia(self, one: Reading) -> np.ndarray:
         """(j,) about each joint at the pose of a reading [kg·m²], as drawn."""
         if one.pose not in self._inertias:
-            body = self._body if not one.weight else self._body.with_payload(one.weight, one.weight_point)
-            self._inertias[one.pose] = np.diag(body.mass_matrix(self.servos.to_angle(one.pulses_us)))[list(self.columns)]
+            body = self._body.with_payload(one.weight, one.weight_point) if one.weight else self._body
+            self._inertias[one.pose] = np.diag(body.mass_matrix(self.servos.to_angle(one.pulses_us)))[self.columns]
         return self._inertias[one.pose]
 
     @cached_property
-    def _lays(self) -> dict[str, Lay]:
+    def _lays(self) -> dict:
         return {name: lay(self.description, name) for name in self.links}
 
     @cached_property
     def _body(self) -> RigidBody:
         return RigidBody(self.description, self.servos.armature)
-
-    def _figures(self, unknowns) -> dict[str, np.ndarray]:
-        """(j,) each of ``FIGURES``, joint by joint."""
-        return dict(zip(FIGURES, np.reshape(unknowns[: len(self.joints) * len(FIGURES)], (-1, len(FIGURES))).T))
-
-    def _seen(self, q, rows, readings: Sequence[Reading]) -> np.ndarray:
-        poses = link_poses(self.description, q)
-        seen = {sensor: sensor.of(poses) for sensor in {one.sensor for one in readings}}
-        return np.array([seen[one.sensor][row] for one, row in zip(readings, rows)])
 
 
 def skid(edge, hop, gap) -> np.ndarray:
@@ -398,25 +333,14 @@ def skid(edge, hop, gap) -> np.ndarray:
 
 def wrapped(difference, readings: Sequence[Reading]) -> np.ndarray:
     """Differences of readings, (r,), those of angles within ±pi."""
-    turns = np.array([one.sensor.kind == "elevation" for one in readings])
+    turns = np.array([one.sensor.unit == "rad" for one in readings])
     return np.where(turns, (difference + np.pi) % (2.0 * np.pi) - np.pi, difference)
 
 
-def _poses(readings: Sequence[Reading]) -> tuple[list[Reading], np.ndarray]:
-    """One reading of each pose, and (r,) which of them each reading is of."""
-    number: dict[tuple, int] = {}
-    rows = np.array([number.setdefault(one.pose, len(number)) for one in readings], dtype=int)
-    return [readings[i] for i in np.unique(rows, return_index=True)[1]], rows
-
-
-def hung_weights(readings: Sequence[Reading]) -> list[PointMass]:
+def hung_weights(tool: str, readings: Sequence[Reading]) -> list[PointMass]:
     """The weights of all readings as point masses with one mass per reading."""
-    places = sorted({(one.weight_link, one.weight_point) for one in readings if one.weight})
+    points = sorted({one.weight_point for one in readings if one.weight})
     return [
-        PointMass(
-            link,
-            np.array([one.weight if (one.weight_link, one.weight_point) == (link, point) else 0.0 for one in readings]),
-            np.array(point),
-        )
-        for link, point in places
+        PointMass(tool, np.array([one.weight * (one.weight_point == point) for one in readings]), np.array(point))
+        for point in points
     ]

@@ -16,8 +16,7 @@ from picker_dynamics.trajectory.trajectory import Trajectory
 
 from ..closed_loop import HEIGHT_M, REACH_M, ClosedLoop, feasible_poses, hold_errors, paths_between
 from .arm_estimate import ArmEstimate
-from .droop_fit import DroopFit
-from .droop_model import FIGURES, PRIORS, SOUGHT, DroopModel, Reading
+from .droop_model import FIGURES, PRIORS, DroopModel, Reading
 from .instruments import LEAST_KG, SensorModel, lay
 from .mass_properties import LinkProperties
 from .measured import Measured
@@ -35,12 +34,6 @@ long or soft arms; and how many times smaller than before."""
 
 NO_WORSE_M = 1e-4
 """After may be this much worse than before and still count as no worse [m]: a tenth of what pulse steps make."""
-
-OPEN_SHARE = 0.5
-"""A figure whose standard deviation is still more than this share of what it was before anything was read is left open."""
-
-SATURATED_SHARE = 0.9
-"""A servo that has to give more than this share of its stall torque may not be a spring any more."""
 
 
 @dataclass(frozen=True)
@@ -66,19 +59,6 @@ def usual_paths(
     return paths_between(poses, validator)
 
 
-def errors(
-    plant: Plant, description: descriptions.ArmDescription, servos: ServoMap, paths: Sequence[Trajectory], mode: str = "full"
-) -> Errors:
-    """Errors of an arm that is controlled with these beliefs.
-
-    Args:
-        plant: the true arm.
-        description, servos: what is believed of it.
-    """
-    loop = ClosedLoop(plant, RigidBody(description, servos.armature), servos, mode)
-    return Errors(*hold_errors(loop, paths))
-
-
 def exact(plant: Plant, believed: ServoMap) -> tuple[descriptions.ArmDescription, ServoMap]:
     """Description and servo map of an arm as it truly is: what no calibration can better.
 
@@ -92,20 +72,11 @@ def exact(plant: Plant, believed: ServoMap) -> tuple[descriptions.ArmDescription
             mass, inertia = link.mass * error.mass[name], along.inertia(link.inertia) * error.inertia[name]
             links[name] = LinkProperties(Measured(mass, 0.0), Measured(along.distance(link.com), 0.0), Measured(inertia, 0.0))
     description = rewritten(plant.description, links, "exact")
-    servo = plant.whole_servo
-    servos = [
-        replace(
-            was,
-            zero=true.zero,
-            horn_angles=true.horn_angles,
-            stiffness=float(servo.stiffness[column]),
-            deadband_us=true.deadband_us * float(servo.deadband[column] / true.deadband),
-            load_friction=float(servo.load_friction[column]),
-            coulomb=float(servo.coulomb[column]),
-            play=float(servo.play[column]),
-        )
-        for column, (was, true) in enumerate(zip(believed.servos, plant.servo_map.servos))
-    ]
+    whole, servos = plant.whole_servo, []
+    for column, (was, true) in enumerate(zip(believed.servos, plant.servo_map.servos)):
+        figures = {key: float(getattr(whole, key)[column]) for key in ("stiffness", "load_friction", "coulomb", "play")}
+        deadband_us = true.deadband_us * float(whole.deadband[column] / true.deadband)
+        servos.append(replace(was, zero=true.zero, horn_angles=true.horn_angles, deadband_us=deadband_us, **figures))
     return description, replace(believed, servos=tuple(servos))
 
 
@@ -149,9 +120,11 @@ def tip_error_report(
     plant: Plant, sides: Sequence[tuple[descriptions.ArmDescription, ServoMap]], paths: Sequence[Trajectory]
 ) -> TipErrorReport:
     """Move arms like ``plant``, errors included, along ``paths``, each controlled with one of two or three sets of numbers."""
-    return TipErrorReport(
-        *(errors(Plant(plant.description, plant.servo_map, plant_error=plant.error), *one, paths) for one in sides)
-    )
+    found = []
+    for description, servos in sides:
+        true = Plant(plant.description, plant.servo_map, plant_error=plant.error)
+        found.append(Errors(*hold_errors(ClosedLoop(true, RigidBody(description, servos.armature), servos), paths)))
+    return TipErrorReport(*found)
 
 
 def tip_uncertainty(found: ArmEstimate, poses, share: float = 0.95, seed: int = 0) -> float:
@@ -163,13 +136,13 @@ def tip_uncertainty(found: ArmEstimate, poses, share: float = 0.95, seed: int = 
     Args:
         poses: (k, n) [rad] at which to hold.
     """
-    model, unknowns, covariance = with_assumed(found)
-    poses, tool = np.asarray(poses), found.description.tool
+    (model, unknowns, covariance), poses = with_assumed(found), np.asarray(poses)
     told = [(row, side) for side in SIDES for row in pulses_at(found, poses, side)]
-    rest = model.rest(unknowns, [Reading(row, SensorModel("height", tool), 0.0, 0, side=side) for row, side in told])
-    rng = np.random.default_rng(seed)
-    drawn = rng.multivariate_normal(np.zeros(len(unknowns)), covariance, DRAWS)
-    drawn[:, FIGURES.index("hop") : len(model.joints) * len(FIGURES) : len(FIGURES)] = 0.0
+    rest = model.rest(
+        unknowns, [Reading(row, SensorModel("height", found.description.tool), 0.0, 0, side=side) for row, side in told]
+    )
+    drawn = np.random.default_rng(seed).multivariate_normal(np.zeros(len(unknowns)), covariance, DRAWS)
+    drawn[:, model.places("hop")] = 0.0
     off = np.einsum("kxu,du->dkx", RigidBody(found.description).jacobian(rest.q) @ rest.by_unknowns, drawn)
     return float(np.quantile(np.linalg.norm(off, axis=-1), share))
 
@@ -180,24 +153,21 @@ def with_assumed(found: ArmEstimate) -> tuple[DroopModel, np.ndarray, np.ndarray
     A joint that no droop tells of may bear weight nevertheless, one that rolls the forearm for example: it sags as is assumed of
     its servo, by what the others give and by what friction is typical.  Zero and scale that nobody read count as exact.
     """
-    fit, servos, told, joints = found.fit, found.known_servos, found.figures, found.description.joint_names
-    give, model = (
-        usual_give(servos, told),
-        DroopModel(found.description, servos, joints, {}) if fit is None else replace(fit.model, joints=joints),
-    )
-    unknowns, covariance = np.zeros(len(model.names)), np.zeros((len(model.names), len(model.names)))
+    fit, servos, told, arm = found.fit, found.known_servos, found.figures, found.description
+    model = DroopModel(arm, servos, arm.joint_names, {}) if fit is None else replace(fit.model, joints=arm.joint_names)
+    give, unknowns, covariance = usual_give(servos, told), np.zeros(len(model.names)), np.zeros((len(model.names),) * 2)
     if fit is not None:
         known = [model.names.index(name) for name in fit.model.names]
         unknowns[known], covariance[np.ix_(known, known)] = fit.unknowns, fit.covariance
-    for number, (joint, servo) in enumerate(zip(joints, servos.servos)):
-        if fit is not None and joint in fit.model.joints:
+    for number, servo in enumerate(servos.servos):
+        if fit is not None and servo.joint in fit.model.joints:
             continue
-        one, exact = told.get(joint, ServoFigures()), Measured(0.0, 0.0)
-        zero, scale, i = one.zero or exact, one.scale or exact, number * len(FIGURES)
+        one, exactly, i = told.get(servo.joint, ServoFigures()), Measured(0.0, 0.0), number * len(FIGURES)
+        zero, scale = one.zero or exactly, one.scale or exactly
         softer = ALIKE_SD / servo.stiffness if give is None or servo.slides else give.sd / servo.stall_torque
-        gap = servo.deadband + 0.5 * servo.play
         units = np.array([servo.per_turn, 1.0, servo.stall_torque])
         friction = units * [PRIORS[name][1] for name in ("gap", "load_friction", "coulomb")]
+        gap = servo.deadband + 0.5 * servo.play
         unknowns[i : i + 6] = zero.value, scale.value, 1.0 / servo.stiffness, gap, servo.load_friction, servo.coulomb
         covariance[range(i, i + 6), range(i, i + 6)] = np.square([zero.sd, scale.sd, softer, *friction])
     return model, unknowns, covariance
@@ -208,27 +178,3 @@ def pulses_at(found: ArmEstimate, poses, side: float) -> np.ndarray:
     can make."""
     gravity, servos = RigidBody(found.description).gravity(poses), found.known_servos
     return servos.to_pulse_us(servos.clamp(servos.model.setpoint(poses, np.zeros_like(poses), gravity, side)))
-
-
-# -- what a droop fit is worth before anything is built on it -------------------------------------------------------------
-
-
-def open_figures(fit: DroopFit) -> list[tuple[str, str]]:
-    """Joint and figure of which the readings say little, the worst first; friction without load is never told well."""
-    shares = np.sqrt(np.diag(fit.covariance)) / fit.model.prior()[1]
-    found = [(share, *name.rpartition(".")[::2]) for share, name in zip(shares, fit.model.names) if share > OPEN_SHARE]
-    return [(joint, figure) for _, joint, figure in sorted(found, reverse=True) if figure in SOUGHT and figure != "coulomb"]
-
-
-def saturated(model: DroopModel, unknowns, readings: Sequence[Reading]) -> dict[tuple[int, str], tuple[float, float]]:
-    """Torques [N·m] above ``SATURATED_SHARE`` of stall torque, and that limit, by visit and joint: it may have slipped.
-
-    Readings there tell nothing of springs: leave them out and hang on less.
-    """
-    limits, load = SATURATED_SHARE * model.servos.stall_torque, np.abs(model.rest(unknowns, readings).load)
-    return {
-        (one.visit, joint): (float(row[column]), float(limits[column]))
-        for one, row in zip(readings, load)
-        for joint, column in zip(model.joints, model.columns)
-        if row[column] > limits[column]
-    }

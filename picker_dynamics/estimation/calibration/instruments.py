@@ -24,6 +24,9 @@ SCALE_SD, RULER_SD, STOPWATCH_SD = 1e-3, 5e-4, 5e-2
 INCLINOMETER_SD = 0.1 * np.pi / 180.0
 """Standard deviation of one reading [rad]."""
 
+ANGLE_SD = RULER_SD / 0.3
+"""Of the angle of a joint that bears nothing, told from where the tip is on a ruler, 0.3 m from the axis [rad]."""
+
 SHORTEST = 5e-3
 """A shorter line has no direction that a person could lay an instrument along [m]."""
 

@@ -9,7 +9,7 @@ finds later.  A straight line where it fits, the points themselves where the ser
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from picker_dynamics.errors import refuse_if
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.kinematic_tree import Pose, link_poses
+from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.resting import resting_position
 from picker_dynamics.robot.servo_map import Servo
 
@@ -54,62 +54,32 @@ class MapPoint:
     within: float = 0.0
 
 
-@dataclass(frozen=True)
-class Levelled:
-    """Joint angle by an inclinometer: sign (elevation of ``child`` - parent_sign elevation of ``parent`` - offset).
-
-    ``parent`` is None where no joint tilts it.
-    """
-
-    child: str
-    parent: str | None
-    sign: float
-    offset: float
-    parent_sign: float = 1.0
-
-    @property
-    def links(self) -> tuple[str, ...]:
-        """Links whose elevation has to be read."""
-        return (self.child,) if self.parent is None else (self.parent, self.child)
-
-    def angle(self, elevations: Mapping[str, float]) -> float:
-        """The joint's angle [rad] from elevations [rad] by link, within ±pi."""
-        parent = 0.0 if self.parent is None else elevations[self.parent]
-        return math.remainder(self.sign * (elevations[self.child] - self.parent_sign * parent - self.offset), 2.0 * math.pi)
-
-    def expected(self, angle: float, elevations: Mapping[str, float]) -> float:
-        """The elevation of ``child`` [rad] at an angle of the joint, from that of ``parent``."""
-        parent = 0.0 if self.parent is None else elevations[self.parent]
-        return self.sign * angle + self.parent_sign * parent + self.offset
+def tilted_links(description: ArmDescription, name: str) -> list[SensorModel]:
+    """Inclinometers that tell a joint's angle: on its link, after the one on the link before it, if joints tilt that; none for a
+    joint whose axis is not level in every pose."""
+    level = level_joints(description)
+    if name not in level:
+        return []
+    path = [one for one in description.path_to(description.joint(name).child) if one.movable]
+    before = path[-2:-1] if set(level) & {one.name for one in path[:-1]} else []
+    return [sensor_on(description, joint.child) for joint in (*before, path[-1])]
 
 
-def levelled(description: ArmDescription, name: str, pose) -> Levelled | None:
-    """Relation of a joint's angle to an inclinometer; None for a joint whose axis is not level in every pose.
+def tilt(description: ArmDescription, name: str, q: np.ndarray, values: Sequence[float]) -> tuple[float, float]:
+    """The joint's angle by the readings of its ``tilted_links``, and what the last one was expected to be after the others [rad].
 
     Args:
-        pose: (n,) of the arm around which to look [rad].
+        q: (n,) where joints are believed to be [rad or m].
+        values: one or two readings [rad].
     """
-    if name not in level_joints(description):
-        return None
-    joint, column = description.joint(name), description.joint_names.index(name)
-    held = [one for one in description.path_to(joint.child)[:-1] if one.movable]
-    parent = held[-1].child if held else description.root
-    q = np.array(pose, dtype=float)
-    q[column] = 0.0
-    poses = link_poses(description, q)
-    axis = poses[joint.child].rotation @ joint.axis
-    child, below = sensor_on(description, joint.child), sensor_on(description, parent)
-    sign, parent_sign = (_rising(poses[one.link], one, axis) for one in (child, below))
-    tilts = set(level_joints(description)) & {one.name for one in held}
-    offset = float(child.of(poses))
-    if not tilts:
-        return Levelled(joint.child, None, sign, offset)
-    return Levelled(joint.child, parent, sign, offset - sign * parent_sign * float(below.of(poses)), sign * parent_sign)
-
-
-def _rising(pose: Pose, sensor: SensorModel, axis) -> float:
-    """1 where a turn about ``axis`` (3,) lets the elevation rise, -1 where it lets it fall."""
-    return math.copysign(1.0, float(pose.rotation @ np.cross(sensor.ahead, sensor.up) @ axis))
+    sensors, poses, column = tilted_links(description, name), link_poses(description, q), description.joint_names.index(name)
+    off = [math.remainder(value - float(one.of(poses)), 2.0 * math.pi) for one, value in zip(sensors, values)]
+    rates = [one.rates(description, poses) for one in sensors]
+    carried = 0.0
+    if len(sensors) > 1:  # what tilts the link before it tilts its own as much, or the other way
+        both = int(np.abs(rates[0]).argmax())
+        carried = off[0] * rates[1][both] / rates[0][both]
+    return float(q[column] + (off[-1] - carried) / rates[-1][column]), float(sensors[-1].of(poses)) + carried
 
 
 def setpoint_of(validator: MotionValidator, setpoints, column: int, angle: float, side: float = 0.0) -> float:
@@ -119,12 +89,10 @@ def setpoint_of(validator: MotionValidator, setpoints, column: int, angle: float
         side: from which it came, +1 from below, -1 from above: its friction, typical where the map has none, and its gap keep it
             short of its set-point; 0: not known.
     """
-    q, servos = np.array(setpoints, dtype=float), validator.limits.servo_map
-    q[column] = angle
+    q, servos, sides = np.array(setpoints, dtype=float), validator.limits.servo_map, np.zeros(len(setpoints))
+    q[column], sides[column] = angle, side
     if side:
         servos = replace(servos, servos=tuple(with_friction(one) for one in servos.servos))
-    sides = np.zeros_like(q)
-    sides[column] = side
     return float(servos.model.setpoint(q, np.zeros_like(q), validator.model.gravity(q), sides)[column])
 
 
@@ -161,24 +129,18 @@ def held_back(servo: Servo, load: float) -> float:
     return servo.deadband + 0.5 * servo.play + friction / servo.stiffness
 
 
-def anchored(servo: Servo, point: MapPoint) -> Servo:
-    """The servo with its zero moved so that the pulse is the angle."""
+def anchored(servo: Servo, point: MapPoint, direction: int = 1) -> Servo:
+    """The servo with its zero moved so that the pulse is the angle; ``direction`` -1: turned round."""
+    servo = replace(servo, direction=direction * servo.direction)
     horn = float(np.interp(point.pulse_us, servo.pulses_us, servo.horn_angles))
     return replace(servo, zero=horn - servo.direction * point.angle)
-
-
-def turned_round(servo: Servo, point: MapPoint) -> Servo:
-    """A servo that turns the other way, through the same point."""
-    return anchored(replace(servo, direction=-servo.direction), point)
 
 
 def moved_as_told(servo: Servo, before: MapPoint, after: MapPoint) -> int:
     """Whether a joint moved as told, as a sign: 1: it did, -1: it turned the other way, 0: it hardly moved."""
     told = float(servo.to_angle(after.pulse_us) - servo.to_angle(before.pulse_us))
     turned = after.angle - before.angle
-    if abs(turned) < min(joint_way(servo, STILL), 0.5 * abs(told)):
-        return 0
-    return 1 if turned * told > 0.0 else -1
+    return 0 if abs(turned) < min(joint_way(servo, STILL), 0.5 * abs(told)) else int(math.copysign(1, turned * told))
 
 
 def mapped(servo: Servo, points: Sequence[MapPoint]) -> tuple[Servo, float]:
@@ -187,53 +149,30 @@ def mapped(servo: Servo, points: Sequence[MapPoint]) -> tuple[Servo, float]:
     Raises:
         InputError: two points at one pulse, or a map that no servo has.
     """
-    points = sorted(points, key=lambda one: one.pulse_us)
-    pulses, angles, within = np.array([(one.pulse_us, one.angle, one.within) for one in points]).T
-    name, middle = servo.joint, 0.5 * (servo.pulses_us[0] + servo.pulses_us[-1])
-    refuse_if(
-        len(points) < 2 or pulses[-1] - pulses[0] < 50.0,
-        f"{name}: {len(points)} points over {pulses[-1] - pulses[0]:.0f} us: take two that are further apart",
-        name,
-        len(points),
-        2,
-    )
-    horns, slides = servo.direction * angles, servo.slides
-    slope, at_middle = np.polyfit(pulses - middle, horns, 1)
-    believed = horn_slope(servo)
-    refuse_if(
-        not SHARE_MIN < slope / believed < SHARE_MAX,
-        f"{name}: moves {position(1e3 * slope, slides, '.0f')} in 1000 us, expected about "
-        f"{position(1e3 * believed, slides, '.0f')}: {'a place' if slides else 'an angle'} misread, or another servo?",
-        name,
-        float(slope / believed),
-        SHARE_MAX,
-    )
-    off = horns - (at_middle + slope * (pulses - middle))
-    ends = np.array([servo.pulses_us[0], servo.pulses_us[-1]])
-    knots, values = ends, at_middle + slope * (ends - middle)
-    if len(points) > 2 and (np.abs(off) > joint_way(servo, BENT) + within).any():
+    pulses, angles, within = np.array(sorted((one.pulse_us, one.angle, one.within) for one in points)).T
+    name, ends = servo.joint, np.array([servo.pulses_us[0], servo.pulses_us[-1]])
+    why = f"{name}: {len(points)} points over {np.ptp(pulses):.0f} us: take two that are further apart"
+    refuse_if(len(points) < 2 or np.ptp(pulses) < 50.0, why, name, len(points), 2)
+    horns, middle, believed = servo.direction * angles, float(ends.mean()), horn_slope(servo)
+    line = np.poly1d(np.polyfit(pulses - middle, horns, 1))
+    moves = [position(1e3 * one, servo.slides, ".0f") for one in (line[1], believed)]
+    why = f"{name}: moves {moves[0]} in 1000 us, expected about {moves[1]}: a position misread, or another servo?"
+    refuse_if(not SHARE_MIN < line[1] / believed < SHARE_MAX, why, name, float(line[1] / believed), SHARE_MAX)
+    knots, values = ends, line(ends - middle)
+    if len(points) > 2 and (np.abs(horns - line(pulses - middle)) > joint_way(servo, BENT) + within).any():
         knots, values = _bent(pulses, horns, ends, joint_way(servo, APART))
-        off = horns - np.interp(pulses, knots, values)
         refuse_if((np.diff(values) <= 0.0).any(), f"{name}: a longer pulse once turned it back: an angle misread?", name)
-    zero = float(np.interp(middle, knots, values))
-    return replace(servo, zero=-zero, pulses_us=tuple(map(float, knots)), horn_angles=tuple((values - zero).tolist())), float(
-        np.sqrt(np.mean(off**2))
-    )
+    zero, off = float(np.interp(middle, knots, values)), horns - np.interp(pulses, knots, values)
+    made = replace(servo, zero=-zero, pulses_us=tuple(map(float, knots)), horn_angles=tuple((values - zero).tolist()))
+    return made, float(np.sqrt(np.mean(off**2)))
 
 
-def _bent(pulses, horns, ends, apart: float) -> tuple[np.ndarray, np.ndarray]:
-    """Knots of a bent map: the points, those nearer than ``apart`` together; the ends of the pulses on lines through them."""
-    groups: list[list[int]] = [[0]]
-    for i in range(1, len(pulses)):
-        if abs(horns[i] - horns[groups[-1][0]]) < apart:
-            groups[-1].append(i)
-        else:
-            groups.append([i])
-    knots = np.array([[pulses[group].mean(), horns[group].mean()] for group in groups])
-    if len(knots) < 2:
-        knots = np.array([[pulses[0], horns[0]], [pulses[-1], horns[-1]]])
-    for end, at, inner, outer in ((ends[0], 0, 1, 0), (ends[1], len(knots), -2, -1)):
-        (x0, y0), (x1, y1) = knots[inner], knots[outer]
-        if abs(end - x1) > 1.0:
-            knots = np.insert(knots, at if at == 0 else len(knots), [end, y1 + (end - x1) * (y1 - y0) / (x1 - x0)], axis=0)
-    return knots[:, 0], knots[:, 1]
+def _bent(pulses: np.ndarray, horns: np.ndarray, ends: np.ndarray, apart: float) -> tuple[np.ndarray, np.ndarray]:
+    """Knots of a bent map and the horn there: the points, those nearer than ``apart`` together, and the ends on lines through
+    them."""
+    from scipy.interpolate import interp1d
+
+    groups = np.split(np.arange(len(pulses)), 1 + np.flatnonzero(np.diff(horns) >= apart))
+    through = interp1d(*np.array([(pulses[one].mean(), horns[one].mean()) for one in groups]).T, fill_value="extrapolate")
+    knots = np.unique(np.concatenate([ends, through.x[(through.x > ends[0] + 1.0) & (through.x < ends[1] - 1.0)]]))
+    return knots, through(knots)

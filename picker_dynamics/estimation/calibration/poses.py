@@ -1,11 +1,7 @@
-"""Design of the droop experiment: which poses and weights tell most, chosen one by one among random ones.
+"""Design of the droop experiment: which poses and weights tell most, chosen one by one among random ones; and ways between poses.
 
-    information = Σ J_kᵀ R_k⁻¹ J_k + prior
-    next        = argmax log det(information with it)                      without an aim (D-optimal, greedy)
-                  argmin trace(aim · (information with it)⁻¹)              with one       (L-optimal, greedy)
-
-The aim weighs what the figures are for: the variance of the tip at rest, averaged over poses, against ``TIP_GOAL``, and of
-each compliance against ``COMPLIANCE_GOAL``.
+information = Σ J_kᵀ R_k⁻¹ J_k + prior
+next        = argmin log det(figures of (information with it)⁻¹)            (D-optimal, greedy)
 """
 
 from __future__ import annotations
@@ -28,7 +24,7 @@ from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.trajectory.profiles import joint_move
 from picker_dynamics.trajectory.trajectory import Trajectory
 
-from .droop_fit import FRICTION_SD, DroopFit, whitening
+from .droop_fit import DroopFit, whitening
 from .droop_model import FIGURES, DroopModel, Reading
 from .instruments import SensorModel, lay, sensor_on
 
@@ -41,32 +37,24 @@ STAND_OFF = 0.12
 SIDES = (-1.0, 1.0)
 """Each station is come to from above and from below: friction is half of what differs."""
 
-QUICK = 4
-"""Stations of a quick calibration, all without weights."""
-
 HOLD_SHARE, PEAK_SHARE = 0.4, 0.6
 """Of stall torque while calibrating: the arm may weigh more, sag more and swing more than is believed yet."""
 
 LOADED_HOLD_SHARE, LOADED_PEAK_SHARE = 0.5, 0.7
 """The same when bare poses have told the zeros."""
 
-BARE, LOADED, CANDIDATES = 3, 5, 200
-"""Stations without and with weights, and random poses among which they are chosen.  An arm with three joints that bear weight is
-read 48 times, and asked 9 questions about the weights."""
+BARE, LOADED, QUICK, CANDIDATES = 3, 5, 4, 200
+"""Stations without and with weights, those of a quick calibration, and random poses among which they are chosen.  An arm with
+three joints that bear weight is read 48 times, and asked 9 questions about the weights."""
 
 READINGS = 54
 """A person is asked for at the most; with what is asked about weights that is less than 60 questions."""
-
-TIP_GOAL, COMPLIANCE_GOAL = 0.7e-3, 0.027
-"""Standard deviations to aim at: of the tip at rest [m], of each compliance as a share."""
 
 VIAS = 6
 """Poses on the line from home to rest by which a way may lead."""
 
 TIPPING = 1.5
 """Where a joint would turn more than so many times its servo's zero if that shifted, it is about to tip over."""
-
-INSTRUMENTS = ("inclinometer", "ruler", "both")
 
 HEIGHT_MIN = 0.03
 """Of the tool above the plane on which an arm stands [m]."""
@@ -89,11 +77,16 @@ class Weight:
     mass: float = 0.0
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
+    @property
+    def where(self) -> str:
+        """Its place, for a person."""
+        away = math.hypot(*self.point)
+        return f"on a stick, {1e3 * away:.0f} mm beyond the tool point" if away else "at the tool point"
+
 
 WEIGHTS = (Weight(), Weight(0.2), Weight(0.4), Weight(0.2, (0.12, 0.0, 0.0)))
 """What a kitchen offers: nothing, 200 g and 400 g at the tool, and a stick tied along the hand with 200 g, stick included, whose
 common centre (where stick and weight balance) is 120 mm beyond the tool: the wrist has no other lever."""
-
 
 LIGHTER, BEARABLE = (1.0, 0.5, 0.25, 0.1, 0.05), 0.05
 """Shares of these masses, of which the largest is hung on that servos bear in such a share of random poses at least."""
@@ -112,12 +105,12 @@ class Station:
     sensors: tuple[SensorModel, ...]
 
     def readings(
-        self, tool: str, values: Sequence[float] | None = None, visit: int = 0, side: float = 0.0, supply: float = 1.0
+        self, values: Sequence[float] | None = None, visit: int = 0, side: float = 0.0, supply: float = 1.0
     ) -> list[Reading]:
         """Readings at one visit from one side, sensor by sensor; values 0 while they are not known."""
-        values = np.zeros(len(self.sensors)) if values is None else values
+        values, weight = np.zeros(len(self.sensors)) if values is None else values, self.weight
         return [
-            Reading(self.pulses_us, sensor, float(value), visit, self.weight.mass, tool, self.weight.point, side, supply)
+            Reading(self.pulses_us, sensor, float(value), visit, weight.mass, weight.point, side, supply)
             for sensor, value in zip(self.sensors, values)
         ]
 
@@ -136,26 +129,14 @@ def cautious_validator(
     return torque_validator(model, replace(servos, servos=wary))
 
 
-def sensors(description: ArmDescription, joints: Sequence[str], instrument: str = "inclinometer") -> tuple[SensorModel, ...]:
-    """Sensors that are read at a station of an arm whose sought joints, from the base outwards, are ``joints``.
-
-    Args:
-        instrument: ``inclinometer``: the elevation of each link that such a joint turns; ``ruler``: the height above the mounting
-            plane of each such link's far end, the next joint's axis or the tool; ``both``.  Of a link that slides the height.
-
-    Raises:
-        InputError: another instrument.
-    """
-    refuse_if(
-        instrument not in INSTRUMENTS, f"instrument is {instrument!r}, must be {', '.join(INSTRUMENTS)}", "instrument", instrument
-    )
+def sensors(description: ArmDescription, joints: Sequence[str]) -> tuple[SensorModel, ...]:
+    """Sensors that are read at a station of an arm whose sought joints, from the base outwards, are ``joints``: the elevation of
+    each link that such a joint turns; of one that slides the height of its far end, the next joint's axis or the tool."""
     links = [description.joint(name).child for name in joints]
-    heights = tuple(SensorModel("height", link) for link in (*links[1:], description.tool))
-    if instrument == "ruler":
-        return heights
-    slide = [description.joint(name).type == "prismatic" for name in joints]
-    laid = tuple(height if slides else sensor_on(description, link) for link, height, slides in zip(links, heights, slide))
-    return tuple(dict.fromkeys(laid + heights)) if instrument == "both" else laid
+    return tuple(
+        SensorModel("height", end) if description.joint(name).type == "prismatic" else sensor_on(description, link)
+        for name, link, end in zip(joints, links, (*links[1:], description.tool))
+    )
 
 
 def bearable_weights(model: DroopModel) -> tuple[Weight, ...]:
@@ -163,23 +144,19 @@ def bearable_weights(model: DroopModel) -> tuple[Weight, ...]:
     at all for an arm that bears hardly anything."""
     arm, servos = model.description, model.servos
     validator = cautious_validator(RigidBody(arm), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
-    turning, poses = [one for one in map(arm.joint, model.joints) if one.type != "prismatic"], link_poses(arm, servos.home)
-    along = np.zeros(3)
+    turning, along = [one.child for one in map(arm.joint, model.joints) if one.type != "prismatic"], np.zeros(3)
     if turning:
-        last = turning[-1].child
-        along = poses[arm.tool].rotation.T @ poses[last].rotation @ lay(arm, last).level
-    columns, rng = list(model.columns), np.random.default_rng(0)
-    q = np.tile(servos.home, (CANDIDATES, 1))
-    lower, upper = _room(arm, servos)
-    q[:, columns] = rng.uniform(lower[columns], upper[columns], (CANDIDATES, len(columns)))
+        poses = link_poses(arm, servos.home)
+        along = poses[arm.tool].rotation.T @ poses[turning[-1]].rotation @ lay(arm, turning[-1]).level
+    q = _random(model, servos, np.random.default_rng(0), CANDIDATES)
     for share in LIGHTER:
         weights = tuple(
             Weight(share * one.mass, tuple(np.round(one.point[0] * along, 9).tolist()))
             for one in WEIGHTS
             if one.mass and (turning or not any(one.point))
         )
-        tried = weights if turning else tuple(replace(one, mass=HEAVIER * one.mass) for one in weights)
-        if all(np.mean([passes(with_weight(validator, one), row) for row in q]) >= BEARABLE for one in tried):
+        tried = [with_weight(validator, one if turning else replace(one, mass=HEAVIER * one.mass)) for one in weights]
+        if all(np.mean([passes(loaded, row) for row in q]) >= BEARABLE for loaded in tried):
             return (Weight(), *weights)
     return (Weight(),)
 
@@ -211,19 +188,9 @@ def loaded_stations(
     Args:
         servos: with what was found.
     """
-    model = first.model
-    validator = cautious_validator(RigidBody(model.description), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
-    found = candidates(model, validator, weights, seen, count=CANDIDATES, seed=seed)
-    chosen = choose(
-        model,
-        validator,
-        found,
-        min(LOADED, affordable(seen, len(first.readings))),
-        first.unknowns,
-        np.linalg.inv(first.covariance),
-        first.friction,
-        aim(model, found, first.unknowns),
-    )
+    validator = cautious_validator(RigidBody(first.model.description), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
+    found = candidates(first.model, validator, weights, seen, count=CANDIDATES, seed=seed)
+    chosen = choose(first.model, validator, found, min(LOADED, affordable(seen, len(first.readings))), first)
     return validator, sorted(chosen, key=lambda one: weights.index(one.weight))  # each weight is hung on once
 
 
@@ -244,39 +211,77 @@ def candidates(
     Raises:
         InputError: hardly any pose can be held.
     """
-    rng, servos, description = np.random.default_rng(seed), validator.limits.servo_map, model.description
-    columns: list[int] = list(model.columns)
-    found: list[Station] = []
-    lower, upper = _room(description, servos)
-    tries, least = 100 * count // len(weights), least_height(description, servos)
+    rng, servos, found = np.random.default_rng(seed), validator.limits.servo_map, []
+    tries, least = 100 * count // len(weights), least_height(model.description, servos)
     for number, weight in enumerate(weights):
         loaded, wanted = with_weight(validator, weight), count * (number + 1) // len(weights)
         for _ in range(tries):
             if len(found) == wanted:
                 break
-            q = np.array(servos.home)
-            q[columns] = rng.uniform(lower[columns], upper[columns])
+            (q,) = _random(model, servos, rng, 1)
             pulses = servos.quantise_us(servos.to_pulse_us(q))
             if validator.model.forward_kinematics(q)[2] > least and passes(loaded, servos.to_angle(pulses)):
                 found.append(Station(pulses, weight, seen))
         else:
-            some = len(found) - count * number // len(weights)
-            raise InputError(
-                f"with {weight.mass:g} kg hung on, only {some} of {tries} random poses can be held",
-                subject="poses",
-                value=some,
-                limit=wanted,
-            )
+            why = f"with {weight.mass:g} kg hung on, hardly any of {tries} random poses can be held"
+            raise InputError(why, subject="poses", value=len(found), limit=wanted)
     return found
 
 
-def _room(description: ArmDescription, servos: ServoMap) -> tuple[np.ndarray, np.ndarray]:
-    """(n,) least and largest angles [rad] of stations: the arm can stand off from them on both sides."""
+def _random(model: DroopModel, servos: ServoMap, rng: np.random.Generator, count: int) -> np.ndarray:
+    """Random poses (count, n) [rad or m], other joints at home: the arm can stand off from them on both sides."""
+    arm, columns, q = model.description, model.columns, np.tile(servos.home, (count, 1))
     margin = 2.0 * STAND_OFF * servos.per_turn
-    return (
-        np.maximum(description.lower, servos.setpoint_lower) + margin,
-        np.minimum(description.upper, servos.setpoint_upper) - margin,
-    )
+    lower, upper = np.maximum(arm.lower, servos.setpoint_lower) + margin, np.minimum(arm.upper, servos.setpoint_upper) - margin
+    q[:, columns] = rng.uniform(lower[columns], upper[columns], (count, len(columns)))
+    return q
+
+
+def choose(
+    model: DroopModel, validator: MotionValidator, stations: Sequence[Station], count: int, first: DroopFit | None = None
+) -> list[Station]:
+    """The ``count`` stations that together tell most, the best first; all can be visited.
+
+    Masses are known from weighing: what counts is the information about the figures with the masses left free.
+
+    Args:
+        first: what is known already; None: the prior.
+
+    Raises:
+        InputError: none of them can be visited.
+    """
+    (mean, prior_sd), servos, chosen = model.prior, validator.limits.servo_map, []
+    unknowns, covariance = (mean, np.diag(prior_sd**2)) if first is None else (first.unknowns, first.covariance)
+    information, figures = np.linalg.inv(covariance) * np.outer(prior_sd, prior_sd), len(model.joints) * len(FIGURES)
+    visits = [station.readings(None, number, side) for number, (station, side) in enumerate(product(stations, SIDES))]
+    readings = [one for visit in visits for one in visit]
+    _, jacobian, chance = model.linearised(unknowns, readings)
+    gains, size = np.zeros((len(stations), len(mean), len(mean))), len(stations[0].sensors)
+    for row in range(0, len(readings), size):
+        rows = slice(row, row + size)
+        scaled = whitening(chance[rows], readings[rows]) @ jacobian[rows] * prior_sd
+        gains[row // (size * len(SIDES))] += scaled.T @ scaled
+    rest = model.rest(unknowns, [visit[0] for visit in visits])  # where it is about to tip over within a deadband it is not read
+    steady = np.abs(rest.by_unknowns[:, :, model.places("zero")]).reshape(len(stations), -1).max(axis=1) < TIPPING
+    left = np.flatnonzero(steady).tolist()
+    while left and len(chosen) < count:
+        remains = np.linalg.inv(information + gains[left])[:, :figures, :figures]
+        for best in [left[i] for i in np.argsort(np.linalg.slogdet(remains)[1], kind="stable")]:
+            left.remove(best)
+            one, there = stations[best], servos.to_angle(stations[best].pulses_us)
+            loaded = with_weight(validator, one.weight)
+            before = [servos.to_angle(other.pulses_us) for other in chosen if one.weight.mass and other.weight == one.weight]
+            start, on_the_way = (before[-1], loaded) if before else (servos.home, validator)  # the weight stays on
+            if can_be_visited(start, there, model.columns, on_the_way, loaded):
+                chosen.append(one)
+                information = information + gains[best]
+                break
+    why = f"none of {len(stations)} poses can be reached from home and come to from both sides"
+    refuse_if(not chosen, why, "poses", 0, count)
+    return chosen
+
+
+# -- ways -------------------------------------------------------------------------------------------------------------
 
 
 def passes(validator: MotionValidator, q) -> bool:
@@ -286,101 +291,6 @@ def passes(validator: MotionValidator, q) -> bool:
     except PickerError:
         return False
     return True
-
-
-def choose(
-    model: DroopModel,
-    validator: MotionValidator,
-    stations: Sequence[Station],
-    count: int,
-    unknowns=None,
-    information=None,
-    friction=None,
-    towards=None,
-) -> list[Station]:
-    """The ``count`` stations that together tell most, the best first; all can be visited.
-
-    Masses are known from weighing: without an aim, what counts is the information about the figures with the masses left free.
-
-    Args:
-        unknowns: (u,) estimate about which to look; default: the prior.
-        information: (u, u) that there is already, the prior's included; default: the prior's.
-        friction: standard deviation of what it holds back by chance, a number or (j,) [N·m]; None: as usual.
-        towards: (u, u) see ``aim``.
-
-    Raises:
-        InputError: none of them can be visited.
-    """
-    mean, prior_sd = model.prior()
-    unknowns, scale = mean if unknowns is None else unknowns, np.outer(prior_sd, prior_sd)
-    information = np.eye(len(mean)) if information is None else information * scale
-    figures, chosen = len(model.joints) * len(FIGURES), []
-    gains = _gains(model, unknowns, stations, prior_sd, FRICTION_SD * model.strength if friction is None else friction)
-    left = [int(i) for i in np.flatnonzero(_steady(model, unknowns, stations))]
-    while left and len(chosen) < count:
-        covariance = np.linalg.inv(information + gains[left])
-        if towards is None:
-            cost = np.linalg.slogdet(covariance[:, :figures, :figures])[1]
-        else:
-            cost = np.einsum("sij,ij->s", covariance, towards * scale)
-        for best in [left[i] for i in np.argsort(cost, kind="stable")]:
-            left.remove(best)
-            servos, one = validator.limits.servo_map, stations[best]
-            there, loaded = servos.to_angle(one.pulses_us), with_weight(validator, one.weight)
-            before = [servos.to_angle(other.pulses_us) for other in chosen if one.weight.mass and other.weight == one.weight]
-            start, on_the_way = (before[-1], loaded) if before else (servos.home, validator)  # the weight stays on
-            if can_be_visited(start, there, model.columns, on_the_way, loaded):
-                chosen.append(one)
-                information = information + gains[best]
-                break
-    refuse_if(
-        not chosen, f"none of {len(stations)} poses can be reached from home and come to from both sides", "poses", 0, count
-    )
-    return chosen
-
-
-def aim(model: DroopModel, stations: Sequence[Station], unknowns) -> np.ndarray:
-    """Aim (u, u): what is wanted of the figures' covariance: trace(aim · covariance) is 1 per goal that is met just so.
-
-    The tip rests off by A (estimate - truth), A = (Jacobian of the tip) · dq/d(unknowns), as the set-points of a calibrated arm
-    are those of its estimate; what hops leave of it, and friction by chance, which comes anew each time, does not count.
-
-    Args:
-        stations: over whose poses, without their weights, the tip's variance is averaged.
-    """
-    tool, mean = model.description.tool, np.asarray(unknowns)
-    bare = [replace(station, weight=Weight()) for station in stations]
-    rest = model.rest(mean, [station.readings(tool, None, 0, side)[0] for station, side in product(bare, SIDES)])
-    off = RigidBody(model.description).jacobian(rest.q) @ rest.by_unknowns
-    figures = len(model.joints) * len(FIGURES)
-    off[:, :, FIGURES.index("hop") : figures : len(FIGURES)] = 0.0
-    goal = np.einsum("vxi,vxj->ij", off, off) / (len(off) * TIP_GOAL**2)
-    compliances = np.arange(FIGURES.index("compliance"), figures, len(FIGURES))
-    goal[compliances, compliances] += (COMPLIANCE_GOAL * mean[compliances]) ** -2
-    return goal
-
-
-def _gains(model: DroopModel, unknowns, stations: Sequence[Station], prior_sd, friction) -> np.ndarray:
-    """(s, u, u) information of each station, visited from both sides, in units of the prior."""
-    tool = model.description.tool
-    visits = [station.readings(tool, None, number, side) for number, (station, side) in enumerate(product(stations, SIDES))]
-    _, sensitivity, chance = model.linearised(unknowns, [one for readings in visits for one in readings])
-    held, row, gains = chance.held(friction), 0, np.zeros((len(stations), len(prior_sd), len(prior_sd)))
-    for number, readings in enumerate(visits):
-        rows = slice(row, row + len(readings))
-        sd = [reading.sensor.sd for reading in readings]
-        scaled = whitening(held[rows], [number] * len(readings), sd) @ sensitivity[rows] * prior_sd
-        gains[number // len(SIDES)] += scaled.T @ scaled
-        row += len(readings)
-    return gains
-
-
-def _steady(model: DroopModel, unknowns, stations: Sequence[Station]) -> np.ndarray:
-    """(s,) whether the arm rests there without being about to tip over within a deadband, come from either side."""
-    tool = model.description.tool
-    rest = model.rest(unknowns, [station.readings(tool, None, 0, side)[0] for station, side in product(stations, SIDES)])
-    zeros = rest.by_unknowns[:, :, FIGURES.index("zero") : len(model.joints) * len(FIGURES) : len(FIGURES)]
-    return np.abs(zeros).max(axis=(1, 2)).reshape(len(stations), -1).max(axis=1) < TIPPING
 
 
 def stand_off(servos: ServoMap, there, side: float, columns: Sequence[int], share: float = 1.0) -> np.ndarray:

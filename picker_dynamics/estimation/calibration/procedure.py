@@ -6,26 +6,23 @@ into the choice of the poses with weights, and everything read goes into the las
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot.servo_map import Servo, ServoMap
+from picker_dynamics.robot.servo_map import ServoMap
 
 from .droop_fit import DroopFit, fit
-from .droop_model import PRIORS, DroopModel, Reading
+from .droop_model import DroopModel, Reading
 from .instruments import LEAST_KG, RULER_SD, lay
 from .mass_properties import LinkProperties
 from .measured import Measured
 from .poses import SIDES, Station, Weight, bare_stations, loaded_stations, sensors
 from .servo_figures import ServoFigures, calibrated_servos, figures_from
 from .statics import level_joints, random_poses
-
-ANGLE_SD = RULER_SD / 0.3
-"""Of the angle of a joint that bears nothing, told from where the tip is on a ruler, 0.3 m from the axis [rad]."""
 
 BELIEVED_SD = 0.1
 """Of masses and centres that nobody measured, as a share (one standard deviation)."""
@@ -58,23 +55,22 @@ def gravity_joints(description: descriptions.ArmDescription, servos: ServoMap) -
 
 def measured_links(description: descriptions.ArmDescription, joints: Sequence[str]) -> tuple[str, ...]:
     """Links whose mass those joints bear; frames that weigh nothing are none."""
-    carried = []
-    for name, link in description.links.items():
-        if link.mass >= LEAST_KG and any(joint.name in joints for joint in description.path_to(name)):
-            carried.append(name)
-    return tuple(carried)
+    return tuple(
+        name
+        for name, link in description.links.items()
+        if link.mass >= LEAST_KG and any(joint.name in joints for joint in description.path_to(name))
+    )
 
 
 def believed_links(description: descriptions.ArmDescription, joints: Sequence[str]) -> dict[str, LinkProperties]:
     """Masses and centres of links as the URDF has them, with how wrong such are."""
-    links = {name: description.links[name] for name in measured_links(description, joints)}
-    distances = {name: lay(description, name).distance(link.com) for name, link in links.items()}
-    return {
-        name: LinkProperties(
-            Measured(link.mass, BELIEVED_SD * link.mass), Measured(distances[name], BELIEVED_SD * abs(distances[name]) + RULER_SD)
-        )
-        for name, link in links.items()
-    }
+    found = {}
+    for name in measured_links(description, joints):
+        link = description.links[name]
+        distance = lay(description, name).distance(link.com)
+        far = Measured(distance, BELIEVED_SD * abs(distance) + RULER_SD)
+        found[name] = LinkProperties(Measured(link.mass, BELIEVED_SD * link.mass), far)
+    return found
 
 
 def droop_fit(
@@ -86,9 +82,6 @@ def droop_fit(
     weights: Sequence[Weight],
     *,
     seed: int = 0,
-    tell: Callable[[str], None] = lambda _text: None,
-    keep: Callable[[str, list[Station]], list[Station]] = lambda _stage, stations: stations,
-    instrument: str = "inclinometer",
     quick: bool = False,
 ) -> DroopFit:
     """Visit the stations, bare ones first, and fit all that was read.
@@ -96,58 +89,32 @@ def droop_fit(
     Args:
         weighed: the arm with the masses of ``links``.
         angles: of the joints that bear nothing, as far as known.
-        bench: ``read_station(validator, station, side, columns)`` comes to a station from one side and returns what its sensors
+        bench: ``keep(stage, stations)`` is told the chosen stations of a stage ("bare", "loaded"), and returns those to visit;
+            ``read_station(validator, station, side, columns)`` comes to a station from one side and returns what its sensors
             read [rad or m], or None where it is left out; ``supply`` is the share of their nominal voltage that servos got then.
         seed: of the random poses: the same readings lead to the same stations.
-        keep: is told the chosen stations of a stage ("bare", "loaded"), and returns those to visit.
-        instrument: with which the droop is read, see ``poses.sensors``.
         quick: bare stations alone; links that were not measured weigh what the URDF says, more or less.
     """
     joints = gravity_joints(weighed, servos)
     model = DroopModel(weighed, servos, joints, {**believed_links(weighed, joints), **links} if quick else links)
-    seen = sensors(weighed, joints, instrument)
-
+    seen = sensors(weighed, joints)
     validator, stations = bare_stations(model, calibrated_servos(servos, angles), seen, seed, quick)
-    readings = visit(keep("bare", stations), validator, bench, model, [], tell)
+    readings = visit(bench.keep("bare", stations), validator, bench, model, [])
     first = fit(model, readings)
     if quick:
         return first
     validator, stations = loaded_stations(first, calibrated_servos(servos, figures_from(first, angles)), weights, seen, seed + 1)
-    return fit(model, visit(keep("loaded", stations), validator, bench, model, readings, tell))
+    return fit(model, visit(bench.keep("loaded", stations), validator, bench, model, readings))
 
 
 def visit(
-    stations: Sequence[Station], validator: MotionValidator, bench, model: DroopModel, before: Sequence[Reading], tell
+    stations: Sequence[Station], validator: MotionValidator, bench, model: DroopModel, before: Sequence[Reading]
 ) -> list[Reading]:
     """Readings of all stations, each from both sides, after those from ``before``."""
     readings = list(before)
-    for number, station in enumerate(stations, start=1):
-        hung = f", {station.weight.mass * 1e3:.0f} g on" if station.weight.mass else ""
-        tell(f"station {number} of {len(stations)}{hung}")
+    for station in stations:
         for side in SIDES:
             values = bench.read_station(validator, station, side, model.columns)
             if values is not None:
-                readings += station.readings(model.description.tool, values, len(readings), side, bench.supply)
+                readings += station.readings(values, len(readings), side, bench.supply)
     return readings
-
-
-def angle_figures(
-    servo: Servo, told, read, how: str = "places of the tip on a ruler", sd=ANGLE_SD, shared: float = 0.0
-) -> ServoFigures:
-    """Zero and scale of a joint of which no droop tells.
-
-    Args:
-        told, read: (k,) set-points, and where the joint went [rad or m].
-        how: they were read, for the file.
-        sd: standard deviation of one of them, or of each, (k,) [rad or m].
-        shared: what they are off by together, which moves the zero (one standard deviation) [rad or m].
-    """
-    told, read = np.asarray(told, dtype=float), np.asarray(read, dtype=float)
-    away, sd = told + servo.direction * servo.zero, np.broadcast_to(sd, told.shape)  # from mid-travel
-    known = np.diag([1.0 / (servo.per_turn * PRIORS["zero"][1]), 1.0 / PRIORS["scale"][1]])
-    matrix = np.vstack([np.stack([np.ones(len(told)), away], axis=-1) / sd[:, None], known])
-    covariance = np.linalg.inv(matrix.T @ matrix)
-    zero, scale = covariance @ matrix.T @ np.concatenate([(read - told) / sd, np.zeros(2)])
-    spread = np.sqrt(np.diag(covariance))
-    off = float(np.hypot(spread[0], shared))
-    return ServoFigures(Measured(float(zero), off), Measured(float(scale), float(spread[1])), how=how)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +10,8 @@ import numpy as np
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
 from .droop_fit import DroopFit
-from .droop_model import TYPICAL_COULOMB, TYPICAL_LOAD_FRICTION, TYPICAL_PLAY
+from .droop_model import PRIORS, TYPICAL_COULOMB, TYPICAL_LOAD_FRICTION, TYPICAL_PLAY
+from .instruments import ANGLE_SD
 from .measured import Measured
 
 ALIKE_SD = 0.2
@@ -48,29 +49,37 @@ class ServoFigures:
 
 def figures_from(fit: DroopFit, angles: Mapping[str, ServoFigures]) -> dict[str, ServoFigures]:
     """Figures of all joints: from the fit where gravity loads them, from an angle pair elsewhere."""
-    visits = len({one.visit for one in fit.readings})
+    how = f"droop at {len({one.visit for one in fit.readings})} visits of poses, misfit {fit.misfit:.2f}"
+    found = dict(angles)
+    for joint in fit.model.joints:
+        keys = zip(("load_friction", "coulomb", "gap", "compliance"), (*FRICTION_KEYS, "stiffness_nm_rad"))
+        assumed, stiffness = {key for figure, key in keys if not fit.told(joint, figure)}, fit.stiffness(joint)
+        if stiffness.sd > ROUGH_SD * stiffness.value:
+            assumed.add("stiffness_nm_rad")
+        zero, scale, gap, *friction = (fit.figure(joint, name) for name in ("zero", "scale", "gap", "load_friction", "coulomb"))
+        found[joint] = ServoFigures(zero, scale, stiffness, gap, how, *friction, assumed=tuple(sorted(assumed)))
+    return found
 
-    def assumed(joint: str) -> Iterator[str]:
-        stiffness = fit.stiffness(joint)
-        if not fit.told(joint, "compliance") or stiffness.sd > ROUGH_SD * stiffness.value:
-            yield "stiffness_nm_rad"
-        for figure, key in zip(("load_friction", "coulomb", "gap"), FRICTION_KEYS):
-            if not fit.told(joint, figure):
-                yield key
 
-    return dict(angles) | {
-        joint: ServoFigures(
-            fit.figure(joint, "zero"),
-            fit.figure(joint, "scale"),
-            fit.stiffness(joint),
-            fit.figure(joint, "gap"),
-            f"droop at {visits} visits of poses, misfit {fit.misfit:.2f}",
-            load_friction=fit.figure(joint, "load_friction"),
-            coulomb=fit.figure(joint, "coulomb"),
-            assumed=tuple(assumed(joint)),
-        )
-        for joint in fit.model.joints
-    }
+def angle_figures(servo: Servo, told, read, how: str = "places read", sd=ANGLE_SD, shared: float = 0.0) -> ServoFigures:
+    """Zero and scale of a joint of which no droop tells.
+
+    Args:
+        told, read: (k,) set-points, and where the joint went [rad or m].
+        how: they were read, for the file.
+        sd: standard deviation of one of them, or of each, (k,) [rad or m].
+        shared: what they are off by together, which moves the zero (one standard deviation) [rad or m].
+    """
+    told, read = np.asarray(told, dtype=float), np.asarray(read, dtype=float)
+    away = told + servo.direction * servo.zero  # from mid-travel
+    weight = np.append(
+        1.0 / np.broadcast_to(sd, told.shape), [1.0 / (servo.per_turn * PRIORS["zero"][1]), 1.0 / PRIORS["scale"][1]]
+    )
+    matrix = weight[:, None] * np.vstack([np.stack([np.ones(len(told)), away], axis=-1), np.eye(2)])
+    covariance = np.linalg.inv(matrix.T @ matrix)
+    zero, scale = covariance @ matrix.T @ (weight * np.append(read - told, [0.0, 0.0]))
+    off = np.hypot(np.sqrt(np.diag(covariance)), [shared, 0.0])
+    return ServoFigures(Measured(float(zero), float(off[0])), Measured(float(scale), float(off[1])), how=how)
 
 
 def horn_slope(servo: Servo) -> float:

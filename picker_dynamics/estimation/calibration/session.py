@@ -2,8 +2,7 @@
 
     {"version": 1, "arm": {...checksums}, "answers": [{"step", "key", "typed", "value", "at"}, ...], "done": {step: at}}
 
-The answers are all there is: what follows from them is computed anew when a session goes on.  A later answer to the same
-question replaces the earlier one; that one stays in the file.
+Everything else is computed from the answers.  The latest answer to a question counts; with the value null it is open again.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from picker_dynamics.errors import ConfigurationError, InputError, refuse_if
+from picker_dynamics.errors import ConfigurationError, InputError
 from picker_dynamics.files.formats import read_json
 from picker_dynamics.files.reading import YAML_BYTES, read_bytes
 
@@ -52,31 +51,28 @@ class Session:
         path: of the file.
         arm: what it is tied to.
         settings: what must not change on the way, for example the seed.
-        clock: tells the time of an answer.
     """
 
     path: Path
     arm: Mapping[str, str]
     settings: Mapping[str, object] = field(default_factory=dict)
-    clock: Callable[[], str] = now
-
-    def __post_init__(self):
-        self.answers: list[dict] = []
-        self.done: dict[str, str] = {}
-        self.explained: set[str] = set()
-        self.started = self.clock()
-        self._latest: dict[tuple[str, str], dict] = {}
+    answers: list[dict] = field(default_factory=list)
+    done: dict[str, str] = field(default_factory=dict)
+    started: str = field(default_factory=now)
 
     @classmethod
     def open(
         cls, folder: str | Path, arm: Mapping[str, str], settings: Mapping[str, object], *, restart: bool = False
     ) -> Session:
-        """The session of a folder, or a new one; ``restart``: the one that is there is kept as a numbered backup.
+        """Go on with the session in a folder, or begin one.
+
+        Args:
+            restart: begin anew; the session that is there is kept as a backup.
 
         Raises:
-            InputError: it cannot be read, or is that of another arm; or the folder cannot be written.
+            InputError: the file is none, of another version, or of another arm; the folder cannot be written.
         """
-        made = cls(Path(folder) / NAME, dict(arm), dict(settings))
+        made = cls(Path(folder) / NAME, arm, settings)
         try:
             made.path.parent.mkdir(parents=True, exist_ok=True)
             if restart and made.path.exists():
@@ -88,13 +84,6 @@ class Session:
         made._write()
         return made
 
-    def _unwritable(self, error: OSError) -> InputError:
-        return InputError(
-            f"cannot write {self.path}: {error.strerror or error}; choose another folder with --out",
-            subject="out",
-            value=str(self.path),
-        )
-
     def _read(self) -> None:
         try:
             found = read_json(self.path, "session")
@@ -103,40 +92,37 @@ class Session:
                 raise TypeError("arm, done and settings have to be mappings")
             if not all(isinstance(one[key], str) for one in answers for key in ("step", "key", "typed", "at")):
                 raise TypeError("an answer's step, key, typed and at have to be texts")
-            latest = {(one["step"], one["key"]): one for one in answers if "value" in one}
+            self.answers, self.done, self.started = [one for one in answers if "value" in one], done, found.get("started", "")
+            self.settings = {**self.settings, **found.get("settings", {})}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(
-                f"{self.path} is no session of picker calibrate ({error}); --restart keeps it as a backup",
-                subject="session",
-                value=str(self.path),
-            ) from error
-        refuse_if(
-            version != VERSION,
-            f"{self.path} is of version {version}, this program writes {VERSION}; --restart keeps it as a backup",
-            "session",
-            version,
-            VERSION,
-        )
-        tied = (("urdf_sha256", "URDF"), ("servos_sha256", "servo map"))
-        other = [what for key, what in tied if arm.get(key) != self.arm.get(key)]
-        if other or arm.get("kind") != self.arm.get("kind"):
-            why = f"another {' and '.join(other)}" if other else f"{arm.get('kind')}, not {self.arm.get('kind')}"
-            raise InputError(
-                f"{self.path} belongs to another arm ({why}): give that one's files, another folder with --out, or "
-                "--restart, which keeps it as a backup",
-                subject="session",
-                value=str(self.path),
-            )
-        self.answers, self.done, self.started = answers, done, found.get("started", "")
-        self.settings = {**self.settings, **found.get("settings", {})}
-        self._latest = {key: one for key, one in latest.items() if one["value"] is not None}
+            raise self._unusable(f"is no session of picker calibrate ({error})") from error
+        if version != VERSION:
+            raise self._unusable(f"is of version {version}, this program writes {VERSION}")
+        tied = {"urdf_sha256": "another URDF", "servos_sha256": "another servo map"}
+        other = [what for key, what in tied.items() if arm.get(key) != self.arm.get(key)]
+        if arm.get("kind") != self.arm.get("kind"):
+            other = [f"{arm.get('kind')}, not {self.arm.get('kind')}"]
+        if other:
+            raise self._unusable(f"belongs to another arm ({' and '.join(other)}): choose another folder with --out")
+
+    def _unusable(self, why: str) -> InputError:
+        return InputError(f"{self.path} {why}, or --restart, which keeps it as a backup", subject="session", value=str(self.path))
+
+    def _unwritable(self, error: OSError) -> InputError:
+        why = f"cannot write {self.path}: {error.strerror or error}; choose another folder with --out"
+        return InputError(why, subject="out", value=str(self.path))
 
     # -- answers -----------------------------------------------------------------------------------------------------
 
+    @property
+    def _latest(self) -> dict[tuple[str, str], dict]:
+        """The answers that count, by step and key."""
+        latest = {(one["step"], one["key"]): one for one in self.answers}
+        return {key: one for key, one in latest.items() if one["value"] is not None}
+
     def value(self, step: str, key: str):
         """The latest answer to a question; None where there is none."""
-        found = self._latest.get((step, key))
-        return None if found is None else found["value"]
+        return self._latest.get((step, key), {}).get("value")
 
     def record(self, step: str, key: str, value, typed: str = "", *, fact: bool = False) -> None:
         """Note an answer, and write the file.
@@ -146,49 +132,44 @@ class Session:
             typed: what the person typed.
             fact: it says how things stand, for example that a weight hangs: neither taken back nor forgotten.
         """
-        entry = {"step": step, "key": key, "typed": typed, "value": value, "at": self.clock()} | ({"fact": True} if fact else {})
-        self.answers.append(entry)
-        self._latest[step, key] = entry
+        entry = {"step": step, "key": key, "typed": typed, "value": value, "at": now()}
+        self.answers.append(entry | ({"fact": True} if fact else {}))
         self._write()
 
     def forget(self, step: str, key: str = "") -> None:
-        """The questions of a step whose keys begin so are open again; the answers stay in the file, outdated."""
-        keys = [pair for pair, one in self._latest.items() if pair[0] == step and pair[1].startswith(key) and not one.get("fact")]
-        for pair in keys:
-            self.answers.append({"step": step, "key": pair[1], "typed": "", "value": None, "at": self.clock()})
-            del self._latest[pair]
+        """Open the questions of a step whose keys begin so again; the answers stay in the file, outdated."""
+        self._open([one for one in self._latest.values() if one["step"] == step and one["key"].startswith(key)])
         self.done.pop(step, None)
         self._write()
 
     def take_back(self, step: str) -> dict | None:
-        """The last answer that was typed in a step is open again; that answer, None where there is none."""
-        typed = [
-            one for one in self.answers if one["step"] == step and one["typed"] and self._latest.get((step, one["key"])) is one
-        ]
+        """Open the last question of a step that somebody answered again, and what was noted after it; that answer, or None."""
+        some = [one for one in self._latest.values() if one["step"] == step]
+        some.sort(key=self.answers.index)
+        typed = [number for number, one in enumerate(some) if one["typed"]]
         if not typed:
             return None
-        at = self.answers.index(typed[-1])
-        for one in self.answers[at + 1 :]:  # what was noted after it rests on it
-            if one["step"] == step and self._latest.get((step, one["key"])) is one and not one.get("fact"):
-                del self._latest[step, one["key"]]
-                self.answers.append({**one, "typed": "", "value": None, "at": self.clock()})
-        self.forget(step, typed[-1]["key"])
-        return typed[-1]
+        self._open(some[typed[-1] :])
+        self.done.pop(step, None)
+        self._write()
+        return some[typed[-1]]
+
+    def _open(self, some: list[dict]) -> None:
+        self.answers += [{**one, "typed": "", "value": None, "at": now()} for one in some if not one.get("fact")]
 
     def count(self, step: str) -> int:
         """Number of answers to questions of a step."""
-        return sum(1 for one, _ in self._latest if one == step)
+        return sum(one == step for one, _ in self._latest)
 
     def finish(self, step: str) -> None:
         """Note that all of a step is answered."""
-        if step not in self.done:
-            self.done[step] = self.clock()
-            self._write()
+        self.done.setdefault(step, now())
+        self._write()
 
     def reopen(self, step: str) -> None:
         """Reopen a step, to be looked at again; its answers stay."""
-        if self.done.pop(step, None) is not None:
-            self._write()
+        self.done.pop(step, None)
+        self._write()
 
     def backup(self) -> Path:
         """Keep the file as it is now beside itself; the copy's path."""
@@ -197,15 +178,7 @@ class Session:
         return kept
 
     def _write(self) -> None:
-        """The whole file, or the one that was there: a new one takes its place at once."""
-        content = {
-            "version": VERSION,
-            "started": self.started,
-            "arm": dict(self.arm),
-            "settings": dict(self.settings),
-            "done": self.done,
-            "answers": self.answers,
-        }
+        content = {"version": VERSION} | {key: getattr(self, key) for key in ("started", "arm", "settings", "done", "answers")}
         try:
             write_whole(self.path, json.dumps(content, indent=1, ensure_ascii=False))
         except OSError as error:

@@ -8,7 +8,7 @@ every servo.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from picker_dynamics.robot.servo_map import Servo, ServoMap
 from picker_dynamics.sim.plant import Plant
 
 from .instruments import RULER_SD, SCALE_SD, STOPWATCH_SD, lay
-from .mass_properties import LinkReadings, swing_slowdown, weighings
+from .mass_properties import SLOWDOWN, LinkReadings, weighings
 from .mover import FRAME_S
 
 ZERO_SD, SCALE_ERROR = math.radians(2.0), 0.03
@@ -35,30 +35,16 @@ def hidden_servos(servos: ServoMap, rng: np.random.Generator, horn_error: float 
     Args:
         horn_error: size of both, as a share of what is usual; 0: the horns are as the map says.
     """
-    return replace(
-        servos,
-        servos=tuple(
-            mounted(
-                servo, rng.normal(0.0, horn_error * ZERO_SD), rng.uniform(-horn_error * SCALE_ERROR, horn_error * SCALE_ERROR)
-            )
-            for servo in servos.servos
-        ),
-    )
+    most, true = horn_error * SCALE_ERROR, []
+    for servo in servos.servos:
+        true.append(mounted(servo, rng.normal(0.0, horn_error * ZERO_SD), rng.uniform(-most, most)))
+    return replace(servos, servos=tuple(true))
 
 
 def mounted(servo: Servo, zero: float, scale: float) -> Servo:
     """The servo whose horn rests at q + zero + scale (q - middle) [rad] where ``servo`` says q."""
-    return replace(
-        servo,
-        zero=servo.zero - servo.direction * zero * servo.per_turn,
-        horn_angles=tuple(angle * (1.0 + scale) for angle in servo.horn_angles),
-    )
-
-
-def smooth_line(start, end, duration_s: float) -> Iterator[np.ndarray]:
-    """Set-points along a quintic line from ``start`` to ``end`` (n,) [rad], one a servo frame."""
-    for share in np.arange(1, 1 + (frames := math.ceil(duration_s / FRAME_S))) / frames:
-        yield start + share**3 * (10.0 - 15.0 * share + 6.0 * share**2) * (end - start)
+    angles = tuple(angle * (1.0 + scale) for angle in servo.horn_angles)
+    return replace(servo, zero=servo.zero - servo.direction * zero * servo.per_turn, horn_angles=angles)
 
 
 @dataclass
@@ -104,8 +90,6 @@ class SimulatedBench:
             plant.reset(believed.rest, support=True)
         return cls(plant, rng, believed or servos)
 
-    # -- what a person sees and does -------------------------------------------------------------------------------
-
     @property
     def description(self) -> ArmDescription:
         """The arm as drawn."""
@@ -126,28 +110,24 @@ class SimulatedBench:
             self.plant.attach(before + share * (mass - before), point)
             self.wait(seconds / len(shares))
 
-    def link(self, name: str, repeats: int = 3, swings: int = 20, amplitude: float = 0.15) -> LinkReadings:
+    def link(self, name: str, repeats: int = 3) -> LinkReadings:
         """Weigh, balance and swing a link about its joint's axis; weigh a light one more often (``weighings``)."""
-        link, error = self.plant.description.links[name], self.plant.error
-        mass = link.mass * error.mass[name]
-        along = lay(self.plant.description, name)
-        distance, inertia = along.distance(link.com), along.inertia(link.inertia) * error.inertia[name]
-        masses = self.rng.normal(mass, SCALE_SD, max(repeats, weighings(link.mass)))
+        link, error, along = self.description.links[name], self.plant.error, lay(self.description, name)
+        mass, inertia = link.mass * error.mass[name], along.inertia(link.inertia) * error.inertia[name]
+        distance = along.distance(link.com)
+        masses = tuple(self.rng.normal(mass, SCALE_SD, max(repeats, weighings(link.mass))))
         if distance < 10 * RULER_SD:  # it balances on its axis, and does not swing
-            return LinkReadings(tuple(masses))
-        balances = self.rng.normal(distance, RULER_SD, repeats)
+            return LinkReadings(masses)
+        balances, arm = tuple(self.rng.normal(distance, RULER_SD, repeats)), math.hypot(distance, along.aside(link.com))
         if not along.swings:
-            return LinkReadings(tuple(masses), tuple(balances))
-        arm = math.hypot(distance, along.aside(link.com))
+            return LinkReadings(masses, balances)
         period = 2.0 * math.pi * math.sqrt((inertia + mass * arm**2) / (mass * GRAVITY * arm))
-        times = self.rng.normal(swings * period * swing_slowdown(amplitude), STOPWATCH_SD, repeats)
-        return LinkReadings(tuple(masses), tuple(balances), tuple(times), swings, amplitude)
-
-    # -- time ------------------------------------------------------------------------------------------------------
+        return LinkReadings(masses, balances, tuple(self.rng.normal(20 * period * SLOWDOWN, STOPWATCH_SD, repeats)))
 
     def travel(self, servos: ServoMap, start, end, duration_s: float) -> None:
-        """Set-points of ``servos`` along a smooth line from ``start`` to ``end`` (n,) [rad], straight onto the servos' inputs."""
-        for setpoint in smooth_line(start, end, duration_s):
+        """Put set-points of ``servos`` along a quintic line from ``start`` to ``end`` (n,) [rad] onto the servos' inputs."""
+        for share in np.arange(1, 1 + (frames := math.ceil(duration_s / FRAME_S))) / frames:
+            setpoint = start + share**3 * (10.0 - 15.0 * share + 6.0 * share**2) * (end - start)
             self.pulses_us = servos.quantise_us(servos.to_pulse_us(servos.clamp(setpoint)))
             self.wait(FRAME_S)
 

@@ -83,11 +83,11 @@ def loads(description: ArmDescription, q, masses: Sequence[PointMass]) -> Loads:
     place = _stacked([_position(poses[mass.link], mass.point) for mass in masses], batch, (3,))
     ahead = _stacked([poses[mass.link].rotation @ np.asarray(mass.ahead) for mass in masses], batch, (3,))
 
-    lever, away = _cross(DOWN, axes), place[..., None, :, :] - origins[..., :, None, :]
+    lever, away = np.cross(DOWN, axes), place[..., None, :, :] - origins[..., :, None, :]
     by_mass = carried * np.where(turns, -(away * lever[..., None, :]).sum(-1), -(axes @ DOWN)[..., None])
     by_distance = carried * mass[..., None, :] * np.where(turns, -(lever @ np.swapaxes(ahead, -1, -2)), 0.0)
     moment = ((carried * mass[..., None, :])[..., None] * away).sum(-2)
-    moved = np.where(turns, _cross(axes, moment), axes * (mass @ carried.T)[..., None])
+    moved = np.where(turns, np.cross(axes, moment), axes * (mass @ carried.T)[..., None])
     outer = -(lever @ np.swapaxes(moved, -1, -2)) * (turns & _inside_of(description))
     by_q = outer + np.swapaxes(outer * (1.0 - np.eye(n)), -1, -2)
     return Loads((by_mass * mass[..., None, :]).sum(-1), by_q, by_mass, by_distance)
@@ -133,10 +133,9 @@ def elevation_rates(
     description: ArmDescription, link: str, poses: Mapping[str, Pose], ahead: Direction = AHEAD, up: Direction = UP
 ) -> np.ndarray:
     """Derivatives, (..., n), of a link's elevation by the joint positions: d(ahead, up)/dq = a × (ahead, up)."""
-    rotation = poses[link].rotation
     axes, _ = joint_axes(description, poses)
-    one, other = (rotation @ np.asarray(direction) for direction in (ahead, up))
-    rising, turning = (_cross(axes, direction[..., None, :])[..., 2] for direction in (one, other))
+    one, other = (poses[link].rotation @ np.asarray(direction) for direction in (ahead, up))
+    rising, turning = (np.cross(axes, direction[..., None, :])[..., 2] for direction in (one, other))
     sine, cosine = one[..., 2, None], other[..., 2, None]
     return _moves(description, link, True) * (cosine * rising - sine * turning) / (sine**2 + cosine**2)
 
@@ -144,7 +143,7 @@ def elevation_rates(
 def height_rates(description: ArmDescription, link: str, poses: Mapping[str, Pose]) -> np.ndarray:
     """Derivatives, (..., n), of the height of a link's origin by the joint positions."""
     axes, origins = joint_axes(description, poses)
-    turned = _cross(axes, poses[link].position[..., None, :] - origins)[..., 2]
+    turned = np.cross(axes, poses[link].position[..., None, :] - origins)[..., 2]
     return _moves(description, link, True) * turned + _moves(description, link, False) * axes[..., 2]
 
 
@@ -175,19 +174,6 @@ def _stacked(parts, batch: tuple[int, ...], tail: tuple[int, ...]) -> np.ndarray
     if not parts:
         return np.zeros((*batch, 0, *tail))
     return np.stack([np.broadcast_to(part, (*batch, *tail)) for part in parts], axis=-1 - len(tail))
-
-
-def _cross(a, b) -> np.ndarray:
-    """a × b, (..., 3): numpy's own is slow for small batches."""
-    a, b = np.broadcast_arrays(a, b)
-    return np.stack(
-        [
-            a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1],
-            a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],
-            a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0],
-        ],
-        axis=-1,
-    )
 
 
 def _position(pose: Pose, point) -> np.ndarray:

@@ -27,8 +27,7 @@ from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 from picker_dynamics.robot.units import told
 
-from ..calibration.droop_fit import FRICTION_SD
-from ..calibration.droop_model import USUAL_STALL_NM, Balance, balance
+from ..calibration.droop_model import FRICTION_SD, USUAL_STALL_NM, Balance, balance
 from ..calibration.instruments import SensorModel
 from ..calibration.measured import Measured
 from ..calibration.statics import PointMass, links_of, loads, random_poses

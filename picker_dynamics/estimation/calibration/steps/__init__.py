@@ -4,8 +4,7 @@ A step asks for what is not on file and computes the rest from the answers, so w
 nothing and gives the same.
 """
 
-from . import droop, limits, links, map, rest, result, trim
+from . import droop, limits, links, map, rest, result
 
-STEPS = (links, trim, map, limits, rest, droop, result)
+STEPS = (links, map, limits, rest, droop, result)
 """``links`` comes first: taking the arm apart voids the zeros."""
-NAMES = tuple(step.NAME for step in STEPS)
