@@ -1,18 +1,37 @@
-"""Rehearsals of a calibration, made short."""
+"""Arms that were calibrated at rest, for all tests of the room; and rehearsals, made short."""
 
+from functools import partial
+
+from calibration_truth import ARM, BELIEVED, bench
 from pytest import fixture
 
-from picker_dynamics.estimation.calibration import evaluate, poses
+from benchmarks.calibration_benches import calibrate
+from picker_dynamics.estimation import closed_loop
+from picker_dynamics.estimation.calibration import compare, evaluate, poses, simulated
 from picker_dynamics.estimation.calibration.steps import result
+from picker_dynamics.sim.plant import Plant
+
+COARSE_S = 2e-3
+"""Step of the simulated arms [s]: four times the usual one, for motions that are slow."""
+
+
+@fixture(scope="session")
+def calibrated():
+    """Two calibrations of arms at rest, each with its bench."""
+    arms = bench(0), bench(1)
+    return [(arm, calibrate(ARM, BELIEVED, arm, poses.WEIGHTS, seed=seed, when="today")) for seed, arm in enumerate(arms)]
 
 
 @fixture
 def few_poses(monkeypatch):
-    """Few poses are read, and few motions are judged by."""
+    """Few poses are read, few and short motions are judged by, and arms are simulated in coarse steps."""
     monkeypatch.setattr(poses, "BARE", 3)
     monkeypatch.setattr(poses, "LOADED", 3)
     monkeypatch.setattr(poses, "CANDIDATES", 40)
     monkeypatch.setattr(evaluate, "DRAWS", 20)
+    monkeypatch.setattr(closed_loop, "SETTLE_S", 1.5)
     paths = evaluate.usual_paths
-    for module in (evaluate, result):
-        monkeypatch.setattr(module, "usual_paths", lambda arm, servos: paths(arm, servos, 2))
+    for module in (evaluate, result, compare):
+        monkeypatch.setattr(module, "usual_paths", lambda arm, servos, *_: paths(arm, servos, 2))
+    for module in (simulated, evaluate):
+        monkeypatch.setattr(module, "Plant", partial(Plant, dt=COARSE_S))

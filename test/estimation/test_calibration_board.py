@@ -16,7 +16,6 @@ from picker_dynamics.estimation.calibration import (
     arm_estimate,
     board_bench,
     guided,
-    instruments,
     mover,
     poses,
     rehearsal,
@@ -121,7 +120,7 @@ def bench(tmp_path_factory):
 
 def test_ctrl_c_in_a_motion_stops_the_arm_and_keeps_what_was_answered(bench):
     with raises(KeyboardInterrupt):
-        bench.walk("trim", "map", mishaps={"wrist.1.forearm": None, "wrist.1.hand": bench.interrupt_soon})
+        bench.walk("map", mishaps={"wrist.1.forearm": None, "wrist.1.hand": bench.interrupt_soon})
     bench.board.run(1.0)
     stood = bench.plant.q
     bench.board.run(0.5)
@@ -130,7 +129,7 @@ def test_ctrl_c_in_a_motion_stops_the_arm_and_keeps_what_was_answered(bench):
     assert "stop" in bench.outputs.faults.lower() and bench.outputs.found_live == bench.arm.joint_names
     bench.outputs.let_go()
     session = Session.open(bench.folder, bench.tied, {})
-    assert "trim" in session.done and "map" not in session.done
+    assert not session.done
     assert session.value("map", "wrist.0.pulses") and session.value("map", "wrist.0.hand") is not None
 
 
@@ -148,14 +147,14 @@ def test_a_pulled_cable_is_told_and_the_session_goes_on_with_what_is_open(bench)
     assert servo.direction == true.direction == -1
     for pulse in (2246.0, 1900.0):
         assert servo.to_angle(pulse) == approx(true.to_angle(pulse), abs=math.radians(1.0))
-    assert Session.open(bench.folder, bench.tied, {}).done.keys() == {"trim", "map"}
+    assert Session.open(bench.folder, bench.tied, {}).done.keys() == {"map"}
 
 
 def test_limits_and_rest_by_jogging_and_a_station_with_a_weight(bench):
     station = poses.Station(
         np.array([1500.0, 1987.3, 2300.0, 2143.5, 1900.0]),
         poses.Weight(0.1),
-        tuple(instruments.SensorModel("elevation", link) for link in ("upper_arm", "forearm", "hand")),
+        poses.sensors(bench.arm, ("shoulder", "elbow", "wrist")),
     )
 
     def look(context, estimate):
@@ -231,30 +230,3 @@ def test_another_arms_board_is_refused(bench):
     outputs.limits = tuple(board_limits(bench.servos)[:4])
     with raises(BoardFaultError, match="was flashed for 5 joints, the servo map has 4"):
         outputs.take()
-
-
-def test_a_visit_that_was_broken_off_between_two_readings_goes_on_where_the_arm_holds(bench):
-    bench.outputs.take()
-    pulses = bench.outputs.pulses_us
-    bench.outputs.let_go()
-    sensors = tuple(instruments.SensorModel("elevation", link) for link in ("upper_arm", "forearm", "hand"))
-    quantised = bench.servos.quantise_us(pulses)
-    station = poses.Station(quantised, poses.Weight(), sensors)
-    looked = []
-
-    def look(context, estimate):
-        looked.append(context.person)
-        return droop.StationReader(context, estimate).read_station(estimate.validator(), station, -1.0, (1, 2, 3))
-
-    def stop():
-        raise KeyboardInterrupt
-
-    session = Session.open(bench.folder, bench.tied, {})
-    assert session.done.keys() >= {"rest"}
-    key = f"-@{'/'.join(f'{pulse:.0f}' for pulse in quantised)}#1.elevation.hand"
-    with raises(KeyboardInterrupt):
-        bench.walk("rest", mishaps={key: stop}, then=look)
-    moved = bench.plant.q
-    _, _, values = bench.walk("rest", then=look)
-    assert len(values) == 3 and bench.plant.q == approx(moved, abs=1e-3), "it still held there"
-    assert [key for key in looked[-1].keys if "elevation" in key] == [key]

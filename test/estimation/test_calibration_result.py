@@ -11,19 +11,11 @@ from picker_dynamics.errors import ConfigurationError, DescriptionError
 from picker_dynamics.estimation.calibration import mass_properties
 from picker_dynamics.estimation.calibration.measured import Measured
 from picker_dynamics.estimation.calibration.servo_figures import ServoFigures, calibrated_servos
-from picker_dynamics.estimation.calibration.write_back import (
-    check_result,
-    overlay_text,
-    reachable_limits,
-    urdf_text,
-    write,
-    write_result,
-)
+from picker_dynamics.estimation.calibration.write_back import check_result, overlay_text, urdf_text, write
 from picker_dynamics.robot import description as descriptions
 
 ARM, BELIEVED = picker(), servos(simulated=False)
 LINKS = {"upper_arm": mass_properties.LinkProperties(Measured(0.16, 6e-4), Measured(0.105, 3e-4), Measured(5.4e-4, 2e-5))}
-READINGS = {"upper_arm": mass_properties.LinkReadings([0.16] * 3, [0.105] * 4, [17.2] * 2, 20)}
 FIGURES = {
     "shoulder": ServoFigures(
         Measured(0.03, 0.002),
@@ -62,55 +54,41 @@ def test_friction_and_play_that_were_found_are_known_and_those_of_other_joints_a
     assert elbow.stiffness_sd == approx(11.0 * 0.2, rel=0.2), "one servo may give 20 % more than another"
 
 
-def test_a_map_without_friction_gets_typical_one_where_none_was_measured_and_a_narrow_gap_is_all_deadband():
-    bare = replace(BELIEVED, servos=tuple(replace(one, load_friction=0.0, coulomb=0.0, play=0.0) for one in BELIEVED.servos))
+def test_a_map_without_friction_gets_typical_one_where_none_was_measured_and_a_narrow_gap_is_all_deadband(tmp_path):
+    bare = tuple(replace(one, load_friction=0.0, coulomb=0.0, play=0.0, unmeasured=()) for one in BELIEVED.servos)
     narrow = replace(FIGURES["shoulder"], gap=Measured(0.002, 5e-4))
-    made = calibrated_servos(bare, FIGURES | {"shoulder": narrow})
+    made = calibrated_servos(replace(BELIEVED, servos=bare), FIGURES | {"shoulder": narrow})
     elbow, shoulder = made.servos[2], made.servos[1]
+    assert elbow.stiffness == bare[2].stiffness and "stiffness_nm_rad" not in elbow.unmeasured
     assert (elbow.load_friction, elbow.coulomb, elbow.play) == approx((0.4, 0.02 * 1.08, np.radians(0.5)))
-    assert {"load_friction", "coulomb_nm", "play_deg"} <= set(elbow.unmeasured)
     assert shoulder.deadband == approx(0.002) and shoulder.play == 0.0
-
-
-def test_a_servo_whose_stiffness_is_in_the_map_gets_typical_friction_too_where_no_droop_tells_of_it(tmp_path):
-    bare = replace(
-        BELIEVED, servos=tuple(replace(one, load_friction=0.0, coulomb=0.0, play=0.0, unmeasured=()) for one in BELIEVED.servos)
-    )
-    made = calibrated_servos(bare, FIGURES)
-    elbow = made.servos[2]
-    assert elbow.stiffness == bare.servos[2].stiffness and "stiffness_nm_rad" not in elbow.unmeasured
-    assert (elbow.load_friction, elbow.coulomb, elbow.play) == approx((0.4, 0.02 * 1.08, np.radians(0.5)))
     _, text = written(tmp_path, FIGURES, made)
     assert "elbow:\n    load_friction: {value: 0.4000, measured: false}" in text
 
 
-def test_what_was_set_beside_is_written_with_its_remark(tmp_path):
-    """Trim, direction and rest pose are no estimates of the fit; they come from the session, and differ from before."""
+def test_what_was_set_beside_is_written_with_its_remark_and_what_an_earlier_overlay_had(tmp_path):
+    """Direction and rest pose are no estimates of the fit; they come from the session, and differ from before."""
+    earlier = tmp_path / "earlier.yaml"
+    earlier.write_text(
+        "board: {supply_a: 8.0}\ndefaults: {deadband_us: 4.0}\njoints:\n  base: {rest_rad: 0.3, armature_kg_m2: 0.002}\n"
+    )
     changed = calibrated_servos(BELIEVED, FIGURES)
     turned = tuple(replace(one, direction=-one.direction, rest=0.1) if one.joint == "base" else one for one in changed.servos)
-    remarks = {("board", "oscillator_hz"): "1500 us asked for, 1467 us measured", ("base", "rest_rad"): "jogged there"}
-    after = replace(changed, servos=turned, oscillator_hz=25.56e6)
-    again, text = written(tmp_path, FIGURES, after, before=BELIEVED, remarks=remarks)
-    assert again.oscillator_hz == 25.56e6 and "oscillator_hz: 25560000  # 1500 us asked for, 1467 us measured" in text
+    remarks, after = {("base", "rest_rad"): "jogged there"}, replace(changed, servos=turned)
+    again, text = written(tmp_path, FIGURES, after, before=BELIEVED, remarks=remarks, earlier=str(earlier))
+    assert again.supply_a == 8.0 and "deadband_us: 4.0" in text and again.servos[0].armature == 2e-3
     assert again.servos[0].direction == -BELIEVED.servos[0].direction and again.servos[0].rest == 0.1
-    assert "rest_rad: 0.1000  # jogged there" in text and "elbow:\n    load_friction: {value: 0.4000" in text
+    assert "rest_rad: 0.1000  # jogged there" in text and text.count("# as before") == 3
     np.testing.assert_allclose(again.servos[1].horn_angles, changed.servos[1].horn_angles, atol=1e-5)
-
-
-def test_nothing_found_is_an_overlay_without_differences(tmp_path):
-    again, _ = written(tmp_path, {}, BELIEVED)
-    assert again == BELIEVED
+    assert written(tmp_path, {}, BELIEVED)[0] == BELIEVED, "nothing found: no differences"
 
 
 # -- the URDF ------------------------------------------------------------------------------------------
 
 
 def test_every_number_of_the_urdf_says_where_it_comes_from():
-    text = urdf_text(ARM, LINKS, "2026-05-04", readings=READINGS, limits={"shoulder": (-0.20005, 2.50009)})
-    assert (
-        "measured 2026-05-04: mass ± 0.0012 kg, centre ± 0.6 mm, inertia ± 3.9e-05 by pendulum; "
-        "3 weighings, 4 balances, 2 times of 20 swings -->"
-    ) in text
+    text = urdf_text(ARM, LINKS, "2026-05-04", limits={"shoulder": (-0.20005, 2.50009)})
+    assert "measured 2026-05-04: mass ± 0.0012 kg, centre ± 0.6 mm, inertia ± 3.9e-05 by pendulum -->" in text
     arm = descriptions.parse(text)
     assert (arm.links["upper_arm"].mass, arm.links["upper_arm"].com[0]) == approx((0.16, 0.105))
     assert arm.joint("shoulder").lower == -0.2000 and arm.joint("shoulder").upper == 2.5000
@@ -118,11 +96,6 @@ def test_every_number_of_the_urdf_says_where_it_comes_from():
     assert arm.joint("elbow").lower == ARM.joint("elbow").lower
     again = urdf_text(arm, LINKS, "2026-06-01", limits={"shoulder": (-0.1, 2.4)})
     assert again.count("limits measured") == 1 and again.count("measured 2026-06-01") == 2
-    whole = urdf_text(ARM, LINKS, "x", readings={"upper_arm": replace(READINGS["upper_arm"], holds=("forearm", "hand"))})
-    assert "as one with forearm, hand -->" in whole
-    two = LINKS | {"forearm": LINKS["upper_arm"]}
-    parts = urdf_text(ARM, two, "x", readings={"upper_arm": replace(READINGS["upper_arm"], holds=("forearm",))})
-    assert "by the URDF's share of what was read with upper_arm -->" in parts
 
 
 def test_a_joint_that_others_name_before_it_gets_its_own_limits():
@@ -157,23 +130,15 @@ def test_what_was_there_is_kept_and_stays_where_writing_fails(tmp_path, monkeypa
     assert write(path, "three") == tmp_path / "deep" / "arm.urdf.2"
     assert [one.read_text() for one in sorted(path.parent.iterdir())] == ["three", "one", "two"]
 
-    def full(_descriptor):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with raises(OSError, match="No space left"):
+    monkeypatch.setattr(os, "fsync", lambda _fd: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with raises(ConfigurationError, match="cannot write .*arm.urdf: No space left"):
         write(path, "four")
     assert path.read_text() == "three" and not [one for one in path.parent.iterdir() if one.name.startswith(".")]
 
 
-def test_a_result_in_order_is_written(tmp_path):
+def test_a_result_in_order_passes_the_check():
     after = calibrated_servos(BELIEVED, FIGURES)
-    urdf, overlay = urdf_text(ARM, LINKS, "today"), overlay_text(after, FIGURES, "today")
-    assert check_result(urdf, overlay) == []
-    texts = {"arm.urdf": urdf, "servos.calibrated.yaml": overlay}
-    assert write_result(tmp_path, texts | {"report.json": "{}"}) == {}
-    assert sorted(os.listdir(tmp_path)) == ["arm.urdf", "report.json", "servos.calibrated.yaml"]
-    assert set(write_result(tmp_path, texts)) == {"arm.urdf", "servos.calibrated.yaml"}
+    assert check_result(urdf_text(ARM, LINKS, "today"), overlay_text(after, FIGURES, "today")) == []
 
 
 @mark.parametrize(
@@ -189,18 +154,3 @@ def test_a_result_in_order_is_written(tmp_path):
 def test_a_result_that_fails_the_check_is_refused(urdf_change, overlay, named):
     with raises(DescriptionError, match=named):
         check_result(ARM.urdf.replace(*urdf_change, 1) if urdf_change else ARM.urdf, overlay)
-
-
-def test_a_folder_that_cannot_be_written_is_named(tmp_path):
-    (tmp_path / "file").write_text("no folder")
-    with raises(ConfigurationError, match="cannot write .*file/arm.urdf: "):
-        write_result(tmp_path / "file", {"arm.urdf": ARM.urdf})
-
-
-def test_limits_that_the_pulses_do_not_reach_are_told_and_can_be_narrowed():
-    overlay = "joints:\n  shoulder: {zero_deg: -50.0}"
-    told = ["joint shoulder: its pulses reach -20.1 deg ... 140.0 deg only; targets beyond are cut there"]
-    assert check_result(ARM.urdf, overlay) == told
-    after = tuple(replace(one, zero=np.radians(-50.0)) if one.joint == "shoulder" else one for one in BELIEVED.servos)
-    limits = reachable_limits(ARM, replace(BELIEVED, servos=after))
-    assert check_result(urdf_text(ARM, {}, "today", limits=limits), overlay) == []

@@ -1,7 +1,11 @@
 """Design of the droop experiment: which poses and weights tell most, chosen one by one among random ones; and ways between poses.
 
-information = Σ J_kᵀ R_k⁻¹ J_k + prior
-next        = argmin log det(figures of (information with it)⁻¹)            (D-optimal, greedy)
+    information = Σ J_kᵀ R_k⁻¹ J_k + prior
+    next        = argmin trace(aim · (information with it)⁻¹)                    (L-optimal, greedy)
+
+The aim is what the figures are for, the variance of the tip at rest, summed over all poses that may be chosen: the tip rests off
+by A (estimate - truth), A = (Jacobian of the tip) · dq/d(unknowns), as the set-points of a calibrated arm are those of its
+estimate; what hops leave of it, and friction by chance, which comes anew each time, does not count.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from picker_dynamics.trajectory.profiles import joint_move
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .droop_fit import DroopFit, whitening
-from .droop_model import FIGURES, DroopModel, Reading
+from .droop_model import DroopModel, Reading
 from .instruments import SensorModel, lay, sensor_on
 
 TRAVEL_SPEED, TRAVEL_ACCELERATION = 0.8, 1.0
@@ -240,9 +244,7 @@ def _random(model: DroopModel, servos: ServoMap, rng: np.random.Generator, count
 def choose(
     model: DroopModel, validator: MotionValidator, stations: Sequence[Station], count: int, first: DroopFit | None = None
 ) -> list[Station]:
-    """The ``count`` stations that together tell most, the best first; all can be visited.
-
-    Masses are known from weighing: what counts is the information about the figures with the masses left free.
+    """The ``count`` stations that together leave the tip least uncertain, the best first; all can be visited.
 
     Args:
         first: what is known already; None: the prior.
@@ -252,7 +254,7 @@ def choose(
     """
     (mean, prior_sd), servos, chosen = model.prior, validator.limits.servo_map, []
     unknowns, covariance = (mean, np.diag(prior_sd**2)) if first is None else (first.unknowns, first.covariance)
-    information, figures = np.linalg.inv(covariance) * np.outer(prior_sd, prior_sd), len(model.joints) * len(FIGURES)
+    information = np.linalg.inv(covariance) * np.outer(prior_sd, prior_sd)
     visits = [station.readings(None, number, side) for number, (station, side) in enumerate(product(stations, SIDES))]
     readings = [one for visit in visits for one in visit]
     _, jacobian, chance = model.linearised(unknowns, readings)
@@ -263,10 +265,13 @@ def choose(
         gains[row // (size * len(SIDES))] += scaled.T @ scaled
     rest = model.rest(unknowns, [visit[0] for visit in visits])  # where it is about to tip over within a deadband it is not read
     steady = np.abs(rest.by_unknowns[:, :, model.places("zero")]).reshape(len(stations), -1).max(axis=1) < TIPPING
+    off = RigidBody(model.description).jacobian(rest.q) @ rest.by_unknowns * prior_sd
+    off[:, :, model.places("hop")] = 0.0
+    aim = np.einsum("vxi,vxj->ij", off, off)
     left = np.flatnonzero(steady).tolist()
     while left and len(chosen) < count:
-        remains = np.linalg.inv(information + gains[left])[:, :figures, :figures]
-        for best in [left[i] for i in np.argsort(np.linalg.slogdet(remains)[1], kind="stable")]:
+        cost = np.einsum("sij,ij->s", np.linalg.inv(information + gains[left]), aim)
+        for best in [left[i] for i in np.argsort(cost, kind="stable")]:
             left.remove(best)
             one, there = stations[best], servos.to_angle(stations[best].pulses_us)
             loaded = with_weight(validator, one.weight)

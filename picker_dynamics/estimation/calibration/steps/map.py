@@ -100,8 +100,8 @@ def _first_two(context: StepContext, estimate: ArmEstimate, name: str) -> tuple[
             readings.position(abs(second.angle - first.angle), given.slides, ".1f"),
         )
         context.tell(
-            f"{name} does not move: it was sent {away[0]} away and went {away[1]}. Is its plug on channel {given.channel}, the right "
-            "way round, and the servo supply on? Does the horn's screw hold?",
+            f"{name} does not move: it was sent {away[0]} away and went {away[1]}. Is its plug on channel {given.channel}, the "
+            "right way round, and the servo supply on? Does the horn's screw hold?",
             "warning",
         )
         words = {"again": "put right: read and move it once more", "leave": "end here; what was answered is kept"}
