@@ -22,24 +22,27 @@ def servos_with(quantum_us=SERVOS.quantum_us, **figures):
     return replace(SERVOS, quantum_us=quantum_us, servos=tuple(replace(servo, **figures) for servo in SERVOS.servos))
 
 
+SETTLE_S = 2.0
+"""How long after arrival a hold error is read [s]."""
+
 FINE = servos_with(quantum_us=0.001, deadband_us=0.0)
 """Servos without deadband on outputs without steps: what is left is the chain's own error."""
 
 
 @fixture(scope="module")
 def paths():
-    return paths_between(feasible_poses(VALIDATOR, ARM.lower, ARM.upper, 6, seed=3, start=SERVOS.home), VALIDATOR)
+    return paths_between(feasible_poses(VALIDATOR, ARM.lower, ARM.upper, 3, seed=3, start=SERVOS.home), VALIDATOR)
 
 
 def errors_mm(paths, mode, *, servos=SERVOS, believed=None, half_frame=True, drift=0.0, **plant):
     loop = ClosedLoop(Plant(ARM, servos, **plant), MODEL, believed or servos, mode, half_frame=half_frame, clock_drift=drift)
-    hold, rms = hold_errors(loop, paths)
+    hold, rms = hold_errors(loop, paths, SETTLE_S)
     return 1e3 * hold, 1e3 * rms
 
 
 def hold_mm(paths, **options):
-    """Errors of holding [mm] at four poses, without and with compensation."""
-    return {mode: errors_mm(paths[:4], mode, **options)[0] for mode in ("none", "full")}
+    """Errors of holding [mm] at two poses, without and with compensation."""
+    return {mode: errors_mm(paths[:2], mode, **options)[0] for mode in ("none", "full")}
 
 
 @fixture(scope="module")
@@ -66,20 +69,12 @@ def test_full_compensation_is_fifteen_times_better(exact):
     assert np.median(hold) <= 1.5
     assert np.median(exact["none"][0]) >= 15.0 * np.median(hold)
     assert np.median(exact["none"][1]) >= 15.0 * np.median(tracking)
+    assert all((exact[mode][0] < exact["none"][0]).all() for mode in ("gravity", "full")), "at every pose"
 
 
 def test_gravity_alone_holds_as_well_but_lags_in_motion(exact):
     assert np.median(exact["gravity"][0]) <= 1.5
     assert np.median(exact["gravity"][1]) > 2.0 * np.median(exact["full"][1])
-
-
-def test_every_pose_is_better_with_compensation(exact):
-    assert (exact["full"][0] < exact["none"][0]).all() and (exact["gravity"][0] < exact["none"][0]).all()
-
-
-def test_masses_that_are_15_percent_off_cost_a_sixth(paths):
-    hold = hold_mm(paths, plant_error=scaled_masses(ARM, 1.15))
-    assert np.median(hold["none"]) >= 5.0 * np.median(hold["full"])
 
 
 def test_an_arm_with_errors_everywhere_is_still_better_off_at_every_pose(paths):
@@ -90,35 +85,30 @@ def test_an_arm_with_errors_everywhere_is_still_better_off_at_every_pose(paths):
 
 def test_the_chain_itself_adds_no_lag(paths):
     """With ideal servos the tip follows within 0.1 mm; half a frame of lag alone would make it millimetres."""
-    hold, tracking = errors_mm(paths[:3], "full", servos=FINE)
+    hold, tracking = errors_mm(paths[:2], "full", servos=FINE)
     assert hold.max() < 0.06 and tracking.max() < 0.1
-    _, late = errors_mm(paths[:3], "full", servos=FINE, half_frame=False)
+    _, late = errors_mm(paths[:2], "full", servos=FINE, half_frame=False)
     assert late.min() > 0.5 and np.median(late) > 10.0 * np.median(tracking)
-
-
-def test_half_a_frame_matters_on_real_outputs(paths, exact):
-    _, late = errors_mm(paths[:4], "full", half_frame=False)
-    assert (late > 1.2 * exact["full"][1][:4]).all()
 
 
 def test_a_clock_that_drifts_is_fitted(paths):
     """Half a percent is 5 ms after one second, and 1 mm; the fit of the telemetry's times takes it out."""
-    _, tracking = errors_mm(paths[:3], "full", servos=FINE, drift=5e-3)
+    _, tracking = errors_mm(paths[:2], "full", servos=FINE, drift=5e-3)
     assert tracking.max() < 0.25
 
 
 def test_the_deadband_term_is_what_makes_the_difference(paths, exact):
     """A controller that believes in servos without deadband leaves several times the error."""
-    hold, _ = errors_mm(paths[:4], "full", believed=servos_with(deadband_us=0.0))
-    assert np.median(hold) > 1.5 * np.median(exact["full"][0][:4])
+    hold, _ = errors_mm(paths[:2], "full", believed=servos_with(deadband_us=0.0))
+    assert np.median(hold) > 1.5 * np.median(exact["full"][0][:2])
 
 
 def test_a_stiffness_believed_too_low_does_harm_and_one_too_high_does_not(paths, exact):
     stiff = servos_with(stiffness=25.0)
     hold = hold_mm(paths, servos=stiff, believed=SERVOS)
     assert np.median(hold["full"]) > np.median(hold["none"])
-    careful, _ = errors_mm(paths[:4], "full", believed=stiff)
-    assert (careful < exact["none"][0][:4]).all()
+    careful, _ = errors_mm(paths[:2], "full", believed=stiff)
+    assert (careful < exact["none"][0][:2]).all()
 
 
 def test_a_berry_that_is_announced_is_held_and_one_that_is_not_sags(paths):

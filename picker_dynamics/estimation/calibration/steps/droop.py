@@ -44,8 +44,8 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
         )
         return estimate
     context.explain(
-        "The arm comes to a few poses from above and from below, and you read how its links stand: inclinometer along the link, "
-        "0 when level, positive when the far end is up; of one that slides, how high it is. Hang weights on gently, and hold them "
+        "The arm comes to a few poses from above and from below, and you read how its links stand: inclinometer along it, "
+        "0 when level, positive when the far end is up; of one that slides, how high it is. Hang weights on gently; hold them "
         "until the arm bears them."
     )
     if not (estimate.links or context.quick):
