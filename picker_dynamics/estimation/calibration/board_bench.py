@@ -6,6 +6,8 @@ A refused set-point, a fault, a reset of the board or a pulled cable ends it wit
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from picker_dynamics.board.clock import SYSTEM_CLOCK, Clock
@@ -35,7 +37,7 @@ from .mover import FRAME_S
 LEAD_S = 0.08
 """How long before it holds a set-point is sent [s]."""
 PATIENCE_S = 2.0
-"""For the arm to stand after the last set-point [s], and for a reset to show in the telemetry."""
+"""For the arm to stand after the last set-point, and for what was asked to show in the telemetry [s]."""
 
 
 class BoardOutputs:
@@ -99,8 +101,7 @@ class BoardOutputs:
     @property
     def found_live(self) -> tuple[str, ...]:
         """Joints whose outputs run."""
-        live = self._telemetry().live
-        return tuple(name for joint, name in enumerate(self.names) if live >> joint & 1)
+        return tuple(name for name, pulse in zip(self.names, self._commanded_us) if not np.isnan(pulse))
 
     @property
     def supply_mv(self) -> int:
@@ -115,11 +116,7 @@ class BoardOutputs:
         Raises:
             BoardFaultError: a cause that is still there.
         """
-        done, until_s = self.link.request(Reset()), self._clock.now() + PATIENCE_S
-        while ahead_us(self._telemetry().time_us, done.time_us) < 0 or self._telemetry().faults:
-            if self._clock.now() > until_s:
-                raise BoardFaultError(describe_faults(self._telemetry().faults) or "the board sends no telemetry")
-            self._clock.sleep(0.005)
+        self._after(self.link.request(Reset()).time_us, lambda telemetry: not telemetry.faults)
 
     def adopt(self) -> None:
         """Take over the outputs that run; nothing moves."""
@@ -135,14 +132,14 @@ class BoardOutputs:
         Raises:
             BoardFaultError, RefusedError: the board refuses.
         """
-        self._require_sound()
+        self.wait(0.0)
         pulses = [0] * len(self.limits)
         pulses[joint] = int(np.clip(pulse_units(pulse_us), self.limits[joint].lowest, self.limits[joint].highest))
         self._after(self.link.request(Enable(1 << joint, tuple(pulses))).time_us)
 
-    def switch_off(self, joint: int | None = None) -> None:
-        """Switch one output off, or all of them: the arm falls."""
-        self._after(self.link.request(Disable((1 << len(self.limits)) - 1 if joint is None else 1 << joint)).time_us)
+    def switch_off(self) -> None:
+        """Switch all outputs off: the arm falls."""
+        self._after(self.link.request(Disable((1 << len(self.limits)) - 1)).time_us)
 
     # -- moving ------------------------------------------------------------------------------------------------------
 
@@ -156,18 +153,21 @@ class BoardOutputs:
             LinkError: the cable was pulled.
         """
         self._sender.restart(self._setpoint(self._commanded_us))
+        begin_s = at_s = self._clock.now() + LEAD_S
         try:
-            begin_s = self._clock.now() + LEAD_S
             for step, row in enumerate([*rows, rows[-1]]):
                 at_s = begin_s + step * FRAME_S
-                self._clock.sleep(max(0.0, at_s - LEAD_S - self._clock.now()))
-                self._require_sound()
+                self.wait(max(0.0, at_s - LEAD_S - self._clock.now()))
                 refusal = self._sender.send(at_s, self._servos.clamp(self._setpoint(row)), self._clock.now())
                 if refusal not in (None, Refusal.THINNED):
-                    raise BoardFaultError(f"{self._why(refusal)}. The arm holds; run the same command to go on")
-            self._until_it_stands(at_s + self._sender.delay_s)
+                    why = f"{self._sender.why}: {self._sender.said}" if refusal is Refusal.AWAY else f"was refused, {refusal.name}"
+                    raise BoardFaultError(f"a set-point {why}. The arm holds; run the same command to go on")
+            self.wait(max(0.0, at_s + self._sender.delay_s - self._clock.now()))
+            end_us = self.link.board_time_us(at_s + self._sender.delay_s)
+            self._after(end_us, lambda telemetry: self.wait(0.0) is None and not telemetry.state.moves)
         except KeyboardInterrupt:
-            self.stop()
+            if self.link.connected:
+                self.link.request(Stop())  # it decelerates and holds, until the next session resets it, after asking
             raise
 
     def wait(self, seconds: float) -> None:
@@ -177,14 +177,15 @@ class BoardOutputs:
             BoardFaultError, LinkError: see ``play``.
         """
         until_s = self._clock.now() + seconds
-        while (left := until_s - self._clock.now()) > 0.0:
-            self._require_sound()
+        while True:
+            telemetry, left = self._telemetry(), until_s - self._clock.now()
+            if telemetry.boot_id != self._boot_id:
+                raise BoardFaultError("the board was reset: its supply or cable? Run the same command to go on")
+            if telemetry.faults:
+                raise BoardFaultError(f"{describe_faults(telemetry.faults)}. The arm holds; run the same command to go on")
+            if left <= 0.0:
+                return
             self._clock.sleep(min(left, FRAME_S))
-
-    def stop(self) -> None:
-        """Decelerate and hold, at once; latched until the next session resets it, after asking."""
-        if self.link.connected:
-            self.link.request(Stop())
 
     # ----------------------------------------------------------------------------------------------------------------
 
@@ -192,11 +193,6 @@ class BoardOutputs:
         """Set-point of pulses (n,) [us]; the rest pose's for outputs that are off, which the board does not move."""
         pulses = np.where(np.isnan(pulses_us), self._servos.to_pulse_us(self._servos.clamp(self._servos.rest)), pulses_us)
         return self._servos.to_angle(np.clip(pulses, self._servos.pulse_lower_us, self._servos.pulse_upper_us))
-
-    def _why(self, refusal: Refusal) -> str:
-        if refusal is Refusal.AWAY:
-            return f"a set-point {self._sender.why}: {self._sender.said}"
-        return f"a set-point was refused, its time is {'long past' if refusal is Refusal.STALE else 'too far ahead'}"
 
     def _telemetry(self) -> Telemetry:
         telemetry = self.link.telemetry
@@ -207,29 +203,11 @@ class BoardOutputs:
             )
         return telemetry
 
-    def _require_sound(self) -> None:
-        telemetry = self._telemetry()
-        if telemetry.boot_id != self._boot_id:
-            raise BoardFaultError("the board was reset: its supply or cable? Run the same command to go on")
-        if telemetry.faults:
-            raise BoardFaultError(f"{describe_faults(telemetry.faults)}. The arm holds; run the same command to go on")
-
-    def _after(self, board_us: int) -> None:
-        """Wait for telemetry that was built after ``board_us``: what comes next looks at it."""
+    def _after(self, board_us: int, reached: Callable[[Telemetry], bool] = lambda _telemetry: True) -> None:
+        """Wait for telemetry that was built after ``board_us``, and says what is to be reached."""
         until_s = self._clock.now() + PATIENCE_S
-        while ahead_us(self._telemetry().time_us, board_us) <= 0:
+        while ahead_us((telemetry := self._telemetry()).time_us, board_us) <= 0 or not reached(telemetry):
             if self._clock.now() > until_s:
-                raise LinkError(f"the board on {self.link.port} sends no telemetry", value=PATIENCE_S)
-            self._clock.sleep(0.005)
-
-    def _until_it_stands(self, end_s: float) -> None:
-        until_s = max(end_s, self._clock.now()) + PATIENCE_S
-        while (
-            self._clock.now() < end_s
-            or self._telemetry().state.moves
-            or ahead_us(self._telemetry().time_us, self.link.board_time_us(end_s)) < 0
-        ):
-            self._require_sound()
-            if self._clock.now() > until_s:
-                raise BoardFaultError("the arm does not come to a stand")
+                why = describe_faults(telemetry.faults) or "the board does not do what it was asked, or sends no telemetry"
+                raise BoardFaultError(why, value=PATIENCE_S)
             self._clock.sleep(0.005)

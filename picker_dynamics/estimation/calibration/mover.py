@@ -56,8 +56,9 @@ class Mover:
         if np.abs(goal - start).max() < 1e-9:
             return
         line = turned(validator, start, goal, speed)
-        times = np.append(np.arange(FRAME_S, line.duration, FRAME_S), line.duration)
-        self.outputs.play(self.pulses(validator, np.stack([line.sample(float(t))[0] for t in times])))
+        times, servos = np.append(np.arange(FRAME_S, line.duration, FRAME_S), line.duration), validator.limits.servo_map
+        pulses = servos.to_pulse_us(servos.clamp([line.sample(float(t))[0] for t in times]))
+        self.outputs.play(np.where(self.live, np.clip(pulses, *self._ends), np.nan))
 
     def jog(self, validator: MotionValidator, joint: int, by: float) -> None:
         """Jog one joint by an angle [rad] or a length [m], as far as its pulses go, if the servos can bear where that leads.
@@ -67,13 +68,10 @@ class Mover:
             InfeasibleError: they cannot bear it.
         """
         servos, start = validator.limits.servo_map, self.setpoint(validator)
-        lower, upper = self.reach(validator)
-        goal = np.array(start)
-        goal[joint] = np.clip(start[joint] + by, lower[joint], upper[joint])
+        goal = np.clip(start + by * np.eye(len(start))[joint], *self.reach(validator))
         if abs(goal[joint] - start[joint]) < min(1e-3, 0.5 * abs(by)):
-            pulse = self.outputs.pulses_us[joint]
-            name = servos.joint_names[joint]
-            raise LimitError(f"{name}: its pulses end here, at {pulse:.0f} us", subject=name, value=float(pulse))
+            name, pulse = servos.joint_names[joint], float(self.outputs.pulses_us[joint])
+            raise LimitError(f"{name}: its pulses end here, at {pulse:.0f} us", subject=name, value=pulse)
         validator.validate(turned(validator, start, goal, JOG_SPEED))
         self.line(validator, goal, JOG_SPEED)
 
@@ -83,34 +81,22 @@ class Mover:
         Raises:
             LimitError: far beyond.
         """
-        goal = np.asarray(goal, dtype=float)
-        lower, upper = self.reach(validator)
-        inside = np.clip(goal, lower, upper)
-        paces = validator.limits.servo_map.per_turn
-        worst = int((np.abs(goal - inside) / paces).argmax())
-        if abs(goal[worst] - inside[worst]) > SHIFTED * paces[worst]:
-            servo = validator.limits.servo_map.servos[worst]
-            name, slides = servo.joint, servo.slides
-            raise LimitError(
-                f"{name}: {position(goal[worst], slides, '.1f')} is beyond the pulses that the board was flashed for, "
-                f"which end at {position(inside[worst], slides, '.1f')}",
-                subject=name,
-                value=float(goal[worst]),
-                limit=float(inside[worst]),
-            )
+        servos = validator.limits.servo_map
+        inside = np.clip(goal, *self.reach(validator))
+        off = np.abs(goal - inside) / servos.per_turn
+        worst = int(off.argmax())
+        if off[worst] > SHIFTED:
+            servo = servos.servos[worst]
+            asked, end = (position(one[worst], servo.slides, ".1f") for one in (goal, inside))
+            why = f"{servo.joint}: {asked} is beyond the pulses that the board was flashed for, which end at {end}"
+            raise LimitError(why, subject=servo.joint, value=float(goal[worst]), limit=float(inside[worst]))
         return inside
 
     def reach(self, validator: MotionValidator) -> tuple[np.ndarray, np.ndarray]:
         """Smallest and largest set-points (n,) [rad] that both the servo map and the board's limits allow."""
         servos = validator.limits.servo_map
         ends = servos.to_angle(np.clip(self._ends, servos.pulse_lower_us, servos.pulse_upper_us))
-        lower, upper = np.minimum(*ends), np.maximum(*ends)
-        return np.maximum(lower, servos.setpoint_lower), np.minimum(upper, servos.setpoint_upper)
-
-    def pulses(self, validator: MotionValidator, setpoints) -> np.ndarray:
-        """Pulses of set-points [rad], (k, n) [us], within the board's limits; NaN for outputs that are off."""
-        pulses = validator.limits.servo_map.to_pulse_us(validator.limits.servo_map.clamp(setpoints))
-        return np.where(self.live, np.clip(pulses, *self._ends), np.nan)
+        return np.maximum(ends.min(axis=0), servos.setpoint_lower), np.minimum(ends.max(axis=0), servos.setpoint_upper)
 
     @property
     def _ends(self) -> np.ndarray:
