@@ -39,7 +39,6 @@ class ArmEstimate:
         ends_us: where a person said stop, by joint: two pulses [us]; None for an end whose limit stays.
         rest_us: pulses of the rest pose [us], None: as it was.
         home: home pose moved into the limits [rad], None: as it was.
-        remarks: lines for the servo-map overlay's comments, by joint and key.
         given: the servo map before any step, default ``servos``.
     """
 
@@ -51,7 +50,6 @@ class ArmEstimate:
     ends_us: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
     rest_us: tuple[float, ...] | None = None
     home: tuple[float, ...] | None = None
-    remarks: Mapping[tuple[str, str], str] = field(default_factory=dict)
     given: ServoMap | None = None
 
     def __post_init__(self):

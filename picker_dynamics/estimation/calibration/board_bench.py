@@ -160,8 +160,10 @@ class BoardOutputs:
                 self.wait(max(0.0, at_s - LEAD_S - self._clock.now()))
                 refusal = self._sender.send(at_s, self._servos.clamp(self._setpoint(row)), self._clock.now())
                 if refusal not in (None, Refusal.THINNED):
-                    why = f"{self._sender.why}: {self._sender.said}" if refusal is Refusal.AWAY else f"was refused, {refusal.name}"
-                    raise BoardFaultError(f"a set-point {why}. The arm holds; run the same command to go on")
+                    told = (
+                        f"{self._sender.why}: {self._sender.said}" if refusal is Refusal.AWAY else f"was refused, {refusal.name}"
+                    )
+                    raise BoardFaultError(f"a set-point {told}. The arm holds; run the same command to go on")
             self.wait(max(0.0, at_s + self._sender.delay_s - self._clock.now()))
             end_us = self.link.board_time_us(at_s + self._sender.delay_s)
             self._after(end_us, lambda telemetry: self.wait(0.0) is None and not telemetry.state.moves)

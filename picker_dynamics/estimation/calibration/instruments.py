@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import Pose, link_poses
 
@@ -151,14 +150,6 @@ class SensorModel:
     link: str
     ahead: Direction = AHEAD
     up: Direction = UP
-
-    def __post_init__(self):
-        refuse_if(
-            self.kind not in ("elevation", "height"),
-            f"reading is of {self.kind!r}, must be elevation or height",
-            "kind",
-            self.kind,
-        )
 
     @property
     def unit(self) -> str:

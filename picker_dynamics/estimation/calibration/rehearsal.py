@@ -21,11 +21,11 @@ from picker_dynamics.sim.board_in_memory import BoardInMemory
 from .arm_estimate import ArmEstimate, given
 from .board_bench import BoardOutputs
 from .evaluate import exact, tip_error_report, usual_paths
-from .instruments import ANGLE_SD, RULER_SD, SensorModel, lay
+from .instruments import ANGLE_SD, RULER_SD, SensorModel
 from .mover import Mover
 from .person import Question
-from .servo_figures import horn_slope
 from .simulated import SimulatedBench
+from .steps.result import link_figures, servo_figures
 
 PATIENCE = 50
 """How often the same question is answered: a session that goes round in circles ends."""
@@ -162,13 +162,14 @@ class Rehearsal:
     def judged(self, estimate: ArmEstimate, report: dict) -> tuple[dict, int]:
         """The report with the truth beside what was found, and hold errors before, after, and with the truth; exit code 0 if it
         holds as well as a calibration has to (``TipErrorReport.reached``), or just better where links or droop were left out."""
-        arm = self.bench.plant.description
-        for kind, truths in (("joints", self._true_servo), ("links", self._true_link)):
+        arm, true = self.bench.plant.description, exact(self.bench.plant, self.believed)
+        truths = {servo.joint: servo_figures(servo, was) for servo, was in zip(true[1].servos, self.believed.servos)}
+        drawn = {name: link_figures(true[0], name) for name in report["links"]}
+        for kind, known in (("joints", truths), ("links", drawn)):
             for name, entries in report[kind].items():
-                truth = truths(name)
                 for key in entries:
-                    entries[key]["truth"] = truth[key]
-        sides = (arm, self.believed), (estimate.description, estimate.known_servos), exact(self.bench.plant, self.believed)
+                    entries[key]["truth"] = known[name][key]
+        sides = (arm, self.believed), (estimate.description, estimate.known_servos), true
         errors = tip_error_report(self.bench.plant, sides, usual_paths(arm, self.simulated))
         stages = errors.summary()
         report["hold_mm"] = {name: one["hold"] for name, one in stages.items()}
@@ -177,21 +178,3 @@ class Rehearsal:
         better = stages["after"]["hold"]["median"] < stages["before"]["hold"]["median"]
         reached = errors.reached(1e-3 * report.get("tip_uncertainty_95_mm", 0.0))
         return report, 0 if (reached if estimate.links or not estimate.loaded else better) else 1
-
-    def _true_servo(self, name: str) -> dict[str, float]:
-        plant, column = self.bench.plant, self.believed.joint_names.index(name)
-        was, true, whole = self.believed.servos[column], plant.servo_map.servos[column], plant.whole_servo
-        return {
-            f"zero_{was.position_unit}": float(true.to_angle(0.5 * (true.pulses_us[0] + true.pulses_us[-1]))),
-            "scale": horn_slope(true) / horn_slope(was) - 1.0,
-            "stiffness_nm_rad": float(whole.stiffness[column]) * was.per_turn**2,
-            "gap_rad": float(whole.gap[column]) / was.per_turn,
-            "load_friction": float(whole.load_friction[column]),
-            "coulomb_nm": float(whole.coulomb[column]) * was.per_turn,
-        }
-
-    def _true_link(self, name: str) -> dict[str, float]:
-        arm, error = self.bench.description, self.bench.plant.error
-        link, along = arm.links[name], lay(arm, name)
-        inertia = along.inertia(link.inertia) * error.inertia[name]
-        return {"mass_kg": link.mass * error.mass[name], "centre_m": along.distance(link.com), "inertia_kg_m2": inertia}

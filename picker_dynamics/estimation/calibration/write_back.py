@@ -44,21 +44,12 @@ MASS_RATIO = (0.6, 1.7)
 SAMPLES = 200
 """Random states in which the models are compared."""
 
-Entries = dict[str, tuple[str, str]]
-"""Of a servo map: value as YAML, and comment, by key."""
-
 
 # -- the servo map's overlay -----------------------------------------------------------------------------------------------
 
 
 def overlay_text(
-    servos: ServoMap,
-    found: Mapping[str, ServoFigures],
-    when: str,
-    *,
-    before: ServoMap | None = None,
-    remarks: Mapping[tuple[str, str], str] | None = None,
-    earlier: str = "",
+    servos: ServoMap, found: Mapping[str, ServoFigures], when: str, *, before: ServoMap | None = None, earlier: str = ""
 ) -> str:
     """A servo-map overlay (YAML) with the calibrated figures.
 
@@ -67,30 +58,21 @@ def overlay_text(
         found: with which it was made.
         when: date, for the comment.
         before: the map that the overlay is to be used with; what else differs from it is written too: directions, maps, poses.
-        remarks: how a number was found, by (joint, key) of the servo map.
         earlier: overlay file that was in use; what it has besides is in this one too.
     """
-    some, joints = any(one.stiffness is not None for one in found.values()), {}
-    for servo, was in zip(servos.servos, (before or servos).servos):
-        entries = {
-            key: (value, comment) for key, value, comment in _entries(servo, was, found.get(servo.joint, ServoFigures()), some)
-        }
-        for key in entries:
-            remark = (remarks or {}).get((servo.joint, key))
-            entries[key] = entries[key][0], "; ".join(filter(None, (entries[key][1], remark)))
-        joints[servo.joint] = entries
+    some = any(one.stiffness is not None for one in found.values())
     old = read_yaml(earlier, "servo map", ConfigurationError) if earlier else {}
-    lines = [f"# Differences from the servo map, found by picker calibrate on {when}.  ±: 95 % interval."]
+    lines = [f"# Differences from the servo map, found by picker calibrate on {when}.  ±: half the 95 % interval."]
     for section in ("board", "defaults"):
         lines += [f"{section}: {_flow(old[section])}  # as before"] if old.get(section) else []
     lines.append("joints:")
-    for joint, entries in joints.items():
+    for servo, was in zip(servos.servos, (before or servos).servos):
+        one, joint = found.get(servo.joint, ServoFigures()), servo.joint
+        entries = {key: (value, comment) for key, value, comment in _entries(servo, was, one, some)}
         for key, value in old.get("joints", {}).get(joint, {}).items():
             entries.setdefault(key, (_flow(value), "as before"))
-        if entries:
-            how = joint in found and found[joint].how
-            lines.append(f"  {joint}:" + (f"  # {how}" if how else ""))
-            lines += [f"    {key}: {value}" + (f"  # {comment}" if comment else "") for key, (value, comment) in entries.items()]
+        lines += [f"  {joint}:" + (f"  # {one.how}" if one.how else "")] if entries else []
+        lines += [f"    {key}: {value}" + (f"  # {comment}" if comment else "") for key, (value, comment) in entries.items()]
     return "\n".join(lines if lines[-1] != "joints:" else [*lines[:-1], "joints: {}"]) + "\n"
 
 
@@ -102,41 +84,35 @@ def _entries(servo: Servo, was: Servo, one: ServoFigures, some: bool) -> Iterato
     """Key, YAML and comment of what was set or found, the servo's own; ``some``: the stiffness of some servos was found."""
     way, called, other = servo.per_turn, SLIDING if servo.slides else {}, not one.stiffness and (some or one.zero)
     turn = math.degrees(1.0 / way)  # of the horn [deg] for a radian or a metre of the joint: files have the servo's own figures
+
+    def within(figure: Measured | None, unit: float) -> str:
+        return f"± {unit * NORMAL_95 * figure.sd:.2g}" if figure else ""
+
     if servo.direction != was.direction:
         yield "direction", f"{servo.direction}", "turned round"
     if one.scale or servo.horn_angles != was.horn_angles or servo.pulses_us != was.pulses_us:
         points = ", ".join(f"[{turn * horn:.4f}, {pulse:.4f}]" for horn, pulse in zip(servo.horn_angles, servo.pulses_us))
-        yield "pulse_map", f"[{points}]", one.scale and f"± {100 * NORMAL_95 * one.scale.sd:.2f} % of the angle" or ""
+        yield "pulse_map", f"[{points}]", one.scale and f"{within(one.scale, 100.0)} % of the angle" or ""
     if servo.deadband_us != was.deadband_us:
         yield "deadband_us", f"{{value: {servo.deadband_us:.4f}, measured: false}}", "all of the gap that was found"
     if one.zero or servo.zero != was.zero:
-        yield "zero_deg", f"{turn * servo.zero:.4f}", one.zero and f"± {turn * NORMAL_95 * one.zero.sd:.2f}" or ""
+        yield "zero_deg", f"{turn * servo.zero:.4f}", within(one.zero, turn)
     for key, value, old in (("rest_rad", servo.rest, was.rest), ("home_rad", servo.home, was.home)):
         if value != old:
             yield called.get(key, key), f"{value:.4f}", ""
-    for key, value, figure in (
-        ("load_friction", servo.load_friction, one.load_friction),
-        ("coulomb_nm", servo.coulomb * way, one.coulomb and one.coulomb.times(way)),
-        ("play_deg", turn * servo.play, one.gap and one.gap.times(2.0 * turn)),
-        ("stiffness_nm_rad", servo.stiffness * way**2, one.stiffness and one.stiffness.times(way**2)),
+    for key, value, figure, unit in (
+        ("load_friction", servo.load_friction, one.load_friction, 1.0),
+        ("coulomb_nm", servo.coulomb * way, one.coulomb, way),
+        ("play_deg", turn * servo.play, one.gap, 2.0 * turn),
+        ("stiffness_nm_rad", servo.stiffness * way**2, one.stiffness, way**2),
     ):
         known, stiff = key not in (one.assumed if figure else servo.unmeasured), key == "stiffness_nm_rad"
-        sd = f", sd: {way**2 * servo.stiffness_sd:.4g}" if stiff and servo.stiffness_sd is not None else ""
+        sd = f", sd: {unit * servo.stiffness_sd:.4g}" if stiff and servo.stiffness_sd is not None else ""
         text = f"{value:.4f}" if known and not stiff else f"{{value: {value:.4f}, measured: {str(known).lower()}{sd}}}"
         if figure:
-            yield key, text, _interval(key, figure) + ("" if known else ": mostly assumed")
+            yield key, text, within(figure, unit) + ("" if known else ": mostly assumed")
         elif other and not known and not (stiff and (servo.slides or not some)):
             yield key, text, "as those measured, by stall torque" if stiff else "assumed"
-
-
-def _interval(key: str, one: Measured) -> str:
-    """95 % interval of a figure; of a stiffness that of its inverse, which is what is found."""
-    if key == "play_deg":
-        return f"± {NORMAL_95 * one.sd:.2f}, the deadband's error in it"
-    off = NORMAL_95 * one.sd / one.value
-    if key == "stiffness_nm_rad":
-        return f"{one.value / (1.0 + off):.2f} ... {f'{one.value / (1.0 - off):.2f}' if off < 1.0 else 'any'}"
-    return "{:.3f} ... {:.3f}".format(*one.interval)
 
 
 # -- the URDF --------------------------------------------------------------------------------------------------------------

@@ -140,11 +140,10 @@ def _across(
     within = readings.position(2.0 * off, given.slides, ".1f")
     line = "a straight line" if len(servo.pulses_us) == 2 else f"a map of {len(servo.pulses_us)} points"
     context.tell(f"{name}: {len(points)} points, ± {within} of {line}; direction {servo.direction:+d}.", "good")
-    remarks = {**estimate.remarks, (name, "pulse_map"): f"measured {context.when}: {len(points)} points, ± {within}"}
     angles = dict(estimate.angles)
     if name not in estimate.loaded:
         angles[name] = _figures(servo, points, off)
-    return replace(_with(estimate, column, servo), remarks=remarks, angles=angles)
+    return replace(_with(estimate, column, servo), angles=angles)
 
 
 def _figures(servo: Servo, points: Sequence[MapPoint], off: float) -> ServoFigures:

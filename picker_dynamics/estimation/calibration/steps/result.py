@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.errors import refuse_if
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.servo_map import Servo
 
 from ..arm_estimate import ArmEstimate
 from ..compare import SHIPPED
 from ..evaluate import tip_uncertainty, usual_paths
+from ..instruments import lay
 from ..measured import NORMAL_95, Measured
 from ..readings import position
 from ..servo_figures import horn_slope
@@ -42,7 +46,7 @@ UNITS = {
 def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Tell and write; nothing is written of a result that fails the check."""
     servos, report = estimate.known_servos, figures(estimate)
-    some = estimate.figures or estimate.links or estimate.limits or estimate.remarks or estimate.rest_us
+    some = estimate.figures or estimate.links or estimate.limits or estimate.rest_us or estimate.servos != estimate.given
     refuse_if(not some, "nothing was measured yet: run a step first", "result")
     context.tell("\n".join(table(report)))
     if estimate.fit is not None or not estimate.loaded:
@@ -54,7 +58,7 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
         context.tell("Without the step droop the tip is as uncertain as before.", "warning")
     base = context.servos or resource("config/servos.yaml")
     given, when = servo_map.load(base, servos.joint_names), context.when
-    overlay = overlay_text(servos, estimate.figures, when, before=given, remarks=estimate.remarks, earlier=context.overlay)
+    overlay = overlay_text(servos, estimate.figures, when, before=given, earlier=context.overlay)
     urdf = urdf_text(estimate.description, {}, when, limits=estimate.limits)
     with context.busy("picker check"):
         for finding in check_result(urdf, overlay, base):
@@ -87,25 +91,15 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
 
 
 def figures(estimate: ArmEstimate) -> dict:
-    """All figures found, ready for JSON: value and standard deviation, SI units; springs, gaps and torques are the
-    servo's own, whatever it drives."""
+    """All figures found, ready for JSON: value and standard deviation, SI units."""
     servos, joints, links = estimate.known_servos, {}, {}
     for servo, was in zip(servos.servos, estimate.given.servos):
-        one, way = estimate.figures.get(servo.joint), servo.per_turn
-        if one is not None:
-            middle = float(servo.to_angle(0.5 * (servo.pulses_us[0] + servo.pulses_us[-1])))
-            joints[servo.joint] = _found(
-                {
-                    f"zero_{servo.position_unit}": one.zero and Measured(middle, one.zero.sd),
-                    "scale": one.scale and Measured(horn_slope(servo) / horn_slope(was) - 1.0, one.scale.sd),
-                    "stiffness_nm_rad": one.stiffness and one.stiffness.times(way**2),
-                    "gap_rad": one.gap and one.gap.times(1.0 / way),
-                    "load_friction": one.load_friction,
-                    "coulomb_nm": one.coulomb and one.coulomb.times(way),
-                }
-            )
-    for name, link in estimate.links.items():
-        links[name] = _found({"mass_kg": link.mass, "centre_m": link.distance, "inertia_kg_m2": link.inertia})
+        if (one := estimate.figures.get(servo.joint)) is not None:
+            sds = one.zero, one.scale, one.stiffness, one.gap, one.load_friction, one.coulomb
+            units = 1.0, 1.0, servo.per_turn**2, 1.0 / servo.per_turn, 1.0, servo.per_turn
+            joints[servo.joint] = _found(servo_figures(servo, was), sds, units)
+    for name, one in estimate.links.items():
+        links[name] = _found(link_figures(estimate.description, name), (one.mass, one.distance, one.inertia), (1.0, 1.0, 1.0))
     report = {"joints": joints, "links": links, "limits_rad": {}, "limits_m": {}}
     for name, ends in estimate.limits.items():
         report[f"limits_{servos.servos[servos.joint_names.index(name)].position_unit}"][name] = list(ends)
@@ -115,14 +109,35 @@ def figures(estimate: ArmEstimate) -> dict:
     return report
 
 
-def _found(entries: dict[str, Measured | None]) -> dict:
-    return {key: {"found": one.value, "sd": one.sd} for key, one in entries.items() if one is not None}
+def _found(values: dict[str, float], measured: Sequence[Measured | None], units: Sequence[float]) -> dict:
+    """Value and standard deviation of what was measured, by key."""
+    some = zip(values.items(), measured, units)
+    return {key: {"found": value, "sd": unit * one.sd} for (key, value), one, unit in some if one is not None}
+
+
+def servo_figures(servo: Servo, was: Servo) -> dict[str, float]:
+    """Figures of a servo, its scale against what it was; springs, gaps and torques are its own, whatever it drives."""
+    middle, way = 0.5 * (servo.pulses_us[0] + servo.pulses_us[-1]), servo.per_turn
+    return {
+        f"zero_{servo.position_unit}": float(servo.to_angle(middle)),
+        "scale": horn_slope(servo) / horn_slope(was) - 1.0,
+        "stiffness_nm_rad": servo.stiffness * way**2,
+        "gap_rad": (servo.deadband + 0.5 * servo.play) / way,
+        "load_friction": servo.load_friction,
+        "coulomb_nm": servo.coulomb * way,
+    }
+
+
+def link_figures(arm: ArmDescription, name: str) -> dict[str, float]:
+    """Mass, and centre and inertia along and about the lines of a link (``instruments.Lay``)."""
+    link, along = arm.links[name], lay(arm, name)
+    return {"mass_kg": link.mass, "centre_m": along.distance(link.com), "inertia_kg_m2": along.inertia(link.inertia)}
 
 
 def table(report: dict) -> list[str]:
     """Figures with their 95 % intervals, one a line; ``truth`` beside them where it is known."""
     lines = []
-    for name, entries in (report["joints"] | report["links"]).items():
+    for name, entries in (*report["joints"].items(), *report["links"].items()):
         for key, one in entries.items():
             what, factor, unit = UNITS[key]
             truth = f"   truth {factor * one['truth']:.4g}" if "truth" in one else ""
