@@ -6,8 +6,7 @@ from calibration_truth import ARM, BELIEVED, bench
 from pytest import fixture
 
 from benchmarks.calibration_benches import calibrate
-from picker_dynamics.estimation import closed_loop
-from picker_dynamics.estimation.calibration import compare, evaluate, poses, simulated
+from picker_dynamics.estimation.calibration import compare, evaluate, poses, rehearsal, simulated
 from picker_dynamics.estimation.calibration.steps import result
 from picker_dynamics.sim.plant import Plant
 
@@ -24,14 +23,13 @@ def calibrated():
 
 @fixture
 def few_poses(monkeypatch):
-    """Few poses are read, few and short motions are judged by, and arms are simulated in coarse steps."""
+    """Few poses are read, few motions are judged by, and arms are simulated in coarse steps."""
     monkeypatch.setattr(poses, "BARE", 3)
     monkeypatch.setattr(poses, "LOADED", 3)
     monkeypatch.setattr(poses, "CANDIDATES", 40)
     monkeypatch.setattr(evaluate, "DRAWS", 20)
-    monkeypatch.setattr(closed_loop, "SETTLE_S", 1.5)
     paths = evaluate.usual_paths
-    for module in (evaluate, result, compare):
+    for module in (evaluate, result, compare, rehearsal):
         monkeypatch.setattr(module, "usual_paths", lambda arm, servos, *_: paths(arm, servos, 2))
     for module in (simulated, evaluate):
         monkeypatch.setattr(module, "Plant", partial(Plant, dt=COARSE_S))

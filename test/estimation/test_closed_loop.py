@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 from arm_fixtures import picker, rigid_body, servos
 from numpy.testing import assert_allclose, assert_array_equal
-from plant_truths import scaled_masses
 from pytest import approx, fixture, raises
 
 from picker_dynamics.board.protocol import Fault
