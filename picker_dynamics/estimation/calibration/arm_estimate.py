@@ -32,7 +32,7 @@ class ArmEstimate:
 
     Args:
         description: with the masses that were measured.
-        servos: with trim, map and rest pose, but without ``angles`` and ``fit``.
+        servos: with map and rest pose, but without ``angles`` and ``fit``.
         links: measured properties, by link.
         angles: zero and scale of joints that bear nothing, relative to ``servos``.
         fit: of the droop.
