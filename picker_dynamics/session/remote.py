@@ -137,6 +137,8 @@ class RemoteSession(Session):
             return self.ask(name, **arguments).result(ANSWER_S)
         except LateError:
             raise LinkError(f"the arm does not answer to {name}") from None
+        finally:
+            self._looked_s = time.monotonic()
 
     def ask(self, name: str, /, **arguments: Any) -> Future[Any]:
         """Make a call without waiting for its answer."""

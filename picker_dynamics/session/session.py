@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 import socket as sockets
+import threading
 import time
 import uuid
 from abc import abstractmethod
@@ -66,7 +67,7 @@ class Session(ArmAccess):
         super().__init__()
         self.driver = f"{sockets.gethostname().replace('/', '_')[:60]}.{os.getpid()}.{time.time_ns() % 10**6:06d}"
         self.refusal, self.drives, self.driving = "", False, False
-        self._goals, self._newest = 0, ""
+        self._goals, self._newest, self._beats = 0, "", threading.RLock()
         self._jog: tuple[Mapping[str, Any], float] | None = None
 
     @abstractmethod
@@ -231,15 +232,16 @@ class Session(ArmAccess):
 
     def beat(self) -> None:
         """Say that this session drives, and how it jogs; nothing, where it hangs."""
-        now_s, jog = time.monotonic(), self._jog
-        if not self.driving or now_s - self._looked_s > HANGS_S:
-            return
-        self.tell("drive", name=self.driver)
-        if jog is not None:
-            velocities, until_s = jog
-            if now_s > until_s:
-                self._jog, velocities = None, {}
-            self.tell("jog", driver=self.driver, **velocities)
+        with self._beats:  # none comes after this session has left
+            now_s, jog = time.monotonic(), self._jog
+            if not self.driving or now_s - self._looked_s > HANGS_S:
+                return
+            self.tell("drive", name=self.driver)
+            if jog is not None:
+                velocities, until_s = jog
+                if now_s > until_s:
+                    self._jog, velocities = None, {}
+                self.tell("jog", driver=self.driver, **velocities)
 
     def jog(self, velocities: Mapping[str, Any]) -> None:
         """Jog for a moment at velocities, as ``ServedSession.jog`` has them; none: let go.  Drive before."""
@@ -249,11 +251,12 @@ class Session(ArmAccess):
 
     def leave(self) -> None:
         """Give the arm back: what moves decelerates."""
-        if self.driving:
-            if self.under_way:
-                self.tell("cancel")
-            self.driving, self.drives, self._jog = False, False, None
-            self.tell("drive", name=self.driver, leaves=True)
+        with self._beats:
+            if self.driving:
+                if self.under_way:
+                    self.tell("cancel")
+                self.driving, self.drives, self._jog = False, False, None
+                self.tell("drive", name=self.driver, leaves=True)
 
     # -- outputs ---------------------------------------------------------------------------------------------
 

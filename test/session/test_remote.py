@@ -18,6 +18,7 @@ from picker_dynamics.errors import GoalCancelledError, GoalRefusedError, InputEr
 from picker_dynamics.session.remote import RemoteSession
 from picker_dynamics.session.served import ServedSession
 from picker_dynamics.session.server import LINE_BYTES, Server
+from picker_dynamics.session.session import HANGS_S
 
 
 @pytest.fixture
@@ -129,7 +130,12 @@ def test_a_driver_has_the_arm_until_it_falls_silent(running, client):
         with pytest.raises(GoalRefusedError, match="does not drive"):
             driver.submit(driver.message([0.5], [driver.reference()]), as_driver=True)
         driver.take_arm()
-    until(lambda: not running.arm.controller.execution.lease.holders, "its end")
+        lease = running.arm.controller.execution.lease
+        ends_s = time.monotonic() + 2.0 * HANGS_S
+        while time.monotonic() < ends_s:  # who asks is there
+            driver.payload()
+            assert lease.holders
+        until(lambda: not lease.holders, "its end: it neither asks nor waits")
 
 
 def test_a_socket_is_this_users_alone_and_one_that_a_crash_left_is_replaced(running, tmp_path):
