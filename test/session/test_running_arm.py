@@ -131,6 +131,11 @@ def test_a_payload_is_held_to_wherever_the_arm_may_be(rig, known):
     assert one.arm.controller.payload.mass == 0.01, "a smaller one is always taken"
 
 
+def test_it_does_not_begin_with_what_it_holds_neither_at_rest_nor_at_home(rig):
+    with pytest.raises(InfeasibleError, match="needs"):
+        rig(dynamics__payload__mass=2.0)
+
+
 def test_settings_that_do_not_fit_at_the_start_are_named(rig):
     for settings, said in (
         ({"trajectory_controller__rate_hz": 300.0}, "rate_hz is 300 Hz, at most 200 for servos"),
@@ -140,6 +145,26 @@ def test_settings_that_do_not_fit_at_the_start_are_named(rig):
     ):
         with pytest.raises(ConfigurationError, match=said):
             rig(**settings)
+
+
+def test_the_compensation_is_switched_off_or_on_at_rest_only_and_the_arm_droops_until_it_has_risen(rig):
+    one = rig().adopt()
+    change, law = one.arm.settings["dynamics"].change, one.arm.controller.law
+    one.run(1.0)
+    assert not law.droops
+    one.move(HOME + [0.5, 0.0, 0.0, 0.0, 0.0], 2.0)
+    one.run(1.0)
+    with pytest.raises(InputError, match="from full to none at rest only"):
+        change({"compensation": "none"})
+    assert one.arm.settings["dynamics"]["compensation"] == "full"
+    one.run(3.0)
+    change({"compensation": "none"})
+    assert law.droops
+    one.run(2.0)
+    change({"compensation": "gravity"})
+    assert law.droops, "it hangs low still"
+    one.run(2.0)
+    assert not law.droops
 
 
 def test_a_board_that_says_nothing_gets_no_set_points_and_no_goal_is_taken(rig):
@@ -228,6 +253,21 @@ def test_nobody_takes_the_arm_from_its_parking(rig):
     refused = one.move(HOME, 2.0)
     parking.ends()
     assert parking.error is None and refused and "park" in refused[0].text
+
+
+def test_parking_ends_where_it_is_hurried_or_stopped_and_says_so(rig):
+    for end, said in (("hurried", "told to end at once"), ("stopped", "not parked")):
+        one, hurry = rig().adopt(), []
+        parking = Parking(one, lambda hurry=hurry: bool(hurry))
+        until(lambda one=one: one.execution.phase.value == "executing", "parking", step=parking.step)
+        if end == "hurried":
+            hurry.append(True)
+        else:
+            one.session.stop()
+        parking.ends()
+        assert isinstance(parking.error, PickerError) and said in str(parking.error)
+        one.run(1.0)
+        assert np.abs(one.plant.q - REST).max() > 0.05 and one.outputs.stop_latched
 
 
 def test_nobody_enables_an_arm_of_which_others_have_another_description(rig):
