@@ -155,11 +155,11 @@ def test_keys_teach_and_record_through_terminals(tmp_path):
             terminal.press("1+")
             client.until(lambda: abs(client.reference()[0] - before[0] - np.radians(5.0)) < 1e-6, "one step of 5 degrees")
             terminal.press(" ")
-            client.until(lambda: client.hardware["stop_latched"] == "true", "a latched stop")
-            terminal.press(":reset\r")
-            client.until(lambda: client.hardware["stop_latched"] == "false", "reset")
-            terminal.press(":enable\r")
-            client.until(lambda: client.hardware["state"] == "active", "activation")
+            stopped = {"stop_latched": "true", "settling": "false"}.items()
+            client.until(
+                lambda: stopped <= client.hardware.items() and client.controller["phase"] == "inactive", "a latched stop"
+            )
+            assert client.trigger("reset").success and client.switch("enable").success
             terminal.process.kill()
             client.until(lambda: not client.controller["lease"], "an arm that nobody drives")
         with Terminal(patiently("picker", "teach", str(tour))) as terminal:

@@ -47,8 +47,9 @@ def test_a_camera_node_has_a_berry_picked_and_placed_one_target_at_a_time(arm):
         ask("place", TRAY)
         ended("place", "refused")
         assert "busy with another target" in heard[-1].message
-        ended("pick", "done")
+        client.until(lambda: any(one.message.endswith(": payload 25 g") for one in heard), "the berry is gripped")
         board.attach(0.025)
+        ended("pick", "done")
         arm.stands()
         assert np.linalg.norm(board.truth().tip - BERRY - [0.0, 0.0, 0.03]) < 5e-3
         ask("place", TRAY)

@@ -21,6 +21,7 @@ from benchmarks.ros_operator import Operator
 from picker_dynamics import lifeline
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
+from picker_dynamics.errors import LinkError
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.sim.control_socket import BoardControl
 
@@ -74,7 +75,7 @@ def running_graph(directory: Path, **options: Any) -> Iterator[Running]:
     joint_names = servo_arm.read_arm(options.get("urdf", "")).joint_names
     with running_nodes(made, directory / "nodes.log", joint_names, options.get("namespace", "")) as running:
         control = control_socket(directory, alive=lambda: running.runner.dead() is None)
-        with BoardControl(control, timeout_s=PATIENCE_S) as running.board:
+        with side_door(control) as running.board:
             running.client.wait_holding()
             yield running
 
@@ -87,6 +88,17 @@ def control_socket(directory: Path, folder: str = "", alive: Any = lambda: True)
         return list(directory.glob(f"{folder}/control" if folder else "control"))
 
     return until(found, f"a simulated board in {directory}")[0]
+
+
+def side_door(control: Path) -> BoardControl:
+    """Connection to the simulated board, once it listens."""
+
+    def opened() -> BoardControl | None:
+        with contextlib.suppress(LinkError):
+            return BoardControl(control, timeout_s=PATIENCE_S)
+        return None
+
+    return until(opened, "the simulation's side door")
 
 
 # -- a graph as somebody else's process tree: `picker up` or `ros2 launch` -------------------------------
@@ -117,11 +129,7 @@ def _name(words: list[str]) -> str:
 @contextlib.contextmanager
 def arm_of(control: Path, namespace: str = "") -> Iterator[Running]:
     """An operator and the side door ``control`` to a graph that somebody else has started."""
-    with (
-        patient_clients(),
-        Operator(picker().joint_names, namespace) as client,
-        BoardControl(control, timeout_s=PATIENCE_S) as board,
-    ):
+    with patient_clients(), Operator(picker().joint_names, namespace) as client, side_door(control) as board:
         yield Running(None, client, board, control.parent)
 
 
