@@ -173,6 +173,7 @@ def test_keys_teach_and_record_through_terminals(tmp_path):
             shown(recorder, "recording to")
             done = picker("replay", str(tour), "--loop", "2")
             assert done.returncode == 0 and done.stdout.endswith("done: 6 steps\n"), done.stderr
+            client.move(HOME + 0.3 * np.eye(5)[0], 2.0)
             recorder.press("\x03")
             recorder.process.wait(PATIENCE_S)
         again = picker("replay", str(log), "--speed", "0.8")
