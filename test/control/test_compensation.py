@@ -195,6 +195,42 @@ def test_what_is_believed_moves_the_true_tip_no_faster_than_it_creeps(beliefs):
     assert np.linalg.norm(tips[-1] - tips[0]) < 1e-3
 
 
+PASSAGES = {
+    "start": lambda one: one.start(),
+    "mode": lambda one: one.set_mode("none"),
+    "payload": lambda one: one.set_payload(0.1),
+}
+
+
+@pytest.mark.parametrize("change", PASSAGES.values(), ids=PASSAGES.keys())
+def test_standing_still_an_offset_passes_over_in_its_time_and_is_never_faster_than_that_says(change):
+    """Two seconds are more than ``TIP_CREEP`` asks for here.  The blend's slope is 1.5 / T at most, half way it is half there."""
+    one, dt, steps = faded(made(fade_s=2.0, transition_s=2.0)), 1.0 / 64.0, 128
+    for _ in range(steps):
+        standing(one, 0.1)  # by then friction has forgotten the way there
+    change(one)
+    rows = [standing(one, 0.0)] + [standing(one, dt) for _ in range(steps - 1)]
+    assert not one.settled
+    rows.append(standing(one, dt))
+    assert one.settled
+    q_cmd, tau = map(np.array, zip(*rows))
+    assert np.abs(q_cmd[-1] - q_cmd[0]).max() > 0.01
+    assert (np.abs(np.diff(q_cmd, axis=0)) <= 1.51 / 2.0 * dt * np.abs(q_cmd[-1] - q_cmd[0]) + 1e-12).all()
+    assert_allclose(tau[steps // 2], (tau[0] + tau[-1]) / 2.0, atol=1e-12)
+    assert_allclose(tau[-1], one.model.gravity(HOME), atol=1e-12)
+    assert_allclose(standing(one, dt)[0], q_cmd[-1], atol=1e-12)
+
+
+def test_set_points_that_are_clamped_are_named_as_long_as_they_are():
+    upper = HOME + np.array([1.0, 0.001, 1.0, 1.0, 1.0])
+    one = Compensator(MODEL, SimpleNamespace(**vars(FREE) | {"setpoint_upper": upper}), fade_s=0.0)
+    q_cmd, _ = standing(one, 0.01)
+    assert one.clamped == ("shoulder",) and q_cmd[1] == upper[1]
+    one.set_mode("none")
+    standing(one, 0.01)
+    assert one.clamped == ()
+
+
 def test_what_is_set_before_the_first_command_is_no_change():
     """The set-point on the outputs stays, and fades to what is believed by then: nothing passes beside that."""
     compensator = faded(made())

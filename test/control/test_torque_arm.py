@@ -11,7 +11,7 @@ from picker_dynamics.board.torque_session import REJOIN_S, State, TorqueSession
 from picker_dynamics.control.laws.law import Reference
 from picker_dynamics.control.torque_loop import CATCH_UP, STANDSTILL, ReferenceBuffer, TorqueLoop
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import BoardFaultError, InputError
 from picker_dynamics.robot import arms
 from picker_dynamics.sim.torque_plant import TorquePlant
 from picker_dynamics.trajectory.trajectory import from_points
@@ -99,6 +99,16 @@ def test_between_references_the_motion_is_followed_closely():
 # -- laws ----------------------------------------------------------------------------------------------------
 
 
+def test_with_an_exact_model_the_error_decays_as_the_bandwidth_says():
+    """ddot(e) + 2 w ed + w² e = 0 from rest: e(t) = e0 (1 + w t) exp(-w t)."""
+    w, offset = 8.0, np.array([0.02, -0.02, 0.01])
+    plant, loop = plant_at(HOME + offset), TorqueLoop(model(), w)
+    for time_s in np.arange(0.0, 0.5, plant.dt):
+        told_to_stay(loop, time_s)
+        plant.step(loop.effort(plant.q, plant.v, time_s))
+        assert_allclose(loop.error, -offset * (1.0 + w * time_s) * np.exp(-w * time_s), atol=0.02 * np.abs(offset).max())
+
+
 def test_an_unknown_load_leaves_the_error_that_theory_says():
     rig, load = Rig(), 0.4
     rig.plant.attach(load)
@@ -176,6 +186,49 @@ def test_every_arm_follows_a_motion(name):
         plant.step(drives.torque(plant.q, plant.v, time_s))
     assert worst < 1e-3
     assert_allclose(plant.q, arm.home + 0.05, atol=1e-4)
+
+
+@mark.parametrize(
+    ("plant", "on_the_way", "at_the_end"),
+    [({}, 1e-3, 1e-5), ({"plant_error": 0.15, "seed": 3}, 0.02, 0.02)],
+    ids=["as its URDF says", "heavier"],
+)
+def test_the_rrp_arm_tracks_a_fast_motion_within_a_milliradian_and_an_arm_that_is_heavier_arrives(plant, on_the_way, at_the_end):
+    rig = Rig(**plant)
+    rig.run(0.1)
+    rig.follow(motion(1.5), more_s=1.0)
+    assert np.abs(rig.errors).max() < on_the_way
+    assert_allclose(rig.plant.q, TARGET, atol=at_the_end)
+
+
+@mark.parametrize("how", ["stop", "relax"])
+def test_a_stop_in_mid_motion_latches_and_holds_and_a_relaxed_arm_falls_until_it_is_enabled(how):
+    rig = Rig()
+    rig.run(0.1)
+    rig.follow(motion(1.0), more_s=-0.5)
+    made, q = rig.session, rig.plant.q
+    taken = made.taken
+    getattr(made, how)()
+    with raises(BoardFaultError, match="reset"):
+        made.activate()
+    rig.run(0.6)
+    assert made.stop_latched and made.state is State.IDLE and made.taken == taken, "whatever is commanded"
+    fell = np.abs(rig.plant.q - q).max()
+    if how == "stop":
+        assert fell < 0.15 and np.abs(rig.plant.v).max() < STANDSTILL and "holding" in made.problem
+    else:
+        assert fell > 0.2 and made.outputs == "off" and "off" in made.problem
+    made.reset()
+    rig.run(0.1)
+    assert made.state is State.IDLE and made.taken == taken and made.outputs == ("running" if how == "stop" else "off")
+    made.activate()
+    while made.state is not State.ACTIVE:
+        assert rig.time_s < 5.0
+        rig.run(PERIOD_S)
+    rig.loop.start()
+    rig.run(1.0)
+    assert made.epoch == 2 and made.taken > taken and np.abs(rig.plant.v).max() < STANDSTILL
+    assert_allclose(rig.plant.q, made.held, atol=0.01)
 
 
 def test_when_commands_stay_away_in_mid_motion_the_drives_brake_and_hold_and_begin_anew():
