@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import closing
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from arm_fixtures import picker
 from waiting import until
 
+from picker_dynamics.board.request_gate import SETTLE_S
 from picker_dynamics.board.session import State
 from picker_dynamics.controller import parameters
 from picker_dynamics.controller.controller import UNCONFIRMED
 from picker_dynamics.controller.settings import Settings, given
-from picker_dynamics.errors import BoardFaultError, ConfigurationError, InfeasibleError, InputError, PickerError
+from picker_dynamics.errors import BoardFaultError, ConfigurationError, InfeasibleError, InputError, LinkError, PickerError
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import Outcome, Verdict
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.scene import scene_shape
+from picker_dynamics.session import process
+from picker_dynamics.session.address import Claim
+from picker_dynamics.session.local import OpenedSession
 from picker_dynamics.session.park import TIP_SPEED
+from picker_dynamics.session.report import Report
 from picker_dynamics.session.running_arm import RunningArm
+from picker_dynamics.session.served import ServedSession
 from picker_dynamics.sim.board_in_memory import BoardInMemory
 from picker_dynamics.sim.plant import Plant
 
@@ -281,3 +289,54 @@ def test_nobody_enables_an_arm_of_which_others_have_another_description(rig):
     one.session.stop()
     with pytest.raises(BoardFaultError, match="stop is latched"):
         one.arm.activate(at_rest_pose=False)
+
+
+@pytest.mark.parametrize("stop", ["stop", "relax"])
+def test_a_reset_or_enable_that_was_asked_before_a_stop_does_not_undo_it(rig, stop):
+    """They come out of a queue behind the stop, for longer than it waits by itself."""
+    one, late = rig().adopt(), 0
+    wait_s = 2.0 * SETTLE_S
+
+    def pass_time() -> None:
+        nonlocal late
+        if one.board.now() < begin_s + wait_s:
+            with pytest.raises(BoardFaultError, match="stopped after this was asked"):
+                served.enable(True) if late % 2 else served.reset()
+            late += 1
+        one.run(PERIOD_S)
+
+    served, begin_s = ServedSession(one.arm, Report(one.arm), pass_time), one.board.now()
+    assert getattr(served, stop)().startswith("stopped" if stop == "stop" else "relaxed")
+    assert one.board.now() >= begin_s + wait_s and late > 20
+    assert one.outputs.stop_latched and one.outputs.state is State.IDLE
+    with pytest.raises(BoardFaultError, match="stop is latched"):
+        served.enable(True)
+    served.reset()
+    served.enable(True)
+    one.run(3.0)
+    assert one.outputs.state is State.ACTIVE, "who asks after the answer passes"
+
+
+@pytest.mark.parametrize("whose", ["a script's", "a process's"])
+def test_a_control_loop_that_fails_ends_the_motion_under_way_with_its_reason(rig, whose, monkeypatch, tmp_path):
+    one, target = rig().adopt(), HOME + [0.5, 0.0, 0.0, 0.0, 0.0]
+
+    def live_and_fail(_cycle) -> None:
+        one.board.run(PERIOD_S)
+        if one.plant.q[0] > HOME[0] + 0.05:
+            raise ArithmeticError("no root")
+
+    one.session.subscribe(live_and_fail)
+    if whose == "a script's":
+        one.arm.clock = SimpleNamespace(now=one.board.now, sleep=time.sleep)  # its thread alone lets time pass
+        with closing(OpenedSession(one.arm)) as session, pytest.raises(LinkError, match="the control loop ended: no root"):
+            session.move_through([4.0], [target])
+        return
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    for name in ("tame_collector", "end_soon"):
+        monkeypatch.setattr(process, name, lambda: None)
+    answers, last, claim = one.move(target, 4.0), [], Claim("")
+    with closing(claim), pytest.raises(ArithmeticError, match="no root"):
+        process.Runner(one.arm, Report(one.arm), claim, []).run(last_words=last.extend)
+    assert [answer.outcome for answer in answers] == [Outcome.ABORTED] and "ends" in answers[0].text
+    assert answers[0].text in [event.text for event in last] and not one.outputs.link.connected
