@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import socket
 import time
 from contextlib import ExitStack
 
 import pytest
-from view_pages import Page
+from view_pages import Page, Told
 from waiting import until
 
 from picker_dynamics.errors import LinkError, MissingDependencyError
@@ -117,6 +118,26 @@ def test_streams_are_few_and_end_with_the_server(server, viewed):
     for stream in streams:
         stream.read()
     assert time.monotonic() - begin < 5.0
+
+
+@pytest.mark.parametrize("write_s", [600.0, 0.2], ids=["patient", "left"])
+def test_a_reader_that_does_not_read_delays_nobody_and_is_left_after_a_while(server, viewed, monkeypatch, write_s):
+    """More is told than lies in any buffer, one after the other is heard by who reads, and a stop is answered."""
+    monkeypatch.setattr(server_module, "WRITE_S", write_s)
+    numbers, text, page = itertools.count(1), "x" * 200_000, Page(server, f"{1:016x}")
+    asleep = Page(server).stream()
+    until(lambda: viewed.channel.readers, "a reader")
+    awake = Told(page)
+
+    def told() -> bool:
+        number = next(numbers)
+        viewed.channel.tell("pose", {"number": number, "text": text})
+        until(lambda: awake.newest.get("pose", {}).get("number") == number, "news")
+        return len(viewed.channel.readers) == 1 if write_s < 1.0 else number == 100
+
+    until(told, "its end")
+    assert page.ask("/api/stop", {})[0] == 200 and len(viewed.channel.readers) == (1 if write_s < 1.0 else 2)
+    asleep.close()
 
 
 def test_a_port_that_is_taken_and_a_page_that_is_missing_are_said(server, viewed, tmp_path):
