@@ -128,7 +128,7 @@ class Seat:
         for name, answer in [one for one in self._requests if one[1].done()]:
             self._requests.remove((name, answer))
             try:
-                self.say(f"{name}: {answer.result() or 'done'}")
+                self.say(answer.result() or f"{name}: done")
             except PickerError as error:
                 self.say(f"{name}: {error}")
 
@@ -153,7 +153,8 @@ class Seat:
             self._ask("set", "payload", part="dynamics", values={"payload.mass": mass})
         elif word in ("reset", "enable") and not values:
             if self._requests:
-                raise InputError(f"what was asked before has not been answered yet: {word} was not asked for", subject=word)
+                asked = self._requests[-1][0]
+                raise InputError(f"{word} was not asked for: {asked} is not answered yet; then type it again", subject=word)
             self._ask(word, **({"at_rest_pose": True} if word == "enable" else {}))
         else:
             raise InputError(f"{' '.join((word, *values))!r} means nothing: reset, enable, or p and the payload in grams")

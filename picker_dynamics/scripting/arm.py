@@ -143,7 +143,7 @@ class Arm(ScriptedArm):
         Args:
             namespace: the graph's.
             arm, servos: URDF (or name) and servo map that it has to have; empty: the arm that runs, as it says.
-            host, token: of an arm on another machine, 'HOST:PORT', which listens there (``picker up --host``).
+            host, token: of an arm on another machine, 'HOST:PORT', which listens there (``PICKER_LISTEN``).
 
         Raises:
             LinkError: no graph answers.

@@ -155,11 +155,16 @@ def test_keys_teach_and_record_through_terminals(tmp_path):
             terminal.press("1+")
             client.until(lambda: abs(client.reference()[0] - before[0] - np.radians(5.0)) < 1e-6, "one step of 5 degrees")
             terminal.press(" ")
-            stopped = {"stop_latched": "true", "settling": "false"}.items()
-            client.until(
-                lambda: stopped <= client.hardware.items() and client.controller["phase"] == "inactive", "a latched stop"
-            )
-            assert client.trigger("reset").success and client.switch("enable").success
+            shown(terminal, "stopped: decelerating")  # its answer: what is typed before that is refused
+            client.until(lambda: client.hardware["stop_latched"] == "true", "a latched stop")
+            terminal.press(":reset\r")
+            shown(terminal, "reset: nothing moves")
+            terminal.press(":enable\r")
+            shown(terminal, "outputs were running: adopted")
+            client.until(lambda: client.controller["lease"].startswith("driver"), "the driver again")
+            client.until(lambda: "active, holding" in terminal.shown.rpartition("\033[J")[2], "an arm that is held")
+            terminal.press("-")  # from where the stop holds it: by the model, some tenths of a degree from the reference before
+            client.until(lambda: abs(client.reference()[0] - before[0]) < np.radians(0.5), "one step back")
             terminal.process.kill()
             client.until(lambda: not client.controller["lease"], "an arm that nobody drives")
         with Terminal(patiently("picker", "teach", str(tour))) as terminal:
