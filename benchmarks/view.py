@@ -5,7 +5,7 @@ back and forth.  Intervals without the view and with it take turns; the view has
 
 * Processor time is that of the view's process, its memory what it shares with no other (private pages), and ``arm`` is the
   arm's process in both kinds of interval: processor time, and the jitter and loss of what arrives on the wire.
-* A button is a step of the first joint, asked for over HTTP while the arm stands.  Its time ends when the first set-point of
+* A button is a short way of the first joint, asked for over HTTP while the arm stands.  Its time ends when the first set-point of
   that motion has arrived at the board; which one that is, the first reference tells that differs from the held one.
 * A stop is asked for in mid-motion.  Its time ends when the stop's frame has arrived at the board; it begins before the
   request is sent, so it is longer than the time since the request's arrival.
@@ -206,8 +206,8 @@ def measured(interval_s: float = 10.0, pairs: int = 2, presses: int = 100, stops
         with viewing() as (_, port):
             Reader(port).start()
             operator.until(operator.holding, "standstill")
-            found = {"button_to_wire_ms": pressed(operator, board, port, presses)}
-            found["stop_to_wire_ms"] = stopped(operator, board, port, stops)
+            found = {"button_to_wire_ms": pressed(operator, board, port, here.servos.home[0], presses)}
+            found["stop_to_wire_ms"] = stopped(operator, board, port, here.servos.home[0], stops)
             found["fetched_mb"] = fetched_mb(port)
             Page(port).ask("/api/do", {"do": "leave"})
             found |= in_chromium(operator, port, frames_s)
@@ -267,7 +267,7 @@ def _at_most(operator: Operator, condition) -> None:
         operator.until(condition, "an answer", ANSWER_S)
 
 
-def pressed(operator: Operator, board: StampingBoard, port: int, count: int) -> dict | None:
+def pressed(operator: Operator, board: StampingBoard, port: int, home: float, count: int) -> dict | None:
     """From a button to the first set-point of its motion."""
     page, times = Page(port), []
     page.ask("/api/do", {"do": "home"})
@@ -279,7 +279,7 @@ def pressed(operator: Operator, board: StampingBoard, port: int, count: int) -> 
         operator.spin(0.1 + float(draw.uniform(0.0, 0.02)))
         operator.moved_stamp_s = None
         board.wire()
-        asked_s = page.ask_meanwhile("/api/do", {"do": "step", "joint": "base", "by": STEP_RAD * (-1.0) ** number})
+        asked_s = page.ask_meanwhile("/api/do", {"do": "joints", "to": {"base": home + STEP_RAD * ((number + 1) % 2)}})
         _at_most(operator, lambda: operator.moved_stamp_s is not None)
         operator.spin(0.1)
         if operator.moved_stamp_s is not None and operator.hardware.get("state") == "active":
@@ -289,11 +289,11 @@ def pressed(operator: Operator, board: StampingBoard, port: int, count: int) -> 
     return spread(times, count)
 
 
-def stopped(operator: Operator, board: StampingBoard, port: int, count: int) -> dict | None:
+def stopped(operator: Operator, board: StampingBoard, port: int, home: float, count: int) -> dict | None:
     """From a stop in mid-motion to its frame."""
     page, times = Page(port), []
     for number in range(count):
-        page.ask("/api/do", {"do": "step", "joint": "base", "by": 5.0 * STEP_RAD * (-1.0) ** number})
+        page.ask("/api/do", {"do": "joints", "to": {"base": home + 5.0 * STEP_RAD * (-1.0) ** number}})
         operator.spin(0.15)
         board.wire()
         asked_s = page.ask_meanwhile("/api/stop", {})
