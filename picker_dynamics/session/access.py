@@ -73,7 +73,7 @@ class ArmAccess(ABC):
         joint_names: of the arm, in its order.
         hardware, controller: newest facts about outputs and reference, with ``message``.
         outcomes: newest event of each goal, by its name.
-        state, desired, torque: newest of the joints, (n,) each; None: not known.
+        state, desired, torque: newest of the joints, (n,) each; None: not known, or of ``desired``: nothing is to be held.
         heard_s: when the newest state came, on the session's clock [s].
         payload_kg: that the tool is believed to carry.
         listeners: each is called with the states that have come, as rows.
@@ -142,8 +142,7 @@ class ArmAccess(ABC):
     def take(self, what: str, content: Any) -> None:
         """Take in what is published of the arm."""
         if what == "states":
-            _, self.state, _, _, desired, self.torque = content[-1]
-            self.desired = desired if desired is not None else self.desired
+            _, self.state, _, _, self.desired, self.torque = content[-1]
             self.heard_s = self.now_s
             for hear in tuple(self.listeners):
                 hear(content)

@@ -138,6 +138,12 @@ def test_a_driver_has_the_arm_until_it_falls_silent(running, client):
         until(lambda: not lease.holders, "its end: it neither asks nor waits")
 
 
+def test_an_arm_without_a_reference_has_no_pose_to_step_from(client):
+    client.wait(lambda: client.desired is not None, "a reference")
+    client.call("relax")
+    client.wait(lambda: client.desired is None, "the end of the reference")
+
+
 def test_a_socket_is_this_users_alone_and_one_that_a_crash_left_is_replaced(running, tmp_path):
     assert stat.S_IMODE(os.stat(running.server.path).st_mode) == 0o600
     running.server.close()
