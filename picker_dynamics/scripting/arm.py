@@ -29,7 +29,7 @@ from .equipment import equipment, rigid_body
 from .scripted_arm import ScriptedArm
 
 if TYPE_CHECKING:
-    from picker_dynamics.session.access import Status
+    from picker_dynamics.session.session import Status
 
     from .view.live import LiveView
 

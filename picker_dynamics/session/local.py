@@ -18,11 +18,11 @@ from picker_dynamics.errors import LinkError, PickerError
 from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.model import Array
 
+from .loop import row
 from .loop_thread import LoopThread
 from .report import Report
 from .running_arm import RunningArm
-from .served import ServedSession
-from .server import row
+from .served import STOPS, ServedSession
 from .session import Session
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class LocalSession(Session):
         self.arm = arm
         report = Report(arm)
         report.listeners.append(self.take)
-        self.served = ServedSession(arm, report, self.step)
+        self.served = ServedSession(arm, report)
 
     @property
     def now_s(self) -> float:
@@ -60,7 +60,10 @@ class LocalSession(Session):
         """Let a control period pass."""
 
     def call(self, name: str, /, **arguments: Any) -> Any:
-        return getattr(self.served, name)(**arguments)
+        answer = self.served.carry_out(name, arguments)
+        while name in STOPS and self.arm.session.gate.settling:
+            self.step()
+        return answer
 
     def tell(self, name: str, /, **arguments: Any) -> None:
         with suppress(PickerError):

@@ -14,15 +14,13 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as LateError
-from functools import partial
 from typing import Any
 
 from picker_dynamics import errors
 from picker_dynamics.errors import LinkError, PickerError
 
-from .access import ANSWER_S
 from .address import OccupiedError, require_namespace, socket_path
-from .session import BEAT_S, Session
+from .session import ANSWER_S, BEAT_S, Session
 
 STATE_S = 0.02
 """How often states come [s]."""
@@ -35,7 +33,7 @@ PORT = 8643
 
 def _raised(error: dict[str, Any]) -> PickerError:
     """The error that a call raised there."""
-    kind = {"OccupiedError": OccupiedError}.get(error.get("type", ""), getattr(errors, error.get("type", ""), PickerError))
+    kind = OccupiedError if error.get("type") == "OccupiedError" else getattr(errors, error.get("type", ""), PickerError)
     about = {what: error.get(what) for what in ("subject", "value", "limit")}
     try:
         return kind(error["text"], **about)
@@ -105,13 +103,9 @@ class RemoteSession(Session):
             self._news.notify_all()
 
     def _answer(self, message: dict[str, Any]) -> None:
-        answer = self._answers.pop(message["id"], None)
-        if answer is None:
-            return
-        if (error := message.get("error")) is not None:
-            answer.set_exception(_raised(error))
-        else:
-            answer.set_result(message["result"])
+        answer, error = self._answers.pop(message["id"], None), message.get("error")
+        if answer is not None:
+            answer.set_result(message["result"]) if error is None else answer.set_exception(_raised(error))
 
     def wait_at_most(self, seconds: float, condition: Callable[[], object]) -> bool:
         deadline = time.monotonic() + seconds
@@ -124,11 +118,7 @@ class RemoteSession(Session):
             if self._looked_s >= deadline:
                 return False
             with self._news:
-                self._news.wait_for(partial(self._has_come, seen), min(deadline - self._looked_s, 0.1))
-
-    def _has_come(self, seen: int) -> bool:
-        """Whether something has come since the count was ``seen``."""
-        return self._count != seen
+                self._news.wait_for(lambda seen=seen: self._count != seen, min(deadline - self._looked_s, 0.1))  # type: ignore[misc]
 
     # -- out -------------------------------------------------------------------------------------------------
 

@@ -1,12 +1,11 @@
 """Served session: what may be asked of a running arm, with arguments and answers as plain data, whoever asks from elsewhere.
 
-Each public method of ``ServedSession`` is a call of the socket; ``remote.RemoteSession`` makes them.
+Each public method of ``ServedSession`` is a call; ``LocalSession`` makes them in the process, ``Server`` for ``RemoteSession``.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -28,22 +27,27 @@ from .facts import facts, joint_facts
 from .report import Report
 from .running_arm import RunningArm
 
-PARTS = "hardware", "controller"
-
-LOOK_S = 0.01
-"""How often one looks whether a stop is answered [s]."""
+STOPS = "stop", "relax"
+"""Calls that are answered when nothing that was asked before can undo them any more: once the gate has settled."""
 
 
 class ServedSession:
-    """Session of ``arm``; may be used from any thread.
+    """Session of ``arm``; make calls by ``carry_out``, from any thread."""
 
-    Args:
-        pass_time: lets a little time pass, while a stop is answered.
-    """
-
-    def __init__(self, arm: RunningArm, report: Report, pass_time: Callable[[], object] = lambda: time.sleep(LOOK_S)):
-        self._arm, self._report, self._pass_time = arm, report, pass_time
+    def __init__(self, arm: RunningArm, report: Report):
+        self._arm, self._report = arm, report
         self._session, self._execution = arm.session, arm.controller.execution
+
+    def carry_out(self, call: str, arguments: Mapping[str, Any]) -> Any:
+        """Make a call between two cycles, and return its answer.
+
+        Raises:
+            InputError: there is no such call; PickerError: as the call; TypeError: arguments that it does not have.
+        """
+        if call.startswith("_") or call == "carry_out" or not callable(method := getattr(self, call, None)):
+            raise InputError(f"there is no call {call!r}", subject="call")
+        with self._session.turn:
+            return method(**arguments)
 
     # -- what is known ---------------------------------------------------------------------------------------
 
@@ -53,12 +57,11 @@ class ServedSession:
 
     def snapshot(self) -> dict[str, Any]:
         """Newest status of hardware and controller, and payload [kg]."""
-        with self._session.turn:
-            return {
-                "hardware": asdict(self._report.hardware_status()),
-                "controller": asdict(self._report.controller_status()),
-                "payload_kg": self._arm.controller.payload.mass,
-            }
+        return {
+            "hardware": asdict(self._report.hardware_status()),
+            "controller": asdict(self._report.controller_status()),
+            "payload_kg": self._arm.controller.payload.mass,
+        }
 
     def diagnostics(self) -> list[dict[str, Any]]:
         """Newest entry of each part."""
@@ -68,22 +71,18 @@ class ServedSession:
         """Joints of the arm: names, units, limits, and the poses home and rest, (n,) each [rad or m]."""
         arm, (rest, home) = self._arm.description, self._arm.poses
         vectors = {"lower": arm.lower, "upper": arm.upper, "home": home, "rest": rest}
-        return {
-            "names": list(arm.joint_names),
-            "units": list(arm.position_units),
-            **{name: [float(x) for x in one] for name, one in vectors.items()},
-        }
+        plain = {name: np.asarray(one, dtype=float).tolist() for name, one in vectors.items()}
+        return {"names": list(arm.joint_names), "units": list(arm.position_units), **plain}
 
     def facts(self) -> dict[str, Any]:
         """Facts about the arm now: see ``facts.facts`` and ``facts.joint_facts``."""
         arm, snapshot = self._arm, self.snapshot()
-        hardware, controller = ({**snapshot[part]["values"], "message": snapshot[part]["message"]} for part in PARTS)
+        hardware, controller = ({**one["values"], "message": one["message"]} for one in list(snapshot.values())[:2])
         condition = Condition(self.diagnostics(), snapshot["payload_kg"])
         found = {"arm": arm.description.name, **facts(hardware, controller, condition)}
-        newest, limits = self._session.newest, self._execution.limits
-        if newest is not None and newest.state is not None and limits.model is not None:
-            servos = arm.servos is not None
-            found |= joint_facts(arm.description, limits.model, limits.torque, newest.state.q, condition, servos)
+        state, limits = arm.controller.state, self._execution.limits
+        if state is not None and limits.model is not None:
+            found |= joint_facts(arm.description, limits.model, limits.torque, state.q, condition, arm.servos is not None)
         return found
 
     def reference(self) -> list[float] | None:
@@ -98,16 +97,15 @@ class ServedSession:
 
     def surroundings(self) -> dict[str, Any]:
         """What motions are kept clear of: floor, margin, and the scene where collisions are looked at."""
-        with self._session.turn:
-            values, around = self._arm.settings[CONTROLLER], self._arm.surroundings
-            held: dict[str, Any] = {"floor_z": values["floor_z"], "margin_m": values["collision.margin"], "scene": None}
-            if around.enabled:
-                held["scene"] = [
-                    {"name": name, "kind": one.kind, "size": list(one.size), "at": list(one.xyz), "rotation": _rows(one.rotation)}
-                    for name, one in around.scene.items()
-                ]
-                held["droops"], held["allowed"] = around.droops, [sorted(pair) for pair in around.allowed]
-            return held
+        values, around = self._arm.settings[CONTROLLER], self._arm.surroundings
+        held: dict[str, Any] = {"floor_z": values["floor_z"], "margin_m": values["collision.margin"], "scene": None}
+        if around.enabled:
+            held["scene"] = [
+                {"name": name, "kind": one.kind, "size": list(one.size), "at": list(one.xyz), "rotation": _plain(one.rotation)}
+                for name, one in around.scene.items()
+            ]
+            held |= {"droops": around.droops, "allowed": [sorted(pair) for pair in around.allowed]}
+        return held
 
     def get(self, part: str, names: Sequence[str]) -> list[Any]:
         """Values of settings; None for one that the part does not have."""
@@ -123,9 +121,7 @@ class ServedSession:
 
     def set(self, part: str, values: Mapping[str, Any]) -> None:
         """Change settings, all of them or none."""
-        settings = self._settings(part)
-        with self._session.turn:
-            settings.change(values)
+        self._settings(part).change(values)
 
     def goal(
         self,
@@ -139,33 +135,29 @@ class ServedSession:
         """Ask for a motion; what becomes of it comes as events with its ``name``."""
         partial = self._arm.settings[CONTROLLER]["allow_partial_joints_goal"]
         goal = Goal(joint_names, times_s, positions, velocities, accelerations, None, partial=partial)
-        with self._session.turn:
-            self._session.submit(GoalRequest(lambda: goal, tracker=self._arm.tracker, **self._asker(name)))
+        self._session.submit(GoalRequest(lambda: goal, tracker=self._arm.tracker, **self._asker(name)))
 
     def move(self, name: str, joints: Mapping[str, float], relative: bool = False, least_s: float = 0.0) -> None:
         """Move joints to positions, or by so much, the others stay: for ``least_s``, or as long as the tip's way takes."""
-        arm = self._arm.description
-        with self._session.turn:
-            held = self._session.reference()
-            if held is None:
-                raise LinkError(f"there is no reference: {self._report.hardware_status().message}")
-            within = np.clip(held, arm.lower, arm.upper)
-            held = np.where(np.abs(held - within) < HAIR, within, held)
-            target = held.copy()
-            for joint, value in joints.items():
-                j = arm.joint_names.index(joint)
-                target[j] = value + (held[j] if relative else 0.0)
-            still = [[0.0] * arm.n]
-            self.goal(name, arm.joint_names, [asked_duration(arm, held, target, least_s)], [target.tolist()], still, still)
+        arm, held = self._arm.description, self._session.reference()
+        if held is None:
+            raise LinkError(f"there is no reference: {self._report.hardware_status().message}")
+        within = np.clip(held, arm.lower, arm.upper)
+        held = np.where(np.abs(held - within) < HAIR, within, held)
+        target = held.copy()
+        for joint, value in joints.items():
+            j = arm.joint_names.index(joint)
+            target[j] = value + (held[j] if relative else 0.0)
+        still = [[0.0] * arm.n]
+        self.goal(name, arm.joint_names, [asked_duration(arm, held, target, least_s)], [target.tolist()], still, still)
 
     def grip(self, name: str, position: float) -> None:
         """Move the gripper's joint to ``position`` [rad or m]: done there, or where what it grips stops it."""
         if self._arm.gripper is None:
             raise InputError("this arm has no gripper", subject="gripper")
         settings, now = replace(self._arm.gripper, allow_stalling=True), self._arm.clock.now
-        with self._session.turn:
-            asker = self._asker(name)
-            self._session.submit(gripper_request(GripperCommand((), (position,)), settings, self._execution, now, **asker))
+        command = GripperCommand((), (position,))
+        self._session.submit(gripper_request(command, settings, self._execution, now, **self._asker(name)))
 
     def _asker(self, name: str) -> dict[str, Any]:
         driver = self._session.drivers.of_goal(name, self._arm.clock.now())
@@ -175,16 +167,13 @@ class ServedSession:
 
     def cancel(self) -> bool:
         """Decelerate whatever moves the arm to a hold; returns whether anything moved."""
-        with self._session.turn:
-            moved = self._session.cancel()
-            said = "the motion under way is cancelled" if moved else "nothing to cancel"
-            self._execution.tell(EventKind.CANCELLED, said)
+        moved = self._session.cancel()
+        self._execution.tell(EventKind.CANCELLED, "the motion under way is cancelled" if moved else "nothing to cancel")
         return moved
 
     def drive(self, name: str, leaves: bool = False) -> str:
         """Hear that ``name`` drives the arm, or does not any more; returns why it does not get it."""
-        with self._session.turn:
-            return str(self._session.drivers.hear(name, self._arm.clock.now(), leaves=leaves) or "")
+        return str(self._session.drivers.hear(name, self._arm.clock.now(), leaves=leaves) or "")
 
     def jog(
         self,
@@ -195,14 +184,13 @@ class ServedSession:
         joints: Mapping[str, float] | None = None,
     ) -> None:
         """Jog the tip [m/s, rad/s] in the axes of a link, or ``joints`` by name [rad/s, m/s], for a moment."""
-        with self._session.turn:
-            now_s, jogging = self._arm.clock.now(), self._session.jogging
-            if not (of := self._session.drivers.of_goal(driver, now_s)):
-                return
-            if joints:
-                jogging.joints(list(joints), list(joints.values()), now_s, driver=of)
-            else:
-                jogging.twist(linear, angular, now_s, frame, driver=of)
+        now_s, jogging = self._arm.clock.now(), self._session.jogging
+        if not (of := self._session.drivers.of_goal(driver, now_s)):
+            return
+        if joints:
+            jogging.joints(list(joints), list(joints.values()), now_s, driver=of)
+        else:
+            jogging.twist(linear, angular, now_s, frame, driver=of)
 
     def stream(self, sender: str, positions: Sequence[float]) -> None:
         """Follow one sample of a stream (n,) [rad or m]."""
@@ -210,33 +198,27 @@ class ServedSession:
             raise error
 
     def stop(self) -> str:
-        """Latch the stop; answered when nothing that was asked before can undo it any more."""
-        return self._stopped(self._session.stop, "stopped: decelerating, then holding; latched until reset")
+        """Latch the stop."""
+        self._session.stop()
+        self._session.gate.close(self._arm.clock.now())
+        return "stopped: decelerating, then holding; latched until reset"
 
     def relax(self) -> str:
-        """Switch the outputs off and latch; answered as ``stop``."""
-        return self._stopped(self._session.relax, "relaxed: all outputs off")
-
-    def _stopped(self, carry_out: Any, said: str) -> str:
-        with self._session.turn:
-            carry_out()
-            self._session.gate.close(self._arm.clock.now())
-        while self._session.gate.settling:
-            self._pass_time()
-        return said
+        """Switch the outputs off and latch: the arm falls."""
+        self._session.relax()
+        self._session.gate.close(self._arm.clock.now())
+        return "relaxed: all outputs off"
 
     def reset(self) -> str:
         """Clear stop and faults whose cause is gone; nothing moves."""
-        with self._session.turn:
-            self._session.gate.require_open()
-            self._session.reset()
+        self._session.gate.require_open()
+        self._session.reset()
         return "reset: nothing moves; call enable to go on"
 
     def enable(self, at_rest_pose: bool) -> str:
         """Adopt outputs that run, or switch them on where a person says that the arm is at its rest pose."""
-        with self._session.turn:
-            self._session.gate.require_open()
-            return self._session.enable(at_rest_pose or self._arm.servos is None)
+        self._session.gate.require_open()
+        return self._session.enable(at_rest_pose or self._arm.servos is None)
 
     def disable(self) -> str:
         """Switch all outputs off: the arm falls."""
@@ -244,5 +226,6 @@ class ServedSession:
         return "outputs off"
 
 
-def _rows(matrix: Any) -> list[list[float]]:
-    return [[float(value) for value in row] for row in np.asarray(matrix)]
+def _plain(matrix: Any) -> list[list[float]]:
+    plain: list[list[float]] = np.asarray(matrix, dtype=float).tolist()
+    return plain

@@ -1,4 +1,4 @@
-"""Session: what a person or program may ask of a running arm, wherever the arm runs.
+"""Session: what a person or program may ask of a running arm, wherever the arm runs, and what is heard of it.
 
 ``LocalSession`` (an arm in this process) and ``RemoteSession`` (one in another process) carry the calls of ``ServedSession``.
 """
@@ -11,21 +11,27 @@ import socket as sockets
 import threading
 import time
 import uuid
-from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from picker_dynamics.board.session import State, what_enables
 from picker_dynamics.errors import BlockedError, GoalAbortedError, GoalCancelledError, GoalRefusedError, LinkError, PickerError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.lease import IF_FREE, Holder, Kind
 
-from .access import ArmAccess
-from .entry import Entry, holders_in, number_in
+from .entry import Condition, Entry, holders_in, number_in
 
-if TYPE_CHECKING:  # a command that moves nothing does not wait until this is loaded
+if TYPE_CHECKING:  # a command that moves nothing does not wait until these are loaded
+    from picker_dynamics.robot.arm_text import Known
+    from picker_dynamics.robot.model import Array
     from picker_dynamics.trajectory.trajectory import Trajectory
+
+ANSWER_S = 5.0
+"""How long a running arm has to answer [s]."""
 
 HEARD_S = 3.0
 """How long an arm that was just enabled has until its commands are confirmed [s]."""
@@ -42,10 +48,51 @@ JOG_S = 0.2
 SILENT_S = 15.0
 """So long no state comes before the arm is gone for who waits for its motion [s]."""
 
+OUTCOMES_KEPT = 500
+"""Of so many goals the last word is remembered."""
+
 ENDS = {EventKind.ABORTED.outcome: GoalAbortedError, EventKind.CANCELLED.outcome: GoalCancelledError}
+GOING = EventKind.ACCEPTED.outcome, EventKind.DONE.outcome
 
 MOVING = "executing", "streaming"
 """Phases of the controller in which somebody moves the arm."""
+
+Row = Sequence[Any]
+"""State of an arm: time [s], then position, velocity, effort, reference and torque, (n,) each or None."""
+
+
+def array(numbers: Any) -> Array:
+    """Numbers as an array; a command that needs none does not wait until numpy is loaded."""
+    import numpy as np
+
+    return np.array(numbers, dtype=float)
+
+
+@dataclass(frozen=True)
+class Status:
+    """Status of a running arm.
+
+    Attributes:
+        state: of the hardware: offline, idle, enabling or active.
+        problem: what is wrong, or why the arm is not active; '' where all is well.
+        outputs: running, partly, off or unknown.
+        stop_latched: a stop was asked for and not reset.
+        reset_needed: ``reset`` has to come before ``enable``.
+        phase: of the reference: inactive, holding, executing, stopping or streaming.
+        moved_by: who moves the arm; '' where nobody does.
+        measured: joint states come from sensors, not from a model.
+        payload_kg: that the tool is believed to carry.
+    """
+
+    state: str
+    problem: str
+    outputs: str
+    stop_latched: bool
+    reset_needed: bool
+    phase: str
+    moved_by: str
+    measured: bool
+    payload_kg: float
 
 
 class GoalData(NamedTuple):
@@ -55,55 +102,285 @@ class GoalData(NamedTuple):
     arguments: dict[str, Any]
 
 
-class Session(ArmAccess):
-    """Session with one running arm: its motions, outputs, and who drives it.
+SessionT = TypeVar("SessionT", bound="Session")
+
+
+class Session(ABC):
+    """Session with one running arm; a context manager.  Methods raise a PickerError that says why something is refused.
 
     Attributes:
+        joint_names: of the arm, in its order.
+        hardware, controller: newest facts about outputs and reference, with ``message``.
+        outcomes: newest event of each goal, by its name.
+        state, desired, torque: newest of the joints, (n,) each; None: not known, or of ``desired``: nothing is to be held.
+        heard_s: when the newest state came, on the session's clock [s].
+        payload_kg: that the tool is believed to carry.
+        listeners: each is called with the states that have come, as rows.
+        on_words: called with each event.
+        simulated: the arm is a simulation whose time passes while somebody waits, and nowhere else.
         driver: name by which this session drives; driving: it says again and again that it does; drives: it has the arm.
         refusal: why it does not have the arm; '': it has, or nobody has answered yet.
     """
 
+    simulated = False
+
     def __init__(self) -> None:
-        super().__init__()
+        self.hardware: dict[str, str] = {}
+        self.controller: dict[str, str] = {}
+        self.arm_name, self.outcomes = "", dict[str, Entry]()
+        self.state: Sequence[float] | None = None
+        self.desired: Sequence[float] | None = None
+        self.torque: Sequence[float] | None = None
+        self.heard_s, self.payload_kg = -math.inf, 0.0
+        self.listeners: list[Callable[[Sequence[Row]], None]] = []
+        self.on_words: Callable[[Entry], None] = lambda _event: None
         self.driver = f"{sockets.gethostname().replace('/', '_')[:60]}.{os.getpid()}.{time.time_ns() % 10**6:06d}"
         self.refusal, self.drives, self.driving = "", False, False
-        self._goals, self._newest, self._beats = 0, "", threading.RLock()
+        self._goals, self._newest, self._beats, self._looked_s = 0, "", threading.RLock(), -math.inf
         self._jog: tuple[Mapping[str, Any], float] | None = None
+
+    def _begin(self) -> None:
+        """Take in how the arm is, once calls can be made."""
+        snapshot = self.call("snapshot")
+        for what in ("payload_kg", "hardware", "controller"):
+            self.take(what, snapshot[what])
+        self.joint_names = tuple(self.controller.get("joints", "").split(", "))
+
+    # -- what the kinds of sessions have of their own ------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def now_s(self) -> float:
+        """Time on the session's clock [s]."""
+
+    @abstractmethod
+    def call(self, name: str, /, **arguments: Any) -> Any:
+        """Make a call of ``ServedSession`` and return its result.
+
+        Raises:
+            PickerError: as the call there; LinkError: no answer comes.
+        """
+
+    @abstractmethod
+    def tell(self, name: str, /, **arguments: Any) -> None:
+        """Make a call of which nobody wants to know what became."""
+
+    @abstractmethod
+    def wait_at_most(self, seconds: float, condition: Callable[[], object]) -> bool:
+        """Let time pass until ``condition()``, or for so long; returns whether it came true.
+
+        Raises:
+            LinkError: the arm is gone.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the session; the board holds the arm."""
 
     @abstractmethod
     def _start_beats(self) -> None:
         """Have ``beat`` called every ``BEAT_S`` while this session is ``driving``."""
 
+    @abstractmethod
+    def subscribe(self, everything: bool) -> None:
+        """Have all states come, not the newest alone."""
+
+    # -- in --------------------------------------------------------------------------------------------------
+
+    def take(self, what: str, content: Any) -> None:
+        """Take in what is published of the arm."""
+        if what == "states":
+            _, self.state, _, _, self.desired, self.torque = content[-1]
+            self.heard_s = self.now_s
+            for hear in tuple(self.listeners):
+                hear(content)
+        elif what == "payload_kg":
+            self.payload_kg = float(content)
+        elif what == "hardware":
+            self.hardware = {**content["values"], "message": content["message"]}
+        elif what == "controller":
+            self._take_controller(Entry(**content))
+        elif what == "event":
+            self._take_event(Entry(**content))
+
     def _take_controller(self, entry: Entry) -> None:
-        super()._take_controller(entry)
+        self.controller, self.arm_name = {**entry.values, "message": entry.message}, entry.hardware_id
         self.drives = Holder(Kind.DRIVER, self.driver) in holders_in(entry.values)
 
     def _take_event(self, event: Entry) -> None:
-        super()._take_event(event)
-        if event.values.get("goal") == self.driver:
-            self.refusal = event.message if event.values["outcome"] == EventKind.REFUSED.outcome else ""
+        self.on_words(event)
+        self._take_controller(event)
+        goal, outcome = event.values.get("goal"), event.values.get("outcome")
+        if goal:
+            self.outcomes.pop(goal, None)
+            self.outcomes[goal] = event
+            if len(self.outcomes) > OUTCOMES_KEPT:
+                del self.outcomes[next(iter(self.outcomes))]
+        if goal == self.driver:
+            self.refusal = event.message if outcome == EventKind.REFUSED.outcome else ""
+
+    # -- what is known ---------------------------------------------------------------------------------------
+
+    def status(self) -> Status:
+        """Return what is known of the arm now."""
+        snapshot = self.call("snapshot")
+        hardware, controller = (snapshot[part]["values"] for part in ("hardware", "controller"))
+        return Status(
+            state=hardware["state"],
+            problem=hardware["problem"],
+            outputs=hardware["outputs"],
+            stop_latched=hardware["stop_latched"] == "true",
+            reset_needed=hardware["reset_needed"] == "true",
+            phase=controller["phase"],
+            moved_by=controller["lease"],
+            measured=hardware["provenance"] == "measured",
+            payload_kg=float(snapshot["payload_kg"]),
+        )
+
+    def running_arm(self) -> Known:
+        """The arm that runs, as its process has it.
+
+        Raises:
+            ConfigurationError, DescriptionError: what it says is damaged.
+        """
+        from picker_dynamics.robot import arm_text
+
+        return arm_text.read(self.call("arm"))
+
+    def reference(self) -> Array:
+        """Pose (n,) [rad or m] at which the arm should be now; raises a LinkError where it is not active."""
+        if (reference := self.call("reference")) is None:
+            raise LinkError(f"the arm is not active: {self.hardware['problem'] or 'enable it first'}")
+        return array(reference)
+
+    def setpoint(self) -> Array:
+        """Set-point (n,) [rad] that was sent last; raises a LinkError where there is none."""
+        if (setpoint := self.call("setpoint")) is None:
+            raise LinkError(f"no set-points are sent: {self.hardware['message']}")
+        return array(setpoint)
+
+    def joints(self) -> dict[str, Any]:
+        """Joints: ``names``, ``units``, and positions (n,) [rad or m], ``lower``, ``upper``, ``home`` and ``rest``."""
+        return dict(self.call("joints"))
+
+    def facts(self) -> dict[str, Any]:
+        """Facts for a person or program: see ``session.facts``."""
+        return dict(self.call("facts"))
+
+    def condition(self) -> Condition:
+        """Condition of the arm's parts now."""
+        return Condition(self.call("diagnostics"), self.payload())
+
+    def payload(self) -> float:
+        """Payload that the tool is believed to carry [kg]."""
+        return float(self.call("snapshot")["payload_kg"])
+
+    def tip_speed(self) -> float:
+        """Tip speed that the controller allows the tool [m/s]."""
+        return float(self.call("get", part="trajectory_controller", names=["tip_speed_limit"])[0])
+
+    def next_state(self) -> Array:
+        """Joint positions (n,) [rad or m] that come next."""
+        before = self.heard_s
+        self.wait(lambda: self.heard_s > before and self.state is not None, lambda: f"no states come: {self.hardware['message']}")
+        return array(self.state)
+
+    @contextmanager
+    def listening(self, hear: Callable[[Sequence[Row]], None]) -> Iterator[None]:
+        """Within, ``hear`` is called with all states, as rows."""
+        self.listeners.append(hear)
+        self.subscribe(True)
+        try:
+            yield
+        finally:
+            self.listeners.remove(hear)
+            self.subscribe(False)
+
+    def listen(self, duration_s: float) -> tuple[Array, Array | None]:
+        """Positions (s, n) [rad or m] of the states of the next ``duration_s`` [s], and efforts (s, n), or None without any."""
+        _, q, effort = self.log(lambda: self.spin(duration_s))
+        return q, effort
+
+    def log(self, meanwhile: Callable[[], object]) -> tuple[Array, Array, Array | None]:
+        """Times (s,) [s], positions (s, n) and efforts (s, n) or None of all states while ``meanwhile()`` goes on.
+
+        Raises:
+            LinkError: no states come.
+        """
+        rows: list[Row] = []
+        with self.listening(rows.extend):
+            meanwhile()
+            self.wait(lambda: rows, "no states come")
+        known = {row[0]: row for row in rows if row[1] is not None}
+        t, q, effort = ([known[time_s][column] for time_s in sorted(known)] for column in (0, 1, 3))
+        return array(t), array(q), None if any(one is None for one in effort) else array(effort)
+
+    # -- settings --------------------------------------------------------------------------------------------
+
+    def set(self, part: str, values: Mapping[str, Any]) -> None:
+        """Change settings of a part, all of them or none; raises a PickerError that says why not."""
+        self.call("set", part=part, values=dict(values))
+
+    @contextmanager
+    def meanwhile(self, part: str, values: Mapping[str, Any]) -> Iterator[None]:
+        """Settings of a part have other values until this ends."""
+        before = dict(zip(values, self.call("get", part=part, names=list(values))))
+        self.set(part, values)
+        try:
+            yield
+        finally:
+            self.set(part, before)
+
+    # -- waiting ---------------------------------------------------------------------------------------------
+
+    def wait(self, condition: Callable[[], object], complaint: str | Callable[[], str], timeout_s: float | None = None) -> None:
+        """Wait until ``condition()``, for ``ANSWER_S`` by default, or raise a LinkError with ``complaint``."""
+        if not self.wait_at_most(ANSWER_S if timeout_s is None else timeout_s, condition):
+            raise LinkError(complaint if isinstance(complaint, str) else complaint())
+
+    def spin(self, duration_s: float) -> None:
+        """Let time pass; raises a LinkError where the arm is gone."""
+        self.wait_at_most(duration_s, lambda: False)
+
+    def wait_holding(self, timeout_s: float | None = None) -> None:
+        """Wait until the arm is enabled and at rest, ready for a goal."""
+
+        def ready() -> bool:
+            return self.controller.get("phase") == "holding" and self.hardware.get("state") == State.ACTIVE.value
+
+        self.wait(ready, self.not_ready, timeout_s)
+        self.wait(lambda: self.state is not None, "no states come", timeout_s)
+
+    def not_ready(self) -> str:
+        """Why the arm does not hold still, ready for a goal."""
+        first = what_enables(self.hardware) if self.hardware.get("state") == State.IDLE.value else ""
+        said = f"the arm is not ready: hardware: {self.hardware['message']}"
+        if self.hardware["message"] not in self.controller["message"]:
+            said += f"; controller: {self.controller['message']}"
+        return said + (f"; {first} first" if first else "")
+
+    def require_free(self) -> None:
+        """Raise a GoalRefusedError where somebody else moves the arm: a goal would take it from another one's."""
+        if mover := self.call("snapshot")["controller"]["values"]["lease"]:
+            why = f"the arm is moved by another ({mover}): wait, or take it with --preempt or picker stop"
+            raise GoalRefusedError(why, subject=mover)
 
     # -- motions ---------------------------------------------------------------------------------------------
 
     def message(self, times_s: Sequence[float], positions: Sequence[Any]) -> GoalData:
         """A goal through positions (k, n) [rad or m] at ``times_s`` (k,) [s], at rest at the end."""
-        goal: dict[str, Any] = {
-            "joint_names": list(self.joint_names),
-            "times_s": [float(t) for t in times_s],
-            "positions": [[float(x) for x in q] for q in positions],
-        }
-        if len(times_s) == 1:
-            goal["velocities"] = goal["accelerations"] = [[0.0] * len(self.joint_names)]
-        return GoalData("goal", goal)
+        goal = {"joint_names": list(self.joint_names), "times_s": array(times_s).tolist(), "positions": array(positions).tolist()}
+        still = [[0.0] * len(self.joint_names)]
+        return GoalData("goal", goal | ({"velocities": still, "accelerations": still} if len(times_s) == 1 else {}))
 
     def message_along(self, trajectory: Trajectory) -> GoalData:
         """A goal along a trajectory that starts where the arm is."""
         from picker_dynamics.execution.goal import along
 
         goal = along(trajectory)
-        rows = {"positions": goal.positions, "velocities": goal.velocities, "accelerations": goal.accelerations}
-        data = {name: None if value is None else [[float(x) for x in row] for row in value] for name, value in rows.items()}
-        return GoalData("goal", {"joint_names": list(goal.joint_names), "times_s": [float(t) for t in goal.times_s], **data})
+        rows = {name: getattr(goal, name) for name in ("times_s", "positions", "velocities", "accelerations")}
+        plain = {name: None if values is None else array(values).tolist() for name, values in rows.items()}
+        return GoalData("goal", {"joint_names": list(goal.joint_names), **plain})
 
     def gripper_message(self, at: float) -> GoalData:
         """A goal for the gripper's joint alone, done at ``at`` [rad or m] or where what it grips stops it."""
@@ -188,14 +465,10 @@ class Session(ArmAccess):
     def _require_going(self, goal: str) -> None:
         """Raise the error of a goal that is neither under way nor done."""
         answer = self.outcomes[goal]
-        values = answer.values
-        if values["outcome"] not in (EventKind.ACCEPTED.outcome, EventKind.DONE.outcome):
-            raise ENDS.get(values["outcome"], GoalRefusedError)(
-                answer.message,
-                subject=values.get("joint"),
-                value=number_in(values.get("value")),
-                limit=number_in(values.get("limit")),
-            )
+        values, outcome = answer.values, answer.values["outcome"]
+        if outcome not in GOING:
+            numbers = {name: number_in(values.get(name)) for name in ("value", "limit")}
+            raise ENDS.get(outcome, GoalRefusedError)(answer.message, subject=values.get("joint"), **numbers)
 
     @contextmanager
     def cancelling(self) -> Iterator[None]:
@@ -290,3 +563,9 @@ class Session(ArmAccess):
             raise
         except PickerError as error:
             raise PickerError(str(error)) from error
+
+    def __enter__(self: SessionT) -> SessionT:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()

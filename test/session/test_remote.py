@@ -43,10 +43,12 @@ class InProcess:
     """A session in the process, called as one by the socket is."""
 
     def __init__(self, running: Running):
-        self._session = ServedSession(running.arm, running.report)
+        self._served, self._gate = ServedSession(running.arm, running.report), running.arm.session.gate
 
     def call(self, name: str, /, **arguments):
-        return json.loads(json.dumps(getattr(self._session, name)(**arguments)))
+        answer = json.loads(json.dumps(self._served.carry_out(name, arguments)))
+        until(lambda: not self._gate.settling, "the answer to a stop")
+        return answer
 
 
 @pytest.fixture(params=["in the process", "by the socket"])
@@ -90,8 +92,7 @@ def test_both_answer_alike(session, running):
     until(lambda: running.arm.controller.active, "an enabled arm")
 
 
-def test_a_client_that_asks_nothing_for_long_is_heard_still(running, monkeypatch):
-    monkeypatch.setattr("picker_dynamics.session.server.SLOW_S", 1)
+def test_a_client_that_asks_nothing_for_long_is_heard_still(running):
     with RemoteSession() as client:
         client.spin(1.5)
         assert client.call("snapshot")

@@ -305,8 +305,10 @@ def test_a_reset_or_enable_that_was_asked_before_a_stop_does_not_undo_it(rig, st
             late += 1
         one.run(PERIOD_S)
 
-    served, begin_s = ServedSession(one.arm, Report(one.arm), pass_time), one.board.now()
+    served, begin_s = ServedSession(one.arm, Report(one.arm)), one.board.now()
     assert getattr(served, stop)().startswith("stopped" if stop == "stop" else "relaxed")
+    while one.session.gate.settling:
+        pass_time()
     assert one.board.now() >= begin_s + wait_s and late > 20
     assert one.outputs.stop_latched and one.outputs.state is State.IDLE
     with pytest.raises(BoardFaultError, match="stop is latched"):

@@ -15,9 +15,8 @@ from pathlib import Path
 from picker_dynamics import lifeline
 from picker_dynamics.errors import PickerError, RecordingError
 from picker_dynamics.recording.writer import checked_path
-from picker_dynamics.session.access import Row
 from picker_dynamics.session.remote import RemoteSession
-from picker_dynamics.session.session import Session
+from picker_dynamics.session.session import Row, Session
 
 from ..equipment import Equipment
 from ..recorded import Recorded
