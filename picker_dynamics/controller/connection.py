@@ -16,25 +16,20 @@ class Connection:
 
     Attributes:
         wanted: a connection is wanted.
-        failure: an error that nobody foresaw ended the look for the board; None: there is none.
     """
 
     def __init__(self, session: HardwareSession, port: str):
         self._session, self._port = session, port
         self._thread: threading.Thread | None = None
         self._gave_up = self.wanted = False
-        self.failure: Exception | None = None
+        self._failure: Exception | None = None
 
     def open(self) -> None:
         """Open the port and shake hands, in a thread, until the board answers or another attempt makes no sense."""
         self._session.problem = Routine(f"connecting to {self._port}")
         self._session.cancelled.clear()
         self.wanted, self._gave_up = True, False
-        self._start()
-
-    def _start(self) -> None:
-        self._thread = threading.Thread(target=self._connect, name="connect", daemon=True)
-        self._thread.start()
+        self.look()
 
     def _connect(self) -> None:
         try:
@@ -43,13 +38,16 @@ class Connection:
             self._session.problem = str(error)
             self._gave_up = not isinstance(error, LinkError)
         except Exception as error:  # a thread's exception would only be printed
-            self.failure = error
+            self._failure = error
 
     def look(self) -> None:
-        """Look for the board again where it was lost."""
+        """Look for the board again where it was lost; raises an error that nobody foresaw."""
+        if self._failure is not None:
+            raise self._failure
         looking = self._thread is not None and self._thread.is_alive()
         if self.wanted and not self._gave_up and not looking and self._session.state is State.OFFLINE:
-            self._start()
+            self._thread = threading.Thread(target=self._connect, name="connect", daemon=True)
+            self._thread.start()
 
     def close(self) -> None:
         """Close the port; the board holds what it has."""

@@ -10,15 +10,24 @@ Whoever has the time calls ``cycle`` at the rate of the reference: a thread on a
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from picker_dynamics.board.clock import Clock
+from picker_dynamics.board.request_gate import RequestGate
 from picker_dynamics.board.session import State
 from picker_dynamics.control.payload_follow import Payload, require_vector
-from picker_dynamics.errors import PickerError
+from picker_dynamics.errors import DescriptionError, PickerError
+from picker_dynamics.execution.driving import Drivers
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.execution import Execution, Tick
+from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import SAME_S, ArmState
+from picker_dynamics.execution.jogging import Jogging
 from picker_dynamics.execution.payload_hold import require_graspable, require_holdable, unbearable
 from picker_dynamics.robot.model import Array, DynamicsModel
 
@@ -58,13 +67,14 @@ class Cycle:
 
 
 class Controller:
-    """Control loop of one arm; times are seconds of the clock that its hardware has.
+    """Control loop of one arm; requests and cycles take turns, so each request, from any thread, sees the arm between two cycles.
 
     Args:
         hardware: is read and written here alone.
         law: makes commands of references.
         execution: makes references of what is asked.
         model_of: the arm with a payload (mass [kg], com (3,) [m]), as plans and the modelled state take it.
+        clock: that of the hardware.
         resting: poses (n,) at one of which the arm is expected where nobody knows where it is [rad or m].
 
     Attributes:
@@ -72,18 +82,42 @@ class Controller:
         problem: why the arm is held and not driven though its hardware is active; '' where it is driven.
         state: of the arm, as last read; None: not known.
         passive: the hardware is read and not driven: somebody else commands it.
+        turn: is held in each cycle and each request.
+        gate: refuses requests that may have been made before a stop was answered.
+        settles: the gate is opened here, where nobody else looks at requests that wait.
+        obstacle: why the arm may not be enabled; '' where it may.
+        watched: whether anybody wants the tracking error.
+        newest: outcome of the last cycle; None: there was none.
+        drivers, jogging: who drives, and streams made of velocities.
     """
 
-    def __init__(self, hardware: Hardware, law: Law, execution: Execution, model_of: ModelOf, resting: Sequence[Array] = ()):
+    def __init__(
+        self, hardware: Hardware, law: Law, execution: Execution, model_of: ModelOf, clock: Clock, resting: Sequence[Array] = ()
+    ):
         self.hardware, self.law, self.execution, self._model_of, self._resting = hardware, law, execution, model_of, resting
-        self.payload = Payload()
-        self.problem, self.passive = "", False
-        self._epoch: int | None = None
+        self.clock, self.turn, self.gate, self.settles = clock, threading.RLock(), RequestGate(), True
+        self.payload, self.problem, self.obstacle, self.passive = Payload(), "", "", False
+        self.watched: Callable[[], bool] = lambda: False
+        self.drivers, self.jogging = Drivers(execution), Jogging(execution)
         self.state: ArmState | None = None
+        self.newest: Cycle | None = None
+        self._epoch: int | None = None
+        self._subscribers: list[Callable[[Cycle], None]] = []
         self._supply_due_s = self._tick_due_s = -float("inf")
 
-    def cycle(self, now_s: float, watched: Callable[[], bool] = lambda: False) -> Cycle:
-        """Read the hardware, make the next reference, command it; ``watched``: whether anybody wants the tracking error."""
+    def cycle(self) -> Cycle:
+        """Make one cycle of the control loop now, and hand it to subscribers."""
+        with self.turn:
+            now_s = self.clock.now()
+            done = self.newest = self._cycle(now_s)
+            if self.settles:
+                self.gate.settle(now_s)
+            for hear in tuple(self._subscribers):
+                hear(done)
+        return done
+
+    def _cycle(self, now_s: float) -> Cycle:
+        """Read the hardware, make the next reference, command it."""
         self.state = state = self._read(now_s)
         if self.passive:
             return Cycle(now_s, state, Tick(None, ()))
@@ -91,7 +125,7 @@ class Controller:
         self._take_supply(now_s)
         tick = Tick(None, ())
         if self._is_due(now_s):
-            tick = self.execution.tick(now_s, lambda: state, watched)
+            tick = self.execution.tick(now_s, lambda: state, self.watched)
         if self.problem or not self.active or (tick.reference is None and not self.hardware.takes_efforts):
             return Cycle(now_s, state, tick)
         try:
@@ -147,6 +181,78 @@ class Controller:
         if now_s >= self._supply_due_s:
             self._supply_due_s = now_s + SUPPLY_PERIOD_S
             self.execution.follow_supply(self.hardware.source)
+
+    def subscribe(self, hear: Callable[[Cycle], None]) -> Callable[[], None]:
+        """Call ``hear`` after each cycle, soon and in its thread; returns what ends that."""
+        with self.turn:
+            self._subscribers.append(hear)
+
+        def end() -> None:
+            with self.turn:
+                self._subscribers.remove(hear)
+
+        return end
+
+    # -- motions -------------------------------------------------------------------------------------------
+
+    def submit(self, request: GoalRequest) -> None:
+        """Ask for a motion; it is answered once, by ``request.answer``."""
+        with self.turn:
+            self.execution.submit(request, self.clock.now())
+
+    def stream(self, names: Sequence[str], positions: Sequence[float], **how: Any) -> PickerError | None:
+        """Follow one sample of a stream; returns why it is refused."""
+        with self.turn:
+            return self.execution.stream(names, positions, self.clock.now(), **how)
+
+    def cancel(self, request: GoalRequest | None = None) -> bool:
+        """Decelerate one motion to a hold, or whatever moves the arm; returns whether anything moved."""
+        with self.turn:
+            return self.execution.cancel(self.clock.now(), request)
+
+    def reference(self) -> Array | None:
+        """Positions (n,) [rad or m] at which the joints should be now; None: the arm is not active."""
+        with self.turn:
+            sent = self.execution.sent
+            reference = sent.at(self.clock.now()) or sent.newest
+            return None if reference is None else np.array(reference.q)
+
+    # -- outputs -------------------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Latch a stop: the arm decelerates and holds."""
+        with self.turn:
+            self.hardware.session.stop()
+
+    def relax(self) -> None:
+        """Switch the outputs off and latch: the arm falls."""
+        with self.turn:
+            self.hardware.session.relax()
+
+    def reset(self) -> None:
+        """Clear stop and faults whose cause is gone; nothing moves."""
+        with self.turn:
+            self.hardware.session.reset()
+
+    def enable(self, at_rest_pose: bool) -> str:
+        """Adopt outputs that run, or switch them on where a person says that the arm is at its rest pose."""
+        with self.turn:
+            session = self.hardware.session
+            if session.engaged:
+                return f"already {session.state.value}"
+            if self.obstacle:
+                raise DescriptionError(self.obstacle)
+            return session.activate(at_rest_pose)
+
+    def disable(self) -> None:
+        """Switch the outputs off: the arm falls."""
+        with self.turn:
+            self.hardware.session.disable()
+
+    def change(self, **limits: Any) -> None:
+        """Change fields of the limits of motions, as ``execution.Limits`` has them."""
+        with self.turn:
+            self.execution.change_some(**limits)
 
     # -- payload -------------------------------------------------------------------------------------------
 

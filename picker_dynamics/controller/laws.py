@@ -80,10 +80,6 @@ class ServoLaw:
                 value=mode,
             )
 
-    def set_mode(self, mode: str) -> None:
-        """Change the mode of the compensation; the set-points pass over."""
-        self.compensator.set_mode(mode)
-
     def start(self, session: Session) -> None:
         self._last_s, self.moves = None, False
         if session.held is not None and session.held_effort is not None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from picker_dynamics.board.link import BAUD
 from picker_dynamics.control.compensation import MODES
@@ -10,8 +12,9 @@ from picker_dynamics.execution.collision import LARGEST_MARGIN_M, MARGIN_M
 from picker_dynamics.execution.gripping import GripperSettings
 from picker_dynamics.execution.tolerances import Tolerances
 from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
 
-from .settings import Setting
+from .settings import Setting, Settings, given
 
 CONTROLLER, DYNAMICS, HARDWARE = PARTS = "trajectory_controller", "dynamics", "hardware"
 
@@ -39,35 +42,34 @@ TORQUE_ARM = (
     at_start("arms", "", "file like config/arms.yaml that has the arm, by the name in urdf where that is given"),
 )
 
-TIMING = (
-    at_start("rate_hz", 100.0, "rate of the reference; at most 200 for servos [Hz]", 10.0, 500.0),
-    at_start("lead_s", 0.06, "how long before it holds a reference is sent [s]", 0.0, 0.5),
-    at_start(
-        "max_deceleration",
-        4.0,
-        "with which a cancelled motion stops, and which a change of speed_scaling may add [rad/s^2]",
-        0.5,
-        50.0,
-    ),
-    at_start(
-        "action_monitor_rate",
-        20.0,
-        "rate of action feedback and controller_state, and at which goal tolerances are looked at [Hz]",
-        1.0,
-        100.0,
-    ),
-)
 
-
-def limits(arm: ArmDescription, floor_z: float, shipped: Tolerances) -> tuple[Setting, ...]:
-    """Settings that limit motions of ``arm``; names as joint_trajectory_controller has them.
+def controller(arm: ArmDescription, servos: bool, floor_z: float, shipped: Tolerances, srdf: str) -> tuple[Setting, ...]:
+    """Settings of reference, limits and collisions of ``arm``; names as joint_trajectory_controller has them.
 
     Args:
+        servos: its joints are servos; else they take efforts.
         floor_z: default height of the floor [m].
         shipped: default tolerances.
+        srdf: the file beside the URDF.
     """
     joints = zip(arm.joint_names, arm.position_units, shipped.path[0].tolist(), shipped.goal[0].tolist())
     return (
+        at_start("rate_hz", 100.0, "rate of the reference [Hz]", 10.0, SERVO_RATE_HZ if servos else 500.0),
+        at_start("lead_s", 0.06, "how long before it holds a reference is sent [s]", 0.0, 0.5),
+        at_start(
+            "max_deceleration",
+            4.0,
+            "with which a cancelled motion stops, and which a change of speed_scaling may add [rad/s^2]",
+            0.5,
+            50.0,
+        ),
+        at_start(
+            "action_monitor_rate",
+            20.0,
+            "rate of action feedback and controller_state, and at which goal tolerances are looked at [Hz]",
+            1.0,
+            100.0,
+        ),
         Setting("tip_speed_limit", 0.25, "largest speed of the tool [m/s]", 0.01, 2.0),
         Setting(
             "floor_z",
@@ -117,12 +119,6 @@ def limits(arm: ArmDescription, floor_z: float, shipped: Tolerances) -> tuple[Se
                 Setting(f"constraints.{joint}.goal", round(goal, 4), f"goal tolerance of {joint} [{unit}]; 0: none", 0.0, 100.0),
             )
         ),
-    )
-
-
-def collision(srdf: str) -> tuple[Setting, ...]:
-    """Settings of collisions; ``srdf``: the file beside the URDF."""
-    return (
         at_start(
             "collision.enabled",
             False,
@@ -206,3 +202,8 @@ SIMULATED_TORQUE_ARM = (
     at_start("seed", 0, "of those errors", 0, 2**31 - 1),
     Setting("attached_kg", 0.0, "load hung on the simulated tool, of which the controller is not told [kg]", 0.0, 5.0),
 )
+
+
+def settings(values: Mapping[str, Mapping[str, Any]]) -> dict[str, Settings]:
+    """Settings of each part; what ``values`` do not have is the default."""
+    return {part: Settings(part, given(values.get(part, {}))) for part in PARTS}

@@ -9,6 +9,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -19,8 +20,8 @@ from rclpy.node import Node
 from picker_dynamics.controller import parameters
 from picker_dynamics.controller.controller import Cycle
 from picker_dynamics.execution.events import Event
+from picker_dynamics.session import process
 from picker_dynamics.session.address import Claim
-from picker_dynamics.session.process import Runner, steps
 from picker_dynamics.session.report import Report
 from picker_dynamics.session.running_arm import RunningArm
 
@@ -101,28 +102,27 @@ class ArmProcess:
 
     # -- running -------------------------------------------------------------------------------------------
 
-    def run(self) -> int:
-        """Run until a signal or a failure, then leave the arm as ``on_shutdown`` says; returns the exit code.
+    def run(self) -> None:
+        """Run until a signal or a failure, then leave the arm as ``on_shutdown`` says.
 
         Raises:
-            Exception: that ended the control loop.
+            Exception: that ended the control loop, or failed at the end.
         """
         spinner = threading.Thread(target=self._spin, name="ros", daemon=True)
-        runner = Runner(self.arm, self.report, self._claim, self._stop)
+        assert self._claim is not None
         node = self.nodes[parameters.HARDWARE]
         if isinstance(node, HardwareNode) and self.arm.settings[parameters.HARDWARE]["autostart"]:
             node.trigger_configure()
         spinner.start()
         try:
-            runner.run(spinner.is_alive, self._last_words, exit_code_of)
+            process.run(self.arm, self.report, self._claim, self._stop, spinner.is_alive, self._last_words)
         finally:
             with self.arm.session.turn:
                 self.hardware.publish_status()
             self._ending.set()
             self.executor.wake()
             spinner.join(1.0)
-            code = steps(self.destroy, code_of=exit_code_of)
-        return runner.code or code
+            self.destroy()
 
     def _spin(self) -> None:
         """Serve ROS; a request that rclpy cannot deal with is logged, the arm goes on."""
@@ -182,12 +182,12 @@ def main(args=None, alone: bool = False) -> int:
     stop: list[int] = []
     code = 0
     try:
-        listen(args, stop)
-        code = ArmProcess(stop, alone).run()
+        with ExitStack() as at_the_end:
+            at_the_end.callback(shutdown_ros)
+            listen(args, stop)
+            ArmProcess(stop, alone).run()
     except Exception as error:
         code = exit_code_of(error)
-    finally:
-        code = steps(shutdown_ros, code_of=exit_code_of) or code
     return code
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from itertools import pairwise
 from typing import Any
 
@@ -186,21 +187,20 @@ def turn(_node: Any, executor: SingleThreadedExecutor) -> None:
 def run(make_node: Callable[[], Node], args=None, turn: Callable[[Any, SingleThreadedExecutor], None] = turn) -> int:
     """Spin a node until SIGINT or SIGTERM, ``turn`` by turn; returns the exit code for the shell."""
     stop: list[int] = []
-    node, executor, code = None, None, 0
     try:
-        listen(args, stop)
-        node = made(make_node)
-        executor = SingleThreadedExecutor()
-        executor.add_node(node)
-        process.tame_collector()
-        while not stop and rclpy.ok():
-            turn(node, executor)
+        with ExitStack() as at_the_end:
+            at_the_end.callback(shutdown_ros)
+            listen(args, stop)
+            node = made(make_node)
+            at_the_end.callback(node.destroy_node)
+            executor = SingleThreadedExecutor()
+            at_the_end.callback(executor.shutdown)  # else its destructor may come too late, and complain
+            executor.add_node(node)
+            process.tame_collector()
+            while not stop and rclpy.ok():
+                turn(node, executor)
     except ExternalShutdownException:
         pass
     except Exception as error:
-        code = exit_code_of(error)
-    finally:
-        todo = [] if executor is None else [executor.shutdown]  # else its destructor may come too late, and complain
-        todo += [] if node is None else [node.destroy_node]
-        code = process.steps(*todo, shutdown_ros, code_of=exit_code_of) or code
-    return code
+        return exit_code_of(error)
+    return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +13,12 @@ import numpy as np
 from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.controller import parameters
 from picker_dynamics.controller.parameters import CONTROLLER, DYNAMICS, HARDWARE
-from picker_dynamics.controller.settings import Settings, given
 from picker_dynamics.errors import LinkError, PickerError
 from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.model import Array
 
-from .loop import row
 from .loop_thread import LoopThread
-from .report import Report
+from .report import Report, row
 from .running_arm import RunningArm
 from .served import STOPS, ServedSession
 from .session import Session
@@ -178,7 +176,7 @@ def simulate(
         values[CONTROLLER] |= {} if known.torque.tip_speed is None else {"tip_speed_limit": known.torque.tip_speed}
         values[HARDWARE] |= plant
         time_ = VirtualTime()
-        arm = RunningArm(_settings(values), time_, known=known, plans_beside=False)
+        arm = RunningArm(parameters.settings(values), time_, known=known, plans_beside=False)
         assert arm.plant is not None
         return SimulatedSession(arm, arm.plant, time_, real_time)
     from picker_dynamics.control.compensation import Compensator
@@ -191,7 +189,7 @@ def simulate(
     found, _ = Compensator(model, known.servos, compensation, fade_s=0.0).update(home, still, still, 0.0)
     true = Plant(known.description, known.servos, q=home, **plant)
     board = BoardInMemory(true, known.servos, found=found.tolist())
-    arm = RunningArm(_settings(values), board, open_port=board.open, known=known, plans_beside=False)
+    arm = RunningArm(parameters.settings(values), board, open_port=board.open, known=known, plans_beside=False)
     assert isinstance(arm.outputs, HardwareSession)
     board.on_arrival = arm.outputs.link.poll
     arm.connect()
@@ -210,7 +208,7 @@ def open_port(known: Known, port: str, compensation: str, scene: str | None, rat
     """
     values = _values(compensation, scene)
     values[CONTROLLER]["rate_hz"], values[HARDWARE]["port"] = rate_hz, port
-    arm = RunningArm(_settings(values), known=known)
+    arm = RunningArm(parameters.settings(values), known=known)
     try:
         arm.connect(CONNECT_S)
     except BaseException:
@@ -223,7 +221,3 @@ def _values(compensation: str, scene: str | None) -> dict[str, dict[str, Any]]:
     """Settings of each part that are not the default."""
     around = {"collision.enabled": scene is not None, "collision.scene": scene or ""}
     return {CONTROLLER: around, DYNAMICS: {"compensation": compensation}, HARDWARE: {}}
-
-
-def _settings(values: Mapping[str, Mapping[str, Any]]) -> dict[str, Settings]:
-    return {part: Settings(part, given(values[part])) for part in parameters.PARTS}

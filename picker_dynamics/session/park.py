@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from picker_dynamics.controller.controller import Controller
 from picker_dynamics.errors import BoardFaultError, GoalRefusedError
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_manager import GoalRequest
@@ -16,8 +17,6 @@ from picker_dynamics.execution.lease import Holder, Kind
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.model import Array
-
-from .loop import ArmLoop
 
 TIP_SPEED = 0.15
 """Largest speed of the tool while parking [m/s]."""
@@ -34,20 +33,20 @@ NAME, LONGEST_S = "park", 600.0
 """Of who has the arm meanwhile, and for how long at the most [s]."""
 
 
-def park(session: ArmLoop, rest: Array, hurried: Callable[[], bool]) -> None:
+def park(session: Controller, rest: Array, hurried: Callable[[], bool]) -> None:
     """Move slowly to the pose ``rest`` (n,) [rad], while another thread runs the control loop; returns when the arm is there.
 
     Raises:
         PickerError: the way cannot be taken, a fault or a stop on the way, or ``hurried()``; the arm holds then.
     """
-    execution, answers = session.controller.execution, queue.SimpleQueue[Verdict]()
+    execution, answers = session.execution, queue.SimpleQueue[Verdict]()
     session.cancel()
     until_s = time.monotonic() + AT_REST_S
     while execution.phase is not Phase.HOLDING and time.monotonic() < until_s and not hurried():
         time.sleep(LOOK_S)
     held = session.reference()
     if held is None:
-        raise BoardFaultError(f"not parked: {session.controller.hardware.session.problem or session.controller.problem}")
+        raise BoardFaultError(f"not parked: {session.hardware.session.problem or session.problem}")
     arm, limits = execution.description, execution.limits
     duration_s = max(SHORTEST_S, SHORTEST_S_M * tip_way(arm, held, rest))
     still = np.zeros(arm.n).tolist()

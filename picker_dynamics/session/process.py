@@ -16,11 +16,12 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from picker_dynamics.controller import parameters
 from picker_dynamics.controller.controller import Cycle
-from picker_dynamics.controller.settings import Settings, given
+from picker_dynamics.controller.settings import Settings
 from picker_dynamics.errors import ConfigurationError, InputError, PickerError
 from picker_dynamics.execution.events import Event, Severity
 from picker_dynamics.files.formats import parse_json, read_yaml
@@ -65,18 +66,6 @@ def exit_code_of(error: Exception) -> int:
     return error.exit_code
 
 
-def steps(*todo: Callable[[], object], code_of: Callable[[Exception], int] = exit_code_of) -> int:
-    """Do each of these steps, whatever becomes of those before; returns the exit code of the first that failed."""
-    code = 0
-    for do in todo:
-        try:
-            do()
-        except Exception as error:  # of which the next step must not suffer
-            end_soon()
-            code = code or code_of(error)
-    return code
-
-
 def hear_signals(stop: list[int]) -> None:
     """Append the number of each signal of ``ENDS`` to ``stop``, and end with the process that started this one."""
     for number in ENDS:
@@ -113,62 +102,48 @@ def listening() -> tuple[tuple[str, int] | None, str]:
     return (host, int(port)), token
 
 
-class Runner:
-    """Runs ``arm`` until a signal or a failure.
+def run(
+    arm: RunningArm,
+    report: Report,
+    claim: Claim,
+    stop: list[int],
+    alive: Callable[[], bool] = lambda: True,
+    last_words: Callable[[Sequence[Event]], object] = lambda _events: None,
+) -> None:
+    """Serve an arm and run its control loop until a signal or a failure; at the end leave it as ``on_shutdown`` says.
 
     Args:
         claim: on the arm's name.
         stop: numbers of the signals that have come; the second one hurries.
+        alive: ends it where it is false.
+        last_words: called with the last events, while whoever waits can still be answered.
 
-    Attributes:
-        code: exit code, by what failed at the end.
+    Raises:
+        Exception: that ended the loop; else what failed at the end: everything is done all the same.
     """
-
-    def __init__(self, arm: RunningArm, report: Report, claim: Claim, stop: list[int]):
-        self._arm, self._report, self._stop, self.code = arm, report, stop, 0
-        self.server = Server(arm, report, claim.path, *listening())
-
-    def run(
-        self,
-        alive: Callable[[], bool] = lambda: True,
-        last_words: Callable[[Sequence[Event]], object] = lambda _events: None,
-        code_of: Callable[[Exception], int] = exit_code_of,
-    ) -> None:
-        """Run the control loop; at the end leave the arm as ``on_shutdown`` says.
-
-        Args:
-            alive: ends it where it is false.
-            last_words: called with the last events, while whoever waits can still be answered.
-
-        Raises:
-            Exception: that ended the loop.
-        """
-        arm, execution = self._arm, self._arm.controller.execution
+    with ExitStack() as at_the_end:  # the last one first
+        at_the_end.callback(arm.close)
+        at_the_end.callback(Server(arm, report, claim.path, *listening()).close)
         loop = LoopThread(arm.session.cycle, arm.period_s)
+        at_the_end.callback(loop.close)
         tame_collector()
 
-        def leave() -> None:
-            if loop.running:
-                arm.leave(lambda: len(self._stop) > 1 or not loop.running)
-
+        @at_the_end.callback
         def say() -> None:
             with arm.session.turn:
-                events = execution.close()
-                self._report.publish_events(events)
+                events = arm.controller.execution.close()
+                report.publish_events(events)
             last_words(events)
 
-        def end() -> None:
-            loop.close()
-            arm.close()
-            self.server.close()
+        @at_the_end.callback
+        def leave() -> None:
+            if loop.running:
+                arm.leave(lambda: len(stop) > 1 or not loop.running)
 
-        try:
-            while not self._stop and loop.running and alive():
-                time.sleep(LOOK_S)  # a signal ends it at once
-        finally:
-            self.code = steps(leave, say, end, code_of=code_of)
-        if loop.failure is not None:
-            raise loop.failure
+        while not stop and loop.running and alive():
+            time.sleep(LOOK_S)  # a signal ends it at once
+    if loop.failure is not None:
+        raise loop.failure
 
 
 def parameters_in(words: Iterable[str]) -> tuple[str, dict[str, dict[str, Any]]]:
@@ -238,20 +213,19 @@ def main(words: Sequence[str] | None = None) -> int:
         hear_signals(stop)
         namespace, values = parameters_in(sys.argv[1:] if words is None else words)
         claim = Claim(namespace)
-        settings = {part: Settings(part, given(values[part])) for part in parameters.PARTS}
+        settings = parameters.settings(values)
         arm = RunningArm(settings)
         for part in parameters.PARTS:
             require_known(settings[part], values[part])
         Log(arm)
-        runner = Runner(arm, Report(arm), claim, stop)
         if arm.servos is not None and settings[parameters.HARDWARE]["autostart"]:
             arm.configure()
-        runner.run()
+        run(arm, Report(arm), claim, stop)
     except Exception as error:
         if isinstance(error, InputError) and not isinstance(error, ConfigurationError):
             error = ConfigurationError(str(error), subject=error.subject, value=error.value, limit=error.limit)
         return exit_code_of(error)
-    return runner.code
+    return 0
 
 
 if __name__ == "__main__":

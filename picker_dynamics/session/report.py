@@ -299,3 +299,16 @@ class Report:
             "source": round(followed.source, 3),
         }
         return WARN if complaint else OK, complaint or f"{peak_a:.1f} A at most (estimated)", figures
+
+
+def plain(*vectors: Any) -> list[Any]:
+    """Vectors as lists; None stays."""
+    return [None if one is None else one.tolist() for one in vectors]
+
+
+def row(cycle: Cycle) -> list[Any]:
+    """Time [s], then position, velocity, effort, reference and torque, (n,) each or None."""
+    state, reference, command = cycle.state, cycle.tick.reference, cycle.command
+    measured = (None, None, None) if state is None else (state.q, state.v, state.effort)
+    desired, torque = None if reference is None else reference.q, None if command is None else command.effort
+    return [cycle.now_s if state is None else state.time_s, *plain(*measured, desired, torque)]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from picker_dynamics.board.clock import SYSTEM_CLOCK, Clock
 from picker_dynamics.board.hardware_session import HardwareSession
@@ -28,7 +28,7 @@ from picker_dynamics.controller.laws import Law, ServoLaw, TorqueLaw
 from picker_dynamics.controller.parameters import CONTROLLER, DYNAMICS, HARDWARE
 from picker_dynamics.controller.payload_following import PayloadFollowing
 from picker_dynamics.controller.servo_board import ServoBoard
-from picker_dynamics.controller.settings import Settings
+from picker_dynamics.controller.settings import Setting, Settings
 from picker_dynamics.controller.surroundings import Surroundings
 from picker_dynamics.controller.torque_arm import SimulatedTorqueArm
 from picker_dynamics.dynamics import cross_check, lagrangian
@@ -50,10 +50,9 @@ from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array
 from picker_dynamics.robot.servo_budget import ServoBudget
-from picker_dynamics.robot.servo_map import SERVO_RATE_HZ, ServoMap
+from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.robot.srdf import srdf_beside
 
-from .loop import ArmLoop
 from .park import TIP_SPEED, park
 
 if TYPE_CHECKING:
@@ -61,29 +60,6 @@ if TYPE_CHECKING:
 
 LOOK_S = 1.0
 """How often temperatures and droop are looked at [s]."""
-
-
-def hardware_session(
-    settings: Settings,
-    arm: ArmDescription,
-    servos: ServoMap,
-    clock: Clock = SYSTEM_CLOCK,
-    open_port: Callable[[str, int], Port] = SerialPort,
-) -> HardwareSession:
-    """Declare the settings of a servo board, and make its session, which is not connected.
-
-    Args:
-        open_port: opens another port than the serial one that the settings name.
-    """
-    settings.declare(*parameters.SERVO_BOARD)
-    model = ArmStateModel(
-        lagrangian.analytic_model(arm, servos.armature), servos.model, servos.rest, MODEL_STEP_S, arm.position_units
-    )
-    budget = ServoBudget(servos, ambient_c=settings["ambient_c"], limit_c=settings["temperature_limit_c"])
-    link = Link(settings["port"], baud=settings["baud"], joint_names=arm.joint_names, clock=clock, open_port=open_port)
-    session = HardwareSession(link, servos, model, budget, clock)
-    session.port_comes = settings["at_rest_pose"]  # a simulated board makes its port while this process starts
-    return session
 
 
 class RunningArm:
@@ -100,7 +76,7 @@ class RunningArm:
     Attributes:
         known, description, servos: the arm; servos None: its joints take efforts.
         poses: rest and home, (n,) each [rad or m].
-        session: what may be asked of it.
+        controller: its control loop; session: the same, as what may be asked of it.
         connection: to its board; None: it has none.
         notes: what a person should know of it.
         cross_check_worst: relative difference of its two models.
@@ -121,37 +97,18 @@ class RunningArm:
         known: Known | None = None,
         plans_beside: bool = True,
     ):
-        self.settings, self.clock, self._open_port, self._look_s = settings, clock, open_port, -float("inf")
-        self._parks = False
+        self.settings, self.clock, self._look_s, self._parks = settings, clock, -math.inf, False
         control, dynamics, hardware = (settings[part] for part in parameters.PARTS)
         self.known = load_arm(control) if known is None else known
         self.description, self.servos, torque = self.known
-        arm = self.description
-        same = parameters.SERVO_ARM if self.servos is not None else parameters.TORQUE_ARM
-        control.declare(*same)
-        for part in (dynamics, hardware):
-            part.declare(*same)
-            for one in same:
-                if part[one.name] not in (control[one.name], one.default):
-                    raise ConfigurationError(
-                        f"{one.name} is {part[one.name]!r} for {part.owner}, {control[one.name]!r} for {control.owner}: "
-                        "an arm has one",
-                        subject=one.name,
-                        value=part[one.name],
-                    )
-        if torque is not None:
-            limits, shipped = TorqueLimits.of_arm(torque), Tolerances.of_arm(torque)
-            rest = home = torque.home
-        else:
-            assert self.servos is not None
-            limits, shipped = TorqueLimits.of_servos(self.servos), Tolerances.of_servos(self.servos)
-            rest, home = self.servos.rest, self.servos.home
-        assert rest is not None and home is not None
+        arm, armature = self.description, None if self.servos is None else self.servos.armature
+        _declare_same(parameters.SERVO_ARM if torque is None else parameters.TORQUE_ARM, control, dynamics, hardware)
+        limits, shipped, rest, home = _bounds(self.known)
         self.poses = rest, home
-        self._declare_control(control, rest, shipped)
-        self.gripper = self._declare_gripper(control)
+        floor_z, why_no_floor = standing_floor(arm, rest)
+        control.declare(*parameters.controller(arm, self.servos is not None, floor_z, shipped, srdf_beside(arm)))
+        self.gripper = _gripper(control, arm, self.servos)
         dynamics.declare(*parameters.PAYLOAD)
-        armature = None if self.servos is None else self.servos.armature
         self.model_of = partial(lagrangian.analytic_model, arm, armature)
         self.model = RigidBody(arm, armature=armature)
         report = cross_check.compare(self.model_of(), self.model, arm.lower, arm.upper, arm.velocity)
@@ -160,27 +117,20 @@ class RunningArm:
         self.worker = Worker() if plans_beside else None
         self.connection: Connection | None = None
         self.plant: TorquePlant | None = None
-        board, law = self._torque_arm(torque) if torque is not None else self._servo_board()
-        rate_hz = control["rate_hz"]
+        board, law = self._servo_board(open_port) if torque is None else self._torque_arm(torque)
+        rate_hz, deceleration = control["rate_hz"], control["max_deceleration"]
         timing = Timing(rate_hz, control["lead_s"], max(1, round(rate_hz / control["action_monitor_rate"])))
-        deceleration = control["max_deceleration"]
         execution = Execution(arm, Limits(limits), timing, deceleration, worker=self.worker or at_once)
-        self.surroundings = Surroundings(
-            arm,
-            self.servos,
-            self.poses,
-            deceleration,
-            enabled=control["collision.enabled"],
-            scene=control["collision.scene"],
-            srdf=control["collision.srdf"],
-        )
-        self.controller = Controller(board, law, execution, self.model_of, self.poses)
+        around = {name: control[f"collision.{name}"] for name in ("enabled", "scene", "srdf")}
+        self.surroundings = Surroundings(arm, self.servos, self.poses, deceleration, **around)
+        self.controller = self.session = Controller(board, law, execution, self.model_of, clock, self.poses)
         self.controller.passive = passive
-        self.session = ArmLoop(self.controller, clock)
         self.following: PayloadFollowing | None = None
         if isinstance(law, TorqueLaw):
             dynamics.declare(*parameters.FOLLOWED_PAYLOAD)
-            self.following = PayloadFollowing(self.controller, law.loop, self._follower, dynamics["payload.transition_s"])
+            sd = drive_effort_sd(arm.effort, arm.friction)
+            transition_s = dynamics["payload.transition_s"]
+            self.following = PayloadFollowing(self.controller, law.loop, partial(PayloadFollower, self.model, sd), transition_s)
             self.session.subscribe(self.following.hear)
         self._take_control(set())
         self._take_payload()
@@ -188,70 +138,39 @@ class RunningArm:
         control.take, dynamics.take, hardware.take = self._take_control, self._take_dynamics, self._take_hardware
         self.session.subscribe(self._look)
         self._starts = bool(self.servos is not None and hardware["autostart"])
-        self.notes = tuple(self._notes())
+        self.notes = (
+            f"cross-check passed: two models of {arm.name} agree to {self.cross_check_worst:.1e}",
+            *([f"no floor is looked at: {why_no_floor or 'floor_z is -inf'}"] if control["floor_z"] == OFF else []),
+            *(f"collision: {note}" for note in self.surroundings.notes),
+        )
 
-    def _declare_control(self, control: Settings, rest: Array, shipped: Tolerances) -> None:
-        control.declare(*parameters.TIMING)
-        if self.servos is not None and control["rate_hz"] > SERVO_RATE_HZ:
-            raise ConfigurationError(
-                f"rate_hz is {control['rate_hz']:g} Hz, at most {SERVO_RATE_HZ:g} for servos",
-                subject="rate_hz",
-                value=control["rate_hz"],
-                limit=SERVO_RATE_HZ,
-            )
-        floor_z, self._why_no_floor = standing_floor(self.description, rest)
-        control.declare(*parameters.limits(self.description, floor_z, shipped))
-        control.declare(*parameters.collision(srdf_beside(self.description)))
-
-    def _declare_gripper(self, control: Settings) -> GripperSettings | None:
-        arm = self.description
-        found = servo_arm.gripper_of(arm, self.servos)
-        control.declare(parameters.gripper_joint("" if found is None else arm.joint_names[found]))
-        joint = control["gripper.joint"]
-        fits = GripperSettings.of(arm, arm.joint_names.index(joint)) if joint in arm.joint_names else GripperSettings(joint)
-        control.declare(*parameters.gripper(fits))
-        if not joint:
-            return None
-        names = ("max_velocity", "goal_tolerance", "stall_velocity_threshold", "stall_timeout", "allow_stalling")
-        grips = {} if self.servos is None else {one.joint: one.grip.torque for one in self.servos.servos if one.grip is not None}
-        chosen = {name: control[f"gripper.{name}"] for name in names}
-        settings = replace(fits, **chosen, torque=grips.get(joint))
-        if problem := settings_problem(settings, arm):
-            raise ConfigurationError(problem, subject="gripper.joint")
-        return settings
-
-    def _servo_board(self) -> tuple[Hardware, Law]:
-        dynamics, hardware, servos = self.settings[DYNAMICS], self.settings[HARDWARE], self.servos
+    def _servo_board(self, open_port: Callable[[str, int], Port]) -> tuple[Hardware, Law]:
+        arm, servos, dynamics, hardware = self.description, self.servos, self.settings[DYNAMICS], self.settings[HARDWARE]
         assert servos is not None
         dynamics.declare(*parameters.SERVO_DYNAMICS)
-        board = ServoBoard(hardware_session(hardware, self.description, servos, self.clock, self._open_port))
-        self.connection = Connection(board.session, hardware["port"])
+        hardware.declare(*parameters.SERVO_BOARD)
+        model = ArmStateModel(self.model_of(), servos.model, servos.rest, MODEL_STEP_S, arm.position_units)
+        budget = ServoBudget(servos, ambient_c=hardware["ambient_c"], limit_c=hardware["temperature_limit_c"])
+        link = Link(hardware["port"], baud=hardware["baud"], joint_names=arm.joint_names, clock=self.clock, open_port=open_port)
+        session = HardwareSession(link, servos, model, budget, self.clock)
+        session.port_comes = hardware["at_rest_pose"]  # a simulated board makes its port while this process starts
+        self.connection = Connection(session, hardware["port"])
         law = Compensator(self.model, servos, dynamics["compensation"], dynamics["fade_s"], dynamics["payload.transition_s"])
-        return board, ServoLaw(law)
+        return ServoBoard(session), ServoLaw(law)
 
     def _torque_arm(self, arm: arms.Arm) -> tuple[Hardware, Law]:
         from picker_dynamics.sim.torque_plant import TorquePlant  # here, so that without MuJoCo it ends with one line
 
-        dynamics, hardware = self.settings[DYNAMICS], self.settings[HARDWARE]
+        described, dynamics, hardware = self.description, self.settings[DYNAMICS], self.settings[HARDWARE]
         assert arm.bandwidth is not None
         dynamics.declare(parameters.bandwidth(arm.bandwidth))
         hardware.declare(*parameters.SIMULATED_TORQUE_ARM)
-        self.plant = TorquePlant(self.description, q=arm.home, plant_error=hardware["plant_error"], seed=hardware["seed"])
+        self.plant = TorquePlant(described, q=arm.home, plant_error=hardware["plant_error"], seed=hardware["seed"])
         self.plant.attach(hardware["attached_kg"])
-        drives = TorqueSession(RigidBody(self.description), self.description.effort, self.description.velocity, arm.bandwidth)
+        drives = TorqueSession(RigidBody(described), described.effort, described.velocity, arm.bandwidth)
         drives.activate(at_rest_pose=True)
         loop = TorqueLoop(self.model, dynamics["bandwidth"], dynamics["payload.transition_s"])
         return SimulatedTorqueArm(self.plant, drives, self.clock.now()), TorqueLaw(loop)
-
-    def _follower(self, **bounds: Any) -> PayloadFollower:
-        return PayloadFollower(self.model, drive_effort_sd(self.description.effort, self.description.friction), **bounds)
-
-    def _notes(self) -> Iterator[str]:
-        control = self.settings[CONTROLLER]
-        yield f"cross-check passed: two models of {self.description.name} agree to {self.cross_check_worst:.1e}"
-        if control["floor_z"] == OFF:
-            yield f"no floor is looked at: {self._why_no_floor or 'floor_z is -inf'}"
-        yield from (f"collision: {note}" for note in self.surroundings.notes)
 
     @property
     def outputs(self) -> Outputs:
@@ -266,8 +185,9 @@ class RunningArm:
     @property
     def period_s(self) -> float:
         """Period of the control loop [s]."""
-        name = "rate_hz" if self.servos is not None else "measure_rate_hz"
-        return float(1.0 / self.settings[CONTROLLER if self.servos is not None else HARDWARE][name])
+        if self.servos is not None:
+            return float(1.0 / self.settings[CONTROLLER]["rate_hz"])
+        return float(1.0 / self.settings[HARDWARE]["measure_rate_hz"])
 
     # -- settings ------------------------------------------------------------------------------------------
 
@@ -289,18 +209,16 @@ class RunningArm:
         if any(name.startswith("payload.") for name in names):
             self._take_payload()
         if mode and isinstance(law, ServoLaw):
-            law.set_mode(mode)
+            law.compensator.set_mode(mode)
 
     def _take_payload(self) -> None:
         values, now_s = self.settings[DYNAMICS], self.clock.now()
-        mass, com = values["payload.mass"], values["payload.com"]
+        payload = Payload(values["payload.mass"], tuple(values["payload.com"]))
         if self.following is None:
-            self.controller.set_payload(mass, com, now_s)
+            self.controller.set_payload(*payload, now_s)
         else:
-            payload = Payload(mass, tuple(com))
-            self.following.set(
-                payload, values["payload.follow"], values["payload.follow_max"], values["payload.follow_rate"], now_s
-            )
+            most, rate = values["payload.follow_max"], values["payload.follow_rate"]
+            self.following.set(payload, values["payload.follow"], most, rate, now_s)
 
     def _take_hardware(self, names: set[str]) -> None:
         values, outputs = self.settings[HARDWARE], self.outputs
@@ -323,17 +241,16 @@ class RunningArm:
         Args:
             tolerances: that it asks for; by default those of the settings.
         """
-        factor, arm = 1.0 if motion.validated is None else motion.validated.factor, self.description
+        arm, approach, model = self.description, motion.approach, self.controller.execution.limits.model
+        factor = 1.0 if motion.validated is None else motion.validated.factor
         remarks = [f"slowed {factor:.2f} times to fit"] if factor > 1.0 else []
-        approach, limits = motion.approach, self.controller.execution.limits
         if approach is not None and approach.joints:
             remarks.append(f"lowered to the pose: {', '.join(arm.joint_names[j] for j in approach.joints)}")
         elif approach is not None and approach.wanted:
             remarks.append(approach.text(arm.joint_names))
-        if self.servos is not None and limits.model is not None:
-            off_m = tip_uncertainty(
-                limits.model, self.servos, motion.trajectory.end, None if approach is None else approach.bounds
-            )
+        if self.servos is not None and model is not None:
+            bounds = None if approach is None else approach.bounds
+            off_m = tip_uncertainty(model, self.servos, motion.trajectory.end, bounds)
             remarks.append(f"modelled, not measured: the tip within {1e3 * off_m:.0f} mm if nothing holds it back")
         wanted = (tolerances or self.tolerances()).select_joints(motion.joints)
         return GoalTracker(arm.joint_names, arm.position_units, wanted, motion.start_s, "; ".join(remarks))
@@ -374,32 +291,25 @@ class RunningArm:
 
     def _look(self, cycle: Cycle) -> None:
         """Look at what no cycle waits for: a lost board, an arm that starts by itself, temperatures, droop."""
+        outputs, law, hardware = self.outputs, self.controller.law, self.settings[HARDWARE]
         if self.connection is not None:
             self.connection.look()
-            if self.connection.failure is not None:
-                raise self.connection.failure
-            if self._starts and self.connection.wanted and self.outputs.state is State.IDLE:
+            if self._starts and self.connection.wanted and outputs.state is State.IDLE:
                 self._starts = False
                 with contextlib.suppress(PickerError):  # the status says so
-                    self.activate(self.settings[HARDWARE]["at_rest_pose"])
+                    self.activate(hardware["at_rest_pose"])
         if cycle.now_s < self._look_s:
             return
         self._look_s = cycle.now_s + LOOK_S
-        outputs, law = self.outputs, self.controller.law
-        if isinstance(outputs, HardwareSession):
-            self._stop_where_too_hot(outputs)
+        if isinstance(outputs, HardwareSession) and hardware["on_overheat"] == "stop" and not outputs.stop_latched:
+            if (temperature := outputs.budget.temperature()) is not None and temperature.too_hot:
+                outputs.stop()
+                outputs.problem = f"stopped: {temperature.text}"
         if isinstance(law, ServoLaw) and self.surroundings.enabled:
             try:
                 self.surroundings.set_droops(law.droops)
             except PickerError as error:
                 self.controller.execution.tell(EventKind.PROBLEM, f"compensation refused: {error}", error=error)
-
-    def _stop_where_too_hot(self, outputs: HardwareSession) -> None:
-        temperature = outputs.budget.temperature()
-        wanted = self.settings[HARDWARE]["on_overheat"] == "stop"
-        if wanted and temperature is not None and temperature.too_hot and not outputs.stop_latched:
-            outputs.stop()
-            outputs.problem = f"stopped: {temperature.text}"
 
     def leave(self, hurried: Callable[[], bool]) -> None:
         """Leave the arm as ``on_shutdown`` says; the loop has to go on meanwhile.
@@ -420,3 +330,42 @@ class RunningArm:
         self.disconnect()
         if self.worker is not None:
             self.worker.close()
+
+
+def _declare_same(same: Sequence[Setting], control: Settings, *parts: Settings) -> None:
+    """Declare which arm it is in all parts; raises a ConfigurationError where one means another arm than ``control``."""
+    control.declare(*same)
+    for part in parts:
+        part.declare(*same)
+        for name, value in ((one.name, part[one.name]) for one in same if part[one.name] != one.default):
+            if value != control[name]:
+                text = f"{name} is {value!r} for {part.owner}, {control[name]!r} for {control.owner}: an arm has one"
+                raise ConfigurationError(text, subject=name, value=value)
+
+
+def _bounds(known: Known) -> tuple[TorqueLimits, Tolerances, Array, Array]:
+    """Torque limits and tolerances of an arm, and its poses rest and home, (n,) each [rad or m]."""
+    if known.torque is not None:
+        home = known.torque.home
+        assert home is not None
+        return TorqueLimits.of_arm(known.torque), Tolerances.of_arm(known.torque), home, home
+    assert known.servos is not None
+    return TorqueLimits.of_servos(known.servos), Tolerances.of_servos(known.servos), known.servos.rest, known.servos.home
+
+
+def _gripper(control: Settings, arm: ArmDescription, servos: ServoMap | None) -> GripperSettings | None:
+    """Declare the settings of the joint that grips; returns them, None where there is none."""
+    found = servo_arm.gripper_of(arm, servos)
+    control.declare(parameters.gripper_joint("" if found is None else arm.joint_names[found]))
+    joint = control["gripper.joint"]
+    fits = GripperSettings.of(arm, arm.joint_names.index(joint)) if joint in arm.joint_names else GripperSettings(joint)
+    declared = parameters.gripper(fits)
+    control.declare(*declared)
+    if not joint:
+        return None
+    chosen = {one.name.removeprefix("gripper."): control[one.name] for one in declared}
+    grips = {} if servos is None else {one.joint: one.grip.torque for one in servos.servos if one.grip is not None}
+    settings = replace(fits, **chosen, torque=grips.get(joint))
+    if problem := settings_problem(settings, arm):
+        raise ConfigurationError(problem, subject="gripper.joint")
+    return settings

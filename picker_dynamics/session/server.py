@@ -27,8 +27,7 @@ from typing import Any
 from picker_dynamics.controller.controller import Cycle
 from picker_dynamics.errors import LinkError, PickerError
 
-from .loop import plain, row
-from .report import Report
+from .report import Report, plain, row
 from .running_arm import RunningArm
 from .served import STOPS, ServedSession
 

@@ -146,7 +146,7 @@ def test_it_does_not_begin_with_what_it_holds_neither_at_rest_nor_at_home(rig):
 
 def test_settings_that_do_not_fit_at_the_start_are_named(rig):
     for settings, said in (
-        ({"trajectory_controller__rate_hz": 300.0}, "rate_hz is 300 Hz, at most 200 for servos"),
+        ({"trajectory_controller__rate_hz": 300.0}, "rate_hz is 300, must be 10 to 200"),
         ({"trajectory_controller__gripper__joint": "tail"}, "gripper.joint is 'tail'; the arm has base"),
         ({"hardware__on_shutdown": "drop"}, "on_shutdown is 'drop', must be one of hold, park, relax"),
         ({"hardware__baud": "fast"}, "baud is 'fast', must be of type int"),
@@ -339,6 +339,6 @@ def test_a_control_loop_that_fails_ends_the_motion_under_way_with_its_reason(rig
         monkeypatch.setattr(process, name, lambda: None)
     answers, last, claim = one.move(target, 4.0), [], Claim("")
     with closing(claim), pytest.raises(ArithmeticError, match="no root"):
-        process.Runner(one.arm, Report(one.arm), claim, []).run(last_words=last.extend)
+        process.run(one.arm, Report(one.arm), claim, [], last_words=last.extend)
     assert [answer.outcome for answer in answers] == [Outcome.ABORTED] and "ends" in answers[0].text
     assert answers[0].text in [event.text for event in last] and not one.outputs.link.connected
