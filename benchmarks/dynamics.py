@@ -70,7 +70,7 @@ def run(rounds: int = 9) -> dict:
     chains = {joints: description.parse(serial_arm(joints)) for joints in CHAIN_JOINTS}
     return (
         _measured(picker, lagrangian.from_description(picker), rounds)
-        | {f"chain_{joints}_joints": _measured(arm, lagrangian.chain_of(arm), rounds) for joints, arm in chains.items()}
+        | {f"chain_{joints}_joints": _measured(arm, lagrangian.ChainModel(arm), rounds) for joints, arm in chains.items()}
         | {"arm_beyond_model_us": _beyond_model_us(rounds)}
     )
 
@@ -89,7 +89,7 @@ def _measured(arm: ArmDescription, analytic_model: AnalyticModel, rounds: int) -
     rigid_body = RigidBody(arm)
     model = pin.buildModelFromXML(arm.urdf)
     data = model.createData()
-    q, v, a = cross_check.sample_states(arm.lower, arm.upper, arm.velocity, STATES)
+    q, v, a = cross_check.sample_states(arm, STATES)
     one = tuple(np.array(x[0]) for x in (q, v, a))
 
     def pinocchio_loop():

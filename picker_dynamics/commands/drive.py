@@ -17,7 +17,7 @@ import numpy as np
 
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.robot.kinematic_tree import tip_way
-from picker_dynamics.robot.tip_target import TipSteps
+from picker_dynamics.robot.tip_target import tip_step
 from picker_dynamics.robot.units import MASS, quantity, told
 from picker_dynamics.scripting.equipment import Equipment
 from picker_dynamics.session.remote import RemoteSession
@@ -83,7 +83,6 @@ class Seat:
     def __init__(self, client, arm: Equipment, lines=keys.LINES):
         self.client, self.arm, self.description = client, arm, arm.description
         self.panel = keys.Panel(arm.description.n, lines)
-        self.tips = TipSteps(arm.description)
         self.kinematics = arm.model().forward_kinematics
         self.said = ["h: which keys there are"]
         self._requests: list = []
@@ -199,8 +198,8 @@ class Seat:
         """
         if action.what == "tip":
             if action.which == 3:
-                return self.tips.target(held, pitch_rad=math.radians(action.sign * self.panel.step))
-            return self.tips.target(held, 1e-3 * action.sign * self.panel.step * np.eye(3)[action.which])
+                return tip_step(self.description, held, pitch_rad=math.radians(action.sign * self.panel.step))
+            return tip_step(self.description, held, 1e-3 * action.sign * self.panel.step * np.eye(3)[action.which])
         grips = action.what == "gripper"
         joint = self.arm.require_gripper() if grips else action.which
         slides = self.description.position_units[joint] == "m"

@@ -1,10 +1,9 @@
-"""Check of a URDF, ``picker check [URDF]``: linter, two readers of the text, and all models of it against one another.
+"""Check of a URDF, ``picker check [URDF]``: linter, and all models of it against one another.
 
     lint          masses, inertias, limits, holding torques: what cannot be, or is unlikely
-    readers       this package's reader against Pinocchio: two parsers of one text
-    dynamics      hand-written models against Pinocchio over random states: M, C v, g, tau, forward dynamics,
-                  the tool and its Jacobian; the N-joint chain for any fixed-base arm, and the closed form too
-                  where the arm has the shape of one
+    dynamics      hand-written models, of this package's reader, against Pinocchio, of its own, over random states: M, C v, g,
+                  tau, forward dynamics, the tool and its Jacobian; the N-joint chain for any fixed-base arm, and the closed
+                  form too where the arm has the shape of one
 
 Nothing here moves an arm.
 """
@@ -13,24 +12,19 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-import numpy as np
-
-from picker_dynamics.errors import DescriptionError, InputError, MissingDependencyError
-from picker_dynamics.resources import resource
+from picker_dynamics.errors import DescriptionError
 from picker_dynamics.robot import description
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
-from picker_dynamics.robot.lint import Finding, holding_torque, lint
-from picker_dynamics.robot.model import GRAVITY, Array, DynamicsModel
+from picker_dynamics.robot.lint import Finding, lint
+from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.serial_arm import serial_arm
 
 from . import lagrangian
-from .cross_check import LIMIT, NOTICEABLE_M, compare
+from .cross_check import LIMIT, compare
 
 PAYLOAD_KG = 0.025
 """Every state is compared again with this at the tool: a berry."""
@@ -65,29 +59,20 @@ class CheckReport:
         """How many findings are fatal; with ``strict`` all are."""
         return sum(strict or finding.fatal for finding in self.findings)
 
-    def passed(self, strict: bool) -> bool:
+    def passed(self, strict: bool = False) -> bool:
         """Models agree, and nothing fatal was found."""
         return self.worst <= LIMIT and not self.fatal(strict)
 
 
-def run(
-    path: str | Path | None = None,
-    *,
-    strict: bool = False,
-    samples: int = 1000,
-    seed: int = 0,
-    as_json: bool = False,
-    stream: TextIO | None = None,
-) -> int:
+def run(path: str | Path, *, strict: bool = False, samples: int = 1000, seed: int = 0, as_json: bool = False) -> int:
     """Check a URDF and print the result.
 
     Args:
-        path: the URDF; default the picker's.
+        path: the URDF.
         strict: every finding of the linter is fatal.
         samples: number of random states.
         seed: of those states.
         as_json: print JSON instead of text.
-        stream: where to print, default stdout.
 
     Returns:
         Exit code: 0, or 1 for residuals above 1e-9 or fatal findings.
@@ -97,15 +82,15 @@ def run(
         InputError: fewer than one sample.
         MissingDependencyError: Pinocchio is not installed.
     """
-    report = check(description.load(path or resource("urdf/picker.urdf")), samples=samples, seed=seed)
-    print((as_json_text if as_json else as_text)(report, strict), file=stream or sys.stdout)
+    report = check(description.load(path), samples=samples, seed=seed)
+    print((as_json_text if as_json else as_text)(report, strict))
     return 0 if report.passed(strict) else 1
 
 
 def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckReport:
     """Lint an arm and compare the models of it; see :func:`run`."""
-    if samples < 1:
-        raise InputError(f"samples is {samples}, must be >= 1", "samples", samples, 1)
+    from .rigid_body import RigidBody
+
     findings = lint(arm)
     comparisons: dict[str, dict[str, float]] = {}
     try:
@@ -115,46 +100,17 @@ def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckRe
     if any(finding.fatal for finding in findings):
         notes.append("no model was built: with a fatal finding the arm cannot be simulated")
     else:
-        pinocchio = _pinocchio(arm)
-        comparisons["our reader and Pinocchio"] = _reader_and_pinocchio(arm, pinocchio, sample_poses(arm, samples, seed))
         payload = PAYLOAD_KG if any(joint.movable for joint in arm.path_to(arm.tool)) else 0.0
-        models: dict[str, DynamicsModel] = {"N-joint chain": lagrangian.chain_of(arm)}
+        models: dict[str, DynamicsModel] = {"N-joint chain": lagrangian.ChainModel(arm)}
         special = lagrangian.analytic_model(arm)
         if isinstance(special, lagrangian.ClosedForm):
             models[f"closed form ({special.system})"] = special
         for title, model in models.items():
-            report = compare(model, pinocchio, arm.lower, arm.upper, arm.velocity, samples=samples, seed=seed, payload=payload)
+            report = compare(model, RigidBody(arm), arm, samples=samples, seed=seed, payload=payload)
             comparisons[f"{title} and Pinocchio"] = report.residuals
         if not payload:
             notes.append(f"compared without a payload: no joint moves the tool {arm.tool}")
     return CheckReport(arm.source, arm.name, arm.joint_names, findings, comparisons, tuple(notes))
-
-
-def _pinocchio(arm: ArmDescription) -> DynamicsModel:
-    try:
-        from .rigid_body import RigidBody
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Pinocchio is not installed: pip install pin, or on ROS 2 apt install ros-jazzy-pinocchio"
-        ) from error
-    return RigidBody(arm)
-
-
-def _relative(ours: Array, theirs: Array, least: float = np.finfo(float).tiny) -> float:
-    """Largest |difference| over the largest |value|, which is taken as at least ``least``."""
-    return float(np.max(np.abs(np.subtract(ours, theirs))) / max(np.max(np.abs(theirs)), least))
-
-
-def _reader_and_pinocchio(arm: ArmDescription, pinocchio: DynamicsModel, q: Array) -> dict[str, float]:
-    """Tool position, and the torque that holds the arm: virtual work, link by link."""
-    noticeable = NOTICEABLE_M * GRAVITY * sum(link.mass for link in arm.links.values())
-    return {
-        "tool": _relative(link_poses(arm, q)[arm.tool].position, pinocchio.forward_kinematics(q), NOTICEABLE_M),
-        "g": _relative(holding_torque(arm, q), pinocchio.gravity(q), noticeable),
-    }
-
-
-# --- printing ---------------------------------------------------------------------------------------
 
 
 def as_text(report: CheckReport, strict: bool) -> str:

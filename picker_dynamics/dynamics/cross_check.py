@@ -10,9 +10,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import CrossCheckError, InputError
+from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, DynamicsModel, times
 
 LIMIT = 1e-9
@@ -25,10 +25,10 @@ UNLIMITED_POSITION, UNLIMITED_VELOCITY = math.pi, 1.0
 """Ranges drawn from where the description gives no limit [rad, rad/s]."""
 
 NEGLIGIBLE = 1e-6
-"""A term below this share of what it is part of (see ``_floors``) is measured against that share, not against itself."""
+"""A term below this share of what it is part of is measured against that share, not against itself."""
 
 NOTICEABLE_M = 1e-3
-"""Positions and Jacobians are measured against at least this [m, m/rad], energies against the arm's weight lifted by it."""
+"""Positions and Jacobians are measured against at least this [m, m/rad]."""
 
 UNITS = {"M": "kg·m²", "C v": "N·m", "g": "N·m", "tau": "N·m", "forward dynamics": "rad/s²", "tool": "m", "J": "m/rad"}
 """The terms compared; ``tau`` includes friction."""
@@ -37,10 +37,6 @@ UNITS = {"M": "kg·m²", "C v": "N·m", "g": "N·m", "tau": "N·m", "forward dyn
 @dataclass(frozen=True)
 class CrossCheckReport:
     """Worst residual per term, over all samples.
-
-    The residual of a term is max |A - B| / scale, where scale is the largest |B| of the term over all samples
-    and entries, but not less than a floor (see ``_floors``), so that a term that vanishes (an arm without gravity,
-    a tool on the axis) is not divided by nothing.
 
     Attributes:
         residuals: term -> worst relative residual [-].
@@ -63,50 +59,34 @@ class CrossCheckReport:
     def require(self) -> None:
         """Raise a CrossCheckError that names the worst term, its joint or entry, and both values, unless the models agree."""
         if not self.worst <= LIMIT:
-            term = self.worst_term
-            joint, values = self.where[term]
+            joint, values = self.where[self.worst_term]
             residual = f"relative residual {self.worst:.2e}, limit {LIMIT:.0e}"
-            raise CrossCheckError(f"the two models disagree in {term} of {joint}: {values}; {residual}", joint, self.worst, LIMIT)
+            text = f"the two models disagree in {self.worst_term} of {joint}: {values}; {residual}"
+            raise CrossCheckError(text, joint, self.worst, LIMIT)
 
 
-def sample_states(
-    lower: ArrayLike, upper: ArrayLike, velocity: ArrayLike, samples: int = 1000, seed: int = 0
-) -> tuple[Array, Array, Array]:
-    """Random (q, v, a), each (samples, n), uniform within the limits.
-
-    Args:
-        lower, upper: (n,) position limits [rad or m]; infinite ones become -pi, pi.
-        velocity: (n,) largest speed [rad/s or m/s]; an infinite one becomes 1.
-        samples: how many, >= 1.
-        seed: of the generator: the same seed draws the same states.
-    """
+def sample_states(arm: ArmDescription, samples: int = 1000, seed: int = 0) -> tuple[Array, Array, Array]:
+    """Random (q, v, a), each (samples, n), uniform within the arm's limits; the same seed draws the same states."""
     if samples < 1:
         raise InputError(f"samples is {samples}, must be >= 1", "samples", samples, 1)
-    limits = (lower, -UNLIMITED_POSITION), (upper, UNLIMITED_POSITION), (velocity, UNLIMITED_VELOCITY)
+    limits = (arm.lower, -UNLIMITED_POSITION), (arm.upper, UNLIMITED_POSITION), (arm.velocity, UNLIMITED_VELOCITY)
     lowest, highest, fastest = (np.where(np.isfinite(given), given, unlimited) for given, unlimited in limits)
-    n = fastest.size
     generator = np.random.default_rng(seed)
-    q = generator.uniform(lowest, highest, (samples, n))
-    v, a = generator.uniform(-fastest, fastest, (2, samples, n))
+    q = generator.uniform(lowest, highest, (samples, arm.n))
+    v, a = generator.uniform(-fastest, fastest, (2, samples, arm.n))
     return q, v, a / ACCELERATION_TIME
 
 
 def compare(
-    model_a: DynamicsModel,
-    model_b: DynamicsModel,
-    lower: ArrayLike,
-    upper: ArrayLike,
-    velocity: ArrayLike,
-    *,
-    samples: int = 1000,
-    seed: int = 0,
-    payload: float = 0.0,
+    ours: DynamicsModel, theirs: DynamicsModel, arm: ArmDescription, *, samples: int = 1000, seed: int = 0, payload: float = 0.0
 ) -> CrossCheckReport:
     """Compare M, C v, g, tau, forward dynamics, tool position and Jacobian of two models of one arm.
 
+    The residual of a term is max |ours - theirs| / scale, where scale is its largest |value| over all samples and entries; of
+    terms that can vanish (an arm without gravity, a tool on the axis) at least a share of the largest torque, or 1 mm.
+
     Args:
-        model_a, model_b: the models; residuals are relative to ``model_b``.
-        lower, upper, velocity: (n,) limits, see :func:`sample_states`.
+        arm: whose limits the states are within.
         samples: states to draw.
         seed: of the draw.
         payload: mass [kg]; if positive, the states are compared again with it at both models' tools.
@@ -114,17 +94,30 @@ def compare(
     Raises:
         CrossCheckError: the models are not of the same joints.
     """
-    if model_a.joint_names != model_b.joint_names:
+    if ours.joint_names != theirs.joint_names:
         raise CrossCheckError(
-            f"the models have different joints: {', '.join(model_a.joint_names)} and {', '.join(model_b.joint_names)}"
+            f"the models have different joints: {', '.join(ours.joint_names)} and {', '.join(theirs.joint_names)}"
         )
-    states = sample_states(lower, upper, velocity, samples, seed)
-    pairs = {0.0: (model_a, model_b)}
-    if payload:
-        pairs[payload] = (model_a.with_payload(payload), model_b.with_payload(payload))
+    q, v, a = sample_states(arm, samples, seed)
     report = CrossCheckReport({}, {})
-    for mass, pair in pairs.items():
-        _add_residuals(report, *pair, *states, mass)
+    for mass in (0.0, payload) if payload else (0.0,):
+        pair = [model.with_payload(mass) if mass else model for model in (ours, theirs)]
+        tau = pair[1].required_torque(q, v, a)
+        found, expected = (_terms(model, q, v, a, tau) for model in pair)
+        torque, M = NEGLIGIBLE * np.abs(tau).max(), expected["M"]
+        floors = {
+            "C v": max(torque, NEGLIGIBLE * np.abs(M).max() * np.abs(v).max() ** 2),
+            "forward dynamics": NEGLIGIBLE * np.abs(np.linalg.solve(M, tau[..., None])).max(),
+        } | {"M": 0.0, "g": torque, "tau": torque, "tool": NOTICEABLE_M, "J": NOTICEABLE_M}
+        for term, value in expected.items():
+            difference = np.abs(found[term] - value)
+            residual = float(difference.max() / max(np.abs(value).max(), floors[term], np.finfo(float).tiny))
+            if term not in report.residuals or not residual <= report.residuals[term]:
+                at = tuple(int(i) for i in np.unravel_index(np.argmax(difference), difference.shape))
+                joint = "xyz"[at[1]] if term == "tool" else theirs.joint_names[at[-1]]
+                values = f"{found[term][at]:.9g} against {value[at]:.9g} {UNITS[term]}"
+                state = f"(q = {np.round(q[at[0]], 4).tolist()}, payload {mass:g} kg)"
+                report.residuals[term], report.where[term] = residual, (joint, f"{values} {state}")
     return report
 
 
@@ -138,38 +131,3 @@ def _terms(model: DynamicsModel, q: Array, v: Array, a: Array, tau: Array) -> di
         "tool": model.forward_kinematics(q),
         "J": model.jacobian(q),
     }
-
-
-def _floors(M: Array, v: Array, tau: Array) -> dict[str, float]:
-    """The least scale of the terms that can vanish.
-
-    Torques: 1e-6 of the largest torque (C v: or of the largest inertia times the largest speed squared).
-    Accelerations: 1e-6 of what the torques would cause with nothing to hold.  Tool: 1 mm.
-    """
-    torque = NEGLIGIBLE * np.abs(tau).max()
-    return {
-        "C v": max(torque, NEGLIGIBLE * np.abs(M).max() * np.abs(v).max() ** 2),
-        "g": torque,
-        "tau": torque,
-        "forward dynamics": NEGLIGIBLE * np.abs(np.linalg.solve(M, tau[..., None])).max(),
-        "tool": NOTICEABLE_M,
-        "J": NOTICEABLE_M,
-    }
-
-
-def _add_residuals(
-    report: CrossCheckReport, model_a: DynamicsModel, model_b: DynamicsModel, q: Array, v: Array, a: Array, payload: float
-) -> None:
-    """Add to ``report`` the terms that agree less than those in it."""
-    tau = model_b.inverse_dynamics(q, v, a)
-    terms_a, terms_b = _terms(model_a, q, v, a, tau), _terms(model_b, q, v, a, tau)
-    floors = _floors(terms_b["M"], v, tau)
-    for term, b in terms_b.items():
-        difference = np.abs(terms_a[term] - b)
-        residual = float(difference.max() / max(np.abs(b).max(), floors.get(term, 0.0), np.finfo(float).tiny))
-        if term not in report.residuals or not residual <= report.residuals[term]:
-            at = tuple(int(i) for i in np.unravel_index(np.argmax(difference), difference.shape))
-            joint = "xyz"[at[1]] if term == "tool" else model_b.joint_names[at[-1]]
-            values = f"{terms_a[term][at]:.9g} against {b[at]:.9g} {UNITS[term]}"
-            state = f"(q = {np.round(q[at[0]], 4).tolist()}, payload {payload:g} kg)"
-            report.residuals[term], report.where[term] = residual, (joint, f"{values} {state}")

@@ -11,8 +11,7 @@ no code between the file and the numbers.  What is settled here, once:
 * ``crba`` and the derivatives of RNEA fill both triangles of M, as Pinocchio's Python bindings mirror it.
 * ``computeCoriolisMatrix`` gives the Christoffel matrix (the tests compare it with the derivatives of M).
 
-One state goes straight to Pinocchio's own routine; a batch is a loop over its states.  A ``RigidBody``
-owns Pinocchio's scratch memory: share it between threads only under a lock.
+A batch is a loop over its states.  Each thread has Pinocchio's scratch memory of its own.
 
 Reference: R. Featherstone, Rigid Body Dynamics Algorithms, 2008 (RNEA ch. 5, CRBA ch. 6, ABA ch. 7).
 """
@@ -21,16 +20,22 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import DescriptionError, InputError, JointNamesError
+from picker_dynamics.errors import DescriptionError, InputError, JointNamesError, MissingDependencyError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import GRAVITY, Array, DynamicsModel, batch_of_states, payload_values, read_only
+
+try:
+    import pinocchio as pin
+except ModuleNotFoundError as error:
+    raise MissingDependencyError(
+        "Pinocchio is not installed: pip install pin, or on ROS 2 apt install ros-jazzy-pinocchio"
+    ) from error
 
 
 class Loaded:
@@ -61,7 +66,6 @@ class RigidBody(DynamicsModel):
         DescriptionError: Pinocchio cannot read the text, or finds other joints in it.
 
     Attributes:
-        gravity_vector: (3,) acceleration of gravity [m/s²], base frame.
         payload_mass: mass carried at the tool [kg].
         loaded: what Pinocchio calculates with.
     """
@@ -70,16 +74,9 @@ class RigidBody(DynamicsModel):
         super().__init__(description.joint_names, armature=armature, viscous=description.damping, coulomb=description.friction)
         self._bare = _build(description, self.armature)
         self._tool = self._bare.getFrameId(description.tool, pin.FrameType.BODY)  # a joint may have the same name
-        self.payload_mass = 0.0
-        self.gravity_vector = np.array(self._bare.gravity.linear)
-        self.gravity_vector.setflags(write=False)
-        ids = [self._bare.getJointId(name) for name in self.joint_names]
-        joints = [self._bare.joints[i] for i in ids]
-        self._v_index = np.array([joint.idx_v for joint in joints])
-        q_index = np.array([(i, joint.idx_q) for i, joint in enumerate(joints)]).reshape(-1, 2)
-        on_circle = np.array([joint.nq == 2 for joint in joints], dtype=bool)
-        self._angle_index, self._circle_index = q_index[~on_circle], q_index[on_circle]
-        self._same_order = not len(self._circle_index) and np.array_equal(self._v_index, np.arange(self.n))
+        self._index = [self._bare.joints[self._bare.getJointId(name)].idx_v for name in self.joint_names]
+        self._zero = pin.neutral(self._bare)
+        self._same_order = self._bare.nq == self.n and self._index == list(range(self.n))
         self.loaded = Loaded(self._bare)
 
     def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> RigidBody:
@@ -99,46 +96,29 @@ class RigidBody(DynamicsModel):
         carrying.loaded = Loaded(model)
         return carrying
 
-    # --- q, v, tau between our order and Pinocchio's -------------------------------------------
-
-    def _positions(self, q: Array) -> Array:
-        if self._same_order:
-            return q
-        out = np.empty((*q.shape[:-1], self.loaded.model.nq))
-        ours, theirs = self._angle_index.T
-        out[..., theirs] = q[..., ours]
-        ours, theirs = self._circle_index.T
-        out[..., theirs], out[..., theirs + 1] = np.cos(q[..., ours]), np.sin(q[..., ours])
-        return out
-
-    def _to_pinocchio(self, x: Array) -> Array:
-        if self._same_order:
-            return x
-        out = np.empty_like(x)
-        out[..., self._v_index] = x
-        return out
-
-    def _from_pinocchio(self, x: Array, axes: tuple[int, ...]) -> Array:
-        if not self._same_order:
-            for axis in axes:
-                x = np.take(x, self._v_index, axis)
-        return x
-
     def _evaluate(
         self, function: Callable[..., Any], shape: tuple[int, ...], axes: tuple[int, ...], **states: ArrayLike
     ) -> Array:
         """``function(model, data, q, …)`` for every state; ``axes`` of its result run over the joints."""
-        q, *vectors = batch_of_states(self.n, **states)
-        q, vectors = self._positions(q), [self._to_pinocchio(x) for x in vectors]
-        if q.ndim == 1 and all(x.ndim == 1 for x in vectors):
-            result = np.reshape(function(self.loaded.model, self.loaded.data, q, *vectors), shape)  # 1×1 comes as (1,)
-            return self._from_pinocchio(result, axes)
-        batch = np.broadcast_shapes(q.shape[:-1], *(x.shape[:-1] for x in vectors))
-        rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, *vectors)]
-        out = np.empty((len(rows[0]), *shape))
-        for i, state in enumerate(zip(*rows)):
-            out[i] = np.reshape(function(self.loaded.model, self.loaded.data, *state), shape)
-        return self._from_pinocchio(out.reshape(*batch, *shape), axes)
+        arrays, model, data = batch_of_states(self.n, **states), self.loaded.model, self.loaded.data
+        if all(x.ndim == 1 for x in arrays):
+            out = np.reshape(function(model, data, *self._theirs(arrays)), shape)  # 1×1 comes as (1,)
+        else:
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
+            rows, out = [np.broadcast_to(x, (*batch, self.n)) for x in arrays], np.empty((*batch, *shape))
+            for at in np.ndindex(batch):
+                out[at] = np.reshape(function(model, data, *self._theirs([x[at] for x in rows])), shape)
+        for axis in () if self._same_order else axes:
+            out = np.take(out, self._index, axis)
+        return out
+
+    def _theirs(self, state: Sequence[Array]) -> Sequence[Array]:
+        """q, v, … in Pinocchio's order, continuous joints as it stores them."""
+        if self._same_order:
+            return state
+        moved = np.empty((len(state), self.n))
+        moved[:, self._index] = state
+        return [pin.integrate(self.loaded.model, self._zero, moved[0]), *moved[1:]]
 
     # --- the interface --------------------------------------------------------------------------
 

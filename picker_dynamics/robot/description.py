@@ -13,12 +13,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from picker_dynamics.errors import DescriptionError, JointNamesError
 from picker_dynamics.files.formats import parse_xml
 from picker_dynamics.files.reading import XML_BYTES, read_text
 
-from .model import vector_of
+from .model import Array, vector_of
 from .units import told
 from .urdf_elements import (
     MOVABLE_TYPES,
@@ -54,6 +58,22 @@ FRAME_KG = 1e-6
 
 MAX_JOINTS = 32
 """Movable joints of the largest arm: the equations of motion grow with their third power."""
+
+
+class Transforms(NamedTuple):
+    """How the frames of the movable joints follow from one another: frame_i = frame_parent · (A + sin q B + (1 - cos q) C + q D).
+
+    Attributes:
+        parents: index of the joint that carries joint i, -1 for the root; parents come before children.
+        parts: A, B, C and D of each joint, (4, n, 4, 4).
+        links: link -> index of the joint that moves it, -1 for none, and its pose in that joint's frame (4, 4).
+        carries: (n + 1, n) whether joint j moves what joint i carries; last row: the root.
+    """
+
+    parents: tuple[int, ...]
+    parts: Array
+    links: Mapping[str, tuple[int, Array]]
+    carries: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -96,6 +116,33 @@ class ArmDescription:
         """``N`` for each sliding joint, ``N·m`` for each turning one."""
         return tuple("N" if unit == "m" else "N·m" for unit in self.position_units)
 
+    @cached_property
+    def transforms(self) -> Transforms:
+        """Constants of forward kinematics (``kinematic_tree.joint_frames``)."""
+        links, parents, parts = {self.root: (-1, np.eye(4))}, list[int](), list[Array]()
+        for joint in self.joints:
+            carrier, before = links[joint.parent]
+            placed = np.eye(4)
+            placed[:3, :3], placed[:3, 3] = joint.rotation, joint.xyz
+            placed = before @ placed
+            if joint.movable:
+                motion = np.zeros((4, 4, 4))
+                motion[0] = np.eye(4)
+                if joint.type == "prismatic":
+                    motion[3, :3, 3] = joint.axis
+                else:
+                    cross = np.cross(joint.axis, np.eye(3)).T
+                    motion[1, :3, :3], motion[2, :3, :3] = cross, cross @ cross
+                parts.append(placed @ motion)
+                parents.append(carrier)
+                carrier, placed = len(parents) - 1, np.eye(4)
+            links[joint.child] = carrier, placed
+        carries = np.zeros((len(parents) + 1, len(parents)), dtype=bool)
+        for i, parent in enumerate(parents):
+            carries[i] = carries[parent]
+            carries[i, i] = True
+        return Transforms(tuple(parents), np.array(parts).reshape(-1, 4, 4, 4).swapaxes(0, 1), links, carries)
+
     def joint(self, name: str) -> Joint:
         """The joint of that name.
 
@@ -106,6 +153,14 @@ class ArmDescription:
             if joint.name == name:
                 return joint
         raise JointNamesError(f"{self.name} has no joint {name!r}; it has {', '.join(self.joint_names)}", name)
+
+    axes = vector_of("movable", "axis")
+    """(n, 3) unit vectors of the joints' axes, in their own frames."""
+
+    @cached_property
+    def slides(self) -> NDArray[np.bool_]:
+        """Whether joints slide, (n,)."""
+        return np.array([joint.type == "prismatic" for joint in self.movable], dtype=bool)
 
     lower = vector_of("movable", "lower")
     """(n,) lower position limits [rad or m]."""
@@ -142,22 +197,13 @@ class ArmDescription:
         joint = self.path_to(leaves[-1])[-1]
         if not joint.movable or not any(one.movable for one in self.path_to(joint.parent)):
             return leaves[-1]
-        palm = self._welded_to(joint.parent)
+        links = self.transforms.links
+        palm = [link for link, (carrier, _) in links.items() if carrier == links[joint.parent][0]]
         fingers = [one for one in self.movable if one.parent in palm]
         frames = [link for link in palm if link not in parents and self.links[link].mass <= FRAME_KG]
         if any(finger.child in parents for finger in fingers) or not (frames or len(fingers) > 1):
             return leaves[-1]
         return frames[-1] if frames else palm[-1]
-
-    def _welded_to(self, link: str) -> tuple[str, ...]:
-        """``link`` and all that fixed joints weld to it, from the root outwards."""
-        path = self.path_to(link)
-        first = next((joint.child for joint in reversed(path) if joint.movable), self.root)
-        welded = [first]
-        for joint in self.joints:
-            if joint.parent in welded and not joint.movable:
-                welded.append(joint.child)
-        return tuple(welded)
 
     def path_to(self, link: str) -> tuple[Joint, ...]:
         """Joints from the root to ``link``, in order."""

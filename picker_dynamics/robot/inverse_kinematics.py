@@ -22,9 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from picker_dynamics.errors import InputError, UnreachableError
+from picker_dynamics.errors import InputError, UnreachableError, refuse_if
 
 from .description import ArmDescription
+from .kinematic_tree import cross, joint_frames, point_jacobians, tool_pose
 from .model import Array, as_states, as_vector, checked_number, read_only
 from .units import told
 
@@ -83,42 +84,47 @@ class ChainKinematics:
     """
 
     def __init__(self, description: ArmDescription):
-        path = description.path_to(description.tool)
-        chain = [joint for joint in path if joint.movable]
-        if not chain:
+        self._arm, (self._last, self._tool) = description, description.transforms.links[description.tool]
+        self._moves = description.transforms.carries[self._last]
+        self.columns: tuple[int, ...] = tuple(np.flatnonzero(self._moves).tolist())
+        if not self.columns:
             raise InputError(f"no joint of {description.name} moves its tool {description.tool}", description.tool)
-        self.joint_names, self.n = description.joint_names, description.n
-        self.columns = tuple(self.joint_names.index(joint.name) for joint in chain)
-        self._slides = np.array([joint.type == "prismatic" for joint in chain])
-        self._lower, self._upper = np.array([j.lower for j in chain]), np.array([j.upper for j in chain])
-        self._axes = np.array([joint.axis for joint in chain])[:, :, None]
-        before, parts = np.eye(4), []
-        for joint in path:
-            before = before @ _transform(joint.rotation, joint.xyz)
-            if joint.movable:
-                parts.append(before @ _motion(joint.axis, joint.type == "prismatic"))
-                before = np.eye(4)
-        self._parts, self._tool = np.array(parts).swapaxes(0, 1), before  # T = A + sin q B + (1 - cos q) C + q D of each joint
-        travel = np.where(self._slides & np.isfinite(self._upper - self._lower), self._upper - self._lower, 0.0)
-        offsets = [np.linalg.norm(one[:3, 3]) for one in (*self._parts[0, 1:], before)]
-        self.length = max(float(np.sum(offsets) + travel.sum()), 1e-3)
-        self._pointing_joint, self._pointing = self._read_direction()
-        self._scale = np.where(self._slides, self.length, 1.0)
-        self._turns = (~self._slides & (np.arange(len(chain)) <= self._pointing_joint))[:, None]
+        slides, lower, upper = description.slides, description.lower, description.upper
+        bounded = np.isfinite(lower) & np.isfinite(upper)
+        self._middle = np.where(bounded & self._moves, 0.5 * (np.where(bounded, lower, 0.0) + np.where(bounded, upper, 0.0)), 0.0)
+        travel = np.where(slides & bounded & self._moves, upper - lower, 0.0)
+        offsets = [*description.transforms.parts[0][list(self.columns[1:])], self._tool]
+        self.length = max(float(sum(np.linalg.norm(one[:3, 3]) for one in offsets) + np.nansum(travel)), 1e-3)
+        self._scale = np.where(slides, self.length, 1.0)
+        self._pointing_joint, self._pointing = self._read_direction(offsets)
 
-    # --- forwards -------------------------------------------------------------------------------
+    def _read_direction(self, offsets: list[Array]) -> tuple[int, Array]:
+        """The joint in whose link the last length leads to the tool, and the tool's direction there."""
+        for joint, offset in zip(reversed(self.columns), reversed(offsets)):
+            size = float(np.linalg.norm(offset[:3, 3]))
+            if size > 1e-6:
+                along: Array = offset[:3, 3] / size
+                cosines = offset[:3, :3].T @ along  # with the axes of the frame at the end of that length
+                nearest = int(np.argmax(np.abs(cosines)))
+                if abs(cosines[nearest]) >= NEAR_AXIS:
+                    along = math.copysign(1.0, cosines[nearest]) * offset[:3, nearest]
+                return joint, along
+        return self._last, self._tool[:3, 0]
 
     def forward(self, q: ArrayLike) -> Array:
         """Tool position, (..., 3) [m], for joint positions q (..., n) [rad or m]."""
-        return self._frames(as_states("q", q, self.n)[..., self.columns])[1]
+        return tool_pose(self._arm, q).position
 
     def direction(self, q: ArrayLike) -> Array:
         """Unit vector along which the tool points, (..., 3), for joint positions q (..., n) [rad or m]."""
-        return self._points(self._frames(as_states("q", q, self.n)[..., self.columns])[0])
+        pointing: Array = joint_frames(self._arm, q)[..., self._pointing_joint, :3, :3] @ self._pointing
+        return pointing
 
     def pitch(self, q: ArrayLike) -> Array:
         """Elevation of the tool's direction, (...) [rad]."""
-        return _elevation(self.direction(q))
+        d = self.direction(q)
+        elevation: Array = np.arctan2(d[..., 2], np.hypot(d[..., 0], d[..., 1]))
+        return elevation
 
     # --- backwards ------------------------------------------------------------------------------
 
@@ -146,32 +152,22 @@ class ChainKinematics:
             UnreachableError: out of reach; names the nearest point or pitch that is not (value and limit: asked for and
                 nearest, as distance from the root [m] or pitch [rad]).
         """
-        task, pose = self._checked(position_m, pitch_rad, direction, near)
-        start = pose[list(self.columns)]
+        task, arm = _task(position_m, pitch_rad, direction), self._arm
+        now = self._middle if near is None else as_vector("near", near, arm.n)
+        start = np.where(self._moves, np.clip(now, arm.lower, arm.upper), now)
         q = self._search(task, start[None], FIRST_ROUNDS)
-        good, tried = self._found(task, q), [q]
+        tried, good = [q], q[self._found(task, q)]
         for batch in range(BATCHES):
-            if good.any():
+            if len(good):
                 break
             q = self._search(task, np.concatenate([q[:1], self._starts(start, batch)]), ROUNDS)
-            tried.append(q)
-            good = self._found(task, q)
-        if not good.any():
-            q = np.concatenate(tried)
-            good = np.zeros(len(q), dtype=bool)
-        good |= self._nearly(task, q)
-        if not good.any():
-            best = np.argsort(np.linalg.norm(self._frames(q)[1] - task.position, axis=-1), kind="stable")[:STARTS]
-            closest = self._search(_Task(task.position), q[best], CALM_ROUNDS, 1.0)
-            off = np.linalg.norm(self._frames(closest)[1] - task.position, axis=-1)
-            nearest = closest[[int(np.argmin(off))]]
-            if not self._nearly(task, nearest).any():
-                raise self._refusal(task, q, nearest)
-            q, good = nearest, np.array([True])
-        candidates = np.array([self._nearest_turns(one, start) for one in q[good]])
+            tried, good = [*tried, q], q[self._found(task, q)]
+        if not len(good):
+            good = self._nearest_point(task, np.concatenate(tried))
+        turned = good + np.where(arm.slides, 0.0, math.tau * np.round((start - good) / math.tau))  # joints that turn on
+        candidates = np.where((turned >= arm.lower) & (turned <= arm.upper), turned, good)
         moved = np.abs(candidates - start) / self._scale
-        pose[list(self.columns)] = candidates[np.lexsort((moved.sum(axis=1), moved.max(axis=1)))[0]]
-        return read_only(pose)
+        return read_only(candidates[np.lexsort((moved.sum(axis=1), moved.max(axis=1)))[0]])
 
     def along(
         self,
@@ -194,219 +190,124 @@ class ChainKinematics:
         Returns:
             As many poses as there are: fewer than asked where the next position cannot be had from the last pose.
         """
-        positions = as_states("positions_m", positions_m, 3)
-        pose, columns, found = as_vector("start", start, self.n), list(self.columns), list[Array]()
-        q = pose[None, columns]
-        for k, position in enumerate(positions):
+        q, found = as_vector("start", start, self._arm.n), list[Array]()
+        for k, position in enumerate(as_states("positions_m", positions_m, 3)):
             pitch = None if pitches_rad is None else float(np.asarray(pitches_rad)[k])
             task = _Task(position, pitch, None if directions is None else np.asarray(directions)[k])
             for _ in range(NEWTON_ROUNDS):
                 error, jacobian = self._error(task, q)
                 if np.abs(error).max() < EXACT:
+                    found.append(q)
                     break
-                transposed = jacobian.swapaxes(-1, -2)
-                square = jacobian @ transposed + LEAST_DAMPING * np.eye(error.shape[-1])
-                step = (transposed @ np.linalg.solve(square, error[..., None]))[..., 0]
+                step = jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + LEAST_DAMPING * np.eye(len(error)), error)
                 if np.abs(step).max() > NEWTON_STEP:
-                    return np.array(found).reshape(-1, self.n)
+                    return np.array(found).reshape(-1, self._arm.n)
                 q = q + step * self._scale
             else:
                 break
-            pose[columns] = q[0]
-            found.append(pose.copy())
-        return np.array(found).reshape(-1, self.n)
-
-    # --- what is asked --------------------------------------------------------------------------
-
-    def _checked(
-        self, position_m: ArrayLike, pitch_rad: float | None, direction: ArrayLike | None, near: ArrayLike | None
-    ) -> tuple[_Task, Array]:
-        position = as_vector("position_m", position_m, 3)
-        bounded = np.isfinite(self._lower) & np.isfinite(self._upper)
-        pose, columns = np.zeros(self.n) if near is None else as_vector("near", near, self.n), list(self.columns)
-        if near is None:
-            pose[columns] = 0.5 * (np.where(bounded, self._lower, 0.0) + np.where(bounded, self._upper, 0.0))
-        pose[columns] = np.clip(pose[columns], self._lower, self._upper)
-        if pitch_rad is not None:
-            if direction is not None:
-                raise InputError("give a pitch or a direction of the tool, not both", "direction")
-            pitch = checked_number("pitch_rad", pitch_rad, "rad")
-            if abs(pitch) > 0.5 * math.pi + ANGLE_RAD:
-                said = f"pitch is {math.degrees(pitch):.1f} deg, must be -90 (down) to 90 (up) deg"
-                raise InputError(said, "pitch_rad", pitch, math.copysign(0.5 * math.pi, pitch))
-            if abs(pitch) <= STEEP:
-                return _Task(position, pitch), pose
-            direction = (0.0, 0.0, math.copysign(1.0, pitch))
-        if direction is None:
-            return _Task(position), pose
-        vector = as_vector("direction", direction, 3)
-        if not vector.any():
-            raise InputError("direction is (0, 0, 0): it points nowhere", "direction", 0.0)
-        return _Task(position, direction=vector / np.linalg.norm(vector)), pose
-
-    def _starts(self, start: Array, batch: int) -> Array:
-        """(STARTS, k) poses over the limits, seeded; of joints that turn on, within a turn of ``start``."""
-        span = np.where(self._slides, self.length, math.pi)
-        lower, upper = np.maximum(self._lower, start - span), np.minimum(self._upper, start + span)
-        return np.random.default_rng(batch).uniform(lower, upper, (STARTS, start.size))
-
-    def _nearest_turns(self, q: Array, start: Array) -> Array:
-        """``q`` plus whole turns, nearest to ``start`` within the limits."""
-        turned = q + np.where(self._slides, 0.0, math.tau * np.round((start - q) / math.tau))
-        return np.where((turned >= self._lower) & (turned <= self._upper), turned, q)
-
-    # --- the chain ------------------------------------------------------------------------------
-
-    def _frames(self, q: Array) -> tuple[Array, Array]:
-        """Frames of the joints' links (..., k, 4, 4) and the tool's position (..., 3)."""
-        angle = q[..., None, None]
-        constant, sin, versine, slide = self._parts
-        frames: Array = constant + np.sin(angle) * sin + (1.0 - np.cos(angle)) * versine + angle * slide
-        for i in range(1, len(self.columns)):
-            np.matmul(frames[..., i - 1, :, :], frames[..., i, :, :], out=frames[..., i, :, :])
-        last = frames[..., -1, :, :]
-        return frames, last[..., :3, :3] @ self._tool[:3, 3] + last[..., :3, 3]
-
-    def _points(self, frames: Array) -> Array:
-        pointing: Array = frames[..., self._pointing_joint, :3, :3] @ self._pointing
-        return pointing
-
-    def _read_direction(self) -> tuple[int, Array]:
-        """The link, by its joint in the chain, whose last length leads to the tool, and the tool's direction in it."""
-        last = len(self.columns) - 1
-        for back, offset in enumerate([self._tool, *self._parts[0, :0:-1]]):
-            size = float(np.linalg.norm(offset[:3, 3]))
-            if size > 1e-6:
-                along: Array = offset[:3, 3] / size
-                cosines = offset[:3, :3].T @ along  # with the axes of the frame at the end of that length
-                nearest = int(np.argmax(np.abs(cosines)))
-                if abs(cosines[nearest]) >= NEAR_AXIS:
-                    along = math.copysign(1.0, cosines[nearest]) * offset[:3, nearest]
-                return last - back, along
-        return last, self._tool[:3, 0]
+        return np.array(found).reshape(-1, self._arm.n)
 
     # --- the search -----------------------------------------------------------------------------
 
+    def _starts(self, start: Array, batch: int) -> Array:
+        """(STARTS, n) poses over the limits, seeded; of joints that turn on, within a turn of ``start``."""
+        span = np.where(self._arm.slides, self.length, math.pi)
+        lower, upper = np.maximum(self._arm.lower, start - span), np.minimum(self._arm.upper, start + span)
+        lower, upper = (np.where(self._moves, bound, start) for bound in (lower, upper))
+        return np.random.default_rng(batch).uniform(lower, upper, (STARTS, start.size))
+
     def _error(self, task: _Task, q: Array) -> tuple[Array, Array]:
-        """Error of the task (b, m) and its Jacobian (b, m, k) at poses (b, k): lengths as shares of the chain's, and radians."""
-        frames, tip = self._frames(q)
-        axes = (frames[..., :3, :3] @ self._axes)[..., 0]
-        turning = _cross(axes, tip[..., None, :] - frames[..., :3, 3])
-        jacobian = np.where(self._slides[:, None], axes, turning / self.length)
-        error = (task.position - tip) / self.length
+        """Error of the task (..., m) and its Jacobian (..., m, n) at poses (..., n): shares of its length, radians."""
+        frames = joint_frames(self._arm, q)
+        tip, joint = (frames[..., self._last, :, :] @ self._tool)[..., :3, 3], self._pointing_joint
+        linear, angular = point_jacobians(self._arm, frames, (self._last, joint), np.stack([tip, tip], axis=-2))
+        error, jacobian = (task.position - tip) / self.length, linear[..., 0, :, :] * (self._scale / self.length)
         if task.pitch is None and task.direction is None:
-            return error, jacobian.swapaxes(-1, -2)
-        d, turning = self._points(frames), axes * self._turns
+            return error, jacobian
+        d, turning = frames[..., joint, :3, :3] @ self._pointing, angular[..., 1, :, :].swapaxes(-1, -2)
         if task.direction is not None:
-            wish, rows = task.direction - d, _cross(turning, d[..., None, :])
+            wish, rows = task.direction - d, cross(turning, d[..., None, :]).swapaxes(-1, -2)
         else:  # its elevation changes by turns about the horizontal axis across d
             flat = np.hypot(d[..., 0], d[..., 1])[..., None]
             wish = task.pitch - np.arctan2(d[..., 2:], flat)
-            rows = turning[..., :1] * d[..., None, 1:2] - turning[..., 1:2] * d[..., None, :1]
-            rows = rows / np.maximum(flat, 1e-3)[..., None]
-        return np.concatenate([error, wish], axis=-1), np.concatenate([jacobian, rows], axis=-1).swapaxes(-1, -2)
+            rows = ((turning[..., 0] * d[..., 1:2] - turning[..., 1] * d[..., :1]) / np.maximum(flat, 1e-3))[..., None, :]
+        return np.concatenate([error, wish], axis=-1), np.concatenate([jacobian, rows], axis=-2)
 
     def _search(self, task: _Task, q: Array, rounds: int, calm: float = 0.0) -> Array:
-        """Poses (b, k) from starts (b, k); ends where one is found or all have had their rounds.
+        """Poses (b, n) from starts (b, n); ends where one is found or all have had their rounds.
 
         ``calm``: damping by so many times the error itself, for targets out of reach: there the chain's curvature, which
         the steps do not know, decides, and it is at most the error's.
         """
-        one, lower, upper = np.eye(q.shape[-1]), self._lower, self._upper
+        lower, upper = self._arm.lower, self._arm.upper
         for _ in range(rounds):
             error, jacobian = self._error(task, q)
-            if self._are_found(error).any():
+            if self._found(task, q, error).any():
                 break
             pull = (jacobian.swapaxes(-1, -2) @ error[..., None])[..., 0]
             blocked = ((q <= lower) & (pull < 0.0)) | ((q >= upper) & (pull > 0.0))
             jacobian, pull = np.where(blocked[..., None, :], 0.0, jacobian), np.where(blocked, 0.0, pull)
             damping = DAMPING * (error * error).sum(axis=-1) + LEAST_DAMPING + calm * np.linalg.norm(error[..., :3], axis=-1)
-            square = jacobian.swapaxes(-1, -2) @ jacobian + damping[..., None, None] * one
+            square = jacobian.swapaxes(-1, -2) @ jacobian + damping[..., None, None] * np.eye(q.shape[-1])
             step = np.linalg.solve(square, pull[..., None])[..., 0]
             step *= STEP / np.maximum(np.abs(step).max(axis=-1, keepdims=True), STEP)
-            q = np.minimum(np.maximum(q + step * self._scale, lower), upper)
+            q = np.where(self._moves, np.clip(q + step * self._scale, lower, upper), q)
         return q
 
-    def _are_found(self, error: Array) -> NDArray[np.bool_]:
-        """(b,) whether errors are within what counts as found."""
+    def _found(self, task: _Task, q: Array, error: Array | None = None) -> NDArray[np.bool_]:
+        """(b,) whether poses (b, n) are what is asked for."""
+        error = self._error(task, q)[0] if error is None else error
         off, turned = np.linalg.norm(error[..., :3], axis=-1), np.linalg.norm(error[..., 3:], axis=-1)
         there: NDArray[np.bool_] = (off <= POSITION_M / self.length) & (turned <= ANGLE_RAD)
         return there
 
-    def _found(self, task: _Task, q: Array) -> NDArray[np.bool_]:
-        """(b,) whether poses (b, k) are what is asked for."""
-        return self._are_found(self._error(task, q)[0])
-
-    def _nearly(self, task: _Task, q: Array) -> NDArray[np.bool_]:
-        """(b,) whether poses (b, k) are ``NEARLY_M`` from a position for which no direction is asked."""
-        off = np.linalg.norm(self._frames(q)[1] - task.position, axis=-1)
-        near: NDArray[np.bool_] = (off <= NEARLY_M) & (task.pitch is None and task.direction is None)
-        return near
-
-    def _refusal(self, task: _Task, q: Array, nearest: Array) -> UnreachableError:
-        """Why none of the poses (b, k) will do; the tool of ``nearest`` (1, k) is closest to the position."""
-        wanted, there = task.position, self._frames(nearest)[1][0]
-        off = float(np.linalg.norm(there - wanted))
-        if off > NEARLY_M:
-            return UnreachableError(
-                f"tip target {_mm(wanted)} is out of reach by {off * 1e3:.1f} mm; the nearest point that can be "
+    def _nearest_point(self, task: _Task, q: Array) -> Array:
+        """The pose (1, n) nearest to a position that none of the poses (b, n) reach, where that is near enough; else an error."""
+        off = np.linalg.norm(self.forward(q) - task.position, axis=-1)
+        closest = self._search(_Task(task.position), q[np.argsort(off, kind="stable")[:STARTS]], CALM_ROUNDS, 1.0)
+        nearest = closest[[int(np.linalg.norm(self.forward(closest) - task.position, axis=-1).argmin())]]
+        wanted, there = task.position, self.forward(nearest)[0]
+        away = float(np.linalg.norm(there - wanted))
+        if away > NEARLY_M:
+            raise UnreachableError(
+                f"tip target {_mm(wanted)} is out of reach by {away * 1e3:.1f} mm; the nearest point that can be "
                 f"reached is {_mm(there)}",
                 None,
                 float(np.linalg.norm(wanted)),
                 float(np.linalg.norm(there)),
             )
+        if task.pitch is None and task.direction is None:
+            return nearest
         error = self._error(task, q)[0]
-        turned = np.where(
-            np.linalg.norm(error[:, :3], axis=-1) <= POSITION_M / self.length, np.abs(error[:, 3:]).max(axis=-1), np.inf
-        )
-        best = q[[int(np.argmin(turned))]] if np.isfinite(turned).any() else nearest
-        points = self._points(self._frames(best)[0])[0]
-        if task.pitch is None:
-            asked, found = f"the tool pointing along {_text(task.direction)}", f"direction found there is {_text(points)}"
-            value = limit = None
-        else:
-            value, limit = task.pitch, float(_elevation(points))
-            asked = f"a pitch of {told(value, 'rad', limit)}"
-            found = f"pitch found there is {told(limit, 'rad', value)}"
-        subject = None if task.direction is None else "direction"
-        return UnreachableError(
-            f"the tip reaches {_mm(wanted)}, but not with {asked}; the nearest {found}", subject, value, limit
-        )
+        turned = np.where(off <= POSITION_M, np.abs(error[:, 3:]).max(axis=-1), np.inf)
+        best = q[int(turned.argmin())] if np.isfinite(turned).any() else nearest[0]
+        if task.direction is not None:
+            asked, found = (np.round(one, 2) + 0.0 for one in (task.direction, self.direction(best)))
+            text = "({:.2f}, {:.2f}, {:.2f})"
+            about = f"the tool pointing along {text.format(*asked)}; the nearest direction found there is {text.format(*found)}"
+            raise UnreachableError(f"the tip reaches {_mm(wanted)}, but not with {about}", "direction")
+        value, limit = float(task.pitch or 0.0), float(self.pitch(best))
+        about = f"a pitch of {told(value, 'rad', limit)}; the nearest pitch found there is {told(limit, 'rad', value)}"
+        raise UnreachableError(f"the tip reaches {_mm(wanted)}, but not with {about}", None, value, limit)
 
 
-def _transform(rotation: Array, xyz: Array) -> Array:
-    matrix = np.eye(4)
-    matrix[:3, :3], matrix[:3, 3] = rotation, xyz
-    return matrix
+def _task(position_m: ArrayLike, pitch_rad: float | None, direction: ArrayLike | None) -> _Task:
+    """What is asked for, checked; straight up and down are directions, as pitches they would leave the azimuth open."""
+    position = as_vector("position_m", position_m, 3)
+    if pitch_rad is not None:
+        refuse_if(direction is not None, "give a pitch or a direction of the tool, not both", "direction")
+        pitch = checked_number("pitch_rad", pitch_rad, "rad")
+        said = f"pitch is {math.degrees(pitch):.1f} deg, must be -90 (down) to 90 (up) deg"
+        refuse_if(abs(pitch) > 0.5 * math.pi + ANGLE_RAD, said, "pitch_rad", pitch, math.copysign(0.5 * math.pi, pitch))
+        if abs(pitch) <= STEEP:
+            return _Task(position, pitch)
+        direction = (0.0, 0.0, math.copysign(1.0, pitch))
+    if direction is None:
+        return _Task(position)
+    vector = as_vector("direction", direction, 3)
+    refuse_if(not vector.any(), "direction is (0, 0, 0): it points nowhere", "direction", 0.0)
+    return _Task(position, direction=vector / np.linalg.norm(vector))
 
 
-def _motion(axis: Array, slides: bool) -> Array:
-    """1, and the parts of a joint's motion that grow with sin q, 1 - cos q and q, (4, 4, 4)."""
-    parts = np.zeros((4, 4, 4))
-    parts[0] = np.eye(4)
-    if slides:
-        parts[3, :3, 3] = axis
-    else:
-        x, y, z = axis
-        cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-        parts[1, :3, :3], parts[2, :3, :3] = cross, cross @ cross
-    return parts
-
-
-def _cross(a: Array, b: Array) -> Array:
-    """a × b along the last axis; np.cross takes three times as long for few of them."""
-    crossed: Array = a[..., [1, 2, 0]] * b[..., [2, 0, 1]] - a[..., [2, 0, 1]] * b[..., [1, 2, 0]]
-    return crossed
-
-
-def _elevation(d: Array) -> Array:
-    elevation: Array = np.arctan2(d[..., 2], np.hypot(d[..., 0], d[..., 1]))
-    return elevation
-
-
-def _mm(position_m: ArrayLike) -> str:
-    return "({:.1f}, {:.1f}, {:.1f}) mm".format(*np.round(1e3 * np.asarray(position_m, dtype=float), 1) + 0.0)
-
-
-def _text(direction: ArrayLike | None) -> str:
-    return "({:.2f}, {:.2f}, {:.2f})".format(*np.round(np.asarray(direction, dtype=float), 2) + 0.0)
+def _mm(position_m: Array) -> str:
+    return "({:.1f}, {:.1f}, {:.1f}) mm".format(*np.round(1e3 * position_m, 1) + 0.0)

@@ -1,19 +1,20 @@
-"""Forward kinematics of any kinematic tree, link by link, by the URDF's definition.
+"""Forward kinematics of any kinematic tree, by the URDF's definition, for one pose or many at once.
 
     T_child = T_parent · Trans(xyz) · Rz(yaw) Ry(pitch) Rx(roll) · motion(axis, q)
 
-The plain reference that the faster, special kinematics and the linter build on; not for control loops.
+The constants of these products are ``ArmDescription.transforms``.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .description import ArmDescription, Joint
+from .description import ArmDescription
 from .model import Array, as_states
 
 WAY_POINTS = 33
@@ -33,22 +34,8 @@ class Pose:
         return position
 
 
-def rotation_about(axis: Array, angle: ArrayLike) -> Array:
-    """Rodrigues' formula: R = 1 + sin(angle) [k]× + (1 - cos(angle)) [k]×², (..., 3, 3).
-
-    Args:
-        axis: (3,) unit vector k.
-        angle: (...) [rad].
-    """
-    x, y, z = axis
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    angle = np.asarray(angle, dtype=float)[..., None, None]
-    rotation: Array = np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * (cross @ cross)
-    return rotation
-
-
-def link_poses(description: ArmDescription, q: ArrayLike) -> dict[str, Pose]:
-    """Pose of every link, by name.
+def joint_frames(description: ArmDescription, q: ArrayLike) -> Array:
+    """Frames of the movable joints' links in the root frame, (..., n + 1, 4, 4); the last is the root's.
 
     Args:
         q: (..., n) joint positions [rad or m], in the description's order.
@@ -57,23 +44,59 @@ def link_poses(description: ArmDescription, q: ArrayLike) -> dict[str, Pose]:
         InputError: wrong shape, or a value that is not finite.
     """
     q = as_states("q", q, description.n)
-    column = {name: i for i, name in enumerate(description.joint_names)}
-    batch = q.shape[:-1]
-    poses = {description.root: Pose(np.broadcast_to(np.eye(3), (*batch, 3, 3)), np.zeros((*batch, 3)))}
-    for joint in description.joints:
-        value = q[..., column[joint.name]] if joint.movable else None
-        poses[joint.child] = _child_pose(poses[joint.parent], joint, value)
-    return poses
+    constant, sin, versine, slide = description.transforms.parts
+    angle = q[..., None, None]
+    frames = np.empty((*q.shape[:-1], description.n + 1, 4, 4))
+    frames[..., :-1, :, :] = constant + np.sin(angle) * sin + (1.0 - np.cos(angle)) * versine + angle * slide
+    frames[..., -1, :, :] = np.eye(4)
+    for i, parent in enumerate(description.transforms.parents):
+        if parent >= 0:
+            frames[..., i, :, :] = frames[..., parent, :, :] @ frames[..., i, :, :]
+    return frames
 
 
-def _child_pose(parent: Pose, joint: Joint, value: Array | None) -> Pose:
-    rotation = parent.rotation @ joint.rotation
-    position = parent.apply(joint.xyz)
-    if value is None:
-        return Pose(rotation, position)
-    if joint.type == "prismatic":
-        return Pose(rotation, position + rotation @ joint.axis * value[..., None])
-    return Pose(rotation @ rotation_about(joint.axis, value), position)
+def pose_in(description: ArmDescription, frames: Array, link: str) -> Pose:
+    """Pose of a link, of the ``joint_frames``."""
+    carrier, offset = description.transforms.links[link]
+    placed = frames[..., carrier, :, :] @ offset
+    return Pose(placed[..., :3, :3], placed[..., :3, 3])
+
+
+def link_poses(description: ArmDescription, q: ArrayLike) -> dict[str, Pose]:
+    """Pose of every link, by name; argument and errors as of ``joint_frames``."""
+    frames = joint_frames(description, q)
+    return {link: pose_in(description, frames, link) for link in description.transforms.links}
+
+
+def tool_pose(description: ArmDescription, q: ArrayLike) -> Pose:
+    """Pose of the tool; argument and errors as of ``joint_frames``."""
+    return pose_in(description, joint_frames(description, q), description.tool)
+
+
+def point_jacobians(description: ArmDescription, frames: Array, carriers: Sequence[int], points: Array) -> tuple[Array, Array]:
+    """Jacobians of points that move with joints' links: of their positions and of the links' turning, (..., m, 3, n) each.
+
+    A joint that turns about z through p moves what it carries at c by z × (c - p), one that slides by z.
+
+    Args:
+        frames: as of ``joint_frames``.
+        carriers: (m,) indices of the joints, -1 for the root.
+        points: (..., m, 3) [m], root frame.
+    """
+    joints = frames[..., :-1, :, :]
+    axes = (joints[..., :3, :3] @ description.axes[..., None])[..., None, :, :, 0]
+    moves = description.transforms.carries[list(carriers)][..., None]
+    turns, slides = moves & ~description.slides[:, None], moves & description.slides[:, None]
+    linear = np.where(turns, cross(axes, points[..., :, None, :] - joints[..., None, :, :3, 3]), 0.0) + np.where(
+        slides, axes, 0.0
+    )
+    return linear.swapaxes(-1, -2), np.where(turns, axes, 0.0).swapaxes(-1, -2)
+
+
+def cross(a: Array, b: Array) -> Array:
+    """a × b along the last axis; np.cross takes three times as long for few of them."""
+    crossed: Array = a[..., [1, 2, 0]] * b[..., [2, 0, 1]] - a[..., [2, 0, 1]] * b[..., [1, 2, 0]]
+    return crossed
 
 
 def sample_poses(description: ArmDescription, count: int, seed: int = 0) -> Array:
@@ -88,8 +111,7 @@ def sample_poses(description: ArmDescription, count: int, seed: int = 0) -> Arra
 
 def tip_way(description: ArmDescription, start: ArrayLike, end: ArrayLike) -> float:
     """How far the tool goes on the straight way from ``start`` to ``end`` (n,) each in joint space [m]."""
-    shares = np.linspace(0.0, 1.0, WAY_POINTS)[:, None]
-    tips = link_poses(description, (1.0 - shares) * np.asarray(start) + shares * np.asarray(end))[description.tool].position
+    tips = tool_pose(description, np.linspace(np.asarray(start, dtype=float), np.asarray(end, dtype=float), WAY_POINTS)).position
     return float(np.linalg.norm(np.diff(tips, axis=0), axis=-1).sum())
 
 
@@ -103,13 +125,8 @@ def subtree(description: ArmDescription, link: str) -> tuple[str, ...]:
 
 
 def rigid_groups(description: ArmDescription) -> dict[str, tuple[str, ...]]:
-    """Links that fixed joints weld together, keyed by the one nearest the root.
-
-    The keys are the root and the children of the movable joints.
-    """
-    groups = {description.root: [description.root]}
-    leader = {description.root: description.root}
-    for joint in description.joints:
-        leader[joint.child] = joint.child if joint.movable else leader[joint.parent]
-        groups.setdefault(leader[joint.child], []).append(joint.child)
-    return {first: tuple(links) for first, links in groups.items()}
+    """Links that fixed joints weld together, keyed by the one nearest the root: the root and the children of movable joints."""
+    groups = [list[str]() for _ in range(description.n + 1)]
+    for link, (carrier, _) in description.transforms.links.items():
+        groups[carrier].append(link)
+    return {group[0]: tuple(group) for group in (groups[-1], *groups[:-1])}

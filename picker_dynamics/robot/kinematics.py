@@ -35,60 +35,47 @@ LIMIT_SLACK = 1e-9
 """Angles this far beyond a limit [rad] are rounding, and are put onto the limit."""
 
 
-class PickerKinematics:
-    """Inverse kinematics of an arm of the picker's shape; positions are in the root frame (base_link).
+def picker_inverse(description: ArmDescription, position_m: ArrayLike, pitch_rad: ArrayLike, near: ArrayLike) -> Array:
+    """Joint angles within their limits that put the tip at ``position_m`` (3,) [m, root frame] with that pitch [rad].
 
     Args:
         description: the arm.
+        pitch_rad: a number, or (p,), of which the first that can be had counts.
+        near: (n,) present joint angles [rad]: of several solutions the one whose farthest-moving joint moves least wins;
+            also gives the scissor, and the base angle of a tip on the base axis.
+
+    Returns:
+        (n,) [rad], read-only.
 
     Raises:
         DescriptionError: the arm has another shape (see ``picker_shape``).
+        UnreachableError: out of reach, or every solution breaks a joint limit.
     """
-
-    def __init__(self, description: ArmDescription):
-        self._shape, self._lower, self._upper = read_shape(description), description.lower, description.upper
-
-    def inverse(self, position_m: ArrayLike, pitch_rad: ArrayLike, near: ArrayLike) -> Array:
-        """Joint angles within their limits that put the tip at ``position_m`` (3,) [m] with that pitch [rad].
-
-        Args:
-            pitch_rad: a number, or (p,), of which the first that can be had counts.
-            near: (n,) present joint angles [rad]: of several solutions the one whose farthest-moving joint moves least wins;
-                also gives the scissor, and the base angle of a tip on the base axis.
-
-        Returns:
-            (n,) [rad], read-only.
-
-        Raises:
-            UnreachableError: out of reach, or every solution breaks a joint limit.
-        """
-        target, now, pitch = (
-            as_vector("position_m", position_m, 3),
-            as_vector("near", near, len(self._lower)),
-            np.ravel(pitch_rad),
-        )
-        (L1, L2, L3), columns = self._shape.lengths, list(self._shape.columns)
-        x, y, height = target - self._shape.shoulder
-        rho = math.hypot(x, y)
-        facings = [(now[columns[0]], 0.0)] if rho < ON_AXIS_M else [(math.atan2(y, x), rho), (math.atan2(-y, -x), -rho)]
-        base, reach = np.array(facings).T[:, None, :, None]
-        wrist, up = reach - L3 * np.cos(pitch), height - L3 * np.sin(pitch)
-        cosine = (wrist**2 + up**2 - L1**2 - L2**2) / (2.0 * L1 * L2)
-        bend = np.array([1.0, -1.0])[:, None, None] * np.arccos(np.clip(cosine, -1.0, 1.0))
-        lift = np.arctan2(up, wrist) - np.arctan2(L2 * np.sin(bend), L1 + L2 * np.cos(bend))
-        q = np.broadcast_to(now, (*bend.shape, now.size)).copy()  # (elbows, facings, pitches, n)
-        q[..., columns] = np.stack(np.broadcast_arrays(base, lift, bend, pitch - lift - bend), axis=-1)
-        turns = np.round((now - q) / math.tau) + np.arange(-1, 2)[:, None, None, None, None]
-        turned = q + math.tau * turns
-        excess = np.maximum(np.maximum(self._lower - turned, turned - self._upper), LIMIT_SLACK)
-        best = np.lexsort((np.abs(turned - now), excess), axis=0)[:1]  # within the limits if it can be, and then closest
-        turned, excess = (np.take_along_axis(part, best, axis=0)[0] for part in (turned, excess))
-        fits = (excess <= LIMIT_SLACK).all(axis=-1) & (np.abs(cosine) <= 1.0 + STRETCHED)
-        if not fits.any():
-            at = "({:.0f}, {:.0f}, {:.0f}) mm".format(*1e3 * target)
-            said = told(float(pitch[0]), "rad")
-            raise UnreachableError(f"no joint angles within their limits put the tip at {at} with a hand pitch of {said}")
-        first = int(fits.any(axis=(0, 1)).argmax())
-        moved = np.abs(turned[:, :, first][fits[:, :, first]] - now)
-        chosen = turned[:, :, first][fits[:, :, first]][np.lexsort((moved.sum(axis=1), moved.max(axis=1)))[0]]
-        return read_only(np.clip(chosen, self._lower, self._upper))
+    shape, lower, upper = read_shape(description), description.lower, description.upper
+    target, now = as_vector("position_m", position_m, 3), as_vector("near", near, description.n)
+    pitch = np.ravel(pitch_rad)
+    (L1, L2, L3), columns = shape.lengths, list(shape.columns)
+    x, y, height = target - shape.shoulder
+    rho = math.hypot(x, y)
+    facings = [(now[columns[0]], 0.0)] if rho < ON_AXIS_M else [(math.atan2(y, x), rho), (math.atan2(-y, -x), -rho)]
+    base, reach = np.array(facings).T[:, None, :, None]
+    wrist, up = reach - L3 * np.cos(pitch), height - L3 * np.sin(pitch)
+    cosine = (wrist**2 + up**2 - L1**2 - L2**2) / (2.0 * L1 * L2)
+    bend = np.array([1.0, -1.0])[:, None, None] * np.arccos(np.clip(cosine, -1.0, 1.0))
+    lift = np.arctan2(up, wrist) - np.arctan2(L2 * np.sin(bend), L1 + L2 * np.cos(bend))
+    q = np.broadcast_to(now, (*bend.shape, now.size)).copy()  # (elbows, facings, pitches, n)
+    q[..., columns] = np.stack(np.broadcast_arrays(base, lift, bend, pitch - lift - bend), axis=-1)
+    turns = np.round((now - q) / math.tau) + np.arange(-1, 2)[:, None, None, None, None]
+    turned = q + math.tau * turns
+    excess = np.maximum(np.maximum(lower - turned, turned - upper), LIMIT_SLACK)
+    best = np.lexsort((np.abs(turned - now), excess), axis=0)[:1]  # within the limits if it can be, and then closest
+    turned, excess = (np.take_along_axis(part, best, axis=0)[0] for part in (turned, excess))
+    fits = (excess <= LIMIT_SLACK).all(axis=-1) & (np.abs(cosine) <= 1.0 + STRETCHED)
+    if not fits.any():
+        at = "({:.0f}, {:.0f}, {:.0f}) mm".format(*1e3 * target)
+        said = told(float(pitch[0]), "rad")
+        raise UnreachableError(f"no joint angles within their limits put the tip at {at} with a hand pitch of {said}")
+    first = int(fits.any(axis=(0, 1)).argmax())
+    moved = np.abs(turned[:, :, first][fits[:, :, first]] - now)
+    chosen = turned[:, :, first][fits[:, :, first]][np.lexsort((moved.sum(axis=1), moved.max(axis=1)))[0]]
+    return read_only(np.clip(chosen, lower, upper))

@@ -14,15 +14,11 @@ import numpy as np
 from picker_dynamics.errors import DescriptionError
 
 from .description import ArmDescription
-from .kinematic_tree import link_poses
+from .kinematic_tree import Pose, link_poses
 from .model import Array, read_only
 
-YAW, PITCH = (0.0, 0.0, 1.0), (0.0, -1.0, 0.0)
-AXES = {"base": YAW, "shoulder": PITCH, "elbow": PITCH, "wrist": PITCH}
-"""Axis of each joint on the way to the tool, in its own frame."""
-
 TOLERANCE = 1e-9
-"""How far an axis [-] or an offset [m] may be from the shape: rounding of decimal numbers in a file."""
+"""How far the tool may be from where the shape has it [m, or rotation matrix]: rounding of decimal numbers in a file."""
 
 
 @dataclass(frozen=True)
@@ -41,42 +37,42 @@ class PickerShape:
     shoulder: Array
     lengths: Array
 
+    def tool(self, q: Array) -> Pose:
+        """Pose of the tool of an arm of this shape at poses (..., 5) [rad]."""
+        yaw, elevations = q[..., self.columns[0]], np.cumsum(q[..., list(self.columns[1:])], axis=-1)
+        reach, height = np.cos(elevations) @ self.lengths, np.sin(elevations) @ self.lengths
+        c, s, cp, sp = np.cos(yaw), np.sin(yaw), np.cos(elevations[..., 2]), np.sin(elevations[..., 2])
+        rows = [c * cp, -s, -c * sp], [s * cp, c, -s * sp], [sp, 0.0 * c, cp]
+        rotation = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+        return Pose(rotation, self.shoulder + np.stack([reach * c, reach * s, height], axis=-1))
+
 
 def read_shape(description: ArmDescription) -> PickerShape:
-    """Read the shape off a description, at the stretched pose q = 0.
+    """Read the shape off a description at q = 0, and compare its tool with the description's in other poses.
 
     Raises:
-        DescriptionError: the arm has another shape; says which joint or link, and what about it.
+        DescriptionError: the arm has another shape.
     """
-
-    def require(holds: bool | np.bool_, what: str, joint: str | None, value: float | None = None) -> None:
-        if not holds:
-            raise DescriptionError(f"{description.name} is not of the picker's shape: {what}", joint, value)
-
-    chain = [joint for joint in description.path_to(description.tool) if joint.movable]
-    names = ", ".join(joint.name for joint in chain) or "none"
-    moving = f"{description.n} joints, of which {len(chain)} move {description.tool} ({names}); expected 5 and 4"
-    require(description.n == 5 and len(chain) == 4, moving, None, description.n)
+    what = f"{description.name} is not of the picker's shape"
+    chain = [j for j, joint in enumerate(description.movable) if joint in description.path_to(description.tool)]
+    if (description.n, len(chain)) != (5, 4) or description.slides[chain].any():
+        names = ", ".join(description.joint_names[j] for j in chain) or "none"
+        text = f"{description.n} joints, of which {len(chain)} move {description.tool} ({names}); expected 5 and 4, all turning"
+        raise DescriptionError(f"{what}: {text}", None, description.n)
+    first, second, third, fourth = chain
+    (scissor,) = set(range(5)) - set(chain)
     poses = link_poses(description, np.zeros(5))
-    for (role, axis), joint in zip(AXES.items(), chain):
-        require(joint.type != "prismatic", f"{role} joint {joint.name} slides, expected a rotation", joint.name)
-        found, wanted = (" ".join(f"{x:g}" for x in one) for one in (joint.axis, axis))
-        said = f"axis of {role} joint {joint.name} is {found}, expected {wanted}"
-        require(np.max(np.abs(joint.axis - axis)) <= TOLERANCE, said, joint.name)
-        turned = np.max(np.abs(poses[joint.child].rotation - np.eye(3)))
-        require(turned <= TOLERANCE, f"link {joint.child} is turned against the root at q = 0", joint.name)
-    base, shoulder, elbow, wrist = (poses[joint.child].position for joint in chain)
-    tip = poses[description.tool].position
-    for what, offset in {
-        "shoulder is off the base axis": (shoulder - base)[:2],
-        "elbow is off the x axis": (elbow - shoulder)[1:],
-        "wrist is off the x axis": (wrist - elbow)[1:],
-        "tool is off the x axis": (tip - wrist)[1:],
-    }.items():
-        worst = float(np.max(np.abs(offset)))
-        require(worst <= TOLERANCE, f"the {what} by {worst:g} m", what.split()[0], worst)
-    lengths = np.array([elbow - shoulder, wrist - elbow, tip - wrist])[:, 0]
-    require(np.min(lengths) > TOLERANCE, f"link lengths {lengths.tolist()} m, must be > 0", None, float(np.min(lengths)))
-    first, second, third, fourth = columns = [description.joint_names.index(joint.name) for joint in chain]
-    (scissor,) = set(range(5)) - set(columns)
-    return PickerShape((first, second, third, fourth), scissor, read_only(shoulder), read_only(lengths))
+    points = [poses[link].position for link in (*(description.movable[j].child for j in chain[1:]), description.tool)]
+    shape = PickerShape((first, second, third, fourth), scissor, read_only(points[0]), read_only(np.diff(points, axis=0)[:, 0]))
+    q = np.random.default_rng(0).uniform(-3.0, 3.0, (8, 5))
+    ours, tool = shape.tool(q), link_poses(description, q)[description.tool]
+    off = max(np.abs(ours.position - tool.position).max(), np.abs(ours.rotation - tool.rotation).max())
+    if not (off <= TOLERANCE and shape.lengths.min() > TOLERANCE):
+        lengths = ", ".join(f"{x:g}" for x in shape.lengths)
+        raise DescriptionError(
+            f"{what}: a yaw and three pitch joints (axis 0 -1 0) with links of {lengths} m along x (must be > 0) "
+            f"would have the tool elsewhere, off by {off:.2g}",
+            description.tool,
+            float(off),
+        )
+    return shape

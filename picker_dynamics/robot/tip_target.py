@@ -12,7 +12,7 @@ from picker_dynamics.errors import DescriptionError, UnreachableError, refuse_if
 
 from .description import ArmDescription
 from .inverse_kinematics import ChainKinematics
-from .kinematics import PickerKinematics
+from .kinematics import picker_inverse
 from .model import Array, as_vector, checked_number
 from .units import TIP_M
 
@@ -46,74 +46,39 @@ def tip_target(
     tip, pitch = checked_tip(tip_m), None if pitch_rad is None else checked_number("pitch", pitch_rad)
     if direction is None:
         with suppress(DescriptionError):  # of another shape
-            kinematics = PickerKinematics(arm)
             try:
-                return kinematics.inverse(tip, NEAREST_LEVEL if pitch is None else pitch, near)
+                return picker_inverse(arm, tip, NEAREST_LEVEL if pitch is None else pitch, near)
             except UnreachableError:
                 if pitch is not None and abs(pitch) > 0.5 * math.pi:
                     raise  # over the back: the search knows no such pitch
     return ChainKinematics(arm).inverse(tip, pitch_rad=pitch, direction=direction, near=near)
 
 
-DETOUR, DETOUR_M = 1.5, 2e-3
-"""How far from where it was the tip may be on the way: so many times the step, and so much [m]."""
-
 TASK = 4
 """Joints that it takes to choose where the tip is and how the hand is pitched."""
 
-SHARES = np.linspace(0.0, 1.0, 9)[1:, None]
-"""Of the way, at which is looked where the tip is."""
 
+def tip_step(arm: ArmDescription, q: ArrayLike, by_m: ArrayLike = (0.0, 0.0, 0.0), pitch_rad: float = 0.0) -> Array:
+    """The pose (n,) next to ``q`` (n,) [rad or m] after a small step of the tip, for who steers by hand.
 
-class TipSteps:
-    """Small steps of an arm's tip from a pose (n,) [rad or m], along the base frame's axes or in pitch, for who steers by hand.
-
-    The pose after a step is the one next to the pose before: of a step that only another configuration could make, or on whose
-    way the tip would swing out, it is said so.
+    The hand's pitch is kept, where the arm can keep it, unless it is what changes.
 
     Args:
-        arm: the arm.
+        by_m: (3,) in the base frame [m].
+        pitch_rad: change of the elevation in which the tool points [rad].
+
+    Raises:
+        UnreachableError: the arm cannot make it from here.
+        InputError: numbers that cannot be used.
     """
-
-    def __init__(self, arm: ArmDescription):
-        self._chain = ChainKinematics(arm)
-
-    def target(self, q: ArrayLike, by_m: ArrayLike = (0.0, 0.0, 0.0), pitch_rad: float = 0.0) -> Array:
-        """The pose after a step from ``q``, (n,).
-
-        The hand's pitch is kept, where the arm can keep it, unless it is what changes.
-
-        Args:
-            by_m: (3,) in the base frame [m].
-            pitch_rad: change of the elevation in which the tool points [rad].
-
-        Raises:
-            UnreachableError: the arm cannot make it from here.
-            InputError: numbers that cannot be used.
-        """
-        pose, by = as_vector("q", q, self._chain.n), as_vector("by_m", by_m, 3)
-        turn, tip = checked_number("pitch_rad", pitch_rad), self._chain.forward(pose)
-        pitch = float(self._chain.pitch(pose)) + turn
-        if turn and abs(pitch) > 0.5 * math.pi:
-            raise UnreachableError("the hand would point beyond straight up or down", "pitch", pitch)
-        after = self._next(pose, tip + by, pitch, turn)
-        way = self._chain.forward(pose + SHARES * (after - pose)) - tip
-        out, allowed = float(np.linalg.norm(way, axis=-1).max()), DETOUR * float(np.linalg.norm(by)) + DETOUR_M
-        if out > allowed:
-            raise UnreachableError(
-                f"from this pose the step leads to another configuration: the tip would swing {1e3 * out:.0f} mm, allowed "
-                f"{1e3 * allowed:.0f} mm; move a joint instead",
-                "tip",
-                out,
-                allowed,
-            )
-        return after
-
-    def _next(self, pose: Array, tip: Array, pitch: float, turn: float) -> Array:
-        """A pose with the tip there, and with that pitch: for sure where it is to change, else where it can be."""
-        if turn:
-            return self._chain.inverse(tip, pitch_rad=pitch, near=pose)
-        if len(self._chain.columns) >= TASK:
-            with suppress(UnreachableError):
-                return self._chain.inverse(tip, pitch_rad=pitch, near=pose)
-        return self._chain.inverse(tip, near=pose)
+    chain, by, turn = ChainKinematics(arm), as_vector("by_m", by_m, 3), checked_number("pitch_rad", pitch_rad)
+    tip, pitch = [chain.forward(q) + by], float(chain.pitch(q)) + turn
+    if turn and abs(pitch) > 0.5 * math.pi:
+        raise UnreachableError("the hand would point beyond straight up or down", "pitch", pitch)
+    ways = [chain.along(tip, q, pitches_rad=[pitch])] if turn or len(chain.columns) >= TASK else []
+    ways += [] if turn else [chain.along(tip, q)]
+    pose: Array
+    for pose in np.concatenate(ways):
+        if ((pose >= arm.lower) & (pose <= arm.upper)).all():
+            return pose
+    raise UnreachableError("the arm cannot make that step from this pose: move a joint instead", "tip")

@@ -111,7 +111,7 @@ class RunningArm:
         dynamics.declare(*parameters.PAYLOAD)
         self.model_of = partial(lagrangian.analytic_model, arm, armature)
         self.model = RigidBody(arm, armature=armature)
-        report = cross_check.compare(self.model_of(), self.model, arm.lower, arm.upper, arm.velocity)
+        report = cross_check.compare(self.model_of(), self.model, arm)
         report.require()
         self.cross_check_worst = float(report.worst)
         self.worker = Worker() if plans_beside else None

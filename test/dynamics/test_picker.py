@@ -76,8 +76,8 @@ def test_agrees_with_pinocchio_for_another_arm_of_this_shape():
 @mark.parametrize(
     "arguments, message",
     [
-        ((0.1, (0, 0.01, 0)), "payload com y is 0.01 m"),
-        ((0.1, (0, 0, -0.02)), "payload com z is -0.02 m"),
+        ((0.1, (0, 0.01, 0)), "payload com .* across the hand"),
+        ((0.1, (0, 0, -0.02)), "payload com .* across the hand"),
         ((0.1, (0, 0, 0), [[1, 0.1, 0], [0.1, 1, 0], [0, 0, 1]]), "not diagonal"),
     ],
 )
@@ -90,19 +90,17 @@ def test_payload_off_the_hands_axis_refused(arguments, message):
 
 
 @mark.parametrize(
-    "change, message",
+    "change",
     [
-        (("joint scissor/axis", {"xyz": "0 1 0"}), r"axis is \(0, 1, 0\)"),
-        (("joint scissor/origin", {"xyz": "0.08 0 0.01"}), "origin in the hand"),
-        (("joint scissor/parent", {"link": "forearm"}), "parent link is forearm"),
-        (("link forearm/inertial/origin", {"xyz": "0.07 0 0.01"}), "centre of mass"),
-        (("link hand/inertial/inertia", {"ixy": "1e-6"}), "product of inertia .* is 1e-06"),
-        (("link scissor/inertial/origin", {"xyz": "0.01 0 0"}), "on the scissor's axis"),
-        (("link scissor/inertial/inertia", {"ixx": "1.5e-5", "iyy": "1e-5"}), "ixx - iyy"),
+        ("joint scissor/axis", {"xyz": "0 1 0"}),
+        ("joint scissor/origin", {"xyz": "0.08 0 0.01"}),
+        ("joint scissor/parent", {"link": "forearm"}),
+        ("link forearm/inertial/origin", {"xyz": "0.07 0 0.01"}),
+        ("link hand/inertial/inertia", {"ixy": "1e-6"}),
+        ("link scissor/inertial/origin", {"xyz": "0.01 0 0"}),
+        ("link scissor/inertial/inertia", {"ixx": "1.5e-5", "iyy": "1e-5"}),
     ],
 )
-def test_from_description_refuses(change, message):
-    with raises(DescriptionError, match=message) as caught:
+def test_from_description_refuses_what_its_equations_do_not_describe(change):
+    with raises(DescriptionError, match="not of the picker's shape: at joint .* is off by"):
         lagrangian.from_description(edited(change))
-    assert re.split("[ /]", change[0])[1] in str(caught.value)
-    assert "\n" not in str(caught.value)

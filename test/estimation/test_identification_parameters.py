@@ -29,7 +29,7 @@ def test_regressor_times_parameters_is_the_torque_of_rnea_and_of_the_equations_b
     torque = model.regressor(q, v, a) @ pi
     rounding = 1e-12 * np.abs(torque).max()
     assert_allclose(torque, model.inverse_dynamics(q, v, a), rtol=0.0, atol=rounding)
-    assert_allclose(torque, lagrangian.chain_of(arm).inverse_dynamics(q, v, a), rtol=0.0, atol=rounding)
+    assert_allclose(torque, lagrangian.ChainModel(arm).inverse_dynamics(q, v, a), rtol=0.0, atol=rounding)
     assert_allclose(model.regressor(q[0], v[0], a[0]) @ pi, torque[0], rtol=0.0, atol=rounding)
     assert model.regressor(q[:, None], v[:, None], a[0]).shape == (len(q), 1, arm.n, 10 * arm.n)
 

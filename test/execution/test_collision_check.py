@@ -21,11 +21,10 @@ from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.tip_uncertainty import tip_uncertainty
 from picker_dynamics.robot.collision import CollisionModel
 from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
-from picker_dynamics.robot.kinematics import PickerKinematics
+from picker_dynamics.robot.kinematics import picker_inverse
 from picker_dynamics.robot.scene import payload_radius, scene_shape
 from picker_dynamics.trajectory.trajectory import from_points
 
-KINEMATICS = PickerKinematics(picker())
 PERIOD_S = 0.01
 MARGIN_M = 0.005
 SCENE = {
@@ -70,7 +69,7 @@ def dense(one: SampledMotion):
 
 def at(x: float, z: float, pitch: float = -1.2, y: float = 0.0) -> np.ndarray:
     """The tool is there [m], the hand points down."""
-    return KINEMATICS.inverse([x, y, z], pitch, HOME)
+    return picker_inverse(picker(), [x, y, z], pitch, HOME)
 
 
 # -- motions against MuJoCo --------------------------------------------------------------------------------------------

@@ -16,11 +16,9 @@ from picker_dynamics.execution.floor import OFF, TOLERANCE_M, FloorCheck, standi
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.slowing import Slowing, Way
 from picker_dynamics.robot import arms
-from picker_dynamics.robot.kinematics import PickerKinematics
+from picker_dynamics.robot.kinematics import picker_inverse
 from picker_dynamics.robot.tip_target import tip_target
 from picker_dynamics.trajectory.trajectory import from_points
-
-KINEMATICS = PickerKinematics(picker())
 
 PINOCCHIO = pin.buildModelFromXML(picker().urdf)
 ELBOW = PINOCCHIO.getFrameId("elbow")  # what is before it keeps its height
@@ -44,7 +42,7 @@ def held_to(floor_z: float = 0.0):
 
 def down(x: float, z: float, pitch: float = -1.2) -> np.ndarray:
     """The hand points down to there [m]."""
-    return KINEMATICS.inverse([x, 0.0, z], pitch, HOME)
+    return picker_inverse(picker(), [x, 0.0, z], pitch, HOME)
 
 
 def test_goals_below_the_floor_are_refused_with_place_depth_and_time():

@@ -29,7 +29,7 @@ from picker_dynamics.nodes.markers import Markers
 from picker_dynamics.nodes.runtime import LATCHED, LATEST
 from picker_dynamics.resources import resource
 from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
-from picker_dynamics.robot.kinematics import PickerKinematics
+from picker_dynamics.robot.kinematics import picker_inverse
 
 POSE = np.array([0.4, 1.1, -1.3, 0.3, 0.6])
 HOLD = servos().hold_share * servos().stall_torque
@@ -120,11 +120,13 @@ def loaded(request):
 
 def least_share(model, cell) -> float:
     """The least that any pose asks at that place, by the inverse kinematics of goals and by Pinocchio."""
-    kinematics, poses = PickerKinematics(picker()), []
+    poses = []
     for pitch in np.arange(-math.pi, math.pi, math.radians(1.5)):
         for elbow in (-2.0, 2.0):
             with suppress(UnreachableError):
-                poses.append(kinematics.inverse([cell[0], 0.0, cell[1]], pitch, [0.0, -0.5 * elbow, elbow, -0.5 * elbow, 0.0]))
+                poses.append(
+                    picker_inverse(picker(), [cell[0], 0.0, cell[1]], pitch, [0.0, -0.5 * elbow, elbow, -0.5 * elbow, 0.0])
+                )
     ahead = np.array([q for q in poses if abs(q[0]) < 1e-6])
     return float((np.abs(model.gravity(ahead)) / HOLD).max(axis=1).min()) if len(ahead) else math.inf
 

@@ -31,7 +31,7 @@ def closed_form(name: str):
 
 
 def states(arm, samples: int = 50):
-    return sample_states(arm.lower, arm.upper, arm.velocity, samples, seed=3)
+    return sample_states(arm, samples, seed=3)
 
 
 def close(ours, theirs) -> None:
@@ -42,7 +42,7 @@ def close(ours, theirs) -> None:
 def test_the_urdf_is_the_closed_form(name):
     arm, model = load(name), closed_form(name)
     assert arm.joint_names == model.joint_names
-    pinocchio, chain = RigidBody(arm), lagrangian.chain_of(arm)
+    pinocchio, chain = RigidBody(arm), lagrangian.ChainModel(arm)
     q, v, a = states(arm)
     for other in (pinocchio, chain):
         close(other.mass_matrix(q), model.mass_matrix(q))

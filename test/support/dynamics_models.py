@@ -40,14 +40,17 @@ def _models():
     for system in ("picker", *NOTES):
         yield system, model_of(system)
     two_link = model_of("two_link")
-    yield "two_link, rotors", type(two_link)(two_link.joint_names, two_link.constants, armature=ROTORS[:2])
+    yield (
+        "two_link, rotors",
+        lagrangian.ClosedForm(two_link.equations, two_link.constants, two_link.joint_names, armature=ROTORS[:2]),
+    )
     yield "picker, notes", model_of("picker", 1)
     yield "picker, urdf", lagrangian.from_description(picker())
     small_load = 0.025, (0.02, 0, 0), np.diag((1, 2, 3)) * 1e-5
     yield "picker, rotors, payload", lagrangian.from_description(picker(), ARMATURE).with_payload(*small_load)
     yield "chain", model_of("chain")
     yield "chain, sliding", model_of("chain", 2)
-    tree = lagrangian.from_urdf(TREE, gravity=(1.0, -2.0, 9.0), armature=ROTORS)
+    tree = lagrangian.ChainModel(TREE, gravity=(1.0, -2.0, 9.0), armature=ROTORS)
     yield "tree, rotors", tree
     yield "tree, rotors, payload", tree.with_payload(*LOAD)
     yield "Pinocchio", RigidBody(BRANCHED)

@@ -10,11 +10,10 @@ from arm_fixtures import picker, rigid_body, servos
 from picker_dynamics.errors import InputError, LimitError, SingularityError, UnreachableError
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
-from picker_dynamics.robot.kinematics import PickerKinematics
 from picker_dynamics.trajectory.straight_line import HELD, STRAY_M, straight_line
 
 ARM, HOME = picker(), np.array(servos().home)
-CHAIN, CLOSED, TRUE = ChainKinematics(ARM), PickerKinematics(ARM), rigid_body()
+CHAIN, TRUE = ChainKinematics(ARM), rigid_body()
 BEGIN = CHAIN.forward(HOME)
 
 

@@ -33,7 +33,7 @@ from .lean import LeanModel
 from .simulate import PERIOD_S, Run, continuous, sampled
 from .tool_path import ToolPath, straight
 
-ARM = {key: value for key, value in lagrangian.SYSTEMS["rrp"].defaults.items() if key != "M"}
+ARM = {key: value for key, value in lagrangian.SYSTEMS["rrp"].Parameters._field_defaults.items() if key != "M"}
 """The note's parameters; the load M comes on top."""
 
 BELIEVED_KG = 0.5

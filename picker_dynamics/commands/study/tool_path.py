@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.dynamics.lagrangian.systems.rrp import Rrp
+from picker_dynamics.dynamics.lagrangian import ClosedForm
+from picker_dynamics.dynamics.lagrangian.systems import rrp
 from picker_dynamics.trajectory import splines
 from picker_dynamics.trajectory.profiles import profile
 from picker_dynamics.trajectory.trajectory import Trajectory
@@ -57,7 +58,7 @@ class ToolPath:
         return self.begin + s * (self.end - self.begin)
 
 
-def straight(arm: Rrp, q_begin, q_end, duration_s: float, profile_name: str = "quintic") -> ToolPath:
+def straight(arm: ClosedForm, q_begin, q_end, duration_s: float, profile_name: str = "quintic") -> ToolPath:
     """The straight line from the tool's position at ``q_begin`` to that at ``q_end``, (3,) each.
 
     Raises:
@@ -71,8 +72,8 @@ def straight(arm: Rrp, q_begin, q_end, duration_s: float, profile_name: str = "q
         count = int(np.ceil((u1 - u0) * duration_s / KNOT_S - 1e-9))
         u, s = np.linspace(0.0, u1 - u0, count + 1), np.polynomial.Polynomial(coefficients)
         way, velocity, acceleration = (s.deriv(k)(u)[:, None] * (end - begin) / duration_s**k for k in range(3))
-        q = arm.inverse_kinematics(begin + way)
-        J_inverse = arm.inverse_jacobian(q)
+        q = rrp.inverse_kinematics(arm.constants, begin + way)
+        J_inverse = np.linalg.inv(arm.jacobian(q))
         v = _times(J_inverse, velocity)
         a = _times(J_inverse, acceleration - _times(_jacobian_rate(arm, q, v), v))
         h = (u1 - u0) * duration_s / count
@@ -85,9 +86,9 @@ def _times(matrices, vectors) -> np.ndarray:
     return np.einsum("kij,kj->ki", matrices, vectors)
 
 
-def _jacobian_rate(arm: Rrp, q, v) -> np.ndarray:
+def _jacobian_rate(arm: ClosedForm, q, v) -> np.ndarray:
     """dJ/dt (k, 3, n) at q along v (k, n), by a complex step: exact to rounding."""
-    rows = arm.equations.tip_jacobian(arm.constants, (q + 1j * COMPLEX_STEP * v).T)
+    rows = rrp.tip_jacobian(arm.constants, (q + 1j * COMPLEX_STEP * v).T)
     return (
         np.array([[np.broadcast_to(np.imag(entry), len(q)) for entry in row] for row in rows]).transpose(2, 0, 1) / COMPLEX_STEP
     )

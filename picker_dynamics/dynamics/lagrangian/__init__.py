@@ -8,13 +8,14 @@
     arm = lagrangian.analytic_model(description)            the picker's closed form, or else the N joints
     A, B = lagrangian.linearise(arm, q, v, tau)             its linear state space at any point
 
-Each system has a file of equations (``picker.py``: plain functions, derived in docs/derivations.md) and a
-subclass of ``ClosedForm``, entered in ``SYSTEMS``.
+Each system has a file of equations (``systems/rrp.py``: plain functions, derived in docs/derivations.md), entered in
+``SYSTEMS``.
 """
 
 from __future__ import annotations
 
 import math
+from types import ModuleType
 
 from numpy.typing import ArrayLike
 
@@ -22,21 +23,11 @@ from picker_dynamics.errors import DescriptionError, InputError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import checked_number, payload_values
 
-from .analytic import AnalyticModel, ClosedForm
-from .chain_model import ChainModel, chain, chain_of, from_urdf
-from .chain_parameters import require_keys
+from .analytic import AnalyticModel, ClosedForm, require_keys
+from .chain_model import ChainModel, chain, from_urdf
 from .linearisation import linearise
-from .systems.cylindrical import Cylindrical
-from .systems.pendulum import Pendulum
-from .systems.picker_description import from_description
-from .systems.picker_model import PickerModel
-from .systems.planar_2r import Planar2R
-from .systems.rocking_bar import RockingBar
-from .systems.rrp import Rrp
-from .systems.spatial_2r import Spatial2R
-from .systems.spring_mass import SpringMass
-from .systems.three_link import ThreeLink
-from .systems.two_link import TwoLink
+from .picker_model import PickerModel, from_description
+from .systems import cylindrical, pendulum, picker, planar_2r, rocking_bar, rrp, spatial_2r, spring_mass, three_link, two_link
 
 __all__ = [
     "SYSTEMS",
@@ -46,51 +37,43 @@ __all__ = [
     "PickerModel",
     "analytic_model",
     "chain",
-    "chain_of",
     "from_description",
     "from_urdf",
     "linearise",
     "make",
-    "names",
 ]
 
-SYSTEMS: dict[str, type[ClosedForm]] = {
-    system.system: system
-    for system in (PickerModel, Rrp, Spatial2R, Planar2R, Pendulum, SpringMass, Cylindrical, RockingBar, TwoLink, ThreeLink)
+SYSTEMS: dict[str, ModuleType] = {
+    file.__name__.rpartition(".")[2]: file
+    for file in (cylindrical, pendulum, picker, planar_2r, rocking_bar, rrp, spatial_2r, spring_mass, three_link, two_link)
 }
-
-SIGNED_PARAMETERS = ("g",)
-"""Parameters that may be negative: gravity, pointing up.  All others are masses, lengths, inertias."""
-
-
-def names() -> tuple[str, ...]:
-    """The systems that :func:`make` knows."""
-    return tuple(sorted(SYSTEMS))
+"""The systems that :func:`make` knows, by name."""
 
 
 def make(name: str, **parameters: float) -> ClosedForm:
     """Closed form of one of the reference notes' systems.
 
     Args:
-        name: one of :func:`names`.
+        name: one of ``SYSTEMS``.
         parameters: SI units, named as in docs/derivations.md; what is left out is as in the note, or chosen where the note
             gives no numbers (its file says so).
 
     Raises:
         InputError: an unknown system or parameter (with the list), one that is no finite number, or a negative mass, length
-            or inertia.
+            or inertia; gravity may point up.
     """
     if name not in SYSTEMS:
-        raise InputError(f"no system {name!r}; there are {', '.join(names())}", name)
+        raise InputError(f"no system {name!r}; there are {', '.join(SYSTEMS)}", name)
     system = SYSTEMS[name]
-    parameters = dict(system.defaults) | parameters
-    require_keys(name, parameters, system.parameter_names)
-    return system.from_parameters(
-        **{
-            key: checked_number(f"{name}: {key}", value, least=-math.inf if key in SIGNED_PARAMETERS else 0.0, subject=key)
-            for key, value in parameters.items()
-        }
-    )
+    given = system.Parameters._field_defaults | parameters
+    require_keys(name, given, system.Parameters._fields)
+    values = {
+        key: checked_number(f"{name}: {key}", value, least=-math.inf if key == "g" else 0.0, subject=key)
+        for key, value in given.items()
+    }
+    if system is picker:
+        return PickerModel.of_note(picker.Parameters(**values))
+    return ClosedForm(system, system.Parameters(**values), system.COORDINATES)
 
 
 def analytic_model(
@@ -112,11 +95,10 @@ def analytic_model(
         InputError: a payload that :func:`~picker_dynamics.robot.model.payload_values` refuses.
     """
     payload_values(payload_mass, payload_com, None)
+    model: PickerModel | ChainModel
     try:
-        return _carrying(from_description(description, armature), payload_mass, payload_com)
+        model = from_description(description, armature)
+        return model.with_payload(payload_mass, payload_com) if payload_mass else model
     except (DescriptionError, InputError):
-        return _carrying(chain_of(description, armature=armature), payload_mass, payload_com)
-
-
-def _carrying(model: PickerModel | ChainModel, mass: float, com: ArrayLike) -> PickerModel | ChainModel:
-    return model.with_payload(mass, com) if mass else model
+        model = ChainModel(description, armature=armature)
+        return model.with_payload(payload_mass, payload_com) if payload_mass else model

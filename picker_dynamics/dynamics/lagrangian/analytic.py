@@ -1,11 +1,12 @@
 """Models by hand-written equations: what every system shares, and derivatives of equations to rounding, by a complex step.
 
-A system's file holds plain functions of its constants ``k`` and of joint values ``q[0], q[1], …``, floats for one state, arrays
-for a batch, and any of them may be complex:
+A system's file holds its ``COORDINATES`` (names of q), its ``Parameters`` (a NamedTuple of floats with defaults), and plain
+functions of these parameters ``k`` and of joint values ``q[0], q[1], …``, floats for one state, arrays for a batch, and any of
+them may be complex:
 
     mass_matrix(k, q)     inverse_dynamics(k, q, v, a)     potential_energy(k, q)     tip(k, q)
 
-The other terms follow from these, where a file does not write out ``gravity`` and ``tip_jacobian`` for speed.  With
+The other terms follow from these, where a file does not write out ``tip_jacobian`` for speed.  With
 tau = M a + C v + g and c = C v, whose Christoffel symbols are symmetric in both rates,
 
     g = tau(q, 0, 0)        C_ij = 1/2 dc_i/dv_j        J = d(tip)/dq        d(tau)/dt = (dtau/dq) v + (dtau/dv) a + M j
@@ -21,7 +22,6 @@ and with h = 1e-30 the imaginary part is the derivative along d, to rounding, wi
 from __future__ import annotations
 
 import math
-import sys
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
@@ -123,44 +123,32 @@ class AnalyticModel(DynamicsModel):
 
 
 class ClosedForm(AnalyticModel):
-    """A system whose equations are written out in a file of its own.
+    """A system of the notes, whose equations are written out in a file of its own.
 
-    Attributes:
-        parameter_names, defaults: what ``lagrangian.make`` takes, and every parameter's value.
-        equations: its functions.
+    Args:
+        equations: the file, named as the system.
+        constants: first argument of its functions.
+        joint_names, armature, viscous, coulomb: see :class:`DynamicsModel`.
     """
 
-    parameter_names: tuple[str, ...]
-    defaults: Mapping[str, float]
-    equations: ModuleType
-
-    def __init__(self, joint_names: Sequence[str], constants: Any, **actuation: ArrayLike | None):
+    def __init__(self, equations: ModuleType, constants: Any, joint_names: Sequence[str], **actuation: ArrayLike | None):
         super().__init__(joint_names, **actuation)
-        self.constants = constants
-
-    @classmethod
-    @abstractmethod
-    def from_parameters(cls, **parameters: float) -> ClosedForm:
-        """The system with these parameters: all of ``parameter_names``, checked by ``lagrangian.make``."""
+        self.equations, self.constants, self.system = equations, constants, equations.__name__.rpartition(".")[2]
 
     @property
     def torque_equation(self) -> Equation:
         equation: Equation = self.equations.inverse_dynamics
         return equation
 
-    def _evaluate(self, equation: Equation, shape: tuple[int, ...], **states: ArrayLike) -> Array:
-        """``equation`` of states (..., n), as an array (..., *shape)."""
+    def evaluate(self, equation: Equation, shape: tuple[int, ...], **states: ArrayLike) -> Array:
+        """A function of the system's file at states (..., n), as an array (..., *shape)."""
         return self._apply(equation, shape, *batch_of_states(self.n, **states))
 
     def mass_matrix(self, q: ArrayLike) -> Array:
-        return self._evaluate(self.equations.mass_matrix, (self.n, self.n), q=q) + self.armature_matrix
-
-    def gravity(self, q: ArrayLike) -> Array:
-        written = getattr(self.equations, "gravity", None)
-        return self._evaluate(written, (self.n,), q=q) if written else super().gravity(q)
+        return self.evaluate(self.equations.mass_matrix, (self.n, self.n), q=q) + self.armature_matrix
 
     def potential_energy(self, q: ArrayLike) -> Array:
-        return self._evaluate(self.equations.potential_energy, (), q=q)
+        return self.evaluate(self.equations.potential_energy, (), q=q)
 
     @property
     def _tip(self) -> Equation:
@@ -170,31 +158,21 @@ class ClosedForm(AnalyticModel):
         return tip
 
     def forward_kinematics(self, q: ArrayLike) -> Array:
-        return self._evaluate(self._tip, (3,), q=q)
+        return self.evaluate(self._tip, (3,), q=q)
 
     def jacobian(self, q: ArrayLike) -> Array:
         if written := getattr(self.equations, "tip_jacobian", None):
-            return self._evaluate(written, (3, self.n), q=q)
+            return self.evaluate(written, (3, self.n), q=q)
         (q,) = batch_of_states(self.n, q=q)
         moved = self._apply(self._tip, (3,), q[..., None, :] + STEP * np.eye(self.n))
         return np.swapaxes(moved.imag, -1, -2) / STEP.imag
 
 
-class ReferenceSystem(ClosedForm):
-    """A system of one file, whose constants are its parameters as they stand; see :func:`lagrangian.make`.
-
-    The file holds ``Parameters`` (a NamedTuple of floats) and the equations, the subclass ``system`` and ``coordinates``
-    (names of q).
-    """
-
-    coordinates: tuple[str, ...]
-    Parameters: type[Any]
-
-    def __init_subclass__(cls) -> None:
-        file = sys.modules[cls.__module__]
-        cls.equations, cls.Parameters = file, file.Parameters
-        cls.parameter_names, cls.defaults = cls.Parameters._fields, cls.Parameters._field_defaults
-
-    @classmethod
-    def from_parameters(cls, **parameters: float) -> ReferenceSystem:
-        return cls(cls.coordinates, cls.Parameters(**parameters))
+def require_keys(what: str, given: Any, keys: Sequence[str], subject: str | None = None) -> None:
+    """Raise an InputError about ``subject``, or the first wrong key, unless ``given`` has exactly these keys."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"{what} is of type {type(given).__name__}, expected a dictionary of {', '.join(keys)}", subject)
+    odd = [str(key) for key in (*given, *keys) if (key in given) != (key in keys)]
+    if odd:
+        kind = "unknown" if odd[0] in given else "missing"
+        raise InputError(f"{what}: {kind} {odd[0]}; it takes {', '.join(keys)}", subject or odd[0])

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.kinematic_tree import link_poses, rigid_groups
 from picker_dynamics.robot.model import Array
 
 
@@ -42,12 +41,9 @@ def welded(description: ArmDescription, link: str) -> Body:
     Args:
         link: the root, or the child of a movable joint.
     """
-    poses = link_poses(description, np.zeros(description.n))
-    own = poses[link]
-    total = Body(0.0, np.zeros(3), np.zeros((3, 3)))
-    for name in rigid_groups(description)[link]:
-        part, pose = description.links[name], poses[name]
-        total += Body(part.mass, part.com, part.inertia).moved(
-            own.rotation.T @ pose.rotation, own.rotation.T @ (pose.position - own.position)
-        )
+    total, placed = Body(0.0, np.zeros(3), np.zeros((3, 3))), description.transforms.links
+    for name, (carrier, pose) in placed.items():
+        if carrier == placed[link][0]:
+            part = description.links[name]
+            total += Body(part.mass, part.com, part.inertia).moved(pose[:3, :3], pose[:3, 3])
     return total

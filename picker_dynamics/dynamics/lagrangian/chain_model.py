@@ -5,52 +5,66 @@
 
     M = sum_l  m_l Jv_l^T Jv_l + Jw_l^T (R_l I_l R_l^T) Jw_l
 
-with c_l the centre of mass of body l, p_j and z_j the origin and the axis of joint j, in base axes.  The torques are those of
-``chain_torque``, and the other terms follow from them (``analytic``).
+with c_l the centre of mass of body l, p_j and z_j the origin and the axis of joint j, in base axes (``kinematic_tree``).  The
+torques are those of ``chain_torque``, and the other terms follow from them (``analytic``).
 """
 
 from __future__ import annotations
 
 import copy
-import warnings
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError
-from picker_dynamics.robot.description import ArmDescription, load
-from picker_dynamics.robot.model import GRAVITY, Array, as_states, payload_values, read_only
+from picker_dynamics.errors import DescriptionError, InputError
+from picker_dynamics.robot.description import ArmDescription, load, parse
+from picker_dynamics.robot.kinematic_tree import joint_frames, point_jacobians, tool_pose
+from picker_dynamics.robot.model import GRAVITY, Array, as_vector, payload_values, read_only
 
 from . import chain_torque
-from .analytic import AnalyticModel, Equation
-from .bodies import Body
-from .chain_parameters import ChainParameters, Joint, parameters_from, parameters_of
+from .analytic import AnalyticModel, Equation, require_keys
+from .bodies import Body, welded
 
 DOWN = (0.0, 0.0, -GRAVITY)
 """Acceleration of gravity [m/s²] for a base that stands upright."""
 
+Joint: TypeAlias = Mapping[str, Any]
+"""One joint of :func:`chain`."""
+
+TYPES = {"R": "continuous", "P": "prismatic"}
+AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+KEYS, INERTIA_KEYS = ("type", "axis", "xyz", "rpy", "mass", "com", "inertia"), ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+
 
 class ChainModel(AnalyticModel):
-    """A fixed-base tree of revolute and prismatic joints; made by ``chain``, ``chain_of`` and ``from_urdf``.
+    """A fixed-base tree of revolute and prismatic joints, each of which moves what fixed joints weld to its link.
 
     Args:
-        parameters: the tree.
-        joint_names, armature, viscous, coulomb: see :class:`DynamicsModel`.
+        description: the arm; a link without ``<inertial>`` is massless, the root never moves, mimic joints are joints.
+        gravity: (3,) acceleration of gravity in the root link's frame [m/s²].
+        armature: (n,) rotor inertia at each joint [kg·m²], default none.
+
+    Raises:
+        DescriptionError: no joint moves.
 
     Attributes:
         gravity_vector: (3,) acceleration of gravity [m/s²], base frame.
         payload_mass: mass carried at the tool [kg].
+        bodies: what each joint moves, payload included.
     """
 
     system = "chain"
 
-    def __init__(self, parameters: ChainParameters, joint_names: Sequence[str], **actuation: ArrayLike | None):
-        super().__init__(joint_names, **actuation)
-        self._bare = self.parameters = parameters
-        self.gravity_vector, self.constants = parameters.gravity, chain_torque.constants(parameters)
+    def __init__(self, description: ArmDescription, gravity: ArrayLike = DOWN, *, armature: ArrayLike | None = None):
+        if not description.n:
+            raise DescriptionError(f"{description.source}: no joint of {description.name} moves")
+        super().__init__(description.joint_names, armature=armature, viscous=description.damping, coulomb=description.friction)
+        self.description, self.gravity_vector = description, read_only(as_vector("gravity", gravity, 3))
+        self._bare = self.bodies = [welded(description, joint.child) for joint in description.movable]
+        self.constants = chain_torque.constants(description, self.bodies, self.gravity_vector)
 
     def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> ChainModel:
         """Model of the same arm carrying any load; see :meth:`DynamicsModel.with_payload`.
@@ -59,14 +73,13 @@ class ChainModel(AnalyticModel):
             InputError: values that :func:`payload_values` refuses, or a tool that no joint moves.
         """
         mass, com, inertia = payload_values(mass, com, inertia)
-        k = self._bare
-        if k.tool < 0:
+        carrier, tool = self.description.transforms.links[self.description.tool]
+        if carrier < 0:
             raise InputError("the tool is fixed to the base: no joint would carry the payload", "payload", mass)
-        bodies = list(k.bodies)
-        bodies[k.tool] += Body(mass, com, inertia).moved(k.tool_rotation, k.tool_position)
         carrying = copy.copy(self)
-        carrying.parameters = replace(k, bodies=tuple(bodies))
-        carrying.constants = chain_torque.constants(carrying.parameters)
+        carrying.bodies = list(self._bare)
+        carrying.bodies[carrier] += Body(mass, com, inertia).moved(tool[:3, :3], tool[:3, 3])
+        carrying.constants = chain_torque.constants(self.description, carrying.bodies, self.gravity_vector)
         carrying.payload_mass, carrying.payload_com = mass, read_only(com)
         return carrying
 
@@ -74,44 +87,19 @@ class ChainModel(AnalyticModel):
     def torque_equation(self) -> Equation:
         return chain_torque.inverse_dynamics
 
-    def _frames(self, q: ArrayLike) -> tuple[Array, Array]:
-        """Rotations (..., n + 1, 3, 3) and origins (..., n + 1, 3) of the joints' frames, base axes; last that of the base.
-
-        revolute     R_i = R_parent rotation_i turn(axis_i, q_i)    p_i = p_parent + R_parent offset_i
-        prismatic    R_i = R_parent rotation_i                      p_i = p_parent + R_parent (offset_i + rotation_i axis_i q_i)
-        """
-        q, k = as_states("q", q, self.n), self.parameters
-        slides = np.array(k.prismatic)
-        angle = np.where(slides, 0.0, q)[..., None, None]
-        skew = np.cross(k.axes[:, None, :], np.eye(3)).swapaxes(-1, -2)
-        turns = k.rotations @ (np.eye(3) + np.sin(angle) * skew + (1.0 - np.cos(angle)) * (skew @ skew))
-        shifts = k.offsets + np.where(slides, q, 0.0)[..., None] * (k.rotations @ k.axes[..., None])[..., 0]
-        R, p = np.empty((*q.shape[:-1], self.n + 1, 3, 3)), np.zeros((*q.shape[:-1], self.n + 1, 3))
-        R[..., -1, :, :] = np.eye(3)
-        for i, parent in enumerate(k.parents):
-            R[..., i, :, :] = R[..., parent, :, :] @ turns[..., i, :, :]
-            p[..., i, :] = p[..., parent, :] + (R[..., parent, :, :] @ shifts[..., i, :, None])[..., 0]
-        return R, p
-
-    def _jacobians(self, R: Array, p: Array, bodies: NDArray[np.int_], points: Array) -> tuple[Array, Array]:
-        """Jv and Jw, each (..., m, 3, n), of m ``points`` (..., m, 3) [m, base frame] that move with frames ``bodies`` (m,)."""
-        k = self.parameters
-        z = (R[..., :-1, :, :] @ k.axes[..., None])[..., None, :, :, 0]
-        turn, slide = ((k.carries[bodies] & kind)[..., None] for kind in (~np.array(k.prismatic), np.array(k.prismatic)))
-        Jv = np.where(turn, np.cross(z, points[..., :, None, :] - p[..., None, :-1, :]), 0.0) + np.where(slide, z, 0.0)
-        return np.swapaxes(Jv, -1, -2), np.swapaxes(np.where(turn, z, 0.0), -1, -2)
-
-    def _centres(self, R: Array, p: Array) -> Array:
-        centres: Array = p[..., :-1, :] + (R[..., :-1, :, :] @ self.parameters.coms[..., None])[..., 0]
+    def _centres(self, frames: Array) -> Array:
+        """Centres of mass of the bodies (..., n, 3) [m, base frame]."""
+        coms = np.array([body.com for body in self.bodies])[..., None]
+        centres: Array = (frames[..., :-1, :3, :3] @ coms)[..., 0] + frames[..., :-1, :3, 3]
         return centres
 
     def mass_matrix(self, q: ArrayLike) -> Array:
-        (R, p), k = self._frames(q), self.parameters
-        Jv, Jw = self._jacobians(R, p, np.arange(self.n), self._centres(R, p))
-        inertia = R[..., :-1, :, :] @ k.inertias @ np.swapaxes(R[..., :-1, :, :], -1, -2)
-        of_bodies = k.masses[:, None, None] * (np.swapaxes(Jv, -1, -2) @ Jv) + np.swapaxes(Jw, -1, -2) @ inertia @ Jw
-        M = of_bodies.sum(axis=-3)
-        symmetric: Array = 0.5 * (M + np.swapaxes(M, -1, -2)) + self.armature_matrix  # rounding leaves it a little unsymmetric
+        frames = joint_frames(self.description, q)
+        Jv, Jw = point_jacobians(self.description, frames, range(self.n), self._centres(frames))
+        R, masses = frames[..., :-1, :3, :3], np.array(self.constants.mass)[:, None, None]
+        inertia = R @ np.array([body.inertia for body in self.bodies]) @ R.swapaxes(-1, -2)
+        M = (masses * (Jv.swapaxes(-1, -2) @ Jv) + Jw.swapaxes(-1, -2) @ inertia @ Jw).sum(axis=-3)
+        symmetric: Array = 0.5 * (M + M.swapaxes(-1, -2)) + self.armature_matrix  # rounding leaves it a little unsymmetric
         return symmetric
 
     def velocity_product_matrices(self, q: ArrayLike) -> tuple[Array, Array, tuple[tuple[int, int], ...]]:
@@ -128,25 +116,17 @@ class ChainModel(AnalyticModel):
 
     def potential_energy(self, q: ArrayLike) -> Array:
         """Potential energy V = - sum_l m_l g0 · c_l, (...): zero with all mass at height 0 of the base frame."""
-        energy: Array = -(self._centres(*self._frames(q)) @ self.gravity_vector) @ self.parameters.masses
+        energy: Array = -(self._centres(joint_frames(self.description, q)) @ self.gravity_vector) @ self.constants.mass
         return energy
 
     def forward_kinematics(self, q: ArrayLike) -> Array:
         """Position of the tool, (..., 3) [m], base frame; of ``lagrangian.chain`` the origin of the last frame."""
-        return self._tool(*self._frames(q))[1]
-
-    def orientation(self, q: ArrayLike) -> Array:
-        """Orientation of the tool, (..., 3, 3): its axes, in base axes."""
-        return self._tool(*self._frames(q))[0]
-
-    def _tool(self, R: Array, p: Array) -> tuple[Array, Array]:
-        k = self.parameters
-        own = R[..., k.tool, :, :]
-        return own @ k.tool_rotation, p[..., k.tool, :] + own @ k.tool_position
+        return tool_pose(self.description, q).position
 
     def jacobian(self, q: ArrayLike) -> Array:
-        R, p = self._frames(q)
-        return self._jacobians(R, p, np.array([self.parameters.tool]), self._tool(R, p)[1][..., None, :])[0][..., 0, :, :]
+        frames, (carrier, tool) = joint_frames(self.description, q), self.description.transforms.links[self.description.tool]
+        tip = (frames[..., carrier, :, :] @ tool)[..., None, :3, 3]
+        return point_jacobians(self.description, frames, (carrier,), tip)[0][..., 0, :, :]
 
 
 def chain(joints: Sequence[Joint], gravity: ArrayLike, *, armature: ArrayLike | None = None) -> ChainModel:
@@ -171,50 +151,46 @@ def chain(joints: Sequence[Joint], gravity: ArrayLike, *, armature: ArrayLike | 
         The model; its tool is the last frame.
 
     Raises:
-        InputError: no joint, an unknown or missing key, another type or axis, values that are not finite or of
-            the wrong count, a negative mass or moment of inertia; names the joint and what is allowed.
+        InputError, DescriptionError: no joint, an unknown or missing key, another type or axis, values that are not finite or
+            of the wrong count, a negative mass; names the joint and what is allowed.
     """
     if not joints:
         raise InputError(f"joints is {joints!r}, expected a list of at least one joint dictionary", "joints")
-    defaults = [f"joint{i + 1}" for i in range(len(joints))]
-    names = [str(joint.get("name", name)) if isinstance(joint, dict) else name for name, joint in zip(defaults, joints)]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"joint {name} is there twice", name)
-    return ChainModel(parameters_from(joints, names, gravity), names, armature=armature)
+    said = ['<link name="base"/>']
+    for i, joint in enumerate(joints):
+        name = str(joint.get("name", f"joint{i + 1}")) if isinstance(joint, Mapping) else f"joint{i + 1}"
+        said.append(_elements(joint, name, f"link{i}" if i else "base", f"link{i + 1}"))
+    return ChainModel(parse(f'<robot name="chain">{"".join(said)}</robot>', "chain"), gravity, armature=armature)
 
 
-def chain_of(description: ArmDescription, gravity: ArrayLike = DOWN, *, armature: ArrayLike | None = None) -> ChainModel:
-    """Chain model of an arm, without :func:`from_urdf`'s warning about mimic joints (the linter has a finding about each)."""
-    actuation = {"armature": armature, "viscous": description.damping, "coulomb": description.friction}
-    return ChainModel(parameters_of(description, gravity), description.joint_names, **actuation)
+def _elements(joint: Joint, name: str, parent: str, child: str) -> str:
+    """A joint of :func:`chain`, and its link, as a URDF has them."""
+    what = f"joint {name}"
+    given = {key: value for key, value in joint.items() if key != "name"} if isinstance(joint, Mapping) else joint
+    require_keys(what, given, KEYS, name)
+    require_keys(f"{what}: inertia", given["inertia"], INERTIA_KEYS, name)
+    for key, allowed in (("type", TYPES), ("axis", AXES)):
+        if isinstance(given[key], str) and given[key] not in allowed:
+            raise InputError(f"{what}: {key} is {given[key]!r}, must be {', '.join(allowed)}", name, given[key])
+    axis = AXES[given["axis"]] if isinstance(given["axis"], str) else given["axis"]
+    moments = [given["inertia"][key] for key in INERTIA_KEYS]
+    texts = {}
+    for key, value, count in (
+        *((key, given[key], 3) for key in ("xyz", "rpy", "com")),
+        ("axis", axis, 3),
+        ("mass", [given["mass"]], 1),
+        ("inertia", moments, 6),
+    ):
+        texts[key] = [repr(x) for x in as_vector(f"{what}: {key}", value, count).tolist()]
+    xyz, rpy, com, axis, mass = (" ".join(texts[key]) for key in ("xyz", "rpy", "com", "axis", "mass"))
+    inertia = " ".join(f'{key.lower()}="{x}"' for key, x in zip(INERTIA_KEYS, texts["inertia"]))
+    return (
+        f'<joint name="{name}" type="{TYPES[given["type"]]}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="{xyz}" rpy="{rpy}"/><axis xyz="{axis}"/><limit lower="-1" upper="1" velocity="1" effort="1"/></joint>'
+        f'<link name="{child}"><inertial><origin xyz="{com}"/><mass value="{mass}"/><inertia {inertia}/></inertial></link>'
+    )
 
 
-def from_urdf(source: str | Path | ArmDescription, gravity: ArrayLike = DOWN, *, armature: ArrayLike | None = None) -> ChainModel:
-    """The chain or tree of joints of any fixed-base URDF.
-
-    Revolute and continuous joints are angles, prismatic ones lengths; fixed joints weld their links into one
-    body; a link without ``<inertial>`` is massless; the root link never moves.
-
-    Args:
-        source: a URDF file, or what :mod:`picker_dynamics.robot.description` read of one.
-        gravity: (3,) acceleration of gravity in the root link's frame [m/s²].
-        armature: (n,) rotor inertia at each joint [kg·m²], default none.
-
-    Returns:
-        The model, joints in the description's order, with the friction of <dynamics>; its tool is
-        ``description.tool``.
-
-    Raises:
-        DescriptionError: a file that cannot be read, floating or planar joints, loops, or no joint that moves.
-
-    Warns:
-        UserWarning: a joint mimics another: both are joints of their own here, nothing couples them.
-    """
-    description = source if isinstance(source, ArmDescription) else load(source)
-    for joint in description.movable:
-        if joint.mimic is not None:
-            leader = joint.mimic or "a joint without name"
-            text = f"{description.source}: joint {joint.name} mimics {leader}; here it is a joint of its own"
-            warnings.warn(text, UserWarning, stacklevel=2)
-    return chain_of(description, gravity, armature=armature)
+def from_urdf(path: str | Path, gravity: ArrayLike = DOWN, *, armature: ArrayLike | None = None) -> ChainModel:
+    """The chain or tree of joints of any fixed-base URDF file; arguments and errors as of ``ChainModel``."""
+    return ChainModel(load(path), gravity, armature=armature)

@@ -15,14 +15,16 @@ Vectors are triples and matrices nine entries, row by row, in base axes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array
 
 from .analytic import Scalar, Values, sin_cos
-from .chain_parameters import ChainParameters
+from .bodies import Body
 
 UPRIGHT = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 """The rotation of the base."""
@@ -53,29 +55,21 @@ class Constants(NamedTuple):
     gravity: tuple[float, ...]
 
 
-def constants(k: ChainParameters) -> Constants:
-    """Rodrigues' formula with the rotation at q = 0 multiplied in: E k k^T, E (1 - k k^T), E [k]x."""
-    along = np.einsum("nij,nj,nk->nik", k.rotations, k.axes, k.axes)
-    moves = ~np.array(k.prismatic)[:, None, None]
-    cross = np.cross(k.axes[:, None, :], np.eye(3)).swapaxes(-1, -2)
-    parts = (
-        np.where(moves, along, k.rotations),
-        np.where(moves, k.rotations - along, 0.0),
-        np.where(moves, k.rotations @ cross, 0.0),
-    )
-    still, cosine, sine = (_rows(part.reshape(-1, 9)) for part in parts)
+def constants(description: ArmDescription, bodies: Sequence[Body], gravity: Array) -> Constants:
+    """Constants of an arm whose joints move these bodies, under the acceleration ``gravity`` (3,) [m/s²]."""
+    parents, (constant, sine, versine, _), _, _ = description.transforms
     return Constants(
-        parent=tuple(map(float, k.parents)),
-        prismatic=tuple(map(float, k.prismatic)),
-        offset=_rows(k.offsets),
-        axis=_rows(np.einsum("nij,nj->ni", k.rotations, k.axes)),
-        still=still,
-        cosine=cosine,
-        sine=sine,
-        mass=tuple(k.masses.tolist()),
-        com=_rows(k.coms),
-        inertia=_rows(k.inertias[:, (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]),
-        gravity=tuple(k.gravity.tolist()),
+        parent=tuple(map(float, parents)),
+        prismatic=tuple(map(float, description.slides)),
+        offset=_rows(constant[:, :3, 3]),
+        axis=_rows((constant[:, :3, :3] @ description.axes[..., None])[..., 0]),
+        still=_rows((constant + versine)[:, :3, :3].reshape(-1, 9)),
+        cosine=_rows(-versine[:, :3, :3].reshape(-1, 9)),
+        sine=_rows(sine[:, :3, :3].reshape(-1, 9)),
+        mass=tuple(body.mass for body in bodies),
+        com=_rows(np.array([body.com for body in bodies])),
+        inertia=_rows(np.array([body.inertia[np.triu_indices(3)] for body in bodies])),
+        gravity=tuple(gravity.tolist()),
     )
 
 

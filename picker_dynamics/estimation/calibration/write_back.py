@@ -190,7 +190,7 @@ def check_result(urdf: str, overlay: str, servos: str | Path = "") -> list[str]:
     """
     arm = parse(urdf, URDF_NAME)
     report = check(arm, samples=SAMPLES)
-    refused = [] if report.passed(strict=False) else [str(one) for one in report.findings] or ["its models disagree"]
+    refused = [] if report.passed() else [str(one) for one in report.findings] or ["its models disagree"]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / OVERLAY_NAME
         path.write_text(overlay, encoding="utf-8")

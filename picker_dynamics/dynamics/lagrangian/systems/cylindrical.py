@@ -15,7 +15,9 @@ from typing import NamedTuple
 
 from picker_dynamics.robot.model import GRAVITY
 
-from ..analytic import ReferenceSystem, Rows, Scalar, Values, sin_cos
+from ..analytic import Rows, Scalar, Values, sin_cos
+
+COORDINATES = "theta", "r3"
 
 
 class Parameters(NamedTuple):
@@ -71,10 +73,3 @@ def tip(k: Parameters, q: Values) -> Values:
     """Position of body 3's centre of mass (x3, y3, 0) [m]."""
     s, c = sin_cos(q[0])
     return q[1] * c, q[1] * s, 0.0
-
-
-class Cylindrical(ReferenceSystem):
-    """The cylindrical coordinate manipulator."""
-
-    system = "cylindrical"
-    coordinates = ("theta", "r3")

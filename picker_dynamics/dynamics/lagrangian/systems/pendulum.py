@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from picker_dynamics.robot.model import GRAVITY
 
-from ..analytic import ReferenceSystem, Rows, Scalar, Values, sin_cos
+from ..analytic import Rows, Scalar, Values, sin_cos
 from . import bars
+
+COORDINATES = ("theta",)
 
 
 class Parameters(NamedTuple):
@@ -36,32 +35,6 @@ class Parameters(NamedTuple):
     a: float = 0.2
     m: float = 0.5
     J_G: float = 0.0067
-
-
-class Gibbs(NamedTuple):
-    """The Gibbs function and what Appell's equation needs of it.
-
-    Attributes:
-        G: Gibbs function, (...) [N²/kg].
-        dG_dqdd: its derivative by the angular acceleration, (...) [N·m]; zero where the torque fits the motion.
-        dG_dqd: its derivative by the angular velocity, (...) [N·m/s].
-    """
-
-    G: float
-    dG_dqdd: float
-    dG_dqd: float
-
-
-class ThirdOrderLagrange(NamedTuple):
-    """The two sides of the third-order Lagrange equation.
-
-    Attributes:
-        S: energy of acceleration of all particles of the body, (...) [N²/kg].
-        Q_star: d/dt(dS/dqdd) - 1/2 dS/dqd, (...) [N·m/s].
-    """
-
-    S: float
-    Q_star: float
 
 
 def pivot_inertia(k: Parameters) -> Scalar:
@@ -92,7 +65,9 @@ def tip(k: Parameters, q: Values) -> Values:
 
 
 def gibbs(k: Parameters, q: Values, v: Values, a: Values, torque: Values) -> Values:
-    """Gibbs function G, dG/dthetadd and dG/dthetad for an applied ``torque`` [N·m].
+    """Gibbs function G [N²/kg], dG/dthetadd [N·m] and dG/dthetad [N·m/s] for an applied ``torque`` (1,) [N·m].
+
+    Where the torque fits the motion, dG/dthetadd is zero.
 
     G = 1/2 m (xdd² + ydd²) + 1/2 J_G thetadd² + m g ydd - T thetadd, with xdd² + ydd² = a² (thetadd² + thetad⁴)
     and ydd = a (thetadd cos(theta) - thetad² sin(theta)).
@@ -107,34 +82,11 @@ def gibbs(k: Parameters, q: Values, v: Values, a: Values, torque: Values) -> Val
 
 
 def third_order_lagrange(k: Parameters, q: Values, v: Values, a: Values, j: Values) -> Values:
-    """Both sides of the third-order Lagrange equation, S of all particles and Q*.
+    """Both sides of the third-order Lagrange equation: S of all particles [N²/kg], and Q* [N·m/s].
+
+    Q* is what the rates of ALL forces add up to, constraint forces included: see docs/derivations.md.
 
     S = 1/2 (J_G + m a²)(thetadd² + thetad⁴) and Q* = (J_G + m a²)(thetaddd - thetad³).
     """
     S = 0.5 * pivot_inertia(k) * (a[0] * a[0] + v[0] ** 4)
     return S, pivot_inertia(k) * (j[0] - v[0] ** 3)
-
-
-class Pendulum(ReferenceSystem):
-    """The simple pendulum."""
-
-    system = "pendulum"
-    coordinates = ("theta",)
-
-    def gibbs(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, torque: ArrayLike) -> Gibbs:
-        """Gibbs' function and its derivatives.
-
-        Args:
-            q, v, a: (..., 1) [rad, rad/s, rad/s²].
-            torque: applied about the pin, a number or (..., 1) [N·m].
-        """
-        values = self._evaluate(gibbs, (3,), q=q, v=v, a=a, torque=np.atleast_1d(torque))
-        return Gibbs(*np.moveaxis(values, -1, 0))
-
-    def third_order_lagrange(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, j: ArrayLike) -> ThirdOrderLagrange:
-        """Sides S and Q* of the note's "third-order Lagrange ??????", for q, v, a, j (..., 1).
-
-        Q* is what the rates of ALL forces add up to, constraint forces included: see docs/derivations.md.
-        """
-        values = self._evaluate(third_order_lagrange, (2,), q=q, v=v, a=a, j=j)
-        return ThirdOrderLagrange(*np.moveaxis(values, -1, 0))

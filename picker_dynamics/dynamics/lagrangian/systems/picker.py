@@ -28,9 +28,48 @@ A joint turns every link beyond it, so its torque is the sum of the torques on t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from picker_dynamics.robot.model import GRAVITY
+
 from ..analytic import Rows, Scalar, Values, sin_cos
+
+
+class Parameters(NamedTuple):
+    """Constants of the picker, in its note's letters.
+
+    The defaults are the note's; those of I0z, I1x, I1z, I2x, I2z, I3x, I3z and I4 are chosen, the note has none.
+
+    Attributes:
+        g: gravity [m/s²], along -z.
+        L1, L2, L3: shoulder to elbow, elbow to wrist, wrist to tool [m].
+        m1, m2, m3, m4, m_p: masses of upper arm, forearm, hand, scissor and payload [kg].
+        I0z: inertia of the turret about the yaw axis [kg·m²].
+        I1x … I3z: inertias of the links about their centres of mass [kg·m²]: about the link, about the pitch axis, across both.
+        I4: inertia of the scissor about its joint's axis [kg·m²].
+    """
+
+    g: float = GRAVITY
+    L1: float = 0.20
+    L2: float = 0.145
+    L3: float = 0.08
+    m1: float = 0.15
+    m2: float = 0.12
+    m3: float = 0.08
+    m4: float = 0.05
+    m_p: float = 0.0
+    I0z: float = 1e-3
+    I1x: float = 2e-5
+    I1y: float = 5e-4
+    I1z: float = 5e-4
+    I2x: float = 1.5e-5
+    I2y: float = 3e-4
+    I2z: float = 3e-4
+    I3x: float = 1e-5
+    I3y: float = 2e-4
+    I3z: float = 2e-4
+    I4: float = 1e-5
 
 
 class Constants(NamedTuple):
@@ -78,6 +117,26 @@ class Constants(NamedTuple):
     L1: float
     L2: float
     L3: float
+
+
+def massless(g: float, lengths: Sequence[float], origin: Sequence[float] = (0.0, 0.0, 0.0)) -> Constants:
+    """Constants of an arm without mass; ``origin`` (3,) is where the shoulder axis crosses the yaw axis [m]."""
+    return Constants(g, *[0.0] * 22, *origin, *lengths)
+
+
+def with_body(k: Constants, link: int, mass: float, r: float, inertia: Sequence[float] = (0.0, 0.0, 0.0)) -> Constants:
+    """Constants with another body on link 1, 2 or 3, at ``r`` [m] along it, of ``inertia`` (Ix, Iy, Iz) about its centre [kg·m²].
+
+    The body is at L1 u1 + … + r u_link, so that with a_i = L_i before its link, r at it and 0 beyond
+
+        P_i += mass a_i,    B_ik += mass a_i a_k
+    """
+    a = [0.0, *(k.L1, k.L2, k.L3)[: link - 1], r, 0.0, 0.0]
+    moments = {f"P{i}": mass * a[i] for i in (1, 2, 3)}
+    moments |= {f"B{i}{j}": mass * a[i] * a[j] for i in (1, 2, 3) for j in range(i, 4)}
+    moments |= {f"I{link}{axis}": moment for axis, moment in zip("xyz", inertia)}
+    moments |= {"V0": k.g * mass * k.z0}
+    return k._replace(**{name: getattr(k, name) + value for name, value in moments.items()})
 
 
 def directions(q: Values) -> Rows:
@@ -182,12 +241,6 @@ def mass_matrix(k: Constants, q: Values) -> Rows:
         (0.0, M13, M23, M33, 0.0),
         (M04, 0.0, 0.0, 0.0, k.I4),
     )
-
-
-def gravity(k: Constants, q: Values) -> Values:
-    """Gravity torques g(q) = dV/dq: five of them [N·m]."""
-    (_, c1), (_, c2), (_, c3) = directions(q)
-    return joint_torques(0.0, k.g * k.P1 * c1, k.g * k.P2 * c2, k.g * k.P3 * c3, 0.0)
 
 
 def potential_energy(k: Constants, q: Values) -> Scalar:

@@ -20,8 +20,10 @@ from typing import NamedTuple
 
 from picker_dynamics.robot.model import GRAVITY
 
-from ..analytic import ReferenceSystem, Rows, Scalar, Values, sin_cos
+from ..analytic import Rows, Scalar, Values, sin_cos
 from . import bars
+
+COORDINATES = "theta1", "theta2"
 
 
 class Parameters(NamedTuple):
@@ -94,10 +96,3 @@ def potential_energy(k: Parameters, q: Values) -> Scalar:
 def tip(k: Parameters, q: Values) -> Values:
     """Position of the end of link 2 (x, y, 0) [m]."""
     return bars.tip(q, k.l1, k.l2)
-
-
-class Planar2R(ReferenceSystem):
-    """The 2R robot of the Lagrange-equations note."""
-
-    system = "planar_2r"
-    coordinates = ("theta1", "theta2")

@@ -20,17 +20,13 @@ from numpy.typing import ArrayLike
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.model import Array
 
-from ..analytic import ReferenceSystem, Rows, Scalar, Values, sin_cos
-
-CONVERGED = 1e-12
-"""Relative change of the period at which doubling the nodes stops; doubling squares its error, which is then 1e-15."""
-
-MOST_NODES = 2**20
-"""Nodes at which the quadrature gives up: a release so close to a right angle that the bar hardly comes back."""
-
+from ..analytic import Rows, Scalar, Values, sin_cos
 
 INCH, POUND = 0.0254, 0.45359237
 """[m], [kg]: the note's units."""
+
+
+COORDINATES = ("theta",)
 
 
 class Parameters(NamedTuple):
@@ -49,20 +45,6 @@ class Parameters(NamedTuple):
     r: float = 1.906 * INCH
     m: float = 0.45 * POUND
     J: float = 0.45 * POUND * (19.5 * INCH) ** 2 / 12
-
-
-class Release(NamedTuple):
-    """Swing of the bar after a release from rest.
-
-    Attributes:
-        period_s: exact period, (...) [s].
-        frequency_hz: exact frequency, (...) [Hz].
-        small_angle_frequency_hz: of the linearised equation, sqrt(m g r / J) / (2 pi) [Hz].
-    """
-
-    period_s: Array
-    frequency_hz: Array
-    small_angle_frequency_hz: float
 
 
 def contact_inertia(k: Parameters, theta: Scalar) -> Scalar:
@@ -94,8 +76,8 @@ def tip(k: Parameters, q: Values) -> Values:
     return k.r * (q[0] * c - s), k.r * (c + q[0] * s), 0.0
 
 
-def period(k: Parameters, theta0: Array) -> Array:
-    """Time of one full swing [s] from rest at ``theta0`` (...) [rad], |theta0| < pi/2.
+def release(k: Parameters, theta0: ArrayLike) -> tuple[Array, Array, float]:
+    """Swing of the bar after a release from rest at ``theta0`` (...) [rad], |theta0| < pi/2.
 
     Energy gives thetad; theta = theta0 sin(phi) takes away the root's zero at the turning points; what is left is
 
@@ -103,57 +85,30 @@ def period(k: Parameters, theta0: Array) -> Array:
 
         f = cos(mu) sin(h)/h + cos(h) sin(mu)/mu - sin(mu)/mu sin(h)/h,    mu, h = 1/2 theta0 (1 ± sin(phi))
 
-    in which nothing nearly equal is subtracted.  The integrand is smooth and periodic in phi, so the trapezoidal rule
-    converges exponentially (L. Trefethen, J. Weideman, SIAM Review 56, 2014): nodes are doubled until nothing changes.
+    in which nothing nearly equal is subtracted.
+
+    Returns:
+        Exact period (...) [s] and frequency (...) [Hz], and the frequency for small angles, sqrt(m g r / J) / (2 pi) [Hz].
 
     Raises:
-        InputError: not converged, for a release too close to a right angle.
+        InputError: |theta0| >= pi/2, from where the bar does not come back; or a bar that does not swing (g, r, m or J not > 0).
     """
-    previous, nodes = np.full(theta0.shape, np.inf), 16
-    while nodes <= MOST_NODES:
-        s = np.sin(np.linspace(0.0, 0.5 * math.pi, nodes + 1))
-        amplitude = theta0[..., None]
+    from scipy.integrate import quad_vec  # takes long to load, and nothing else here needs it
+
+    for name, value in k._asdict().items():
+        if not value > 0.0:
+            raise InputError(f"rocking_bar: {name} is {value}, must be > 0 for the bar to swing", name, value, 0.0)
+    amplitude = np.asarray(theta0, dtype=float)
+    if not np.all(np.abs(amplitude) < 0.5 * math.pi):
+        raise InputError(f"rocking_bar: theta0 is {amplitude} rad, must be within (-pi/2, pi/2)", "theta0", theta0, 0.5 * math.pi)
+
+    def slowness(phi: float) -> Array:
+        s = math.sin(phi)
         mu, h = 0.5 * amplitude * (1.0 + s), 0.5 * amplitude * (1.0 - s)
         sinc_mu, sinc_h = np.sinc(mu / math.pi), np.sinc(h / math.pi)
         f = np.cos(mu) * sinc_h + np.cos(h) * sinc_mu - sinc_mu * sinc_h
-        y = np.sqrt((k.J + k.m * (k.r * amplitude * s) ** 2) / (k.m * k.g * k.r * f))
-        result: Array = 2.0 * math.pi / nodes * (y.sum(axis=-1) - 0.5 * (y[..., 0] + y[..., -1]))
-        if np.all(np.abs(result - previous) <= CONVERGED * result):
-            return result
-        previous, nodes = result, 2 * nodes
-    raise InputError(
-        f"rocking_bar: no period for theta0 = {float(np.max(np.abs(theta0)))} rad: too close to pi/2, where it is infinite",
-        "theta0",
-        float(np.max(np.abs(theta0))),
-        0.5 * math.pi,
-    )
+        y: Array = np.sqrt((k.J + k.m * (k.r * amplitude * s) ** 2) / (k.m * k.g * k.r * f))
+        return y
 
-
-class RockingBar(ReferenceSystem):
-    """The bar balanced on a cylinder."""
-
-    system = "rocking_bar"
-    coordinates = ("theta",)
-
-    def release(self, theta0: ArrayLike) -> Release:
-        """Period and frequency after a release from rest, exact and for small angles.
-
-        Args:
-            theta0: a number or an array (...) [rad], |theta0| < pi/2: beyond, the bar does not come back.
-
-        Raises:
-            InputError: |theta0| >= pi/2, not a number; or a bar that does not swing (g, r, m or J not positive).
-        """
-        k = self.constants
-        for name, value in k._asdict().items():
-            if not value > 0.0:
-                raise InputError(f"rocking_bar: {name} is {value}, must be > 0 for the bar to swing", name, value, 0.0)
-        try:
-            theta0 = np.asarray(theta0, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"theta0 is {theta0!r}, not a number", "theta0", theta0) from error
-        if not np.all(np.abs(theta0) < 0.5 * math.pi):
-            worst = float(theta0.flat[np.argmax(np.abs(theta0))])
-            raise InputError(f"rocking_bar: theta0 is {worst} rad, must be within (-pi/2, pi/2)", "theta0", worst, 0.5 * math.pi)
-        exact = period(k, theta0)
-        return Release(exact, 1.0 / exact, math.sqrt(k.m * k.g * k.r / k.J) / (2.0 * math.pi))
+    period = 4.0 * quad_vec(slowness, 0.0, 0.5 * math.pi, epsrel=1e-13)[0]
+    return period, 1.0 / period, math.sqrt(k.m * k.g * k.r / k.J) / (2.0 * math.pi)

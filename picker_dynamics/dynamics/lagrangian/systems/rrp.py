@@ -21,22 +21,21 @@ H11 depends on theta2 and d3, H22 on d3; three half derivatives give all velocit
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError, SingularityError, UnreachableError
+from picker_dynamics.errors import SingularityError, UnreachableError
 from picker_dynamics.robot.model import GRAVITY, Array, as_states
 
-from ..analytic import ReferenceSystem, Rows, Scalar, Values, sin_cos
-
-BRANCHES = ((1, 1), (1, -1), (-1, 1), (-1, -1))
-"""(sigma_rho, sigma_D): the signs of rho and D that tell the four solutions of the inverse kinematics apart."""
+from ..analytic import Rows, Scalar, Values, sin_cos
 
 SINGULAR = 1e-12
 """The load is on the axis of theta1, or link 3 on that of theta2, when rho² or D² is below this times its distance²."""
+
+
+COORDINATES = "theta1", "theta2", "d3"
 
 
 class Parameters(NamedTuple):
@@ -140,92 +139,39 @@ def tip_jacobian(k: Parameters, q: Values) -> Rows:
     return ((-rho * s1, z * c1, s2 * c1), (rho * c1, z * s1, s2 * s1), (0.0, -rho, c2))
 
 
-class Rrp(ReferenceSystem):
-    """The serial RRP robot."""
+def inverse_kinematics(k: Parameters, point: ArrayLike, *, sigma_rho: int = 1, sigma_D: int = 1) -> Array:
+    """Joint values that bring the load to ``point``; the two signs tell the four solutions apart.
 
-    system = "rrp"
-    coordinates = ("theta1", "theta2", "d3")
+        rho    = sigma_rho hypot(x, y)              D      = sigma_D sqrt(rho² + z² - l2²)
+        theta1 = atan2(rho y, rho x)                theta2 = atan2(D rho + l2 z, D z - l2 rho)
 
-    def inverse_jacobian(self, q: ArrayLike) -> Array:
-        """Inverse Jacobian J^-1, (..., 3, 3): joint rates [rad/s, rad/s, m/s] for a velocity of the load [m/s], base frame.
+    Args:
+        point: (..., 3) [m], base frame.
+        sigma_rho: +1 for a load in front of the arm (rho > 0), -1 for one reached over its back.
+        sigma_D: +1 for the usable slide (D = d3 + l4 > 0), -1 for link 3 pulled through its guide.
 
-        Raises:
-            SingularityError: det J = -rho D vanishes: the load is on the axis of theta1 (rho = 0), or D = 0.
-        """
-        joints = np.moveaxis(as_states("q", q, 3), -1, 0)
-        _, _, D, _, rho, z, _, _ = plane(self.constants, tuple(joints))
-        _refuse_singular(rho, D, np.hypot(rho, z), joints)
-        return np.asarray(np.linalg.inv(self.jacobian(q)), dtype=float)
+    Returns:
+        (..., 3) q = (theta1, theta2, d3) [rad, rad, m], angles in [-pi, pi].
 
-    def inverse_kinematics(self, point: ArrayLike, *, sigma_rho: int = 1, sigma_D: int = 1) -> Array:
-        """Joint values that bring the load to ``point``.
-
-            rho    = sigma_rho hypot(x, y)              D      = sigma_D sqrt(rho² + z² - l2²)
-            theta1 = atan2(rho y, rho x)                theta2 = atan2(D rho + l2 z, D z - l2 rho)
-
-        Args:
-            point: (..., 3) [m], base frame.
-            sigma_rho: +1 for a load in front of the arm (rho > 0), -1 for one reached over its back.
-            sigma_D: +1 for the usable slide (D = d3 + l4 > 0), -1 for link 3 pulled through its guide.
-
-        Returns:
-            (..., 3) q = (theta1, theta2, d3) [rad, rad, m], angles in (-pi, pi].
-
-        Raises:
-            UnreachableError: a point closer to the base than l2 (value, limit: its distance and l2).
-            SingularityError: a point on the axis of theta1, which leaves theta1 open, or at distance l2 (D = 0).
-            InputError: a sign that is not +1 or -1, or a point that is no (..., 3) of finite numbers.
-        """
-        for name, sign in (("sigma_rho", sigma_rho), ("sigma_D", sigma_D)):
-            if sign not in (1, -1):
-                raise InputError(f"{name} is {sign!r}, must be 1 or -1", name, sign)
-        l2, l4 = self.constants.l2, self.constants.l4
-        x, y, z = target = np.moveaxis(as_states("point", point, 3), -1, 0)
-        rho = sigma_rho * np.hypot(x, y)
-        distance = np.hypot(rho, z)
-        D_squared = (distance - l2) * (distance + l2)
-        _refuse_unreachable(distance, D_squared, l2, target)
-        D = sigma_D * np.sqrt(np.maximum(D_squared, 0.0))
-        _refuse_singular(rho, D, distance, target)
-        theta1 = _angle(sigma_rho * y, sigma_rho * x)
-        theta2 = _angle(D * rho + l2 * z, D * z - l2 * rho)
-        return np.stack([theta1, theta2, D - l4], axis=-1)
-
-    def inverse_kinematics_branches(self, point: ArrayLike) -> Array:
-        """Inverse kinematics' four solutions, (..., 4, 3), in the order of ``BRANCHES``; errors as ``inverse_kinematics``."""
-        return np.stack(
-            [self.inverse_kinematics(point, sigma_rho=sigma_rho, sigma_D=sigma_D) for sigma_rho, sigma_D in BRANCHES], axis=-2
-        )
-
-
-def _angle(sine: Array, cosine: Array) -> Array:
-    """atan2 in (-pi, pi]."""
-    angle = np.arctan2(sine, cosine)
-    return np.where(angle <= -math.pi, math.pi, angle)
-
-
-def _worst(values: Array, where: Array) -> tuple[float, list[float]]:
-    """The smallest of ``values``, and the entry of ``where`` (3, ...) it belongs to."""
-    index = np.unravel_index(np.argmin(values), np.shape(values))
-    return float(values[index]), [round(float(entry[index]), 6) for entry in where]
-
-
-def _refuse_unreachable(distance: Array, D_squared: Array, l2: float, point: Array) -> None:
-    if np.any(D_squared < -SINGULAR * l2**2):
-        nearest, at = _worst(distance, point)
-        raise UnreachableError(
-            f"rrp: point {at} m is {nearest:.6g} m from the base, closer than l2 = {l2:g} m: no joint values reach it",
-            "d3",
-            nearest,
-            l2,
-        )
-
-
-def _refuse_singular(rho: Array, D: Array, distance: Array, where: Array) -> None:
+    Raises:
+        UnreachableError: a point closer to the base than l2 (value, limit: its distance and l2).
+        SingularityError: the Jacobian has no inverse, det J = -rho D = 0: a point on the axis of theta1, or at distance l2.
+    """
+    x, y, z = np.moveaxis(as_states("point", point, 3), -1, 0)
+    rho = sigma_rho * np.hypot(x, y)
+    distance = np.hypot(rho, z)
+    D_squared = (distance - k.l2) * (distance + k.l2)
+    nearest = float(distance.min())
+    if np.any(D_squared < -SINGULAR * k.l2**2):
+        text = f"rrp: a point is {nearest:.6g} m from the base, closer than l2 = {k.l2:g} m: no joint values reach it"
+        raise UnreachableError(text, "d3", nearest, k.l2)
+    D = sigma_D * np.sqrt(np.maximum(D_squared, 0.0))
     for joint, name, value, meaning in (
         ("theta1", "rho", rho, "the load is on the axis of theta1, which is free there"),
         ("theta2", "D", D, "the load is at the foot of the slide, at distance l2"),
     ):
         if np.any(value**2 <= SINGULAR * distance**2):
-            nearest, at = _worst(np.abs(value), where)
-            raise SingularityError(f"rrp: singular at {at}: {name} is {nearest:.3g} m, {meaning}", joint, nearest, 0.0)
+            least = float(np.abs(value).min())
+            raise SingularityError(f"rrp: singular: {name} is {least:.3g} m, {meaning}", joint, least, 0.0)
+    theta1, theta2 = np.arctan2(sigma_rho * y, sigma_rho * x), np.arctan2(D * rho + k.l2 * z, D * z - k.l2 * rho)
+    return np.stack([theta1, theta2, D - k.l4], axis=-1)

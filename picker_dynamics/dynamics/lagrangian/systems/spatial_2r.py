@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from numpy.typing import ArrayLike
+from picker_dynamics.robot.model import GRAVITY
 
-from picker_dynamics.robot.model import GRAVITY, Array
+from ..analytic import Rows, Scalar, Values, sin_cos
 
-from ..analytic import ReferenceSystem, Rows, Scalar, Values, sin_cos
+COORDINATES = "q1", "q2"
 
 
 class Parameters(NamedTuple):
@@ -106,18 +106,3 @@ def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
     """Angular Jacobian of the end effector, J_omega: about +x, and about the turned +y."""
     s1, c1 = sin_cos(q[0])
     return ((1.0, 0.0), (0.0, c1), (0.0, s1))
-
-
-class Spatial2R(ReferenceSystem):
-    """The 2-DOF robot arm with spatial movement."""
-
-    system = "spatial_2r"
-    coordinates = ("q1", "q2")
-
-    def angular_jacobian(self, q: ArrayLike) -> Array:
-        """Angular-velocity Jacobian of the end effector, (..., 3, 2), base axes."""
-        return self._evaluate(tip_angular_jacobian, (3, 2), q=q)
-
-    def orientation(self, q: ArrayLike) -> Array:
-        """Orientation of the end effector R = Rx(q1) Ry(q2), (..., 3, 3): its axes in the base frame, for q (..., 2) [rad]."""
-        return self._evaluate(tip_rotation, (3, 3), q=q)

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..analytic import ReferenceSystem, Rows, Scalar, Values
+from ..analytic import Rows, Scalar, Values
+
+COORDINATES = ("x",)
 
 
 class Parameters(NamedTuple):
@@ -40,10 +42,3 @@ def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
 def potential_energy(k: Parameters, q: Values) -> Scalar:
     """Potential energy P [J]."""
     return 0.5 * k.k * q[0] * q[0]
-
-
-class SpringMass(ReferenceSystem):
-    """The spring-mass system; it has no tip."""
-
-    system = "spring_mass"
-    coordinates = ("x",)

@@ -24,8 +24,10 @@ from typing import NamedTuple
 
 from picker_dynamics.robot.model import GRAVITY
 
-from ..analytic import ReferenceSystem, Rows, Scalar, Values, sin_cos
+from ..analytic import Rows, Scalar, Values, sin_cos
 from . import bars
+
+COORDINATES = "theta2", "theta3", "theta4"
 
 
 class Parameters(NamedTuple):
@@ -136,10 +138,3 @@ def potential_energy(k: Parameters, q: Values) -> Scalar:
 def tip(k: Parameters, q: Values) -> Values:
     """Position of the end of bar 4 (x, y, 0) [m]."""
     return bars.tip(q, k.d2, k.d3, k.d4)
-
-
-class ThreeLink(ReferenceSystem):
-    """The three-link anthropomorphic manipulator."""
-
-    system = "three_link"
-    coordinates = ("theta2", "theta3", "theta4")

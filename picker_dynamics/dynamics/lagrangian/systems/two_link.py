@@ -19,8 +19,10 @@ from typing import NamedTuple
 
 from picker_dynamics.robot.model import GRAVITY
 
-from ..analytic import ReferenceSystem, Rows, Scalar, Values, sin_cos
+from ..analytic import Rows, Scalar, Values, sin_cos
 from . import bars
+
+COORDINATES = "theta2", "theta3"
 
 
 class Parameters(NamedTuple):
@@ -94,10 +96,3 @@ def potential_energy(k: Parameters, q: Values) -> Scalar:
 def tip(k: Parameters, q: Values) -> Values:
     """Position of the end of bar 3 (x, y, 0) [m]."""
     return bars.tip(q, k.d2, k.d3)
-
-
-class TwoLink(ReferenceSystem):
-    """The two-link anthropomorphic manipulator."""
-
-    system = "two_link"
-    coordinates = ("theta2", "theta3")
