@@ -27,13 +27,14 @@ from picker_dynamics.control.laws import (
     model_error,
 )
 from picker_dynamics.dynamics import lagrangian
+from picker_dynamics.dynamics.lagrangian.systems import rrp
 from picker_dynamics.trajectory.profiles import NAMES as PROFILES
 
 from .lean import LeanModel
 from .simulate import PERIOD_S, Run, continuous, sampled
 from .tool_path import ToolPath, straight
 
-ARM = {key: value for key, value in lagrangian.SYSTEMS["rrp"].Parameters._field_defaults.items() if key != "M"}
+ARM = {key: value for key, value in rrp.Parameters._field_defaults.items() if key != "M"}
 """The note's parameters; the load M comes on top."""
 
 BELIEVED_KG = 0.5
@@ -135,7 +136,7 @@ def simulate(
 ) -> Case:
     """Simulate one law on the arm with that load, from rest, the tool ``start_off`` (3,) [m] beside the begin of the path."""
     carrying = arm(load_kg)
-    q0 = carrying.full.inverse_kinematics(way.begin + np.asarray(start_off))
+    q0 = rrp.inverse_kinematics(carrying.full.constants, way.begin + np.asarray(start_off))
     run = MODES[mode](law(law_name), carrying, way.trajectory, q0, duration_s, corners=way.corners)
     tool = carrying.full.forward_kinematics(run.q)
     return Case(law_name, load_kg, run, tool, 100.0 * np.linalg.norm(tool - way.tool(run.t), axis=-1) / way.length)
