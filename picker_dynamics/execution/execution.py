@@ -314,7 +314,6 @@ class Execution:
 
     def close(self) -> tuple[Event, ...]:
         """Close the execution: goals under way are aborted; the events that are still to be told."""
-        self._goals.abort_all("aborted: the controller ends")
         self._goals.close()
         return self.take_events()
 
@@ -380,7 +379,7 @@ class Execution:
         for one in finished:
             if one.motion.approach is not None and not one.cancelled:
                 self._generator.side.bounds = one.motion.approach.bounds
-            self._goals.finished(one.motion, one.cancelled, reference)
+            self._goals.finished(one, reference)
         return reference
 
     def _breach(self, reference: Reference) -> PickerError | None:
@@ -389,31 +388,25 @@ class Execution:
         return self._guard.breach(reference, self._generator.validator, self._generator.limit_excess(since_s))
 
     def _hold_to_limits(self, time_s: float) -> None:
-        """Where limits changed: what is left of motions under way obeys them, planned again, or the arm comes to rest."""
+        """Where limits changed: what is left of motions under way obeys them, or the arm comes to rest."""
         moved = self.phase is not Phase.HOLDING
-        found = self._generator.hold_to_limits(time_s)
-        if found is None:
-            return
-        why, factor = found
-        if factor is not None:
-            stops = f"stops on its path for the present limits, the rest is planned again: {why}"
-            text = f"goes on, slowed {factor:.2f} times for the present limits" if factor else stops
-            self.tell(EventKind.NOTICE, text, error=None if factor else why)
-            return
+        why = self._generator.hold_to_limits(time_s)
+        if why is not None:
+            text = "stopped for the present limits" if moved else "the pose that is held is beyond the present limits"
+            self._abort(f"{text}: {why}", why)
+
+    def _abort(self, text: str, why: PickerError) -> None:
+        """Abort all goals, and forget a stream; tell why where nobody is answered."""
         self._stream.reset()
-        text = f"stopped for the present limits: {why}" if moved else f"the pose that is held is beyond the present limits: {why}"
-        if not self._goals.abort_all(f"aborted: {text}"):
+        if not self._goals.abort_all(f"aborted: {text}") and self._guard_says != why.subject:
             self.tell(EventKind.PROBLEM, text, error=why)
 
     def _stop_for(self, breach: PickerError) -> None:
         """Decelerate from what was sent last; goals and a stream are aborted, once."""
         self._guard.stopped += 1
-        self._stream.reset()
         self.lease.end_all()
         self._generator.brake(self._guard.last)
-        text = f"the reference was stopped: {breach}"
-        if not self._goals.abort_all(f"aborted: {text}") and self._guard_says != breach.subject:
-            self.tell(EventKind.PROBLEM, text, error=breach)
+        self._abort(f"the reference was stopped: {breach}", breach)
         self._guard_says = breach.subject
 
     def _monitor(

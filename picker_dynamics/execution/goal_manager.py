@@ -11,17 +11,17 @@ have.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from picker_dynamics.errors import PickerError, TrajectoryError
 
+from .active_plan import UnderWay
 from .events import EventKind
 from .goal import MAX_GOAL_S, Goal, ParsedGoal, parse
-from .goal_tracking import ArmState, Code, Error, Outcome, SentReferences, Verdict
+from .goal_tracking import ArmState, Error, Outcome, SentReferences, Tracker, Verdict
 from .lease import MAIN_TRACK, HeldError, Holder, Kind, Lease
 from .motion import Motion, Phase, Reference
 from .reference_generator import ReferenceGenerator
@@ -47,19 +47,6 @@ def at_once(work: Callable[[], Any]) -> Future[Any]:
     return done
 
 
-class Tracker(Protocol):
-    """Judges a goal that is being executed, as ``GoalTracker`` does."""
-
-    cancelling: bool
-
-    @property
-    def watches_path(self) -> bool: ...
-
-    def ended(self, reference: Reference) -> None: ...
-
-    def look(self, now_s: float, error: Error | None) -> Verdict | None: ...
-
-
 @dataclass(eq=False)
 class GoalRequest:
     """A goal, and whoever wants to know what becomes of it.
@@ -69,7 +56,7 @@ class GoalRequest:
         track: goals of one track take each other's place.
         identifier: what the one who sent it calls it.
         driver: who sent it, where that is one who has the lease on the arm; empty: anybody.
-        tracker: made when the motion is known; None: nobody judges it, it is done when the reference is.
+        tracker: makes its judge, when the motion is known; by default it is done when the reference is.
         answer: called once, with the verdict.
         if_free: it takes the arm from no other goal.
         feedback: called now and then while it goes on, with the error, how far it is [s], and whether that is in its approach.
@@ -78,7 +65,7 @@ class GoalRequest:
     make: Callable[[], Goal]
     track: str = MAIN_TRACK
     identifier: str = ""
-    tracker: Callable[[Motion], Tracker | None] = lambda _motion: None
+    tracker: Callable[[Motion], Tracker] = lambda _motion: Tracker()
     answer: Callable[[Verdict], None] = lambda _verdict: None
     feedback: Callable[[Error, float, bool], None] | None = None
     driver: str = ""
@@ -99,12 +86,11 @@ class _Waiting:
     work: Future[Any] | None = None
 
 
-@dataclass
+@dataclass(eq=False)
 class _Executing:
     request: GoalRequest
     motion: Motion
-    tracker: Tracker | None
-    cancelling: bool = False
+    tracker: Tracker
 
 
 _KINDS = {Outcome.SUCCEEDED: EventKind.DONE, Outcome.ABORTED: EventKind.ABORTED, Outcome.CANCELED: EventKind.CANCELLED}
@@ -127,8 +113,7 @@ class GoalManager:
         self.generator, self.stream, self.sent, self.lease, self.tell = generator, stream, sent, lease, tell
         self.counts = {"accepted": 0, "refused": 0, "overtaken": 0}
         self._waiting: dict[str, list[_Waiting]] = {}  # of each track the one that is looked at, and the newest
-        self._executing: dict[str, _Executing] = {}
-        self._numbers = itertools.count(1)
+        self._executing: list[_Executing] = []
         self._now_s = self._time_s = 0.0
 
     # -- coming in -----------------------------------------------------------------------------------------
@@ -137,13 +122,13 @@ class GoalManager:
         """Take a goal; it is looked at soon (``look``), unless a newer one comes first."""
         if request.if_free and any(self._waiting.values()):
             why = "another goal is looked at: this one is refused, as it asks for an arm that is free"
-            self._refuse(request, HeldError(why, subject="goal", left_s=0.0))
+            self.refuse(request, HeldError(why, subject="goal", left_s=0.0))
             return
         waiting = self._waiting.setdefault(request.track, [])
         if waiting and waiting[-1].work is None:
             self.counts["overtaken"] += 1
             error = PickerError("overtaken by a newer goal before it was looked at")
-            self._refuse(waiting.pop().request, error, EventKind.OVERTAKEN)
+            self.refuse(waiting.pop().request, error, EventKind.OVERTAKEN)
         waiting.append(_Waiting(request))
 
     def look(self, now_s: float, time_s: float) -> None:
@@ -154,16 +139,12 @@ class GoalManager:
             one.way = one.way or self._begun(one)
             try:
                 next(one.way)
-                continue
             except StopIteration as begun:
-                became = begun.value
+                waiting.remove(one)
+                self._accept(one.request, begun.value)
             except PickerError as error:
-                became = error
-            waiting.remove(one)
-            if isinstance(became, PickerError):
-                self._refuse(one.request, became)
-            else:
-                self._accept(one.request, became)
+                waiting.remove(one)
+                self.refuse(one.request, error)
 
     def _begun(self, one: _Waiting) -> Generator[None, None, Motion]:
         """Parse, plan and begin a goal; yields while it waits."""
@@ -174,7 +155,15 @@ class GoalManager:
             yield
         goal, one.work = one.work.result(), None
         yield from self._lease(request, goal)
-        yield from self._start(request, goal)
+        wait_s = 0.0 if goal.start_s is None else goal.start_s - self._time_s
+        if wait_s > MAX_GOAL_S:
+            text = f"the goal starts {wait_s:.0f} s from now (allowed {MAX_GOAL_S:.0f} s)"
+            raise TrajectoryError(text, None, wait_s, MAX_GOAL_S)
+        if generator.must_wait(goal, self._time_s):
+            self.tell(EventKind.REMARK, f"a goal waits for its start in {wait_s:.2f} s", identifier=request.identifier)
+        while generator.must_wait(goal, self._time_s):
+            yield
+            yield from self._lease(request, goal)
         for _ in range(2):
             while (basis := generator.basis(self._time_s, 0.0 if worker is at_once else AHEAD_S + SLOWER * took_s)) is None:
                 if generator.phase is Phase.STREAMING:  # of the goal's own driver
@@ -186,50 +175,37 @@ class GoalManager:
             while not one.work.done():
                 yield
             while generator.holds(basis):
-                plan = one.work.result()
+                motion = one.work.result()
                 self.lease.require(request.holder, goal.joints.tolist(), self._now_s)
                 if basis.begins_s <= self._time_s:
-                    return generator.begin(plan, self._time_s, str(next(self._numbers)))
+                    return generator.begin(motion, basis, self._time_s)
                 yield
             took_s = self._time_s - asked_s
         raise PickerError("the motion under way or the limits changed both times that the goal was planned")
 
     def _lease(self, request: GoalRequest, goal: ParsedGoal) -> Generator[None, None, None]:
         """Require the lease; somebody else's that is about to lapse is waited for."""
-        joints = goal.joints.tolist()
-        try:
-            self.lease.require(request.holder, joints, self._now_s)
-        except HeldError as error:
-            if error.left_s > HELD_S:
-                raise
-            until_s = self._now_s + error.left_s
-            while 0.0 < until_s - self._now_s <= HELD_S:
-                yield
-            self.lease.require(request.holder, joints, self._now_s)
-
-    def _start(self, request: GoalRequest, goal: ParsedGoal) -> Generator[None, None, None]:
-        """Wait while a goal for later would cut short a motion under way; raises where it is for too late."""
-        wait_s = 0.0 if goal.start_s is None else goal.start_s - self._time_s
-        if wait_s > MAX_GOAL_S:
-            text = f"the goal starts {wait_s:.0f} s from now (allowed {MAX_GOAL_S:.0f} s)"
-            raise TrajectoryError(text, None, wait_s, MAX_GOAL_S)
-        if self.generator.must_wait(goal, self._time_s):
-            self.tell(EventKind.REMARK, f"a goal waits for its start in {wait_s:.2f} s", identifier=request.identifier)
-        while self.generator.must_wait(goal, self._time_s):
+        until_s = self._now_s + HELD_S
+        while True:
+            try:
+                self.lease.require(request.holder, goal.joints.tolist(), self._now_s)
+                return
+            except HeldError as error:
+                if not 0.0 < error.left_s <= until_s - self._now_s:
+                    raise
             yield
-            yield from self._lease(request, goal)
 
     def _accept(self, request: GoalRequest, motion: Motion) -> None:
         self.counts["accepted"] += 1
         self.stream.reset()
-        for entry in list(self._executing.values()):
+        for entry in list(self._executing):
             if entry.request.track == request.track or set(entry.motion.joints) & set(motion.joints):
                 text = "preempted by a newer goal"
-                if entry.cancelling:
+                if entry.tracker.cancelling:
                     self._close(entry, Verdict.canceled(f"cancelled, then {text}"))
                 else:
                     self._close(entry, Verdict.aborted(text), EventKind.PREEMPTED)
-        self._executing[motion.identifier] = _Executing(request, motion, request.tracker(motion))
+        self._executing.append(_Executing(request, motion, request.tracker(motion)))
         self.lease.end_kind(Kind.STREAM)
         self.lease.grant(request.holder, motion.joints, motion.start_s + motion.duration_s)
         factor, share, approach = motion.validated.factor, self.generator.speed, motion.approach
@@ -241,7 +217,8 @@ class GoalManager:
         ]
         self.tell(EventKind.ACCEPTED, ", ".join(filter(None, parts)), identifier=request.identifier, motion=motion)
 
-    def _refuse(self, request: GoalRequest, error: PickerError, kind: EventKind = EventKind.REFUSED) -> None:
+    def refuse(self, request: GoalRequest, error: PickerError, kind: EventKind = EventKind.REFUSED) -> None:
+        """Count, tell and answer a goal that is not executed."""
         self.counts["refused"] += 1
         self.tell(kind, f"refused: {error}", identifier=request.identifier, error=error)
         request.answer(Verdict.of(error))
@@ -251,37 +228,30 @@ class GoalManager:
     @property
     def trackers(self) -> list[Tracker]:
         """Judges of the goals that are being executed."""
-        return [entry.tracker for entry in self._executing.values() if entry.tracker is not None]
+        return [entry.tracker for entry in self._executing]
 
-    def finished(self, motion: Motion, cancelled: bool, reference: Reference) -> None:
-        """A motion came to its end with this reference."""
-        entry = self._executing.get(motion.identifier)
-        if entry is None:
-            if cancelled:
-                self.tell(EventKind.REMARK, "stopped: holding")
-        elif entry.tracker is not None:
-            entry.tracker.ended(reference)
-        elif cancelled:
-            self._close(entry, Verdict.canceled("cancelled: holding"))
-        else:
-            self._close(entry, Verdict(Outcome.SUCCEEDED, Code.SUCCESSFUL, "done: holding"))
+    def finished(self, ended: UnderWay, reference: Reference) -> None:
+        """A motion came to its end, or to rest, with this reference."""
+        entry = next((entry for entry in self._executing if entry.motion is ended.motion), None)
+        if entry is not None and (verdict := entry.tracker.ended(reference)) is not None:
+            self._close(entry, verdict)
+        elif entry is None and ended.cancelled:
+            self.tell(EventKind.REMARK, "stopped: holding")
 
     def monitor(self, now_s: float, time_s: float, state: ArmState | None, feedback: bool) -> Error | None:
         """Compare the arm's state with what was sent, judge the goals, and give feedback; returns the error."""
         desired = None if state is None else self.sent.at(state.time_s)
         error = None if desired is None or state is None else Error(desired, state)
-        for entry in list(self._executing.values()):
-            if entry.tracker is None:
-                continue
-            verdict = entry.tracker.look(now_s, error)
+        for entry in list(self._executing):
+            verdict, motion = entry.tracker.look(now_s, error), entry.motion
             if verdict is not None:
                 if verdict.stop:
-                    self.generator.cancel(time_s, entry.motion.identifier)
+                    self.generator.cancel(time_s, motion)
                 self._close(entry, verdict)
             elif feedback and error is not None and entry.request.feedback is not None:
-                left_s, approach = self.generator.left(entry.motion.identifier, now_s), entry.motion.approach
-                approaches = approach is not None and 0.0 < left_s <= approach.duration_s
-                entry.request.feedback(error, entry.motion.duration_s - left_s, approaches)
+                left_s = self.generator.left(motion, now_s)
+                approaches = motion.approach is not None and 0.0 < left_s <= motion.approach.duration_s
+                entry.request.feedback(error, motion.duration_s - left_s, approaches)
         return error
 
     def cancel(self, time_s: float, request: GoalRequest | None = None) -> bool:
@@ -292,15 +262,13 @@ class GoalManager:
         for withdrawn in self._withdraw(request):
             self.tell(EventKind.CANCELLED, "cancelled before it was looked at", identifier=withdrawn.identifier)
             withdrawn.answer(Verdict.canceled("cancelled before it was looked at"))
-        chosen = [entry for entry in self._executing.values() if request in (None, entry.request)]
+        chosen = [entry for entry in self._executing if request in (None, entry.request)]
         for entry in chosen:
-            entry.cancelling = True
-            if entry.tracker is not None:
-                entry.tracker.cancelling = True
+            entry.tracker.cancelling = True
             self.lease.end(entry.request.holder)
         if request is None:
             return self.generator.cancel(time_s)
-        return any([self.generator.cancel(time_s, entry.motion.identifier) for entry in chosen])
+        return any([self.generator.cancel(time_s, entry.motion) for entry in chosen])
 
     def _withdraw(self, wanted: GoalRequest | None) -> list[GoalRequest]:
         """Withdraw one goal that waits, or all; returns them."""
@@ -312,24 +280,24 @@ class GoalManager:
         return [one.request for one in gone]
 
     def close(self) -> None:
-        """Answer those too that were not looked at yet: nothing is any more."""
+        """Answer all goals, those too that were not looked at yet: nothing is any more."""
+        self.abort_all("aborted: the controller ends")
         for request in self._withdraw(None):
-            self._refuse(request, PickerError("the controller ends"))
+            self.refuse(request, PickerError("the controller ends"))
 
     def abort_all(self, text: str) -> bool:
         """The arm cannot go on; returns whether anybody was told."""
-        entries = list(self._executing.values())
+        entries = list(self._executing)
         for entry in entries:
             self._close(entry, Verdict.aborted(text))
         return bool(entries)
 
     def _close(self, entry: _Executing, verdict: Verdict, kind: EventKind | None = None) -> None:
         """The one answer to a goal that was accepted."""
-        self._executing.pop(entry.motion.identifier, None)
+        self._executing.remove(entry)
         self.lease.end(entry.request.holder)
-        text = verdict.text or "done: holding"
-        if verdict.outcome is Outcome.SUCCEEDED and entry.tracker is not None:
+        text = verdict.text
+        if verdict.outcome is Outcome.SUCCEEDED:
             text = "; ".join(filter(None, ("done: holding", verdict.text)))
-        kind = kind or _KINDS[verdict.outcome]
-        self.tell(kind, text, identifier=entry.request.identifier, motion=entry.motion)
+        self.tell(kind or _KINDS[verdict.outcome], text, identifier=entry.request.identifier, motion=entry.motion)
         entry.request.answer(verdict)

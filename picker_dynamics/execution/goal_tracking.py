@@ -44,23 +44,24 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of a goal; ``text`` names joint and amount.  ``stop``: the arm still moves for it, and must not."""
+    """Result of a goal; ``text`` names joint and amount.
+
+    Attributes:
+        stop: the arm still moves for it, and must not.
+        stalled: a gripper stands before its goal.
+    """
 
     outcome: Outcome
     code: Code
-    text: str
+    text: str = ""
     stop: bool = False
+    stalled: bool = False
 
     @classmethod
     def of(cls, error: PickerError) -> Verdict:
         """Verdict on a goal that was refused."""
-        code = (
-            Code.INVALID_JOINTS
-            if isinstance(error, JointNamesError)
-            else Code.OLD_HEADER_TIMESTAMP
-            if isinstance(error, OutdatedError)
-            else Code.INVALID_GOAL
-        )
+        codes = {JointNamesError: Code.INVALID_JOINTS, OutdatedError: Code.OLD_HEADER_TIMESTAMP}
+        code = next((code for kind, code in codes.items() if isinstance(error, kind)), Code.INVALID_GOAL)
         return cls(Outcome.ABORTED, code, str(error))
 
     @classmethod
@@ -131,8 +132,35 @@ class SentReferences:
         return after
 
 
-class GoalTracker:
-    """Judge of one goal.
+class Tracker:
+    """Judge of one goal; this one takes it for done, or cancelled, when its last reference was sent.
+
+    Attributes:
+        cancelling: it comes to rest before its goal.
+    """
+
+    cancelling = False
+
+    @property
+    def watches_path(self) -> bool:
+        """Whether every state counts, not only a look now and then."""
+        return False
+
+    def ended(self, reference: Reference) -> Verdict | None:
+        """The reference has come to the end of this goal, or to rest, with this point; returns the verdict, None: not yet."""
+        return Verdict.canceled("cancelled: holding") if self.cancelling else Verdict(Outcome.SUCCEEDED, Code.SUCCESSFUL)
+
+    def look(self, now_s: float, error: Error | None) -> Verdict | None:
+        """The verdict, if there is one by now.
+
+        Args:
+            now_s: time for which the arm's state would be known if it came without delay.
+            error: from the newest state; None: there is none yet.
+        """
+
+
+class GoalTracker(Tracker):
+    """Judge of one goal, who compares the arm's state with its tolerances.
 
     Args:
         names, units: of all joints of the arm.
@@ -144,33 +172,24 @@ class GoalTracker:
     def __init__(self, names: Sequence[str], units: Sequence[str], tolerances: Tolerances, start_s: float, remark: str = ""):
         self.names, self.units, self.tolerances, self.start_s = tuple(names), tuple(units), tolerances, start_s
         self.remark = remark
-        self.cancelling = False
         self._ended: Reference | None = None
         self._state_s = start_s
 
     @property
     def watches_path(self) -> bool:
-        """Whether every state counts, not only a look now and then."""
         return bool(self.tolerances.path.any()) and self._ended is None
 
     def ended(self, reference: Reference) -> None:
-        """The reference has come to the end of this goal, with this point."""
         self._ended = reference
 
     def look(self, now_s: float, error: Error | None) -> Verdict | None:
-        """The verdict, if there is one by now.
-
-        Args:
-            now_s: time for which the arm's state would be known if it came without delay.
-            error: from the newest state; None: there is none yet.
-        """
         ended = self._ended
         if ended is not None and now_s < ended.time_s:
             return None  # the last point was sent, but does not hold yet
         if self.cancelling:
             return Verdict.canceled("cancelled: decelerated, and holding") if ended is not None else None
-        if error is not None and error.actual.time_s > self._state_s:
-            self._state_s = error.actual.time_s
+        if error is not None:
+            self._state_s = max(self._state_s, error.actual.time_s)
         on_the_way = bool(self.tolerances.path.any())
         seen_s = self._state_s if ended is None or on_the_way else max(self._state_s, ended.time_s)
         if (ended is not None or on_the_way) and now_s - seen_s > STATELESS_S:
@@ -181,10 +200,14 @@ class GoalTracker:
             excess = exceeded(self.tolerances.path, self.names, self.units, error.q, error.v)
             after_s = error.actual.time_s - self.start_s
             return self._violated(f"path tolerance: {excess}, {after_s:.2f} s after the start") if excess else None
-        actual, late_s, allowed_s = error.actual, now_s - ended.time_s, self.tolerances.goal_time
-        excess = exceeded(self.tolerances.goal, self.names, self.units, ended.q - actual.q, actual.v)
+        excess = exceeded(self.tolerances.goal, self.names, self.units, ended.q - error.actual.q, error.actual.v)
         if not excess:
             return Verdict(Outcome.SUCCEEDED, Code.SUCCESSFUL, self.remark)
+        return self._away(excess, error.actual, now_s - ended.time_s)
+
+    def _away(self, excess: str, actual: ArmState, late_s: float) -> Verdict | None:
+        """Verdict on an arm that is not where its reference has ended, ``late_s`` [s] ago."""
+        allowed_s = self.tolerances.goal_time
         if not 0.0 < allowed_s < late_s:
             return None
         return self._violated(f"goal tolerance: {excess}, {late_s:.2f} s after the end (goal time {allowed_s:.4g} s)")

@@ -15,8 +15,9 @@ from picker_dynamics.trajectory.profiles import PEAK_SPEED
 
 from .goal import Goal
 from .goal_manager import GoalRequest
-from .goal_tracking import STATELESS_S, Code, Error, Outcome, Verdict
-from .motion import Motion, Reference
+from .goal_tracking import ArmState, Code, GoalTracker, Outcome, Verdict
+from .motion import Reference
+from .tolerances import Tolerances
 
 if TYPE_CHECKING:
     from .execution import Execution
@@ -107,55 +108,27 @@ def _one(what: str, values: Sequence[float], joint: str) -> float:
     return float(values[0])
 
 
-class GripperTracker:
-    """Judge of one gripper command.
+class GripperTracker(GoalTracker):
+    """Judge of one gripper command: where the joint is, or whether it stalled on its way there."""
 
-    Args:
-        index: of the joint among the arm's.
-        goal: [rad or m, by ``unit``].
-
-    Attributes:
-        reached, stalled: what the action's result says.
-    """
-
-    def __init__(self, settings: GripperSettings, index: int, goal: float, start_s: float, unit: str = "rad"):
-        self.settings, self.index, self.goal, self.unit = settings, index, goal, unit
-        self.cancelling = self.reached = self.stalled = False
-        self._ended_s: float | None = None
-        self._state_s = self._moved_s = start_s
-
-    @property
-    def watches_path(self) -> bool:
-        return False
+    def __init__(self, settings: GripperSettings, arm: ArmDescription, start_s: float):
+        at = np.array([settings.joint == name for name in arm.joint_names])
+        wanted = Tolerances.of(0.0 * at, settings.goal_tolerance * at)
+        super().__init__(arm.joint_names, arm.position_units, wanted, start_s, "gripper: reached")
+        self.settings, self._index, self._moved_s = settings, int(at.argmax()), start_s
 
     def ended(self, reference: Reference) -> None:
-        """The reference has come to the end of this command."""
-        self._ended_s = self._moved_s = reference.time_s
+        super().ended(reference)
+        self._moved_s = reference.time_s
 
-    def look(self, now_s: float, error: Error | None) -> Verdict | None:
-        """The verdict, if there is one by now; arguments as for ``GoalTracker``."""
-        if self._ended_s is None or now_s < self._ended_s:
+    def _away(self, excess: str, actual: ArmState, late_s: float) -> Verdict | None:
+        if actual.v is not None and abs(actual.v[self._index]) > self.settings.stall_velocity_threshold:
+            self._moved_s = actual.time_s
+        if actual.time_s - self._moved_s <= self.settings.stall_timeout:
             return None
-        if self.cancelling:
-            return Verdict.canceled("cancelled: decelerated, and holding")
-        if error is not None and error.actual.time_s >= self._ended_s:
-            self._state_s = error.actual.time_s
-            gap = abs(self.goal - float(error.actual.q[self.index]))
-            if gap <= self.settings.goal_tolerance:
-                self.reached = True
-                return Verdict(Outcome.SUCCEEDED, Code.SUCCESSFUL, "gripper: reached")
-            v = 0.0 if error.actual.v is None else abs(float(error.actual.v[self.index]))
-            if v > self.settings.stall_velocity_threshold:
-                self._moved_s = error.actual.time_s
-            elif error.actual.time_s - self._moved_s > self.settings.stall_timeout:
-                self.stalled = True
-                allowed = self.settings.goal_tolerance
-                text = f"gripper: {self.settings.joint} stalled {told(gap, self.unit, allowed)} before its goal"
-                if self.settings.allow_stalling:
-                    return Verdict(Outcome.SUCCEEDED, Code.SUCCESSFUL, text)
-                return Verdict.aborted(f"{text}, allowed {told(allowed, self.unit, gap)}")
-        unseen_s = now_s - max(self._state_s, self._ended_s)
-        return Verdict.aborted(f"gripper: no joint_states for {unseen_s:.1f} s") if unseen_s > STATELESS_S else None
+        done = Outcome.SUCCEEDED if self.settings.allow_stalling else Outcome.ABORTED
+        code = Code.SUCCESSFUL if self.settings.allow_stalling else Code.INVALID_GOAL
+        return Verdict(done, code, f"gripper: stalled before its goal, {excess}", stalled=True)
 
 
 def gripper_request(
@@ -163,15 +136,11 @@ def gripper_request(
 ) -> GoalRequest:
     """A gripper command as a goal of ``execution``; ``now``: its clock [s]; ``fields`` of ``GoalRequest``."""
     arm = execution.description
-    joint = arm.joint_names.index(settings.joint)
-
-    def tracker(motion: Motion) -> GripperTracker:
-        return GripperTracker(settings, joint, float(command.position[0]), motion.start_s, arm.position_units[joint])
 
     def make() -> Goal:
-        return goal_of(command, settings, arm, float(execution.pose(now())[joint]))
+        return goal_of(command, settings, arm, float(execution.pose(now())[arm.joint_names.index(settings.joint)]))
 
-    return GoalRequest(make, TRACK, tracker=tracker, **fields)
+    return GoalRequest(make, TRACK, tracker=lambda motion: GripperTracker(settings, arm, motion.start_s), **fields)
 
 
 def settings_problem(settings: GripperSettings, arm: ArmDescription) -> str:

@@ -33,14 +33,13 @@ class Reference:
     a: Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Motion:
-    """Motion that a goal became.
+    """Motion that a goal became, or may become.
 
     Attributes:
         start_s: when it begins.
-        validated: the motion of all joints, as it was checked.
-        identifier: given by the one who executes it.
+        validated: the motion of all joints, together with what other tracks do meanwhile, as it was checked.
         track, joints: of the goal; indices of the joints.
         duration_s: until these are at their end, in the trajectory's time.
         approach: how it ends; None: friction does not matter.
@@ -48,7 +47,6 @@ class Motion:
 
     start_s: float
     validated: Validated = field(repr=False)
-    identifier: str
     track: str = MAIN_TRACK
     joints: tuple[int, ...] = ()
     duration_s: float = 0.0

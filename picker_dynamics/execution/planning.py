@@ -1,4 +1,4 @@
-"""Planning: from a goal, where it joins the active plan, and limits to a plan: checked, immutable, made by the worker."""
+"""Planning: from a goal, where it joins the active plan, and limits to a motion: checked, immutable, made by the worker."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .active_plan import ActivePlan, UnderWay
 from .goal import ParsedGoal
 from .lease import MAIN_TRACK
 from .motion import Motion
-from .settle_downward import Approach, settle_downward
+from .settle_downward import settle_downward
 from .slowing import Slowing
-from .validator import MotionValidator, Validated
+from .validator import MotionValidator
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,34 +37,12 @@ class Basis:
     approaches: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """Plan of a goal: the motion that may be made.
-
-    Attributes:
-        basis, goal: what it was made of.
-        validated: the motion, together with what other tracks do meanwhile.
-        staying: these, as ``basis.active`` has them.
-        duration_s: until the goal's joints are at their end [s].
-        approach: how it ends; None: friction does not matter.
-    """
-
-    basis: Basis
-    goal: ParsedGoal
-    validated: Validated
-    staying: tuple[UnderWay, ...]
-    duration_s: float
-    approach: Approach | None
-
-    def motion(self, start_s: float, identifier: str) -> Motion:
-        """The motion that it becomes where it begins at ``start_s``."""
-        goal = self.goal
-        return Motion(
-            start_s, self.validated, identifier, goal.track, tuple(goal.joints.tolist()), self.duration_s, self.approach
-        )
+def staying(active: ActivePlan, track: str, joints: tuple[int, ...]) -> tuple[UnderWay, ...]:
+    """Motions under way whose place a goal of this track and these joints does not take."""
+    return tuple(one for one in active.under_way if one.motion.track != track and set(joints).isdisjoint(one.motion.joints))
 
 
-def plan(goal: ParsedGoal, basis: Basis, slowing: Slowing) -> Plan:
+def plan(goal: ParsedGoal, basis: Basis, slowing: Slowing) -> Motion:
     """Plan a goal: its motion, slowed as far as it has to be, with an approach at its end where friction wants one.
 
     A goal takes the place of those of its track or with one of its joints; joints that nobody moves any more come to rest.
@@ -73,10 +51,10 @@ def plan(goal: ParsedGoal, basis: Basis, slowing: Slowing) -> Plan:
         PickerError: why the motion may not be made.
     """
     active, start_s, validator, own = basis.active, basis.begins_s, basis.validator, goal.joints.tolist()
-    staying = tuple(one for one in active.under_way if one.motion.track != goal.track and set(own).isdisjoint(one.motion.joints))
     q, v, a = active.own_state(start_s)
     others = active.rest(start_s)
-    loose = np.isin(np.arange(len(q)), [*own, *(j for one in staying for j in one.motion.joints)], invert=True)
+    busy = [*own, *(j for one in staying(active, goal.track, tuple(own)) for j in one.motion.joints)]
+    loose = np.isin(np.arange(len(q)), busy, invert=True)
     if v[loose].any() or a[loose].any():
         stop = slowing.stop((q, np.where(loose, v, 0.0), np.where(loose, a, 0.0)))
         others = merge_joints(stop, others, np.flatnonzero(loose))
@@ -94,4 +72,5 @@ def plan(goal: ParsedGoal, basis: Basis, slowing: Slowing) -> Plan:
         ending = duration_s, from_s, goal.joints, basis.side
         validated, approach = settle_downward(validated, *ending, validator, slowing.description, may)
         duration_s += 0.0 if approach is None else approach.duration_s
-    return Plan(basis, goal, validated, staying, duration_s, approach)
+    begins_s = start_s if goal.start_s is None else max(goal.start_s, start_s)
+    return Motion(begins_s, validated, goal.track, tuple(own), duration_s, approach)

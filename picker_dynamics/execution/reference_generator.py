@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -28,10 +28,10 @@ from .active_plan import ActivePlan, State, UnderWay
 from .checks import SampledMotion
 from .goal import PAST_TOLERANCE_S, ParsedGoal
 from .motion import Motion, Phase, Reference
-from .planning import Basis, Plan, plan
+from .planning import Basis, plan, staying
 from .settle_downward import foreseen, started
-from .slowing import HARDER, NO_EXCESS, LimitExcess, Slowing, Way, require_followable
-from .validator import MAX_STRETCH, PERIOD_S, MotionValidator
+from .slowing import NO_EXCESS, LimitExcess, Slowing, require_followable
+from .validator import PERIOD_S, MotionValidator
 
 AHEAD_S = 5.0
 """How much of a motion under way is held to limits that changed in one go [s]."""
@@ -41,24 +41,6 @@ SLOWEST = 0.3
 
 Worker = Callable[[Callable[[], Any]], "Future[Any]"]
 """Has work done by the worker, as ``Executor.submit`` does."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Replanning:
-    """The rest of a plan that stops on its path is planned again; the stop ends at ``ends_s``."""
-
-    why: PickerError
-    validator: MotionValidator
-    ends_s: float
-    work: Future[float]
-
-
-def _slowed_rest(rest: Trajectory, validator: MotionValidator) -> float:
-    """By how much the rest of a motion has to be slowed; raises why it may not be made at any speed."""
-    try:
-        return validator.scale_time(rest.stretched).factor
-    except PickerError:
-        return MAX_STRETCH * validator.scale_time(rest.stretched(MAX_STRETCH).stretched).factor
 
 
 class ReferenceGenerator:
@@ -87,12 +69,7 @@ class ReferenceGenerator:
         self._plan: ActivePlan | None = None  # None: not active
         self._excess, self._excess_until_s = NO_EXCESS, -np.inf
         self._passed: MotionValidator | None = None  # the limits that the whole plan obeys
-        self._looked: tuple[MotionValidator | None, Trajectory | None, float] = (
-            None,
-            None,
-            0.0,
-        )  # and how far this one was looked at
-        self._replanning: _Replanning | None = None
+        self._looked: tuple[MotionValidator | None, Trajectory | None, float] = None, None, 0.0  # until when this obeys them
 
     @property
     def active(self) -> bool:
@@ -116,11 +93,11 @@ class ReferenceGenerator:
 
     def start(self, q: ArrayLike) -> None:
         """Become active, holding the pose ``q`` (n,) [rad]."""
-        self._plan, self._replanning = ActivePlan.hold(self.description.joint_names, q), None
+        self._plan = ActivePlan.hold(self.description.joint_names, q)
 
     def deactivate(self) -> None:
         """Stop producing a reference."""
-        self._plan = self._replanning = None
+        self._plan = None
         self.sent_s = -np.inf  # what was sent before binds nobody who starts anew
 
     # -- the reference -------------------------------------------------------------------------------------
@@ -136,10 +113,10 @@ class ReferenceGenerator:
         instant = self._plan.scaling.at(time_s)
         return max(instant.progress, 0.0), instant.speed
 
-    def left(self, identifier: str, time_s: float) -> float:
+    def left(self, motion: Motion, time_s: float) -> float:
         """Rest of a motion that lies ahead at ``time_s``, in its goal's time [s]; 0: over, or displaced."""
-        found = (one for one in self.plan.under_way if one.motion.identifier == identifier) if self._plan is not None else ()
-        return next((one.left(self.plan.progress(time_s)) for one in found), 0.0)
+        found = (one for one in self.plan.under_way if one.motion is motion) if self._plan is not None else ()
+        return next((max(one.end_s - max(self.plan.progress(time_s), 0.0), 0.0) for one in found), 0.0)
 
     def limit_excess(self, since_s: float) -> LimitExcess:
         """Excess of ways to rest, or to another speed, over the limits from ``since_s`` on, when a reference was sent last."""
@@ -160,7 +137,7 @@ class ReferenceGenerator:
         return later and self._plan is not None and self._plan.moves
 
     def basis(self, time_s: float, ahead_s: float) -> Basis | None:
-        """Basis to plan a goal on ``ahead_s`` from ``time_s``, at rest at once; None: wait, it is about to rest or to go on.
+        """Basis to plan a goal on ``ahead_s`` from ``time_s``, at rest at once; None: wait, it is about to rest.
 
         Raises:
             PickerError: not active, or no check possible yet.
@@ -171,8 +148,7 @@ class ReferenceGenerator:
             raise PickerError("the payload is not known yet (is the dynamics node running?): no goal is accepted")
         active, begins_s = self._plan, max(time_s, self.sent_s)
         begins_s += ahead_s if active.moves else 0.0
-        streams = active.phase is Phase.STREAMING and ahead_s > 0.0
-        if streams or self._replanning is not None or (active.moves and active.is_over(begins_s)):
+        if (active.phase is Phase.STREAMING and ahead_s > 0.0) or (active.moves and active.is_over(begins_s)):
             return None
         from_s = self.sent_s if active.moves else begins_s
         side = foreseen(self.side, lambda at_s: active.state_at(at_s)[0], from_s, begins_s)
@@ -183,37 +159,29 @@ class ReferenceGenerator:
         same = basis.active is self._plan and basis.validator is self.validator
         return same and (not basis.active.moves or basis.begins_s >= self.sent_s)
 
-    def planning(self, goal: ParsedGoal, basis: Basis, time_s: float) -> Callable[[], Plan]:
+    def planning(self, goal: ParsedGoal, basis: Basis, time_s: float) -> Callable[[], Motion]:
         """Work for the worker: plan the part of the goal that lies ahead; touches nothing here, raises why it may not be made."""
         late_s = 0.0 if goal.start_s is None else max(time_s, self.sent_s) - goal.start_s
         return partial(plan, goal.after(late_s) if late_s > PAST_TOLERANCE_S else goal, basis, self._slowing)
 
-    def begin(self, plan: Plan, time_s: float, identifier: str) -> Motion:
-        """Begin a plan whose basis holds; a motion under way is blended into it.
-
-        Args:
-            time_s: at rest, the time at which the motion begins, unless its goal says a later one.
-            identifier: of the motion that it becomes.
-        """
-        active, goal = plan.basis.active, plan.goal
-        start_s = plan.basis.begins_s if active.moves else max(time_s, self.sent_s)
-        start_s = start_s if goal.start_s is None else max(goal.start_s, start_s)
-        motion = plan.motion(start_s, identifier)
-        under_way = (*active.later(start_s, plan.staying), UnderWay(motion, plan.duration_s))
-        self._take(motion.trajectory, start_s, under_way)
-        self._passed = plan.basis.validator
-        if plan.approach is not None:
-            self.side.width = plan.approach.width
+    def begin(self, motion: Motion, basis: Basis, time_s: float) -> Motion:
+        """Begin a motion whose basis holds, at rest not before ``time_s``; one under way is blended into it."""
+        active = basis.active
+        if not active.moves:
+            motion = replace(motion, start_s=max(motion.start_s, time_s, self.sent_s))
+        others = active.later(motion.start_s, staying(active, motion.track, motion.joints))
+        self._take(motion.trajectory, motion.start_s, (*others, UnderWay(motion, motion.duration_s)))
+        self._passed = basis.validator
+        if motion.approach is not None:
+            self.side.width = motion.approach.width
         return motion
 
     def _take(self, trajectory: Trajectory, time_s: float, under_way: tuple[UnderWay, ...]) -> None:
         """Go on with another trajectory from ``time_s`` on, as fast as now and then as is wanted."""
-        before, scaling = self.plan, TimeScaling(time_s, self.speed)
+        before = self.plan
+        self._plan = ActivePlan(trajectory, TimeScaling(time_s, self.speed), Phase.EXECUTING, under_way)
         if before.moves and time_s >= before.scaling.begin_s:
-            speed = before.scaling.target if self._replanning is not None else self.speed
-            scaling, excess = self._slowing.to_speed(before.scaling, speed, trajectory, time_s, self.validator, True)
-            self._allow(excess, scaling.settled_s)
-        self._plan = ActivePlan(trajectory, scaling, Phase.EXECUTING, under_way)
+            self._ramp(replace(self._plan, scaling=before.scaling), self.speed, time_s, before, restarted=True)
 
     # -- streams and stops -----------------------------------------------------------------------------------
 
@@ -226,179 +194,118 @@ class ReferenceGenerator:
         if self.plan.moves and self.plan.scaling.begin_s < time_s:
             self._plan = replace(self.plan, scaling=TimeScaling(time_s, self.plan.scaling.target))
 
-    def cancel(self, time_s: float, identifier: str | None = None) -> bool:
-        """Decelerate to rest from the last point that was sent; returns whether anything was still to move.
-
-        Args:
-            identifier: of the only motion that is meant; None: all.
-        """
+    def cancel(self, time_s: float, motion: Motion | None = None) -> bool:
+        """Decelerate one motion, or all, to rest from the last point that was sent; returns whether anything was to move."""
         active, time_s = self._plan, max(time_s, self.sent_s)
         if active is None or active.phase in (Phase.HOLDING, Phase.STOPPING):
             return False
-        if identifier is None:
-            self._to_rest(time_s)
-            return True
-        chosen = [one for one in active.under_way if one.motion.identifier == identifier and not one.cancelled]
-        if not chosen:
+        chosen = [one for one in active.under_way if one.motion is motion and not one.cancelled]
+        if motion is not None and not chosen:
             return False
         others = [one for one in active.under_way if one not in chosen]
-        if not any(not one.cancelled for one in others):
+        if motion is None or all(one.cancelled for one in others):
             self._to_rest(time_s)
             return True
         q, v, a = active.own_state(time_s)
-        free = np.isin(np.arange(len(q)), chosen[0].motion.joints)
+        free = np.isin(np.arange(len(q)), motion.joints)
         share = max(active.scaling.at(time_s).speed, SLOWEST) ** -2
         stop = self._slowing.stop((q, np.where(free, v, 0.0), np.where(free, a, 0.0)), share)
-        under_way = (replace(chosen[0], end_s=stop.duration, cancelled=True), *active.later(time_s, others))
+        under_way = (UnderWay(motion, stop.duration, cancelled=True), *active.later(time_s, others))
         self._take(merge_joints(stop, active.rest(time_s), np.flatnonzero(free)), time_s, under_way)
-        if self._replanning is not None:
-            self._replan(self._replanning.why, self._replanning.validator)
         return True
 
     def brake(self, last: Reference | None) -> None:
         """Brake to rest from the reference that was sent last, whatever was to follow it; None was: nothing changes."""
         if last is None:
             return
-        under_way, state = self.plan.under_way, (last.q, last.v, last.a)
+        state = last.q, last.v, last.a
         self.start(last.q)
         if last.v.any() or last.a.any():
-            (stop, _), excess = self._slowing.gentlest(self._slowing.straight(state, HARDER), self.validator)
-            self._stop(stop, last.time_s, excess, under_way, state)
+            stop, excess = self._slowing.gentlest_stop(state, self.validator)
+            self._plan = ActivePlan(stop, TimeScaling(last.time_s), Phase.STOPPING)
+            self._allow(excess, self._plan.ends_s, state)
 
-    def _to_rest(self, start_s: float, to_hold: bool = False) -> None:
-        """Bring the arm to rest by the gentlest of all ways."""
-        (stop, _), excess = self._slowing.gentlest(self._slowing.ways_to_rest(self.plan, start_s), self.validator, to_hold)
-        self._stop(stop, start_s, excess, self.plan.under_way)
-
-    def _stop(
-        self, stop: Trajectory, start_s: float, excess: LimitExcess, under_way: tuple[UnderWay, ...], last: State | None = None
-    ) -> None:
-        self._allow(excess, start_s + stop.duration, last)
-        self._replanning = None
-        stopping = tuple(replace(one, end_s=stop.duration, cancelled=True) for one in under_way)
-        self._plan = ActivePlan(stop, TimeScaling(start_s), Phase.STOPPING, stopping)
+    def _to_rest(self, time_s: float) -> None:
+        """Bring the arm to rest: on the path of goals, or as a stream's filter foresaw."""
+        before = self.plan
+        stopping = replace(before, under_way=tuple(replace(one, cancelled=True) for one in before.under_way))
+        if before.phase is Phase.EXECUTING:
+            self._ramp(stopping, 0.0, time_s, before, phase=Phase.STOPPING)
+            return
+        self._plan = replace(stopping, phase=Phase.STOPPING)
+        self._allow_rest(time_s)
 
     # -- another speed ---------------------------------------------------------------------------------------
 
     def set_speed(self, speed: float, time_s: float) -> None:
         """Execute goals at ``speed``, 0 (pause) to 1 (as fast as they were checked), from ``time_s`` on, smoothly."""
         self.speed = float(speed)
-        if self._replanning is None:
-            self._change_speed(max(time_s, self.sent_s))
-
-    def _change_speed(self, time_s: float) -> None:
-        active = self._plan
+        active, time_s = self._plan, max(time_s, self.sent_s)
         if active is None or active.phase is not Phase.EXECUTING:
             return
-        scaling = TimeScaling(active.scaling.begin_s, self.speed)
-        if time_s >= active.scaling.begin_s:
-            rest = active.rest(time_s)
-            scaling, excess = self._slowing.to_speed(active.scaling, self.speed, rest, time_s, self.validator, False)
-            self._allow(excess, scaling.settled_s)
-        self._plan = replace(active, scaling=scaling)
+        if time_s < active.scaling.begin_s:
+            self._plan = replace(active, scaling=TimeScaling(active.scaling.begin_s, self.speed))
+        else:
+            self._ramp(active, self.speed, time_s, active)
+
+    def _ramp(self, made: ActivePlan, speed: float, time_s: float, before: ActivePlan, **how: Any) -> None:
+        """Go on with another plan, which comes to ``speed`` by a ramp."""
+        self._plan = before
+        ramped, excess = self._slowing.ramp(made, speed, time_s, self.validator, **how)
+        self._allow(excess, ramped.scaling.settled_s)
+        self._plan = ramped
 
     # -- other limits ----------------------------------------------------------------------------------------
 
-    def hold_to_limits(self, time_s: float) -> tuple[PickerError, float | None] | None:
-        """Hold what is left of motions under way to limits that changed, a piece at a time.
-
-        What does not pass stops on its path, and its rest is planned again, slowed as far as it has to be; where that cannot be,
-        the arm comes to rest where it can stay.
+    def hold_to_limits(self, time_s: float) -> PickerError | None:
+        """Hold what is left of motions under way to limits that changed, a piece at a time; what does not pass comes to rest.
 
         Returns:
-            None: nothing new.  Else why motions do not pass, and the factor by which their rest is slowed, with which they go
-            on; 0: they stop on their path, and it is being planned; None: the arm comes to rest for good, or is held where it
-            cannot stay.
+            Why it did not pass, once; None: nothing new.
         """
-        active, validator, again = self._plan, self.validator, self._replanning
-        if active is None:
+        active, validator = self._plan, self.validator
+        if active is None or validator is self._passed:
             return None
-        if again is not None and again.validator is validator:
-            return self._go_on(again, time_s)
-        if validator is self._passed:
-            return None
-        if active.phase is Phase.STOPPING and validator is not None:
-            left = active.rest(time_s)
-            self._allow(self._slowing.gentlest([Way(left)], validator)[1], time_s + left.duration)
-        why = again.why if again is not None and validator is not None else self._broken(active, validator, time_s)
-        if why is None:
-            return None
-        if active.phase is Phase.EXECUTING and validator is not None and self._stopped_on_path(why, validator, time_s):
-            return (why, 0.0) if again is None else None
-        if active.phase in (Phase.EXECUTING, Phase.STREAMING):
-            self._to_rest(time_s, to_hold=True)
-        return why, None
-
-    def _broken(self, active: ActivePlan, validator: MotionValidator | None, time_s: float) -> PickerError | None:
-        """Why the active plan does not pass from ``time_s`` on, in its next piece; None: it may go on so far."""
-        if active.phase is Phase.EXECUTING and validator is not None:
-            return self._piece_broken(active, validator, time_s)
-        self._passed = validator
-        if validator is None:
-            moving = active.phase in (Phase.EXECUTING, Phase.STREAMING)
-            return PickerError("the payload is not known any more", "payload") if moving else None
+        moving = active.phase in (Phase.EXECUTING, Phase.STREAMING)
         try:
-            if active.phase is Phase.STREAMING:
+            if validator is None:
+                self._passed = None
+                if moving:
+                    raise PickerError("the payload is not known any more", "payload")
+            elif active.phase is Phase.EXECUTING:
+                self._require_next_piece(active, validator, time_s)
+            elif active.phase is Phase.STREAMING:
+                self._passed = validator
                 require_followable(validator, *active.state_at(time_s))
             else:
-                validator.require_holdable(active.trajectory.end)
+                self._passed = validator
+                self._allow_rest(time_s)
+                validator.require_holdable(active.state_at(active.ends_s)[0])
         except PickerError as error:
+            self._passed = validator
+            if moving:
+                self._to_rest(time_s)
             return error
         return None
 
-    def _piece_broken(self, active: ActivePlan, validator: MotionValidator, time_s: float) -> PickerError | None:
-        rest, now_s = active.rest(time_s), active.progress(time_s)
+    def _require_next_piece(self, active: ActivePlan, validator: MotionValidator, time_s: float) -> None:
+        """Require the next ``AHEAD_S`` of a motion under way to obey the limits."""
         looked_for, looked_at, looked_s = self._looked
+        rest, now_s = active.rest(time_s), active.progress(time_s)
         begin_s = max(looked_s, now_s) if (looked_for, looked_at) == (validator, active.trajectory) else now_s
-        piece, own_s, stretch = head(remainder(rest, begin_s - now_s), AHEAD_S), 0.0, 1.0
-        if active.under_way:  # times are told in those of the newest goal
-            newest = active.under_way[-1]
-            own_s = newest.slowed * newest.motion.duration_s - newest.end_s
-            stretch = newest.slowed * newest.motion.validated.factor
-        motion = SampledMotion.along(piece, validator.model, PERIOD_S, begin_s + own_s, stretch)
-        motion.rest, motion.rest_s = rest.end, (now_s + own_s + rest.duration) / stretch
-        broken = next((usage for usage in validator.usages(motion) if usage.broken), None)
+        piece = head(remainder(rest, begin_s - now_s), AHEAD_S)
+        motion = SampledMotion.along(piece, validator.model, PERIOD_S, begin_s)
+        motion.rest, motion.rest_s = rest.end, now_s + rest.duration
+        validator.require(motion)
         self._looked = validator, active.trajectory, begin_s + AHEAD_S
-        if broken is not None or begin_s + AHEAD_S >= now_s + rest.duration:
+        if begin_s + AHEAD_S >= now_s + rest.duration:
             self._passed = validator
-        return None if broken is None else broken.refusal()
 
-    def _stopped_on_path(self, why: PickerError, validator: MotionValidator, time_s: float) -> bool:
-        """Stop on the path, unless another way to rest is gentler, and have what is left of it planned again."""
-        active, slowing = self.plan, self._slowing
-        ways = [*slowing.along(active, time_s), *slowing.straight(active.state_at(time_s))]
-        (stop, ramp), excess = slowing.gentlest(ways, validator)
-        if ramp is None:
-            return False
-        end = ramp.at(ramp.settled_s).progress
-        if any(end >= one.end_s for one in active.under_way) and not validator.can_hold(stop.end):
-            return False
-        self._allow(excess, ramp.settled_s)
-        self._plan = replace(active, scaling=ramp)
-        self._replan(why, validator)
-        return True
-
-    def _replan(self, why: PickerError, validator: MotionValidator) -> None:
-        """Have what is left once the plan has stopped planned again."""
-        ends_s = self.plan.scaling.settled_s
-        work = self.worker(partial(_slowed_rest, self.plan.rest(ends_s), validator))
-        self._replanning, self._passed = _Replanning(why, validator, ends_s, work), validator
-
-    def _go_on(self, again: _Replanning, time_s: float) -> tuple[PickerError, float | None] | None:
-        """Go on with a rest that was planned again, once the stop is over."""
-        if not again.work.done():
-            return None
-        if isinstance(again.work.exception(), PickerError):
-            self._to_rest(time_s, to_hold=True)
-            return again.why, None
-        factor = again.work.result()
-        if time_s < again.ends_s:
-            return None
-        rest = self.plan.rest(time_s).stretched(factor)
-        slower = tuple(replace(one, end_s=factor * one.end_s, slowed=factor * one.slowed) for one in self.plan.later(time_s))
-        self._replanning, self._plan = None, ActivePlan(rest, TimeScaling(time_s, 0.0), Phase.EXECUTING, slower)
-        self._change_speed(time_s)
-        return again.why, factor
+    def _allow_rest(self, time_s: float) -> None:
+        """Allow the excess of what is left of a stop."""
+        ends_s = self.plan.ends_s
+        if self.validator is not None and ends_s > time_s:
+            self._allow(LimitExcess.of(self.validator, *self.plan.states(time_s, ends_s)), ends_s)
 
     def _allow(self, excess: LimitExcess, until_s: float, last: State | None = None) -> None:
         """Allow the excess of a way that is about to be taken, and of what was sent last, with which the next is compared."""

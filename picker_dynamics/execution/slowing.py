@@ -1,4 +1,5 @@
-"""Slowing: ways to rest and ramps to another speed, as gentle as the limits want them where that is possible.
+"""Slowing: ramps to another speed or to rest on the path, and stops straight on, as gentle as the limits want them where that is
+possible.
 
 Where nothing gentle enough is possible the gentlest is taken, as it has to be one; its ``LimitExcess`` tells how far
 beyond the limits it is.
@@ -6,22 +7,21 @@ beyond the limits it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
 from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import Array
+from picker_dynamics.robot.model import Array, tip_speeds
 from picker_dynamics.trajectory.stops import stop_trajectory
-from picker_dynamics.trajectory.time_scaling import TimeScaling
-from picker_dynamics.trajectory.trajectory import Trajectory, from_points, remainder
+from picker_dynamics.trajectory.time_scaling import SMOOTHNESS, TimeScaling
+from picker_dynamics.trajectory.trajectory import Trajectory
 
-from . import checks
 from .active_plan import ActivePlan, State
-from .checks import SampledMotion
+from .checks import speed_limit
 from .motion import Phase
 from .validator import MotionValidator
 
@@ -29,16 +29,24 @@ GENTLER = tuple(0.5**halvings for halvings in range(5))
 """Shares of the rate with which a change of speed is tried until it needs no more torque than allowed."""
 
 HARDER = (1.0, 2.0, 4.0, *GENTLER[1:])
-"""Likewise where the guard stopped an arm while it accelerated."""
+"""Shares of the deceleration that are tried where the guard stopped an arm, which may accelerate."""
 
-PERIOD_S, KNOT_S = 0.005, 0.02
-"""Spacing of the instants at which a way is looked at, and of the knots of a stop on the path (1e-6 rad) [s]."""
+STOP_BEND = 10.0
+"""Of a stop against other ramps: how much faster its deceleration may set in."""
 
 PEAK_SAMPLES = 200
 """How many instants of a trajectory tell how fast it is at most."""
 
 ROUNDING = 1e-3
-"""Share by which a way to rest may exceed a speed: that of a motion that was slowed until it just fits."""
+"""Share by which a stop may exceed a speed: that of a motion that was slowed until it just fits."""
+
+FALLS = 1e3
+"""Added to the share of a stop that ends where the arm cannot stay: any other one is better."""
+
+NEARLY = 1.05
+"""Of two ways whose shares of the limits differ by less, the quicker one is taken."""
+
+Way = TypeVar("Way")
 
 
 @dataclass(frozen=True)
@@ -56,19 +64,24 @@ class LimitExcess:
 
     @classmethod
     def of(cls, validator: MotionValidator, q: Array, v: Array, a: Array) -> LimitExcess:
-        """Limit excess of states (s, n): their need of torque and tip speed."""
-        motion = SampledMotion(validator.model, np.zeros(len(q)), q, v, a, q[-1])
-        return cls(validator.torque_share(q, v, a), float(motion.tip_speed.max() / validator.tip_speed))
+        """Limit excess of states (s, n)."""
+        arm, tip = validator.description, float(tip_speeds(validator.model, q, v).max() / validator.tip_speed)
+        beyond = 0.0 if arm is None else max(float(np.maximum(arm.lower - q, q - arm.upper).max()), 0.0)
+        return cls(validator.torque_share(q, v, a), tip, beyond)
 
 
 NO_EXCESS = LimitExcess()
 
 
-class Way(NamedTuple):
-    """Way to rest; ``ramp``: of the plan's own time where it stays on the path."""
-
-    trajectory: Trajectory
-    ramp: TimeScaling | None = None
+def _gentlest(ways: Iterable[tuple[float, Way, LimitExcess]]) -> tuple[Way, LimitExcess]:
+    """The first way whose share of the limits is at most 1, else the first whose share is nearly the least, with its excess."""
+    tried = []
+    for one in ways:
+        if one[0] <= 1.0:
+            return one[1:]
+        tried.append(one)
+    least = min(share for share, _, _ in tried)
+    return next(one for one in tried if one[0] <= NEARLY * least)[1:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,94 +102,55 @@ class Slowing:
         decel = self.max_deceleration * share
         return stop_trajectory(*state, decel, joint_names=arm.joint_names, lower=arm.lower, upper=arm.upper)
 
-    def straight(self, state: State, shares: Sequence[float] = GENTLER) -> Iterator[Way]:
-        """Ways straight on to rest, with these shares of the deceleration."""
-        return (Way(self.stop(state, share)) for share in shares)
+    def gentlest_stop(self, state: State, validator: MotionValidator | None) -> tuple[Trajectory, LimitExcess]:
+        """Return a stop straight on that obeys torque, speed and range, else the one that exceeds them least, and its excess."""
+        if validator is None:
+            return self.stop(state), NO_EXCESS
+        limit = speed_limit(self.description, validator.limits.servo_map)
 
-    def along(self, active: ActivePlan, start_s: float) -> Iterator[Way]:
-        """Ways to rest on the path of goals, ever more gently."""
-        if active.phase is not Phase.EXECUTING or start_s < active.scaling.begin_s:
-            return
-        rest = active.rest(start_s)
-        for share in GENTLER:
-            ramp = active.scaling.ramp(start_s, 0.0, self.rate(rest) * share)
-            times, q, v, a = ramp.follow(rest, start_s, KNOT_S)
-            path = from_points(times[1:], q[1:], v[1:], a[1:], start=(q[0], v[0], a[0]), joint_names=rest.joint_names)
-            yield Way(path, ramp)
+        def ways(known: MotionValidator) -> Iterator[tuple[float, Trajectory, LimitExcess]]:
+            for share in HARDER:
+                made = self.stop(state, share)
+                states = ActivePlan(made, TimeScaling(0.0)).states(0.0, made.duration)
+                excess = LimitExcess.of(known, *states)
+                fast = float((np.abs(states[1]) / limit).max())
+                yield max(excess.torque, excess.tip - ROUNDING, fast - ROUNDING, 1.0 + excess.beyond - 1e-6), made, excess
 
-    def ways_to_rest(self, active: ActivePlan, start_s: float) -> Iterator[Way]:
-        """Ways to rest: as a stream's filter foresaw; straight on, and on the path of goals; then both ever more gently."""
-        if active.phase is Phase.STREAMING:
-            yield Way(remainder(active.trajectory, start_s - active.scaling.begin_s))
-        along = self.along(active, start_s)
-        for way in self.straight(active.state_at(start_s)):
-            yield way
-            if (other := next(along, None)) is not None:
-                yield other
+        return _gentlest(ways(validator))
 
-    def gentlest(self, ways: Iterable[Way], validator: MotionValidator | None, to_hold: bool = False) -> tuple[Way, LimitExcess]:
-        """Return the first way to rest that obeys torque, speed and range, else the one that needs least, and its excess.
-
-        Args:
-            ways: at least one.
-            validator: of motions with the present payload; None: limits are not known.
-            to_hold: those that end where the arm can stay go first.
-        """
-        tried: list[tuple[bool, float, Way, LimitExcess]] = []
-        lower, upper = self.description.lower, self.description.upper
-        for way in ways:
-            if validator is None:
-                return way, NO_EXCESS
-            path = way.trajectory
-            times = np.linspace(0.0, path.duration, int(np.ceil(path.duration / PERIOD_S)) + 1)
-            motion = SampledMotion(validator.model, times, *path.sample(times), path.end, path)
-            q, tip = motion.q, motion.tip_speed / validator.tip_speed
-            beyond = np.maximum(np.minimum(lower, q[0]) - q, q - np.maximum(upper, q[0])).max()
-            outside = max(float(np.maximum(lower - q, q - upper).max()), 0.0)
-            excess = LimitExcess(validator.torque_share(q, motion.v, motion.a), float(tip.max()), outside)
-            shares = [excess.torque, np.inf if beyond > 1e-6 else 0.0]
-            if way.ramp is None:  # on its path a motion is no faster than it was let be
-                begins = max(float(tip[0]), 1.0)  # a limit that was lowered: no way does better
-                fast = checks.velocity(motion, self.description, validator.limits.servo_map)
-                shares += [excess.tip / begins - ROUNDING, fast.share - ROUNDING]
-            if validator.further:
-                sampled = validator.sampled(path)
-                shares += [check.worst(sampled).share for check in validator.further]
-            falls = to_hold and not validator.can_hold(path.end)
-            if max(shares) <= 1.0 and not falls:
-                return way, excess
-            tried.append((falls, max(shares), way, excess))
-        return min(tried, key=lambda one: one[:2])[2:]
-
-    def rate(self, rest: Trajectory) -> float:
-        """Largest rate of the speed [1/s] that adds no more than ``max_deceleration`` to any joint's acceleration."""
-        peak = np.abs(rest.sample(np.linspace(0.0, rest.duration, PEAK_SAMPLES))[1]).max()
-        return self.max_deceleration / max(float(peak), 1e-6)
-
-    def to_speed(
+    def ramp(
         self,
-        before: TimeScaling,
+        active: ActivePlan,
         speed: float,
-        rest: Trajectory,
         time_s: float,
         validator: MotionValidator | None,
-        restarted: bool,
-    ) -> tuple[TimeScaling, LimitExcess]:
-        """Return the ramp to ``speed`` from ``time_s`` on, gentle enough for the torques where that is possible, and its excess.
+        *,
+        restarted: bool = False,
+        phase: Phase = Phase.EXECUTING,
+    ) -> tuple[ActivePlan, LimitExcess]:
+        """Return the plan with a ramp to ``speed`` from ``time_s`` on, gentle enough where that is possible, and its excess.
 
         Args:
-            rest: what is left then.
+            restarted: the plan's trajectory begins at ``time_s``; else its scaling's progress goes on.
+            phase: ``STOPPING`` where the arm is to stay at the end of the ramp.
         """
-        tried = []
-        for share in GENTLER:
-            ramp = before.ramp(time_s, speed, self.rate(rest) * share, restarted=restarted)
-            if validator is None or ramp.settled_s <= time_s:
-                return ramp, NO_EXCESS
-            excess = LimitExcess.of(validator, *ramp.follow(rest, time_s, PERIOD_S)[1:])
-            if excess.torque <= 1.0:
-                return ramp, excess
-            tried.append((excess.torque, ramp, excess))
-        return min(tried, key=lambda one: one[0])[1:]
+
+        def ways() -> Iterator[tuple[float, ActivePlan, LimitExcess]]:
+            progress = 0.0 if restarted else active.progress(time_s)
+            speeds = active.trajectory.sample(np.linspace(progress, active.trajectory.duration, PEAK_SAMPLES))[1]
+            rate = self.max_deceleration / max(float(np.abs(speeds).max()), 1e-6)
+            for share in GENTLER:
+                bend = SMOOTHNESS * (max(STOP_BEND * share, 1.0) if phase is Phase.STOPPING else 1.0)
+                scaling = active.scaling.ramp(time_s, speed, rate * share, bend=bend, restarted=restarted)
+                made = replace(active, scaling=scaling, phase=phase)
+                if validator is None or scaling.settled_s <= time_s:
+                    yield 0.0, made, NO_EXCESS
+                    return
+                excess = LimitExcess.of(validator, *made.states(time_s, scaling.settled_s))
+                falls = phase is Phase.STOPPING and not validator.can_hold(made.state_at(made.ends_s)[0])
+                yield excess.torque + FALLS * falls, made, excess
+
+        return _gentlest(ways())
 
 
 def require_followable(validator: MotionValidator, q: Array, v: Array, a: Array) -> None:

@@ -20,7 +20,7 @@ from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import Error, GoalTracker, Outcome, Verdict
-from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, GripperTracker, goal_of, gripper_request
+from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, goal_of, gripper_request
 from picker_dynamics.execution.lease import MAIN_TRACK
 from picker_dynamics.execution.tolerances import Tolerances
 
@@ -41,7 +41,7 @@ class Action:
         shell: of the controller.
         kind, name: of the action.
         request_of: makes the request of a handle, with further fields of ``GoalRequest``.
-        result_of: makes the action's result of a request and its verdict.
+        result_of: makes the action's result of a verdict.
         refuses: whether a request is rejected at once.
     """
 
@@ -51,7 +51,7 @@ class Action:
         kind: Any,
         name: str,
         request_of: Callable[..., GoalRequest],
-        result_of: Callable[[GoalRequest, Verdict], Any],
+        result_of: Callable[[Verdict], Any],
         refuses: Callable[[Any], bool] = lambda _request: False,
     ):
         self.shell, self._request_of, self._result_of = shell, request_of, result_of
@@ -97,7 +97,7 @@ class Action:
 
     async def _execute(self, handle: ServerGoalHandle) -> Any:
         """Wait for the verdict; a goal that somebody else cancelled is aborted, as rclpy has no other way to say so."""
-        request, done = self._under_way[bytes(handle.goal_id.uuid)]
+        _, done = self._under_way[bytes(handle.goal_id.uuid)]
         verdict: Verdict = await done
         del self._under_way[bytes(handle.goal_id.uuid)]
         if verdict.outcome is Outcome.SUCCEEDED:
@@ -106,7 +106,7 @@ class Action:
             handle.canceled()
         else:
             handle.abort()
-        return self._result_of(request, verdict)
+        return self._result_of(verdict)
 
 
 def follow_action(shell: ControllerShell) -> Action:
@@ -137,7 +137,7 @@ def follow_action(shell: ControllerShell) -> Action:
 
         return GoalRequest(goal, MAIN_TRACK, tracker=tracker, feedback=feedback, **fields)
 
-    def result_of(_request: GoalRequest, verdict: Verdict) -> FollowJointTrajectory.Result:
+    def result_of(verdict: Verdict) -> FollowJointTrajectory.Result:
         return FollowJointTrajectory.Result(error_code=int(verdict.code), error_string=verdict.text)
 
     return Action(shell, FollowJointTrajectory, "arm_controller/follow_joint_trajectory", request_of, result_of)
@@ -157,7 +157,6 @@ def _require_single_degrees(request) -> None:
 def gripper_action(shell: ControllerShell, settings: GripperSettings) -> Action:
     """``gripper_controller/gripper_cmd``: opens and closes the joint that grips; the arm goes on with what it does."""
     index = shell.arm.joint_names.index(settings.joint)
-    trackers: dict[str, GripperTracker] = {}
 
     def refuses(request) -> bool:
         try:
@@ -172,16 +171,11 @@ def gripper_action(shell: ControllerShell, settings: GripperSettings) -> Action:
             handle.publish_feedback(ParallelGripperCommand.Feedback(state=state()))
 
         now, command = shell.stamps.now_s, _command(handle.request)
-        request = gripper_request(command, settings, shell.execution, now, feedback=feedback, **fields)
-        judge = request.tracker
-        request.tracker = lambda motion: trackers.setdefault(request.identifier, judge(motion))
-        return request
+        return gripper_request(command, settings, shell.execution, now, feedback=feedback, **fields)
 
-    def result_of(request: GoalRequest, _verdict: Verdict) -> ParallelGripperCommand.Result:
-        result, tracker = ParallelGripperCommand.Result(state=state()), trackers.pop(request.identifier, None)
-        if tracker is not None:
-            result.reached_goal, result.stalled = tracker.reached, tracker.stalled
-        return result
+    def result_of(verdict: Verdict) -> ParallelGripperCommand.Result:
+        reached = verdict.outcome is Outcome.SUCCEEDED and not verdict.stalled
+        return ParallelGripperCommand.Result(state=state(), reached_goal=reached, stalled=verdict.stalled)
 
     def state() -> JointState:
         """State of the gripper; empty while nobody knows where it is."""

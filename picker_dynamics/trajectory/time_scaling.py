@@ -2,7 +2,7 @@
 
     q(t) = Q(x),   v = Q' s,   a = Q'' s² + Q' ds/dt,   with the speed s = dx/dt in [0, 1]
 
-A change of speed is a ramp of s with |ds/dt| <= ``rate`` and |d²s/dt²| = ``SMOOTHNESS``: v and a have no steps, and the ramp
+A change of speed is a ramp of s with |ds/dt| <= ``rate`` and |d²s/dt²| = ``bend``: v and a have no steps, and the ramp
 adds Q' ds/dt to the acceleration, at most rate times the fastest joint's speed.  It may begin while another is under way.
 """
 
@@ -12,11 +12,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
 from picker_dynamics.robot.model import Array
-
-from .trajectory import Trajectory
 
 SMOOTHNESS = 20.0
 """Second derivative of the speed along a ramp [1/s²]: from full speed to a stop in 0.45 s, where the rate allows it."""
@@ -68,35 +64,29 @@ class TimeScaling:
             start.rate + t * bend,
         )
 
-    def ramp(self, time_s: float, speed: float, rate: float, *, restarted: bool = False) -> TimeScaling:
+    def ramp(self, time_s: float, speed: float, rate: float, *, bend: float = SMOOTHNESS, restarted: bool = False) -> TimeScaling:
         """Return the scaling from ``time_s`` on with a ramp to ``speed``: to the largest rate, along it, and to the target.
 
         Args:
             rate: largest |ds/dt| [1/s]; exceeded only where it already is.
+            bend: |d²s/dt²| [1/s²], or more where a ramp is under way that would else turn back.
             restarted: the progress is 0 at ``time_s``.
         """
         made, start = TimeScaling(time_s, speed), self.at(time_s)
-        stops_at = start.speed + start.rate * abs(start.rate) / (2.0 * SMOOTHNESS)
+        if start.rate < 0.0:  # out of a harder ramp: it does not go backwards
+            bend = max(bend, start.rate**2 / max(2.0 * start.speed, 1e-9))
+        stops_at = start.speed + start.rate * abs(start.rate) / (2.0 * bend)
         sign = 1.0 if speed >= stops_at else -1.0
         gap, now = sign * (speed - start.speed), sign * start.rate
-        peak = min(math.sqrt(max(SMOOTHNESS * gap + now * now / 2.0, 0.0)), rate)
-        swing = abs(peak - now) / SMOOTHNESS
-        covered = 0.5 * (now + peak) * swing + peak * peak / (2.0 * SMOOTHNESS)
+        peak = min(math.sqrt(max(bend * gap + now * now / 2.0, 0.0)), rate)
+        swing = abs(peak - now) / bend
+        covered = 0.5 * (now + peak) * swing + peak * peak / (2.0 * bend)
         cruise = max((gap - covered) / peak, 0.0) if peak > 0.0 else 0.0
         begin = Instant(0.0 if restarted else start.progress, start.speed, start.rate)
-        made._phases = [(time_s, begin, sign * math.copysign(SMOOTHNESS, peak - now))]
-        for duration, bend in ((swing, 0.0), (cruise, -sign * SMOOTHNESS), (peak / SMOOTHNESS, 0.0)):
+        made._phases = [(time_s, begin, sign * math.copysign(bend, peak - now))]
+        for duration, change in ((swing, 0.0), (cruise, -sign * bend), (peak / bend, 0.0)):
             end_s = made.settled_s + duration
-            made._phases.append((end_s, made.at(end_s), bend))
+            made._phases.append((end_s, made.at(end_s), change))
         end_s, end, _ = made._phases[-1]
         made._phases[-1] = end_s, Instant(end.progress, made.target, 0.0), 0.0
         return made
-
-    def follow(self, path: Trajectory, time_s: float, period_s: float) -> tuple[Array, Array, Array, Array]:
-        """Sample ``path``, what is left at ``time_s``, along the ramp: times from there (s,), q, v, a (s, n)."""
-        count = max(1, math.ceil((self.settled_s - time_s) / period_s))
-        times = np.linspace(0.0, max(self.settled_s - time_s, period_s), count + 1)
-        begin, instants = self.at(time_s).progress, [self.at(time_s + t) for t in times]
-        q, v, a = path.sample(np.array([one.progress - begin for one in instants]))
-        speed, rate = np.array([(one.speed, one.rate) for one in instants]).T[:, :, None]
-        return times, q, v * speed, a * speed**2 + v * rate

@@ -12,7 +12,7 @@ from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.execution import Execution, Limits, Tick, Timing
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_manager import GoalRequest, at_once
-from picker_dynamics.execution.goal_tracking import ArmState, GoalTracker, Outcome, Verdict
+from picker_dynamics.execution.goal_tracking import ArmState, GoalTracker, Outcome, Tracker, Verdict
 from picker_dynamics.execution.lease import MAIN_TRACK, Holder, Kind
 from picker_dynamics.execution.motion import Motion, Phase, Reference
 from picker_dynamics.execution.tolerances import Tolerances
@@ -150,9 +150,9 @@ class Rig:
                 raise goal
             return goal
 
-        def tracker(motion: Motion) -> GoalTracker | None:
+        def tracker(motion: Motion) -> Tracker:
             chosen = None if tolerances is None else tolerances.select_joints(motion.joints)
-            return None if chosen is None else GoalTracker(arm.joint_names, arm.position_units, chosen, motion.start_s)
+            return Tracker() if chosen is None else GoalTracker(arm.joint_names, arm.position_units, chosen, motion.start_s)
 
         self.requests[name] = GoalRequest(
             make,
