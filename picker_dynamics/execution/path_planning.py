@@ -10,8 +10,6 @@ With tau the torque of a motion along q(s), sides of the servo's speed-torque li
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from picker_dynamics.errors import ImpassableError, InfeasibleError
@@ -20,7 +18,7 @@ from picker_dynamics.robot.model import Array, DynamicsModel, times, tip_speeds
 from picker_dynamics.trajectory.progress import PathLimits, Progress, fastest
 from picker_dynamics.trajectory.trajectory import Trajectory, from_points
 
-from .checks import SampledMotion, speed_limit
+from .checks import speed_limit
 from .torque_limits import TorqueLimits
 from .validator import MotionValidator, Validated
 
@@ -48,9 +46,6 @@ KEPT = 0.995
 RESOLUTION = 1.002
 """Of the factor by which a motion is slowed that the validator does not let pass."""
 
-MENDS, MENDED = 4, 1.01
-"""How often places that smoothing made too fast are made slower, and the slowing of the whole motion that is let be."""
-
 
 def timed(
     path: Trajectory, validator: MotionValidator, description: ArmDescription, tip_acceleration: float = TIP_ACCELERATION
@@ -65,27 +60,11 @@ def timed(
     """
     validator.require_holdable(path.end)
     supply = float(validator.limits.supply(validator.model.gravity(path.sample(_grid(path))[0])).min())
-    limits = path_limits(path, validator, description, tip_acceleration, supply)
-    found: Validated | None = None
-    for _ in range(MENDS):
-        try:
-            progress = replace(fastest(limits), window_s=WINDOW_S)
-        except ImpassableError as error:
-            raise _too_heavy(path, error.place, validator.limits, validator.model) from error
-        made = validator.scaled(along(path, progress), RESOLUTION)
-        found = made if found is None or made.trajectory.duration < found.trajectory.duration else found
-        if made.factor < MENDED or made.motion is None:
-            break
-        lowest = made.motion.lowest_supply(validator.limits)
-        if lowest < supply - 1e-3:
-            supply = lowest
-            limits = replace(path_limits(path, validator, description, tip_acceleration, supply), z_max=limits.z_max)
-        times_s = made.motion.times / made.factor
-        excess = made.factor * _speed_use(made.motion, validator, description)
-        share = np.interp(limits.s, progress.at(times_s)[0], np.maximum(excess, 1.0))
-        limits = replace(limits, z_max=limits.z_max / share**2)
-    assert found is not None
-    return found
+    try:
+        progress = fastest(path_limits(path, validator, description, tip_acceleration, supply), WINDOW_S)
+    except ImpassableError as error:
+        raise _too_heavy(path, error.place, validator.limits, validator.model) from error
+    return validator.scaled(along(path, progress), RESOLUTION)
 
 
 def _too_heavy(path: Trajectory, s: float, limits: TorqueLimits, model: DynamicsModel) -> InfeasibleError:
@@ -106,13 +85,6 @@ def _grid(path: Trajectory) -> Array:
     share = np.arange(each) / each
     places = (path.breaks[:-1, None] + share * np.diff(path.breaks)[:, None]).ravel()
     return np.append(places, path.duration)
-
-
-def _speed_use(motion: SampledMotion, validator: MotionValidator, description: ArmDescription) -> Array:
-    """(s,) share of the speed limits that a motion uses, joints and tool."""
-    joints = (np.abs(motion.v) / speed_limit(description, validator.limits.servo_map, SPEED_SHARE)).max(axis=1)
-    use: Array = np.maximum(joints, motion.tip_speed / validator.tip_speed)
-    return use
 
 
 def path_limits(

@@ -19,7 +19,7 @@ from picker_dynamics.robot.model import Array, as_vector, checked_number
 from picker_dynamics.robot.tip_target import tip_target
 from picker_dynamics.robot.units import TIP_M
 from picker_dynamics.trajectory import splines
-from picker_dynamics.trajectory.straight_line import HALVINGS, HELD, straight_line
+from picker_dynamics.trajectory.straight_line import HELD, straight_line
 from picker_dynamics.trajectory.trajectory import Trajectory
 from picker_dynamics.trajectory.via_path import joined, joint_leg
 
@@ -28,9 +28,6 @@ from .validator import MotionValidator
 
 STAND_S = 0.02
 """A motion whose end is a straight line stands so long in its last pose: the goal says so, and no approach leaves the line."""
-
-TRIED = 2
-"""How often the knots of a line are halved with the pitch that the hand has, before it is given up."""
 
 MOST = 50
 """Waypoints of one motion, at the most."""
@@ -104,8 +101,7 @@ def _legs(
             raise InputError("a waypoint needs its tip or its joints, one of them", "via")
         if one.straight and one.tip is not None:
             pitch = HELD if held and one.pitch is None and one.direction is None else one.pitch
-            halvings = TRIED if pitch == HELD else HALVINGS
-            leg = straight_line(arm, kinematics, q, one.tip, pitch_rad=pitch, direction=one.direction, halvings=halvings)
+            leg = straight_line(arm, kinematics, q, one.tip, pitch_rad=pitch, direction=one.direction)
         else:
             target = one.q if one.tip is None else tip_target(arm, one.tip, near=q, pitch_rad=one.pitch, direction=one.direction)
             assert target is not None

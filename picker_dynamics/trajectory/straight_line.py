@@ -2,7 +2,7 @@
 
 The line is divided into knots; at each the joints follow from the pose before (``ChainKinematics.along``), so that the arm keeps
 its side of every singularity, and a path whose slope and curvature are continuous goes through them.  Where the tool leaves the
-line between knots by more than ``STRAY_M`` they are halved.  The hand's pitch goes evenly from what it is to what is asked.
+line between knots by more than ``STRAY_M`` more knots are tried.  The hand's pitch goes evenly from what it is to what is asked.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError, LimitError, SingularityError, UnreachableError
+from picker_dynamics.errors import InputError, SingularityError, UnreachableError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.inverse_kinematics import STEEP, ChainKinematics
 from picker_dynamics.robot.model import Array, as_vector, checked_number
 from picker_dynamics.robot.tip_target import checked_tip
-from picker_dynamics.robot.units import told
 
 from . import splines
 from .trajectory import Trajectory
@@ -26,9 +25,11 @@ from .trajectory import Trajectory
 STRAY_M = 1e-4
 """How far from its line the tool may be [m]: of the 0.5 mm that are promised the motion needs the rest."""
 
-KNOT_M, KNOT_RAD, FEWEST, HALVINGS = 0.02, 0.15, 4, 5
-"""Length of the line, and turn of the hand, between two knots before they are halved; how many there are at least, and how often
-they may be halved."""
+KNOT_M, KNOT_RAD, FEWEST = 0.01, 0.08, 8
+"""Length of the line, and turn of the hand, between two knots, and how many there are at least."""
+
+FINER = (1, 4, 16)
+"""By how much more knots are tried."""
 
 BETWEEN = 4
 """Places between two knots where the tool is looked at."""
@@ -39,11 +40,11 @@ AHEAD_M = 0.01
 SHORTEST_M = 1e-4
 """A line is at least this long [m]."""
 
-BEYOND = 1e-6
-"""Rounding by which a position limit may be exceeded [rad, m]."""
-
 HELD = "held"
 """A pitch that stays what it is."""
+
+Turning = Callable[[Array], dict[str, Array]]
+"""Pitches or directions at shares (k,) of a line, as arguments of ``ChainKinematics.along``."""
 
 
 def straight_line(
@@ -54,57 +55,52 @@ def straight_line(
     *,
     pitch_rad: float | str | None = None,
     direction: ArrayLike | None = None,
-    halvings: int = HALVINGS,
 ) -> Trajectory:
     """Path of the joints from ``start`` (n,) [rad or m] along which the tool goes straight to ``tip_m`` (3,) [m], base frame.
+
+    Position limits of joints are not looked at.
 
     Args:
         kinematics: of the same arm.
         pitch_rad: elevation of the tool's direction where the line ends [rad]; ``HELD``: what it is; None: any.
         direction: (3,) in which the tool points there, instead.
-        halvings: how often knots may be halved; with less than ``HALVINGS`` nobody looks why a line cannot be followed.
 
     Raises:
         InputError: numbers that cannot be used, or a line without length.
-        UnreachableError, SingularityError, LimitError: the tool cannot follow the line; names the place.
+        UnreachableError, SingularityError: the tool cannot follow the line; names the place.
     """
     q0, end = as_vector("start", start, arm.n), checked_tip(tip_m)
     begin = kinematics.forward(q0)
-    length = float(np.linalg.norm(end - begin))
-    if length < SHORTEST_M:
-        text = f"the tip is {1e3 * length:.2f} mm from there already: a straight line is at least {1e3 * SHORTEST_M:g} mm long"
-        raise InputError(text, "tip", length, SHORTEST_M)
+    way = end - begin
+    length = float(np.linalg.norm(way))
+    text = f"the tip is {1e3 * length:.2f} mm from there already: a straight line is at least {1e3 * SHORTEST_M:g} mm long"
+    refuse_if(length < SHORTEST_M, text, "tip", length, SHORTEST_M)
     turning, turn = _turning(kinematics, q0, pitch_rad, direction)
-    count, where, last = max(FEWEST, math.ceil(length / KNOT_M), math.ceil(turn / KNOT_RAD)), 0.0, q0
-    for _ in range(halvings + 1):
+    where, last = 0.0, q0
+    for finer in FINER:
+        count = finer * max(FEWEST, math.ceil(length / KNOT_M), math.ceil(turn / KNOT_RAD))
         share = np.linspace(0.0, 1.0, count + 1)
-        q = kinematics.along(begin + share[:, None] * (end - begin), q0, **turning(share))
-        if len(q) == count + 1:
-            path = Trajectory(arm.joint_names, length * share, splines.smooth(length * share, q))
-            stray, where = _stray(path, kinematics, begin, end)
-            if stray <= STRAY_M:
-                _require_limits(path, arm, begin, end)
-                return path
-        else:
+        q = kinematics.along(begin + share[:, None] * way, q0, **turning(share))
+        if len(q) < len(share):
             where, last = float(share[len(q)]), (q[-1] if len(q) else q0)
-        count *= 2
-    place = _place(begin, end, where)
-    for at in (
-        () if halvings < HALVINGS else (where, min(where + AHEAD_M / length, 1.0))
-    ):  # where its reach ends an arm is singular too, so look beyond
+            continue
+        path = Trajectory(arm.joint_names, length * share, splines.smooth(length * share, q))
+        between = np.linspace(0.0, length, BETWEEN * count + 1)
+        off = off_line(kinematics.forward(path.sample(between)[0]), begin, end)
+        if off.max() <= STRAY_M:
+            return path
+        where = float(between[off.argmax()]) / length
+    x, y, z = 1e3 * (begin + where * way)
+    place = f"after {1e3 * where * length:.0f} of {1e3 * length:.0f} mm, at ({x:.0f}, {y:.0f}, {z:.0f}) mm"
+    for at in (where, min(where + AHEAD_M / length, 1.0)):  # where its reach ends an arm is singular too, so look beyond
         task = {name: values[0] for name, values in turning(np.array([at])).items()}
-        asked = {"pitch_rad": task.get("pitches_rad"), "direction": task.get("directions")}
         try:
-            kinematics.inverse(begin + at * (end - begin), near=last, **asked)
+            kinematics.inverse(begin + at * way, near=last, pitch_rad=task.get("pitches_rad"), direction=task.get("directions"))
         except UnreachableError as error:
             text = f"the straight line cannot be followed {place}: {error}"
             raise UnreachableError(text, "tip", where * length, length) from error
     text = f"the straight line passes a singularity {place}, where joints would have to jump: go there by a via point"
     raise SingularityError(text, "tip", where * length, length)
-
-
-Turning = Callable[[Array], dict[str, Array]]
-"""Pitches or directions at shares (k,) of a line, as arguments of ``ChainKinematics.along``."""
 
 
 def _turning(
@@ -113,21 +109,17 @@ def _turning(
     """How the tool turns along a line, and by how much [rad]."""
     points, now = kinematics.direction(q0), float(kinematics.pitch(q0))
     if direction is not None:
-        if pitch_rad not in (None, HELD):
-            raise InputError("give a pitch or a direction of the tool, not both", "direction")
+        refuse_if(pitch_rad not in (None, HELD), "give a pitch or a direction of the tool, not both", "direction", None)
         wish = as_vector("direction", direction, 3)
-        size = float(np.linalg.norm(wish))
-        if size == 0.0:
-            raise InputError("direction is (0, 0, 0): it points nowhere", "direction", 0.0)
-        return _turned(points, wish / size)
+        refuse_if(not wish.any(), "direction is (0, 0, 0): it points nowhere", "direction", 0.0)
+        return _turned(points, wish / np.linalg.norm(wish))
     if pitch_rad is None:
         return (lambda share: {}), 0.0
     if pitch_rad == HELD and abs(now) > STEEP:
         return _turned(points, points)
     pitch = now if pitch_rad == HELD else checked_number("pitch_rad", float(pitch_rad), "rad")
-    if abs(pitch) > 0.5 * math.pi:
-        text = f"pitch is {math.degrees(pitch):.1f} deg, on a straight line it must be -90 (down) to 90 (up) deg"
-        raise InputError(text, "pitch_rad", pitch, math.copysign(0.5 * math.pi, pitch))
+    text = f"pitch is {math.degrees(pitch):.1f} deg, on a straight line it must be -90 (down) to 90 (up) deg"
+    refuse_if(abs(pitch) > 0.5 * math.pi, text, "pitch_rad", pitch, math.copysign(0.5 * math.pi, pitch))
     return (lambda share: {"pitches_rad": now + share * (pitch - now)}), abs(pitch - now)
 
 
@@ -138,7 +130,7 @@ def _turned(before: Array, after: Array) -> tuple[Turning, float]:
     size = float(np.linalg.norm(across))
     if size < 1e-9 and cosine < 0.0:
         raise InputError("direction is opposite to the present one: turn the tool by a move before", "direction")
-    across = across / size if size > 1e-9 else np.zeros(3)
+    across = across / max(size, 1e-9)
 
     def at(share: Array) -> dict[str, Array]:
         turned = share[:, None] * angle
@@ -153,36 +145,3 @@ def off_line(points: Array, begin: Array, end: Array) -> Array:
     way = np.clip((points - begin) @ along, 0.0, np.linalg.norm(end - begin))
     off: Array = np.linalg.norm(points - begin - way[..., None] * along, axis=-1)
     return off
-
-
-def _looked_at(path: Trajectory) -> tuple[Array, Array]:
-    """Shares (k,) of a path, closer than its knots, and the joint positions (k, n) there."""
-    share = np.linspace(0.0, 1.0, BETWEEN * len(path.coefficients) + 1)
-    return share, path.sample(share * path.duration)[0]
-
-
-def _stray(path: Trajectory, kinematics: ChainKinematics, begin: Array, end: Array) -> tuple[float, float]:
-    """How far the tool is off its line at the most [m], and at which share of it."""
-    share, q = _looked_at(path)
-    off = off_line(kinematics.forward(q), begin, end)
-    k = int(off.argmax())
-    return float(off[k]), float(share[k])
-
-
-def _require_limits(path: Trajectory, arm: ArmDescription, begin: Array, end: Array) -> None:
-    """Raise a LimitError where a joint goes beyond its limits, with the first place."""
-    share, q = _looked_at(path)
-    beyond = np.maximum(arm.lower - q, q - arm.upper)
-    k, j = (int(i) for i in np.unravel_index(beyond.argmax(), beyond.shape))
-    if beyond[k, j] <= BEYOND:
-        return
-    limit = float((arm.lower if q[k, j] < arm.lower[j] else arm.upper)[j])
-    value, unit, where = float(q[k, j]), arm.position_units[j], _place(begin, end, float(share[(beyond[:, j] > 0.0).argmax()]))
-    went = f"on the straight line {arm.joint_names[j]} would go to {told(value, unit, limit)}"
-    raise LimitError(f"{went}, limit {told(limit, unit, value)}, passed {where}", arm.joint_names[j], value, limit)
-
-
-def _place(begin: Array, end: Array, share: float) -> str:
-    length = 1e3 * float(np.linalg.norm(end - begin))
-    x, y, z = 1e3 * (begin + share * (end - begin))
-    return f"after {share * length:.0f} of {length:.0f} mm, at ({x:.0f}, {y:.0f}, {z:.0f}) mm"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from arm_fixtures import picker, rigid_body, servos, tip_speeds, validator
 
-from picker_dynamics.errors import InfeasibleError, InputError, UnreachableError
+from picker_dynamics.errors import InfeasibleError, InputError, LimitError, UnreachableError
 from picker_dynamics.execution.checks import SETPOINT_SHARE
 from picker_dynamics.execution.path_planning import JOINT_ACCELERATION
 from picker_dynamics.execution.waypoints import Waypoint, motion_through
@@ -91,6 +91,7 @@ def test_a_stop_stops_at_its_point_and_a_blend_passes_near_it_without_stopping()
         ),
         ([Waypoint(q=HOME)], InputError, "where the one before it is"),
         ([straight((0.6, 0.0, 0.17))], UnreachableError, "straight line cannot be followed after 222 of 404 mm"),
+        ([straight((-0.1, 0.1, 0.2))], LimitError, "base reaches .* limit 85.9 deg"),
         ([straight((0.33, 0.0, 0.17))], InfeasibleError, "shoulder needs .* to hold its pose"),
     ],
 )
