@@ -14,7 +14,6 @@ from picker_dynamics.robot.joint_order import order_of, some_of
 from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.model import Array
 from picker_dynamics.robot.units import told
-from picker_dynamics.trajectory.corners import rounded
 from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points
 
 from .lease import MAIN_TRACK
@@ -29,9 +28,6 @@ MAX_POINTS = 10_000
 
 END_VELOCITY = float(np.finfo(np.float32).eps)
 """Speed [rad/s] that counts as rest at the last point; the threshold of joint_trajectory_controller."""
-
-ROUND_S = 0.05
-"""From this long before a point without velocity to as long after it, joints change their speed [s]."""
 
 KNOT_S = 0.05
 """Spacing of the points in which a trajectory is sent [s]: quintic segments through them are the same curve to 1e-6 rad."""
@@ -128,13 +124,27 @@ class ParsedGoal:
     def trajectory(self, start: tuple[Array, Array, Array], factor: float = 1.0) -> Trajectory:
         """Trajectory through its points, ``factor`` times as slow, blended from its joints' q, v, a, (m,) each, at time 0.
 
-        Where the points have positions only, it passes near them, but for the last one.
+        Where the points have positions only, velocities are made such that no joint goes beyond two neighbouring points (PCHIP).
         """
-        v = None if self.velocities is None else self.velocities / factor
-        a = None if v is None or self.accelerations is None else self.accelerations / factor**2
-        points = self.times_s * factor, self.positions, v, a
-        path = from_points(*points, joint_names=self.joint_names, start=start, units=self.units)
-        return blend(start, path if v is not None else rounded(path, ROUND_S * factor))
+        times = self.times_s * factor
+        v = _velocities(times, self.positions, start) if self.velocities is None else self.velocities / factor
+        a = None if self.accelerations is None else self.accelerations / factor**2
+        return blend(
+            start, from_points(times, self.positions, v, a, joint_names=self.joint_names, start=start, units=self.units)
+        )
+
+
+def _velocities(times: Array, positions: Array, start: tuple[Array, Array, Array]) -> Array:
+    """Velocities (k, m) at points from ``start`` on to rest."""
+    from scipy.interpolate import PchipInterpolator  # not before it is needed: it takes memory
+
+    begins = int(times[0] > 0.0)
+    if len(times) + begins < 2:
+        return 0.0 * positions
+    t, q = (times, positions) if not begins else (np.append(0.0, times), np.vstack([start[0], positions]))
+    v: Array = PchipInterpolator(t, q).derivative()(t)
+    v[0], v[-1] = start[1], 0.0
+    return v[begins:]
 
 
 def parse(goal: Goal, joint_names: Sequence[str], position_units: Sequence[str] = ()) -> ParsedGoal:

@@ -3,4 +3,4 @@ reads them, profiles, time scaling, ways to rest; paths (straight lines of the t
 Imports ``robot`` for its array checks and kinematics; knows no torque.
 """
 
-__all__ = ["corners", "profiles", "progress", "splines", "stops", "straight_line", "time_scaling", "trajectory", "via_path"]
+__all__ = ["profiles", "progress", "splines", "stops", "straight_line", "time_scaling", "trajectory", "via_path"]
