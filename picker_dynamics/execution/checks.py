@@ -7,9 +7,9 @@ A check looks at a :class:`SampledMotion`, which is sampled once, finely enough 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,7 +35,7 @@ SAMPLE_TOLERANCE = 1e-3
 SETPOINT_SHARE = 0.85
 """Of the speed of a servo's set-point that its joint may move with: compensation adds to it."""
 
-SLOWER = np.array([0.0, 0.25, 0.5, 0.75])[:, None, None]
+SLOWER = (0.0, 0.25, 0.5, 0.75)
 """Shares of its speed at which a motion must be possible too: it may be slowed, or stopped, anywhere."""
 
 BLOCK = 2000
@@ -171,6 +171,21 @@ class Check(Protocol):
         """Usage of the limit where the motion uses most of it."""
 
 
+def _worst(
+    motion: SampledMotion, subject: Sequence[str], values: Array, limits: Array, text: Callable[..., str], **fields: Any
+) -> Usage:
+    """Usage where |values| (k s, n) is the largest share of ``limits`` (n,).
+
+    Args:
+        text: of sample, joint, value and limit.
+        fields: of ``Usage``.
+    """
+    use = np.abs(values) / limits
+    row, j = (int(i) for i in np.unravel_index(int(use.argmax()), use.shape))
+    k, value, limit = row % len(motion.times), float(values[row, j]), float(limits[j])
+    return Usage(float(use[row, j]), subject[j], value, limit, float(motion.times[k]), text(row, j, value, limit), **fields)
+
+
 def position(motion: SampledMotion, arm: ArmDescription) -> Usage:
     """The URDF's position limits; one that is passed where a motion begins counts from there."""
     one_state = motion.trajectory is None
@@ -178,9 +193,9 @@ def position(motion: SampledMotion, arm: ArmDescription) -> Usage:
     lower = arm.lower if one_state else np.minimum(arm.lower, motion.q[0])
     upper = arm.upper if one_state else np.maximum(arm.upper, motion.q[0])
     beyond = np.maximum(lower - motion.q, motion.q - upper)
-    k, j = _most(beyond)
-    limit, unit = float((lower if motion.q[k, j] < lower[j] else upper)[j]), arm.position_units[j]
-    value = float(motion.q[k, j])
+    k, j = (int(i) for i in np.unravel_index(int(beyond.argmax()), beyond.shape))
+    value, unit = float(motion.q[k, j]), arm.position_units[j]
+    limit = float((lower if value < lower[j] else upper)[j])
     text = f"{arm.joint_names[j]} reaches {told(value, unit, limit)}{motion.when(k)}, limit {told(limit, unit, value)}"
     share = np.inf if not beyond[k, j] <= tolerance else 1.0
     return Usage(share, arm.joint_names[j], value, limit, float(motion.times[k]), text)
@@ -193,75 +208,81 @@ def speed_limit(description: ArmDescription, servos: ServoMap | None, share: flo
 
 def velocity(motion: SampledMotion, arm: ArmDescription, servos: ServoMap | None) -> Usage:
     """The URDF's velocity limits, and of servos the speed of set-points."""
+
+    def text(k: int, j: int, value: float, limit: float) -> str:
+        unit, limit = arm.position_units[j], np.copysign(limit, value)
+        moves = f"{arm.joint_names[j]} moves at {told(value, unit, limit)}/s{motion.when(k)}"
+        return f"{moves}, limit {told(limit, unit, value)}/s"
+
     limits = speed_limit(arm, servos)
-    use = np.abs(motion.v) / limits
-    k, j = _most(use)
-    value, unit = float(motion.v[k, j]), arm.position_units[j]
-    limit = float(np.copysign(limits[j], value))
-    text = f"{arm.joint_names[j]} moves at {told(value, unit, limit)}/s{motion.when(k)}, limit {told(limit, unit, value)}/s"
-    slack = LIMIT_TOLERANCE / float(limits[j])
-    return Usage(float(use[k, j]), arm.joint_names[j], value, limit, float(motion.times[k]), text, by_speed=True, slack=slack)
+    return _worst(motion, arm.joint_names, motion.v, limits, text, by_speed=True, slack=LIMIT_TOLERANCE / float(limits.min()))
 
 
 def tip_speed(motion: SampledMotion, limit: float) -> Usage:
     """Largest speed of the tool [m/s]: people work beside this arm."""
-    k = int(motion.tip_speed.argmax())
-    speed = float(motion.tip_speed[k])
-    text = f"tip would move at {speed:.2f} m/s{motion.when(k)}, allowed {limit:.2f} m/s"
-    return Usage(speed / limit, "tip", speed, limit, float(motion.times[k]), text, by_speed=True, slack=1e-6)
+
+    def text(k: int, _j: int, value: float, limit: float) -> str:
+        return f"tip would move at {value:.2f} m/s{motion.when(k)}, allowed {limit:.2f} m/s"
+
+    return _worst(motion, ("tip",), motion.tip_speed[:, None], np.array([limit]), text, by_speed=True, slack=1e-6)
+
+
+def _torque(motion: SampledMotion, limits: TorqueLimits, torque: Array, share: Array, supply: float, **fields: Any) -> Usage:
+    """Usage of a share of the torque that joints can give, by ``torque`` (k s, n)."""
+    words = fields.pop("words", lambda row: f"needs {{}}{motion.when(row)}")
+
+    def text(row: int, j: int, value: float, _limit: float) -> str:
+        needs = words(row).format(f"{abs(value):.2f} {limits.units[j]}")
+        return f"{limits.joint_names[j]} {needs}, {limits.text(share, j, supply)}"
+
+    return _worst(motion, limits.joint_names, np.abs(torque), limits.most(share * supply), text, error=InfeasibleError, **fields)
 
 
 def hold_torque(motion: SampledMotion, limits: TorqueLimits) -> Usage:
     """Torque that holds the end: |g(q_end)| <= hold_share tau_stall: the arm can stay where the motion ends."""
-    use = np.abs(motion.rest_torque) / limits.hold
-    j = int(use.argmax())
-    value, when = float(abs(motion.rest_torque[j])), "" if motion.trajectory is None else f" at {motion.rest_s:.2f} s"
-    text = (
-        f"{limits.joint_names[j]} needs {value:.2f} {limits.units[j]} to hold its pose{when}, {limits.text(limits.held_share, j)}"
-    )
-    return Usage(float(use[j]), limits.joint_names[j], value, float(limits.hold[j]), motion.rest_s, text, InfeasibleError)
+    when = "" if motion.trajectory is None else f" at {motion.rest_s:.2f} s"
+    words = f"needs {{}} to hold its pose{when}"
+    found = _torque(motion, limits, motion.rest_torque[None], limits.held_share, 1.0, words=lambda _row: words)
+    return replace(found, time_s=motion.rest_s)
 
 
 def peak_torque(motion: SampledMotion, limits: TorqueLimits) -> Usage:
     """Peak torque along the motion: |tau_d| <= peak_share u tau_stall, u the lowest supply that the motion itself causes."""
-    supply = motion.lowest_supply(limits)
-    use = limits.peak_use(motion.torque, supply)
-    k, j = _most(use)
-    value, limit = float(abs(motion.torque[k, j])), float(limits.most(limits.peak_share * supply)[j])
-    allowed = limits.text(limits.peak_share, j, supply)
-    text = f"{limits.joint_names[j]} needs {value:.2f} {limits.units[j]}{motion.when(k)}, {allowed}"
-    return Usage(float(use[k, j]), limits.joint_names[j], value, limit, float(motion.times[k]), text, InfeasibleError)
+    return _torque(motion, limits, motion.torque, limits.peak_share, motion.lowest_supply(limits))
 
 
 def motor_speed(motion: SampledMotion, limits: TorqueLimits, servos: ServoMap) -> Usage:
     """|tau_m + D v_d| <= u tau_ms: torque, friction and speed together are what a servo's motor must give, at the lowest supply u
     that the motion itself causes.
     """
-    demand, supply = np.abs(servos.model.spring_demand(motion.v, motion.torque)), motion.lowest_supply(limits)
-    stall = supply * servos.model.motor_stall
-    k, j = _most(demand / stall)
-    value, limit, unit = float(demand[k, j]), float(stall[j]), servos.position_units[j]
-    speed, idle = told(float(abs(motion.v[k, j])), unit), told(supply * float(servos.no_load_speed[j]), unit)
-    text = (
-        f"{servos.joint_names[j]} is too fast: {speed}/s with {abs(motion.torque[k, j]):.2f} {limits.units[j]}{motion.when(k)} "
-        f"needs {value:.2f} {limits.units[j]} of its motor, stall is {limit:.2f} ({idle}/s without load)"
-    )
-    return Usage(value / limit, servos.joint_names[j], value, limit, float(motion.times[k]), text, InfeasibleError)
+    supply = motion.lowest_supply(limits)
+
+    def text(k: int, j: int, value: float, limit: float) -> str:
+        speed, unit = told(float(abs(motion.v[k, j])), servos.position_units[j]), limits.units[j]
+        return (
+            f"{servos.joint_names[j]} is too fast: {speed}/s with {abs(motion.torque[k, j]):.2f} {unit}{motion.when(k)} "
+            f"needs {abs(value):.2f} {unit} of its motor, stall is {limit:.2f}"
+        )
+
+    demand = np.abs(servos.model.spring_demand(motion.v, motion.torque))
+    return _worst(motion, servos.joint_names, demand, supply * servos.model.motor_stall, text, error=InfeasibleError)
 
 
 def setpoint_range(motion: SampledMotion, limits: TorqueLimits, servos: ServoMap) -> Usage:
     """Set-points q_cmd inside the pulse range: q_cmd = q_d + compensation, whichever side the friction is on."""
     lower, upper = servos.setpoint_lower, servos.setpoint_upper
-    middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
-    state = motion.q, motion.v, motion.torque
+    middle, state = 0.5 * (lower + upper), (motion.q, motion.v, motion.torque)
     q_cmd = np.concatenate([servos.model.setpoint(*state, side, limits.source) for side in servos.model.sides])
-    use = np.abs(q_cmd - middle) / half
-    row, j = _most(use)
-    value, k, unit = float(q_cmd[row, j]), row % len(motion.q), servos.position_units[j]
-    limit = float((lower if value < middle[j] else upper)[j])
-    ends = f"{told(float(lower[j]), unit, value)} ... {told(float(upper[j]), unit, value)}"
-    text = f"{servos.joint_names[j]} needs its set-point at {told(value, unit, limit)}{motion.when(k)}, its pulses allow {ends}"
-    return Usage(float(use[row, j]), servos.joint_names[j], value, limit, float(motion.times[k]), text)
+
+    def text(row: int, j: int, off: float, _limit: float) -> str:
+        unit, value = servos.position_units[j], middle[j] + off
+        ends = f"{told(float(lower[j]), unit, value)} ... {told(float(upper[j]), unit, value)}"
+        at = f"{told(value, unit, lower[j] if off < 0.0 else upper[j])}{motion.when(row % len(motion.q))}"
+        return f"{servos.joint_names[j]} needs its set-point at {at}, its pulses allow {ends}"
+
+    found = _worst(motion, servos.joint_names, q_cmd - middle, 0.5 * (upper - lower), text)
+    j = servos.joint_names.index(found.subject)
+    return replace(found, value=middle[j] + found.value, limit=float((lower if found.value < 0.0 else upper)[j]))
 
 
 def slowed_torque(motion: SampledMotion, limits: TorqueLimits) -> Usage:
@@ -270,20 +291,13 @@ def slowed_torque(motion: SampledMotion, limits: TorqueLimits) -> Usage:
     Gravity does not become less: where a swing relieves a joint, the arm could not be slowed.
     """
     g, friction = motion.gravity, motion.model.friction
-    needed = np.abs(g + friction(SLOWER * motion.v) + SLOWER**2 * (motion.torque - g - friction(motion.v)))
-    supply = float(limits.supply(needed).min())
-    use = limits.peak_use(needed, supply)
-    s, k, j = (int(i) for i in np.unravel_index(int(use.argmax()), use.shape))
-    value, limit = float(needed[s, k, j]), float(limits.most(limits.peak_share * supply)[j])
-    text = (
-        f"{limits.joint_names[j]} would need {value:.2f} {limits.units[j]}{motion.when(k)} if the motion were slowed to "
-        f"{100 * SLOWER[s, 0, 0]:.0f} %, allowed {limit:.2f}"
+    needed = np.concatenate(
+        [g + friction(share * motion.v) + share**2 * (motion.torque - g - friction(motion.v)) for share in SLOWER]
     )
-    time_s = float(motion.times[k])
-    return Usage(float(use[s, k, j]), limits.joint_names[j], value, limit, time_s, text, InfeasibleError, slack=1e-3)
 
+    def words(row: int) -> str:
+        share, k = divmod(row, len(motion.times))
+        return f"would need {{}}{motion.when(k)} if the motion were slowed to {100 * SLOWER[share]:.0f} %"
 
-def _most(use: Array) -> tuple[int, int]:
-    """Sample and joint of the largest share of (s, n)."""
-    k, j = np.unravel_index(int(use.argmax()), use.shape)
-    return int(k), int(j)
+    supply = float(limits.supply(needed).min())
+    return _torque(motion, limits, needed, limits.peak_share, supply, words=words, slack=1e-3)

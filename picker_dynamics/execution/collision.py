@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, DynamicsModel, checked_number
 from picker_dynamics.robot.scene import PAYLOAD, Scene, payload_radius
@@ -68,14 +68,9 @@ class CollisionCheck:
     _carried: list[CollisionModel] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
-        checked_number("collision.margin", self.margin_m, "m", least=0.0)
-        if self.margin_m > LARGEST_MARGIN_M:
-            raise InputError(
-                f"collision.margin is {self.margin_m:g} m, at most {LARGEST_MARGIN_M:g}",
-                "collision.margin",
-                self.margin_m,
-                LARGEST_MARGIN_M,
-            )
+        margin = checked_number("collision.margin", self.margin_m, "m", least=0.0)
+        text = f"collision.margin is {margin:g} m, at most {LARGEST_MARGIN_M:g}"
+        refuse_if(margin > LARGEST_MARGIN_M, text, "collision.margin", margin, LARGEST_MARGIN_M)
 
     def worst(self, motion: SampledMotion) -> Usage:
         """Usage where a pair lacks most of the distance that it has to keep, at least that with which the motion begins."""
@@ -90,23 +85,24 @@ class CollisionCheck:
         begins = self._distances(model, q[0])
         need = np.minimum(keep + 0.5 * _steps(q, model.lipschitz).max(axis=0, initial=0.0), model.near)
         need = need - STATE_TOLERANCE_M if one_state else np.minimum(need, begins) - TOLERANCE_M
-        worst = _Lack()
+        worst = 0.0, 0, 0.0, 0
         for k in range(0, len(q), BLOCK):
             worst = _look(model, q[k : k + BLOCK], k, q[0], begins, need, worst)
-        if not worst.by_m:
+        lacks, p, distance, sample = worst
+        if not lacks:
             return clear
-        pair, distance, kept = model.pairs[worst.pair], worst.distance_m, float(keep[worst.pair])
+        pair, kept = model.pairs[p], float(keep[p])
         if pair.a.name == PAYLOAD:
             distance, kept = (x - payload_radius(motion.model.payload_mass) for x in (distance, kept))
-        (which, other), time_s, beside = pair.names, float(times[worst.sample]), kept - self.margin_m
-        near = (
-            f"come within {1e3 * distance:.0f} mm of {other}" if distance > 0.0 else f"hit {other}, {-1e3 * distance:.0f} mm deep"
-        )
-        text = (
-            f"{which} would {near}{'' if one_state else f' at {time_s:.2f} s'}; kept are {1e3 * self.margin_m:.0f} mm "
-            f"(collision.margin){f' and {1e3 * beside:.0f} mm that the tip is uncertain by' if beside >= 5e-4 else ''}"
-        )
-        return Usage(1.0 + SHARE_PER_M * worst.by_m, which, distance, kept, time_s, text)
+        (which, other), time_s = pair.names, float(times[sample])
+        near = f"come within {1e3 * distance:.0f} mm of {other}"
+        if distance <= 0.0:
+            near = f"hit {other}, {-1e3 * distance:.0f} mm deep"
+        when = "" if one_state else f" at {time_s:.2f} s"
+        beside = kept - self.margin_m
+        more = f" and {1e3 * beside:.0f} mm that the tip is uncertain by" if beside >= 5e-4 else ""
+        text = f"{which} would {near}{when}; kept are {1e3 * self.margin_m:.0f} mm (collision.margin){more}"
+        return Usage(1.0 + SHARE_PER_M * lacks, which, distance, kept, time_s, text)
 
     def kept(self, motion: SampledMotion, one_state: bool) -> Array:
         """Distance that each pair has to keep, (p,) [m]; a single state, which no motion may come near, the bare margin."""
@@ -184,13 +180,8 @@ def collision_check(
     return CollisionCheck(CollisionModel(description, scene, floor_z, poses, allowed), margin_m, **options)
 
 
-class _Lack(NamedTuple):
-    """What a pair lacks of the distance that it has to keep: by how much, how near it is, and at which sample."""
-
-    by_m: float = 0.0
-    pair: int = 0
-    distance_m: float = 0.0
-    sample: int = 0
+_Lack = tuple[float, int, float, int]
+"""By how much a pair lacks the distance that it has to keep, which, how near it is, and at which sample."""
 
 
 def _look(model: CollisionModel, q: Array, offset: int, begin: Array, begins: Array, need: Array, worst: _Lack) -> _Lack:
@@ -210,9 +201,9 @@ def _look(model: CollisionModel, q: Array, offset: int, begin: Array, begins: Ar
         while i < len(todo):
             distance = placed.distance(model.pairs[p], int(todo[i]))
             lacks = float(need[p]) - distance
-            if lacks > worst.by_m:
-                worst = _Lack(lacks, p, distance, offset + int(rows[todo[i]]))
-            ahead = worst.by_m - lacks + (WORSE_M if worst.by_m else 0.0)
+            if lacks > worst[0]:
+                worst = lacks, p, distance, offset + int(rows[todo[i]])
+            ahead = worst[0] - lacks + (WORSE_M if worst[0] else 0.0)
             i = max(i + 1, int(ways.searchsorted(ways[i] + ahead, "right")))
     return worst
 

@@ -111,12 +111,8 @@ class ParsedGoal:
         """
         ahead = self.times_s > late_s
         if not ahead.any():
-            raise OutdatedError(
-                f"the goal should have started {late_s:.2f} s ago and would be over since {late_s - self.times_s.max():.2f} s",
-                None,
-                late_s,
-                PAST_TOLERANCE_S,
-            )
+            text = f"the goal should have started {late_s:.2f} s ago and would be over since {late_s - self.times_s.max():.2f} s"
+            raise OutdatedError(text, None, late_s, PAST_TOLERANCE_S)
         v, a = (None if rows is None else rows[ahead] for rows in (self.velocities, self.accelerations))
         times, q = self.times_s[ahead] - late_s, self.positions[ahead]
         return replace(self, times_s=times, positions=q, velocities=v, accelerations=a, start_s=None)
@@ -129,9 +125,7 @@ class ParsedGoal:
         times = self.times_s * factor
         v = _velocities(times, self.positions, start) if self.velocities is None else self.velocities / factor
         a = None if self.accelerations is None else self.accelerations / factor**2
-        return blend(
-            start, from_points(times, self.positions, v, a, joint_names=self.joint_names, start=start, units=self.units)
-        )
+        return blend(start, from_points(times, self.positions, v, a, joint_names=self.joint_names, start=start, units=self.units))
 
 
 def _velocities(times: Array, positions: Array, start: tuple[Array, Array, Array]) -> Array:
@@ -164,15 +158,14 @@ def parse(goal: Goal, joint_names: Sequence[str], position_units: Sequence[str] 
         raise TrajectoryError("the goal has no points", None, 0, 1)
     require_few(count)
     times = np.array(goal.times_s, dtype=float)
-    for i, (t, before) in enumerate(zip(times, [-np.inf, *times])):
-        if not np.isfinite(t):
-            raise TrajectoryError(f"point {i}: time is {t}, not a finite number", None, float(t))
-        if t < 0.0 or t <= before:
-            after = "before the begin at 0 s" if i == 0 else f"not after point {i - 1} at {before:g} s"
-            raise TrajectoryError(f"point {i} is at {t:g} s, {after}", None, float(t), max(float(before), 0.0))
-    longest = float(times[-1])
-    if longest > MAX_GOAL_S:
-        raise TrajectoryError(f"the goal lasts {longest:.0f} s, at most {MAX_GOAL_S:.0f} s", None, longest, MAX_GOAL_S)
+    late = ~(np.diff(times, prepend=-np.inf) > 0.0) | ~(times >= 0.0) | ~np.isfinite(times)
+    if late.any():
+        i = int(late.argmax())
+        before = float(times[i - 1]) if i else 0.0
+        raise TrajectoryError(f"point {i} is at {times[i]:g} s, must be after {before:g} s", None, float(times[i]), before)
+    if times[-1] > MAX_GOAL_S:
+        text = f"the goal lasts {times[-1]:.0f} s, at most {MAX_GOAL_S:.0f} s"
+        raise TrajectoryError(text, None, float(times[-1]), MAX_GOAL_S)
     names = tuple(joint_names[joint] for joint in joints)
     units = tuple(position_units[joint] for joint in joints) if position_units else ()
     q = _field("positions", goal.positions, count, order, names)
@@ -207,11 +200,11 @@ def require_few(count: int, what: str = "points") -> None:
 
 
 def _field(name: str, rows: Sequence[Sequence[float]], count: int, order: NDArray[np.intp], names: Sequence[str]) -> Array:
+    if len(rows) != count:
+        raise TrajectoryError(f"{count} points but {name} for {len(rows)}", None, len(rows), count)
     for index, row in enumerate(rows):
         if len(row) != len(order):
             raise TrajectoryError(f"point {index}: {len(row)} {name} for {len(order)} joints", None, len(row), len(order))
-    if len(rows) != count:
-        raise TrajectoryError(f"{count} points but {name} for {len(rows)}", None, len(rows), count)
     field: Array = np.array(rows, dtype=float)[:, order]
     wrong = ~(np.abs(field) <= LARGEST)
     if wrong.any():

@@ -74,7 +74,7 @@ def goal_of(command: GripperCommand, settings: GripperSettings, arm: ArmDescript
     Raises:
         JointNamesError: another joint.
         InputError: not one number each, or an effort that cannot be kept.
-        LimitError: a position or velocity beyond the joint's limits.
+        LimitError: a position beyond the joint's limits; a velocity beyond them is slowed by the validator.
     """
     joint = settings.joint
     if len(command.name) and list(command.name) != [joint]:
@@ -83,14 +83,11 @@ def goal_of(command: GripperCommand, settings: GripperSettings, arm: ArmDescript
         raise InputError(f"gripper command with {len(command.position)} positions, expected 1", joint, len(command.position), 1)
     index = arm.joint_names.index(joint)
     target, unit = float(command.position[0]), arm.position_units[index]
-    lower, upper, fastest = (float(limits[index]) for limits in (arm.lower, arm.upper, arm.velocity))
+    lower, upper = float(arm.lower[index]), float(arm.upper[index])
     if not lower <= target <= upper:
         text = f"{joint}: {told(target, unit)} is beyond its limits {told(lower, unit, target)} ... {told(upper, unit, target)}"
         raise LimitError(text, joint, target, upper if target > upper else lower)
     velocity = _one("velocity", command.velocity, joint) or settings.max_velocity
-    if velocity > fastest:
-        text = f"{joint}: {told(velocity, unit, fastest)}/s is beyond its limit {told(fastest, unit, velocity)}/s"
-        raise LimitError(text, joint, velocity, fastest)
     effort = _one("effort", command.effort, joint)
     if effort and (settings.torque is None or effort < settings.torque):
         fixed = "is not limited" if settings.torque is None else f"presses with up to {settings.torque:.4g} N·m (servo map)"

@@ -94,13 +94,10 @@ class Jogging:
             if self._chain is None:
                 raise InputError("no joint moves this arm's tip: jog its joints", subject="twist")
             if link not in arm.links:
-                text = f"frame {frame!r} is no link of {arm.name}; the base is {arm.root}"
-                raise InputError(text, subject="frame_id", value=frame)
+                raise InputError(f"frame {frame!r} is no link of {arm.name}; the base is {arm.root}", subject="frame_id")
             q = self._execution.pose(now_s) if self._target is None else self._target
-            if link != arm.root:
-                rotation = link_poses(arm, q)[link].rotation
-                v, w = rotation @ v, rotation @ w
-            d = self._chain.direction(q)
+            rotation, d = link_poses(arm, q)[link].rotation, self._chain.direction(q)
+            v, w = rotation @ v, rotation @ w
             rate = (w[0] * d[1] - w[1] * d[0]) / max(float(np.hypot(d[0], d[1])), STEEP)
             self._take(np.append(v, rate), np.zeros(arm.n), now_s, number, driver)
         except PickerError as error:
@@ -123,7 +120,6 @@ class Jogging:
         """Push the next sample of the stream, if somebody jogs: the execution has this done at the beginning of each tick."""
         since_s, self._ticked_s = min(now_s - self._ticked_s, LONGEST_S), now_s
         silent_s, execution, arm = now_s - self._heard_s, self._execution, self._arm
-        velocity = np.zeros(arm.n)
         wanted = silent_s < SILENCE_S and bool(self._joints.any() or (self._twist is not None and self._twist.any()))
         self._refused = wanted and (self._refused or not execution.active)
         if self._refused or silent_s >= 2.0 * SILENCE_S or (self._target is None and not wanted):
@@ -133,8 +129,7 @@ class Jogging:
         if self._target is None:
             self._held, self._target, since_s = held, np.clip(held, arm.lower, arm.upper), 0.0
         moving, self._held = np.abs(held - self._held) / max(since_s, 1e-3), held
-        if silent_s < SILENCE_S:
-            velocity = self._velocity(self._target)
+        velocity = self._velocity(self._target) if silent_s < SILENCE_S else np.zeros(arm.n)
         target = np.clip(self._target + since_s * velocity, arm.lower, arm.upper)
         if (np.abs(target - held) <= np.maximum(AHEAD + LATE_S * moving, np.abs(self._target - held))).all():
             self._target = target

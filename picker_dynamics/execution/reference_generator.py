@@ -30,7 +30,7 @@ from .goal import PAST_TOLERANCE_S, ParsedGoal
 from .motion import Motion, Phase, Reference
 from .planning import Basis, plan, staying
 from .settle_downward import foreseen, started
-from .slowing import NO_EXCESS, LimitExcess, Slowing, require_followable
+from .slowing import NO_EXCESS, LimitExcess, Slowing
 from .validator import PERIOD_S, MotionValidator
 
 AHEAD_S = 5.0
@@ -272,11 +272,8 @@ class ReferenceGenerator:
                 self._passed = None
                 if moving:
                     raise PickerError("the payload is not known any more", "payload")
-            elif active.phase is Phase.EXECUTING:
+            elif moving:
                 self._require_next_piece(active, validator, time_s)
-            elif active.phase is Phase.STREAMING:
-                self._passed = validator
-                require_followable(validator, *active.state_at(time_s))
             else:
                 self._passed = validator
                 self._allow_rest(time_s)

@@ -13,7 +13,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, tip_speeds
 from picker_dynamics.trajectory.stops import stop_trajectory
@@ -113,8 +112,9 @@ class Slowing:
                 made = self.stop(state, share)
                 states = ActivePlan(made, TimeScaling(0.0)).states(0.0, made.duration)
                 excess = LimitExcess.of(known, *states)
-                fast = float((np.abs(states[1]) / limit).max())
-                yield max(excess.torque, excess.tip - ROUNDING, fast - ROUNDING, 1.0 + excess.beyond - 1e-6), made, excess
+                begins = max(LimitExcess.of(known, *(part[:1] for part in states)).tip, 1.0)  # of a limit that was lowered
+                fast = max(excess.tip / begins, float((np.abs(states[1]) / limit).max()))
+                yield max(excess.torque, fast - ROUNDING, 1.0 + excess.beyond - 1e-6), made, excess
 
         return _gentlest(ways(validator))
 
@@ -151,13 +151,3 @@ class Slowing:
                 yield excess.torque + FALLS * falls, made, excess
 
         return _gentlest(ways())
-
-
-def require_followable(validator: MotionValidator, q: Array, v: Array, a: Array) -> None:
-    """Raise a PickerError where the state (n,) of a stream is beyond the limits; it may just be at them."""
-    try:
-        validator.validate_state(q, v, a)
-    except PickerError:
-        excess = LimitExcess.of(validator, q[None], v[None], a[None])
-        if max(excess.torque, excess.tip) > 1.0 + ROUNDING or not validator.can_hold(q):
-            raise

@@ -18,12 +18,13 @@ import math
 
 import numpy as np
 
+from picker_dynamics.errors import InfeasibleError, LimitError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import Array, tip_speeds
+from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory import splines
 from picker_dynamics.trajectory.trajectory import Trajectory
 
-from .checks import SampledMotion, speed_limit
+from .checks import SampledMotion
 from .validator import MotionValidator
 
 State = tuple[Array, Array, Array]
@@ -40,8 +41,8 @@ DELAY_S = 3.0 / POLE
 TORQUE_SHARE, SPEED_SHARE = 0.98, 0.997
 """Shares of the limits that are used: the response does more than that between two instants that are looked at."""
 
-TRIED = np.array([[0.0], [0.1], [0.25], [0.5], [0.75]])
-"""Shares of the way to the target that are tried where the whole is too far."""
+HALVED, BISECTED = (0.5, 0.25, 0.1), 2
+"""Shares of the way to the target that are tried where the whole is too far, and how often the first that fits is improved."""
 
 _LOOKED_AT = np.concatenate([np.arange(0.2, 4.0, 0.2), [4.5, 5.0, 6.0, 7.5, 14.0]])
 """x at which a response is held to the limits."""
@@ -99,22 +100,21 @@ class StreamFilter:
 
     def _allowed(self, target: Array, state: State, validator: MotionValidator) -> Array:
         """The farthest rest on the way to ``target`` whose response keeps each limit, or is no worse in that than to stay."""
-        whole = self._shares(state, target[None], validator)
-        if whole.max() <= 1.0:
+        if self._shares(state, target, validator).max() <= 1.0:
             return target
-        way, tried = target - self.rest, np.append(TRIED[:, 0], 1.0)
-        shares = np.hstack([self._shares(state, self.rest + TRIED * way, validator), whole])
-        stay = np.maximum(shares[:, :1], 1.0)
-        shares = _of(shares, stay)
-        fits = shares <= 1.0
-        if fits.all():
-            return target
-        k = int(fits.argmin()) - 1
-        between = (1.0 - shares[k]) / (shares[k + 1] - shares[k]) if np.isfinite(shares[k + 1]) else 0.0
-        rest: Array = self.rest + (tried[k] + between * (tried[k + 1] - tried[k])) * way
-        if between == 0.0 or _of(self._shares(state, rest[None], validator), stay)[0] <= 1.0:
-            return rest
-        rest = self.rest + tried[k] * way
+        stay, way, near, far = np.maximum(self._shares(state, self.rest, validator), 1.0), target - self.rest, 0.0, 1.0
+        for share in (1.0, *HALVED):
+            shares = self._shares(state, self.rest + share * way, validator)
+            if np.divide(shares, stay, out=np.ones_like(shares), where=np.isfinite(stay)).max() <= 1.0:
+                near = share
+                break
+            far = share
+        for _ in range(BISECTED if near else 0):
+            share = 0.5 * (near + far)
+            shares = self._shares(state, self.rest + share * way, validator)
+            fits = np.divide(shares, stay, out=np.ones_like(shares), where=np.isfinite(stay)).max() <= 1.0
+            near, far = (share, far) if fits else (near, share)
+        rest: Array = self.rest + near * way
         return rest
 
     def _way(self, state: State, rest: Array) -> Trajectory:
@@ -122,45 +122,13 @@ class StreamFilter:
         coefficients[:, 0] += rest
         return Trajectory(self.joint_names, _KNOTS / POLE, coefficients)
 
-    def _looked_at(self, state: State, rests: Array) -> tuple[Array, Array, Array]:
-        """q, v, a (k m, n) of the responses to ``rests`` (k, n)."""
-        constants = np.stack([_constants(state, rest) for rest in rests])
-        q, v, a = (part @ constants for part in _STATES)
-        shape = -1, rests.shape[-1]
-        return (q + rests[:, None]).reshape(shape), v.reshape(shape), a.reshape(shape)
-
-    def _shares(self, state: State, rests: Array, validator: MotionValidator) -> Array:
-        """Largest share of each limit that the responses to ``rests`` (k, n) use, (m, k)."""
-        model, limits = validator.model, validator.limits
-        q, v, a = self._looked_at(state, rests)
-        torque = model.required_torque(q, v, a)
-        shares = [
-            limits.peak_use(torque) / TORQUE_SHARE,
-            np.abs(v) / (SPEED_SHARE * speed_limit(self.description, limits.servo_map)),
-            tip_speeds(model, q, v)[:, None] / (SPEED_SHARE * validator.tip_speed),
-        ]
-        servos = limits.servo_map
-        if servos is not None:
-            lower, upper = servos.setpoint_lower, servos.setpoint_upper
-            stall = limits.supply(torque) * servos.model.motor_stall
-            shares.append(np.abs(servos.model.spring_demand(v, torque)) / (TORQUE_SHARE * stall))
-            for side in servos.model.sides:
-                q_cmd = servos.model.setpoint(q, v, torque, side, limits.source)
-                shares.append(np.abs(2.0 * q_cmd - upper - lower) / (upper - lower))
-        most = [part.reshape(len(rests), -1).max(axis=1) for part in (*shares, np.abs(model.gravity(rests)) / limits.hold)]
-        parts = (slice(k * len(_LOOKED_AT), (k + 1) * len(_LOOKED_AT)) for k in range(len(rests)))
-        ways = [
-            SampledMotion(model, _TIMES, q[part], v[part], a[part], rest, self._way(state, rest))
-            for part, rest in zip(parts, rests if validator.further else ())
-        ]
-        most += [np.array([check.worst(way).share for way in ways]) for check in validator.further]
-        return np.array(most)
-
-
-def _of(shares: Array, stay: Array) -> Array:
-    """Largest of the shares (m, k) against those of staying (m, 1), (k,); where staying is out of bounds nothing is worse."""
-    against: Array = np.divide(shares, stay, out=np.ones_like(shares), where=np.isfinite(stay)).max(axis=0)
-    return against
+    def _shares(self, state: State, rest: Array, validator: MotionValidator) -> Array:
+        """Share of each limit that the response to ``rest`` (n,) uses, (m,)."""
+        q, v, a = _STATES @ _constants(state, rest)
+        motion = SampledMotion(validator.model, _TIMES, q + rest, v, a, rest, self._way(state, rest))
+        usages = [*validator.state_usages(motion), *(check.worst(motion) for check in validator.further)]
+        used = {LimitError: 1.0, InfeasibleError: TORQUE_SHARE}
+        return np.array([usage.share / (SPEED_SHARE if usage.by_speed else used[usage.error]) for usage in usages])
 
 
 def _constants(state: State, rest: Array) -> Array:

@@ -5,31 +5,28 @@ filtered, and within every limit by construction (``stream_filter``); where a st
 lags.  What cannot be meant is refused: a pose in which the arm cannot stand, a first command that is not where the arm is held,
 a stream that is far ahead of the arm.  NaN, and what is overtaken by a sample that was sent later, is ignored.
 
-Silence becomes a stop, out of which a sender that only stumbled may go on.  Who streams may not know that the arm was stopped,
-and goes on.  So a stream that was refused, or that the arm left, is followed again only where it stands at the held pose, not
-where it passes it.
+Silence becomes a stop.  Who streams may not know that the arm was stopped, and goes on.  So a stream that was refused or ended,
+or that the arm left, is followed again only where it stands at the held pose, not where it passes it.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from enum import Enum, auto
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import LimitError, PickerError
-from picker_dynamics.robot.model import Array, tip_speeds
+from picker_dynamics.robot.model import Array
 from picker_dynamics.robot.units import told
 
 from . import checks
-from .checks import SampledMotion, speed_limit
+from .checks import SampledMotion
 from .goal import OutdatedError
 from .motion import Phase
 from .reference_generator import ReferenceGenerator
 from .stream_filter import DELAY_S, StreamFilter
-from .validator import MotionValidator
 
 FIRST_TOLERANCE = 0.05
 """How far the first command of a stream may be from the held pose [rad]."""
@@ -43,17 +40,8 @@ STANDING = 0.05
 SILENCE_S = 0.1
 """A stream that says nothing for this long has ended; the reference decelerates."""
 
-STUMBLE_S = 0.5
-"""A silence up to this long [s] is forgiven: the stream goes on where it would be by then."""
-
-CATCH_UP_S = 0.5
-"""Time constant [s] with which the arm has to catch up with a stream that stumbled."""
-
 MEMORY_S, MEMORY = 0.15, 16
 """The samples from which a stream's velocity is taken: of so long [s], and so many at most."""
-
-BRIDGED_S = 0.04
-"""So long [s] beyond the time of the next sample the stream is taken to go on as before."""
 
 LONGEST_STEP_S = 0.05
 """A stream is heard so long [s] before the reference that it changes, at most, where ticks are late."""
@@ -92,16 +80,6 @@ class Complaints:
         self._said.pop(of, None)
 
 
-class Trust(Enum):
-    """Trust in a stream: what is known of it."""
-
-    NONE = auto()
-    """The arm does something else, or a sample was refused; the sender may not know."""
-    FOLLOWED = auto()
-    STUMBLED = auto()
-    """It was followed, then silent: the arm stops, or has stopped."""
-
-
 @dataclass
 class StreamStatistics:
     accepted: int = 0
@@ -121,17 +99,16 @@ class Stream:
         self.statistics = StreamStatistics()
         self._filter = StreamFilter(self._arm)
         self._heard: deque[tuple[float, Array]] = deque(maxlen=MEMORY)  # arrival [s] and positions of late samples
-        self._q = self._v = self._trend = np.zeros(self._arm.n)  # of the stream that is followed, without noise
+        self._q = self._trend = np.zeros(self._arm.n)  # of the stream that is followed, without noise
         self._sent_s: float | None = None
-        self._trust = Trust.NONE
+        self._is_followed = False
         self._ticked_s = -np.inf
-        self._ahead = np.zeros(self._arm.n)  # how far it may be ahead of the arm
         self._is_held_back = False  # whether limits keep it from where the stream is
         self._refused: str | None = None  # subject of the newest refusal
 
     def reset(self) -> None:
         """Follow no longer: the arm is stopped, or a goal moves it."""
-        self._trust = Trust.NONE
+        self._is_followed = False
 
     def push(self, q: ArrayLike, arrival_s: float, time_s: float, sent_s: float | None = None) -> None:
         """Take a sample; the reference follows it from the next ``advance`` on.
@@ -150,21 +127,21 @@ class Stream:
         """
         q = np.array(q, dtype=float)
         if sent_s is not None:
-            if arrival_s - sent_s > LATE_S:
-                late = arrival_s - sent_s
+            late = arrival_s - sent_s
+            if late > LATE_S:
                 raise OutdatedError(f"the sample is {late:.1f} s old, allowed {LATE_S} s", "stamp", late, LATE_S)
             if self._sent_s is not None and 0.0 < self._sent_s - sent_s < LATE_S:  # by more it is another clock
                 self.statistics.ignored += 1
                 return
             self._sent_s = sent_s
-        heard, silence_s = self._heard, max(arrival_s - self._heard_s, 0.0)
-        if heard and not 0.0 <= arrival_s - heard[-1][0] < (SILENCE_S if self._trust is Trust.NONE else STUMBLE_S):
+        heard, silence_s = self._heard, arrival_s - self._heard_s
+        if not 0.0 <= silence_s < SILENCE_S:
             heard.clear()
         while len(heard) > 1 and arrival_s - heard[0][0] > MEMORY_S:
             heard.popleft()
         heard.append((arrival_s, q))
         try:
-            self._take(q, silence_s, time_s)
+            self._take(q, min(max(silence_s, 0.0), SILENCE_S), time_s)
         except PickerError as error:
             self.statistics.refused += 1
             self._refused = error.subject
@@ -176,24 +153,17 @@ class Stream:
 
     def advance(self, now_s: float, time_s: float) -> bool:
         """Let the reference for ``time_s`` follow the stream, or stop where it has ended; returns whether it just did."""
-        begin_s, self._ticked_s = self._begin_s(time_s), time_s
-        if self._trust is not Trust.FOLLOWED:
+        begin_s, self._ticked_s, generator = self._begin_s(time_s), time_s, self.generator
+        self._is_followed &= generator.phase is Phase.STREAMING
+        if not self._is_followed:
             return False
-        if self.generator.phase is not Phase.STREAMING:
+        if now_s - self._heard_s >= SILENCE_S:
             self.reset()
-            return False
-        silence_s = now_s - self._heard_s
-        if silence_s >= SILENCE_S:
-            self._trust = Trust.STUMBLED
-            self.generator.cancel(time_s)
+            generator.cancel(time_s)
             return True
-        if self.generator.validator is not None:
-            count = len(self._heard) - 1
-            period_s = (self._heard_s - self._heard[0][0]) / count if count else SILENCE_S
-            overdue_s = min(max(silence_s - period_s, 0.0), BRIDGED_S)
-            target = np.clip(self._q + overdue_s * self._v, self._arm.lower, self._arm.upper)
-            way = self._filter.approach(target, self.generator.state_at(begin_s), self.generator.validator)
-            self.generator.follow(way, begin_s)
+        if generator.validator is not None:
+            target = np.clip(self._q, self._arm.lower, self._arm.upper)
+            generator.follow(self._filter.approach(target, generator.state_at(begin_s), generator.validator), begin_s)
             self._is_held_back = not np.array_equal(self._filter.rest, target)
         return False
 
@@ -211,40 +181,37 @@ class Stream:
     def _take(self, q: Array, silence_s: float, time_s: float) -> None:
         """Look whether the newest sample may be followed, and begin to where nothing was."""
         generator, validator, phase = self.generator, self.generator.validator, self.generator.phase
-        stumbled = self._trust is Trust.STUMBLED and silence_s < STUMBLE_S
-        if not generator.active:
-            raise PickerError("the arm is not active: the stream is not followed", "hardware")
-        if phase is Phase.EXECUTING:
-            raise PickerError("a goal is being executed: the stream is not followed", "goal")
-        if generator.speed == 0.0:
-            raise PickerError("speed_scaling is 0, which pauses: the stream is not followed", "speed_scaling")
-        foreseen = np.allclose(generator.plan.trajectory.end, self._filter.rest, rtol=0.0, atol=1e-9)
-        if phase is Phase.STOPPING and not (stumbled and foreseen):
-            raise PickerError("the arm comes to rest: the stream is not followed", self._refused)
-        if validator is None:
-            raise PickerError("the payload is not known yet: the stream is not followed", "payload")
+        for wrong, text, subject in (
+            (not generator.active, "the arm is not active", "hardware"),
+            (phase is Phase.EXECUTING, "a goal is being executed", "goal"),
+            (generator.speed == 0.0, "speed_scaling is 0, which pauses", "speed_scaling"),
+            (phase is Phase.STOPPING, "the arm comes to rest", self._refused),
+            (validator is None, "the payload is not known yet", "payload"),
+        ):
+            if wrong:
+                raise PickerError(f"{text}: the stream is not followed", subject)
+        assert validator is not None
         begin_s = self._begin_s(time_s)
         state = generator.state_at(begin_s)
-        if self._trust is Trust.FOLLOWED or stumbled:
-            v = self._velocity(validator) if stumbled else self._v  # a jump does not make itself likely
-            allowed = FIRST_TOLERANCE + np.abs(v) * (DELAY_S + max(silence_s, SILENCE_S))
-            self._ahead = np.maximum(allowed, self._ahead * np.exp(-silence_s / CATCH_UP_S))
+        if self._is_followed:
             text = "the stream is {value} ahead of the arm, allowed {limit}"
-            self._require(text, np.abs(q - state[0]), self._ahead)
+            self._require(text, q - state[0], FIRST_TOLERANCE + np.abs(state[1]) * (DELAY_S + SILENCE_S))
         else:
-            self._ahead = np.full_like(q, FIRST_TOLERANCE)
             text = "the first command of a stream is {value} from the held pose, allowed {limit}"
-            self._require(text, np.abs(q - state[0]), self._ahead)
+            self._require(text, q - state[0], np.full_like(q, FIRST_TOLERANCE))
             text = "the stream moves it at {value}/s where the arm is at rest, and it is taken up again only at rest"
             self._require(text, self._slope(), np.full_like(q, STANDING))
-        self._require_standing(q, validator)
-        if self._trust is not Trust.FOLLOWED:
-            if phase is not Phase.STOPPING:
-                self._filter.rest = state[0]
-            self._q, self._trend = self._filter.rest, np.zeros_like(q)
+        within, still = np.clip(q, self._arm.lower, self._arm.upper), np.zeros_like(q)
+        if np.abs(q - within).max() > LIMIT_TOLERANCE:
+            raise checks.position(SampledMotion.at(validator.model, q, still, still), self._arm).refusal()
+        if not self._is_followed or self._is_held_back:
+            validator.require_holdable(within)
+        if not self._is_followed:
+            self._filter.rest = self._q = state[0]
+            self._trend = still
             generator.follow(self._filter.settling(state), begin_s)
-        self._smooth(q, min(silence_s, SILENCE_S))
-        self._trust, self._v = Trust.FOLLOWED, self._velocity(validator)
+        self._smooth(q, silence_s)
+        self._is_followed = True
 
     def _smooth(self, q: Array, period_s: float) -> None:
         """Believe a sample, (n,) [rad], that came ``period_s`` after the one before: little where it may be noise."""
@@ -260,24 +227,11 @@ class Stream:
         slope: Array = times @ np.array([q for _, q in self._heard]) / max(float(times @ times), 1e-12)
         return slope
 
-    def _velocity(self, validator: MotionValidator) -> Array:
-        """Of the stream, (n,) [rad/s], no more than the arm may have."""
-        v, most = self._slope(), speed_limit(self._arm, validator.limits.servo_map)
-        tip = float(tip_speeds(validator.model, self._q, v))
-        return v / max(1.0, tip / validator.tip_speed, float((np.abs(v) / most).max()))
-
-    def _require_standing(self, q: Array, validator: MotionValidator) -> None:
-        """Raise where the arm cannot stand at ``q``: noise about a position limit, where the arm stays within it, is none."""
-        within, still = np.clip(q, self._arm.lower, self._arm.upper), np.zeros_like(q)
-        if np.abs(q - within).max() > LIMIT_TOLERANCE:
-            raise checks.position(SampledMotion.at(validator.model, q, still, still), self._arm).refusal()
-        if self._trust is not Trust.FOLLOWED or self._is_held_back:
-            validator.require_holdable(within)
-
     def _require(self, text: str, values: Array, limits: Array) -> None:
-        """Raise a LimitError where a joint's value (n,) exceeds its limit, for the one that does most."""
-        j = int((np.abs(values) - limits).argmax())
+        """Raise a LimitError where a joint's |value| (n,) exceeds its limit, for the one that does most."""
+        values = np.abs(values)
+        j = int((values - limits).argmax())
         name, unit, value, limit = self._arm.joint_names[j], self._arm.position_units[j], float(values[j]), float(limits[j])
-        if abs(value) > limit:
+        if value > limit:
             said = text.format(value=told(value, unit, limit), limit=told(limit, unit, value))
             raise LimitError(f"{name}: {said}", name, value, limit)

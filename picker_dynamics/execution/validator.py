@@ -33,8 +33,8 @@ MAX_STRETCH = 10.0
 RESOLUTION = 1.05
 """The factor found is at most this much larger than needed."""
 
-SCAN = 12
-"""Factors that are tried where neither the motion as asked nor the slowest one may be made."""
+TRIED = 8
+"""Factors that are tried before the one that is found is bisected."""
 
 TIP_SPEED = 0.25
 """Largest speed of the tool where nobody says another [m/s]."""
@@ -164,8 +164,8 @@ class MotionValidator:
         """The motion ``build(factor)`` with the smallest factor >= 1 that may be made, to within ``resolution``.
 
         ``build`` makes the whole motion anew for each factor, because one that starts while the arm moves cannot simply be
-        scaled: its first velocity is given.  A share that grows with speed tells the factor itself; else it is bisected on a
-        logarithmic scale, below the slowest motion or, where that goes astray, the first that does not.
+        scaled: its first velocity is given.  Such a one may go astray where it is slowed too much, so factors are tried from the
+        smallest on; below the first that passes it is bisected on a logarithmic scale.
 
         Raises:
             LimitError, InfeasibleError: as ``require``, with the numbers of the motion as asked; where time may be scaled, of a
@@ -178,23 +178,19 @@ class MotionValidator:
         if not self.scales_time:
             raise broken[0].refusal()
         by_speed = max((usage.share for usage in broken if usage.by_speed), default=1.0) * resolution**0.5
-        if 1.0 < by_speed < MAX_STRETCH and not (trial := self._tried(build, by_speed, whole=False)).broken:
-            return trial
-        low, best = 1.0, self._tried(build, MAX_STRETCH)
-        pairs = list(zip(asked.usages, best.usages))
-        unmended = sorted((one for one, slowest in pairs if one.broken and slowest.broken), key=lambda one: one.by_speed)
-        astray = any(slowest.broken and not one.broken for one, slowest in pairs)
-        if unmended and not (astray and unmended[0].by_speed):
-            raise unmended[0].refusal()
-        if best.broken:  # one that begins moving goes astray where it is slowed too much
-            for factor in np.geomspace(1.0, MAX_STRETCH, SCAN + 2)[1:-1]:
-                best = self._tried(build, float(factor), whole=False)
-                if not best.broken:
-                    break
-                low = float(factor)
-            else:
-                raise broken[0].refusal()
-        while best.factor / low > resolution:
+        slowest = self._tried(build, MAX_STRETCH)
+        stay = [one for one, last in zip(asked.usages, slowest.usages) if one.broken and last.broken and not one.by_speed]
+        if stay:
+            raise stay[0].refusal()
+        low = 1.0
+        for factor in sorted({min(by_speed, MAX_STRETCH), *np.geomspace(1.0, MAX_STRETCH, TRIED).tolist()} - {1.0}):
+            best = self._tried(build, factor, whole=False)
+            if not best.broken:
+                break
+            low = factor
+        else:
+            raise broken[0].refusal()
+        while best.factor / low > resolution and best.factor != by_speed:
             trial = self._tried(build, (best.factor * low) ** 0.5, whole=False)
             low, best = (trial.factor, best) if trial.broken else (low, trial)
         return best

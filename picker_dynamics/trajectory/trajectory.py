@@ -89,40 +89,33 @@ class Trajectory:
     def grid(self, period_s: float) -> tuple[Array, Array, Array, Array]:
         """Samples (t, q, v, a) every ``period_s`` [s] or closer, in order of time; shapes (s,) and (s, n).
 
-        Also on both sides of every break, where an acceleration or velocity may jump, within each dash, and where velocities and
-        accelerations change their sign: there a joint is farthest, or fastest.
+        Also on both sides of every break, where an acceleration or velocity may jump, within each segment, however short, and
+        where velocities and accelerations change their sign: there a joint is farthest, or fastest.
         """
-        count, lengths = int(np.ceil(self.duration / period_s)) + 1, np.diff(self.breaks)
-        uniform, m = np.linspace(0.0, self.duration, count)[1:-1], np.arange(len(lengths))
-        inside = np.searchsorted(self.breaks, uniform, side="right") - 1
-        dashes, between = self._dashes(period_s)
-        k = np.concatenate([inside, dashes, m, m])
-        x = np.concatenate([uniform - self.breaks[inside], between, 0.0 * lengths, lengths])
-        order = np.lexsort((k, self.breaks[k] + x))
-        k, x = k[order], x[order]
+        lengths = np.diff(self.breaks)
+        parts = np.maximum(np.ceil(lengths / period_s), np.where(self._dashes(), WITHIN + 1, 1)).astype(int)
+        k = np.repeat(np.arange(len(lengths)), parts + 1)
+        x = np.arange(len(k)) - np.repeat(np.cumsum(parts + 1) - parts - 1, parts + 1)
+        x = x / parts[k] * lengths[k]
         t, samples = self.breaks[k] + x, self._many(k, x)
         added = []
         for rates in samples[1:]:
-            turns, joints = np.nonzero(rates[:-1] * rates[1:] < 0.0)
+            turns, joints = np.nonzero((rates[:-1] * rates[1:] < 0.0) & (np.diff(k) == 0)[:, None])
             before, after = rates[turns, joints], rates[turns + 1, joints]
-            added.append(t[turns] + np.diff(t)[turns] * before / (before - after))
-        more = np.unique(np.concatenate(added))
-        k = np.searchsorted(self.breaks[1:-1], more, side="right")
+            added.append((t[turns] + np.diff(t)[turns] * before / (before - after), k[turns]))
+        more, inside = (np.concatenate(part) for part in zip(*added))
         order = np.argsort(np.concatenate([t, more]), kind="stable")
-        extremes = self._many(k, more - self.breaks[k])
+        extremes = self._many(inside, more - self.breaks[inside])
         return np.concatenate([t, more])[order], *(np.concatenate(two)[order] for two in zip(samples, extremes))  # type: ignore[return-value]
 
-    def _dashes(self, period_s: float) -> tuple[NDArray[np.intp], Array]:
-        """Places within segments that are short, and faster inside or accelerate more than at their ends: segments, and times in
-        them."""
-        lengths = np.diff(self.breaks)
-        k = np.flatnonzero(lengths < (WITHIN + 1) * period_s)
-        x = np.linspace(0.0, 1.0, WITHIN + 2)[:, None] * lengths[k]
-        dash = np.zeros(len(k), dtype=bool)
-        for rates, least in zip(self._many(np.broadcast_to(k, x.shape), x)[1:], DASH):
+    def _dashes(self) -> NDArray[np.bool_]:
+        """Segments (m,) that are faster inside, or accelerate more, than at their ends."""
+        x = np.linspace(0.0, 1.0, WITHIN + 2)[:, None] * np.diff(self.breaks)
+        found = np.zeros(x.shape[1], dtype=bool)
+        for rates, least in zip(self._many(np.broadcast_to(np.arange(x.shape[1]), x.shape), x)[1:], DASH):
             rates = np.abs(rates)
-            dash |= (rates[1:-1].max(axis=0) > DASH_SHARE * np.maximum(rates[0], rates[-1]) + least).any(axis=-1)
-        return np.repeat(k[dash], WITHIN), x[1:-1, dash].T.ravel()
+            found |= (rates[1:-1].max(axis=0) > DASH_SHARE * np.maximum(rates[0], rates[-1]) + least).any(axis=-1)
+        return found
 
     def _at(self, k: int, x: float) -> tuple[Array, Array, Array]:
         x2, x3 = x * x, x * x * x

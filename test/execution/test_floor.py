@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 
-import arm_fixtures
 import numpy as np
 import pinocchio as pin
 from arm_fixtures import picker, servos, shipped_arm
-from execution_rig import HOME, NAMES, ZERO, Rig, goal, limits, part
+from execution_rig import HOME, Rig, goal, limits, part
 from pytest import approx, raises
 
 from picker_dynamics.errors import LimitError
 from picker_dynamics.execution.floor import OFF, TOLERANCE_M, FloorCheck, standing_floor
 from picker_dynamics.execution.motion import Phase
-from picker_dynamics.execution.slowing import Slowing, Way
 from picker_dynamics.robot import arms
 from picker_dynamics.robot.kinematics import picker_inverse
 from picker_dynamics.robot.tip_target import tip_target
-from picker_dynamics.trajectory.trajectory import from_points
 
 PINOCCHIO = pin.buildModelFromXML(picker().urdf)
 ELBOW = PINOCCHIO.getFrameId("elbow")  # what is before it keeps its height
@@ -83,19 +80,6 @@ def test_from_below_the_arm_may_come_up_and_no_deeper():
     with raises(LimitError, match="below the floor"):
         rig.submit(goal(down(0.2, -0.02)))
     assert lowest(rig["q"]) > -0.03 - TOLERANCE_M
-
-
-def test_a_stop_goes_no_deeper_than_its_way_where_another_way_does_not():
-    """Of the ways to rest, one below the floor is taken only where all are, and then the least deep."""
-    validator = arm_fixtures.validator(further=held_to().further)
-    start = down(0.2, 0.01)
-
-    def way(z: float):
-        return from_points([1.0], [down(0.2, z)], start=(start, ZERO, ZERO), joint_names=NAMES)
-
-    for ways, chosen in (((-0.02, 0.005), 1), ((-0.02, -0.01), 1), ((-0.01, -0.02), 0)):
-        made = [way(z) for z in ways]
-        assert Slowing(picker(), 4.0).gentlest(map(Way, made), validator)[0].trajectory is made[chosen]
 
 
 def test_the_picker_stands_and_the_arms_of_the_notes_do_not():

@@ -34,9 +34,9 @@ NAN, INF = float("nan"), float("inf")
     "times, fields, message",
     [
         ([], {}, "no points"),
-        ([1, NAN], {}, "point 1: time is nan"),
-        ([-0.5, 1], {}, r"point 0 is at -0\.5 s, before"),
-        ([1, 1], {}, "point 1 is at 1 s, not after point 0 at 1 s"),
+        ([1, NAN], {}, "point 1 is at nan s"),
+        ([-0.5, 1], {}, r"point 0 is at -0\.5 s, must be after 0 s"),
+        ([1, 1], {}, "point 1 is at 1 s, must be after 1 s"),
         ([1, 2], {"positions": [[0, 0]]}, "2 points but positions for 1"),
         ([1, 2], {"positions": [[0, 0], [0, 0, 0]]}, "point 1: 3 positions for 2 joints"),
         ([1, 2], {"positions": [[0, 0], [0, NAN]]}, "point 1: b has nan among its positions"),
