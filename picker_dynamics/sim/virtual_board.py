@@ -221,6 +221,7 @@ class VirtualBoard(SimulatedBoard):
 
     def _truth(self) -> dict:
         plant, firmware = self.plant, self.firmware
+        plant.advance(firmware.pulses_us, 0.0)  # outputs that changed since the last step act from now on
         setpoint = [None if math.isnan(angle) else angle for angle in plant.setpoint.tolist()]
         return {
             "time_s": plant.time,

@@ -20,7 +20,18 @@ from waiting import PATIENCE_S, until
 from picker_dynamics import lifeline
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
-from picker_dynamics.board.protocol import Adopt, BoardState, Enable, Fault, Relax, Reset, Stop, limits_checksum, pulse_units
+from picker_dynamics.board.protocol import (
+    Adopt,
+    BoardState,
+    Enable,
+    Fault,
+    Relax,
+    Reset,
+    Stop,
+    encode,
+    limits_checksum,
+    pulse_units,
+)
 from picker_dynamics.errors import InputError, LinkError
 from picker_dynamics.resources import resource
 from picker_dynamics.sim.control_socket import BoardControl, ControlServer
@@ -276,6 +287,18 @@ def test_a_reply_that_was_not_waited_for_is_not_taken_for_the_next(tmp_path):
         server.shutdown()
         serving.join()
         server.close()
+
+
+def test_the_truth_is_of_one_instant(tmp_path):
+    """Outputs, set-point and torque agree between the firmware's step and the plant's."""
+    board = VirtualBoard(Plant(ARM, SERVOS), SERVOS, tmp_path / "tty")
+    with contextlib.closing(board.port):
+        board.firmware.receive(encode(Enable(ALL, units(SERVOS.home)), 1), 0)
+        truth = board.answer({"command": "truth"})
+    assert truth["live"] == ALL and truth["time_s"] == 0.0
+    made_us = SERVOS.quantise_us(truth["pulses_us"])
+    assert truth["setpoint"] == pytest.approx([servo.to_angle(us) for servo, us in zip(SERVOS.servos, made_us)], abs=1e-12)
+    assert np.abs(truth["torque"]).max() > 0.1
 
 
 # --- beginning and end -----------------------------------------------------------------------------------
