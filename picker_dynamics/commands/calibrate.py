@@ -130,7 +130,7 @@ def _with_servos(options, console) -> None:
     """An arm without a servo map: its rehearsal goes with assumed servos, put on file beside the session."""
     from picker_dynamics.estimation.calibration.write_back import write
     from picker_dynamics.robot import servo_arm
-    from picker_dynamics.robot.servo_file import map_text
+    from picker_dynamics.robot.servo_map import map_text
 
     arm = servo_arm.read_arm(options.urdf)
     if servo_arm.assumes(arm, options.servos):

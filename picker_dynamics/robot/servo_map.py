@@ -17,14 +17,25 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import yaml
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import ConfigurationError, LimitError
 
+from .file_fields import TURN, above, figure, keys_of, read_fields, within, written_fields
 from .model import Array, as_states, read_only, vector_of
 from .servo import ServoModel
-from .servo_file import OSCILLATOR_HZ, Entry, read_entries
+from .servo_file import CHANNELS, Entry, pulse_map, read_layers
 from .units import told
+
+OSCILLATOR_HZ = 25e6
+"""What a PCA9685's oscillator is meant to run at [Hz]."""
+
+FEEDBACK_ADCS = [0, 1, 2, 3]
+"""Analogue inputs for feedback potentiometers: A4 and A5 are the I2C bus; for the supply a Nano has A6 and A7 too."""
+
+STIFFNESS_UPPER_BOUND = 25.0
+"""K [N·m/rad] of an unmeasured servo: too low a K over-compensates and does harm, so this errs high."""
 
 SERVO_RATE_HZ = 200.0
 """Fastest reference for servos on a board: its queue cannot span the lead with more, and a 50 Hz servo has no use for it."""
@@ -36,36 +47,36 @@ LIMIT_TOLERANCE = 1e-4
 """How far a URDF's limit may lie beyond the pulses [rad]: 1.5708 is meant to be pi/2."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Grip:
     """Closing range of a gripper joint: touches at ``contact`` [rad], presses with ``torque`` [N·m] at most."""
 
-    contact: float
-    torque: float
+    contact: float = figure("contact_rad", (-100.0, True, 100.0))
+    torque: float = figure("torque_nm", above(1e4), power=-1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Electric:
     """Current and heating of a servo's motor: at stall and without load [A]; the rise of its temperature in the long
     run if it stalled [K], and how fast it gets there [s].  ``assumed`` names the figures that are no more than that."""
 
-    stall_a: float
-    idle_a: float
-    stall_rise_k: float
-    thermal_s: float
+    stall_a: float = figure("stall_a", above(100.0))
+    idle_a: float = figure("idle_a", within(10.0))
+    stall_rise_k: float = figure("stall_rise_k", above(10_000.0))
+    thermal_s: float = figure("thermal_s", above(100_000.0))
     assumed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Supply:
     """Measurement of the servo supply by the board: analogue input, volts in per volt there, least voltage [V]."""
 
-    adc: int
-    divider: float
-    minimum_v: float
+    adc: int = figure("adc", [*FEEDBACK_ADCS, 6, 7])
+    divider: float = figure("divider", (1.0, True, 20.0))
+    minimum_v: float = figure("minimum_v", above(60.0))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Servo:
     """One servo and its joint; rad and SI, pulses in us.  ``unmeasured`` names assumed figures.
 
@@ -75,30 +86,30 @@ class Servo:
     """
 
     joint: str
-    channel: int
-    direction: int
-    zero: float
+    channel: int = figure("channel", [*range(CHANNELS)])
+    direction: int = figure("direction", [-1, 1])
     horn_angles: tuple[float, ...]
     pulses_us: tuple[float, ...]
-    stall_torque: float
-    no_load_speed: float
-    stiffness: float
-    deadband_us: float
-    armature: float
-    peak_share: float
-    hold_share: float
-    rest: float
-    home: float
-    grip: Grip | None = None
-    unmeasured: tuple[str, ...] = ()
-    feedback_adc: int | None = None
-    electric: Electric | None = None
-    fastest_setpoint: float = math.inf
-    load_friction: float = 0.0
-    coulomb: float = 0.0
-    play: float = 0.0
-    pinion: float | None = None
+    zero: float = figure("zero_deg", (-360.0, True, 360.0), unit=TURN, power=1)
+    stall_torque: float = figure("stall_torque_nm", above(1e4), power=-1)
+    no_load_speed: float = figure("no_load_speed_rad_s", above(1e4), power=1)
+    stiffness: float = figure("stiffness_nm_rad", above(1e6), power=-2, guess=STIFFNESS_UPPER_BOUND)
+    deadband_us: float = figure("deadband_us", within(100.0))
+    armature: float = figure("armature_kg_m2", within(1.0), power=-2)
+    peak_share: float = figure("peak_share", above(1.0))
+    hold_share: float = figure("hold_share", above(1.0))
+    rest: float = figure("rest_rad", (-100.0, True, 100.0))
+    home: float = figure("home_rad", (-100.0, True, 100.0))
+    load_friction: float = figure("load_friction", within(0.9), 0.0)
+    coulomb: float = figure("coulomb_nm", within(1e4), 0.0, power=-1)
+    play: float = figure("play_deg", within(20.0), 0.0, unit=TURN, power=1)
+    fastest_setpoint: float = figure("setpoint_speed_rad_s", above(1e4), math.inf, power=1)
+    pinion: float | None = figure("pinion_mm", above(1000.0), None, unit=1e-3)
     stiffness_sd: float | None = None
+    grip: Grip | None = figure("grip", Grip, None)
+    unmeasured: tuple[str, ...] = ()
+    feedback_adc: int | None = figure("feedback_adc", FEEDBACK_ADCS, None)
+    electric: Electric | None = figure("electric", Electric, None)
 
     @property
     def slides(self) -> bool:
@@ -166,14 +177,14 @@ class ServoMap:
     """
 
     servos: tuple[Servo, ...]
-    frame_s: float
-    quantum_us: float
-    oscillator_hz: float = OSCILLATOR_HZ
-    supply: Supply | None = None
-    supply_a: float | None = None
+    frame_s: float = figure("frame_us", (1000.0, True, 100000.0), unit=1e-6)
+    quantum_us: float = figure("quantum_us", above(100.0))
+    oscillator_hz: float = figure("oscillator_hz", (20e6, True, 30e6), OSCILLATOR_HZ)
+    supply: Supply | None = figure("supply", Supply, None)
+    supply_a: float | None = figure("supply_a", above(1000.0), None)
     supply_assumed: bool = False
-    supply_v: float | None = None
-    supply_ohm: float = 0.0
+    supply_v: float | None = figure("supply_v", above(60.0), None)
+    supply_ohm: float = figure("supply_ohm", within(10.0), 0.0)
 
     @property
     def n(self) -> int:
@@ -304,6 +315,14 @@ def _by_joint(functions: Sequence[Callable[[ArrayLike], Array]], values: Array) 
     return np.stack([function(values[..., i]) for i, function in enumerate(functions)], axis=-1)
 
 
+# -- on file ---------------------------------------------------------------------------------------------------------------
+
+SLIDING = {"rest_rad": "rest_m", "home_rad": "home_m"}
+"""What keys are called for a sliding joint, one with a pinion."""
+
+SERVO_KEYS = ("type", "pulse_map", *(key.name for key in keys_of(Servo).values()), *SLIDING.values())
+
+
 def load(path: str | Path, joint_names: Iterable[str], overlay: str | Path | None = None) -> ServoMap:
     """Read a servo map for the joints ``joint_names``, in that order.
 
@@ -314,21 +333,54 @@ def load(path: str | Path, joint_names: Iterable[str], overlay: str | Path | Non
     Raises:
         ConfigurationError: naming file, joint, value and limit.
     """
-    board, entries = read_entries(path, tuple(joint_names), overlay)
-    supply = board.pop("supply")
-    return ServoMap(tuple(map(_servo, entries.values())), supply=supply and Supply(**supply), **board)
+    board_keys = [key.name for key in keys_of(ServoMap).values()]
+    board, entries = read_layers(path, tuple(joint_names), overlay, board_keys, SERVO_KEYS)
+    figures, assumed = read_fields(ServoMap, board, "board: ", "board")
+    if figures["supply_ohm"] and figures["supply_v"] is None:
+        raise ConfigurationError(
+            f"{path}: board: supply_ohm needs supply_v: the voltage at which the servos' figures hold", "supply_v"
+        )
+    made = ServoMap(
+        tuple(_servo(joint, entry) for joint, entry in entries.items()), supply_assumed="supply_a" in assumed, **figures
+    )
+    measured = {made.supply.adc: "the supply"} if made.supply else {}
+    for key, does, used in (("channel", "drives", dict[int, str]()), ("feedback_adc", "measures", measured)):
+        for servo in made.servos:
+            if (taken := getattr(servo, key)) in used:
+                raise ConfigurationError(f"{servo.joint}: {key} {taken} already {does} {used[taken]}", servo.joint, taken)
+            if taken is not None:
+                used[taken] = servo.joint
+    return made
 
 
-def _servo(fields: Entry) -> Servo:
+def _servo(joint: str, given: Entry) -> Servo:
     """A servo, whose rest and home are within its set-points."""
-    grip, electric = fields.pop("grip"), fields.pop("electric")
-    servo = Servo(**fields, grip=grip and Grip(**grip), electric=electric and Electric(**electric))
-    joint, (lower, upper) = servo.joint, servo.setpoint_range
+    pinion = given.get("pinion_mm")
+    r = 1e-3 * pinion if isinstance(pinion, (int, float)) and pinion > 0.0 else 1.0
+    values, unmeasured = read_fields(Servo, given, f"{joint}: ", joint, r, SLIDING if pinion is not None else None)
+    horns, pulses = pulse_map(joint, given.get("pulse_map"))
+    horns = tuple(horn * r for horn in horns)
+    servo = Servo(joint=joint, horn_angles=horns, pulses_us=pulses, unmeasured=unmeasured, **values)
+    (lower, upper), unit = servo.setpoint_range, servo.position_unit
     if lower >= upper:
-        said = f"{told(lower, servo.position_unit)} ... {told(upper, servo.position_unit)}"
-        raise ConfigurationError(f"{joint}: grip leaves no set-points: {said}", joint, lower, upper)
+        said = f"{joint}: grip leaves no set-points: {told(lower, unit)} ... {told(upper, unit)}"
+        raise ConfigurationError(said, joint, lower, upper)
     for key, pose in (("rest_rad", servo.rest), ("home_rad", servo.home)):
         if not lower <= pose <= upper:
             said = f"{joint}: {key} is {pose}, outside its set-points {lower:.4f} ... {upper:.4f}"
             raise ConfigurationError(said, joint, pose, lower if pose < lower else upper)
     return servo
+
+
+def map_text(servos: ServoMap) -> str:
+    """Assumed servos as a servo map's text (YAML), without friction and play, which are the simulation's own."""
+    joints = {}
+    for one in servos.servos:
+        figures = written_fields(one, ("load_friction", "coulomb", "play"), one.per_turn)
+        figures["stiffness_nm_rad"] = {"value": figures["stiffness_nm_rad"], "measured": False}
+        points = [[horn / one.per_turn / TURN, pulse] for horn, pulse in zip(one.horn_angles, one.pulses_us)]
+        called = SLIDING if one.slides else {}
+        joints[one.joint] = {called.get(key, key): value for key, value in figures.items()} | {"pulse_map": points}
+    board = {"frame_us": round(1e6 * servos.frame_s), "quantum_us": servos.quantum_us}
+    said = "# Assumed servos, for a simulation only: nothing of them is measured.\n"
+    return said + yaml.safe_dump({"board": board, "joints": joints}, default_flow_style=None, sort_keys=False, width=130)

@@ -55,7 +55,7 @@ def test_the_compiler_reads_what_the_servo_map_says(tmp_path):
     arm = replace(
         servos(),
         oscillator_hz=25.75e6,
-        supply=Supply(6, 2.0, 4.5),
+        supply=Supply(adc=6, divider=2.0, minimum_v=4.5),
         servos=tuple(
             replace(servo, feedback_adc=adc, channel=channel)
             for servo, adc, channel in zip(servos().servos, (None, 0, 1, 2, 3), (15, 0, 7, 8, 3))

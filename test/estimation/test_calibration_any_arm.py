@@ -43,7 +43,7 @@ from picker_dynamics.estimation.calibration.write_back import overlay_text, rewr
 from picker_dynamics.estimation.payload.droop import DroopScale
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.kinematic_tree import link_poses
-from picker_dynamics.robot.servo_file import map_text
+from picker_dynamics.robot.servo_map import map_text
 
 DROOP = {
     "four_joint": ("lean", "bend", "nod"),

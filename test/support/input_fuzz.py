@@ -42,7 +42,7 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms, scene, servo_arm, servo_map
 from picker_dynamics.robot.arm_design import read_design
 from picker_dynamics.robot.arm_writer import written
-from picker_dynamics.robot.servo_file import with_type
+from picker_dynamics.robot.servo_types import servo_type
 
 PLAIN_MB = 100.0
 """Of a process that only reads files: what tests beside have left in this one is not the reader's."""
@@ -97,7 +97,8 @@ def texts(*names: str) -> Callable[[Path], list[bytes]]:
 def servos_seed(folder: Path) -> list[bytes]:
     """The shipped map, and the same with every figure written out."""
     shipped = read_yaml(resource("config/servos.yaml"), "servo map")
-    full = shipped | {"defaults": with_type(shipped["defaults"], 6.0, "")}
+    own = {key: value for key, value in shipped["defaults"].items() if key != "type"}
+    full = shipped | {"defaults": servo_type(shipped["defaults"]["type"]).figures_at(6.0) | own}
     return [*texts("config/servos.yaml")(folder), yaml.safe_dump(full).encode()]
 
 

@@ -23,8 +23,7 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
 from picker_dynamics.robot.description import ArmDescription, parse
 from picker_dynamics.robot.lint import link_findings
-from picker_dynamics.robot.servo_file import SLIDING
-from picker_dynamics.robot.servo_map import Servo, ServoMap
+from picker_dynamics.robot.servo_map import SLIDING, Servo, ServoMap
 
 from ..urdf_text import find, inertial
 from .instruments import lay
