@@ -17,78 +17,84 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from picker_dynamics.errors import InputError
+import numpy as np
+
+from picker_dynamics.errors import InputError, refuse_if
 from picker_dynamics.files.fields import mapping, number
 
+from .file_fields import figure, keys_of, read_fields
+from .model import Array
 from .servo_file import CHANNELS
 from .servo_types import ServoType, servo_type
 
 DENSITY = {"printed": 450.0, "pla": 1240.0, "petg": 1270.0, "plywood": 650.0, "acrylic": 1190.0, "aluminium": 2700.0}
 """Of materials [kg/m³]; ``printed`` is PLA with walls and a fifth of infill, assumed."""
 
-AXES = {f"{sign}{name}": (i, -1.0 if sign else 1.0) for i, name in enumerate("xyz") for sign in ("", "-")}
-"""Name -> index, and which way."""
-
-TYPES = ("revolute", "prismatic")
+AXES = [f"{sign}{name}" for name in "xyz" for sign in ("", "-")]
 MOST_JOINTS = 7
 RESERVE_DEG = 10.0
 """Of a servo's travel that joints leave to set-points beyond their limits: what compensation adds to bear a load."""
 
-RANGES = {
-    "supply_v": (3.0, 30.0),
-    "base_mm": (0.0, 1000.0),
-    "length_mm": (1.0, 2000.0),
-    "mass_g": (0.1, 20_000.0),
-    "section_mm": (1.0, 500.0),
-    "pinion_mm": (1.0, 200.0),
-    "limits_deg": (-180.0, 180.0),
-    "limits_mm": (-1000.0, 1000.0),
-    "open_deg": (1.0, 170.0),
-}
-"""Smallest and largest value of each number."""
-
 PRESET = {"supply_v": 6.0, "base_mm": 60.0, "servo": "MG996R", "material": "printed", "gripper": None}
-LINK = {"axis": None, "along": "z", "section_mm": 30.0, "mass_g": None, "material": None, "servo": None, "channel": None}
-JOINT = {"name": None, "type": "revolute", "length_mm": None, "limits_deg": None, "limits_mm": None, "pinion_mm": 15.0, **LINK}
-GRIPPER = {"length_mm": 60.0, "open_deg": 50.0, "mass_g": None, "servo": None, "channel": None}
 LIMITS_DEG, JAW = (-80.0, 80.0), "gripper"
 """Limits where none are given; the gripper's joint."""
 
+GRIPPER = {"length_mm": 60.0, "open_deg": 50.0, "mass_g": None, "servo": None, "channel": None}
 
-@dataclass(frozen=True)
+
+def pointing(axis: str) -> Array:
+    """Unit vector (3,) of an axis by its name."""
+    vector: Array = (-1.0 if axis[0] == "-" else 1.0) * np.eye(3)["xyz".index(axis[-1])]
+    return vector
+
+
+@dataclass(frozen=True, kw_only=True)
 class Part:
     """Part of an arm: one joint and the link that it carries; m, kg, rad (limits of a sliding joint: m).
 
     ``section`` is the diameter of a round link, or both edges; ``mass`` is with the servo that rides on it, None where
-    ``density`` [kg/m³] has to say; ``pinion`` [m] drives a sliding joint.
+    ``material`` has to say; ``pinion`` [m] drives a sliding joint.
     """
 
     name: str
-    type: str
-    axis: tuple[int, float]
-    along: tuple[int, float]
-    length: float
-    section: tuple[float, ...]
-    mass: float | None
-    density: float
     limits: tuple[float, float]
+    section: tuple[float, ...]
     servo: ServoType
-    channel: int
-    pinion: float | None = None
+    type: str = figure("type", ["revolute", "prismatic"], "revolute")
+    axis: str = figure("axis", AXES, None)
+    along: str = figure("along", AXES, "z")
+    length: float = figure("length_mm", (1.0, True, 2000.0), unit=1e-3)
+    mass: float | None = figure("mass_g", (0.1, True, 20_000.0), None, unit=1e-3)
+    material: str = figure("material", [*DENSITY], PRESET["material"])
+    channel: int = figure("channel", [*range(CHANNELS)], None)
+    pinion: float = figure("pinion_mm", (1.0, True, 200.0), 0.015, unit=1e-3)
+
+    @property
+    def slides(self) -> bool:
+        """Whether it slides on a rack."""
+        return self.type == "prismatic"
+
+    @property
+    def per_turn(self) -> float:
+        """Travel for a radian of the servo [rad or m]."""
+        return self.pinion if self.slides else 1.0
+
+
+JOINT = ("name", "servo", "section_mm", "limits_deg", "limits_mm", *(key.name for key in keys_of(Part).values()))
 
 
 @dataclass(frozen=True)
 class Design:
     """An arm: its parts from the base outwards; ``jaw`` is the gripper's, None where there is none."""
 
-    supply_v: float
-    base: float
     parts: tuple[Part, ...]
     jaw: Part | None = None
+    supply_v: float = figure("supply_v", (3.0, True, 30.0), 6.0)
+    base: float = figure("base_mm", (0.0, True, 1000.0), 0.06, unit=1e-3)
 
     @property
     def all_parts(self) -> tuple[Part, ...]:
@@ -107,14 +113,14 @@ def read_design(values: Any) -> Design:
     if not isinstance(joints, list) or not 1 <= len(joints) <= MOST_JOINTS:
         has = len(joints) if isinstance(joints, list) else joints
         raise InputError(f"joints: 1 to {MOST_JOINTS} are needed, a list; given: {has}", "joints", limit=MOST_JOINTS)
-    supply_v, base = (_number(key, top[key], "the arm") for key in ("supply_v", "base_mm"))
+    figures, _ = read_fields(Design, top, "the arm: ", "the arm")
     parts: list[Part] = []
     for joint in joints:
         parts.append(read_joint(joint, top, parts))
     jaw = None if top["gripper"] in (None, "none", "None") else _read_gripper(top["gripper"], top, parts)
-    design = Design(supply_v, 1e-3 * base, tuple(parts), jaw)
+    design = Design(tuple(parts), jaw, **figures)
     for part in design.all_parts:
-        part.servo.figures_at(supply_v)
+        part.servo.figures_at(design.supply_v)
     return design
 
 
@@ -122,14 +128,9 @@ def read_joint(values: Any, top: Mapping[str, Any], before: list[Part]) -> Part:
     """Part read from one joint, after those ``before`` it; what it leaves open is as in ``top``.  Errors as ``read_design``."""
     name: Any = values.get("name") if isinstance(values, dict) else None
     where = f"joint {name if name is not None else len(before) + 1}"
-    joint = JOINT | mapping(values, where, JOINT, error=InputError)
+    joint = mapping(values, where, JOINT, error=InputError)
     if why := why_no_name(name, before):
         raise InputError(f"{where}: name is {name!r}: {why}", "name", str(name))
-    if joint["type"] not in TYPES:
-        turns = "; a servo turns less than once, give limits_deg" if joint["type"] == "continuous" else ""
-        raise InputError(f"{where}: type is {joint['type']!r}, must be {' or '.join(TYPES)}{turns}", name)
-    if joint["length_mm"] is None:
-        raise InputError(f"{where}: length_mm is missing, from this joint to the next", name)
     return _part(name, joint, top, before, where)
 
 
@@ -141,77 +142,40 @@ def why_no_name(name: Any, before: list[Part]) -> str:
     return "" if right else "a letter, then letters, digits or _, 41 at the most"
 
 
-def require_material(material: Any, where: str, name: str) -> None:
-    """Raise an InputError for a material whose density is not known."""
-    _one_of("material", material, DENSITY, where, name, "; or give mass_g")
-
-
-def _one_of(key: str, value: Any, allowed: Iterable[str], where: str, name: str, more: str = "") -> None:
-    if not isinstance(value, str) or value not in allowed:
-        raise InputError(f"{where}: {key} is {value!r}, must be one of {', '.join(allowed)}{more}", name, str(value))
-
-
 def _read_gripper(values: Any, top: Mapping[str, Any], before: list[Part]) -> Part:
     """One jaw that turns out of the arm's plane: closed at 0."""
     values = {} if values is True else {"servo": values} if isinstance(values, str) else values
     jaw = GRIPPER | mapping(values, JAW, GRIPPER, error=InputError)
-    opening, last = _number("open_deg", jaw.pop("open_deg"), JAW), before[-1]
-    across = next(name for name in "xyz" if AXES[name][0] not in (last.along[0], last.axis[0]))
-    along = next(name for name, axis in AXES.items() if axis == last.along)
-    shape = {"axis": across, "along": along, "section_mm": [10.0, 10.0], "limits_deg": [0.0, opening]}
-    return _part(JAW, JOINT | jaw | shape, top, before, JAW)
+    opening, last = number(jaw.pop("open_deg"), f"{JAW}: open_deg", (1.0, True, 170.0), JAW, InputError), before[-1]
+    across = next(name for name in "xyz" if name not in (last.along[-1], last.axis[-1]))
+    shape = {"axis": across, "along": last.along, "section_mm": [10.0, 10.0], "limits_deg": [0.0, opening]}
+    return _part(JAW, jaw | shape, top, before, JAW)
 
 
-def _part(name: str, joint: Mapping[str, Any], top: Mapping[str, Any], before: list[Part], where: str) -> Part:
-    slides = joint["type"] == "prismatic"
-    material = joint["material"] or top["material"]
-    servo = servo_type(joint["servo"] or top["servo"], f"{where}: servo", "take one like it, and give its figures in servos.yaml")
-    require_material(material, where, name)
-    section = joint["section_mm"] if isinstance(joint["section_mm"], list) else [joint["section_mm"]]
-    if not 1 <= len(section) <= 2:
-        raise InputError(f"{where}: section_mm is {section}, must be a diameter, or [width, height]", name)
-    drives, channel = {one.channel: one.name for one in before}, joint["channel"]
-    if channel is None:
-        channel = next(number for number in range(CHANNELS) if number not in drives)
-    if isinstance(channel, bool) or not isinstance(channel, int) or not 0 <= channel < CHANNELS:
-        raise InputError(f"{where}: channel is {channel!r}, must be 0 ... {CHANNELS - 1}", name, str(channel))
-    if channel in drives:
-        raise InputError(f"{where}: channel {channel} already drives {drives[channel]}", name, channel)
-    axis = joint["axis"] or ("y" if before or slides else "z")
-    for key, value in (("axis", axis), ("along", joint["along"])):
-        _one_of(key, value, AXES, where, name)
-    pinion, length, mass = (
-        None if joint[key] is None else 1e-3 * _number(key, joint[key], where) for key in ("pinion_mm", "length_mm", "mass_g")
-    )
-    assert length is not None
-    edges = tuple(1e-3 * _number("section_mm", edge, where) for edge in section)
-    pinion = pinion if slides else None
-    limits = _limits(joint, slides, servo, pinion, where)
-    kind, along = joint["type"], AXES[joint["along"]]
-    return Part(name, kind, AXES[axis], along, length, edges, mass, DENSITY[material], limits, servo, channel, pinion)
-
-
-def _limits(joint: Mapping[str, Any], slides: bool, servo: ServoType, pinion: float | None, where: str) -> tuple[float, float]:
-    """Lower and upper, within what the servo's horn turns through [rad or m]."""
-    key, other, unit = ("limits_mm", "limits_deg", "mm") if slides else ("limits_deg", "limits_mm", "deg")
-    if joint[other] is not None:
-        raise InputError(f"{where}: a {joint['type']} joint has {key}, not {other}", other)
-    given = joint[key] if joint[key] is not None or slides else LIMITS_DEG
-    if not isinstance(given, (list, tuple)) or len(given) != 2:
-        raise InputError(f"{where}: {key} is {given!r}, must be [lower, upper]", key)
-    lower, upper = (_number(key, value, where) for value in given)
-    if lower >= upper:
-        raise InputError(f"{where}: {key} is [{lower:g}, {upper:g}]: the upper must be larger", key, upper, lower)
-    scale = 1e-3 / (pinion or 1.0) if slides else math.pi / 180.0
-    most = math.radians(servo.travel_deg - RESERVE_DEG) / scale
-    if upper - lower > most:
-        kept = f"{servo.name} turns {servo.travel_deg:g} deg, of which {RESERVE_DEG:g} are kept to bear loads"
-        said = f"{where}: {key} span {upper - lower:g} {unit}, at most {math.floor(most)}: {kept}"
-        raise InputError(said, key, upper - lower, most)
-    unit_si = 1e-3 if slides else math.pi / 180.0
-    return unit_si * lower, unit_si * upper
-
-
-def _number(key: str, value: Any, where: str) -> float:
-    low, high = RANGES[key]
-    return number(value, f"{where}: {key}", (low, True, high), key, InputError)
+def _part(name: str, given: dict[str, Any], top: Mapping[str, Any], before: list[Part], where: str) -> Part:
+    given = {"material": top["material"], "section_mm": 30.0} | {key: value for key, value in given.items() if value is not None}
+    values, _ = read_fields(Part, given, f"{where}: ", name)
+    other = "take one like it, and give its figures in servos.yaml"
+    servo = servo_type(given.get("servo", top["servo"]), f"{where}: servo", other)
+    edges = given["section_mm"] if isinstance(given["section_mm"], list) else [given["section_mm"]]
+    refuse_if(not 1 <= len(edges) <= 2, f"{where}: section_mm is {edges}, must be a diameter, or [width, height]", name)
+    section = tuple(1e-3 * number(edge, f"{where}: section_mm", (1.0, True, 500.0), name, InputError) for edge in edges)
+    drives = {one.channel: one.name for one in before}
+    if values["channel"] is None:
+        values["channel"] = next(number for number in range(CHANNELS) if number not in drives)
+    taken = drives.get(values["channel"])
+    refuse_if(taken, f"{where}: channel {values['channel']} already drives {taken}", name, values["channel"])
+    slides = values["type"] == "prismatic"
+    values["axis"] = values["axis"] or ("y" if before or slides else "z")
+    key, unit, travel = ("limits_mm", 1e-3, values["pinion"]) if slides else ("limits_deg", math.pi / 180.0, 1.0)
+    limits = given.get(key, None if slides else LIMITS_DEG)
+    if not isinstance(limits, (list, tuple)) or len(limits) != 2:
+        raise InputError(f"{where}: {key} is {limits!r}, must be [lower, upper]", name)
+    bound = 1000.0 if slides else 180.0
+    lower, upper = (number(value, f"{where}: {key}", (-bound, True, bound), name, InputError) for value in limits)
+    refuse_if(lower >= upper, f"{where}: {key} is [{lower:g}, {upper:g}]: the upper must be larger", name, upper, lower)
+    most = math.radians(servo.travel_deg - RESERVE_DEG) * travel / unit
+    kept = f"{servo.name} turns {servo.travel_deg:g} deg, of which {RESERVE_DEG:g} are kept to bear loads"
+    said = f"{where}: {key} span {upper - lower:g}, at most {math.floor(most)}: {kept}"
+    refuse_if(upper - lower > most, said, name, upper - lower, most)
+    return Part(name=name, limits=(unit * lower, unit * upper), section=section, servo=servo, **values)

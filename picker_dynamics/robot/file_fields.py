@@ -22,7 +22,7 @@ class Key(NamedTuple):
 
     Attributes:
         name: of the key.
-        kind: bounds of a number, as it is or as ``{value, measured}``; whole numbers that it may be; dataclass of a group.
+        kind: bounds of a number, as it is or as ``{value, measured}``; words or whole numbers that it may be; dataclass of a group.
         default: in SI.
         unit: of the number, in SI.
         power: of the pinion's radius r by which a servo's figure becomes that of the rack that it drives: x = r phi, F = tau / r.
@@ -30,7 +30,7 @@ class Key(NamedTuple):
     """
 
     name: str
-    kind: Bounds | list[int] | type
+    kind: Bounds | list[Any] | type
     default: Any = NEEDED
     unit: float = 1.0
     power: int = 0
@@ -105,7 +105,7 @@ def read_fields(
             if isinstance(value, bool) or value not in key.kind:
                 must = ", ".join(map(str, key.kind))
                 raise ConfigurationError(f"{said} is {value!r}, must be one of {must}", subject, value)
-            values[name] = int(value)
+            values[name] = int(value) if isinstance(value, float) else value
         else:
             mapping(value, said, [one.name for one in keys_of(key.kind).values()], subject)
             group, guessed = read_fields(key.kind, value, f"{said}.", subject, radius)

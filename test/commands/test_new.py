@@ -78,7 +78,7 @@ def test_weak_servos_are_said_with_figures_and_the_arm_is_written_all_the_same(t
     [
         (["--joint", "name: lift, length_mm: 0"], "joint lift: length_mm is 0, must be >= 1"),
         (["--joint", "name: [lift"], "--joint 'name: [lift'"),
-        (["--joint", "lift"], "joint 1: unknown 'lift'; allowed are name, type"),
+        (["--joint", "lift"], "joint 1: unknown 'lift'; allowed are name, servo"),
         (["--from", "/nowhere.yaml"], "cannot read answers /nowhere.yaml"),
         (["--from", "x", "--joint", JOINTS[0]], "--from has the joints: leave --joint away"),
         ([*OPTIONS[:2], "--gripper", "servo: MG1"], "gripper: servo is 'MG1', must be one of SG90"),
