@@ -15,16 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .description import ArmDescription, Joint, Link
+from .description import ArmDescription, Joint
 from .kinematic_tree import link_poses, rigid_groups, sample_poses, subtree
 from .model import GRAVITY, Array
 from .shapes import corners, uniform_body
 
 TRIANGLE_SLACK = 1e-3
 """Share by which principal moments may break the triangle inequality: the rounding of printed numbers."""
-
-GYRATION_SLACK = 1.05
-"""Radius of gyration over drawn extent that is still put down to a simplified drawing."""
 
 INERTIA_FACTOR = (1.0 / 50.0, 4.0)
 """Inertia over that of a uniform body of the drawn shape; weight at both ends of a slender link gives 3."""
@@ -83,8 +80,8 @@ def lint(description: ArmDescription) -> tuple[Finding, ...]:
     for name in (description.root, *(joint.child for joint in description.joints)):
         found += link_findings(description, name)
     inertia = driven_inertia(description, sample_poses(description, 5)).max(axis=0)
-    for joint, moved in zip(description.movable, inertia):
-        found += _of_joint(description, joint, float(moved))
+    for joint, moved in zip(description.movable, inertia.tolist()):
+        found += [*_of_limits(joint), *_of_masses(description, joint, moved)]
     if not any(finding.fatal for finding in found):
         found += _of_gravity(description)
     return tuple(found)
@@ -149,82 +146,50 @@ def link_findings(description: ArmDescription, name: str) -> Iterator[Finding]:
         if np.any(link.inertia):
             yield Finding(name, "mass", "0 kg", "a body with inertia has mass")
         return
-    moments = np.asarray(np.linalg.eigvalsh(link.inertia), dtype=float)
-    told, sum_of_two = _moments(moments), moments[0] + moments[1]
-    if moments[0] < -1e-9 * abs(moments[2]):
+    least, middle, largest = moments = np.linalg.eigvalsh(link.inertia).tolist()
+    told = "{:.3g}, {:.3g}, {:.3g} kg·m² (principal)".format(*moments)
+    if least < -1e-9 * abs(largest):
         yield Finding(name, "inertia", told, "a principal moment is negative, which no body has", fatal=True)
         return
     if np.allclose(moments, 1.0, rtol=1e-9):
         yield Finding(name, "inertia", told, "1.0 on the diagonal is a placeholder; measure it, or compute it from the shape")
-    if sum_of_two < moments[2] * (1.0 - TRIANGLE_SLACK):
-        why = f"breaks the triangle inequality, {sum_of_two:.3g} < {moments[2]:.3g}: no body has it, and MuJoCo refuses it"
+    if least + middle < largest * (1.0 - TRIANGLE_SLACK):
+        why = f"breaks the triangle inequality, {least + middle:.3g} < {largest:.3g}: no body has it, and MuJoCo refuses it"
         yield Finding(name, "inertia", told, why)
     drawn = (*link.collisions, *link.visuals)
-    if drawn and not any(shape.kind == "mesh" for shape in drawn):
-        yield from _of_shape(link, np.concatenate([corners(shape) for shape in drawn]))
-
-
-def _of_shape(link: Link, points: Array) -> Iterator[Finding]:
-    """Mass, centre and inertia against what is drawn, between ``points`` (k, 3) [m].
-
-    A body that ends r from an axis through its centre of mass has at most the inertia m r² about it.
-    """
+    if not drawn or any(shape.kind == "mesh" for shape in drawn):
+        return
     volume, specific = uniform_body(link.collisions or link.visuals)
-    density = link.mass / volume
+    density, points = link.mass / volume, np.concatenate([corners(shape) for shape in drawn])
     if not DENSITY[0] <= density <= DENSITY[1]:
-        plausible = f"plausible are {DENSITY[0]:g} to {DENSITY[1]:g}"
-        why = f"{density:.3g} kg/m³ for the {volume * 1e6:.3g} cm³ that are drawn, {plausible}"
-        yield Finding(link.name, "mass", f"{link.mass:g} kg", why)
+        why = f"{density:.3g} kg/m³ for the {volume * 1e6:.3g} cm³ that are drawn, plausible are {DENSITY[0]:g} to {DENSITY[1]:g}"
+        yield Finding(name, "mass", f"{link.mass:g} kg", why)
     lowest, highest = points.min(axis=0), points.max(axis=0)
     outside = float(np.max(np.maximum(lowest - link.com, link.com - highest)))
     if outside > OUTSIDE * np.max(highest - lowest):
         value = "({:.3g}, {:.3g}, {:.3g}) m".format(*link.com)
-        yield Finding(link.name, "centre of mass", value, f"{outside:.3g} m outside of what is drawn")
+        yield Finding(name, "centre of mass", value, f"{outside:.3g} m outside of what is drawn")
         return
-    moments, axes = np.linalg.eigh(link.inertia)
-    uniform = link.mass * specific
-    for moment, axis in reversed([*zip(moments, axes.T)]):
-        radius = math.sqrt(max(moment, 0.0) / link.mass)
-        farthest = float(np.max(np.linalg.norm(np.cross(points - link.com, axis), axis=1)))
-        share = float(moment / (axis @ uniform @ axis))
-        why = ""
-        if radius > GYRATION_SLACK * farthest:
-            nothing = f"nothing is drawn farther than {farthest * 1e3:.3g} mm from that axis"
-            why = f"radius of gyration {radius * 1e3:.3g} mm, but {nothing}"
-        elif share > INERTIA_FACTOR[1] and moment > 0.5 * moments[2]:  # not about a slender link's own axis
-            why = f"{share:.3g} times that of a uniform body of the drawn shape"
-        if why:
-            about = "inertia about ({:.2g}, {:.2g}, {:.2g})".format(*np.abs(axis))
-            yield Finding(link.name, about, f"{moment:.3g} kg·m²", why)
-            break  # the largest tells enough
-    share = float(moments[2] / np.linalg.eigvalsh(uniform)[2])
-    if share < INERTIA_FACTOR[0]:
-        yield Finding(link.name, "inertia", _moments(moments), f"{share:.2g} times that of a uniform body of the drawn shape")
-
-
-def _moments(moments: Array) -> str:
-    return "{:.3g}, {:.3g}, {:.3g} kg·m² (principal)".format(*moments)
+    share = largest / (link.mass * float(np.linalg.eigvalsh(specific)[2]))
+    if not INERTIA_FACTOR[0] <= share <= INERTIA_FACTOR[1]:
+        yield Finding(name, "inertia", told, f"{share:.3g} times that of a uniform body of the drawn shape")
 
 
 # -- one joint: its limits, and the mass that it drives --------------------------------------------------------------------
 
 
-def _of_joint(description: ArmDescription, joint: Joint, inertia: float) -> Iterator[Finding]:
-    slides = joint.type == "prismatic"
-    span = f"{joint.lower:g} to {joint.upper:g}"
-    body = [description.links[name] for name in rigid_groups(description)[joint.child]]
-    driven = sum(description.links[name].mass for name in subtree(description, joint.child))
-    mass = sum(link.mass for link in body)
-    limits, of_joint = f"position limits of joint {joint.name}", f"by joint {joint.name}"
-    for name, unit, source in (
-        ("velocity", "m/s" if slides else "rad/s", "no-load speed"),
-        ("effort", "N" if slides else "N·m", "stall torque"),
+def _of_limits(joint: Joint) -> Iterator[Finding]:
+    unit = "m" if joint.type == "prismatic" else "rad"
+    span, limits = f"{joint.lower:g} to {joint.upper:g}", f"position limits of joint {joint.name}"
+    for name, per, source in (
+        ("velocity", f"{unit}/s", "no-load speed"),
+        ("effort", "N" if unit == "m" else "N·m", "stall torque"),
     ):
         value, what = getattr(joint, name), f"{name} limit of joint {joint.name}"
         if math.isinf(value):
             yield Finding(joint.child, what, "missing", f"nothing bounds it; give the motor's {source}")
         elif value == 0.0:
-            yield Finding(joint.child, what, f"0 {unit}", "the joint could not move")
+            yield Finding(joint.child, what, f"0 {per}", "the joint could not move")
     if joint.lower == joint.upper:
         yield Finding(joint.child, limits, span, "the joint has no range; were lower and upper left out?")
     if joint.type == "revolute" and max(-joint.lower, joint.upper) > MOST_TURNS:
@@ -232,15 +197,19 @@ def _of_joint(description: ArmDescription, joint: Joint, inertia: float) -> Iter
     if joint.mimic is not None:
         why = "it is treated as a joint of its own: nothing couples the two here"
         yield Finding(joint.child, f"mimic of joint {joint.name}", joint.mimic or "a joint without name", why)
-    if not driven > 0.0:
+
+
+def _of_masses(description: ArmDescription, joint: Joint, inertia: float) -> Iterator[Finding]:
+    body = [description.links[name] for name in rigid_groups(description)[joint.child]]
+    if not any(description.links[name].mass > 0.0 for name in subtree(description, joint.child)):
         why = "its acceleration would be infinite; give the link an <inertial>"
-        yield Finding(joint.child, f"mass driven {of_joint}", "0 kg", why, fatal=True)
+        yield Finding(joint.child, f"mass driven by joint {joint.name}", "0 kg", why, fatal=True)
     elif not inertia > 0.0:
         why = "points on the axis: its acceleration would be infinite"
-        yield Finding(joint.child, f"inertia driven {of_joint}", "0 kg·m²", why, fatal=True)
+        yield Finding(joint.child, f"inertia driven by joint {joint.name}", "0 kg·m²", why, fatal=True)
     elif not any(link.mass > 0.0 and np.any(link.inertia) for link in body):
         why = "MuJoCo refuses a moving body that lacks mass or inertia"
-        yield Finding(joint.child, "inertial", f"{mass:g} kg without inertia", why)
+        yield Finding(joint.child, "inertial", f"{sum(link.mass for link in body):g} kg without inertia", why)
 
 
 # -- gravity: a joint that cannot hold its load, or one that should feel some and does not ----------------------------------
@@ -256,9 +225,9 @@ def _of_gravity(description: ArmDescription) -> Iterator[Finding]:
             why = f"in some poses, more than {limit}: a mass, a length or the effort limit is wrong"
             yield Finding(joint.child, what, f"{worst:.3g} {unit}", why)
         links, own = subtree(description, joint.child), frames[joint.child]
-        tilt = np.max(np.linalg.norm((own.rotation @ joint.axis)[..., :2], axis=-1))
+        tilt = np.max(np.abs((own.rotation @ joint.axis)[..., :2]))
         lifts = any(other.parent in links for other in description.movable)
-        size = max(np.max(np.linalg.norm(frames[name].position - own.position, axis=-1)) for name in links)
+        size = max(np.max(np.abs(frames[name].position - own.position)) for name in links)
         noticeable = BALANCED * GRAVITY * size * sum(description.links[name].mass for name in links)
         if joint.type != "prismatic" and lifts and tilt >= UPRIGHT and worst <= noticeable:
             why = "in every pose, although it lifts other joints: masses or centres of mass are missing"

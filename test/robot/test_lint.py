@@ -44,7 +44,7 @@ WRONG = {
         "arm",
         True,
     ),
-    "too large for the shape": ([(ARM_INERTIA, diagonal(6e-5, 8e-3, 8e-3))], "inertia about", "radius of gyration 141 mm"),
+    "too large for the shape": ([(ARM_INERTIA, diagonal(6e-5, 8e-3, 8e-3))], "inertia", "times that of a uniform body"),
     "heavy for the shape": ([('value="0.4"', 'value="42.9"')], "mass", "2.38e+05 kg/m³"),
     "the centre outside": (
         [('<origin xyz="0.1 0 0" rpy="0 0 0"/>', '<origin xyz="100 0 0"/>')],
