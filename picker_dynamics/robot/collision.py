@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from picker_dynamics.errors import DescriptionError, MissingDependencyError
 
 from .description import FRAME_KG, ArmDescription
-from .kinematic_tree import link_poses, rigid_groups
+from .kinematic_tree import joint_frames
 from .model import Array, read_only
 from .scene import PAYLOAD, Scene
 from .srdf import Allowed
@@ -53,21 +53,26 @@ NEAR_M = 0.1
 """Pairs whose spheres are farther apart than this are not looked at more closely [m]."""
 
 
-@dataclass(frozen=True, eq=False)
 class Body:
-    """A shape on a link: its pose there, and the sphere about its centre that holds it."""
+    """A shape on a link: which joint moves it, its pose in that joint's frame, and the radius about its centre that holds it."""
 
-    name: str
-    link: str
-    shape: Any
-    rotation: Array
-    position: Array
-    radius: float
-
-    @property
-    def is_plane(self) -> bool:
-        """Whether the body is the floor, which no sphere holds."""
-        return math.isinf(self.radius)
+    def __init__(self, name: str, link: str, shape: Any, rotation: Array, position: Array, description: ArmDescription):
+        shape.computeLocalAABB()
+        self.name, self.link, self.shape, self.radius = name, link, shape, float(shape.aabb_radius)
+        self.carrier, placed = description.transforms.links[link]
+        self.pose = np.eye(4)
+        self.pose[:3, :3], self.pose[:3, 3] = rotation, position
+        self.pose = placed @ self.pose
+        self.is_plane = math.isinf(self.radius)
+        self.levers = np.zeros(description.n)
+        """How far each joint that moves the body moves a point of it, for a radian or a metre."""
+        lever, joint = float(np.linalg.norm(self.pose[:3, 3])) + self.radius, self.carrier
+        while joint >= 0:
+            one, offset = description.movable[joint], description.transforms.parts[0][joint][:3, 3]
+            self.levers[joint] = 1.0 if one.type == "prismatic" else lever
+            slide = max(abs(one.lower), abs(one.upper)) if one.type == "prismatic" else 0.0
+            lever += float(np.linalg.norm(offset)) + slide
+            joint = description.transforms.parents[joint]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,33 +87,28 @@ class Pair:
         return self.a.name, self.b.name
 
 
-Levers: TypeAlias = dict[tuple[Body, str, bool], Array]
-"""Of a body against a link, over the floor or not: L, as of ``CollisionModel``."""
-
-
 class Placed:
     """The bodies' poses along poses (s, n) of the arm: distances of one pair at one of them."""
 
     def __init__(self, bodies: Sequence[Body], description: ArmDescription, q: Array):
-        poses = link_poses(description, q)
         self._number = {body: i for i, body in enumerate(bodies)}
-        self._rotations = [np.matmul(poses[body.link].rotation, body.rotation) for body in bodies]
-        self._positions = np.stack([poses[body.link].apply(body.position) for body in bodies], axis=1)
+        frames = joint_frames(description, q)[..., [body.carrier for body in bodies], :, :]
+        self._poses = frames @ np.array([body.pose for body in bodies])
         self._radii = np.array([body.radius for body in bodies])
         self._request, self._result = coal.DistanceRequest(), coal.DistanceResult()
 
     def spheres(self, pairs: Sequence[Pair]) -> Array:
         """Distances, (s, p), of the spheres about both of each pair: never more than those of the shapes [m]."""
         a, b = ([self._number[body] for body in ends] for ends in zip(*((pair.a, pair.b) for pair in pairs)))
-        apart = self._positions[:, a] - self._positions[:, b]
-        away: Array = np.sqrt(np.einsum("spi,spi->sp", apart, apart)) - self._radii[a] - self._radii[b]
+        places = self._poses[..., :3, 3]
+        apart = places[:, a] - places[:, b]
+        away: Array = np.linalg.norm(apart, axis=-1) - self._radii[a] - self._radii[b]
         return away
 
     def distance(self, pair: Pair, k: int) -> float:
         """Distance of a pair of shapes at pose ``k`` [m]; below 0: how deep one is in the other."""
-        a, b = self._number[pair.a], self._number[pair.b]
-        at_a = coal.Transform3s(self._rotations[a][k], self._positions[k, a])
-        at_b = coal.Transform3s(self._rotations[b][k], self._positions[k, b])
+        poses = [self._poses[k, self._number[body]] for body in (pair.a, pair.b)]
+        at_a, at_b = (coal.Transform3s(pose[:3, :3], pose[:3, 3]) for pose in poses)
         self._result.clear()
         return float(coal.distance(pair.a.shape, at_a, pair.b.shape, at_b, self._request, self._result))
 
@@ -136,43 +136,41 @@ class CollisionModel:
     def __init__(
         self, description: ArmDescription, scene: Scene, floor_z: float, poses: ArrayLike, allowed: Allowed = frozenset()
     ):
-        self.description, root = description, description.root
-        notes: list[str] = []
+        self.description, root, notes = description, description.root, list[str]()
         links = [body for link in description.links.values() for body in _bodies(link, description, notes)]
         still = [_body(name, root, geometry, description) for name, geometry in scene.items()]
         if floor_z > -math.inf:
-            still.append(Body(FLOOR, root, coal.Halfspace(np.array([0.0, 0.0, 1.0]), floor_z), np.eye(3), np.zeros(3), math.inf))
+            plane = coal.Halfspace(np.array([0.0, 0.0, 1.0]), floor_z)
+            still.append(Body(FLOOR, root, plane, np.eye(3), np.zeros(3), description))
         load = _load(description, np.zeros(3))
         self.bodies = [*links, *still, load]
-        known: Levers = {}
-        found = [(pair, L) for pair in self._candidates(links, still, load, allowed) if (L := self._levers(pair, known)).any()]
         poses = np.atleast_2d(np.asarray(poses, dtype=float))
         placed, kept, touching = self.placed(poses), [], dict[tuple[str, str], None]()
-        for pair, L in found:
-            owned = pair.b not in still or pair.b.is_plane
-            near = min(placed.distance(pair, k) for k in range(len(poses))) if owned and pair.a is not load else math.inf
+        for pair in _candidates(description, links, still, load, allowed):
+            if not (levers := self._levers(pair)).any():
+                continue
+            owned = (pair.b not in still or pair.b.is_plane) and pair.a is not load
+            near = min(placed.distance(pair, k) for k in range(len(poses))) if owned else math.inf
             if near > 0.0:
-                kept.append((pair, L, near))
+                kept.append((pair, levers, near))
             else:
                 touching[pair.names] = None
         if touching:
             notes.append("overlap at home or at rest, not looked at: " + ", ".join(f"{a} and {b}" for a, b in touching))
         self.pairs = tuple(pair for pair, _, _ in kept)
-        self.lipschitz = read_only(np.array([L for _, L, _ in kept]).reshape(len(kept), description.n))
+        self.lipschitz = read_only(np.array([levers for _, levers, _ in kept]).reshape(len(kept), description.n))
         self.near = read_only([near for _, _, near in kept])
         self.of_payload = np.array([pair.a is load for pair in self.pairs], dtype=bool)
         self.notes = tuple(notes)
 
     def carrying(self, com: ArrayLike) -> CollisionModel:
         """The model with what the tool holds between the tool and ``com`` (3,) [m], tool frame."""
-        if np.array_equal(self.bodies[-1].position, 0.5 * np.asarray(com, dtype=float)):
-            return self
         load, made = _load(self.description, np.array(com, dtype=float)), copy.copy(self)
+        if np.array_equal(self.bodies[-1].pose[:3, 3], load.pose[:3, 3]):
+            return self
         made.bodies = [*self.bodies[:-1], load]
         made.pairs = tuple(Pair(load, pair.b) if held else pair for pair, held in zip(self.pairs, self.of_payload.tolist()))
-        known: Levers = {}
-        levers = [self._levers(pair, known) if pair.a is load else L for pair, L in zip(made.pairs, self.lipschitz)]
-        made.lipschitz = read_only(np.array(levers).reshape(self.lipschitz.shape))
+        made.lipschitz = read_only(np.array([self._levers(pair) for pair in made.pairs]).reshape(self.lipschitz.shape))
         return made
 
     def placed(self, q: Array) -> Placed:
@@ -187,95 +185,68 @@ class CollisionModel:
             distances[p] = placed.distance(self.pairs[p], 0)
         return distances
 
-    # -- what makes a pair -----------------------------------------------------------------------------------
-
-    def _candidates(self, links: list[Body], still: list[Body], load: Body, allowed: Allowed) -> Iterator[Pair]:
-        """Links against each other and what stands, the payload against both; farther out first."""
-        description = self.description
-        groups = {link: leader for leader, members in rigid_groups(description).items() for link in members}
-        adjacent = {frozenset((groups[joint.parent], groups[joint.child])) for joint in description.movable}
-        moving = [body for body in (*links, load) if groups[body.link] != groups[description.root]]
-        for i, body in enumerate(moving):
-            others = [one for one in links if groups[one.link] == groups[description.root]]
-            for other in (*others, *moving[:i]):
-                pair = frozenset((groups[body.link], groups[other.link]))
-                if len(pair) > 1 and pair not in adjacent and (body is load or frozenset((body.link, other.link)) not in allowed):
-                    yield Pair(body, other)
-            yield from (Pair(body, other) for other in still)
-
-    def _levers(self, pair: Pair, known: Levers) -> Array:
-        """(n,) L of a pair: of joints that move one and not the other; ``known`` gets those of each, which pairs share."""
-        total = np.zeros(self.description.n)
-        for body, other in ((pair.a, pair.b), (pair.b, pair.a)):
-            key = body, other.link, pair.b.is_plane
-            if key not in known:
-                known[key] = self._levers_of(*key)
-            total += known[key]
-        return total
-
-    def _levers_of(self, body: Body, other: str, over_plane: bool) -> Array:
-        """(n,) of the joints that move ``body`` and not the link ``other``."""
-        description, levers = self.description, np.zeros(self.description.n)
-        lever = float(np.linalg.norm(body.position)) + (0.0 if body.is_plane else body.radius)
-        for joint in reversed(description.path_to(body.link)):
-            if joint.movable and joint not in description.path_to(other) and not (over_plane and self._level(joint.name)):
-                levers[description.joint_names.index(joint.name)] = 1.0 if joint.type == "prismatic" else lever
-            slide = max(abs(joint.lower), abs(joint.upper)) if joint.type == "prismatic" else 0.0
-            lever += float(np.linalg.norm(joint.xyz)) + slide
+    def _levers(self, pair: Pair) -> Array:
+        """(n,) L of a pair: of joints that move one and not the other; those that turn about the vertical change no height."""
+        a, b = (self.description.transforms.carries[body.carrier] for body in (pair.a, pair.b))
+        levers: Array = np.where(a & ~b, pair.a.levers, 0.0) + np.where(b & ~a, pair.b.levers, 0.0)
+        if pair.b.is_plane:
+            transforms, axes = self.description.transforms, self.description.axes[..., None]
+            upright = np.abs((transforms.parts[0][:, :3, :3] @ axes)[:, 2, 0]) > 1.0 - 1e-12
+            levers[upright & ~self.description.slides & (np.array(transforms.parents) < 0)] = 0.0
         return levers
 
-    def _level(self, name: str) -> bool:
-        """Whether a joint turns about the vertical, whatever the pose, so that it changes no height."""
-        rotation = np.eye(3)
-        for joint in self.description.path_to(self.description.joint(name).child):
-            rotation = rotation @ joint.rotation
-            if joint.name == name:
-                return joint.type != "prismatic" and bool(abs((rotation @ joint.axis)[2]) > 1.0 - 1e-12)
-            if joint.movable:
-                return False
-        return False
+
+def _candidates(
+    description: ArmDescription, links: list[Body], still: list[Body], load: Body, allowed: Allowed
+) -> Iterator[Pair]:
+    """Links against each other and what stands, the payload against both; farther out first."""
+    parents = description.transforms.parents
+    moving, fixed = [body for body in (*links, load) if body.carrier >= 0], [body for body in links if body.carrier < 0]
+    for i, body in enumerate(moving):
+        for other in (*fixed, *moving[:i]):
+            a, b = body.carrier, other.carrier
+            adjacent = a == b or parents[a] == b or (b >= 0 and parents[b] == a)
+            if not adjacent and (body is load or frozenset((body.link, other.link)) not in allowed):
+                yield Pair(body, other)
+        yield from (Pair(body, other) for other in still)
 
 
 # -- shapes ------------------------------------------------------------------------------------------------------------
 
 
 def _bodies(link: Link, description: ArmDescription, notes: list[str]) -> Iterator[Body]:
-    """The collision shapes of a link; where it has none what is drawn, or a capsule along it."""
-    if link.collisions or link.visuals:
-        if not link.collisions and link.name != description.root:
-            notes.append(f"{link.name} has no collision shape: what is drawn of it counts")
-        for geometry in link.collisions or (link.visuals if link.name != description.root else ()):
-            yield _body(link.name, link.name, geometry, description)
-    elif link.mass > FRAME_KG and link.name != description.root:
+    """The collision shapes of a link; where it has none what is drawn, or a capsule along it; nothing of a bare root."""
+    if link.collisions or link.name == description.root:
+        yield from (_body(link.name, link.name, geometry, description) for geometry in link.collisions)
+    elif link.visuals:
+        notes.append(f"{link.name} has no collision shape: what is drawn of it counts")
+        yield from (_body(link.name, link.name, geometry, description) for geometry in link.visuals)
+    elif link.mass > FRAME_KG:
         ends = [joint.xyz for joint in description.joints if joint.parent == link.name]
         end = max((*ends, 2.0 * link.com), key=lambda place: float(np.linalg.norm(place)))
         notes.append(f"{link.name} has no shape: a capsule of {1e3 * UNDRAWN_M:g} mm radius along it counts")
-        length = float(np.linalg.norm(end))
-        shape = coal.Capsule(UNDRAWN_M, length)
-        yield Body(link.name, link.name, shape, _z_along(end), 0.5 * end, UNDRAWN_M + 0.5 * length)
+        shape = coal.Capsule(UNDRAWN_M, float(np.linalg.norm(end)))
+        yield Body(link.name, link.name, shape, _z_along(end), 0.5 * end, description)
 
 
 def _load(description: ArmDescription, com: Array) -> Body:
     """What the tool holds, without its thickness: a point, or, where its centre is away from the tool, the line to there."""
-    length = float(np.linalg.norm(com))
-    shape = coal.Capsule(POINT_M, length) if length else coal.Sphere(POINT_M)
-    return Body(PAYLOAD, description.tool, shape, _z_along(com), 0.5 * com, POINT_M + 0.5 * length)
+    shape = coal.Capsule(POINT_M, float(np.linalg.norm(com)))
+    return Body(PAYLOAD, description.tool, shape, _z_along(com), 0.5 * com, description)
 
 
 def _body(name: str, link: str, geometry: Geometry, description: ArmDescription) -> Body:
     position, size = geometry.xyz, geometry.size
     if geometry.kind == "mesh":
-        hull, centre, radius = _hull(geometry, description, f"link {link}")
-        return Body(name, link, hull, geometry.rotation, position + geometry.rotation @ centre, radius)
-    if geometry.kind == "box":
-        return Body(name, link, coal.Box(*size), geometry.rotation, position, 0.5 * float(np.linalg.norm(size)))
-    if geometry.kind == "sphere":
-        return Body(name, link, coal.Sphere(*size), geometry.rotation, position, size[0])
-    return Body(name, link, coal.Cylinder(*size), geometry.rotation, position, math.hypot(size[0], 0.5 * size[1]))
+        shape, centre = _hull(geometry, description, f"link {link}")
+        position = position + geometry.rotation @ centre
+    else:
+        shape = {"box": coal.Box, "sphere": coal.Sphere, "cylinder": coal.Cylinder}[geometry.kind](*size)
+    return Body(name, link, shape, geometry.rotation, position, description)
 
 
-def _hull(geometry: Geometry, description: ArmDescription, where: str) -> tuple[Any, Array, float]:
-    """Convex hull of a mesh, about the middle of its box; that middle, and how far the mesh reaches from there [m]."""
+def _hull(geometry: Geometry, description: ArmDescription, where: str) -> tuple[Any, Array]:
+    """Convex hull of a mesh, about the middle of its box, and that middle."""
     path = _mesh_file(str(geometry.filename), description.source, where)
     try:
         if path.stat().st_size > MESH_BYTES:
@@ -289,7 +260,7 @@ def _hull(geometry: Geometry, description: ArmDescription, where: str) -> tuple[
         hull = coal.Convex.convexHull(cloud, True, "Qt")
     except (OSError, ValueError, RuntimeError) as failure:
         raise DescriptionError(f"{where}: mesh {path}: {' '.join(str(failure).split())}", where, str(path)) from failure
-    return hull, centre, float(np.linalg.norm(points - centre, axis=-1).max())
+    return hull, centre
 
 
 def _mesh_file(filename: str, source: str, where: str) -> Path:
