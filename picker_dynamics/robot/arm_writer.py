@@ -207,7 +207,7 @@ def _servos(name: str, design: Design, usual: dict[str, Any], home: Array, rest:
     board = {key: usual["board"][key] for key in ("frame_us", "quantum_us")} | {"supply_v": design.supply_v}
     defaults = {key: value for key, value in usual["defaults"].items() if key != "type"}
     said = (
-        f"# Servo map of {name}.  The types' figures: config/servo_types.yaml; every key: config/servos.yaml of picker_dynamics.\n"
+        f"# Servo map of {name}.  The types' figures: config/servo_types.yaml; every key: config/servos.yaml.\n"
         "# direction and zero_deg are as designed: the sign test of docs/your_arm.md says whether yours are.\n"
     )
     content = {"board": board, "defaults": defaults, "joints": joints}

@@ -22,7 +22,7 @@ class Key(NamedTuple):
 
     Attributes:
         name: of the key.
-        kind: bounds of a number, as it is or as ``{value, measured}``; words or whole numbers that it may be; dataclass of a group.
+        kind: bounds of a number, as it is or as ``{value, measured}``; words or whole numbers; dataclass of a group.
         default: in SI.
         unit: of the number, in SI.
         power: of the pinion's radius r by which a servo's figure becomes that of the rack that it drives: x = r phi, F = tau / r.
