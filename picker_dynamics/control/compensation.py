@@ -66,8 +66,6 @@ class Compensator:
         self.fade_s = checked_number("fade_s", fade_s, least=0.0)
         self.transition_s = checked_number("transition_s", transition_s, least=0.0)
         self._bare, self._servo = model, servos.model
-        if self._servo.n != model.n:
-            raise InputError(f"{self._servo.n} servos for {model.n} joints", value=self._servo.n, limit=model.n)
         self._lower, self._upper, self._fastest = servos.setpoint_lower, servos.setpoint_upper, PACE * servos.setpoint_speed
         self._payload = PayloadChange(model)
         self._mode = _checked_mode(mode)
@@ -117,7 +115,7 @@ class Compensator:
             self._mode = mode
             self.start(self._offset)
 
-    def set_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> None:
+    def set_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0)) -> None:
         """Carry another load, in ``transition_s`` or longer (``TIP_CREEP``); a change under way goes on from where it is.
 
         Before the first reference after ``start_held`` nothing has to pass: the fade does.
@@ -125,12 +123,11 @@ class Compensator:
         Args:
             mass: [kg], >= 0.
             com: (3,) centre of mass [m], tool frame.
-            inertia: (3, 3) about it [kg·m²], or None: a point mass.
 
         Raises:
             InputError: a negative mass, or values that are not finite.
         """
-        new = self._bare.with_payload(mass, com, inertia)
+        new = self._bare.with_payload(mass, com)
         if self._last is None:
             self._payload.begin(new, 0.0)
             return
@@ -150,7 +147,6 @@ class Compensator:
             q_cmd: (n,) servo set-point [rad].
             tau_d: (n,) torque [N·m], whatever the mode.
         """
-        checked_number("dt", dt, "s", least=0.0)
         self._fade_elapsed += dt
         self._payload.advance(dt)
         self._last = q, v, a = tuple(np.asarray(x, dtype=float) for x in (q, v, a))

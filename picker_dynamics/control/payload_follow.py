@@ -21,10 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError
-from picker_dynamics.robot.model import as_states, payload_values
-
-from .laws.law import positive
+from picker_dynamics.robot.model import Array
 
 FILTER_S, FORGET_S = 0.02, 0.3
 """Time constants of the low-pass and of the forgetting [s]."""
@@ -75,31 +72,14 @@ class PayloadFollower:
     """
 
     def __init__(
-        self,
-        model: Any,
-        effort_sd: ArrayLike,
-        *,
-        com: Sequence[float] = (0.0, 0.0, 0.0),
-        max_kg: float,
-        rate_kg_s: float,
-        start_kg: float = 0.0,
+        self, model: Any, effort_sd: Array, *, com: Sequence[float], max_kg: float, rate_kg_s: float, start_kg: float = 0.0
     ):
-        self._empty, self._kilogram = model, model.with_payload(1.0, tuple(com))
-        sd = np.array(as_states("effort_sd", effort_sd, model.n))
-        if not (sd > 0.0).all():
-            raise InputError(
-                f"noise of the efforts is {sd.min():g}, must be above 0", subject="effort_sd", value=float(sd.min()), limit=0.0
-            )
-        self._weight = 1.0 / sd**2
-        self.limit(max_kg, rate_kg_s)
+        self._empty, self._kilogram, self._weight = model, model.with_payload(1.0, tuple(com)), 1.0 / effort_sd**2
+        self.max_kg, self.rate = max_kg, rate_kg_s
         self.mass, self.problem = float(start_kg), ""
-        self._information = self._projection = self._learned_s = 0.0
-        self._news_s: float | None = None
-        self._time_s: float | None = None
-
-    def limit(self, max_kg: float, rate_kg_s: float) -> None:
-        """Set other bounds of the payload and its rate from now on."""
-        self.max_kg, self.rate = positive("payload.follow_max", max_kg), positive("payload.follow_rate", rate_kg_s)
+        self._information = self._projection = self._learned_s = self._since_s = 0.0
+        self._news_s = self._time_s = -math.inf
+        self._filtered: Array = np.zeros((3, model.n))
 
     @property
     def estimate(self) -> float | None:
@@ -112,24 +92,20 @@ class PayloadFollower:
         Args:
             q, v: (n,) [rad or m, per s].  effort: (n,) that acted until now [N·m or N].  time_s: of the state.
         """
-        measured = np.stack([np.asarray(x, dtype=float) for x in (q, v, effort)])
-        if not np.isfinite(measured).all():
-            return
-        step_s = 0.0 if self._time_s is None else time_s - self._time_s
-        if self._time_s is None or not 0.0 <= step_s <= PAUSE_S:
-            self._filtered, self._since_s = measured, 0.0
-            self._time_s = time_s
-            return
-        if step_s == 0.0:
+        measured, step_s = np.array([q, v, effort], dtype=float), time_s - self._time_s
+        if not np.isfinite(measured).all() or step_s == 0.0:
             return
         self._time_s = time_s
+        if not 0.0 < step_s <= PAUSE_S:
+            self._filtered, self._since_s = measured, 0.0
+            return
         before = self._filtered[1]
         self._filtered = self._filtered + (1.0 - math.exp(-step_s / FILTER_S)) * (measured - self._filtered)
         self._since_s += step_s
         if self._since_s >= SETTLE_FILTERS * FILTER_S:
             self._learn((self._filtered[1] - before) / step_s, step_s)
 
-    def _learn(self, acceleration: np.ndarray, step_s: float) -> None:
+    def _learn(self, acceleration: Array, step_s: float) -> None:
         q, v, effort = self._filtered
         empty = self._empty.required_torque(q, v, acceleration)
         slope = self._kilogram.required_torque(q, v, acceleration) - empty
@@ -144,20 +120,16 @@ class PayloadFollower:
 
     def step(self, duration_s: float) -> float:
         """The mass to use from now on [kg], ``duration_s`` [s] after the step before; ``mass`` where nothing new came."""
-        self.problem = ""
-        if self.estimate is None or self._news_s is None or self._time_s is None or self._time_s - self._news_s > PAUSE_S:
+        estimate, self.problem = self.estimate, ""
+        if estimate is None or self._time_s - self._news_s > PAUSE_S:
             return self.mass
-        margin = BEYOND * self.max_kg
-        if not -margin <= self.estimate <= self.max_kg + margin:
-            limit = (
-                f"payload.follow_max, {self.max_kg:g} kg"
-                if self.estimate > 0.0
-                else "0 kg: something lifts the tool, or the arm is lighter than its description"
-            )
-            self.problem = f"the efforts say that the tool carries {self.estimate:.3f} kg, not followed beyond {limit}"
-        change = min(max(self.estimate, 0.0), self.max_kg) - self.mass
+        possible = min(max(estimate, 0.0), self.max_kg)
+        if abs(estimate - possible) > BEYOND * self.max_kg:
+            limit = f"payload.follow_max, {possible:g} kg" if possible else "0 kg: something lifts the tool"
+            self.problem = f"the efforts say that the tool carries {estimate:.3f} kg, not followed beyond {limit}"
+        change, most = possible - self.mass, self.rate * duration_s
         if abs(change) >= SAME * self.max_kg:
-            self.mass += math.copysign(min(abs(change), self.rate * duration_s), change)
+            self.mass += min(max(change, -most), most)
         return self.mass
 
 
@@ -165,13 +137,4 @@ class Payload(NamedTuple):
     """A load at the tool: mass [kg], centre of mass (3,) [m] in the tool frame."""
 
     mass: float = 0.0
-    com: tuple[float, float, float] = (0.0, 0.0, 0.0)
-
-
-def require_vector(com: Sequence[float]) -> tuple[float, float, float]:
-    """``com`` as three numbers; InputError where it is not."""
-    if len(com) != 3:
-        raise InputError(f"payload.com has {len(com)} numbers, expected 3 [m]", subject="payload.com", value=len(com), limit=3)
-    _, centre, _ = payload_values(0.0, com, None)
-    x, y, z = (float(value) for value in centre)
-    return x, y, z
+    com: tuple[float, ...] = (0.0, 0.0, 0.0)

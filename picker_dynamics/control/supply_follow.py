@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.servo_map import ServoMap
 
 FILTER_S = 1.0
@@ -37,9 +37,9 @@ def checked_source(share: float) -> float:
         InputError: it cannot.
     """
     lower, upper = PLAUSIBLE
-    if not lower <= share <= upper:
-        text = f"the supply's source is {share:g} of its nominal voltage, must be {lower:g} to {upper:g}"
-        raise InputError(text, subject="supply", value=share, limit=upper if share > upper else lower)
+    wrong, limit = not lower <= share <= upper, upper if share > upper else lower
+    text = f"the supply's source is {share:g} of its nominal voltage, must be {lower:g} to {upper:g}"
+    refuse_if(wrong, text, "supply", share, limit)
     return share
 
 
@@ -60,22 +60,18 @@ class SupplyFollower:
         self._drain = servos.model.drain
         self._wanted, self._known = 1.0, False
 
-    @property
-    def volt(self) -> float | None:
-        """Voltage of the supply without load [V]; None where nobody measures."""
-        return None if self._nominal_v is None else self.source * self._nominal_v
-
     def measure(self, supply_mv: int, motor: ArrayLike, dt_s: float) -> float:
         """Be told what the board measures [mV], 0: nothing, while the motors give ``motor`` (n,) [N·m]; returns ``source``."""
         if self._nominal_v is None:
             return self.source
-        share = 1e-3 * supply_mv / self._nominal_v + float(np.abs(motor) @ self._drain)
-        lower, upper = (self._nominal_v * bound for bound in PLAUSIBLE)
-        self.problem = ""
+        volt, (lower, upper) = 1e-3 * supply_mv, (self._nominal_v * bound for bound in PLAUSIBLE)
+        share, self.problem = volt / self._nominal_v + float(np.abs(motor) @ self._drain), ""
         if not PLAUSIBLE[0] <= share <= PLAUSIBLE[1]:
-            reads = f"reads {1e-3 * supply_mv:.2f} V, must be {lower:.1f} ... {upper:.1f} V" if supply_mv else "is not measured"
             advice = "look at the divider, and at supply and supply_v in the servo map"
-            self.problem = f"the servos' supply {reads}; {self._nominal_v:g} V are assumed: {advice}"
+            self.problem = (
+                f"the servos' supply reads {volt:.2f} V, must be {lower:.1f} ... {upper:.1f} V; "
+                f"{self._nominal_v:g} V are assumed: {advice}"
+            )
             share = 1.0
         self._wanted = min(max(self._wanted, share - RIPPLE), share + RIPPLE)
         if not self._known:

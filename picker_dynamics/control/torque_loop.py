@@ -97,10 +97,6 @@ class HoldLaw:
         """Something else moves the arm: brake anew when asked again."""
         self.pose = self._since_s = None
 
-    def settle(self, q: ArrayLike) -> None:
-        """Hold ``q`` (n,) at once: the arm stands there."""
-        self.pose = np.array(q, dtype=float)
-
     def __call__(self, q: Array, v: Array, time_s: float) -> Array:
         """The effort now, (n,) [N·m or N]."""
         if self.pose is None:

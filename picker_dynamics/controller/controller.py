@@ -20,7 +20,7 @@ import numpy as np
 from picker_dynamics.board.clock import Clock
 from picker_dynamics.board.request_gate import RequestGate
 from picker_dynamics.board.session import State
-from picker_dynamics.control.payload_follow import Payload, require_vector
+from picker_dynamics.control.payload_follow import Payload
 from picker_dynamics.errors import DescriptionError, PickerError
 from picker_dynamics.execution.driving import Drivers
 from picker_dynamics.execution.events import EventKind
@@ -29,7 +29,7 @@ from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import SAME_S, ArmState
 from picker_dynamics.execution.jogging import Jogging
 from picker_dynamics.execution.payload_hold import require_graspable, require_holdable, unbearable
-from picker_dynamics.robot.model import Array, DynamicsModel
+from picker_dynamics.robot.model import Array, DynamicsModel, payload_values
 
 from .hardware import Command, Hardware
 from .laws import Law
@@ -277,7 +277,8 @@ class Controller:
             InputError: not a payload.
             InfeasibleError, LimitError: the arm cannot hold it where it is; nothing changes.
         """
-        payload, torque = Payload(float(mass), require_vector(com)), self.execution.limits.torque
+        mass, centre, _ = payload_values(mass, com, None)
+        payload, torque = Payload(mass, tuple(centre.tolist())), self.execution.limits.torque
         model = self._model_of(*payload)
         if payload.mass > self.payload.mass or (payload.mass and payload.com != self.payload.com):
             require_graspable(*payload, torque)

@@ -50,11 +50,13 @@ class PayloadFollowing:
         follower = self._follower if on else None
         followed_kg = payload.mass if follower is None else follower.mass
         self._carry(payload, followed_kg, now_s)
-        if on and (follower is None or payload.com != self.payload.com):
+        if not on:
+            self.problem = ""
+        elif follower is None or payload.com != self.payload.com:
             follower = self._make(com=payload.com, max_kg=max_kg, rate_kg_s=rate_kg_s, start_kg=followed_kg)
-        elif follower is not None:
-            follower.limit(max_kg, rate_kg_s)
-        self._follower, self.payload, self.problem = follower, payload, self.problem if on else ""
+        else:
+            follower.max_kg, follower.rate = max_kg, rate_kg_s
+        self._follower, self.payload = follower, payload
 
     def _carry(self, payload: Payload, followed_kg: float, now_s: float) -> None:
         self._controller.set_payload(max(payload.mass, followed_kg), payload.com, now_s, followed_kg)
@@ -81,11 +83,6 @@ class PayloadFollowing:
 
     def facts(self) -> dict[str, object]:
         """Facts about the followed payload, for the diagnostics."""
-        if self._follower is None:
+        if (one := self._follower) is None:
             return {"payload_follow": False}
-        estimate = self._follower.estimate
-        return {
-            "payload_follow": True,
-            "payload_followed_kg": self._follower.mass,
-            "payload_estimate_kg": "none" if estimate is None else estimate,
-        }
+        return {"payload_follow": True, "payload_followed_kg": one.mass, "payload_estimate_kg": one.estimate}

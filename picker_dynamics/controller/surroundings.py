@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.checks import Check
@@ -51,7 +52,7 @@ class Surroundings:
         self.added: dict[str, Geometry] = {}
         self.droops = servos is not None
         self._check: CollisionCheck | None = None
-        self._floor_z: float | None = None
+        self._check_of: tuple[float, Mapping[str, Geometry]] | None = None
         self.changed: Callable[[], None] = lambda: None
         self.shown: Callable[[Scene], None] = lambda _scene: None
 
@@ -63,7 +64,7 @@ class Surroundings:
         """
         if not self.enabled:
             return FloorCheck(self.arm, floor_z, self._deceleration)
-        if self._check is None or self._floor_z != floor_z:
+        if self._check is None or self._check_of is None or self._check_of[0] != floor_z or self._check_of[1] is not self.added:
             self._check = collision_check(
                 self.arm,
                 self.scene,
@@ -75,10 +76,10 @@ class Surroundings:
                 servos=self._servos,
                 droops=self.droops,
             )
-            self._floor_z = floor_z
+            self._check_of = floor_z, self.added
             self.shown(self.scene)
-        elif self._check.margin_m != margin_m:
-            self._check = replace(self._check, margin_m=margin_m)
+        elif (self._check.margin_m, self._check.droops) != (margin_m, self.droops):
+            self._check = replace(self._check, margin_m=margin_m, droops=self.droops)
         return self._check
 
     @property
@@ -97,18 +98,18 @@ class Surroundings:
             PickerError: too many, or no check can be made of them; everything is as before then.
         """
         require_few(len({**self._of_file, **shapes}), "collision_scene")
-        self._go_by(dict(shapes), self.droops, None)
+        self._change(added=dict(shapes))
 
     def set_droops(self, droops: bool) -> None:
         """Take whether the arm hangs lower, by what its servos give way; errors as for ``add``."""
         if droops != self.droops:
-            self._go_by(self.added, droops, None if self._check is None else replace(self._check, droops=droops))
+            self._change(droops=droops)
 
-    def _go_by(self, added: dict[str, Geometry], droops: bool, check: CollisionCheck | None) -> None:
-        before = self.added, self.droops, self._check
-        self.added, self.droops, self._check = added, droops, check
+    def _change(self, **new: Any) -> None:
+        before = dict(vars(self))
+        vars(self).update(new)
         try:
             self.changed()
         except PickerError:
-            self.added, self.droops, self._check = before
+            vars(self).update(before)
             raise

