@@ -30,19 +30,9 @@ NAMESPACE_MAX = 150
 
 def require_namespace(namespace: str) -> None:
     """Raise a ConfigurationError where ROS would not take this as a namespace."""
-    if len(namespace) > NAMESPACE_MAX:
-        raise ConfigurationError(
-            f"namespace has {len(namespace)} characters, at most {NAMESPACE_MAX} are taken",
-            subject="namespace",
-            value=len(namespace),
-            limit=NAMESPACE_MAX,
-        )
-    if not NAMESPACE.fullmatch(namespace):
-        raise ConfigurationError(
-            f"namespace is {namespace!r}, must be names of letters, digits and _, separated by /",
-            subject="namespace",
-            value=namespace,
-        )
+    if len(namespace) > NAMESPACE_MAX or not NAMESPACE.fullmatch(namespace):
+        text = f"namespace is {shown(namespace, 100)!r}, must be names of letters, digits and _, separated by /, of "
+        raise ConfigurationError(f"{text}{NAMESPACE_MAX} characters at most", "namespace", namespace, NAMESPACE_MAX)
 
 
 class OccupiedError(PickerError):
@@ -55,12 +45,8 @@ def chosen_domain() -> int:
     """The ROS domain that the environment names; raises a ConfigurationError where there is none of that number."""
     domain = os.environ.get(DOMAIN) or "0"
     if not (domain.isascii() and domain.isdigit() and len(domain) < 10 and int(domain) <= DOMAIN_MAX):
-        raise ConfigurationError(
-            f"{DOMAIN} is {shown(domain, 100)!r}, must be a whole number from 0 to {DOMAIN_MAX}",
-            subject=DOMAIN,
-            value=domain,
-            limit=DOMAIN_MAX,
-        )
+        text = f"{DOMAIN} is {shown(domain, 100)!r}, must be a whole number from 0 to {DOMAIN_MAX}"
+        raise ConfigurationError(text, DOMAIN, domain, DOMAIN_MAX)
     return int(domain)
 
 
@@ -95,12 +81,9 @@ class Claim:
         except OSError:
             os.close(self._file)
             name = namespace.strip("/")
-            where = f"in namespace /{name}, " if name else "in "
-            raise OccupiedError(
-                f"the arm {where}ROS domain {chosen_domain()} is run by {owner(self.path)} already: an arm is moved by one "
-                "process; end that one, or choose another namespace or ROS_DOMAIN_ID",
-                subject=name,
-            ) from None
+            where = f"the arm {f'in namespace /{name}, ' if name else 'in '}ROS domain {chosen_domain()}"
+            advice = "an arm is moved by one process; end that one, or choose another namespace or ROS_DOMAIN_ID"
+            raise OccupiedError(f"{where} is run by {owner(self.path)} already: {advice}", subject=name) from None
 
     def close(self) -> None:
         if self._file >= 0:

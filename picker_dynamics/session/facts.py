@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from picker_dynamics.board.session import what_enables
 
 from .entry import Condition
 
-if TYPE_CHECKING:
-    from picker_dynamics.execution.torque_limits import TorqueLimits
-    from picker_dynamics.robot.description import ArmDescription
-    from picker_dynamics.robot.model import Array, DynamicsModel
+STATES = {
+    "offline": "wait; where it stays so, check cable, power and port: the board is connected again by itself",
+    "enabling": "wait: the arm is being enabled",
+}
+PHASES = {"executing": "wait, or picker stop", "streaming": "wait, or picker move --preempt"}
+"""State of the hardware, and phase of an enabled arm -> the next sensible command."""
 
 
 def facts(hardware: Mapping[str, str], controller: Mapping[str, str], condition: Condition) -> dict[str, Any]:
@@ -29,52 +31,17 @@ def facts(hardware: Mapping[str, str], controller: Mapping[str, str], condition:
         "provenance": hardware.get("provenance", ""),
         "payload_kg": condition.payload_kg,
         "compensation": condition.value("dynamics", "compensation"),
-        "supply_v": _volts(condition.number("hardware: supply", "measured_mv")),
+        "supply_v": (condition.number("hardware: supply", "measured_mv") or 0.0) / 1000.0 or None,
         "supply_a": condition.number("hardware: supply", "ampere"),
         "faults": condition.troubles,
         "next": next_command(hardware, controller),
     }
 
 
-def joint_facts(
-    arm: ArmDescription, model: DynamicsModel, limits: TorqueLimits, q: Array, condition: Condition, servos: bool
-) -> dict[str, Any]:
-    """Facts about tip and joints at ``q`` (n,) [rad or m], of the arm with its payload; SI units."""
-    torque, tip = model.gravity(q), model.forward_kinematics(q)
-    return {
-        "torque_limit": "stall torque" if servos else "effort limit",
-        "tip_m": [round(float(x), 5) for x in tip],
-        "joints": {
-            name: {
-                "position": round(float(q[j]), 5),
-                "unit": arm.position_units[j],
-                "torque": round(float(torque[j]), 4),
-                "of_stall": round(float(abs(torque[j]) / limits.full[j]), 4),
-                "margin": round(float(1.0 - abs(torque[j]) / limits.hold[j]), 4),
-                "celsius": condition.number("hardware: temperature", f"celsius.{name}"),
-            }
-            for j, name in enumerate(arm.joint_names)
-        },
-    }
-
-
-def _volts(millivolt: float | None) -> float | None:
-    return None if not millivolt else millivolt / 1000.0
-
-
 def next_command(hardware: Mapping[str, str], controller: Mapping[str, str]) -> str:
     """The next sensible command, in words."""
-    if hardware.get("state") == "offline":
-        return "wait; where it stays so, check cable, power and port: the board is connected again by itself"
-    if hardware.get("state") == "enabling":
-        return "wait: the arm is being enabled"
-    if before := what_enables(hardware):
-        return before
-    if controller.get("phase") == "executing":
-        return "wait, or picker stop"
-    if controller.get("phase") == "streaming":
-        return "wait, or picker move --preempt"
-    return "picker home, picker move, or picker park before it is switched off"
+    by_state, by_phase = STATES.get(hardware.get("state", "")), PHASES.get(controller.get("phase", ""))
+    return by_state or what_enables(hardware) or by_phase or "picker home, picker move, or picker park before it is switched off"
 
 
 def first_command(hardware: Mapping[str, str], controller: Mapping[str, str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import queue
 import time
 from collections.abc import Callable
 
@@ -10,12 +9,11 @@ import numpy as np
 
 from picker_dynamics.controller.controller import Controller
 from picker_dynamics.errors import BoardFaultError, GoalRefusedError
-from picker_dynamics.execution.goal import Goal
+from picker_dynamics.execution.goal import Goal, asked_duration
 from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import Outcome, Verdict
 from picker_dynamics.execution.lease import Holder, Kind
 from picker_dynamics.execution.motion import Phase
-from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.model import Array
 
 TIP_SPEED = 0.15
@@ -23,9 +21,6 @@ TIP_SPEED = 0.15
 
 AT_REST_S = 3.0
 """Within which what was commanded before comes to rest [s]."""
-
-SHORTEST_S, SHORTEST_S_M = 1.0, 1.5
-"""Before it is slowed, and for each metre of the tip's way."""
 
 LOOK_S = 0.02
 
@@ -39,7 +34,7 @@ def park(session: Controller, rest: Array, hurried: Callable[[], bool]) -> None:
     Raises:
         PickerError: the way cannot be taken, a fault or a stop on the way, or ``hurried()``; the arm holds then.
     """
-    execution, answers = session.execution, queue.SimpleQueue[Verdict]()
+    execution, answers = session.execution, list[Verdict]()
     session.cancel()
     until_s = time.monotonic() + AT_REST_S
     while execution.phase is not Phase.HOLDING and time.monotonic() < until_s and not hurried():
@@ -48,19 +43,17 @@ def park(session: Controller, rest: Array, hurried: Callable[[], bool]) -> None:
     if held is None:
         raise BoardFaultError(f"not parked: {session.hardware.session.problem or session.problem}")
     arm, limits = execution.description, execution.limits
-    duration_s = max(SHORTEST_S, SHORTEST_S_M * tip_way(arm, held, rest))
     still = np.zeros(arm.n).tolist()
-    goal = Goal(arm.joint_names, [duration_s], [rest.tolist()], [still], [still])
+    goal = Goal(arm.joint_names, [asked_duration(arm, held, rest, 0.0)], [rest.tolist()], [still], [still])
     with session.turn:  # nobody takes the arm from its last motion
         execution.lease.end_all()
         execution.lease.grant(Holder(Kind.DRIVER, NAME), range(arm.n), session.clock.now() + LONGEST_S)
     session.change(tip_speed=min(limits.tip_speed, TIP_SPEED), scales_time=True, speed=1.0)
-    session.submit(GoalRequest(lambda: goal, identifier=NAME, driver=NAME, answer=answers.put))
-    while answers.empty():
+    session.submit(GoalRequest(lambda: goal, identifier=NAME, driver=NAME, answer=answers.append))
+    while not answers:
         if hurried():
             session.stop()
             raise BoardFaultError("not parked: told to end at once; holding")
         time.sleep(LOOK_S)
-    verdict = answers.get()
-    if verdict.outcome is not Outcome.SUCCEEDED:
-        raise GoalRefusedError(f"not parked: {verdict.text}")
+    if answers[0].outcome is not Outcome.SUCCEEDED:
+        raise GoalRefusedError(f"not parked: {answers[0].text}")

@@ -24,9 +24,12 @@ from .running_arm import RunningArm
 PERIOD_S = 1.0
 """How often all entries are made anew [s]."""
 
+SOON_S = 0.8
+"""So much sooner, where a part's state is another one [s]."""
+
 LEVELS = {Severity.OK: OK, Severity.WARN: WARN, Severity.ERROR: ERROR}
 
-TELEMETRY = ("boot_id", "faults", "live", "owned", "queue_depth", "accepted", "rejected", "underruns", "bad_frames")
+TELEMETRY = "boot_id", "faults", "queue_depth", "accepted", "rejected", "underruns", "bad_frames"
 
 Part = tuple[int, object, dict[str, Any]]
 """Level, message and figures of a part."""
@@ -49,8 +52,8 @@ class Report:
         self._port = "simulated" if arm.connection is None else arm.settings[HARDWARE]["port"]
         self._timing, self._processed, self._due_s = CommandTiming(), 0, -float("inf")
         self._trouble: tuple[int, ...] | None = None
-        self._state: object = None
-        self._news: dict[str, object] = {}
+        self._facts: dict[str, object] = {}
+        self._stale = True
         self.description_problem: str | None = None
         self.entries: dict[str, Entry] = {}
         self.version = 0
@@ -65,25 +68,28 @@ class Report:
             self._timing.note(self._arm.clock.now(), cycle.command.time_s)
         if cycle.tick.events:
             self.last = cycle.tick.events[-1]
-        outputs, controller = self._outputs, self._arm.controller
-        mode = controller.law.compensator.mode if isinstance(controller.law, ServoLaw) else ""
-        state = outputs.state, outputs.stop_latched, outputs.fault_latched, self.last.text, mode, controller.problem
-        if cycle.now_s >= self._due_s or (state != self._state and cycle.now_s >= self._due_s - 0.8 * PERIOD_S):
-            self._due_s, self._state = cycle.now_s + PERIOD_S, state
-            self.refresh()
-        if not self.listeners:
-            return
-        self.publish_events(cycle.tick.events)
-        execution, payload_kg = controller.execution, controller.payload.mass
-        news: dict[str, tuple[object, Callable[[], object]]] = {
-            "hardware": (self.hardware_facts(), self.hardware_status),
-            "controller": ((execution.phase, tuple(execution.lease.holders)), self.controller_status),
-            "payload_kg": (payload_kg, lambda: payload_kg),
+        controller = self._arm.controller
+        execution, law, payload_kg = controller.execution, controller.law, controller.payload.mass
+        facts: dict[str, object] = {
+            "hardware": self.hardware_facts(),
+            "controller": (execution.phase, tuple(execution.lease.holders)),
+            "payload_kg": payload_kg,
+            "others": (self.last.text, controller.problem, law.compensator.mode if isinstance(law, ServoLaw) else ""),
         }
-        for what, (facts, content) in news.items():
-            if facts != self._news.get(what):
-                self._news[what] = facts
-                self._say(what, content())
+        news = [what for what in facts if facts[what] != self._facts.get(what)]
+        self._facts, self._stale = facts, self._stale or bool(news)
+        if cycle.now_s >= self._due_s - (SOON_S if self._stale else 0.0):
+            self._due_s, self._stale = cycle.now_s + PERIOD_S, False
+            self.refresh()
+        if self.listeners:
+            self.publish_events(cycle.tick.events)
+            made: dict[str, Callable[[], object]] = {
+                "hardware": self.hardware_status,
+                "controller": self.controller_status,
+                "payload_kg": lambda: payload_kg,
+            }
+            for what in set(news) & set(made):
+                self._say(what, made[what]())
 
     def publish_events(self, events: Iterable[Event]) -> None:
         """Hand events to all listeners."""
@@ -118,8 +124,6 @@ class Report:
             "phase": event.phase.value,
             "goal": event.identifier,
             "outcome": event.kind.outcome,
-            "accepted": event.accepted,
-            "refused": event.refused,
             "lease": event.lease,
             "joints": ", ".join(names),
             **more,
@@ -127,11 +131,8 @@ class Report:
         for number, holder in enumerate(event.holders):
             about = {"kind": holder.kind.value, "name": holder.name, "goal": holder.identifier}
             facts |= {f"holder.{number}.{field}": value for field, value in about.items()}
-        if (motion := event.motion) is not None:
-            facts["duration_s"] = motion.duration_s
-            if (approach := motion.approach) is not None:
-                lowered = ", ".join(names[j] for j in approach.joints)
-                facts |= {"approach_s": approach.duration_s, "approach": lowered, "side_off_mm": 1e3 * approach.off_m}
+        if event.motion is not None:
+            facts["duration_s"] = event.motion.duration_s
         if (error := event.error) is not None:
             facts |= {"error": type(error).__name__, "joint": error.subject or "", "value": error.value, "limit": error.limit}
         return entry(LEVELS[event.kind.severity], CONTROLLER, event.text, self._name, **facts)
@@ -177,30 +178,22 @@ class Report:
 
     def _controller(self) -> Part:
         execution, last = self._arm.controller.execution, self.last
-        figures = {
-            "phase": execution.phase.value,
-            **{f"goals_{what}": count for what, count in execution.counts.items()},
-            "guard_stopped": execution.guard_stopped,
-            "speed_scaling": execution.speed,
-            **{f"stream_{what}": count for what, count in vars(execution.stream_counts).items()},
-            "lease": str(execution.lease),
-        }
+        goals = {f"goals_{what}": count for what, count in execution.counts.items()}
+        samples = {f"stream_{what}": count for what, count in vars(execution.stream_counts).items()}
+        figures = {"phase": execution.phase.value, "guard_stopped": execution.guard_stopped, **goals, **samples}
         return LEVELS[last.kind.severity], last.text, figures
 
     def _dynamics(self) -> Part:
         arm, law, following = self._arm, self._arm.controller.law, self._arm.following
-        payload_kg = arm.settings[DYNAMICS]["payload.mass"]
-        figures = {"cross_check_worst": arm.cross_check_worst, "payload_kg": payload_kg, "processed": self._processed}
+        figures: dict[str, Any] = {"cross_check_worst": arm.cross_check_worst, "processed": self._processed}
         level, message = OK, "compensating"
         if isinstance(law, ServoLaw):
-            unmeasured = "" if arm.servos is None else ", ".join(arm.servos.unmeasured)
-            figures |= {"compensation": law.compensator.mode, "unmeasured": unmeasured}
-            if law.compensator.clamped:
-                level, message = WARN, f"set-point at the end of its pulse range: {', '.join(law.compensator.clamped)}"
-            elif unmeasured:
-                level, message = WARN, f"not measured, assumed: {unmeasured}"
+            figures["compensation"], clamped = law.compensator.mode, ", ".join(law.compensator.clamped)
+            if clamped:
+                level, message = WARN, f"set-point at the end of its pulse range: {clamped}"
+            elif arm.servos is not None and arm.servos.unmeasured:
+                level, message = WARN, f"not measured, assumed: {', '.join(arm.servos.unmeasured)}"
         elif isinstance(law, TorqueLaw):
-            figures["tracking_error"] = float(abs(law.loop.error).max())
             message = "following" if law.loop.following else "no reference: holding"
         if following is not None:
             figures |= following.facts()
@@ -211,12 +204,8 @@ class Report:
 
     def _drives(self) -> dict[str, Part]:
         """Parts of simulated joints that take efforts."""
-        drives, hardware = self._outputs, self._arm.controller.hardware
-        figures = {
-            "state": drives.state.value,
-            **{f"commands_{what}": getattr(drives, what) for what in ("taken", "not_active", "saturated")},
-            "skipped_s": getattr(hardware, "skipped_s", 0.0),
-        }
+        drives = self._outputs
+        figures = {f"commands_{what}": getattr(drives, what) for what in ("taken", "not_active", "saturated")}
         return {
             "drives": (self.level, drives.problem or drives.state.value, figures),
             "joint state": (OK, "measured", {"provenance": "measured"}),
@@ -224,23 +213,35 @@ class Report:
 
     def _board(self, session: HardwareSession) -> dict[str, Part]:
         """Parts of a servo board."""
-        link, level = session.link.statistics, self.level
-        commands = {f"commands_{key}": value for key, value in vars(session.counts).items()}
-        message = session.problem or session.state.value
+        link, telemetry, budget = session.link.statistics, session.link.telemetry, session.budget
+        level, message = self.level, session.problem or session.state.value
         if level == OK and session.limits_differ:
             level, message = WARN, "the board was built with other pulse or speed limits than this servo map has"
         connected = (OK, "connected") if link.connected else (STALE, session.problem or "not connected")
+        timing, frame_ms = self._timing.take(), 1e3 * session.servos.frame_s
+        in_time: tuple[int, str] = OK, "no commands" if timing is None else "as it should be"
+        if timing is not None and timing.ahead_least_ms < frame_ms:
+            late = f"commands came late ({timing.ahead_least_ms:.1f} ms ahead, {frame_ms:g} needed): is the computer busy?"
+            in_time = WARN, late
+        cool: tuple[int, str] = OK, "estimated, all cool"
+        if (worst := budget.temperature()) is not None:
+            cool = ERROR if worst.too_hot else WARN, worst.text
+        celsius = {f"celsius.{name}": round(float(one), 1) for name, one in zip(session.servos.joint_names, budget.celsius)}
+        ampere, (peak_a, complaint) = round(float(budget.current_a.sum()), 2), budget.take_peak()
+        complaint = complaint or (session.supply.problem if session.state is not State.OFFLINE else "")
+        supplied = (WARN, complaint) if complaint else (OK, f"{peak_a:.1f} A at most (estimated)")
         known = session.held is not None and session.state is not State.OFFLINE
         modelled = (OK, "modelled from what is on the outputs") if known else (WARN, "nobody knows where the arm is")
         wrong = self.description_problem
         described = "nobody publishes one" if wrong is None else wrong or "agrees with this arm"
+        estimated, supply_mv = {"provenance": "estimated"}, 0 if telemetry is None else telemetry.supply_mv
         return {
-            "board": (level, message, {"state": session.state.value, **commands}),
+            "board": (level, message, {f"commands_{key}": count for key, count in vars(session.counts).items()}),
             "link": (*connected, {key: value for key, value in vars(link).items() if not key.startswith("setpoints")}),
             "queue": self._queue(session),
-            "timing": self._command_timing(session),
-            "temperature": self._temperature(session),
-            "supply": self._supply(session),
+            "timing": (*in_time, {"delay_ms": round(1e3 * session.delay_s, 1), **({} if timing is None else vars(timing))}),
+            "temperature": (*cool, celsius | {"limit_celsius": budget.limit_c} | estimated),
+            "supply": (*supplied, {"ampere": ampere, "ampere_peak": peak_a, "measured_mv": supply_mv} | estimated),
             "joint state": (*modelled, {"provenance": "modelled" if known else "none"}),
             "robot description": (ERROR if wrong else OK, described, {}),
         }
@@ -253,52 +254,13 @@ class Report:
         if telemetry is None:
             return STALE, "not connected", figures
         now = telemetry.boot_id, telemetry.underruns, telemetry.rejected
-        before, self._trouble = self._trouble, now
-        level, message = OK, "as it should be"
-        if before is not None and before[0] == now[0] and before != now:
-            underruns, rejected = ((new - old) & 0xFFFF for new, old in zip(now[1:], before[1:]))
-            level = WARN
-            message = f"{underruns} times empty in motion, {rejected} set-points refused ({telemetry.last_reason.name})"
-        return level, message, figures | {key: getattr(telemetry, key) for key in TELEMETRY}
-
-    def _command_timing(self, session: HardwareSession) -> Part:
-        timing, frame_ms = self._timing.take(), 1e3 * session.servos.frame_s
-        figures = {"delay_ms": round(1e3 * session.delay_s, 1), **({} if timing is None else vars(timing))}
-        if timing is None or timing.ahead_least_ms >= frame_ms:
-            return OK, "no commands" if timing is None else "as it should be", figures
-        said = f"commands came late ({timing.ahead_least_ms:.1f} ms ahead, {frame_ms:g} needed): is the computer busy?"
+        before, self._trouble = self._trouble or now, now
+        figures |= {key: getattr(telemetry, key) for key in TELEMETRY}
+        if before[0] != now[0] or before == now:
+            return OK, "as it should be", figures
+        underruns, rejected = ((new - old) & 0xFFFF for new, old in zip(now[1:], before[1:]))
+        said = f"{underruns} times empty in motion, {rejected} set-points refused ({telemetry.last_reason.name})"
         return WARN, said, figures
-
-    def _by_joint(self, prefix: str, values: Any, digits: int) -> dict[str, Any]:
-        """One rounded value for each joint."""
-        names = self._arm.description.joint_names
-        return {f"{prefix}.{name}": round(float(value), digits) for name, value in zip(names, values)}
-
-    def _temperature(self, session: HardwareSession) -> Part:
-        budget, worst = session.budget, session.budget.temperature()
-        figures = self._by_joint("celsius", budget.celsius, 1) | self._by_joint("stall_share", budget.share, 3)
-        figures |= {"limit_celsius": budget.limit_c, "ambient_celsius": budget.ambient_c, "provenance": "estimated"}
-        figures["assumed"] = ", ".join(budget.assumed)
-        if worst is not None:
-            return ERROR if worst.too_hot else WARN, worst.text, figures
-        unknown = f"; nothing electric is known of {', '.join(budget.unknown)}" if budget.unknown else ""
-        return OK, f"estimated, all cool{unknown}", figures
-
-    def _supply(self, session: HardwareSession) -> Part:
-        budget, telemetry, followed = session.budget, session.link.telemetry, session.supply
-        now_a = budget.current_a
-        peak_a, complaint = budget.take_peak()
-        complaint = complaint or (followed.problem if session.state is not State.OFFLINE else "")
-        figures = self._by_joint("ampere", now_a, 2) | {
-            "ampere": round(float(now_a.sum()), 2),
-            "ampere_peak": round(peak_a, 2),
-            "provenance": "estimated",
-            "supply_gives_ampere": budget.servos.supply_a,
-            "assumed": ", ".join(budget.assumed),
-            "measured_mv": telemetry.supply_mv if telemetry is not None else 0,
-            "source": round(followed.source, 3),
-        }
-        return WARN if complaint else OK, complaint or f"{peak_a:.1f} A at most (estimated)", figures
 
 
 def plain(*vectors: Any) -> list[Any]:

@@ -23,7 +23,7 @@ from picker_dynamics.execution.lease import IF_FREE
 from picker_dynamics.robot import arm_text
 
 from .entry import Condition
-from .facts import facts, joint_facts
+from .facts import facts
 from .report import Report
 from .running_arm import RunningArm
 
@@ -75,15 +75,28 @@ class ServedSession:
         return {"names": list(arm.joint_names), "units": list(arm.position_units), **plain}
 
     def facts(self) -> dict[str, Any]:
-        """Facts about the arm now: see ``facts.facts`` and ``facts.joint_facts``."""
-        arm, snapshot = self._arm, self.snapshot()
+        """Facts about the arm now: ``facts.facts``, and where joints and tip are and what that costs; SI units."""
+        arm, snapshot = self._arm.description, self.snapshot()
         hardware, controller = ({**one["values"], "message": one["message"]} for one in list(snapshot.values())[:2])
         condition = Condition(self.diagnostics(), snapshot["payload_kg"])
-        found = {"arm": arm.description.name, **facts(hardware, controller, condition)}
-        state, limits = arm.controller.state, self._execution.limits
-        if state is not None and limits.model is not None:
-            found |= joint_facts(arm.description, limits.model, limits.torque, state.q, condition, arm.servos is not None)
-        return found
+        found = {"arm": arm.name, **facts(hardware, controller, condition)}
+        state, limits = self._session.state, self._execution.limits
+        if state is None or limits.model is None:
+            return found
+        q, torque, tip = state.q, limits.model.gravity(state.q), limits.model.forward_kinematics(state.q)
+        joints = {
+            name: {
+                "position": round(float(q[j]), 5),
+                "unit": arm.position_units[j],
+                "torque": round(float(torque[j]), 4),
+                "of_stall": round(float(abs(torque[j]) / limits.torque.full[j]), 4),
+                "margin": round(float(1.0 - abs(torque[j]) / limits.torque.hold[j]), 4),
+                "celsius": condition.number("hardware: temperature", f"celsius.{name}"),
+            }
+            for j, name in enumerate(arm.joint_names)
+        }
+        limit = "effort limit" if self._arm.servos is None else "stall torque"
+        return found | {"torque_limit": limit, "tip_m": [round(float(x), 5) for x in tip], "joints": joints}
 
     def reference(self) -> list[float] | None:
         """Positions (n,) [rad or m] at which the joints should be now; None: the arm is not active."""

@@ -94,49 +94,30 @@ def test_with_full_the_arm_rests_where_it_should(payload):
         assert max(sag[mode]) < SERVO.deadband[0] * 0.425
 
 
-class Events:
-    """Runs a compensator along a motion with things happening at given times; records its set-points."""
-
-    def __init__(self, mode, events, dt, moving=True):
-        self.compensator = made(mode)
-        begin = SERVOS.rest if moving else HOME
-        path = profiles.along(profiles.profile("quintic"), begin, HOME, 3.0, MODEL.joint_names)
-        times = np.arange(0.0, 3.0, dt)
-        pending = sorted(events.items())
-        self.q_cmd, self.tau, self.offset = [], [], []
-        for t in times:
-            while pending and pending[0][0] <= t + 1e-9:
-                pending.pop(0)[1](self.compensator)
-            q, v, a = path.sample(t)
-            q_cmd, tau = self.compensator.update(q, v, a, dt)
-            self.q_cmd.append(q_cmd)
-            self.tau.append(tau)
-            self.offset.append(q_cmd - q)
-
-    def largest_step(self):
-        return np.abs(np.diff(self.q_cmd, axis=0)).max()
-
-
 EVENTS = {
     "start": {},
-    "payload": {1.0: lambda c: c.set_payload(0.2)},
     "payload again, before the first is through": {
         1.0: lambda c: c.set_payload(0.2, com=(0.02, 0, 0)),
         1.2: lambda c: c.set_payload(0.0),
         1.3: lambda c: c.set_payload(0.1),
     },
-    "mode": {0.8: lambda c: c.set_mode("none"), 1.6: lambda c: c.set_mode("gravity"), 1.7: lambda c: c.set_mode("full")},
-    "mode and payload": {1.0: lambda c: (c.set_mode("gravity"), c.set_payload(0.2))},
+    "mode and payload": {1.0: lambda c: (c.set_mode("gravity"), c.set_payload(0.2)), 1.1: lambda c: c.set_mode("full")},
 }
 
 
-@pytest.mark.parametrize("name", EVENTS)
-@pytest.mark.parametrize("mode", ["full", "gravity"])
-def test_nothing_jumps(name, mode):
+@pytest.mark.parametrize("events", EVENTS.values(), ids=EVENTS.keys())
+def test_nothing_jumps(events):
     """What is continuous steps a quarter as far in a quarter of the time; a jump stays as large as it is."""
-    coarse = Events(mode, EVENTS[name], 2e-3).largest_step()
-    fine = Events(mode, EVENTS[name], 5e-4).largest_step()
-    assert fine < 0.3 * coarse
+    path = profiles.along(profiles.profile("quintic"), SERVOS.rest, HOME, 3.0, MODEL.joint_names)
+    steps = []
+    for dt in (4e-3, 1e-3):
+        compensator, pending, q_cmd = made(), sorted(events.items()), []
+        for t in np.arange(0.0, 2.2, dt):
+            while pending and pending[0][0] <= t + 1e-9:
+                pending.pop(0)[1](compensator)
+            q_cmd.append(compensator.update(*path.sample(t), dt)[0])
+        steps.append(np.abs(np.diff(q_cmd, axis=0)).max())
+    assert steps[1] < 0.3 * steps[0]
 
 
 def test_gravity_alone_in_mid_motion_passes_the_guard_and_leaves_the_tip_its_speed():
@@ -165,7 +146,6 @@ def test_gravity_alone_in_mid_motion_passes_the_guard_and_leaves_the_tip_its_spe
 BELIEFS = {
     "0.6 kg": [[0.6], [0.0]],
     "what relieves the arm": [[0.3, (-0.9, 0.0, 0.0)], [0.0]],
-    "an ordinary one": [[0.09], [0.0]],
     "one upon the other": [[mass] for mass in (0.4, 0.0, 0.4, 0.1, 0.5, 0.0)],
 }
 
@@ -193,32 +173,6 @@ def test_what_is_believed_moves_the_true_tip_no_faster_than_it_creeps(beliefs):
     assert speeds.max() < 1.5 * TIP_CREEP, "joints that pass their gap catch up"
     assert np.linalg.norm(tips - tips[0], axis=1).max() > 2e-3, "something moved"
     assert np.linalg.norm(tips[-1] - tips[0]) < 1e-3
-
-
-PASSAGES = {
-    "start": lambda one: one.start(),
-    "mode": lambda one: one.set_mode("none"),
-    "payload": lambda one: one.set_payload(0.1),
-}
-
-
-@pytest.mark.parametrize("change", PASSAGES.values(), ids=PASSAGES.keys())
-def test_standing_still_an_offset_passes_over_in_its_time_and_is_never_faster_than_that_says(change):
-    """Two seconds are more than ``TIP_CREEP`` asks for here.  The blend's slope is 1.5 / T at most, half way it is half there."""
-    one, dt, steps = faded(made(fade_s=2.0, transition_s=2.0)), 1.0 / 64.0, 128
-    for _ in range(steps):
-        standing(one, 0.1)  # by then friction has forgotten the way there
-    change(one)
-    rows = [standing(one, 0.0)] + [standing(one, dt) for _ in range(steps - 1)]
-    assert not one.settled
-    rows.append(standing(one, dt))
-    assert one.settled
-    q_cmd, tau = map(np.array, zip(*rows))
-    assert np.abs(q_cmd[-1] - q_cmd[0]).max() > 0.01
-    assert (np.abs(np.diff(q_cmd, axis=0)) <= 1.51 / 2.0 * dt * np.abs(q_cmd[-1] - q_cmd[0]) + 1e-12).all()
-    assert_allclose(tau[steps // 2], (tau[0] + tau[-1]) / 2.0, atol=1e-12)
-    assert_allclose(tau[-1], one.model.gravity(HOME), atol=1e-12)
-    assert_allclose(standing(one, dt)[0], q_cmd[-1], atol=1e-12)
 
 
 def test_set_points_that_are_clamped_are_named_as_long_as_they_are():

@@ -10,8 +10,7 @@ import pytest
 from arm_fixtures import picker, rigid_body, servos
 
 from picker_dynamics.control.compensation import SOURCE_RATE, Compensator
-from picker_dynamics.control.supply_follow import SupplyFollower, checked_source
-from picker_dynamics.errors import InputError
+from picker_dynamics.control.supply_follow import SupplyFollower
 from picker_dynamics.estimation.closed_loop import SETTLE_S, ClosedLoop
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.plant_error import draw
@@ -45,17 +44,11 @@ def test_a_lower_source_is_followed_within_seconds_and_without_a_jump():
 
 def test_steps_of_the_converter_move_nothing():
     ripple = np.random.default_rng(0).choice([5986, 5996, 6006], 300).tolist()
-    _, shares = followed(ripple, begun=5996)
-    assert len(set(shares)) == 1
+    assert len(set(followed(ripple, begun=5996)[1])) == 1
 
 
 @pytest.mark.parametrize(
-    "reading, said",
-    [
-        (0, "reads 0.00 V, .*6 V are assumed"),
-        (12_300, r"reads 12.30 V, must be 3.6 ... 8.4 V; 6 V are .*divider"),
-        (900, "0.90 V"),
-    ],
+    "reading, said", [(0, "reads 0.00 V, .*6 V are assumed"), (12_300, "reads 12.30 V, must be 3.6 ... 8.4 V")]
 )
 def test_a_reading_that_cannot_be_is_named_and_the_nominal_voltage_used(reading, said):
     one, shares = followed([5400] * 500 + [reading] * 500)
@@ -64,13 +57,6 @@ def test_a_reading_that_cannot_be_is_named_and_the_nominal_voltage_used(reading,
     assert np.abs(np.diff(shares)).max() < 0.003, "nothing jumps"
     one.measure(6000, IDLE, 0.02)
     assert one.problem == ""
-
-
-@pytest.mark.parametrize("share", [0.3, 2.0, float("nan")])
-def test_a_source_that_cannot_be_is_refused(share):
-    assert checked_source(0.9) == 0.9
-    with pytest.raises(InputError, match="must be 0.6 to 1.4"):
-        checked_source(share)
 
 
 def test_the_set_point_follows_another_source_at_its_own_pace():

@@ -21,7 +21,7 @@ from picker_dynamics.scripting.view.server import PAGE
 
 SHARED = ("urdf", "config", "launch", "rviz", "firmware")
 FEW = ("test/robot/test_joint_order.py", "test/trajectory/test_profiles.py", "test/bringup/test_launch_testing.py")
-PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+PYTHONS = ("3.10", "3.13")
 HEAVY = {"PIL", "coal", "matplotlib", "mcap", "mujoco", "pinocchio", "rosbags", "scipy", "urchin"}
 
 # Imported name -> rosdep key, where they differ; None: not in rosdep, an extra of setup.py.

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from arm_fixtures import picker, servos
 from spawned_board import running
+from waiting import until
 
 from picker_dynamics import Arm
 from picker_dynamics.errors import ConfigurationError, InputError, LinkError, PickerError
@@ -94,12 +95,6 @@ def test_what_cannot_be_opened_is_refused():
         Arm.open(rate_hz=500.0)
 
 
-def ended(loop) -> None:
-    until_s = time.monotonic() + 5.0
-    while loop.running and time.monotonic() < until_s:
-        time.sleep(1e-3)
-
-
 def test_periods_that_were_missed_are_counted_and_not_made_up():
     class Slow:
         """Time that passes in cycles and while waiting."""
@@ -121,6 +116,6 @@ def test_periods_that_were_missed_are_counted_and_not_made_up():
             raise StopIteration
 
     loop = LoopThread(cycle, 0.01, clock)
-    ended(loop)
+    until(lambda: not loop.running, "the end", step=lambda: time.sleep(1e-3))
     assert begun == pytest.approx([0.0, 0.01, 0.02, 0.07, 0.08, 0.09]) and loop.missed == 4
     assert loop.latest_s == pytest.approx(0.04)

@@ -96,8 +96,6 @@ def test_a_client_that_asks_nothing_for_long_is_heard_still(running):
     with RemoteSession() as client:
         client.spin(1.5)
         assert client.call("snapshot")
-        client.spin(1.5)
-        assert client.call("snapshot")
 
 
 def test_a_client_moves_cancels_and_is_refused_with_joint_value_and_limit(client, running):
@@ -137,12 +135,6 @@ def test_a_driver_has_the_arm_until_it_falls_silent(running, client):
             driver.payload()
             assert lease.holders
         until(lambda: not lease.holders, "its end: it neither asks nor waits")
-
-
-def test_an_arm_without_a_reference_has_no_pose_to_step_from(client):
-    client.wait(lambda: client.desired is not None, "a reference")
-    client.call("relax")
-    client.wait(lambda: client.desired is None, "the end of the reference")
 
 
 def test_a_socket_is_this_users_alone_and_one_that_a_crash_left_is_replaced(running, tmp_path):
