@@ -188,7 +188,7 @@ def values(arm) -> dict:
         ("trajectory_controller", "floor_z", 1e300, "floor_z is 1e.300, must be -10 to 10, or -inf"),
         ("trajectory_controller", "stretch", 1, "type"),
         ("trajectory_controller", "constraints.goal_time", -1.0, "range"),
-        ("dynamics", "payload.com", [0.0, 0.1], "payload com has shape (2,)"),
+        ("dynamics", "payload.com", [0.0, 0.1], "payload com has shape"),
         ("dynamics", "payload.mass", 4.0, "needs"),
         ("dynamics", "compensation", "most", "none, gravity, full"),
     ],
