@@ -4,7 +4,7 @@ import json
 import math
 
 import numpy as np
-from pytest import approx, fixture, mark
+from pytest import approx, fixture
 
 from picker_dynamics.commands.study import arduino
 from picker_dynamics.commands.study import arduino_formulas as formulas
@@ -12,7 +12,7 @@ from picker_dynamics.commands.study import arduino_formulas as formulas
 
 @fixture(scope="module")
 def summary():
-    return arduino.summarise(samples=300_000, seed=3)
+    return arduino.summarise(samples=200_000, seed=3)
 
 
 # --- formulas ---------------------------------------------------------------------------------------------
@@ -40,47 +40,36 @@ def test_a_worked_state():
 # --- the study --------------------------------------------------------------------------------------------
 
 
-@mark.parametrize(
-    "joint, rms, largest, torque, percent, motion_percent, inertia, coriolis, berry",
-    [
+def test_errors_over_random_states(summary):
+    """1 % is several times what the samples scatter; ``largest`` is the worst state there is."""
+    errors = summary["tables"]["simplified formulas less the exact model [N·m], 200000 random states"]
+    for joint, rms, largest, torque, percent, motion_percent, inertia, coriolis, berry in (
         ("shoulder", 0.0582, 0.518, 0.507, 11.5, 49, 0.0451, 0.0368, 0.084),
         ("elbow", 0.0399, 0.254, 0.204, 19.6, 78, 0.0368, 0.0154, 0.055),
         ("wrist", 0.0141, 0.100, 0.0520, 27.2, 97, 0.0101, 0.0098, 0.023),
-    ],
-)
-def test_errors_over_random_states(summary, joint, rms, largest, torque, percent, motion_percent, inertia, coriolis, berry):
-    """1 % is several times what 3·10⁵ samples scatter; ``largest`` is the worst state there is."""
-    row = summary["joints"][joint]
-    of_torque = [row[name] for name in ("rms_error", "rms_torque", "error_percent_of_torque")]
-    assert of_torque == approx([rms, torque, percent], rel=0.01)
-    assert 0.5 * largest < row["largest_error"] <= largest
-    assert row["error_percent_of_motion_torque"] == approx(motion_percent, abs=1.0)
-    assert [row["rms_error_of_inertia"], row["rms_error_of_coriolis"]] == approx([inertia, coriolis], rel=0.012)
-    assert row["rms_error_with_berry"] == approx(berry, rel=0.03)
-    assert row["rms_error_of_gravity"] < 1e-14
+    ):
+        row = errors[joint]
+        of_torque = [row[name] for name in ("RMS error", "RMS torque", "error [% of torque]")]
+        assert of_torque == approx([rms, torque, percent], rel=0.01)
+        assert 0.5 * largest < row["largest error"] <= largest
+        assert row["error [% of what the motion needs]"] == approx(motion_percent, abs=1.0)
+        assert [row["RMS error of inertia"], row["RMS error of Coriolis"]] == approx([inertia, coriolis], rel=0.012)
+        assert row["RMS error with a berry of 25 g"] == approx(berry, rel=0.03)
+        assert row["RMS error of gravity"] < 1e-14
 
 
-@mark.parametrize("joint, slip, needed", [("shoulder", 0.68, 0.47), ("elbow", 0.28, 0.20), ("wrist", 0.071, 0.050)])
-def test_what_degrees_cost(summary, joint, slip, needed):
-    row = summary["degrees"]["joints"][joint]
-    assert [row["rms_error_of_gravity"], row["rms_gravity"]] == approx([slip, needed], rel=0.02)
-
-
-def test_degrees_turn_the_sign_at_the_first_pose(summary):
-    slip = summary["degrees"]
-    shoulder, elbow = slip["joints"]["shoulder"], slip["elbow_coriolis_at_1_rad_s"]
-    assert [shoulder["start_pose_said"], shoulder["start_pose_needed"]] == approx([0.659, -0.331], abs=5e-4)
-    assert slip["rate_products_times"] == approx(3283, abs=1)
-    assert elbow["radians"] == approx(0.0058, rel=1e-9) and elbow["degrees"] == approx(19.0, abs=0.05)
-
-
-# --- command and bad input --------------------------------------------------------------------------------
+def test_what_degrees_cost(summary):
+    slip = summary["tables"]["degrees where radians belong: gravity torque [N·m]"]
+    for joint, error, needed in (("shoulder", 0.68, 0.47), ("elbow", 0.28, 0.20), ("wrist", 0.071, 0.050)):
+        assert [slip[joint]["RMS error"], slip[joint]["RMS torque"]] == approx([error, needed], rel=0.02)
+    pose = slip["shoulder"]["first pose: says"], slip["shoulder"]["first pose: needs"]
+    assert pose == approx([0.659, -0.331], abs=5e-4), "the sign turns"
+    assert "3283 times too large" in summary["findings"][1] and "19.0 N·m instead of 0.0058" in summary["findings"][1]
 
 
 def test_the_command_writes_figure_and_summary(tmp_path, run_picker):
-    code, said, _ = run_picker("study", "arduino", "--out", str(tmp_path), "--samples", "20000", "--json")
+    code, said, _ = run_picker("study", "arduino", "--out", str(tmp_path), "--samples", "2000", "--json")
     assert code == 0
     summary = json.loads(said)
-    assert summary == json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
-    assert summary["samples"] == 20000 and set(summary["joints"]) == {"base", "shoulder", "elbow", "wrist"}
+    assert summary == json.loads((tmp_path / "summary.json").read_text(encoding="utf-8")) and summary["samples"] == 2000
     assert (tmp_path / "torque.png").read_bytes().startswith(b"\x89PNG")

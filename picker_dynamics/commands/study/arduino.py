@@ -9,10 +9,12 @@ Degrees            the note's program hands the servos' degrees to formulas that
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 
 from picker_dynamics.dynamics import lagrangian
+from picker_dynamics.trajectory.profiles import along, profile
 
 from . import arduino_formulas as formulas
 
@@ -24,6 +26,10 @@ BERRY_KG = 0.025
 
 START_POSE_DEG = (90.0, 95.0, 80.0, 90.0, 180.0)
 """The pose at which the note's program begins."""
+
+DRAWN, MOVE_S = 5000, 0.7
+FOLDED, REACHING = (-0.6, 1.9, -2.2, 0.2, 0.0), (0.6, 0.5, -0.6, -0.4, 0.0)
+"""Of the figure: random states, and a quick reach for a berry [rad]."""
 
 
 def exact_model(payload_kg: float = 0.0):
@@ -45,34 +51,50 @@ def summarise(samples: int = 1_000_000, seed: int = 0) -> dict:
     model = exact_model()
     q, v, a = random_states(samples, seed)
     inertial, coriolis, gravity = formulas.parts(q, v, a)
-    exact = model.inverse_dynamics(q, v, a)
-    exact_gravity = model.gravity(q)
+    simplified = inertial + coriolis + gravity
+    exact, exact_gravity = model.inverse_dynamics(q, v, a), model.gravity(q)
     exact_coriolis = model.inverse_dynamics(q, v, np.zeros_like(a)) - exact_gravity
-    error = inertial + coriolis + gravity - exact
-    with_berry = inertial + coriolis + gravity - exact_model(BERRY_KG).inverse_dynamics(q, v, a)
+    error = simplified - exact
     rms_error, rms_exact, rms_motion = _rms(error), _rms(exact), _rms(exact - exact_gravity)
     figures = {
-        "rms_error": rms_error,
-        "largest_error": np.abs(error).max(axis=0),
-        "rms_torque": rms_exact,
-        "error_percent_of_torque": 100.0 * rms_error / rms_exact,
-        "error_percent_of_motion_torque": 100.0 * rms_error / rms_motion,
-        "rms_error_of_gravity": _rms(gravity - exact_gravity),
-        "rms_error_of_inertia": _rms(inertial - (exact - exact_coriolis - exact_gravity)),
-        "rms_error_of_coriolis": _rms(coriolis - exact_coriolis),
-        "rms_coriolis": _rms(exact_coriolis),
-        "rms_error_with_berry": _rms(with_berry),
+        "RMS error": rms_error,
+        "largest error": np.abs(error).max(axis=0),
+        "RMS torque": rms_exact,
+        "error [% of torque]": 100.0 * rms_error / rms_exact,
+        "error [% of what the motion needs]": 100.0 * rms_error / rms_motion,
+        "RMS error of gravity": _rms(gravity - exact_gravity),
+        "RMS error of inertia": _rms(inertial - (exact - exact_coriolis - exact_gravity)),
+        "RMS error of Coriolis": _rms(coriolis - exact_coriolis),
+        f"RMS error with a berry of {1e3 * BERRY_KG:.0f} g": _rms(simplified - exact_model(BERRY_KG).inverse_dynamics(q, v, a)),
     }
+    exact_inertia = model.mass_matrix(np.zeros(5)).diagonal()
+    inertia = np.array([float(formulas.compute_mass_matrix_element(i, i, 0.0, 0.0, 0.0)) for i in range(4)])
+    times, radians, degrees = np.degrees(1.0) ** 2, _elbow_coriolis(1.0), _elbow_coriolis(float(np.degrees(1.0)))
     return {
+        "passed": True,
         "samples": samples,
         "seed": seed,
-        "angles_within_rad": ANGLE,
-        "rates_within_rad_s": RATE,
-        "accelerations_within_rad_s2": ACCELERATION,
-        "berry_kg": BERRY_KG,
-        "joints": {joint: {name: float(values[i]) for name, values in figures.items()} for i, joint in enumerate(JOINTS)},
-        "stretched_out": _stretched_out(model),
-        "degrees": _degrees(model, samples, seed),
+        "findings": [
+            "Gravity is exact. Inertia is not, and there is no coupling between joints.",
+            f"Products of rates in degrees per second are {times:.0f} times too large: at 1 rad/s the elbow's Coriolis torque "
+            f"becomes {degrees:.1f} N·m instead of {radians:.4f} N·m.",
+        ],
+        "tables": {
+            f"simplified formulas less the exact model [N·m], {samples} random states": _by_joint(figures),
+            "inertia stretched out [kg·m²]": _by_joint(
+                {"simplified": inertia, "exact": exact_inertia, "ratio": inertia[1:] / exact_inertia[1:4]}, JOINTS[1:]
+            ),
+            "degrees where radians belong: gravity torque [N·m]": _degrees(model, samples, seed),
+        },
+    }
+
+
+def _by_joint(figures: dict[str, np.ndarray], joints=JOINTS) -> dict[str, dict[str, float]]:
+    """Figures of the last ``joints`` of those in each array, by joint and name."""
+    first = JOINTS.index(joints[0])
+    return {
+        joint: {name: float(values[i if len(values) == len(joints) else first + i]) for name, values in figures.items()}
+        for i, joint in enumerate(joints)
     }
 
 
@@ -81,35 +103,54 @@ def _rms(values: np.ndarray) -> np.ndarray:
     return np.sqrt(np.mean(values[:, : len(JOINTS)] ** 2, axis=0))
 
 
-def _stretched_out(model) -> dict:
-    """The diagonal of the mass matrix at q = 0 [kg·m²]."""
-    exact, found = model.mass_matrix(np.zeros(5)).diagonal().tolist(), {}
-    for i in (1, 2, 3):
-        simplified = float(formulas.compute_mass_matrix_element(i, i, 0.0, 0.0, 0.0))
-        found[JOINTS[i]] = {"simplified": simplified, "exact": exact[i], "ratio": simplified / exact[i]}
-    return found
+def _elbow_coriolis(rate: float) -> float:
+    """Coriolis torque that the formulas have for the bent elbow while the shoulder turns at ``rate`` [N·m]."""
+    v, bent = np.array([0.0, rate, 0.0, 0.0, 0.0]), np.array([0.0, 0.0, np.pi / 2, 0.0, 0.0])
+    return float(formulas.parts(bent, v, np.zeros(5))[1][2])
 
 
 def _degrees(model, samples: int, seed: int) -> dict:
-    """The formulas, right or wrong, with degrees in place of radians; the program leaves accelerations at 0."""
+    """Gravity by the formulas, with servo angles of 0 to 180 degrees in place of radians, and at the program's first pose."""
     pose, still = np.array(START_POSE_DEG), np.zeros(5)
     servo_deg = np.random.default_rng(seed).uniform(0.0, 180.0, (samples, 5))
-    gravity, exact = formulas.parts(servo_deg, still, 0.0 * servo_deg)[2], model.gravity(np.radians(servo_deg))
-    slip, truth = _rms(gravity - exact), _rms(exact)
+    exact = model.gravity(np.radians(servo_deg))
+    slip, truth = _rms(formulas.parts(servo_deg, still, 0.0 * servo_deg)[2] - exact)[1:], _rms(exact)[1:]
     figures = {
-        "rms_error_of_gravity": slip,
-        "rms_gravity": truth,
-        "error_percent_of_gravity": 100.0 * slip / np.where(truth > 0.0, truth, 1.0),
-        "start_pose_said": formulas.compute_joint_torques(pose, still, still),
-        "start_pose_needed": model.gravity(np.radians(pose)),
+        "RMS error": slip,
+        "RMS torque": truth,
+        "error [%]": 100.0 * slip / truth,
+        "first pose: says": formulas.compute_joint_torques(pose, still, still)[1:4],
+        "first pose: needs": model.gravity(np.radians(pose))[1:4],
     }
-    rate, bent = np.array([0.0, 1.0, 0.0, 0.0, 0.0]), np.array([0.0, 0.0, np.pi / 2, 0.0, 0.0])
-    coriolis = {
-        unit: float(formulas.parts(bent, v, still)[1][2]) for unit, v in (("radians", rate), ("degrees", np.degrees(rate)))
-    }
-    return {
-        "joints": {JOINTS[i]: {name: float(values[i]) for name, values in figures.items()} for i in (1, 2, 3)},
-        "start_pose_deg": START_POSE_DEG,
-        "rate_products_times": float(np.degrees(1.0) ** 2),
-        "elbow_coriolis_at_1_rad_s": coriolis,
-    }
+    return _by_joint(figures, JOINTS[1:])
+
+
+def figure(path: Path, seed: int) -> None:
+    """Write torque.png: what motions need in random states, and the torques of a reach."""
+    from .report import draw
+
+    model = exact_model()
+    q, v, a = random_states(DRAWN, seed)
+    inertial, coriolis, _ = formulas.parts(q, v, a)
+    said, needed = inertial + coriolis, model.inverse_dynamics(q, v, a) - model.gravity(q)
+    t = np.linspace(0.0, MOVE_S, 501)
+    q, v, a = along(profile("quintic"), FOLDED, REACHING, MOVE_S, model.joint_names).sample(t)
+    reach = (
+        (model.inverse_dynamics(q, v, a), "exact", "k"),
+        (formulas.compute_joint_torques(q, v, a), "simplified", "#2471a3"),
+        (model.gravity(q), "gravity only", "#e6a117"),
+    )
+    panels = [
+        (
+            [(t, tau[:, i], {"label": name, "color": c}) for tau, name, c in reach],
+            {"xlabel": "time [s]", "ylabel": f"{joint} [N·m]"},
+        )
+        for i, joint in enumerate(JOINTS)
+        if i
+    ]
+    for i, joint in enumerate(JOINTS[1:], 1):
+        dots = needed[:, i], said[:, i], {"ls": "", "marker": ".", "ms": 2.0, "alpha": 0.3, "color": "#2471a3"}
+        right = np.array([needed[:, i].min(), needed[:, i].max()])
+        panels.append(([dots, (right, right, {"color": "k"})], {"xlabel": f"{joint}, exact [N·m]", "ylabel": "simplified [N·m]"}))
+    title = f"Simplified Arduino formulas against the exact model: a reach in {MOVE_S:g} s; torque of motion in random states"
+    draw(path, title, 3, panels)

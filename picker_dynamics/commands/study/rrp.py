@@ -11,31 +11,17 @@ Errors are distances of the tool from where it should be at that time, in per ce
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from picker_dynamics.control.laws import (
-    Adaptive,
-    ComputedTorque,
-    ControlLaw,
-    FeedForward,
-    PdGravity,
-    Pid,
-    Reference,
-    Robust,
-    model_error,
-)
+from picker_dynamics.control.laws import Adaptive, ComputedTorque, ControlLaw, FeedForward, PdGravity, Pid, Robust
 from picker_dynamics.dynamics import lagrangian
-from picker_dynamics.dynamics.lagrangian.systems import rrp
+from picker_dynamics.dynamics.lagrangian.systems.rrp import inverse_kinematics
 from picker_dynamics.trajectory.profiles import NAMES as PROFILES
 
-from .lean import LeanModel
 from .simulate import PERIOD_S, Run, continuous, sampled
 from .tool_path import ToolPath, straight
-
-ARM = {key: value for key, value in rrp.Parameters._field_defaults.items() if key != "M"}
-"""The note's parameters; the load M comes on top."""
 
 BELIEVED_KG = 0.5
 LOADS_KG = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -56,7 +42,7 @@ JOINT_KP, JOINT_KD, JOINT_KI = (6000.0, 12000.0, 4000.0), (600.0, 1200.0, 400.0)
 """The same in N·m/rad (and N/m), at a little more than the largest inertia, times 4, for the laws that have none."""
 
 RHO, EPSILON = (0.3, 0.8, 0.8), (0.003, 0.008, 0.008)
-"""RHO is twice and more the largest model error that occurs (``largest_model_error`` in the summary)."""
+"""RHO is twice and more the largest model error that occurs."""
 
 L, K, GAMMA = 10.0, (300.0, 700.0, 180.0), 10.0
 
@@ -70,10 +56,13 @@ LAWS = {
 }
 """Laws, and what to call them."""
 
+STARTS = {"on the path": 0.0, "1 um too high": 1e-6, "1 cm too high": 0.01}
+"""Starts of the open loop, and how high they are [m]."""
 
-def arm(load_kg: float) -> LeanModel:
+
+def arm(load_kg: float):
     """The note's arm with that load."""
-    return LeanModel(lagrangian.make("rrp", M=load_kg))
+    return lagrangian.make("rrp", M=load_kg)
 
 
 def law(name: str) -> ControlLaw:
@@ -92,21 +81,12 @@ def law(name: str) -> ControlLaw:
 
 def path(profile_name: str = "quintic") -> ToolPath:
     """The straight tool path with that profile."""
-    return straight(arm(BELIEVED_KG).full, Q_BEGIN, Q_END, MOVE_S, profile_name)
+    return straight(arm(BELIEVED_KG), Q_BEGIN, Q_END, MOVE_S, profile_name)
 
 
-@dataclass(frozen=True, eq=False)
-class Case:
-    """Case of the study: one simulation and its errors.
+class Case(NamedTuple):
+    """One simulation: the load, what happened, where the tool was (s, 3) [m], and its error (s,) [% of the path]."""
 
-    Attributes:
-        law, load_kg: what was simulated.
-        run: what happened.
-        tool: (s, 3) where the tool was [m].
-        error: (s,) [% of the path].
-    """
-
-    law: str
     load_kg: float
     run: Run
     tool: np.ndarray
@@ -131,65 +111,50 @@ def total_variation(t: np.ndarray, tau: np.ndarray, from_s: float = 0.0) -> np.n
     return np.abs(np.diff(tau[t >= from_s - 1e-9], axis=0)).sum(axis=0)
 
 
-def simulate(
-    law_name: str, load_kg: float, mode: str, way: ToolPath, *, start_off=START_OFF_M, duration_s: float = TOTAL_S
-) -> Case:
+def simulate(law_name: str, load_kg: float, mode: str, way: ToolPath, start_off=START_OFF_M) -> Case:
     """Simulate one law on the arm with that load, from rest, the tool ``start_off`` (3,) [m] beside the begin of the path."""
     carrying = arm(load_kg)
-    q0 = rrp.inverse_kinematics(carrying.full.constants, way.begin + np.asarray(start_off))
-    run = MODES[mode](law(law_name), carrying, way.trajectory, q0, duration_s, corners=way.corners)
-    tool = carrying.full.forward_kinematics(run.q)
-    return Case(law_name, load_kg, run, tool, 100.0 * np.linalg.norm(tool - way.tool(run.t), axis=-1) / way.length)
+    q0 = inverse_kinematics(carrying.constants, way.begin + np.asarray(start_off))
+    run = MODES[mode](law(law_name), carrying, way, q0, TOTAL_S)
+    tool = carrying.forward_kinematics(run.q)
+    return Case(load_kg, run, tool, 100.0 * np.linalg.norm(tool - way.tool(run.t), axis=-1) / way.length)
 
 
-def comparison(progress=lambda text: None) -> dict[tuple[str, float, str], Case]:
+def comparison() -> dict[tuple[str, float, str], Case]:
     """Cases of every law, load and mode."""
-    way, cases = path(), {}
-    for name in LAWS:
-        progress(f"{LAWS[name]}, every load")
-        cases |= {(name, load, mode): simulate(name, load, mode, way) for load in LOADS_KG for mode in MODES}
-    return cases
+    way = path()
+    return {(name, load, mode): simulate(name, load, mode, way) for name in LAWS for load in LOADS_KG for mode in MODES}
 
 
-def profiles(progress=lambda text: None) -> dict[tuple[str, str, float], Case]:
+def profiles() -> dict[tuple[str, str, float], Case]:
     """Cases of every profile and law with two loads, started on the path, in continuous time."""
-    cases = {}
-    for profile_name in PROFILES:
-        progress(f"{profile_name} profile, every law")
-        way = path(profile_name)
-        for name in LAWS:
-            for load in (BELIEVED_KG, 1.0):
-                cases[profile_name, name, load] = simulate(name, load, "continuous", way, start_off=(0.0, 0.0, 0.0))
-    return cases
-
-
-def open_loop() -> dict[str, Case]:
-    """The planned efforts, for the load told, into the arm: on the path or not, the load right or not."""
-    way, starts = path(), {"on the path": 0.0, "1 um too high": 1e-6, "1 cm too high": 0.01}
+    ways = {profile: path(profile) for profile in PROFILES}
     return {
-        f"{load:g} kg, {start}": simulate("feed_forward", load, "continuous", way, start_off=(0.0, 0.0, height))
+        (profile, name, load): simulate(name, load, "continuous", way, (0.0, 0.0, 0.0))
+        for profile, way in ways.items()
+        for name in LAWS
         for load in (BELIEVED_KG, 1.0)
-        for start, height in starts.items()
+    }
+
+
+def open_loop() -> dict[tuple[float, str], Case]:
+    """The planned efforts, for the load told, into the arm: the load right or not, on the path or not."""
+    way = path()
+    return {
+        (load, start): simulate("feed_forward", load, "continuous", way, (0.0, 0.0, height))
+        for load in (BELIEVED_KG, 1.0)
+        for start, height in STARTS.items()
     }
 
 
 def planned_efforts(way: ToolPath, load_kg: float) -> tuple[np.ndarray, np.ndarray]:
     """Inverse dynamics: t (s,) and the efforts (s, n) that move the load along the path, and hold it."""
     t = np.linspace(0.0, TOTAL_S, round(TOTAL_S / PERIOD_S) + 1)
-    return t, arm(load_kg).full.inverse_dynamics(*way.trajectory.sample(t))
+    return t, arm(load_kg).inverse_dynamics(*way.sample(t))
 
 
-def unstable_poles(load_kg: float) -> dict[str, float]:
-    """Fastest growth [1/s] of the arm held by a constant effort, at both ends of the path."""
-    model, poles = arm(load_kg).full, {}
-    for name, q in (("begin", Q_BEGIN), ("end", Q_END)):
-        A, _ = lagrangian.linearise(model, np.array(q), np.zeros(model.n), model.gravity(q))
-        poles[name] = float(np.linalg.eigvals(A).real.max())
-    return poles
-
-
-def largest_model_error(case: Case, way: ToolPath) -> np.ndarray:
-    """Largest |eta| of each joint, (n,), along a run of the robust law; the law's theory asks for RHO above it."""
-    robust, run = law("robust"), case.run
-    u = robust.acceleration(run.q, run.v, Reference(*way.trajectory.sample(run.t)), run.state)
-    return np.abs(model_error(arm(case.load_kg).full, robust.model.full, run.q, run.v, u)).max(axis=0)
+def unstable_pole(load_kg: float, q) -> float:
+    """Fastest growth [1/s] of the arm held at ``q`` (3,) by a constant effort."""
+    model = arm(load_kg)
+    A, _ = lagrangian.linearise(model, np.array(q), np.zeros(model.n), model.gravity(q))
+    return float(np.linalg.eigvals(A).real.max())
