@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import shutil
-import sys
 import time
 from collections.abc import Callable
 from textwrap import wrap
@@ -19,12 +18,10 @@ from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.tip_target import tip_step
 from picker_dynamics.robot.units import MASS, quantity, told
-from picker_dynamics.scripting.equipment import Equipment
-from picker_dynamics.session.remote import RemoteSession
 
 from . import drive_keys as keys
 from . import options as shared
-from .keyboard import Keyboard
+from .keyboard import keyboard
 
 LOOK_S = 0.01
 """How long a key is waited for, which is answered at once [s]."""
@@ -41,31 +38,26 @@ LEFT_S = 0.3
 SAID = 3
 """Lines that stay in front of the person."""
 
-HELP = (keys.__doc__ or "").split("\n\n")[1]
-
 
 def add_parser(commands) -> None:
     """Register ``drive``."""
     parser = commands.add_parser("drive", help="drive the arm by the keyboard, in bounded steps")
     shared.add(parser, *shared.RUNNING)
-    parser.set_defaults(run=lambda options: drive(options, Seat))
+    parser.set_defaults(run=drive)
 
 
-def drive(options, make_seat: Callable[[RemoteSession, Equipment], Seat]) -> int:
+def drive(options, make_seat: Callable[..., Seat] | None = None) -> int:
     """Have a person drive the arm that runs until q, Ctrl-C or Ctrl-D; returns the exit code."""
-    keyboard = Keyboard()
-    with shared.client(options) as client:
+    with keyboard() as pressed, shared.client(options) as client:
         arm = shared.equipment(options, client)
         client.take_arm()
-        seat = make_seat(client, arm)
-        with keyboard:
-            try:
-                seat.drive(keyboard)
-            except (EOFError, OSError):  # Ctrl-C, or the terminal is gone
-                pass
-            finally:
-                client.leave()
-                client.wait_at_most(LEFT_S, lambda: not client.drives)
+        try:
+            (make_seat or Seat)(client, arm).drive(pressed)
+        except (EOFError, OSError, KeyboardInterrupt):  # the terminal is gone, or Ctrl-C
+            pass
+        finally:
+            client.leave()
+            client.wait_at_most(LEFT_S, lambda: not client.drives)
     return 0
 
 
@@ -78,9 +70,9 @@ class Seat:
         lines: keys that begin a line, and with what.
     """
 
-    help = HELP
+    help = (keys.__doc__ or "").split("\n\n")[1]
 
-    def __init__(self, client, arm: Equipment, lines=keys.LINES):
+    def __init__(self, client, arm, lines=keys.LINES):
         self.client, self.arm, self.description = client, arm, arm.description
         self.panel = keys.Panel(arm.description.n, lines)
         self.kinematics = arm.model().forward_kinematics
@@ -89,34 +81,21 @@ class Seat:
         self._goal = ""
         self._drawn_s, self._lines = -math.inf, 0
 
-    # -- time ------------------------------------------------------------------------------------------------
-
-    def drive(self, keyboard: Keyboard) -> None:
+    def drive(self, pressed: Callable[[float], list[str]]) -> None:
         """Take keys and make steps, until the person quits."""
         while True:
-            for key in keyboard.keys(LOOK_S):
-                if (action := self.take(key)) is not None and action.what == "quit":
+            for key in pressed(LOOK_S):
+                action = self.panel.press(key, time.monotonic())
+                if action is not None and action.what == "quit":
                     return
-            if keyboard.resumed:
-                keyboard.resumed, self._lines = False, 0
-                self.say("back from suspension: the arm was left meanwhile")
+                try:
+                    self.act(action)
+                except PickerError as error:
+                    self.say(str(error))
             self.client.spin(0.0)
             self.look()
             if time.monotonic() - self._drawn_s >= DRAWN_S:
                 self.draw()
-
-    def take(self, key: str) -> keys.Action | None:
-        """Do what a key means; returns the action."""
-        repeated = self.panel.repeated
-        action = self.panel.press(key, time.monotonic())
-        if self.panel.repeated > repeated:
-            self.drop("the key repeats itself")
-        if action is not None:
-            try:
-                self.act(action)
-            except PickerError as error:
-                self.say(str(error))
-        return action
 
     def look(self) -> None:
         """See what has come of the steps and commands that were asked for."""
@@ -133,8 +112,10 @@ class Seat:
 
     # -- what keys mean ----------------------------------------------------------------------------------------
 
-    def act(self, action: keys.Action) -> None:
+    def act(self, action: keys.Action | None) -> None:
         """Do what a key asks for; raises a PickerError where that cannot be."""
+        if action is None:
+            return
         if action.what == "stop":
             self.say("stop")
             self._ask("stop")
@@ -142,14 +123,19 @@ class Seat:
             self.say(*self.help.splitlines())
         elif action.what == "words":
             self.word(*action.words)
-        elif action.what != "quit":
-            self.step(action)
+        elif why := "the key repeats itself" if action.what == "repeated" else self.hindrance():
+            if self.said[-1] != f"dropped: {why}":
+                self.say(f"dropped: {why}")
+        else:
+            held = self.held()
+            target = self.target(action, held)
+            duration_s = max(SHORTEST_S, tip_way(self.description, held, target) / SPEED_M_S)
+            self._goal = self.client.submit(self.client.message([duration_s], [target]), as_driver=True)
 
     def word(self, word: str, *values: str) -> None:
         """Carry out a line that was typed."""
         if word == "payload" and len(values) == 1:
-            mass = quantity("payload", values[0], MASS, "g")
-            self._ask("set", "payload", part="dynamics", values={"payload.mass": mass})
+            self._ask("set", part="dynamics", values={"payload.mass": quantity("payload", values[0], MASS, "g")})
         elif word in ("reset", "enable") and not values:
             if self._requests:
                 asked = self._requests[-1][0]
@@ -158,22 +144,9 @@ class Seat:
         else:
             raise InputError(f"{' '.join((word, *values))!r} means nothing: reset, enable, or p and the payload in grams")
 
-    def _ask(self, call: str, name: str = "", **arguments: object) -> None:
+    def _ask(self, call: str, **arguments: object) -> None:
         """Make a call whose answer is shown when it comes."""
-        self._requests.append((name or call, self.client.ask(call, **arguments)))
-
-    def step(self, action: keys.Action) -> None:
-        """Begin a step, or drop it, and say so."""
-        client = self.client
-        if client.under_way:
-            return self.drop("the step before has not ended")
-        if why := self.hindrance():
-            return self.drop(why)
-        held = self.held()
-        target = self.target(action, held)
-        duration_s = max(SHORTEST_S, tip_way(self.description, held, target) / SPEED_M_S)
-        self._goal = client.submit(client.message([duration_s], [target]), as_driver=True)
-        return None
+        self._requests.append(("payload" if call == "set" else call, self.client.ask(call, **arguments)))
 
     def held(self) -> np.ndarray:
         """The pose that is held, (n,) [rad or m], within the limits."""
@@ -182,6 +155,8 @@ class Seat:
     def hindrance(self) -> str:
         """Why no step can begin now; empty: one can."""
         client = self.client
+        if client.under_way:
+            return "the step before has not ended"
         if client.hardware.get("state") != "active":
             return f"hardware: {client.hardware.get('message', 'not heard')}"
         if not client.drives:
@@ -196,25 +171,18 @@ class Seat:
         Raises:
             PickerError: there is none.
         """
+        size = action.sign * self.panel.step
+        if action.what == "tip" and action.which == 3:
+            return tip_step(self.description, held, pitch_rad=math.radians(size))
         if action.what == "tip":
-            if action.which == 3:
-                return tip_step(self.description, held, pitch_rad=math.radians(action.sign * self.panel.step))
-            return tip_step(self.description, held, 1e-3 * action.sign * self.panel.step * np.eye(3)[action.which])
+            return tip_step(self.description, held, 1e-3 * size * np.eye(3)[action.which])
         grips = action.what == "gripper"
         joint = self.arm.require_gripper() if grips else action.which
-        slides = self.description.position_units[joint] == "m"
         target = held.copy()
-        target[joint] += action.sign * self.panel.step * (1e-3 if slides else math.pi / 180.0)
-        if grips:  # opened or closed as far as it goes
-            return np.clip(target, self.description.lower, self.description.upper)
-        return target
+        target[joint] += 1e-3 * size if self.description.position_units[joint] == "m" else math.radians(size)
+        return np.clip(target, self.description.lower, self.description.upper) if grips else target  # as far as it goes
 
     # -- what is to be seen --------------------------------------------------------------------------------------
-
-    def drop(self, why: str) -> None:
-        """Say that a press moves nothing."""
-        if self.said[-1] != (said := f"dropped: {why}"):
-            self.say(said)
 
     def say(self, *lines: str) -> None:
         """Put lines in front of the person."""
@@ -227,27 +195,24 @@ class Seat:
         width = max(shutil.get_terminal_size().columns - 1, 20)
         lines = [part for line in (*self.status(), *self.said) for part in wrap(line, width, subsequent_indent="  ")]
         up = f"\033[{self._lines}A" if self._lines else ""
-        sys.stdout.write(f"\r{up}\033[J" + "\r\n".join(lines) + "\r\n")
-        sys.stdout.flush()
+        print(f"\r{up}\033[J" + "\r\n".join(lines), end="\r\n", flush=True)
         self._lines = len(lines)
 
     def status(self) -> list[str]:
         """Status in lines: where the arm is, what it carries, who has it, what is chosen."""
         client, panel, names = self.client, self.panel, self.description.joint_names
-        lines = ["no joint states have come"]
+        lines, units = ["no joint states have come"], self.description.position_units
         if client.state is not None:
             age_s = time.monotonic() - client.heard_s
-            joints = "  ".join(
+            joints = (
                 f"{'>' if j == panel.joint else ''}{j + 1} {name} {told(value, unit)}"
-                for j, (name, value, unit) in enumerate(zip(names, client.state, self.description.position_units))
+                for j, (name, value, unit) in enumerate(zip(names, client.state, units))
             )
             tip = ", ".join(f"{1e3 * x:.1f}" for x in self.kinematics(np.array(client.state)))
-            age = f"{age_s:.2f} s old" + (": OLD" if age_s > STALE_S else "")
-            provenance = client.hardware.get("provenance") or "not known how"
-            carried = f"{1e3 * client.payload_kg:.0f} g"
-            lines = [joints, f"tip {tip} mm   payload {carried}   {provenance}, {age}"]
+            provenance, old = client.hardware.get("provenance") or "not known how", ": OLD" if age_s > STALE_S else ""
+            carried = f"payload {1e3 * client.payload_kg:.0f} g   {provenance}, {age_s:.2f} s old{old}"
+            lines = ["  ".join(joints), f"tip {tip} mm   {carried}"]
         state = f"{client.hardware.get('message', '?')}, {client.controller.get('phase', '?')}"
-        slides = self.description.position_units[panel.joint] == "m"
-        step = f"{panel.step} mm, joint {names[panel.joint]} {panel.step} {'mm' if slides else 'deg'}"
+        unit = "mm" if units[panel.joint] == "m" else "deg"
         typed = "" if panel.line is None else f"   > {panel.line}_"
-        return [*lines, f"{state}   step: tip {step}{typed}"]
+        return [*lines, f"{state}   step: {panel.step} mm of the tip, {panel.step} {unit} of {names[panel.joint]}{typed}"]

@@ -92,7 +92,7 @@ class TeachSeat(Seat):
         Raises:
             PickerError: the arm moves, or is not held.
         """
-        if why := "a step has not ended" if self.client.under_way else self.hindrance():
+        if why := self.hindrance():
             raise PickerError(f"no pose is held: {why}")
         joints = (self.arm.require_gripper(),) if word == "grip" else None
         self.file.add_pose(name, self.held(), joints)
