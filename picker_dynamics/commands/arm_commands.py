@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from picker_dynamics.bringup.options import RANGES
 from picker_dynamics.errors import InputError, JointNamesError, refuse_if
-from picker_dynamics.robot.units import ANGLE, LENGTH, MASS, TIP_M, quantity, told
+from picker_dynamics.robot.units import ANGLE, LENGTH, MASS, quantity, told
 
 from . import options as shared
 from .terminal import agreed
@@ -71,7 +73,7 @@ def add_parser(commands) -> None:
     enable = add("enable", "switch outputs on, or take over those that run", _enable)
     enable.add_argument("--yes", action="store_true", help="the arm stands at its rest pose, hands are away")
     payload = add("payload", "set the mass that the tool carries", _payload)
-    mass = shared.number(*RANGES["payload_mass"][:2], " kg: are these grams?", MASS, "kg")
+    mass = shared.number(*RANGES["payload_mass"][:2], MASS, "kg")
     payload.add_argument("mass", type=mass, metavar="KG", help="in kilograms, or with its unit: 25g")
 
 
@@ -87,31 +89,18 @@ def run(options) -> int:
 
 
 def amounts(joints: dict, words) -> dict[str, float]:
-    """Positions, or ways, of joints as a person says them, (name, value) each: in degrees or metres, or with a unit [rad or m].
+    """Positions, or ways, of joints as a person says them, NAME=VALUE each: in degrees or metres, or with a unit [rad or m].
 
     Args:
         joints: of the arm, as ``Session.joints`` has them.
     """
-    found = {}
-    for name, text in words:
-        if name not in joints["names"]:
-            raise JointNamesError(f"no joint {name!r}; the arm has {', '.join(joints['names'])}", subject=name)
-        j = joints["names"].index(name)
-        if joints["units"][j] == "m":
-            value = quantity(name, text, LENGTH, "m")
-            if not (shared.has_unit(text) and math.isfinite(value)):
-                from picker_dynamics.scripting.target import require_metres
-
-                require_metres(name, value, joints["lower"][j], joints["upper"][j])
-        else:
-            value = quantity(name, text, ANGLE, "deg")
-            refuse_if(not math.isfinite(value), f"{name}: {text.strip()!r} is no angle", name, text)
-        found[name] = value
+    found, units = {}, dict(zip(joints["names"], joints["units"]))
+    for name, _, text in (word.partition("=") for word in words):
+        if name not in units:
+            raise JointNamesError(f"no joint {name!r}; the arm has {', '.join(units)}", subject=name)
+        found[name] = quantity(name, text, *((LENGTH, "m") if units[name] == "m" else (ANGLE, "deg")))
+        refuse_if(not math.isfinite(found[name]), f"{name}: {text.strip()!r} is too large", name, text)
     return found
-
-
-def _pairs(words):
-    return [word.partition("=")[::2] for word in words]
 
 
 def _move(client, options) -> str:
@@ -120,11 +109,10 @@ def _move(client, options) -> str:
     if not options.tip and (options.direction is not None or options.pitch_deg is not None):
         raise InputError("--pitch-deg and --direction belong to --tip X Y Z", subject="tip")
     if options.joints and not (options.straight or options.via):
-        return _to(client, amounts(client.joints(), _pairs(options.joints)), options)
+        return _there(client, client.move(amounts(client.joints(), options.joints), False, options.duration))
     client.require_free()
     client.wait_holding()
-    joints, held = client.joints(), client.reference()
-    via, ends = places(joints, held, options)
+    via, ends = places(client.joints(), client.reference(), options)
     with shared.scripted(options, client) as arm:
         move = arm.move(via=via, duration=options.duration or None, straight=options.straight, wait=False, **ends)
         return _there(client, move.wait())
@@ -139,37 +127,23 @@ def places(joints: dict, held, options):
     from picker_dynamics.execution.waypoints import Waypoint
 
     def posed(q, words):
-        q = q.copy()
-        for name, value in amounts(joints, words).items():
-            q[joints["names"].index(name)] = value
-        return q
+        given = amounts(joints, words)
+        return np.array([given.get(name, at) for name, at in zip(joints["names"], q)])
 
     via, q = [], held
     for words in options.via:
-        given = dict(word.split("=", 1) for word in words if "=" in word)
-        blend, tip = _metres("blend", given.pop("blend", "0")), [_metres("--via", word) for word in words if "=" not in word]
-        if len(tip) != (0 if given else 3):
+        blends = [word for word in words if word.startswith("blend=")]
+        named = [word for word in words if "=" in word and word not in blends]
+        tip = [quantity("--via", word, LENGTH, "m") for word in words if "=" not in word]
+        if len(tip) != (0 if named else 3):
             raise InputError(f"--via {' '.join(words)}: give X Y Z of the tip, or NAME=VALUE of joints", subject="via")
-        if tip:
-            via.append(Waypoint(tip, straight=options.straight, blend=blend))
-        else:
-            q = posed(q, given.items())
-            via.append(Waypoint(q=q, blend=blend))
+        blend = quantity("blend", blends[-1].removeprefix("blend="), LENGTH, "m") if blends else 0.0
+        q = posed(q, named)
+        via.append(Waypoint(tip, straight=options.straight, blend=blend) if tip else Waypoint(q=q, blend=blend))
     if options.joints:
-        return via, {"q": posed(q, _pairs(options.joints))}
+        return via, {"q": posed(q, options.joints)}
     pitch = None if options.pitch_deg is None else math.radians(options.pitch_deg)
     return via, {"tip": options.tip, "pitch": pitch, "direction": options.direction}
-
-
-def _metres(name: str, text: str) -> float:
-    value = quantity(name, text, LENGTH, "m")
-    meant = ": are these millimetres?" if abs(value) > TIP_M and not shared.has_unit(text) else ""
-    refuse_if(not abs(value) <= TIP_M, f"{name}: {text!r} is {value:g} m, at most {TIP_M:g}{meant}", name, text, TIP_M)
-    return value
-
-
-def _to(client, target: dict[str, float], options, relative: bool = False) -> str:
-    return _there(client, client.move(target, relative, options.duration))
 
 
 def _there(client, took_s: float) -> str:
@@ -182,11 +156,13 @@ def _pose(joints: dict, q) -> str:
 
 def _to_pose(client, options) -> str:
     joints = client.joints()
-    return _to(client, dict(zip(joints["names"], joints["home" if options.command == "home" else "rest"])), options)
+    pose = dict(zip(joints["names"], joints["home" if options.command == "home" else "rest"]))
+    return _there(client, client.move(pose, False, options.duration))
 
 
 def _jog(client, options) -> str:
-    return _to(client, amounts(client.joints(), [(options.joint, options.amount)]), options, relative=True)
+    way = amounts(client.joints(), [f"{options.joint}={options.amount}"])
+    return _there(client, client.move(way, True, options.duration))
 
 
 def _enable(client, options) -> str:

@@ -6,6 +6,7 @@ import argparse
 import os
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from picker_dynamics.bringup.options import BOARDS, SIMULATED_SERVOS
 from picker_dynamics.errors import InputError, LinkError, shown
@@ -13,51 +14,31 @@ from picker_dynamics.robot.units import LENGTH, TIP_M, quantity
 
 
 def number(
-    low: float, high: float, beyond: str = "", units: Mapping[str, float] | None = None, usual: str = ""
+    low: float, high: float, units: Mapping[str, float] | None = None, usual: str = "", kind: type = float
 ) -> Callable[[str], float]:
-    """Type of an option: a number from ``low`` to ``high``, perhaps with one of ``units`` (without: the ``usual`` one).
-
-    ``beyond`` follows the complaint about one that is too large: what was probably meant.
-    """
+    """Type of an option: a number from ``low`` to ``high``, perhaps with one of ``units`` (without: the ``usual`` one)."""
 
     def read(text: str) -> float:
         try:
-            value = quantity("", text, units, usual) if units else float(text)
+            value = quantity("", text, units, usual) if units else kind(text)
         except (InputError, ValueError):
             value = float("nan")
         if not low <= value <= high:  # NaN is not
-            meant = beyond if abs(value) > high and not has_unit(text) else ""
-            may = f" {usual}, or one with its unit ({', '.join(units)})" if units and not meant else meant
-            raise argparse.ArgumentTypeError(f"{shown(text.strip(), 40)!r}, must be a number from {low:g} to {high:g}{may}")
+            may = f" {usual}, or one with its unit ({', '.join(units)})" if units else ""
+            what = "whole number" if kind is int else "number"
+            raise argparse.ArgumentTypeError(f"{shown(text.strip(), 40)!r}, must be a {what} from {low:g} to {high:g}{may}")
         return value
 
     return read
 
 
-def has_unit(text: str) -> bool:
-    """Whether a number that was typed has a unit behind it."""
-    return not text.strip()[-1:].isdigit()
-
-
-def whole(low: int, high: int) -> Callable[[str], int]:
-    """Type of an option: a whole number; the rest as for ``number``."""
-
-    def read(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = low - 1
-        if not low <= value <= high:
-            raise argparse.ArgumentTypeError(f"{shown(text.strip(), 40)!r}, must be a whole number from {low} to {high}")
-        return value
-
-    return read
-
+whole = partial(number, kind=int)
+"""Type of an option: a whole number; the rest as for ``number``."""
 
 ANY = number(-1e6, 1e6)
 """Where what is done with the number says which it may be."""
 
-METRES = number(-TIP_M, TIP_M, " metres: are these millimetres?", LENGTH, "m")
+METRES = number(-TIP_M, TIP_M, LENGTH, "m")
 """A coordinate of the tip [m]."""
 
 SEED = whole(0, 2**31 - 1)

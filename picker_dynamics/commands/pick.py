@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 from picker_dynamics.errors import GoalAbortedError, InputError, PickerError
 from picker_dynamics.lifeline import end_with_parent
-from picker_dynamics.scripting.equipment import Equipment
 
 from . import options as shared
 from .teach import Shown
@@ -24,18 +24,12 @@ def add_parser(commands) -> None:
     )
     place = commands.add_parser("place", help="put down what the arm carries: straight down, open, straight up")
     length, posture = shared.number(0.0, 500.0), {"type": shared.ANY, "default": None, "metavar": "DEG"}
+    angle, age = shared.number(-90.0, 90.0), shared.number(0.0, 60.0)
     for command in (pick, place):
+        count, names = ("*", "X Y Z") if command is pick else (3, ("X", "Y", "Z"))
+        command.add_argument("tip", type=shared.METRES, nargs=count, metavar=names, help="in base_link [m]")
         command.add_argument(
-            "tip",
-            type=shared.METRES,
-            nargs="*" if command is pick else 3,
-            metavar="X Y Z" if command is pick else ("X", "Y", "Z"),
-            help="in base_link [m]",
-        )
-        command.add_argument(
-            "--pitch-deg",
-            type=shared.number(-90.0, 90.0),
-            help="elevation of the hand, 0 level, -90 down (default: one that serves)",
+            "--pitch-deg", type=angle, help="elevation of the hand, 0 level, -90 down (default: one that serves)"
         )
         command.add_argument("--lift-mm", type=length, default=30.0, help="how far straight up afterwards (default 30)")
         command.add_argument("--open", **posture, help="the gripper's joint (sliding: mm)")
@@ -44,13 +38,10 @@ def add_parser(commands) -> None:
     pick.add_argument("--close", **posture, help="the gripper's joint (sliding: mm)")
     pick.add_argument("--mass-g", type=shared.number(0.0, 5000.0), default=25.0, help="of what is picked (default 25)")
     pick.add_argument("--approach-mm", type=length, default=40.0, help="straight way in (default 40)")
-    pick.add_argument(
-        "--listen", action="store_true", help="do what the topics pick, place and move_straight ask for, until Ctrl-C"
-    )
+    asked = "do what the topics pick, place and move_straight ask for, until Ctrl-C"
+    pick.add_argument("--listen", action="store_true", help=asked)
     pick.add_argument("--cameras", default="", metavar="FILE", help="hand-eye transforms, as config/cameras.yaml")
-    pick.add_argument(
-        "--max-age", type=shared.number(0.0, 60.0), default=2.0, metavar="S", help="of a target that is heard (default 2)"
-    )
+    pick.add_argument("--max-age", type=age, default=2.0, metavar="S", help="of a target that is heard (default 2)")
     shared.add(pick, "--wait", help="with --listen, for an arm that is coming up")
 
 
@@ -64,16 +55,9 @@ def run(options) -> int:
         if options.listen:
             return listen(options, arm)
         client.wait_holding()
-        pitch = None if options.pitch_deg is None else math.radians(options.pitch_deg)
-        found = make(arm, options, options.command, options.tip, pitch, Shown())
+        found = make(arm, options, options.command, options.tip, _radians(options.pitch_deg), Shown())
     print(found if options.check else f"{'picked' if options.command == 'pick' else 'placed'} in {found.duration:.1f} s")
     return 0
-
-
-class Line:
-    """The one leg of a straight move."""
-
-    name, number = "straight line", 1
 
 
 def make(arm, options, kind: str, tip, pitch: float | None, progress):
@@ -82,22 +66,24 @@ def make(arm, options, kind: str, tip, pitch: float | None, progress):
         if options.check:
             return arm.plan(tip=tip, pitch=pitch, straight=True)
         move = arm.move(tip=tip, pitch=pitch, straight=True, wait=False)
-        progress(Line(), 0.0)
+        progress(SimpleNamespace(name="straight line", number=1), 0.0)
         move.wait()
         return move
-    opened = jaws(arm.known, options.open)
-    how = {"pitch": pitch, "lift": 1e-3 * options.lift_mm, "opened": opened, "check": options.check, "progress": progress}
+    joint = arm.known.gripper
+    slides = joint is not None and arm.known.description.position_units[joint] == "m"
+
+    def jaws(value: float | None) -> float | None:
+        return None if value is None else 1e-3 * value if slides else math.radians(value)
+
+    how = {"pitch": pitch, "lift": 1e-3 * options.lift_mm, "opened": jaws(options.open)}
+    how |= {"check": options.check, "progress": progress}
     if kind == "place":
         return arm.place(tip, **how)
-    mass, approach = 1e-3 * options.mass_g, 1e-3 * options.approach_mm
-    return arm.pick(tip, mass=mass, approach=approach, closed=jaws(arm.known, options.close), **how)
+    return arm.pick(tip, mass=1e-3 * options.mass_g, approach=1e-3 * options.approach_mm, closed=jaws(options.close), **how)
 
 
-def jaws(known: Equipment, value: float | None) -> float | None:
-    """A position of the gripper's joint as a person says it [rad or m]."""
-    if value is None or known.gripper is None:
-        return None
-    return math.radians(value) if known.description.position_units[known.gripper] == "rad" else 1e-3 * value
+def _radians(degrees: float | None) -> float | None:
+    return None if degrees is None else math.radians(degrees)
 
 
 def listen(options, arm) -> int:
@@ -109,10 +95,7 @@ def listen(options, arm) -> int:
     arm.known.require_gripper()
     with client_node(options.namespace) as node:
         topics = PickTopics(node, arm.description, cameras, options.max_age)
-        print(
-            "ready: geometry_msgs/PoseStamped on pick, place and move_straight, what became of it on pick/status; Ctrl-C ends",
-            flush=True,
-        )
+        print("ready: PoseStamped on pick, place and move_straight, what became of it on pick/status; Ctrl-C ends", flush=True)
         try:
             while True:
                 arm.wait(LISTEN_S)
@@ -133,22 +116,20 @@ def serve(options, topics, arm, target) -> None:
             begun.append(leg)
             topics.say(target, UNDER_WAY, f"{target.kind}: {leg.name}", leg=leg.number)
 
-    said = f"{target.kind} refused: "
     try:
         tip, pitch = topics.in_base(target)
         if options.pitch_deg is not None and target.kind != STRAIGHT:
             pitch = math.radians(options.pitch_deg)
-        said = ""
         found = make(arm, options, target.kind, tip, pitch, tell)
     except PickerError as error:
-        aborted = begun or isinstance(error, GoalAbortedError)
-        topics.say(target, ABORTED if aborted else REFUSED, f"{said}{error}", error)
-        print(f"{said}{error}", flush=True)
-        return
+        outcome = ABORTED if begun or isinstance(error, GoalAbortedError) else REFUSED
+        said, about = f"{target.kind} {outcome}: {error}", {"error": error}
     except (KeyboardInterrupt, RuntimeError):  # rclpy makes one of the other where a message is being converted
         outcome = ABORTED if begun else REFUSED
         topics.say(target, outcome, f"{target.kind} {outcome}: picker pick --listen was interrupted, the arm holds")
         raise
-    place = ", ".join(f"{1e3 * x:.0f}" for x in tip)
-    topics.say(target, DONE, f"{target.kind} at ({place}) mm: done", duration_s=found.duration)
-    print(f"{target.kind} at ({place}) mm: done in {found.duration:.1f} s", flush=True)
+    else:
+        place = ", ".join(f"{1e3 * x:.0f}" for x in tip)
+        outcome, said, about = DONE, f"{target.kind} at ({place}) mm: done", {"duration_s": found.duration}
+    topics.say(target, outcome, said, **about)
+    print(said, flush=True)

@@ -1,10 +1,9 @@
-"""``picker record``: records a running arm to an MCAP file, until Ctrl-C or as long as asked."""
+"""``picker record``: records a running arm to an MCAP file, until Ctrl-C, as long as asked, or until the arm ends."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
 from typing import Any
 
 from picker_dynamics.errors import LinkError
@@ -19,25 +18,18 @@ from . import options as shared
 PERIOD_S, DIAGNOSTICS_S = 0.1, 1.0
 """How often cycles come, and how often all parts of the arm are asked after [s]."""
 
-RETRY_S, SILENCE_S = 0.5, 5.0
-"""How often an arm is looked for, and how often it is said that there is none [s]."""
-
-QUEUE = 1000
-"""Messages of the arm that wait while the disk is busy; older ones are dropped."""
-
 
 def add_parser(commands) -> None:
     """Register ``record``."""
     parser = commands.add_parser("record", help="record references, commands, states and torques to an MCAP file")
     parser.add_argument("-o", "--out", default=None, metavar="FILE", help="default: picker_DATE_TIME.mcap")
-    parser.add_argument(
-        "--duration", type=shared.number(0.001, 1e6), default=None, metavar="S", help="end by itself after that long"
-    )
+    seconds = shared.number(0.001, 1e6)
+    parser.add_argument("--duration", type=seconds, default=1e6, metavar="S", help="end by itself after that long")
     shared.add(parser, "--namespace", "--host")
-    parser.set_defaults(run=lambda options: record(options.out, options.duration, options.namespace, options.host))
+    parser.set_defaults(run=run)
 
 
-def record(out: str | None, duration_s: float | None, namespace: str, host: str = "") -> int:
+def run(options) -> int:
     """Record one arm; returns the exit code.
 
     Raises:
@@ -45,12 +37,12 @@ def record(out: str | None, duration_s: float | None, namespace: str, host: str 
         LinkError: no arm answered; there is no file then.
         RecordingError: the file could be written no more.
     """
-    require_namespace(namespace)
-    recording, begun_s = Recording(checked_path(out, namespace)), time.monotonic()
-    recorder = Recorder(recording, namespace.strip("/"), host)
-    print(f"recording to {recording.path}; Ctrl-C ends", flush=True)
+    require_namespace(options.namespace)
+    recording, begun_s = Recording(checked_path(options.out, options.namespace)), time.monotonic()
+    print(f"recording to {recording.path} from when an arm answers; Ctrl-C ends", flush=True)
+    dropped = 0
     try:
-        recorder.run(begun_s + (duration_s or float("inf")))
+        dropped = follow(recording, options, begun_s + options.duration)
     except KeyboardInterrupt:
         pass
     finally:
@@ -59,82 +51,52 @@ def record(out: str | None, duration_s: float | None, namespace: str, host: str 
             recording.path.unlink(missing_ok=True)
     if not recording.messages:
         raise LinkError(f"nothing to record: {NOBODY}")
-    taken = ", ".join(f"{name.removeprefix(recorder.prefix)} {count}" for name, count in recording.counts.items())
-    lost = f"; {recorder.dropped} samples were dropped: this machine or its disk is busy" if recorder.dropped else ""
-    print(f"{recording.path}: {recording.messages} messages in {time.monotonic() - begun_s:.1f} s: {taken}{lost}", flush=True)
+    counts = ", ".join(f"{topic} {count}" for topic, count in recording.counts.items())
+    lost = f"; {dropped} samples were dropped: this machine or its disk is busy" if dropped else ""
+    print(f"{recording.path}: {recording.messages} messages in {time.monotonic() - begun_s:.1f} s: {counts}{lost}", flush=True)
     return 0
 
 
-class Recorder:
-    """Recorder of the arm in ``namespace``, and of the one that runs there after it.
-
-    Attributes:
-        dropped: cycles and messages that came faster than they could be written.
-        prefix: of its topics.
-    """
-
-    def __init__(self, recording: Recording, namespace: str, host: str = ""):
-        self._recording, self._reached = recording, (namespace, *shared.reached(host))
-        self._heard: deque[tuple[str, Any]] = deque(maxlen=QUEUE)
-        self.dropped, self._of_arm = 0, 0
-        self.prefix = f"/{namespace}/" if namespace else "/"
-
-    def run(self, until_s: float) -> None:
-        """Record until then on the monotonic clock [s]."""
-        said_s = time.monotonic()
-        while (now_s := time.monotonic()) < until_s:
-            try:
-                with Listener(self.hear, *self._reached) as session:
-                    self._follow(session, until_s)
-            except LinkError:
-                if now_s > said_s + SILENCE_S and not self._recording.messages:
-                    print(f"nothing heard yet: {NOBODY}", flush=True)
-                    said_s = now_s
-                time.sleep(max(min(RETRY_S, until_s - time.monotonic()), 0.0))
-
-    def hear(self, what: str, content: Any) -> None:
-        """Keep a message for the thread that writes."""
-        self.dropped += len(self._heard) == QUEUE
-        self._heard.append((what, content))
-
-    def _follow(self, session: Listener, until_s: float) -> None:
-        """Write what one arm says, until then or until it ends, which raises a LinkError."""
-        text = session.call("arm")
-        arm, known, due_s = arm_text.read(text).description, session.call("snapshot"), 0.0
-        topics = ArmTopics(self._recording, self.prefix, arm.joint_names, arm.tool)
-        topics.arm(text, arm.urdf)
-        topics.status("hardware/status", known["hardware"])
-        topics.status("arm_controller/status", known["controller"])
-        self._of_arm = 0
-        session.tell("subscribe", period_s=PERIOD_S, whole=True)
-        while (now_s := time.monotonic()) < until_s:
-            session.wait_at_most(min(PERIOD_S, until_s - now_s), lambda: self._heard)
-            while self._heard:
-                what, content = self._heard.popleft()
-                if what != "cycles":
-                    topics.status(what, content)
-                    continue
-                topics.cycles(content["cycles"], content["ahead_s"])
-                topics.payload(content["payload"])
-                self.dropped, self._of_arm = self.dropped + content["dropped"] - self._of_arm, content["dropped"]
-            if now_s >= due_s:
-                due_s = now_s + DIAGNOSTICS_S
-                topics.diagnostics(session.call("diagnostics"))
-                self._recording.flush()
-
-
 class Listener(RemoteSession):
-    """Session that hands what the arm says to ``hear``: the topic, or ``cycles``, and the message."""
+    """Session that keeps what the arm says, for the thread that writes."""
 
-    def __init__(self, hear: Callable[[str, Any], None], namespace: str, host: str, token: str):
-        self._hear = hear
-        super().__init__(namespace, host, token)
+    def __init__(self, *reached: str):
+        self.heard: deque[tuple[str, Any]] = deque()
+        super().__init__(*reached)
 
     def take(self, what: str, content: Any) -> None:
-        if topic := TOPICS.get(what):
-            self._hear(topic, content)
+        self.heard.append((what, content))
         super().take(what, content)
 
 
-TOPICS = {"event": "arm_controller/status", "hardware": "hardware/status", "cycles": "cycles"}
-"""What is published of an arm -> its topic."""
+def follow(recording: Recording, options, until_s: float) -> int:
+    """Write what the arm says, until then on the monotonic clock [s]; returns how many samples it could not hand over.
+
+    Raises:
+        LinkError: none answers.
+    """
+    reached = options.namespace.strip("/"), *shared.reached(options.host)
+    with shared.waited_for(lambda: Listener(*reached), until_s - time.monotonic()) as session:
+        text, known, due_s, dropped = session.call("arm"), session.call("snapshot"), 0.0, 0
+        arm, prefix = arm_text.read(text).description, "/".join(["", *filter(None, reached[:1]), ""])
+        topics = ArmTopics(recording, prefix, arm.joint_names, arm.tool)
+        topics.arm(text, arm.urdf)
+        topics.take("hardware", known["hardware"])
+        topics.take("event", known["controller"])
+        session.tell("subscribe", period_s=PERIOD_S, whole=True)
+        try:
+            while (now_s := time.monotonic()) < until_s:
+                session.wait_at_most(min(PERIOD_S, until_s - now_s), lambda: session.heard)
+                while session.heard:
+                    what, content = session.heard.popleft()
+                    topics.take(what, content)
+                    dropped = content["dropped"] if what == "cycles" else dropped
+                if now_s >= due_s:
+                    due_s = now_s + DIAGNOSTICS_S
+                    topics.diagnostics(session.call("diagnostics"))
+                    recording.flush()
+        except KeyboardInterrupt:
+            pass
+        except LinkError as error:  # what the arm did until it ended is there
+            print(error, flush=True)
+    return dropped

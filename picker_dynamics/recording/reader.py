@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,16 +89,13 @@ class Bounds(NamedTuple):
     units: tuple[str, ...]
 
 
-@dataclass
 class _Collected:
     """Rows (time, values) of each topic by the names in its messages, as they came."""
 
-    rows: dict[str, dict[tuple[str, ...], list[list[float]]]] = field(
-        default_factory=lambda: defaultdict(lambda: defaultdict(list))
-    )
-    events: list[Event] = field(default_factory=list)
-    arm: str = ""
-    told: str = ""
+    def __init__(self) -> None:
+        self.rows: dict[str, dict[tuple[str, ...], list[list[float]]]] = defaultdict(lambda: defaultdict(list))
+        self.events: list[Event] = []
+        self.arm = self.told = ""
 
     def take(self, topic: str, message: Any, received_s: float) -> None:
         if topic == ARM:
@@ -112,15 +109,13 @@ class _Collected:
             stamp = message.header.stamp
             time_s = stamp.sec + 1e-9 * stamp.nanosec or received_s
             if topic in (STATE, COMMAND):
-                self._add(topic, time_s, message.name, message.position)
-                self._add(topic + TORQUE, time_s, message.name, message.effort)
+                names, parts = message.name, {topic: message.position, topic + TORQUE: message.effort}
             else:
-                for point in message.points[:1] if topic == REFERENCE else (message.reference,):
-                    self._add(topic, time_s, message.joint_names, point.positions)
-
-    def _add(self, kind: str, time_s: float, names: list[str], values: Any) -> None:
-        if 0 < len(values) == len(names):
-            self.rows[kind][tuple(names)].append([time_s, *map(float, values)])
+                names, point = message.joint_names, message.points[0] if topic == REFERENCE else message.reference
+                parts = {topic: point.positions}
+            for kind, values in parts.items():
+                if 0 < len(values) == len(names):
+                    self.rows[kind][tuple(names)].append([time_s, *map(float, values)])
 
     def series(self, kind: str, names: tuple[str, ...]) -> Series:
         """What was said of these joints; messages of others are left out: a bag may have a gripper's states on the same topic."""
@@ -151,107 +146,81 @@ def read(path: str | Path, namespace: str | None = None) -> ArmRecording:
     damage: list[str] = []
     messages = _of_mcap if path.suffix == ".mcap" and not path.is_dir() else _of_bag
     for topic, time_s, message in messages(path, damage):
-        for wanted in WANTED:
-            if topic.endswith("/" + wanted):
-                try:
-                    collected[topic[: -len(wanted) - 1].strip("/")].take(wanted, message, time_s)
-                except UNREADABLE:  # its definition is another one
-                    damage.append(LEFT_OUT)
-    chosen = _choose(collected, namespace, path)
-    one = collected[chosen]
-    names = next(
-        next(iter(one.rows[kind]))
-        for kind in (REFERENCE, CONTROLLER_STATE, COMMAND, COMMAND + TORQUE, *one.rows)
-        if kind in one.rows
-    )
-    reference = one.series(REFERENCE, names)
+        wanted = next(name for name in WANTED if topic.endswith("/" + name))
+        try:
+            collected[topic[: -len(wanted) - 1].strip("/")].take(wanted, message, time_s)
+        except UNREADABLE:  # its definition is another one
+            damage.append(LEFT_OUT)
+    arms = sorted(name for name, one in collected.items() if one.rows)
+    there = ", ".join(map(repr, arms)) or "none"
+    chosen = [name for name in arms if namespace is None or name == namespace.strip("/")]
+    if not arms:
+        raise RecordingError(f"{path} has no messages of an arm (looked for {', '.join(WANTED)})", value=str(path))
+    if not chosen:
+        raise RecordingError(f"{path} has no arm in namespace {namespace!r}; it has {there}", value=namespace)
+    if len(chosen) > 1:
+        raise RecordingError(f"{path} has {len(arms)} arms: choose with --namespace one of {there}", value=str(path))
+    one = collected[chosen[0]]
+    kinds = (REFERENCE, CONTROLLER_STATE, COMMAND, COMMAND + TORQUE, *one.rows)
+    names = next(next(iter(one.rows[kind])) for kind in kinds if kind in one.rows)
     return ArmRecording(
         names,
-        reference if len(reference) else one.series(CONTROLLER_STATE, names),
+        one.series(REFERENCE if REFERENCE in one.rows else CONTROLLER_STATE, names),
         *(one.series(kind, names) for kind in (STATE, COMMAND, COMMAND + TORQUE, STATE + TORQUE)),
         tuple(one.events),
         one.arm,
-        chosen,
+        chosen[0],
         "; ".join(dict.fromkeys(damage)),
         one.told,
     )
 
 
-def _choose(collected: dict[str, _Collected], namespace: str | None, path: Path) -> str:
-    arms = sorted(name for name, one in collected.items() if one.rows)
-    there = ", ".join(map(repr, arms))
-    if namespace is not None and namespace.strip("/") in arms:
-        return namespace.strip("/")
-    if namespace is not None:
-        raise RecordingError(f"{path} has no arm in namespace {namespace!r}; it has {there or 'none'}", value=namespace)
-    if not arms:
-        raise RecordingError(f"{path} has no messages of an arm (looked for {', '.join(WANTED)})", value=str(path))
-    if len(arms) > 1:
-        raise RecordingError(f"{path} has {len(arms)} arms: choose with --namespace one of {there}", value=str(path))
-    return arms[0]
-
-
 def _of_mcap(path: Path, damage: list[str]) -> Iterator[Read]:
-    """Messages of an MCAP file; without a damaged chunk, and up to where it breaks off."""
+    """Messages of an MCAP file, up to where it breaks off; types as ROS 2 Jazzy has them, others by their definition in it."""
     try:
-        from mcap.records import Channel, Chunk, Message, Schema
-        from mcap.stream_reader import StreamReader, breakup_chunk
+        from mcap.records import Channel, Message, Schema
+        from mcap.stream_reader import StreamReader
     except ImportError as error:
         raise missing(error) from error
-    schemas, channels, types, found = dict[int, Schema](), dict[int, Channel](), _Types(), False
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+    store, schemas, topics, found = get_typestore(Stores.ROS2_JAZZY), dict[int, str](), dict[int, tuple[str, int]](), False
     with opened(path, "recording", RecordingError) as file:
         try:
-            for record in StreamReader(file, emit_chunks=True, record_size_limit=RECORD_BYTES).records:
-                parts = [record]
-                if isinstance(record, Chunk):
-                    try:
-                        parts = breakup_chunk(record, validate_crc=True) if record.uncompressed_size <= RECORD_BYTES else []
-                    except UNREADABLE:
-                        parts = []
-                    if not parts:
-                        damage.append(f"what stands before byte {file.tell()} is damaged and was left out")
-                for part in parts:
-                    if isinstance(part, Schema):
-                        schemas[part.id] = part
-                    elif isinstance(part, Channel):
-                        channels[part.id] = part
-                    elif isinstance(part, Message):
-                        found, channel = True, channels[part.channel_id]
-                        if channel.topic.endswith(ENDS):
-                            try:
-                                message = types.message(schemas[channel.schema_id], part.data)
-                            except UNREADABLE:
-                                damage.append(LEFT_OUT)
-                                continue
-                            yield channel.topic, 1e-9 * part.log_time, message
+            records = StreamReader(file, emit_chunks=True, record_size_limit=RECORD_BYTES).records
+            for record in (part for one in records for part in _inflated(one)):
+                if isinstance(record, Schema):
+                    schemas[record.id] = record.name
+                    if record.name not in store.fielddefs and record.encoding == "ros2msg":
+                        types = get_types_from_msg(record.data.decode(), record.name)
+                        store.register({name: fields for name, fields in types.items() if name not in store.fielddefs})
+                elif isinstance(record, Channel):
+                    topics[record.id] = record.topic, record.schema_id
+                elif isinstance(record, Message):
+                    found, (topic, schema) = True, topics[record.channel_id]
+                    if topic.endswith(ENDS):
+                        try:
+                            message = store.deserialize_cdr(record.data, schemas[schema])
+                        except UNREADABLE:
+                            damage.append(LEFT_OUT)
+                            continue
+                        yield topic, 1e-9 * record.log_time, message
         except UNREADABLE:
-            damage.append("the file has no end: read up to where it breaks off")
+            damage.append("the file is damaged, or has no end: read up to there")
     if not found:
         raise RecordingError(f"{path} is no MCAP recording, or an empty one", value=str(path))
 
 
-class _Types:
-    """Message types of a file, by the definitions in it, or by ROS 2 Jazzy's where it has none."""
+def _inflated(record: Any) -> list[Any]:
+    """Records in a chunk; any other record alone."""
+    from mcap.records import Chunk
+    from mcap.stream_reader import breakup_chunk
 
-    def __init__(self) -> None:
-        from rosbags.typesys import Stores, get_typestore
-
-        self._own, self._stores = get_typestore(Stores.EMPTY), dict[str, Any]()
-
-    def message(self, schema: Any, data: bytes) -> Any:
-        """Message of serialised ``data``."""
-        if schema.name not in self._stores:
-            self._stores[schema.name] = self._registered(schema.name, schema.encoding, schema.data.decode())
-        return self._stores[schema.name].deserialize_cdr(data, schema.name)
-
-    def _registered(self, name: str, encoding: str, text: str) -> Any:
-        from rosbags.typesys import get_types_from_idl, get_types_from_msg
-
-        if not text:
-            return known_types()
-        types = get_types_from_msg(text, name) if encoding == "ros2msg" else get_types_from_idl(text)
-        self._own.register({name: fields for name, fields in types.items() if name not in self._own.fielddefs})
-        return self._own
+    if not isinstance(record, Chunk):
+        return [record]
+    if record.uncompressed_size > RECORD_BYTES:
+        raise ValueError("a chunk that is too large")
+    return breakup_chunk(record, validate_crc=True)
 
 
 def _of_bag(path: Path, damage: list[str]) -> Iterator[Read]:

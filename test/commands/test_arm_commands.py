@@ -44,10 +44,8 @@ def test_via_points_are_places_of_the_tip_or_joints_in_degrees_each_with_its_ble
     "via, error, said",
     [
         ("0.2 0.1", InputError, "--via 0.2 0.1: give X Y Z of the tip, or NAME=VALUE"),
-        ("0.2 0.1 x", InputError, "--via: 'x' is no number"),
         ("0.2 0.1 nan", InputError, "--via: 'nan' is no number"),
         ("0.2 0.1 0.2 blend=wide", InputError, "blend: 'wide' is no number; for example: 12.3 m"),
-        ("260 80 170", InputError, r"--via: '260' is 260 m, at most 10: are these millimetres\?"),
         ("hip=3", JointNamesError, "no joint 'hip'; the arm has base, shoulder"),
         ("base=x", InputError, "base: 'x' is no number; for example: 12.3 deg"),
     ],
@@ -79,12 +77,9 @@ def test_a_move_has_one_target(words, said):
         (PICKER, "base", "0.5 rad", 0.5),
         (RRP, "d3", "0.4", 0.4),
         (RRP, "d3", "400mm", 0.4),
-        (RRP, "d3", "20 m", 20.0),  # no slip of units: the limit says so
-        (RRP, "d3", "400", r"d3 slides from .* mm to .* mm; 400 m: are these millimetres\?"),
-        (RRP, "d3", "20", r"20 m: are these millimetres\?"),
         (RRP, "d3", "x", "d3: 'x' is no number; for example: 12.3 m$"),
         (PICKER, "base", "20mm", "base: 'mm' is none of deg"),
-        (PICKER, "base", "1e999", "base: '1e999' is no angle"),
+        (PICKER, "base", "1e999", "base: '1e999' is too large"),
         (PICKER, "base", "", "base: '' is no number"),
         (PICKER, "tail", "1", "no joint 'tail'"),
     ],
@@ -92,9 +87,9 @@ def test_a_move_has_one_target(words, said):
 def test_joints_are_told_in_degrees_and_metres_or_with_a_unit(arm, name, text, value):
     if isinstance(value, str):
         with pytest.raises(InputError, match=value):
-            arm_commands.amounts(arm, [(name, text)])
+            arm_commands.amounts(arm, [f"{name}={text}"])
     else:
-        assert arm_commands.amounts(arm, [(name, text)]) == {name: approx(value)}
+        assert arm_commands.amounts(arm, [f"{name}={text}"]) == {name: approx(value)}
 
 
 @pytest.mark.parametrize(

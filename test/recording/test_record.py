@@ -11,7 +11,6 @@ from rosbags.highlevel import AnyReader
 from waiting import until
 
 from picker_dynamics.commands.cli import main
-from picker_dynamics.commands.record import Recorder
 from picker_dynamics.controller import parameters
 from picker_dynamics.controller.settings import Settings, given
 from picker_dynamics.recording.arm_topics import ArmTopics
@@ -47,7 +46,7 @@ def test_what_a_running_arm_does_is_recorded(arm, tmp_path, capsys):
     arm.session.subscribe(cycles.append)
     path = tmp_path / "take.mcap"
     arm.controller.set_payload(0.1, (0.0, 0.0, 0.0), arm.clock.now())
-    assert main(["record", "-o", str(path), "--namespace", "left", "--duration", "2"]) == 0
+    assert main(["record", "-o", str(path), "--namespace", "left", "--duration", "1"]) == 0
     said = capsys.readouterr().out
     assert f"{path}: " in said and "joint_states " in said and "dropped" not in said
     found = read(path)
@@ -74,10 +73,9 @@ def test_set_points_references_and_events_are_as_they_were_sent(tmp_path):
     recording = Recording(path)
     topics = ArmTopics(recording, "/", ["a", "b"], "tool0")
     row = {"state": [1.0, [0.1, 0.2], None, None], "reference": [1.06, [0.3, 0.4], [1.0, 2.0], [3.0, 4.0]]}
-    topics.cycles([row | {"command": [1.06, [0.5, 0.6], [0.7, 0.8]]}, row | {"reference": None, "command": None}], 100.0)
-    topics.status(
-        "arm_controller/status", {"level": 2, "name": "c", "message": "no", "hardware_id": "x", "values": {"outcome": "refused"}}
-    )
+    cycles = [row | {"command": [1.06, [0.5, 0.6], [0.7, 0.8]]}, row | {"reference": None, "command": None}]
+    topics.take("cycles", {"cycles": cycles, "ahead_s": 100.0, "payload": [0.0] * 4, "dropped": 0})
+    topics.take("event", {"level": 2, "name": "c", "message": "no", "hardware_id": "x", "values": {"outcome": "refused"}})
     recording.close()
     found = read(path)
     assert_allclose(found.state.values, [[0.1, 0.2]])
@@ -88,18 +86,8 @@ def test_set_points_references_and_events_are_as_they_were_sent(tmp_path):
     assert [(one.outcome, one.message) for one in found.events] == [("refused", "no")]
 
 
-def test_more_than_can_be_written_is_dropped_and_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr("picker_dynamics.commands.record.QUEUE", 3)
-    recorder = Recorder(Recording(tmp_path / "a.mcap"), "")
-    for number in range(5):
-        recorder.hear("cycles", number)
-    assert recorder.dropped == 2
-
-
 def test_without_an_arm_there_is_no_file(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
     (tmp_path / "run").mkdir()
-    monkeypatch.setattr("picker_dynamics.commands.record.SILENCE_S", 0.1)
-    assert main(["record", "-o", str(tmp_path / "take"), "--duration", "0.7"]) == 9
-    said = capsys.readouterr()
-    assert "nothing to record" in said.err and "nothing heard yet" in said.out and not list(tmp_path.glob("*.mcap"))
+    assert main(["record", "-o", str(tmp_path / "take"), "--duration", "0.2"]) == 9
+    assert "no running arm answers" in capsys.readouterr().err and not list(tmp_path.glob("*.mcap"))

@@ -143,16 +143,14 @@ def test_of_several_arms_one_has_to_be_chosen_and_other_joints_states_are_left_o
         read(path, "up")
 
 
-def test_a_file_cut_short_is_read_up_to_there_and_without_a_damaged_chunk(tmp_path):
-    whole = bytearray(written_by_us(tmp_path / "a.mcap", story() * 10).read_bytes())
+def test_a_file_cut_short_or_damaged_is_read_up_to_there(tmp_path):
+    whole = bytearray(written_by_us(tmp_path / "a.mcap", story() * 5).read_bytes())
     (tmp_path / "cut.mcap").write_bytes(whole[: len(whole) // 2])
-    found = read(tmp_path / "cut.mcap")
-    assert "no end" in found.damaged and 20 < len(found.state) < 10 * STATES
-    whole[len(whole) // 3] ^= 0xFF
-    (tmp_path / "b.mcap").write_bytes(whole)
-    found = read(tmp_path / "b.mcap")
-    assert "damaged" in found.damaged and 5 * STATES < len(found.state) < 10 * STATES
-    assert found.state.t[-1] == read(tmp_path / "a.mcap").state.t[-1]
+    whole[len(whole) // 2] ^= 0xFF
+    (tmp_path / "damaged.mcap").write_bytes(whole)
+    for name in ("cut", "damaged"):
+        found = read(tmp_path / f"{name}.mcap")
+        assert "no end" in found.damaged and 20 < len(found.state) < 5 * STATES
 
 
 @mark.parametrize(
