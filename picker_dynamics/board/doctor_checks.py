@@ -6,7 +6,6 @@ function: its name, with dashes, is the check's, and the first line of its docst
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -14,7 +13,7 @@ from typing import Any
 
 from picker_dynamics.errors import InputError
 
-from .doctor_session import PERIOD_MS, SLOW, CheckSkipped, DoctorSession, Need, Pulses, Violation, refusal, require
+from .doctor_session import PERIOD_MS, SLOW, CheckSkipped, DoctorSession, Pulses, Violation, refusal, require
 from .protocol import Adopt, BoardState, Disable, Enable, Fault, Hello, Reason, Relax, Reset, Stop, Telemetry, TelemetryPeriod
 from .protocol import ahead_us as us
 
@@ -41,12 +40,12 @@ class Check:
 
     Args:
         run: raises Violation where the board breaks the rule, CheckSkipped where that cannot be asked.
-        need: what the check does to the arm.
+        moves: joints are switched on or taken over, and move a little.
         off: only where the outputs were off when the session began: it lets go of the arm.
     """
 
     run: Callable[[DoctorSession], None]
-    need: Need
+    moves: bool
     off: bool
 
     @property
@@ -83,9 +82,9 @@ CHECKS: list[Check] = []
 """All checks in their order: what needs no motion first."""
 
 
-def check(need: Need = Need.WIRE, off: bool = False) -> Callable[[Callable[[DoctorSession], None]], None]:
+def check(moves: bool = False, off: bool = False) -> Callable[[Callable[[DoctorSession], None]], None]:
     """Decorator that registers a check."""
-    return lambda run: CHECKS.append(Check(run, need, off))
+    return lambda run: CHECKS.append(Check(run, moves, off))
 
 
 # -- nothing moves ---------------------------------------------------------------------------------------------------
@@ -169,7 +168,7 @@ def hello_changes_nothing(board: DoctorSession) -> None:
 # -- slow motion -----------------------------------------------------------------------------------------------------
 
 
-@check(Need.MOTION)
+@check(moves=True)
 def hold_stands_still(board: DoctorSession) -> None:
     """Owned joints stand in HOLD; ADOPT moves nothing, and ENABLE of what is live is refused with ALREADY_LIVE and the joint."""
     before = board.take()
@@ -181,7 +180,7 @@ def hold_stands_still(board: DoctorSession) -> None:
         _require_hold(one, before.pulses)
 
 
-@check(Need.MOTION, off=True)
+@check(moves=True, off=True)
 def enable_starts_where_told(board: DoctorSession) -> None:
     """ENABLE switches on the joints in its mask at their pulses, at once, and the others stay off."""
     board.take()
@@ -194,7 +193,7 @@ def enable_starts_where_told(board: DoctorSession) -> None:
         require((now.live, now.pulses) == (live, board.masked(live)), f"live {live:#x}, pulses {board.masked(live)}", got)
 
 
-@check(Need.MOTION)
+@check(moves=True)
 def pulses_are_interpolated(board: DoctorSession) -> None:
     """Pulses are interpolated between set-points; a motion whose last point repeats the one before ends there."""
     before, speed, every = board.take(), SLOW / 2, 5
@@ -209,7 +208,7 @@ def pulses_are_interpolated(board: DoctorSession) -> None:
         require(even, f"joint {joint} to move by {speed:g} a frame", way)
 
 
-@check(Need.MOTION)
+@check(moves=True)
 def an_underrun_is_braked_and_counted(board: DoctorSession) -> None:
     """A queue that runs out in motion is an underrun: counted, braked, held, no fault; the last point is reached at least."""
     before, rows = board.take(), _ramp(board, SLOW, 8)
@@ -219,7 +218,7 @@ def an_underrun_is_braked_and_counted(board: DoctorSession) -> None:
     _require_braked(board, rows[-1], after.pulses, SLOW)
 
 
-@check(Need.MOTION)
+@check(moves=True)
 def stop_ends_a_motion(board: DoctorSession) -> None:
     """STOP in motion flushes the queue, decelerates and holds; after RESET nothing resumes."""
     board.take()
@@ -235,7 +234,7 @@ def stop_ends_a_motion(board: DoctorSession) -> None:
         _require_hold(one, held.pulses, "nothing to resume after RESET")
 
 
-@check(Need.MOTION)
+@check(moves=True)
 def a_silent_host_is_lost(board: DoctorSession) -> None:
     """No valid frame for more than host_timeout_ms, while the host owns a joint, is HOST_LOST; the arm goes on holding."""
     before, timeout_s = board.take(), 1e-3 * board.info.host_timeout_ms
@@ -252,7 +251,7 @@ def a_silent_host_is_lost(board: DoctorSession) -> None:
     _require_same(before, board.fresh(), "faults")
 
 
-@check(Need.MOTION, off=True)
+@check(moves=True, off=True)
 def relax_lets_go(board: DoctorSession) -> None:
     """RELAX flushes the queue and switches all outputs off at once; nothing is latched, nothing owned."""
     board.take()
@@ -261,41 +260,6 @@ def relax_lets_go(board: DoctorSession) -> None:
     after = board.fresh()
     got = after.state, after.live, after.owned, after.queue_depth, after.faults
     require(got == (BoardState.IDLE, 0, 0, 0, 0), "IDLE, all off, an empty queue, no fault", got)
-
-
-# -- only without servos ---------------------------------------------------------------------------------------------
-
-
-@check(Need.BARE)
-def stop_brakes_evenly(board: DoctorSession) -> None:
-    """BRAKE takes `brake` off the speed in each frame: STOP."""
-    board.take()
-    limits = [board.limits[joint] for joint in board.joints]
-    room = min(max(limit.highest - board.start[j], board.start[j] - limit.lowest) for j, limit in zip(board.joints, limits))
-    speed = 0.9 * min(limit.speed for limit in limits)
-    frames = math.ceil(0.4 * math.pi * room / speed)
-    rows = [board.moved(0.4 * room * (1.0 - math.cos(math.pi * k / frames))) for k in range(frames // 2 + 3)]
-    board.expect(TelemetryPeriod(11))
-    begin = len(board.seen)
-    board.send(rows)
-    _stopped(board)
-    board.still()
-    braking = [one.time_us for one in board.seen[begin:] if one.state is BoardState.BRAKE]
-    took = us(braking[-1], braking[0]) / board.info.frame_us if braking else 0.0
-    wanted = speed / min(limit.brake for limit in limits)
-    require(abs(took - wanted) <= 2.0, f"state BRAKE for {wanted:.0f} servo frames", f"{took:.1f}")
-
-
-@check(Need.BARE, off=True)
-def enable_refuses_pulses_outside(board: DoctorSession) -> None:
-    """ENABLE with a pulse outside the joint's limits is refused with OUT_OF_LIMITS and the joint."""
-    board.take()
-    board.expect(Disable(board.all))
-    for joint in board.joints:
-        for pulse in (board.limits[joint].lowest - 1, board.limits[joint].highest + 1, 0):
-            pulses = tuple(pulse if j == joint else start for j, start in enumerate(board.start))
-            board.expect(Enable(board.usable, pulses), refusal(Reason.OUT_OF_LIMITS, joint))
-            require(not board.fresh().live, "nothing to be switched on", f"live {board.now.live:#x}")
 
 
 # -- requirements ----------------------------------------------------------------------------------------------------
@@ -361,9 +325,10 @@ def run_one(board: DoctorSession, one: Check) -> Outcome:
     Raises:
         LinkError: the board is gone.
     """
-    if one.need > board.allowed:
-        why = "moving was not allowed" if one.need is Need.MOTION else "only without servos"
-        return Outcome(one, Status.SKIPPED, why if board.limits else "the joints' limits are not those of the servo map")
+    if one.moves and not board.may_move:
+        return Outcome(
+            one, Status.SKIPPED, "moving was not allowed" if board.limits else "the joints' limits are not those of the servo map"
+        )
     if one.off and board.found.live:
         return Outcome(one, Status.SKIPPED, "outputs ran already: the arm would fall")
     first = ""

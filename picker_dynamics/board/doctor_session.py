@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import IntEnum
 
 import numpy as np
 
@@ -33,8 +32,6 @@ from .setpoint_sender import SetpointSender
 
 PERIOD_MS = 20
 """Telemetry period from boot on."""
-PCA9685_NS = 2_500
-"""A resolution above this means a PCA9685 [ns]."""
 SLOW = 20
 """Change of a pulse per servo frame in a slow motion [1/8 us]: 125 us/s, or 11 degrees/s of an ordinary servo."""
 FIRST_WORD_S = 4.0
@@ -43,14 +40,6 @@ LEAD_S = 0.1
 """How long before it holds a set-point is sent [s]."""
 
 Pulses = tuple[int, ...]
-
-
-class Need(IntEnum):
-    """Effect of a check on the arm; a person allows it up to one of these."""
-
-    WIRE = 0  # a board that keeps the protocol switches nothing on, and moves nothing
-    MOTION = 1  # joints are switched on or taken over where they are, and move a little, slowly
-    BARE = 2  # fast moves, and requests after which a faulty board might jump: no servo may be connected
 
 
 class Violation(Exception):
@@ -73,7 +62,7 @@ class DoctorSession:
     Args:
         link: not opened yet.
         servos: the servo map that the board should have been flashed for; its rest pose is where joints stand that are off.
-        allowed: what may be done to the arm.
+        may_move: a person allows that joints are switched on or taken over where they are, and move a little, slowly.
         clock: the link's.
 
     Attributes:
@@ -88,7 +77,7 @@ class DoctorSession:
         touched: outputs were switched or moved, and have to be left as they were found.
     """
 
-    def __init__(self, link: Link, servos: ServoMap, allowed: Need = Need.WIRE, clock: Clock = SYSTEM_CLOCK):
+    def __init__(self, link: Link, servos: ServoMap, may_move: bool = False, clock: Clock = SYSTEM_CLOCK):
         self.link, self.clock, self._servos = link, clock, servos
         self._sender = SetpointSender(link, servos)
         self.seen: list[Telemetry] = []
@@ -101,7 +90,7 @@ class DoctorSession:
         self.found = self.now
         self.map_limits, self.joint_names = board_limits(servos), servos.joint_names
         fits = len(self.map_limits) == self.info.joints and limits_checksum(self.map_limits) == self.info.limits_crc
-        self.limits, self.allowed = (self.map_limits, allowed) if fits else ((), Need.WIRE)
+        self.limits, self.may_move = (self.map_limits, may_move) if fits else ((), False)
         rest = tuple(pulse_units(pulse) for pulse in servos.to_pulse_us(servos.rest)) if fits else (0,) * self.info.joints
         self.start = tuple(p if self.found.live >> j & 1 else rest[j] for j, p in enumerate(self.found.pulses))
 
@@ -125,18 +114,10 @@ class DoctorSession:
         """The joints that may be used."""
         return [j for j in range(self.n) if self.usable >> j & 1]
 
-    @property
-    def keeps_outputs(self) -> bool:
-        """Whether the outputs are those of a PCA9685, which outlives a reset of the board; timer-driven pins do not."""
-        return self.info.resolution_ns > PCA9685_NS
-
-    def name(self, joint: int) -> str:
-        """A joint's name, where the board has the map's joints."""
-        return self.joint_names[joint] if len(self.joint_names) == self.n else f"#{joint}"
-
     def names(self, mask: int) -> str:
         """The joints in a mask."""
-        return " ".join(self.name(joint) for joint in range(self.n) if mask >> joint & 1) or "none"
+        named = self.joint_names if len(self.joint_names) == self.n else [f"#{joint}" for joint in range(self.n)]
+        return " ".join(name for joint, name in enumerate(named) if mask >> joint & 1) or "none"
 
     @property
     def now(self) -> Telemetry:
@@ -281,8 +262,7 @@ class DoctorSession:
         """Move what is owned back to ``start``, slowly, and wait for it."""
         now = self.fresh()
         here = [p if now.owned >> j & 1 else start for j, (p, start) in enumerate(zip(now.pulses, self.start))]
-        speed = 0.8 * SLOW if self.allowed is Need.MOTION else 0.4 * min(limit.speed for limit in self.limits)
-        if frames := -(-max(abs(p - start) for p, start in zip(here, self.start)) // speed):
+        if frames := -(-max(abs(p - start) for p, start in zip(here, self.start)) // (0.8 * SLOW)):
             shares = [k / frames for k in range(int(frames) + 1)]
             rows = [tuple(round(p + (start - p) * share) for p, start in zip(here, self.start)) for share in shares]
             self.play([*rows, rows[-1]])

@@ -1,8 +1,7 @@
 """``picker doctor --port /dev/ttyUSB0``: checks a real board against the protocol.
 
     facts           who the board is, whether it was flashed for this arm, what is latched, how well the wire does
-    checks          rules of the protocol: first what moves nothing; with ``--motion`` also joints, a little and slowly;
-                    with ``--bare`` everything, for a board to which no servo is connected
+    checks          rules of the protocol: first what moves nothing; with ``--motion`` also joints, a little and slowly
 
 A board that keeps the protocol moves nothing before somebody has agreed, and the outputs are left as they were found.
 """
@@ -23,9 +22,7 @@ def add_parser(commands) -> None:
     doctor = commands.add_parser("doctor", help="look at a board, and check that it keeps the protocol")
     shared.add(doctor, "--port", required=True, default=None)
     shared.add(doctor, "--baud", "--urdf", "--servos", "--servo-overlay")
-    how = doctor.add_mutually_exclusive_group()
-    how.add_argument("--motion", action="store_true", help="also checks that move the joints: up to 43 us of pulse, slowly")
-    how.add_argument("--bare", action="store_true", help="all checks, fast ones too: no servo may be connected")
+    doctor.add_argument("--motion", action="store_true", help="also checks that move the joints: up to 43 us of pulse, slowly")
     doctor.add_argument("--yes", action="store_true", help="do not ask before something moves")
     doctor.add_argument("--check", action="append", metavar="NAME", help="make only this check; may be repeated")
     shared.add(doctor, "--json", help="print JSON; what happens goes to standard error")
@@ -47,12 +44,14 @@ def run(options, *, ask=None) -> int:
         VersionError: the board speaks another protocol version.
         PickerError: a file or value that cannot be used.
     """
+    from picker_dynamics.board.doctor_report import verdict
+
     from .examination import Examination
 
     examination = Examination(options, ask)
     with interruptible():
         report = examination.run()
     if options.json:
-        print(json.dumps(report.as_dict(), indent=2, ensure_ascii=False))
-    examination.tell(report.verdict())
-    return INTERRUPTED if report.interrupted else 0 if report.passed else NOT_CONFORMING
+        print(json.dumps(report, indent=2, ensure_ascii=False))
+    examination.tell(verdict(report))
+    return INTERRUPTED if report["interrupted"] else 0 if report["passed"] else NOT_CONFORMING

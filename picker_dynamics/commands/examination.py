@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from picker_dynamics.board.doctor_checks import CHECKS, Status, named, run_one
-from picker_dynamics.board.doctor_report import Report, findings, line, table
-from picker_dynamics.board.doctor_session import DoctorSession, Need
+from picker_dynamics.board.doctor_report import findings, line, passed, table
+from picker_dynamics.board.doctor_session import DoctorSession
 from picker_dynamics.board.link import Link
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot import servo_arm
@@ -37,8 +38,8 @@ class Examination:
         """Say something to whoever watches."""
         print(text, file=sys.stderr if self.options.json else sys.stdout, flush=True)
 
-    def run(self) -> Report:
-        """Examine the board; the report, also where a person interrupted.
+    def run(self) -> dict[str, Any]:
+        """Examine the board; the report, ready for JSON, also where a person interrupted.
 
         Raises:
             LinkError: no such port, busy, silent, gone.
@@ -52,61 +53,55 @@ class Examination:
         finally:
             link.close()
 
-    def _examine(self, link: Link) -> Report:
+    def _examine(self, link: Link) -> dict[str, Any]:
         options = self.options
-        allowed = Need.BARE if options.bare else Need.MOTION if options.motion else Need.WIRE
-        session = DoctorSession(link, self.servos, allowed)
+        session = DoctorSession(link, self.servos, options.motion)
         session.watch(WATCH_S)
-        report = Report(findings(session))
-        self.tell(f"board on {options.port}\n{table(session, report.found)}")
-        if session.allowed > Need.WIRE and any(one.need > Need.WIRE for one in self.checks):
+        report = {**findings(session), "checks": [], "left_as_found": None, "interrupted": False}
+        self.tell(f"board on {options.port}\n{table(findings(session))}")
+        if session.may_move and any(one.moves for one in self.checks):
             self.tell(self._warning(session))
             if not options.yes and not agreed("Type yes to go on: ", self._ask):
                 raise InputError("nothing was moved: nobody agreed (--yes agrees in advance)", subject="yes")
         self._check(session, report)
-        report.drift_ppm = round(link.statistics.drift_ppm, 1)
-        self.tell(f"clock in the end: {report.drift_ppm:+.0f} ppm against this machine")
+        report["drift_ppm"] = round(link.statistics.drift_ppm, 1)
+        report["passed"] = passed(report)
+        self.tell(f"clock in the end: {report['drift_ppm']:+.0f} ppm against this machine")
         return report
 
     def _check(self, session, report) -> None:
         """Run the suite, and leave the outputs as they were found, whatever happens."""
-
         try:
             for check in self.checks:
-                report.outcomes.append(outcome := run_one(session, check))
-                if outcome.status is not Status.SKIPPED or session.allowed >= check.need:
+                outcome = run_one(session, check)
+                report["checks"].append(outcome.as_dict())
+                if outcome.status is not Status.SKIPPED or session.may_move or not check.moves:
                     self.tell(line(outcome))
         except KeyboardInterrupt:
-            report.interrupted = True
+            report["interrupted"] = True
             self.tell("interrupted: the outputs are brought back to where they were found (Ctrl-C again: leave them)")
         self._leave(session, report)
 
     def _leave(self, session, report) -> None:
         touched = session.touched
         try:
-            session.leave(hurry=report.interrupted)
+            session.leave(hurry=report["interrupted"])
             if touched:
                 now, found = session.fresh(), session.found
-                report.left_as_found = (now.live, now.pulses) == (found.live, found.pulses)
-                if not report.left_as_found:
+                report["left_as_found"] = (now.live, now.pulses) == (found.live, found.pulses)
+                if not report["left_as_found"]:
                     self.tell(f"the outputs are now live {now.live:#x} at {now.pulses}, not as found: {found.pulses}")
         except KeyboardInterrupt:
-            report.interrupted, report.left_as_found = True, False
+            report["interrupted"], report["left_as_found"] = True, False
             self.tell("left as it is: the board holds what it drives")
 
     def _warning(self, session) -> str:
-        if self.options.bare:
-            return (
-                "The outputs will be switched on and off and driven through their whole range, fast: NO SERVO MAY BE CONNECTED."
-            )
         live, off = session.found.live & session.usable, session.usable & ~session.found.live
         lines = ["Joints will move by up to 43 us of pulse (about 4 degrees), slowly. Hands away."]
         if live:
             lines.append(f"  from where they stand now: {session.names(live)}")
         if off:
-            pulses = ", ".join(
-                f"{session.name(joint)} {session.start[joint] / 8:g}" for joint in range(session.n) if off >> joint & 1
-            )
+            pulses = ", ".join(f"{session.names(1 << j)} {session.start[j] / 8:g}" for j in session.joints if off >> j & 1)
             lines.append(f"  switched on at the rest pose, where the arm has to stand now: {pulses} us; afterwards off again")
         if session.all & ~session.usable:
             lines.append(f"  left alone, for their pulses are outside the limits: {session.names(session.all & ~session.usable)}")
