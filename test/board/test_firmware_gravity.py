@@ -1,10 +1,9 @@
-"""The board's gravity against Pinocchio: compiled for this machine, and run by the simulated AVR, cycles counted.
+"""The board's gravity against Pinocchio: run by the simulated AVR, cycles counted.
 
 The truth is the URDF through Pinocchio and the servo map's own arithmetic, in double precision; the firmware has nothing of
 them but ``arm_config.h``.
 """
 
-import ctypes
 import struct
 import subprocess
 from dataclasses import replace
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 from arm_fixtures import picker, rigid_body, servos
 from avr_bench import AvrBench
-from firmware_tools import SKETCH, compile_host, needs
+from firmware_tools import SKETCH, needs
 from inspected_uno import InspectedUno
 
 from picker_dynamics.board.firmware import toolchain
@@ -25,13 +24,6 @@ from picker_dynamics.sim.avr_uno import CYCLES_PER_US
 POSES = 300
 TOLERANCE_NM = 1e-4
 
-ON_THIS_MACHINE = r"""
-#include "arm_config.h"
-extern "C" void torque(const float* q, float* t) { picker::gravity_torque(*arm_config::GRAVITY, q, t); }
-extern "C" void difference(const uint16_t* from, const uint16_t* to, int16_t* change) {
-  picker::gravity_difference(*arm_config::GRAVITY, from, to, change);
-}
-"""
 
 ON_THE_AVR = r"""
 #include <avr/io.h>
@@ -88,25 +80,6 @@ def near_a_bend(arm, pulses: np.ndarray) -> np.ndarray:
     )
 
 
-class HostGravity:
-    """gravity.cpp compiled for this machine."""
-
-    def __init__(self, folder, arm):
-        self.n = arm.n
-        library = compile_host(folder, ON_THIS_MACHINE, header_text(arm, picker()), "-shared", "-fPIC", output="gravity.so")
-        self.library = ctypes.CDLL(str(library))
-
-    def torque(self, q) -> list[float]:
-        out = (ctypes.c_float * self.n)()
-        self.library.torque((ctypes.c_float * self.n)(*q), out)
-        return list(out)
-
-    def difference(self, start, end) -> list[int]:
-        out = (ctypes.c_int16 * self.n)()
-        self.library.difference(*((ctypes.c_uint16 * self.n)(*map(int, pulses)) for pulses in (start, end)), out)
-        return list(out)
-
-
 class AvrGravity:
     """gravity.cpp compiled for the ATmega328P and run by the simulated Uno; ``cycles`` are those of the last call."""
 
@@ -143,12 +116,9 @@ class AvrGravity:
         return self.run(2, {"from": pack(*map(int, start)), "to": pack(*map(int, end))}, "change", "h")
 
 
-MACHINES = [pytest.param(HostGravity, marks=needs("host"), id="host"), pytest.param(AvrGravity, marks=needs("sim"), id="avr")]
-
-
-@pytest.mark.parametrize("machine", MACHINES)
-def test_torques_are_pinocchios(tmp_path, machine):
-    board = machine(tmp_path, servos())
+@needs("sim")
+def test_torques_are_pinocchios(tmp_path):
+    board = AvrGravity(tmp_path, servos())
     arm = picker()
     q = np.random.default_rng(0).uniform(arm.lower, arm.upper, (POSES, arm.n))
     torques = np.array([board.torque(pose) for pose in q])
@@ -156,11 +126,11 @@ def test_torques_are_pinocchios(tmp_path, machine):
     assert np.abs(torques).max() > 0.9  # the poses include heavy ones
 
 
-@pytest.mark.parametrize("machine", MACHINES)
+@needs("sim")
 @pytest.mark.parametrize("arm", [servos, bent], ids=["straight maps", "bent maps"])
-def test_differences_are_pinocchios_through_springs_and_maps(tmp_path, machine, arm):
+def test_differences_are_pinocchios_through_springs_and_maps(tmp_path, arm):
     arm = arm()
-    board = machine(tmp_path, arm)
+    board = AvrGravity(tmp_path, arm)
     start, end = pulses_of(arm, POSES, 1), pulses_of(arm, POSES, 2)
     changes = np.array([board.difference(*pair) for pair in zip(start, end)])
     expected = expected_change(arm, start, end)

@@ -7,11 +7,10 @@ import math
 import numpy as np
 import pytest
 from arm_fixtures import rigid_body
-from session_rig import ALL, HOME, LEAD_S, LIMITS, NAMES, PERIOD_S, SERVOS, Rig, moved, units
+from session_rig import ALL, HOME, LEAD_S, NAMES, PERIOD_S, SERVOS, Rig, moved, units
 
-from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.hardware_session import SEEN_S, CommandCounts, State
-from picker_dynamics.board.protocol import Disable, Fault, Reason
+from picker_dynamics.board.protocol import Disable, Reason
 from picker_dynamics.board.rejoining import PAUSE_S, REJOIN_S
 from picker_dynamics.board.setpoint_guard import AHEAD_S, NEAR, PAST_S
 from picker_dynamics.errors import InputError, LimitError, PickerError
@@ -87,15 +86,6 @@ def test_an_output_that_stays_off_although_it_was_switched_on_is_named(monkeypat
     assert session.problem == "base was switched on and its output does not run"
 
 
-def test_a_stop_ends_the_enabling_and_keeps_what_runs():
-    rig = Rig(None)
-    session = rig.enabling()
-    rig.until(lambda: rig.firmware.live == 0b11, "the second joint")
-    session.stop()
-    rig.run(1.0)
-    assert session.state is State.IDLE and rig.firmware.live == 0b11 and rig.firmware.faults == Fault.STOPPED.bit
-
-
 def test_another_payload_before_the_first_command_is_held_from_where_the_arm_rests_with_it(rig):
     """Pulses stay; a begun epoch stays one; what finds no rest leaves the session idle, and a smaller payload is the way out."""
     session = rig.active()
@@ -115,11 +105,6 @@ def test_another_payload_before_the_first_command_is_held_from_where_the_arm_res
     assert session.epoch == commanded, "who commands makes up for it"
     rig.run(0.1)
     assert rig.pulses() == pulses
-
-
-def test_a_board_built_for_other_limits_or_joints_is_noticed(rig, monkeypatch):
-    monkeypatch.setattr("picker_dynamics.board.hardware_session.board_limits", lambda _: LIMITS[:1] * 5)
-    assert rig.connected().limits_differ is (board_limits(SERVOS) != LIMITS[:1] * 5) is True
 
 
 # -- commands ------------------------------------------------------------------------------------------
@@ -151,35 +136,6 @@ def test_a_first_command_away_from_the_held_set_point_is_not_sent_and_after_a_wh
     assert session.counts.sent == 0 and "did not start from the held pose" in session.problem
     np.testing.assert_allclose(session.setpoint, HOME, atol=1e-3)
     assert rig.pulses() == units(HOME) and rig.send(session.setpoint)
-
-
-def test_stray_commands_and_a_second_sender_move_nothing_and_restart_nobody(rig):
-    """They are refused for as long as they go on: the first one's commands go on meanwhile."""
-    session = rig.active()
-    rig.stream(moved(base=0.2))
-    sent, rounds = session.counts.sent, round(3.0 * REJOIN_S / PERIOD_S)
-    for _ in range(rounds):
-        rig.send(moved(base=0.2))
-        rig.bench.run(0.5 * PERIOD_S)
-        rig.send(moved(base=0.1))
-        rig.bench.run(0.5 * PERIOD_S)
-        session.tick(rig.now)
-    assert session.counts.sent > sent + 20 and session.counts.away == rounds and session.epoch == 1
-    assert rig.pulses() == units(moved(base=0.2))
-    rig.require_no_step()
-
-
-def test_commands_that_jump_are_not_sent_and_after_a_while_all_start_anew_where_the_arm_holds(rig):
-    session = rig.active()
-    rig.stream(moved(base=0.2))
-    rig.run(0.16)
-    before = rig.pulses()
-    rig.until(lambda: rig.send(moved(base=0.5)) or session.epoch == 2, "a new epoch")
-    assert rig.pulses() == before and session.state is State.ACTIVE
-    assert "commands jumped: restarting from where the arm is held (base " in session.problem
-    np.testing.assert_allclose(session.setpoint, moved(base=0.2), atol=1e-3)
-    np.testing.assert_allclose(session.held, session.model.q, atol=1e-9)
-    assert rig.send(session.setpoint), "it never refuses for ever"
 
 
 def test_after_a_pause_commands_have_to_start_from_the_outputs_again(rig):

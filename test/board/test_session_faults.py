@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from session_rig import ALL, HOME, LIMITS, PERIOD_S, SERVOS, Rig, units
@@ -179,34 +177,6 @@ def test_a_stop_outlives_what_happens_to_the_board(fault):
     rig.until(lambda: rig.firmware.faults & Fault.STOPPED.bit, "the stop again")
     assert session.stop_latched and rig.pulses() == held
     rig.refused("stop is latched", at_rest_pose=True)
-
-
-def test_a_stop_while_the_cable_is_out_is_told_when_it_is_back():
-    rig = FaultRig()
-    session = rig.active()
-    rig.move(0.5)
-    rig.bench.unplug()
-    rig.comes_to(State.OFFLINE)
-    session.stop()
-    rig.bench.plug_in()
-    rig.connected()
-    assert "a stop is latched: reset, then enable" in session.problem
-    rig.until(lambda: rig.firmware.faults & Fault.STOPPED.bit, "the stop")
-
-
-def test_a_host_that_dies_leaves_an_arm_that_holds():
-    """No word any more, in mid-motion: the board's own watch brakes, and a new host adopts what it finds."""
-    rig = FaultRig()
-    session = rig.active()
-    rig.move(0.5)
-    session.disconnect()
-    rig.bench.run(0.6)
-    assert rig.firmware.faults == Fault.HOST_LOST.bit and not rig.firmware.state.moves
-    held = rig.pulses()
-    rig.connected()
-    rig.adopted()
-    assert rig.pulses() == held and math.isfinite(session.held[0])
-    rig.require_no_step()
 
 
 def test_a_stop_is_never_kept_waiting_while_outputs_are_switched_on():

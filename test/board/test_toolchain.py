@@ -104,12 +104,6 @@ def test_a_bare_machine_says_so_for_every_purpose(bare_machine, own_build_folder
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_installed_packages_build_in_the_users_cache(monkeypatch, tmp_path):
-    monkeypatch.setattr(toolchain, "share_directory", lambda: tmp_path / "share")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert toolchain.build_folder() == tmp_path / "cache" / "picker_dynamics" / "firmware"
-
-
 # -- make apt ------------------------------------------------------------------------------------------
 
 
@@ -140,16 +134,6 @@ def test_root_installs_what_is_missing_and_nothing_the_second_time(apt, capsys):
     apt.ran.clear()
     capsys.readouterr()
     assert apt.main([]) == 0 and apt.ran == [] and capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize(("sudo_works", "code"), [(True, 0), (False, 1)])
-def test_a_user_needs_sudo_without_a_password(apt, monkeypatch, capsys, sudo_works, code):
-    monkeypatch.setattr(apt.os, "geteuid", lambda: 1000)
-    apt.offline = not sudo_works
-    assert apt.main([]) == code
-    installs = [command for command in apt.ran if "apt-get" in command]
-    assert bool(installs) == sudo_works
-    assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_the_tool_itself_runs_without_a_virtual_environment(tmp_path):

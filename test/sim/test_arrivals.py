@@ -7,9 +7,8 @@ from arm_fixtures import picker, rigid_body, servos
 
 from picker_dynamics.board.protocol import Adopt, Ping, SetPoint, encode, pulse_units
 from picker_dynamics.sim import virtual_board
-from picker_dynamics.sim.arrivals import EARLY_S, arrivals
 from picker_dynamics.sim.plant import Plant
-from picker_dynamics.sim.virtual_board import CATCH_UP_S, VirtualBoard
+from picker_dynamics.sim.virtual_board import VirtualBoard
 from picker_dynamics.trajectory.profiles import joint_move, limit_tip_speed
 
 SERVOS = servos()
@@ -98,29 +97,3 @@ def test_a_board_that_stood_still_in_motion_moves_its_arm_as_one_that_did_not(tm
     assert stalled.speeds.max() < 1.05 * plain.speeds.max()
     np.testing.assert_allclose(stalled.board.plant.q, plain.board.plant.q, atol=1e-3)
     assert stalled.board.firmware.faults == 0
-
-
-def test_after_a_long_stall_the_arm_has_stopped_and_is_not_faster_than_before(tmp_path, monkeypatch):
-    """What was to be played meanwhile is not made up; a host that is as blind as this one is refused until its time comes."""
-    stall_s = 10.0
-    stalled = Stepped(tmp_path, monkeypatch, (2.5, stall_s), silent_s=2.5 + stall_s - 0.3)
-    assert max(0.1, stall_s - CATCH_UP_S - 0.4) < stalled.board.skipped_s <= stall_s - CATCH_UP_S
-    assert stalled.speeds.max() < TIP_SPEED + TOLERANCE
-    assert 0.1 < stalled.board.plant.q[0] < GOAL[0] - 0.1
-
-
-def test_what_a_host_said_meanwhile_comes_when_it_is_due():
-    def plays_s(time_us: int) -> float:
-        return 1e-6 * time_us
-
-    points = [encode(SetPoint(round(1e6 * (10.0 + 0.1 * k)), (8000,) * 5), k) for k in range(4)]
-    ping = encode(Ping(), 9)
-    data = b"\x07half\0" + points[0] + points[1] + ping + points[2] + points[3] + ping + ping + b"\x03p"
-    times, pieces = zip(*arrivals(data, 10.1, 10.7, plays_s))
-    assert b"".join(pieces) == data
-    assert pieces[:2] == (b"\x07half\0" + points[0], points[1]) and pieces[2] == ping + points[2]
-    np.testing.assert_allclose(times[:4], [10.1, 10.1, 10.2 - EARLY_S, 10.3 - EARLY_S])
-    np.testing.assert_allclose(times[4:], 10.25 + 0.45 * np.arange(1, 4) / 3)
-    assert arrivals(b"", 0.0, 1.0, plays_s) == []
-    late = arrivals(points[3], 0.0, 1.0, plays_s)
-    assert late == [(1.0, points[3])], "none comes after it was read"

@@ -3,7 +3,6 @@
 import pytest
 from avr_bench import Monitor
 from firmware_tools import require
-from inspected_uno import Bus
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.errors import InputError
@@ -11,11 +10,10 @@ from picker_dynamics.sim.avr_uno import Cause, Uno
 
 require("avr", "sim")
 
-TWBR, TWSR, TWDR, TWCR = 0xB8, 0xB9, 0xBB, 0xBC
+TWSR, TWDR, TWCR = 0xB9, 0xBB, 0xBC
 GO, START, STOP, ACK = 0x84, 0xA4, 0x94, 0xC4  # TWCR: TWINT and TWEN, with TWSTA, TWSTO, TWEA
-PINC, DDRC, PORTC = 0x26, 0x27, 0x28
 ADDRESS = 0x80
-MODE1, MODE2, LED0, ALL_LED, PRE_SCALE = 0x00, 0x01, 0x06, 0xFA, 0xFE
+MODE1, LED0, PRE_SCALE = 0x00, 0x06, 0xFE
 EXTRF, BORF, WDRF, PORF = 2, 4, 8, 1
 
 
@@ -97,15 +95,6 @@ def test_another_speed_is_noise(monitor, uno, baud, understood):
     assert uno.board_speed() == 500_000
 
 
-def test_sleep_ends_with_a_byte_and_is_counted(monitor, uno):
-    uno.send(b"z")
-    monitor.run_us(1000)
-    uno.clear_statistics()
-    monitor.run_us(10_000)
-    assert uno.statistics.load < 1e-3
-    assert monitor.ask(b"!") == b"!"
-
-
 # --- I2C and PCA9685 --------------------------------------------------------------------------------------------------
 
 
@@ -128,22 +117,6 @@ def test_outputs_change_at_the_stop_only(monitor, uno):
     assert read_chip(monitor, LED0, 4) == [0, 0, 0x33, 0x01]
 
 
-def test_sleep_stops_the_outputs_until_restart(monitor, uno):
-    pulse_of_100(monitor)
-    write_chip(monitor, MODE1, 0x30)
-    assert uno.chip_counts(0) == 0 and uno.chip_register(MODE1) & 0x80
-    write_chip(monitor, MODE1, 0x20)
-    assert uno.chip_counts(0) == 0
-    write_chip(monitor, MODE1, 0xA0)
-    assert uno.chip_counts(0) == 100 and not uno.chip_register(MODE1) & 0x80
-
-
-def test_the_true_oscillator(monitor, uno):
-    awake(monitor)
-    uno.chip_oscillator(26e6)
-    assert uno.chip_count_us() == pytest.approx(122 / 26)
-
-
 def test_a_chip_without_wires_goes_on_and_without_supply_forgets(monitor, uno):
     pulse_of_100(monitor)
     uno.chip_connected(False)
@@ -154,26 +127,6 @@ def test_a_chip_without_wires_goes_on_and_without_supply_forgets(monitor, uno):
     assert uno.chip_counts(0) == 0
     uno.chip_power(True)
     assert uno.chip_register(MODE1) == 0x11
-
-
-@pytest.mark.parametrize("state", [Bus.SDA_HELD, Bus.SDA_SHORT, Bus.SCL_SHORT])
-def test_no_start_on_a_stuck_bus(monitor, uno, state):
-    uno.bus(state)
-    assert act(monitor, START) is None
-    uno.bus(Bus.FREE)
-    assert monitor.read(TWCR) & 0x80 and monitor.read(TWSR) & 0xF8 == 0x08
-
-
-@pytest.mark.parametrize("state, freed", [(Bus.SDA_HELD, True), (Bus.SDA_SHORT, False)])
-def test_nine_clocks_free_a_slave_in_the_middle_of_a_byte(monitor, uno, state, freed):
-    uno.bus(state)
-    assert monitor.read(PINC) & 0x30 == 0x20
-    for clock in range(9):
-        monitor.write(DDRC, 0x20)
-        assert monitor.read(PINC) & 0x30 == 0
-        monitor.write(DDRC, 0)
-        assert bool(monitor.read(PINC) & 0x10) == (freed and clock == 8)
-    assert (write_chip(monitor, MODE1, 0x10) == [0x08, 0x18, 0x28, 0x28]) == freed
 
 
 # --- pins, ADC, memory ------------------------------------------------------------------------------------------------
@@ -212,22 +165,6 @@ def test_what_survives_a_reset(monitor, uno, cause, flag):
     assert uno.eeprom(7) == 0x55
     assert (uno.peek(0x700) == b"\x12") == (cause is not Cause.BROWN_OUT)
     assert monitor.read(0x2A) == 0
-
-
-def test_a_boot_loader_eats_bytes_and_may_hide_the_cause(monitor, uno):
-    begin = uno.cycle()
-    uno.reset(Cause.EXTERNAL, 16_000, True)
-    assert uno.started() == begin + 16_000
-    assert monitor.ask(b"ccc", 900) == b""
-    assert monitor.run_us(200) == b""
-    assert uno.statistics.deaf == 3
-    assert monitor.ask(b"c") == b"\0"
-
-
-def test_a_watchdog_that_bites(monitor, uno):
-    assert monitor.ask(b"x", 40_000) == b""
-    assert uno.statistics.watchdog_resets == 1
-    assert monitor.ask(b"c") == bytes([WDRF])
 
 
 def test_how_far_a_call_runs_changes_nothing(tmp_path):

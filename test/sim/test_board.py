@@ -8,7 +8,6 @@ import stat
 import subprocess
 import sys
 import termios
-import threading
 import time
 
 import numpy as np
@@ -34,7 +33,7 @@ from picker_dynamics.board.protocol import (
 )
 from picker_dynamics.errors import InputError, LinkError
 from picker_dynamics.resources import resource
-from picker_dynamics.sim.control_socket import BoardControl, ControlServer
+from picker_dynamics.sim.control_socket import BoardControl
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.simulated_board import HOST_TIMEOUT_S
 from picker_dynamics.sim.virtual_board import CATCH_UP_S, VirtualBoard
@@ -264,29 +263,6 @@ def test_requests_that_make_no_sense_are_refused_and_do_no_harm(make_board):
         raw.sendall(b"not json\n[1]\n")
         assert b"not JSON" in raw.recv(4096)
     assert control.truth().payload_kg == 0.0
-
-
-def test_a_reply_that_was_not_waited_for_is_not_taken_for_the_next(tmp_path):
-    """Ctrl-C while a client waits: what it asks afterwards gets its own answer."""
-
-    def answer(request):
-        if request["command"] == "wait":
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.2)
-        return {"ok": True, "to": request["command"]}
-
-    server = ControlServer(tmp_path / "control", answer)
-    serving = threading.Thread(target=server.serve_forever, args=(0.01,))
-    serving.start()
-    try:
-        with BoardControl(tmp_path / "control", timeout_s=PATIENCE_S) as control:
-            with pytest.raises(KeyboardInterrupt):
-                control.command("wait")
-            assert control.command("truth") == {"to": "truth"}
-    finally:
-        server.shutdown()
-        serving.join()
-        server.close()
 
 
 def test_the_truth_is_of_one_instant(tmp_path):

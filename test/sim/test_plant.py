@@ -134,20 +134,6 @@ def test_the_step_is_fine_enough():
     assert np.linalg.norm(path(5e-4) - path(5e-5), axis=1).max() < 2e-4
 
 
-def test_a_berry_adds_its_weight_to_the_shoulder(arm):
-    arm.advance(TO_REACH, 4.0)
-    bare, sagged = arm.torque[SHOULDER], arm.tip[2]
-    arm.attach(0.025)
-    arm.advance(TO_REACH, 4.0)
-    lever = np.hypot(*arm.tip[:2])
-    links = BODY.gravity(arm.q)[SHOULDER]
-    assert arm.torque[SHOULDER] == pytest.approx(links + 0.025 * 9.81 * lever, abs=1e-4)
-    assert arm.torque[SHOULDER] > bare + 0.05 and arm.tip[2] < sagged - 0.002
-    arm.detach()
-    arm.advance(TO_REACH, 4.0)
-    assert arm.torque[SHOULDER] == pytest.approx(bare, abs=1e-4)
-
-
 def test_pulses_are_quantised(arm):
     quantum = SERVOS.quantum_us
     counts = np.round(np.array(TO_REACH) / quantum)
@@ -216,13 +202,6 @@ def test_the_support_holds_each_joint_until_it_is_first_powered(arm):
     assert arm.q[SHOULDER] < -0.2  # nothing holds it any more
 
 
-def test_the_blades_meet(arm):
-    closed = [*REACHING[:4], -0.02]
-    arm.advance(pulses_for(closed), 1.0)
-    assert arm.q[4] == pytest.approx(0.0, abs=2e-4)
-    assert arm.torque[4] == pytest.approx(10.0 * (arm.setpoint[4] + SERVOS.model.deadband[4]), abs=0.01)
-
-
 def test_errors_are_reproducible_bounded_and_reported():
     one, again, other = (Plant(ARM, SERVOS, plant_error=0.15, seed=seed) for seed in (1, 1, 2))
     assert one.perturbed == again.perturbed != other.perturbed
@@ -234,39 +213,6 @@ def test_errors_are_reproducible_bounded_and_reported():
     exact = plant_error.draw(ARM, SERVOS.stall_torque).report()
     assert all(f == 1.0 for key in ("mass", "inertia", "stiffness") for f in exact[key].values())
     assert set(exact["coulomb_nm"].values()) == {0.0}
-
-
-@pytest.mark.parametrize("seed", [-1, "one"])
-def test_a_seed_is_a_whole_number(seed):
-    with pytest.raises(InputError, match="^seed is .*, must be a whole number, 0 or more$") as caught:
-        plant_error.draw(ARM, SERVOS.stall_torque, 0.1, seed)
-    assert caught.value.subject == "seed"
-
-
-def test_of_typical_servos_the_friction_is_drawn_as_recordings_show_it():
-    """x from 0.2 to 0.5 whatever the bound; tau_c, play, and the supply about what is typical; masses as of an ideal arm."""
-    typical = servos()
-    arms = [Plant(ARM, typical, plant_error=0.15, seed=seed) for seed in range(12)]
-    x, coulomb, play, source, drain = (
-        np.array([getattr(one, name) for one in of])
-        for of, name in (
-            *(([arm.servo for arm in arms], name) for name in ("load_friction", "coulomb", "play")),
-            (arms, "source"),
-            ([arm.servo for arm in arms], "stall_drain"),
-        )
-    )
-    assert 0.2 <= x.min() < 0.25 and 0.45 < x.max() <= 0.5
-    for found, nominal, most in ((coulomb, 0.0216, 0.5), (play, np.radians(0.5), 0.15), (drain, 0.025, 0.15)):
-        assert np.abs(found / nominal - 1.0).max() <= most < 3.0 * np.std(found / nominal)
-    assert 0.01 < np.abs(source - 1.0).max() <= 0.05
-    again, ideal = (Plant(ARM, of, plant_error=0.15, seed=3) for of in (typical, SERVOS))
-    assert again.perturbed == arms[3].perturbed and again.perturbed["gears"]["load_friction"]["elbow"] == x[3, 2]
-    assert ideal.perturbed["mass"] == again.perturbed["mass"] and ideal.perturbed["gears"] is None
-    assert ideal.source == 1.0 and not ideal.servo.load_friction.any()
-    assert not again.error.coulomb.any() and ideal.error.coulomb.all(), "friction of gears takes the place of an added one"
-    exact = Plant(ARM, typical)
-    np.testing.assert_array_equal(exact.servo.load_friction, 0.4)
-    assert exact.source == 1.0
 
 
 def test_errors_reach_the_physics():
