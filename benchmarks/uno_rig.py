@@ -14,7 +14,6 @@ from inspected_uno import InspectedUno
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.protocol import Enable, Ping, Reset, SetPoint, Stop, Telemetry, TelemetryPeriod, pulse_units
 from picker_dynamics.robot import servo_arm
-from picker_dynamics.sim.avr_board import compiled_in, wiring
 from picker_dynamics.sim.avr_firmware import AvrFirmware
 
 FRAME_US = 20_000
@@ -68,16 +67,15 @@ class Rig:
         greeted: bool = True,
     ):
         _, servos = picker()
-        config = compiled_in(servos, backend)
         library = toolchain.library("sim")
-        self.owner = AvrFirmware(library, elf(backend, baud), config, wiring(servos, backend), kind=InspectedUno)
+        self.owner = AvrFirmware(library, elf(backend, baud), servos, backend, kind=InspectedUno)
         self.host = Bench()
         self.host.connect(self.owner)
         self.host.step_us, self.host.wire_us, self.host.grain_us = tick_us, 2000, 1000
         if greeted:
             self.host.greeted()
         start = tuple(pulse_units(pulse) for pulse in servos.to_pulse_us(servos.rest).tolist())
-        self.limits, self.start, self.at = config.joints, start, start
+        self.limits, self.start, self.at = self.owner.config.joints, start, start
         self.counts: dict[int, Pulses] = {}
         self._watched, self._lead_us = watched and backend == "pca9685", lead_us
         if ready:
@@ -105,7 +103,7 @@ class Rig:
     def _look(self) -> None:
         board_us = self.owner.board_time_us(self.host.now_us)
         if board_us % FRAME_US > SHOWN_US:
-            self.counts[board_us // FRAME_US] = tuple(map(self.owner.uno.chip_counts, self.owner.wiring.channels))
+            self.counts[board_us // FRAME_US] = tuple(map(self.owner.uno.chip_counts, self.owner.channels))
 
     def frames(self) -> list[tuple[int, Telemetry]]:
         """Telemetry since the beginning that shows the pulses of a servo frame, and the frame's number."""

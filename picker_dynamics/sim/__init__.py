@@ -4,7 +4,6 @@ it has `robot`'s model).
 """
 
 __all__ = [
-    "avr_board",
     "avr_firmware",
     "avr_uno",
     "board",

@@ -7,14 +7,19 @@ measured at the timer back end's pins.  State, faults, owned joints and boot id 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
+from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.firmware.config import FirmwareConfig
+from picker_dynamics.board.firmware.header import PCA9685_COUNTS, TIMER_FIRST_PIN, TIMER_RESOLUTION_NS
 from picker_dynamics.board.protocol import TIME_MODULUS, BoardState, Fault, FrameDecoder, Reason, Telemetry
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import ConfigurationError, InputError
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.servo_map import ServoMap
 
 from .avr_uno import ADC_COUNTS, ADC_REFERENCE_MV, CYCLES_PER_US, Cause, Uno
+from .simulated_board import HOST_TIMEOUT_S, firmware_config
 
 MODE1, LED0, PRE_SCALE = 0x00, 0x06, 0xFE
 AUTO_INCREMENT, FULL_OFF = 0x20, 0x10
@@ -28,37 +33,20 @@ SILENT = Telemetry(0, 0, 0, BoardState.IDLE, 0, 0, 0, 0, 0, 0, 0, Reason.NONE, 0
 """Of a board that has not spoken yet."""
 
 
-@dataclass(frozen=True)
-class Wiring:
-    """Wiring of the Uno, joint by joint.
-
-    Args:
-        backend: ``pca9685`` or ``timer``.
-        channels: outputs of the PCA9685, or digital pins.
-        feedback_adc: analogue inputs of potentiometers, None where there is none.
-        supply_adc: analogue input of the servo supply, None where it is not measured.
-        supply_divider: supply voltage per volt at that input.
-    """
-
-    backend: str
-    channels: tuple[int, ...]
-    feedback_adc: tuple[int | None, ...]
-    supply_adc: int | None = None
-    supply_divider: float = 1.0
-
-
 class AvrFirmware:
     """The firmware of one board, executed, from the owner's time 0 on.
 
     Args:
         library: path of libpicker_uno.so.
         elf: the firmware.
-        config: what is compiled into it; only for its owner to look up.
-        wiring: what is connected.
+        servos: the servo map that it is built for; tells what is connected.
+        backend: ``pca9685`` or ``timer``.
         found_us: pulses that a PCA9685 runs already [us], None where it is off; default: all off.
         kind: of the simulated Uno.
 
     Attributes:
+        config: what is compiled in.
+        channels: the joints' outputs of the PCA9685, or digital pins.
         uno: the simulated Uno, for whoever wants to look inside.
 
     Raises:
@@ -70,13 +58,15 @@ class AvrFirmware:
         self,
         library: str | Path,
         elf: str | Path,
-        config: FirmwareConfig,
-        wiring: Wiring,
+        servos: ServoMap,
+        backend: str = "pca9685",
         *,
         found_us: Sequence[float | None] | None = None,
         kind: type[Uno] = Uno,
     ):
-        self.config, self.wiring = config, wiring
+        self.config, self._servos, self._backend = compiled_in(servos, backend), servos, backend
+        first = TIMER_FIRST_PIN if backend == "timer" else 0
+        self.channels = tuple(first + channel for channel in servos.channels)
         self.uno = kind(library, elf)
         self.uno.line_speed(0)  # as the board's
         self._supply_mv, self._out = 0, bytearray()
@@ -92,11 +82,11 @@ class AvrFirmware:
 
     def _find(self, pulses_us: Sequence[float | None]) -> None:
         """Let the chip run already, as after a reset of the Uno alone."""
-        if self.wiring.backend != "pca9685":
+        if self._backend != "pca9685":
             raise InputError("timer-driven pins do not outlive a reset: nothing can be found live", subject="found_us")
         self.uno.chip_set_register(PRE_SCALE, round(25e6 / (4096 * 1e6 / self.config.frame_us)) - 1)
         self.uno.chip_set_register(MODE1, AUTO_INCREMENT)
-        for channel, pulse_us in zip(self.wiring.channels, pulses_us):
+        for channel, pulse_us in zip(self.channels, pulses_us):
             counts = 0 if pulse_us is None else round(pulse_us / self.uno.chip_count_us())
             for offset, value in enumerate((0, 0, counts & 0xFF, counts >> 8 if counts else FULL_OFF)):
                 self.uno.chip_set_register(LED0 + 4 * channel + offset, value)
@@ -111,10 +101,10 @@ class AvrFirmware:
     @property
     def pulses_us(self) -> tuple[float | None, ...]:
         """Pulses on the outputs, truly [us]; None where an output is off."""
-        if self.wiring.backend == "timer":
-            return tuple(self._pin_us(pin) for pin in self.wiring.channels)
+        if self._backend == "timer":
+            return tuple(self._pin_us(pin) for pin in self.channels)
         count_us = self.uno.chip_count_us()
-        return tuple(counts * count_us if counts else None for counts in map(self.uno.chip_counts, self.wiring.channels))
+        return tuple(counts * count_us if counts else None for counts in map(self.uno.chip_counts, self.channels))
 
     def _pin_us(self, pin: int) -> float | None:
         pulse = self.uno.pin_pulse(pin)
@@ -172,9 +162,9 @@ class AvrFirmware:
         self._restart()
 
     def _let_read(self, values: Sequence[int | None]) -> None:
-        for channel, value in zip(self.wiring.feedback_adc, values):
-            if channel is not None and value is not None:
-                self.uno.adc(channel, -(-value * ADC_REFERENCE_MV // ADC_COUNTS))
+        for servo, value in zip(self._servos.servos, values):
+            if servo.feedback_adc is not None and value is not None:
+                self.uno.adc(servo.feedback_adc, -(-value * ADC_REFERENCE_MV // ADC_COUNTS))
 
     feedback = property(None, _let_read, doc="Raw ADC values that the joints' potentiometers read; None where there is none.")
 
@@ -184,8 +174,8 @@ class AvrFirmware:
         self._show_supply(supply_mv)
 
     def _show_supply(self, supply_mv: float) -> None:
-        if self.wiring.supply_adc is not None:
-            self.uno.adc(self.wiring.supply_adc, round(supply_mv / self.wiring.supply_divider))
+        if supply := self._servos.supply:
+            self.uno.adc(supply.adc, round(supply_mv / supply.divider))
 
     def set_cause(self, fault: Fault, present: bool) -> None:
         """Pull or plug the PCA9685's wires (OUTPUT_FAILED), or let the supply sink and come back (SUPPLY_LOW).
@@ -222,3 +212,24 @@ class AvrFirmware:
                 self._telemetry = message
                 offset_us = first_cycle // CYCLES_PER_US - BYTE_US - message.time_us
                 self._offset_us = offset_us if self._offset_us is None else min(self._offset_us, offset_us)
+
+
+def compiled_in(servos: ServoMap, backend: str = "pca9685") -> FirmwareConfig:
+    """Configuration in ``arm_config.h`` for these servos."""
+    usual = firmware_config(servos)
+    resolution_ns = TIMER_RESOLUTION_NS if backend == "timer" else round(usual.frame_us * 1e3 / PCA9685_COUNTS)
+    return replace(usual, resolution_ns=resolution_ns)
+
+
+def avr_firmware(arm: ArmDescription, servos: ServoMap, host_timeout_s: float = HOST_TIMEOUT_S) -> AvrFirmware:
+    """The firmware for these servos, compiled where that is due, and switched on.
+
+    Raises:
+        ConfigurationError: a time-out [s] that is not compiled in.
+        MissingDependencyError: what the build needs is not installed; names the packages.
+        BuildError: it does not compile.
+    """
+    if host_timeout_s != HOST_TIMEOUT_S:
+        text = f"host_timeout is {host_timeout_s:g} s, the firmware has {HOST_TIMEOUT_S:g} s compiled in"
+        raise ConfigurationError(text, subject="host_timeout", value=host_timeout_s, limit=HOST_TIMEOUT_S)
+    return AvrFirmware(toolchain.library("sim"), toolchain.build(servos, arm), servos)

@@ -37,13 +37,11 @@ def _arguments(argv) -> argparse.Namespace:
         ("--seed", 0, "of these errors, and of injected faults"),
         ("--boot-silence", BOOT_SILENCE_S, "silence [s] after the reset that opening the port causes; 0: it causes none"),
         ("--host-timeout", HOST_TIMEOUT_S, "silence of the host [s] after which the board holds"),
-        ("--backend", "pca9685", "with avr: what makes the pulses, pca9685 or timer"),
         ("--tick", TICK_S, "how often it looks at its wire at least [s]"),
     ):
         parser.add_argument(
             name, default=default, required=name == "--link", type=type("" if default is None else default), help=text
         )
-    parser.add_argument("--live", action="store_true", help="the outputs run from the start, as after a reset of the board alone")
     boards = "virtual: the firmware's model in Python; avr: the real firmware on a simulated Uno"
     parser.add_argument("--board", default="virtual", choices=BOARDS, help=boards)
     parser.add_argument(
@@ -64,22 +62,19 @@ def build(options: argparse.Namespace, kind: type[VirtualBoard] = VirtualBoard) 
     from .plant import Plant  # not before it is needed: clients of this module do without MuJoCo
 
     arm, servos = servo_arm.load(options.urdf, options.servos, options.servo_overlay)
-    firmware, pose = None, servos.rest
+    firmware = None
     if options.board == "avr":
-        from .avr_board import avr_firmware
+        from .avr_firmware import avr_firmware
 
-        found = pose if options.live else None
-        firmware = avr_firmware(arm, servos, found, backend=options.backend, host_timeout_s=options.host_timeout)
+        firmware = avr_firmware(arm, servos, options.host_timeout)
     errors = {"plant_error": options.plant_error, "seed": options.seed}
-    support, quantise = not options.live, firmware is None
-    plant = Plant(arm, servos, **errors, q=pose, support=support, quantise=quantise)
+    plant = Plant(arm, servos, **errors, support=True, quantise=firmware is None)
     return kind(
         plant,
         servos,
         options.link,
         control=options.control,
         boot_silence_s=options.boot_silence,
-        live=options.live,
         host_timeout_s=options.host_timeout,
         seed=options.seed,
         firmware=firmware,

@@ -26,9 +26,6 @@ MARGIN = 0.04
 FINER = 2
 """Pixels of the drawing for each of the picture, along either side: edges become smooth."""
 
-BONE_M, BONE = 0.012, (0.60, 0.63, 0.67, 1.0)
-"""Radius [m] and colour of what stands for a link without a shape of its own."""
-
 AMBIENT, DIFFUSE = 0.45, 0.55
 """Light on a face from all around, and from where it is looked from."""
 
@@ -153,36 +150,13 @@ def _faces(kind: int, *size: float) -> np.ndarray:
 
 
 def _model(description: ArmDescription) -> mujoco.MjModel:
-    """MuJoCo's model with what the URDF draws; a link of which nothing is left is drawn from joint to joint.
-
-    Meshes are left out, as their files need not be there, and all shapes where MuJoCo does not take them.
-    """
+    """MuJoCo's model with what the URDF draws, its collision shapes left out."""
     robot = ElementTree.fromstring(description.urdf)
     for extension in robot.findall("mujoco"):
         robot.remove(extension)
     kept = {"fusestatic": "false", "discardvisual": "false"}  # read with the text: set later they come too late
     ElementTree.SubElement(ElementTree.SubElement(robot, "mujoco"), "compiler", kept)
-    _strip(robot, "collision", lambda _: True)
-    _strip(robot, "visual", lambda visual: visual.find("geometry/mesh") is not None)
-    try:
-        return _compiled(robot, description)
-    except ValueError:
-        _strip(robot, "visual", lambda _: True)
-        return _compiled(robot, description)
-
-
-def _strip(robot: ElementTree.Element, kind: str, which) -> None:
     for link in robot.findall("link"):
-        for element in filter(which, link.findall(kind)):
+        for element in link.findall("collision"):
             link.remove(element)
-
-
-def _compiled(robot: ElementTree.Element, description: ArmDescription) -> mujoco.MjModel:
-    spec = mujoco.MjSpec.from_string(ElementTree.tostring(robot, encoding="unicode"))
-    drawn = {link.get("name") for link in robot.findall("link") if link.find("visual") is not None}
-    for joint in description.joints:
-        if joint.parent not in drawn and np.linalg.norm(joint.xyz) > BONE_M:
-            ends = [0.0, 0.0, 0.0, *joint.xyz]
-            bone = spec.body(joint.parent).add_geom(type=mujoco.mjtGeom.mjGEOM_CAPSULE, fromto=ends, size=[BONE_M, 0.0, 0.0])
-            bone.rgba, bone.mass = BONE, 0.0
-    return spec.compile()
+    return mujoco.MjModel.from_xml_string(ElementTree.tostring(robot, encoding="unicode"))

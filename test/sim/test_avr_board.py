@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from arm_fixtures import picker as description
 from avr_bench import picker, with_inputs
 from firmware_tools import require
 from spawned_board import spawn_board
@@ -14,7 +13,7 @@ from picker_dynamics.board.protocol import Adopt, Enable, Fault, Reset, limits_c
 from picker_dynamics.bringup import bringup
 from picker_dynamics.commands import cli
 from picker_dynamics.errors import ConfigurationError, InputError, LinkError, MissingDependencyError
-from picker_dynamics.sim.avr_board import avr_firmware, compiled_in
+from picker_dynamics.sim.avr_firmware import compiled_in
 from picker_dynamics.sim.simulated_board import adc_counts
 
 require("avr", "sim")
@@ -53,8 +52,6 @@ def test_what_does_not_fit_the_firmware_is_refused(tmp_path):
         spawn_board(tmp_path / "tty", "--board", "avr", "--host-timeout", "0.7"),
     ):
         pass
-    with pytest.raises(InputError, match="do not outlive"):
-        avr_firmware(description(), picker()[1], picker()[1].rest, backend="timer")
 
 
 def test_potentiometers_follow_the_arm_and_the_firmware_is_the_maps(tmp_path):

@@ -1,15 +1,13 @@
-"""Pictures of an arm: what is drawn is where the arm is, and for arms that have no shapes."""
+"""Pictures of an arm: what is drawn is where the arm is."""
 
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from arm_fixtures import picker, servos
 from numpy.testing import assert_allclose
 
-from picker_dynamics.robot import description
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
-from picker_dynamics.sim.stage import FINER, MARGIN, Prop, Stage
+from picker_dynamics.sim.stage import MARGIN, Prop, Stage
 
 ARM, HOME = picker(), np.array(servos().home)
 REACHING = np.array([0.3, 0.8, -0.8, -0.2, 0.6])
@@ -51,18 +49,3 @@ def test_a_millimetre_is_as_long_everywhere(stage):
     d = stage.pixels([0.0, 0.0, 0.1])
     assert_allclose(d - a, c - b, atol=1e-9)
     assert d[1] < a[1] and abs(d[0] - a[0]) < 1e-9
-
-
-def test_an_arm_without_shapes_that_can_be_read_is_drawn_from_joint_to_joint():
-    robot = ElementTree.fromstring(ARM.urdf)
-    for link in robot.findall("link"):
-        for geometry in link.findall("visual/geometry"):
-            geometry.clear()
-            ElementTree.SubElement(geometry, "mesh", filename="package://somewhere/else.dae")
-    bare = description.parse(ElementTree.tostring(robot, encoding="unicode"))
-    stage = Stage(bare, POSES)
-    drawn, shoulder = seen(stage.outline(REACHING)), [0.0, 0.0, 0.09]
-    for point in (shoulder, ChainKinematics(ARM).forward(REACHING)):
-        column, row = stage.pixels(point).round().astype(int)
-        assert drawn[row - 2 * FINER : row + 2 * FINER, column - 2 * FINER : column + 2 * FINER].any()
-    assert 0.01 < drawn.mean() < 0.2

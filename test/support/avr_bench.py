@@ -13,7 +13,6 @@ from inspected_uno import InspectedUno
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.firmware.header import header_text
-from picker_dynamics.sim.avr_board import compiled_in, wiring
 from picker_dynamics.sim.avr_firmware import AvrFirmware
 from picker_dynamics.sim.avr_uno import CYCLES_PER_US
 
@@ -58,9 +57,10 @@ class AvrBench(Bench):
             (folder / "arm_config.h").write_text(header_text(servos, arm))
             toolchain.make("elf", folder, BACKEND=backend, CONFIG=folder, DEFINES=f"-DSTART_TIME_US={start_us}UL")
             elf = folder / backend / toolchain.ELF
-        config = replace(compiled_in(servos, backend), start_time_us=start_us)
         elf, library = elf or toolchain.build(servos, arm, backend), toolchain.library("sim")
-        self.connect(AvrFirmware(library, elf, config, wiring(servos, backend), kind=InspectedUno, **options))
+        firmware = AvrFirmware(library, elf, servos, backend, kind=InspectedUno, **options)
+        firmware.config = replace(firmware.config, start_time_us=start_us)
+        self.connect(firmware)
         self.uno = self.firmware.uno
 
     def require_unhurt(self) -> None:
