@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -111,29 +110,6 @@ class Stamps:
         return board_us
 
 
-@dataclass(frozen=True)
-class Timing:
-    """Regularity of the commands since the last look; all in ms.
-
-    Args:
-        commands: how many came.
-        period_ms: median between two arrivals.  period_longest_ms: the longest.
-        jitter_p99_ms: of |period - median|.
-        ahead_ms, ahead_least_ms: how long before it holds a command came, in the median and at worst.
-        missed: how many periods were longer than one and a half.
-        late: how many came after the moment at which they should have held.
-    """
-
-    commands: int
-    period_ms: float
-    period_longest_ms: float
-    jitter_p99_ms: float
-    ahead_ms: float
-    ahead_least_ms: float
-    missed: int
-    late: int
-
-
 class CommandTiming:
     """Statistics of arrivals: noted at next to no cost; the arithmetic is done once for many."""
 
@@ -144,21 +120,26 @@ class CommandTiming:
         """A command came at ``arrived_s`` that holds at ``holds_s``, on one clock."""
         self._rows.append((arrived_s, holds_s))
 
-    def take(self) -> Timing | None:
-        """Timing of the commands that came since the last call; None of fewer than three."""
+    def take(self) -> dict[str, float] | None:
+        """Figures of the commands that came since the last call [ms]; None of fewer than three.
+
+        How many came, the median and the longest time between two, the 99th percentile of what differs from the median; how long
+        before it holds a command came, in the median and at worst; how many periods were longer than one and a half, and how many
+        commands came after the moment at which they should have held.
+        """
         rows, self._rows = self._rows, self._rows[-1:]
         if len(rows) < 3:
             return None
         arrived, holds = 1e3 * np.array(rows).T
         periods, ahead = np.diff(arrived), (holds - arrived)[1:]
         median = float(np.median(periods))
-        return Timing(
-            len(periods),
-            median,
-            float(periods.max()),
-            float(np.percentile(np.abs(periods - median), 99)),
-            float(np.median(ahead)),
-            float(ahead.min()),
-            int((periods > 1.5 * median).sum()),
-            int((ahead < 0.0).sum()),
-        )
+        return {
+            "commands": len(periods),
+            "period_ms": median,
+            "period_longest_ms": float(periods.max()),
+            "jitter_p99_ms": float(np.percentile(np.abs(periods - median), 99)),
+            "ahead_ms": float(np.median(ahead)),
+            "ahead_least_ms": float(ahead.min()),
+            "missed": int((periods > 1.5 * median).sum()),
+            "late": int((ahead < 0.0).sum()),
+        }

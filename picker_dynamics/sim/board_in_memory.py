@@ -48,9 +48,6 @@ class MemoryPort:
             raise LinkError("the board in memory is gone, was the cable pulled?")
         self._board.receive(data)
 
-    def flush(self) -> None:
-        """Nothing waits."""
-
     def close(self) -> None:
         self._board.closed(self)
 

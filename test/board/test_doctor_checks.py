@@ -65,10 +65,8 @@ class Bench:
     def send(self, data):
         self.firmware.receive(data, round(self.now() * 1e6))
 
-    def flush(self):
+    def close(self):
         pass
-
-    close = flush
 
     def session(self, may_move=True):
         return DoctorSession(self.link, SERVOS, may_move, self)

@@ -1,6 +1,5 @@
 """Pictures of an arm: what is drawn is where the arm is."""
 
-
 import numpy as np
 import pytest
 from arm_fixtures import picker, servos

@@ -37,7 +37,7 @@ from ..protocol import (
     encode,
 )
 from ..protocol.messages import Unknown
-from .port import Port, SerialPort, no_word, wait_for_port
+from .port import Port, SerialPort, no_word
 from .requests import PendingRequests, RefusedError, refusal
 from .statistics import LinkStatistics, share_below
 
@@ -45,7 +45,7 @@ BAUD = 500_000  # a 16 MHz AVR makes it exactly; it misses 115200 by 2 %
 SILENCE_S = 1.5
 """A board that was heard and then says nothing for so long is lost."""
 ROUND_TRIPS = 512
-PING_PERIOD_S, BACK_OFF_S, _POLL_S = 0.1, (0.25, 2.0), 0.02
+PING_PERIOD_S, RECONNECT_S, _POLL_S = 0.1, 0.25, 0.02
 _log = logging.getLogger(__name__)
 
 
@@ -176,7 +176,7 @@ class Link:
         timeout_s: float = 3.0,
         on_failure: Callable[[LinkError], None] | None = None,
     ) -> Info:
-        """Close, then try to open until it works, with pauses that double from 0.25 to 2 s; a port that appears ends one.
+        """Close, then try to open until it works, with pauses of 0.25 s.
 
         Args:
             give_up_s: Raise the last error after so long [s].
@@ -190,20 +190,18 @@ class Link:
         """
         self.close()
         cancelled = cancelled or threading.Event()
-        pause_s, until_s = BACK_OFF_S[0], self._host.now() + give_up_s
+        until_s = self._host.now() + give_up_s
         while True:
             try:
                 return self.open(timeout_s)
             except LinkError as error:
                 self._call(on_failure, error)
-                appeared = self._host is SYSTEM_CLOCK and wait_for_port(self.port, pause_s, cancelled)
                 if self._host is not SYSTEM_CLOCK:
-                    self._host.sleep(pause_s)
-                if cancelled.is_set():
+                    self._host.sleep(RECONNECT_S)
+                if cancelled.wait(RECONNECT_S if self._host is SYSTEM_CLOCK else 0.0):
                     raise LinkError(f"reconnecting to {self.port} was cancelled; before: {error}") from error
                 if self._host.now() >= until_s:
                     raise
-            pause_s = BACK_OFF_S[0] if appeared else min(2.0 * pause_s, BACK_OFF_S[1])
 
     def __enter__(self) -> Link:
         self.open()
@@ -337,7 +335,6 @@ class Link:
         with self._send_lock:
             if self._port is None:  # closed meanwhile, by somebody who did not wait for this thread
                 return
-            port.flush()
             for wire in self._requests.due(now_s):
                 self._write(wire)
         if self._ready and now_s >= self._next_ping_s:

@@ -8,8 +8,6 @@ import os
 import select
 import sys
 import termios
-import threading
-import time
 from typing import Protocol
 
 import serial
@@ -17,10 +15,6 @@ from serial.tools import list_ports
 
 from picker_dynamics.errors import LinkError, NoPortError
 
-BACKLOG_MAX = 1024
-"""Bytes that wait for the operating system to take them; beyond it sending fails."""
-LOOK_S = 0.1
-"""How often somebody who waits looks whether the port is back."""
 _log = logging.getLogger(__name__)
 
 
@@ -39,15 +33,12 @@ class Port(Protocol):
     def send(self, data: bytes) -> None:
         """Send ``data``; raises a LinkError."""
 
-    def flush(self) -> None:
-        """Try to hand over what waits."""
-
     def close(self) -> None:
         """Close the port."""
 
 
 class SerialPort:
-    """An open serial port.  One thread reads, callers of :meth:`send` and :meth:`flush` take turns.
+    """An open serial port.  One thread reads, callers of :meth:`send` take turns.
 
     Args:
         name: Device, for example ``/dev/ttyUSB0``.
@@ -61,7 +52,6 @@ class SerialPort:
 
     def __init__(self, name: str, baud: int):
         self.name = name
-        self._backlog = bytearray()
         try:
             self._serial = serial.Serial(name, baud, exclusive=True)
         except (OSError, ValueError) as error:  # SerialException is an OSError
@@ -102,25 +92,19 @@ class SerialPort:
         return data
 
     def send(self, data: bytes) -> None:
-        """Hand ``data`` to the operating system; what it does not take now waits, up to 1 kB.
+        """Hand ``data`` to the operating system, which keeps some thousand bytes.
 
         Raises:
-            LinkError: the cable was pulled, or too much waits already.
+            LinkError: the cable was pulled, or the board takes nothing any more.
         """
-        if not self._backlog:
-            data = data[self._put(data) :]
-        elif len(self._backlog) + len(data) > BACKLOG_MAX:
-            raise LinkError(
-                f"the board on {self.name} takes no data: {len(self._backlog)} bytes wait",
-                value=len(self._backlog),
-                limit=BACKLOG_MAX,
-            )
-        self._backlog += data
-
-    def flush(self) -> None:
-        """Try to hand over what waits."""
-        if self._backlog:
-            del self._backlog[: self._put(bytes(self._backlog))]
+        try:
+            taken = os.write(self._descriptor(), data)
+        except BlockingIOError:
+            taken = 0
+        except OSError as error:
+            raise self._gone(error) from error
+        if taken < len(data):
+            raise LinkError(f"the board on {self.name} takes no data")
 
     def close(self) -> None:
         """Close the port."""
@@ -133,25 +117,8 @@ class SerialPort:
             raise OSError(errno.EBADF, "closed")
         return descriptor
 
-    def _put(self, data: bytes) -> int:
-        try:
-            return os.write(self._descriptor(), data)
-        except BlockingIOError:
-            return 0
-        except OSError as error:
-            raise self._gone(error) from error
-
     def _gone(self, error: OSError | str) -> LinkError:
         return LinkError(f"the board on {self.name} is gone, was the cable pulled? ({error})")
-
-
-def wait_for_port(name: str, pause_s: float, cancelled: threading.Event) -> bool:
-    """Wait for ``pause_s`` [s], until ``cancelled``, or until a port that is not there appears; whether one did."""
-    absent, until_s = not os.path.exists(name), time.monotonic() + pause_s
-    while (left := until_s - time.monotonic()) > 0.0 and not cancelled.wait(min(left, LOOK_S)):
-        if absent and os.path.exists(name):
-            return True
-    return False
 
 
 def _refusal(port: str, error: Exception) -> LinkError:
