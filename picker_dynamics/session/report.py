@@ -220,8 +220,8 @@ class Report:
         connected = (OK, "connected") if link.connected else (STALE, session.problem or "not connected")
         timing, frame_ms = self._timing.take(), 1e3 * session.servos.frame_s
         in_time: tuple[int, str] = OK, "no commands" if timing is None else "as it should be"
-        if timing is not None and timing.ahead_least_ms < frame_ms:
-            late = f"commands came late ({timing.ahead_least_ms:.1f} ms ahead, {frame_ms:g} needed): is the computer busy?"
+        if timing is not None and timing["ahead_least_ms"] < frame_ms:
+            late = f"commands came late ({timing['ahead_least_ms']:.1f} ms ahead, {frame_ms:g} needed): is the computer busy?"
             in_time = WARN, late
         cool: tuple[int, str] = OK, "estimated, all cool"
         if (worst := budget.temperature()) is not None:
@@ -239,7 +239,7 @@ class Report:
             "board": (level, message, {f"commands_{key}": count for key, count in vars(session.counts).items()}),
             "link": (*connected, {key: value for key, value in vars(link).items() if not key.startswith("setpoints")}),
             "queue": self._queue(session),
-            "timing": (*in_time, {"delay_ms": round(1e3 * session.delay_s, 1), **({} if timing is None else vars(timing))}),
+            "timing": (*in_time, {"delay_ms": round(1e3 * session.delay_s, 1), **(timing or {})}),
             "temperature": (*cool, celsius | {"limit_celsius": budget.limit_c} | estimated),
             "supply": (*supplied, {"ampere": ampere, "ampere_peak": peak_a, "measured_mv": supply_mv} | estimated),
             "joint state": (*modelled, {"provenance": "modelled" if known else "none"}),
