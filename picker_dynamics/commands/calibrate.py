@@ -14,11 +14,11 @@ from picker_dynamics.files.formats import read_json
 from . import options as shared
 from . import terminal
 
-STEP_NAMES = ("links", "map", "limits", "rest", "droop", "result")
+STEP_NAMES = ("links", "map", "droop", "result")
 DESCRIPTION = """\
-Find the numbers of your own arm, step by step: how pulses become angles, how far joints go, what links weigh, how far the arm
-sags.  You need a kitchen scale, a ruler, a stopwatch and an inclinometer (a phone).  Every answer is kept at once: Ctrl-C ends
-at any time, and the same command goes on there.  Nothing moves without your word.  docs/calibration.md explains each step."""
+Find the numbers of your own arm, step by step: what links weigh, how pulses become angles, how far the arm sags.  You need a
+kitchen scale, a ruler, a stopwatch and an inclinometer (a phone).  Every answer is kept at once: Ctrl-C ends at any time, and the
+same command goes on there.  Nothing moves without your word.  docs/calibration.md explains each step."""
 EXAMPLES = """\
 examples:
   picker calibrate --simulated                      rehearse all of it, unattended, on an arm with hidden numbers
@@ -46,7 +46,7 @@ def add_parser(commands) -> None:
     one.add_argument("--out", default="", help="folder for all files (default: out/calibration; with --simulated out/rehearsal)")
     steps = f"only this step; may be repeated: {', '.join(STEP_NAMES)}"
     one.add_argument("--step", action="append", choices=STEP_NAMES, metavar="NAME", help=steps)
-    quick = "zeros and stiffness alone, from about 40 answers; masses are the URDF's, limits and rest pose stay"
+    quick = "zeros and stiffness alone, from about 40 answers; masses are the URDF's"
     one.add_argument("--quick", action="store_true", help=quick)
     one.add_argument("--list", action="store_true", help="what is done and what is open, then end")
     one.add_argument("--restart", action="store_true", help="begin anew; the session that is there is kept as session.json.1 ...")
@@ -77,8 +77,7 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
         PickerError: a file, value, board or answer that cannot be used; what was answered is kept.
     """
     from picker_dynamics.estimation.calibration import guided
-    from picker_dynamics.estimation.calibration.person import LeaveError
-    from picker_dynamics.estimation.calibration.step_context import StepContext
+    from picker_dynamics.estimation.calibration.questions import Context, LeaveError
 
     refuse_if(options.quick and options.step, "--quick has steps of its own: leave --step out", "quick")
     refuse_if(options.restart and options.list, "--restart and --list do not go together", "restart")
@@ -93,22 +92,18 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
         console.print(table)
         return 0
     simulation, person, mover = _answering(options, console, estimate.servos, ask)
-    context = StepContext(
+    context = Context(
         session,
         person,
         mover,
-        Path(options.out),
         int(session.settings["seed"]),
         datetime.date.today().isoformat(),
         options.settle,
         int(session.settings["repeats"]),
-        options.urdf,
-        options.servos,
-        options.servo_overlay,
+        {"urdf": options.urdf, "servos": options.servos, "servo-overlay": options.servo_overlay},
         bool(session.settings.get("quick", False)),
     )
-    gone_on = f"Going on: {', '.join(session.done) or 'no step'} done, {len(session.answers)} answers." if session.answers else ""
-    person.tell(f"Every answer is kept in {session.path}; back takes the last one back, Ctrl-C ends. {gone_on}", "hint")
+    person.tell(f"Every answer is kept in {session.path}; back takes the last one back, Ctrl-C ends.", "hint")
     try:
         with terminal.interruptible():
             estimate = guided.run_steps(context, estimate, options.step or ())
@@ -170,14 +165,14 @@ def _opened(options):
 
 def _answering(options, console, servos, ask):
     """The rehearsal, if it is one; who answers; what moves the arm, None without a port."""
-    from picker_dynamics.estimation.calibration.person import Terminal
+    from picker_dynamics.estimation.calibration.questions import STYLES, Terminal
 
     if options.simulated:
         from picker_dynamics.estimation.calibration.rehearsal import Rehearsal
 
         def show(text: str, style: str) -> None:
             if not (options.quiet and style in ("hint", "")):
-                console.print(text, style=Terminal.STYLES[style], markup=False, soft_wrap=True)
+                console.print(text, style=STYLES[style], markup=False, soft_wrap=True)
 
         simulation = Rehearsal(options.urdf, options.servos, options.servo_overlay, _hidden(options), show)
         return simulation, simulation.person, simulation.mover

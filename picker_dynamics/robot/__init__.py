@@ -12,6 +12,7 @@ __all__ = [
     "collision",
     "description",
     "dry_friction",
+    "file_fields",
     "frame_heights",
     "friction_side",
     "inverse_kinematics",

@@ -12,24 +12,11 @@ from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import BoardFaultError, LinkError
-from picker_dynamics.estimation.calibration import (
-    arm_estimate,
-    board_bench,
-    guided,
-    mover,
-    poses,
-    rehearsal,
-    step_context,
-    write_back,
-)
+from picker_dynamics.estimation.calibration import arm_estimate, board_bench, guided, mover, poses, questions, rehearsal
 from picker_dynamics.estimation.calibration.session import Session, checksums
 from picker_dynamics.estimation.calibration.steps import droop
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import description as descriptions
 from picker_dynamics.sim.plant import Plant
-
-NARROW = {"wrist": (-1.4, -0.6)}
-"""So that the wrist's map is measured quickly: motions are slow."""
 
 TURNED = "joints:\n  wrist: {direction: 1, zero_deg: 5.0}\n"
 """What the session is told of the wrist's servo; in truth its direction is -1 and its zero 0."""
@@ -59,26 +46,19 @@ class Reader(rehearsal.SimulatedPerson):
         return super().answer(question)
 
 
-class Narrow(rehearsal.BoardOnBench):
-    """A person who sees it knows of the narrow limits."""
-
-    description = descriptions.parse(write_back.urdf_text(picker(), {}, "", limits=NARROW))
-
-
 class Bench:
     """Sessions with the board, one after the other, in one folder."""
 
     def __init__(self, folder: Path):
         self.folder = folder
-        plain = picker()
-        self.arm = Narrow.description
+        self.arm = picker()
         self.overlay = folder / "turned.yaml"
         self.overlay.write_text(TURNED)
         self.servos = servos(overlay=self.overlay)
         self.tied = checksums(self.arm.urdf, resource("config/servos.yaml"), self.overlay)
         true = servos(ideal=True)
-        self.plant = Plant(plain, true, dt=2e-3, q=true.rest, support=True)
-        self.bench = Narrow(self.plant, np.random.default_rng(0), self.servos)
+        self.plant = Plant(self.arm, true, dt=2e-3, q=true.rest, support=True)
+        self.bench = rehearsal.BoardOnBench(self.plant, np.random.default_rng(0), self.servos)
         self.outputs, self.board = self.bench.outputs, self.bench.board
         self.outputs.let_go()
 
@@ -88,9 +68,7 @@ class Bench:
         session = Session.open(self.folder, self.tied, {})
         self.outputs.take()
         try:
-            context = step_context.StepContext(
-                session, person, mover.Mover(self.outputs), self.folder, settle_s=SETTLE_S, overlay=str(self.overlay)
-            )
+            context = questions.Context(session, person, mover.Mover(self.outputs), settle_s=SETTLE_S)
             estimate = guided.run_steps(context, arm_estimate.ArmEstimate(self.arm, self.servos), steps)
             return person, estimate, then and then(context, estimate)
         finally:
@@ -120,13 +98,13 @@ def bench(tmp_path_factory):
 
 def test_ctrl_c_in_a_motion_stops_the_arm_and_keeps_what_was_answered(bench):
     with raises(KeyboardInterrupt):
-        bench.walk("map", mishaps={"wrist.1.forearm": None, "wrist.1.hand": bench.interrupt_soon})
+        bench.walk("map", mishaps={"wrist.1.hand": bench.interrupt_soon})
     bench.board.run(1.0)
     stood = bench.plant.q
     bench.board.run(0.5)
     assert bench.plant.q == approx(stood, abs=1e-4)
     bench.outputs.take()
-    assert "stop" in bench.outputs.faults.lower() and bench.outputs.found_live == bench.arm.joint_names
+    assert "stop" in bench.outputs.faults.lower()
     bench.outputs.let_go()
     session = Session.open(bench.folder, bench.tied, {})
     assert not session.done
@@ -135,9 +113,9 @@ def test_ctrl_c_in_a_motion_stops_the_arm_and_keeps_what_was_answered(bench):
 
 def test_a_pulled_cable_is_told_and_the_session_goes_on_with_what_is_open(bench):
     with raises(LinkError, match="is the board plugged in|cable pulled|is gone"):
-        bench.walk("map", mishaps={"wrist.2.hand": bench.unplug})
+        bench.walk("map", mishaps={"wrist.2+0.hand": bench.unplug})
     answered = Session.open(bench.folder, bench.tied, {}).count("map")
-    assert answered > 10  # of the first two places, and the pulses of the third
+    assert answered > 9  # of the first two places, and the pulses of the third
     bench.board.run(0.8)
     bench.board.plugged = True
     person, estimate, _ = bench.walk("map")
@@ -150,30 +128,27 @@ def test_a_pulled_cable_is_told_and_the_session_goes_on_with_what_is_open(bench)
     assert Session.open(bench.folder, bench.tied, {}).done.keys() == {"map"}
 
 
-def test_limits_and_rest_by_jogging_and_a_station_with_a_weight(bench):
-    station = poses.Station(
-        np.array([1500.0, 1987.3, 2300.0, 2143.5, 1900.0]),
-        poses.Weight(0.1),
-        poses.sensors(bench.arm, ("shoulder", "elbow", "wrist")),
-    )
+def test_a_station_is_read_with_its_weight_on_and_a_weight_that_was_left_is_taken_off_first(bench):
+    seen = poses.sensors(bench.arm, ("shoulder", "elbow", "wrist"))
+    station = poses.Station(np.array([1500.0, 1987.3, 2300.0, 2143.5, 1900.0]), poses.Weight(0.1), seen)
 
     def look(context, estimate):
-        reader = droop.StationReader(context, estimate)
-        values = reader.read_station(estimate.validator(), station, 1.0, (1, 2, 3))
-        hanging = bench.plant.payload
-        reader.finish()
-        return values, hanging
+        bench.bench.hang(0.05, (0.0, 0.0, 0.0))
+        context.session.record("arm", "hanging", [0.05, 0.0, 0.0, 0.0])
+        context.step = "droop"
+        reader, found = droop.StationReader(context, estimate), []
+        for side in poses.SIDES:
+            found.append(
+                (reader.read_station(estimate.validator(), station, side, (1, 2, 3)), bench.plant.payload, bench.plant.q)
+            )
+        return found
 
-    person, estimate, (values, hanging) = bench.walk("limits", "rest", then=look)
-    low, high = estimate.limits["wrist"]
-    assert low == approx(-1.4, abs=0.06) and high == approx(-0.6, abs=0.06)
-    assert estimate.known_servos.rest == approx(bench.servos.rest, abs=0.02)
-    assert hanging == approx(0.1) and bench.plant.payload == approx(0.0)
-    q = bench.plant.q
-    assert values == approx([q[1], q[1] + q[2], q[1] + q[2] + q[3]], abs=math.radians(1.5))
-    bench.outputs.take()
-    assert bench.outputs.found_live == bench.arm.joint_names and not bench.outputs.faults
-    bench.outputs.let_go()
+    person, estimate, found = bench.walk("map", then=look)
+    assert person.keys.count("take") == 2 and person.keys.count("hang") == 1, "hung on once for both sides"
+    for values, hung, q in found:
+        assert hung in (approx(0.1), approx(0.0))
+        assert values == approx([q[1], q[1] + q[2], q[1] + q[2] + q[3]], abs=math.radians(1.5))
+    assert bench.plant.payload == approx(0.0) and bench.outputs.link is not None
 
 
 @mark.long
@@ -217,7 +192,7 @@ def test_a_set_point_that_jumps_is_refused_and_moves_nothing(bench):
         outputs.reset()
         outputs.adopt()
         held = outputs.pulses_us
-        with raises(BoardFaultError, match="did not start from the held pose: wrist is .* allowed"):
+        with raises(BoardFaultError, match="AWAY: it did not start from the held pose: wrist is .* allowed"):
             outputs.play((held + np.array([0.0, 0.0, 0.0, 60.0, 0.0]))[None])
         outputs.wait(0.3)
         np.testing.assert_array_equal(outputs.pulses_us, held)

@@ -72,7 +72,7 @@ def test_light_links_are_weighed_more_often_and_links_reach_as_far_as_they_are_d
         (2.5, 0.1, 5e-4, "kg/m³ for the"),
         (0.06, 0.1, 5e-4, "0.4 times as heavy as in the URDF: weighed without its servo"),
         (0.15, 0.26, 5e-4, "outside of what is drawn"),
-        (0.15, 0.1, 3e-3, "radius of gyration"),
+        (0.15, 0.1, 3e-3, "that of a uniform body of the drawn shape"),
     ],
 )
 def test_what_the_drawing_contradicts_is_named(mass, distance, inertia, reason):

@@ -4,11 +4,10 @@ import numpy as np
 from calibration_truth import ARM, BELIEVED, COLUMNS, JOINTS, SENSORS, SIMULATED, VALIDATOR, bench, hidden, weighed
 from pytest import fixture, mark
 
-from benchmarks.calibration_benches import MovingBench, calibrate
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.calibration import droop_model, evaluate
 from picker_dynamics.estimation.calibration.droop_fit import fit
-from picker_dynamics.estimation.calibration.poses import SIDES, WEIGHTS, Station, Weight
+from picker_dynamics.estimation.calibration.poses import SIDES, Station, Weight
 
 
 @fixture
@@ -33,20 +32,6 @@ def test_the_intervals_contain_the_truth_as_often_as_they_say(found):
     share, count = np.mean(np.abs(off) < 1.96), len(off)
     assert count == 180 and abs(share - 0.95) < 4.0 * np.sqrt(0.95 * 0.05 / count), share
     assert 0.75 < np.sqrt(np.mean(np.square(off))) < 1.25
-
-
-@mark.long
-def test_stiff_servos_in_coarse_steps_are_within_their_intervals():
-    """Springs at the map's upper bound, 24 N·m/rad: a step of the pulses is 0.2 N·m, and carries light joints through the gap."""
-    arm = MovingBench.with_errors(ARM, BELIEVED, seed=4)
-    some = calibrate(ARM, BELIEVED, arm, WEIGHTS, seed=4).fit
-    off = [
-        (some.figure(joint, figure).value - truth) / some.figure(joint, figure).sd
-        for joint in JOINTS
-        for figure, truth in zip(droop_model.SOUGHT, hidden(arm.plant, joint))
-    ]
-    assert np.max(np.abs(off)) < 3.0 and np.sqrt(np.mean(np.square(off))) < 1.3, off
-    assert all(some.told(joint, "compliance") for joint in JOINTS)
 
 
 def stations_of(some):

@@ -39,6 +39,8 @@ LEAD_S = 0.08
 PATIENCE_S = 2.0
 """For the arm to stand after the last set-point, and for what was asked to show in the telemetry [s]."""
 
+GO_ON = "The arm holds; what was answered is kept: run the same command to go on"
+
 
 class BoardOutputs:
     """Outputs of a board, real or in memory, for a ``Mover``.
@@ -50,7 +52,7 @@ class BoardOutputs:
     """
 
     def __init__(self, link: Link, servos: ServoMap, clock: Clock = SYSTEM_CLOCK):
-        self.link, self.limits, self.names = link, board_limits(servos), servos.joint_names
+        self.link, self.limits = link, board_limits(servos)
         self._servos, self._sender, self._clock = servos, SetpointSender(link, servos), clock
         self._boot_id: int | None = None
 
@@ -99,9 +101,9 @@ class BoardOutputs:
         return describe_faults(self._telemetry().faults & ~Fault.HOST_LOST.bit)
 
     @property
-    def found_live(self) -> tuple[str, ...]:
-        """Joints whose outputs run."""
-        return tuple(name for name, pulse in zip(self.names, self._commanded_us) if not np.isnan(pulse))
+    def ends_us(self) -> np.ndarray:
+        """Smallest and largest pulses that the board was flashed with, (2, n) [us]."""
+        return np.array([[one.lowest, one.highest] for one in self.limits]).T / 8.0
 
     @property
     def supply_mv(self) -> int:
@@ -160,10 +162,8 @@ class BoardOutputs:
                 self.wait(max(0.0, at_s - LEAD_S - self._clock.now()))
                 refusal = self._sender.send(at_s, self._servos.clamp(self._setpoint(row)), self._clock.now())
                 if refusal not in (None, Refusal.THINNED):
-                    told = (
-                        f"{self._sender.why}: {self._sender.said}" if refusal is Refusal.AWAY else f"was refused, {refusal.name}"
-                    )
-                    raise BoardFaultError(f"a set-point {told}. The arm holds; run the same command to go on")
+                    told = f"{refusal.name}: it {self._sender.why}: {self._sender.said}".rstrip(" :")
+                    raise BoardFaultError(f"a set-point was refused, {told}. {GO_ON}")
             self.wait(max(0.0, at_s + self._sender.delay_s - self._clock.now()))
             end_us = self.link.board_time_us(at_s + self._sender.delay_s)
             self._after(end_us, lambda telemetry: self.wait(0.0) is None and not telemetry.state.moves)
@@ -182,9 +182,9 @@ class BoardOutputs:
         while True:
             telemetry, left = self._telemetry(), until_s - self._clock.now()
             if telemetry.boot_id != self._boot_id:
-                raise BoardFaultError("the board was reset: its supply or cable? Run the same command to go on")
+                raise BoardFaultError(f"the board was reset: its supply or cable? {GO_ON}")
             if telemetry.faults:
-                raise BoardFaultError(f"{describe_faults(telemetry.faults)}. The arm holds; run the same command to go on")
+                raise BoardFaultError(f"{describe_faults(telemetry.faults)}. {GO_ON}")
             if left <= 0.0:
                 return
             self._clock.sleep(min(left, FRAME_S))
@@ -199,10 +199,7 @@ class BoardOutputs:
     def _telemetry(self) -> Telemetry:
         telemetry = self.link.telemetry
         if not self.link.connected or telemetry is None:
-            raise LinkError(
-                f"the board on {self.link.port} is gone, was the cable pulled? It holds; what was answered is kept: "
-                "plug it in, and run the same command to go on"
-            )
+            raise LinkError(f"the board on {self.link.port} is gone, was the cable pulled? {GO_ON}")
         return telemetry
 
     def _after(self, board_us: int, reached: Callable[[Telemetry], bool] = lambda _telemetry: True) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import time
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 
 from picker_dynamics.errors import InputError
 
 from .arm_estimate import ArmEstimate
-from .person import OpenQuestionError, TakenBackError
-from .session import Session
-from .step_context import StepContext
+from .questions import Context, OpenQuestionError, TakenBackError
+from .session import Session, backup_name
 from .steps import STEPS
 
 QUICK = ("map", "droop", "result")
@@ -28,7 +27,7 @@ def table(session: Session) -> list[tuple[str, str, str]]:
     return rows
 
 
-def run_steps(context: StepContext, estimate: ArmEstimate, only: Sequence[str] = ()) -> ArmEstimate:
+def run_steps(context: Context, estimate: ArmEstimate, only: Sequence[str] = ()) -> ArmEstimate:
     """Walk all steps that are not done, or ``only`` those; what others told counts as far as it is on file.
 
     Raises:
@@ -37,49 +36,41 @@ def run_steps(context: StepContext, estimate: ArmEstimate, only: Sequence[str] =
     session, chosen = context.session, only or (QUICK if context.quick else ())
     wanted = [step.NAME for step in STEPS if not chosen or step.NAME in chosen]
     again = bool(only) and all(name in session.done for name in wanted)
-    for number, step in enumerate(STEPS, start=1):
-        name, here = step.NAME, context.of(step.NAME)
+    for step in STEPS:
+        name = context.step = step.NAME
         if again and name in wanted and name != "result":
-            _perhaps_again(here)
+            text, words = (
+                f"{name} is done. Again, from its start? What is there is kept as a backup.",
+                {"yes": "anew", "no": "leave it"},
+            )
+            if context.choose("again", text, words, keep=False) == "yes":
+                shutil.copy2(session.path, kept := backup_name(session.path))
+                context.tell(f"the session as it was is kept as {kept.name}", "hint")
+                context.forget()
         if name in session.done and (name not in wanted or name != "result"):
-            estimate = _on_file(here, estimate, step)
+            try:
+                estimate = step.run_step(replace(context, person=None, mover=None), estimate)
+            except OpenQuestionError as error:
+                session.reopen(name)
+                why = f"{name} is open again: what it rests on has changed ({error}). Run the same command to go on with it"
+                raise InputError(why, subject=name) from error
         elif name in wanted:
             answers = session.count(name)
             progress = f", going on after {answers} answers" if answers else ""
-            context.tell(f"\nStep {number} of {len(STEPS)}, {name}: {step.TITLE} (about {step.MINUTES} min){progress}", "title")
-            began_s = time.monotonic()
-            estimate = _run(here, estimate, step)
+            context.tell(f"\n{name}: {step.TITLE} (about {step.MINUTES} min){progress}", "title")
+            context.tell(step.INTRODUCTION)
+            estimate = _walked(context, estimate, step)
             session.finish(name)
             if name != "result":
                 session.reopen("result")
-            minutes, seconds = divmod(int(time.monotonic() - began_s), 60)
-            context.tell(f"{name} is done, {minutes} min {seconds} s; kept in {session.path}", "hint")
+            context.tell(f"{name} is done, and kept in {session.path}", "hint")
     return estimate
 
 
-def _run(context: StepContext, estimate: ArmEstimate, step) -> ArmEstimate:
+def _walked(context: Context, estimate: ArmEstimate, step) -> ArmEstimate:
     """Walk a step, again where an answer was taken back: what else is on file is not asked again."""
     while True:
         try:
             return step.run_step(context, estimate)
         except TakenBackError:
             continue
-
-
-def _on_file(context: StepContext, estimate: ArmEstimate, step) -> ArmEstimate:
-    """What a step told before, from its answers alone."""
-    try:
-        with context.busy(f"{step.NAME}: as answered"):
-            return step.run_step(replace(context, person=None, mover=None), estimate)
-    except OpenQuestionError as error:
-        context.session.reopen(step.NAME)
-        why = f"{step.NAME} is open again, for something it rests on has changed ({error}): run the same command to go on with it"
-        raise InputError(why, subject=step.NAME) from error
-
-
-def _perhaps_again(context: StepContext) -> None:
-    """Open a step again that is done, and asked for by name, if the person says so."""
-    text = f"{context.step} is done. Again, from its start? What is there is kept as a backup."
-    if context.choose("again", text, {"yes": "anew", "no": "leave it"}, keep=False) == "yes":
-        context.tell(f"the session as it was is kept as {context.session.backup().name}", "hint")
-        context.forget()

@@ -1,16 +1,16 @@
-"""Servo map of one joint, pulse <-> position, from where it stands at some pulses: direction, zero, and the map between.
+"""Servo map of one joint, pulse <-> position, from where it stands at some pulses: direction, zero and scale.
 
-    q_cmd = direction (horn(pulse) - zero),     horn = 0 in the middle of the pulse range
+    q_cmd = direction (scale horn(pulse) - zero)
 
 q_cmd is the angle that was read with the sag taken off, as far as the servo is known by now; what is left of it the droop
-finds later.  A straight line where it fits, the points themselves where the servo bends.
+finds later.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,36 +22,10 @@ from picker_dynamics.robot.resting import resting_position
 from picker_dynamics.robot.servo_map import Servo
 
 from .instruments import SensorModel, sensor_on
-from .readings import position
-from .servo_figures import horn_slope, with_friction
 from .statics import level_joints
-
-STILL = math.radians(2.5), 2e-3
-"""A joint that was sent 10 degrees away and turned by less does not move; for this and the next two see ``joint_way``."""
-
-BENT = math.radians(1.5), 1.5e-3
-"""Points further from a straight line than this, and than friction explains, make the map a bent one."""
-
-APART = math.radians(15.0), 3e-3
-"""Points of a bent map are at least so far apart; nearer ones count together."""
 
 SHARE_MIN, SHARE_MAX = 0.6, 1.6
 """Of the angle per microsecond that was believed: beyond is another servo, or a slip."""
-
-
-@dataclass(frozen=True)
-class MapPoint:
-    """A pulse [us] and the set-point ``angle`` that it is [rad, of a sliding joint m].
-
-    Attributes:
-        side: from which the joint came there, 0: not known.
-        within: what friction, deadband and play may hold it back by [rad or m].
-    """
-
-    pulse_us: float
-    angle: float
-    side: float = 0.0
-    within: float = 0.0
 
 
 def tilted_links(description: ArmDescription, name: str) -> list[SensorModel]:
@@ -82,18 +56,11 @@ def tilt(description: ArmDescription, name: str, q: np.ndarray, values: Sequence
     return float(q[column] + (off[-1] - carried) / rates[-1][column]), float(sensors[-1].of(poses)) + carried
 
 
-def setpoint_of(validator: MotionValidator, setpoints, column: int, angle: float, side: float = 0.0) -> float:
-    """The set-point [rad] with which a joint rests at ``angle``, the others at their set-points (n,) [rad].
-
-    Args:
-        side: from which it came, +1 from below, -1 from above: its friction, typical where the map has none, and its gap keep it
-            short of its set-point; 0: not known.
-    """
-    q, servos, sides = np.array(setpoints, dtype=float), validator.limits.servo_map, np.zeros(len(setpoints))
-    q[column], sides[column] = angle, side
-    if side:
-        servos = replace(servos, servos=tuple(with_friction(one) for one in servos.servos))
-    return float(servos.model.setpoint(q, np.zeros_like(q), validator.model.gravity(q), sides)[column])
+def setpoint_of(validator: MotionValidator, setpoints, column: int, angle: float) -> float:
+    """The set-point [rad] with which a joint rests at ``angle``, the others at their set-points (n,) [rad], friction aside."""
+    q, model = np.array(setpoints, dtype=float), validator.limits.servo_map.model
+    q[column] = angle
+    return float(model.setpoint(q, np.zeros_like(q), validator.model.gravity(q), np.zeros_like(q))[column])
 
 
 def resting_at(validator: MotionValidator, setpoints, side: float = 0.0) -> np.ndarray:
@@ -113,66 +80,22 @@ def resting_at(validator: MotionValidator, setpoints, side: float = 0.0) -> np.n
     return q
 
 
-def joint_way(servo: Servo, turn: tuple[float, float]) -> float:
-    """How far a joint goes for an angle of its servo [rad]; of a sliding one [m], but at least so far that a ruler tells it.
-
-    Args:
-        turn: the angle [rad], and the least for a sliding joint [m].
-    """
-    return max(turn[0] * servo.per_turn, turn[1]) if servo.slides else turn[0]
-
-
-def held_back(servo: Servo, load: float) -> float:
-    """How far from its set-point, its sag aside, a joint under ``load`` [N·m] may rest [rad]; what its map has not is typical."""
-    servo = with_friction(servo)
-    friction = (servo.load_friction * abs(load) + servo.coulomb) / (1.0 - servo.load_friction)
-    return servo.deadband + 0.5 * servo.play + friction / servo.stiffness
-
-
-def anchored(servo: Servo, point: MapPoint, direction: int = 1) -> Servo:
-    """The servo with its zero moved so that the pulse is the angle; ``direction`` -1: turned round."""
+def anchored(servo: Servo, pulse_us: float, angle: float, direction: int = 1) -> Servo:
+    """The servo with its zero moved so that a pulse [us] is the set-point ``angle`` [rad or m]; ``direction`` -1: reversed."""
     servo = replace(servo, direction=direction * servo.direction)
-    horn = float(np.interp(point.pulse_us, servo.pulses_us, servo.horn_angles))
-    return replace(servo, zero=horn - servo.direction * point.angle)
+    horn = float(np.interp(pulse_us, servo.pulses_us, servo.horn_angles))
+    return replace(servo, zero=horn - servo.direction * angle)
 
 
-def moved_as_told(servo: Servo, before: MapPoint, after: MapPoint) -> int:
-    """Whether a joint moved as told, as a sign: 1: it did, -1: it turned the other way, 0: it hardly moved."""
-    told = float(servo.to_angle(after.pulse_us) - servo.to_angle(before.pulse_us))
-    turned = after.angle - before.angle
-    return 0 if abs(turned) < min(joint_way(servo, STILL), 0.5 * abs(told)) else int(math.copysign(1, turned * told))
-
-
-def mapped(servo: Servo, points: Sequence[MapPoint]) -> tuple[Servo, float]:
-    """The servo with the map that the points tell, its pulse range as before; and the points' distance from it [rad, rms].
+def mapped(servo: Servo, points: Sequence[tuple[float, float]]) -> Servo:
+    """The servo with the zero and the scale that points tell: pulses [us] and set-points [rad or m].
 
     Raises:
-        InputError: two points at one pulse, or a map that no servo has.
+        InputError: a scale that no servo has.
     """
-    pulses, angles, within = np.array(sorted((one.pulse_us, one.angle, one.within) for one in points)).T
-    name, ends = servo.joint, np.array([servo.pulses_us[0], servo.pulses_us[-1]])
-    why = f"{name}: {len(points)} points over {np.ptp(pulses):.0f} us: take two that are further apart"
-    refuse_if(len(points) < 2 or np.ptp(pulses) < 50.0, why, name, len(points), 2)
-    horns, middle, believed = servo.direction * angles, float(ends.mean()), horn_slope(servo)
-    line = np.poly1d(np.polyfit(pulses - middle, horns, 1))
-    moves = [position(1e3 * one, servo.slides, ".0f") for one in (line[1], believed)]
-    why = f"{name}: moves {moves[0]} in 1000 us, expected about {moves[1]}: a position misread, or another servo?"
-    refuse_if(not SHARE_MIN < line[1] / believed < SHARE_MAX, why, name, float(line[1] / believed), SHARE_MAX)
-    knots, values = ends, line(ends - middle)
-    if len(points) > 2 and (np.abs(horns - line(pulses - middle)) > joint_way(servo, BENT) + within).any():
-        knots, values = _bent(pulses, horns, ends, joint_way(servo, APART))
-        refuse_if((np.diff(values) <= 0.0).any(), f"{name}: a longer pulse once turned it back: an angle misread?", name)
-    zero, off = float(np.interp(middle, knots, values)), horns - np.interp(pulses, knots, values)
-    made = replace(servo, zero=-zero, pulses_us=tuple(map(float, knots)), horn_angles=tuple((values - zero).tolist()))
-    return made, float(np.sqrt(np.mean(off**2)))
-
-
-def _bent(pulses: np.ndarray, horns: np.ndarray, ends: np.ndarray, apart: float) -> tuple[np.ndarray, np.ndarray]:
-    """Knots of a bent map and the horn there: the points, those nearer than ``apart`` together, and the ends on lines through
-    them."""
-    from scipy.interpolate import interp1d
-
-    groups = np.split(np.arange(len(pulses)), 1 + np.flatnonzero(np.diff(horns) >= apart))
-    through = interp1d(*np.array([(pulses[one].mean(), horns[one].mean()) for one in groups]).T, fill_value="extrapolate")
-    knots = np.unique(np.concatenate([ends, through.x[(through.x > ends[0] + 1.0) & (through.x < ends[1] - 1.0)]]))
-    return knots, through(knots)
+    pulses, angles = np.array(points).T
+    horns, name = np.interp(pulses, servo.pulses_us, servo.horn_angles), servo.joint
+    share, offset = np.polyfit(horns, servo.direction * angles, 1)
+    why = f"{name}: moves {share:.2f} times as far as the servo map says: a position misread, or another servo?"
+    refuse_if(not SHARE_MIN < share < SHARE_MAX, why, name, float(share), SHARE_MAX)
+    return replace(servo, zero=-float(offset), horn_angles=tuple(float(share * horn) for horn in servo.horn_angles))

@@ -16,7 +16,7 @@ from .readings import position
 FRAME_S = 0.02
 SHIFTED = 0.2
 """How far a pose may lie beyond the pulses for being moved to their end, as the servo turns [rad]."""
-JOG_SPEED = 0.3
+WATCHED_SPEED = 0.3
 """Of the servo of a joint that a person watches [rad/s]."""
 
 
@@ -58,22 +58,7 @@ class Mover:
         line = turned(validator, start, goal, speed)
         times, servos = np.append(np.arange(FRAME_S, line.duration, FRAME_S), line.duration), validator.limits.servo_map
         pulses = servos.to_pulse_us(servos.clamp([line.sample(float(t))[0] for t in times]))
-        self.outputs.play(np.where(self.live, np.clip(pulses, *self._ends), np.nan))
-
-    def jog(self, validator: MotionValidator, joint: int, by: float) -> None:
-        """Jog one joint by an angle [rad] or a length [m], as far as its pulses go, if the servos can bear where that leads.
-
-        Raises:
-            LimitError: its pulses end here.
-            InfeasibleError: they cannot bear it.
-        """
-        servos, start = validator.limits.servo_map, self.setpoint(validator)
-        goal = np.clip(start + by * np.eye(len(start))[joint], *self.reach(validator))
-        if abs(goal[joint] - start[joint]) < min(1e-3, 0.5 * abs(by)):
-            name, pulse = servos.joint_names[joint], float(self.outputs.pulses_us[joint])
-            raise LimitError(f"{name}: its pulses end here, at {pulse:.0f} us", subject=name, value=pulse)
-        validator.validate(turned(validator, start, goal, JOG_SPEED))
-        self.line(validator, goal, JOG_SPEED)
+        self.outputs.play(np.where(self.live, np.clip(pulses, *self.outputs.ends_us), np.nan))
 
     def within_reach(self, validator: MotionValidator, goal) -> np.ndarray:
         """A set-point (n,) [rad], moved to the end of what may be sent where it is a little beyond: a map may have shifted it.
@@ -95,10 +80,5 @@ class Mover:
     def reach(self, validator: MotionValidator) -> tuple[np.ndarray, np.ndarray]:
         """Smallest and largest set-points (n,) [rad] that both the servo map and the board's limits allow."""
         servos = validator.limits.servo_map
-        ends = servos.to_angle(np.clip(self._ends, servos.pulse_lower_us, servos.pulse_upper_us))
+        ends = servos.to_angle(np.clip(self.outputs.ends_us, servos.pulse_lower_us, servos.pulse_upper_us))
         return np.maximum(ends.min(axis=0), servos.setpoint_lower), np.minimum(ends.max(axis=0), servos.setpoint_upper)
-
-    @property
-    def _ends(self) -> np.ndarray:
-        """Smallest and largest pulses that the board was flashed with, (2, n) [us]."""
-        return np.array([[one.lowest, one.highest] for one in self.outputs.limits]).T / 8.0

@@ -16,7 +16,7 @@ from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot.servo_map import ServoMap
 
 from .droop_fit import DroopFit, fit
-from .droop_model import DroopModel, Reading
+from .droop_model import DroopModel
 from .instruments import LEAST_KG, RULER_SD, lay
 from .mass_properties import LinkProperties
 from .measured import Measured
@@ -84,7 +84,7 @@ def droop_fit(
     seed: int = 0,
     quick: bool = False,
 ) -> DroopFit:
-    """Visit the stations, bare ones first, and fit all that was read.
+    """Visit the stations, bare ones first, each from both sides, and fit all that was read.
 
     Args:
         weighed: the arm with the masses of ``links``.
@@ -97,24 +97,18 @@ def droop_fit(
     """
     joints = gravity_joints(weighed, servos)
     model = DroopModel(weighed, servos, joints, {**believed_links(weighed, joints), **links} if quick else links)
-    seen = sensors(weighed, joints)
-    validator, stations = bare_stations(model, calibrated_servos(servos, angles), seen, seed, quick)
-    readings = visit(bench.keep("bare", stations), validator, bench, model, [])
-    first = fit(model, readings)
+    seen, readings = sensors(weighed, joints), []
+
+    def visit(stage: str, validator: MotionValidator, stations: Sequence[Station]) -> DroopFit:
+        for station in bench.keep(stage, stations):
+            for side in SIDES:
+                values = bench.read_station(validator, station, side, model.columns)
+                if values is not None:
+                    readings.extend(station.readings(values, len(readings), side, bench.supply))
+        return fit(model, readings)
+
+    first = visit("bare", *bare_stations(model, calibrated_servos(servos, angles), seen, seed, quick))
     if quick:
         return first
-    validator, stations = loaded_stations(first, calibrated_servos(servos, figures_from(first, angles)), weights, seen, seed + 1)
-    return fit(model, visit(bench.keep("loaded", stations), validator, bench, model, readings))
-
-
-def visit(
-    stations: Sequence[Station], validator: MotionValidator, bench, model: DroopModel, before: Sequence[Reading]
-) -> list[Reading]:
-    """Readings of all stations, each from both sides, after those from ``before``."""
-    readings = list(before)
-    for station in stations:
-        for side in SIDES:
-            values = bench.read_station(validator, station, side, model.columns)
-            if values is not None:
-                readings += station.readings(values, len(readings), side, bench.supply)
-    return readings
+    found = calibrated_servos(servos, figures_from(first, angles))
+    return visit("loaded", *loaded_stations(first, found, weights, seen, seed + 1))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
@@ -23,15 +22,12 @@ from .board_bench import BoardOutputs
 from .evaluate import exact, tip_error_report, usual_paths
 from .instruments import ANGLE_SD, RULER_SD, SensorModel
 from .mover import Mover
-from .person import Question
+from .questions import Question
 from .simulated import SimulatedBench
 from .steps.result import link_figures, servo_figures
 
 PATIENCE = 50
 """How often the same question is answered: a session that goes round in circles ends."""
-
-TOUCH_M = 1.5e-3
-"""Beyond the URDF's limits where a sliding joint touches something [m]."""
 
 
 class SimulatedPerson:
@@ -41,36 +37,26 @@ class SimulatedPerson:
         world: the arm, or what is seen of it and done to it in the same way.
         rng: of the readings' noise.
         show: where questions and answers are told.
-        margin: beyond the URDF's limits where joints touch something [rad].
     """
 
     def __init__(
-        self,
-        world: SimulatedBench,
-        rng: np.random.Generator,
-        show: Callable[[str, str], None] = lambda _text, _style: None,
-        margin: float = 0.04,
+        self, world: SimulatedBench, rng: np.random.Generator, show: Callable[[str, str], None] = lambda _text, _style: None
     ):
-        self.world, self.rng, self._show, self.margin = world, rng, show, margin
+        self.world, self.rng, self._show = world, rng, show
         self._links: dict[tuple[str, str], list] = {}
-        self._jogged: tuple = ()
         self.asked = 0
-        self._times: Counter[tuple[str, str]] = Counter()
+        self._times: Counter[str] = Counter()
 
     def tell(self, text: str, style: str = "") -> None:
         """Show what the person is told."""
         self._show(text, style)
 
-    def busy(self, text: str) -> AbstractContextManager:
-        """Waiting is nothing to a simulated person."""
-        return nullcontext()
-
     def ask(self, question: Question) -> str:
         """Answer of the simulated person, which is shown."""
         self.asked += 1
-        self._times[question.step, question.key] += 1
-        why = f"{question.step}: asked {PATIENCE} times, and no answer would do: {question.text}"
-        refuse_if(self._times[question.step, question.key] > PATIENCE, why, question.step, PATIENCE)
+        self._times[question.key] += 1
+        why = f"asked {PATIENCE} times, and no answer would do: {question.text}"
+        refuse_if(self._times[question.key] > PATIENCE, why, question.key, PATIENCE)
         answer = self.answer(question)
         self._show(f"{question.text}  {answer}", "hint")
         return answer
@@ -80,9 +66,7 @@ class SimulatedPerson:
         kind, *about = question.about or ("",)
         if kind and not (kind == "joint" and "" in question.words):
             return getattr(self, f"_{kind}")(*about)
-        if question.key == "misfit":
-            return "leave"
-        return next((word for word in ("yes", "", "done") if word in question.words), next(iter(question.words)))
+        return next((word for word in ("yes", "") if word in question.words), next(iter(question.words)))
 
     def _hang(self, mass: float, point) -> str:
         self.world.hang(mass, point)
@@ -101,20 +85,6 @@ class SimulatedPerson:
     def _sensor(self, sensor: SensorModel) -> str:
         value = float(sensor.of(link_poses(self.world.description, self.world.q()))) + self.rng.normal(0.0, sensor.sd)
         return f"{1e3 * value:.1f} mm" if sensor.unit == "m" else f"{math.degrees(value):.2f}"
-
-    def _jog(self, name: str, sign: float) -> str:
-        """Quickly at first, and stop where it would touch; where the arm refuses to go further, the URDF's limit stays."""
-        arm, column = self.world.description, self.world.description.joint_names.index(name)
-        here, before, slides = float(self.world.q()[column]), self._jogged, arm.joint(name).type == "prismatic"
-        end = arm.upper[column] if sign > 0.0 else arm.lower[column]
-        left = 1e3 * (sign * (end - here) + TOUCH_M) if slides else math.degrees(sign * (end - here) + self.margin)
-        self._jogged = ()
-        if left < (0.5 if slides else 2.0):
-            return "stop"
-        if before[:2] == (name, sign) and abs(here - before[2]) < (1e-4 if slides else math.radians(0.5)):
-            return "keep"
-        self._jogged = name, sign, here
-        return f"{min(30.0, 0.9 * left):.1f}"
 
     def _link(self, name: str, what: str) -> str:
         left = self._links.setdefault((name, what), [])

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from picker_dynamics.robot.file_fields import written_fields
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
+from .. import least_squares
 from .droop_fit import DroopFit
 from .droop_model import PRIORS, TYPICAL_COULOMB, TYPICAL_LOAD_FRICTION, TYPICAL_PLAY
 from .instruments import ANGLE_SD
@@ -61,25 +63,29 @@ def figures_from(fit: DroopFit, angles: Mapping[str, ServoFigures]) -> dict[str,
     return found
 
 
-def angle_figures(servo: Servo, told, read, how: str = "places read", sd=ANGLE_SD, shared: float = 0.0) -> ServoFigures:
+def angle_figures(servo: Servo, told, read, how: str = "places read", sd: float = ANGLE_SD) -> ServoFigures:
     """Zero and scale of a joint of which no droop tells.
 
     Args:
         told, read: (k,) set-points, and where the joint went [rad or m].
         how: they were read, for the file.
-        sd: standard deviation of one of them, or of each, (k,) [rad or m].
-        shared: what they are off by together, which moves the zero (one standard deviation) [rad or m].
+        sd: standard deviation of one of them [rad or m].
     """
     told, read = np.asarray(told, dtype=float), np.asarray(read, dtype=float)
     away = told + servo.direction * servo.zero  # from mid-travel
-    weight = np.append(
-        1.0 / np.broadcast_to(sd, told.shape), [1.0 / (servo.per_turn * PRIORS["zero"][1]), 1.0 / PRIORS["scale"][1]]
+    spread = np.array([servo.per_turn * PRIORS["zero"][1], PRIORS["scale"][1]])
+    slopes = -np.stack([np.ones(len(told)), away], axis=-1) / sd
+    found = least_squares.solve(
+        lambda x: (read - told) / sd + slopes @ x, np.zeros(2), lambda _x: slopes, prior=(np.zeros(2), np.diag(1.0 / spread))
     )
-    matrix = weight[:, None] * np.vstack([np.stack([np.ones(len(told)), away], axis=-1), np.eye(2)])
-    covariance = np.linalg.inv(matrix.T @ matrix)
-    zero, scale = covariance @ matrix.T @ (weight * np.append(read - told, [0.0, 0.0]))
-    off = np.hypot(np.sqrt(np.diag(covariance)), [shared, 0.0])
-    return ServoFigures(Measured(float(zero), float(off[0])), Measured(float(scale), float(off[1])), how=how)
+    zero, scale = (Measured(float(value), float(off)) for value, off in zip(found.x, found.sd))
+    return ServoFigures(zero, scale, how=how)
+
+
+def own_figures(servo: Servo) -> dict[str, float]:
+    """Figures of a servo by their keys in the servo map, as its file has them: the servo's own, whatever it drives."""
+    written = written_fields(servo, skip=("channel", "direction", "feedback_adc"), radius=servo.per_turn)
+    return {name: float(f"{value:.6g}") for name, value in written.items()}
 
 
 def horn_slope(servo: Servo) -> float:

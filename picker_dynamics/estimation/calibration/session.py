@@ -2,7 +2,7 @@
 
     {"version": 1, "arm": {...checksums}, "answers": [{"step", "key", "typed", "value", "at"}, ...], "done": {step: at}}
 
-Everything else is computed from the answers.  The latest answer to a question counts; with the value null it is open again.
+Everything else is computed from the answers.  The latest answer to a question counts; one whose value is null is none.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from picker_dynamics.errors import ConfigurationError, InputError
-from picker_dynamics.files.formats import read_json
+from picker_dynamics.files.formats import read_json, said
 from picker_dynamics.files.reading import YAML_BYTES, read_bytes
 
 VERSION, NAME = 1, "session.json"
@@ -51,14 +51,15 @@ class Session:
         path: of the file.
         arm: what it is tied to.
         settings: what must not change on the way, for example the seed.
+        answers: by step and key, the oldest first.
+        done: when each step was finished.
     """
 
     path: Path
     arm: Mapping[str, str]
     settings: Mapping[str, object] = field(default_factory=dict)
-    answers: list[dict] = field(default_factory=list)
+    answers: dict[tuple[str, str], dict] = field(default_factory=dict)
     done: dict[str, str] = field(default_factory=dict)
-    started: str = field(default_factory=now)
 
     @classmethod
     def open(
@@ -85,28 +86,21 @@ class Session:
         return made
 
     def _read(self) -> None:
-        try:
+        instead = f"{self.path}: choose another folder with --out, or --restart, which keeps it as a backup"
+        with said(f"no session of picker calibrate, {instead}"):
             found = read_json(self.path, "session")
-            version, arm, answers, done = (found[key] for key in ("version", "arm", "answers", "done"))
-            if not all(isinstance(one, dict) for one in (arm, done, found.get("settings", {}))):
-                raise TypeError("arm, done and settings have to be mappings")
-            if not all(isinstance(one[key], str) for one in answers for key in ("step", "key", "typed", "at")):
-                raise TypeError("an answer's step, key, typed and at have to be texts")
-            self.answers, self.done, self.started = [one for one in answers if "value" in one], done, found.get("started", "")
+            version, arm, self.done = found["version"], dict(found["arm"]), dict(found["done"])
+            for one in found["answers"]:
+                self.answers.pop((one["step"], one["key"]), None)
+                if one["value"] is not None:
+                    self.answers[str(one["step"]), str(one["key"])] = {"typed": "", **one}
             self.settings = {**self.settings, **found.get("settings", {})}
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise self._unusable(f"is no session of picker calibrate ({error})") from error
-        if version != VERSION:
-            raise self._unusable(f"is of version {version}, this program writes {VERSION}")
-        tied = {"urdf_sha256": "another URDF", "servos_sha256": "another servo map"}
-        other = [what for key, what in tied.items() if arm.get(key) != self.arm.get(key)]
-        if arm.get("kind") != self.arm.get("kind"):
-            other = [f"{arm.get('kind')}, not {self.arm.get('kind')}"]
+        told = {"urdf_sha256": "another URDF", "servos_sha256": "another servo map", "kind": f"it was {arm.get('kind')}"}
+        other = [f"version {version}, not {VERSION}"] if version != VERSION else []
+        other += [what for key, what in told.items() if arm.get(key) != self.arm.get(key)]
         if other:
-            raise self._unusable(f"belongs to another arm ({' and '.join(other)}): choose another folder with --out")
-
-    def _unusable(self, why: str) -> InputError:
-        return InputError(f"{self.path} {why}, or --restart, which keeps it as a backup", subject="session", value=str(self.path))
+            why = f"belongs to another arm or program ({' and '.join(other)}), {instead}"
+            raise InputError(why, subject="session", value=str(self.path))
 
     def _unwritable(self, error: OSError) -> InputError:
         why = f"cannot write {self.path}: {error.strerror or error}; choose another folder with --out"
@@ -114,52 +108,43 @@ class Session:
 
     # -- answers -----------------------------------------------------------------------------------------------------
 
-    @property
-    def _latest(self) -> dict[tuple[str, str], dict]:
-        """The answers that count, by step and key."""
-        latest = {(one["step"], one["key"]): one for one in self.answers}
-        return {key: one for key, one in latest.items() if one["value"] is not None}
-
     def value(self, step: str, key: str):
         """The latest answer to a question; None where there is none."""
-        return self._latest.get((step, key), {}).get("value")
+        return self.answers.get((step, key), {}).get("value")
 
-    def record(self, step: str, key: str, value, typed: str = "", *, fact: bool = False) -> None:
+    def record(self, step: str, key: str, value, typed: str = "") -> None:
         """Note an answer, and write the file.
 
         Args:
             value: in SI units; anything that JSON has, but not null.
-            typed: what the person typed.
-            fact: it says how things stand, for example that a weight hangs: neither taken back nor forgotten.
+            typed: what the person typed; "": noted by the program.
         """
-        entry = {"step": step, "key": key, "typed": typed, "value": value, "at": now()}
-        self.answers.append(entry | ({"fact": True} if fact else {}))
+        self.answers.pop((step, key), None)
+        self.answers[step, key] = {"step": step, "key": key, "typed": typed, "value": value, "at": now()}
         self._write()
 
     def forget(self, step: str, key: str = "") -> None:
-        """Open the questions of a step whose keys begin so again; the answers stay in the file, outdated."""
-        self._open([one for one in self._latest.values() if one["step"] == step and one["key"].startswith(key)])
-        self.done.pop(step, None)
-        self._write()
+        """Open the questions of a step whose keys begin so again."""
+        self._open([one for one in self.answers if one[0] == step and one[1].startswith(key)], step)
 
     def take_back(self, step: str) -> dict | None:
         """Open the last question of a step that somebody answered again, and what was noted after it; that answer, or None."""
-        some = [one for one in self._latest.values() if one["step"] == step]
-        some.sort(key=self.answers.index)
-        typed = [number for number, one in enumerate(some) if one["typed"]]
-        if not typed:
+        some = [key for key in self.answers if key[0] == step]
+        last = next((number for number in reversed(range(len(some))) if self.answers[some[number]]["typed"]), None)
+        if last is None:
             return None
-        self._open(some[typed[-1] :])
-        self.done.pop(step, None)
-        self._write()
-        return some[typed[-1]]
+        taken = self.answers[some[last]]
+        self._open(some[last:], step)
+        return taken
 
-    def _open(self, some: list[dict]) -> None:
-        self.answers += [{**one, "typed": "", "value": None, "at": now()} for one in some if not one.get("fact")]
+    def _open(self, keys: list[tuple[str, str]], step: str) -> None:
+        for key in keys:
+            del self.answers[key]
+        self.reopen(step)
 
     def count(self, step: str) -> int:
         """Number of answers to questions of a step."""
-        return sum(one == step for one, _ in self._latest)
+        return sum(one == step for one, _ in self.answers)
 
     def finish(self, step: str) -> None:
         """Note that all of a step is answered."""
@@ -171,16 +156,10 @@ class Session:
         self.done.pop(step, None)
         self._write()
 
-    def backup(self) -> Path:
-        """Keep the file as it is now beside itself; the copy's path."""
-        kept = backup_name(self.path)
-        kept.write_bytes(self.path.read_bytes())
-        return kept
-
     def _write(self) -> None:
-        content = {"version": VERSION} | {key: getattr(self, key) for key in ("started", "arm", "settings", "done", "answers")}
+        content = {"version": VERSION, "arm": self.arm, "settings": self.settings, "done": self.done}
         try:
-            write_whole(self.path, json.dumps(content, indent=1, ensure_ascii=False))
+            write_whole(self.path, json.dumps(content | {"answers": list(self.answers.values())}, indent=1, ensure_ascii=False))
         except OSError as error:
             raise self._unwritable(error) from error
 

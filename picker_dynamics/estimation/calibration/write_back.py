@@ -10,7 +10,7 @@ import math
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,8 +28,8 @@ from picker_dynamics.robot.servo_map import SLIDING, Servo, ServoMap
 from ..urdf_text import find, inertial
 from .instruments import lay
 from .mass_properties import LinkProperties
-from .measured import NORMAL_95, Measured
-from .servo_figures import ServoFigures
+from .measured import NORMAL_95
+from .servo_figures import ServoFigures, own_figures
 from .session import backup_name, write_whole
 
 _INERTIAL, _LIMIT = re.compile(r"<inertial\b.*?</inertial>", re.DOTALL), re.compile(r"<limit\b[^>]*>")
@@ -47,71 +47,63 @@ SAMPLES = 200
 # -- the servo map's overlay -----------------------------------------------------------------------------------------------
 
 
-def overlay_text(
-    servos: ServoMap, found: Mapping[str, ServoFigures], when: str, *, before: ServoMap | None = None, earlier: str = ""
-) -> str:
+def overlay_text(servos: ServoMap, found: Mapping[str, ServoFigures], when: str, *, before: ServoMap, earlier: str = "") -> str:
     """A servo-map overlay (YAML) with the calibrated figures.
 
     Args:
         servos: the calibrated map.
         found: with which it was made.
         when: date, for the comment.
-        before: the map that the overlay is to be used with; what else differs from it is written too: directions, maps, poses.
+        before: the map that the overlay is to be used with; what differs from it is written.
         earlier: overlay file that was in use; what it has besides is in this one too.
     """
-    some = any(one.stiffness is not None for one in found.values())
     old = read_yaml(earlier, "servo map", ConfigurationError) if earlier else {}
     lines = [f"# Differences from the servo map, found by picker calibrate on {when}.  ±: half the 95 % interval."]
     for section in ("board", "defaults"):
-        lines += [f"{section}: {_flow(old[section])}  # as before"] if old.get(section) else []
+        lines += [f"{section}: {_flow(old[section])}"] if old.get(section) else []
     lines.append("joints:")
-    for servo, was in zip(servos.servos, (before or servos).servos):
-        one, joint = found.get(servo.joint, ServoFigures()), servo.joint
-        entries = {key: (value, comment) for key, value, comment in _entries(servo, was, one, some)}
-        for key, value in old.get("joints", {}).get(joint, {}).items():
-            entries.setdefault(key, (_flow(value), "as before"))
-        lines += [f"  {joint}:" + (f"  # {one.how}" if one.how else "")] if entries else []
-        lines += [f"    {key}: {value}" + (f"  # {comment}" if comment else "") for key, (value, comment) in entries.items()]
+    for servo, was in zip(servos.servos, before.servos):
+        one, now, then = found.get(servo.joint, ServoFigures()), _entries(servo), {} if earlier else _entries(was)
+        entries = {**old.get("joints", {}).get(servo.joint, {}), **{k: v for k, v in now.items() if v != then.get(k)}}
+        remarks = _remarks(servo, one)
+        lines += [f"  {servo.joint}:" + (f"  # {one.how}" if one.how else "")] if entries else []
+        for key, value in entries.items():
+            lines.append(f"    {key}: {_flow(value)}" + (f"  # {remarks[key]}" if key in remarks else ""))
     return "\n".join(lines if lines[-1] != "joints:" else [*lines[:-1], "joints: {}"]) + "\n"
 
 
 def _flow(value) -> str:
-    return yaml.safe_dump(value, default_flow_style=True, width=1000).replace("\n...", "").strip()
+    return yaml.safe_dump(value, default_flow_style=True, width=1000, sort_keys=False).replace("\n...", "").strip()
 
 
-def _entries(servo: Servo, was: Servo, one: ServoFigures, some: bool) -> Iterator[tuple[str, str, str]]:
-    """Key, YAML and comment of what was set or found, the servo's own; ``some``: the stiffness of some servos was found."""
-    way, called, other = servo.per_turn, SLIDING if servo.slides else {}, not one.stiffness and (some or one.zero)
-    turn = math.degrees(1.0 / way)  # of the horn [deg] for a radian or a metre of the joint: files have the servo's own figures
+def _entries(servo: Servo) -> dict[str, object]:
+    """Entries of a servo in the servo map; of a figure that is assumed, and of the stiffness, with how well it is known."""
+    called, turn = SLIDING if servo.slides else {}, math.degrees(1.0 / servo.per_turn)
+    points = [[round(turn * horn, 4), pulse] for horn, pulse in zip(servo.horn_angles, servo.pulses_us)]
+    made: dict[str, object] = {"direction": servo.direction, "pulse_map": points}
+    for name, value in own_figures(servo).items():
+        known, stiff = name not in servo.unmeasured, name == "stiffness_nm_rad"
+        sd = {"sd": float(f"{servo.stiffness_sd * servo.per_turn**2:.4g}")} if stiff and servo.stiffness_sd is not None else {}
+        made[called.get(name, name)] = value if known and not sd else {"value": value, "measured": known, **sd}
+    return made
 
-    def within(figure: Measured | None, unit: float) -> str:
-        return f"± {unit * NORMAL_95 * figure.sd:.2g}" if figure else ""
 
-    if servo.direction != was.direction:
-        yield "direction", f"{servo.direction}", "turned round"
-    if one.scale or servo.horn_angles != was.horn_angles or servo.pulses_us != was.pulses_us:
-        points = ", ".join(f"[{turn * horn:.4f}, {pulse:.4f}]" for horn, pulse in zip(servo.horn_angles, servo.pulses_us))
-        yield "pulse_map", f"[{points}]", one.scale and f"{within(one.scale, 100.0)} % of the angle" or ""
-    if servo.deadband_us != was.deadband_us:
-        yield "deadband_us", f"{{value: {servo.deadband_us:.4f}, measured: false}}", "all of the gap that was found"
-    if one.zero or servo.zero != was.zero:
-        yield "zero_deg", f"{turn * servo.zero:.4f}", within(one.zero, turn)
-    for key, value, old in (("rest_rad", servo.rest, was.rest), ("home_rad", servo.home, was.home)):
-        if value != old:
-            yield called.get(key, key), f"{value:.4f}", ""
-    for key, value, figure, unit in (
-        ("load_friction", servo.load_friction, one.load_friction, 1.0),
-        ("coulomb_nm", servo.coulomb * way, one.coulomb, way),
-        ("play_deg", turn * servo.play, one.gap, 2.0 * turn),
-        ("stiffness_nm_rad", servo.stiffness * way**2, one.stiffness, way**2),
-    ):
-        known, stiff = key not in (one.assumed if figure else servo.unmeasured), key == "stiffness_nm_rad"
-        sd = f", sd: {unit * servo.stiffness_sd:.4g}" if stiff and servo.stiffness_sd is not None else ""
-        text = f"{value:.4f}" if known and not stiff else f"{{value: {value:.4f}, measured: {str(known).lower()}{sd}}}"
-        if figure:
-            yield key, text, within(figure, unit) + ("" if known else ": mostly assumed")
-        elif other and not known and not (stiff and (servo.slides or not some)):
-            yield key, text, "as those measured, by stall torque" if stiff else "assumed"
+def _remarks(servo: Servo, one: ServoFigures) -> dict[str, str]:
+    """How sure the figures are that were found, by their keys in the servo map."""
+    way, turn = servo.per_turn, math.degrees(1.0 / servo.per_turn)
+    units = {
+        "pulse_map": (one.scale, 100.0, " % of the angle"),
+        "zero_deg": (one.zero, turn, ""),
+        "load_friction": (one.load_friction, 1.0, ""),
+        "coulomb_nm": (one.coulomb, way, ""),
+        "play_deg": (one.gap, 2.0 * turn, ""),
+        "stiffness_nm_rad": (one.stiffness, way**2, ""),
+    }
+    return {
+        key: f"± {unit * NORMAL_95 * figure.sd:.2g}{what}{': mostly assumed' if key in one.assumed else ''}"
+        for key, (figure, unit, what) in units.items()
+        if figure is not None
+    }
 
 
 # -- the URDF --------------------------------------------------------------------------------------------------------------

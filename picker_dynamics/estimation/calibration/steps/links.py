@@ -14,10 +14,14 @@ from ..instruments import lay
 from ..mass_properties import LinkProperties, LinkReadings, properties, reach, weighings
 from ..measured import NORMAL_95
 from ..procedure import measured_links
-from ..step_context import StepContext
+from ..questions import Context
 from ..write_back import geometry_findings, rewritten
 
 NAME, TITLE, MINUTES = "links", "weigh, balance and swing the links", 20
+INTRODUCTION = (
+    "Take the arm apart at its joints; a link is weighed with the servo and the screws that move with it. Keep the URDF's "
+    "numbers of what cannot be taken apart."
+)
 APART = 0.1
 """Repeated readings that differ by more than this share are doubted."""
 
@@ -25,13 +29,9 @@ ON_AXIS = 3e-3
 """A link that balances nearer to its axis does not swing [m]."""
 
 
-def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
+def run_step(context: Context, estimate: ArmEstimate) -> ArmEstimate:
     """Readings of every link, and the arm with the masses that they tell."""
     arm, read = estimate.description, {}
-    context.explain(
-        "Take the arm apart at its joints; a link is weighed with the servo and the screws that move with it. Keep the URDF's "
-        "numbers of what cannot be taken apart."
-    )
     for name in measured_links(arm, estimate.loaded):
         text, words = (
             f"Link {name} ({1e3 * arm.links[name].mass:.0f} g in the URDF):",
@@ -56,7 +56,7 @@ def told(one: LinkProperties) -> str:
     return text if one.inertia is None else f"{text}, inertia {one.inertia.value:.2e} ± {NORMAL_95 * one.inertia.sd:.1e} kg·m²"
 
 
-def _link(context: StepContext, arm: descriptions.ArmDescription, name: str) -> LinkReadings:
+def _link(context: Context, arm: descriptions.ArmDescription, name: str) -> LinkReadings:
     """Readings of one link, read again where no such link is possible."""
     while True:
         one = _readings(context, arm, name)
@@ -69,7 +69,7 @@ def _link(context: StepContext, arm: descriptions.ArmDescription, name: str) -> 
                 context.forget(f"{name}.{key}")
 
 
-def _readings(context: StepContext, arm: descriptions.ArmDescription, name: str) -> LinkReadings:
+def _readings(context: Context, arm: descriptions.ArmDescription, name: str) -> LinkReadings:
     longest, expected, along = reach(arm, name), arm.links[name].mass, lay(arm, name)
 
     def several(key: str, text: str, parse: Callable[[str], float], count: int = context.repeats) -> tuple[float, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.errors import refuse_if
@@ -15,17 +14,17 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import Servo
 
 from ..arm_estimate import ArmEstimate
-from ..compare import SHIPPED
 from ..evaluate import tip_uncertainty, usual_paths
 from ..instruments import lay
 from ..measured import NORMAL_95, Measured
+from ..questions import Context
 from ..readings import position
-from ..servo_figures import horn_slope
+from ..servo_figures import horn_slope, own_figures
 from ..session import SIMULATED
-from ..step_context import StepContext
 from ..write_back import OVERLAY_NAME, URDF_NAME, check_result, overlay_text, urdf_text, write
 
 NAME, TITLE, MINUTES = "result", "what came out, and the files", 1
+INTRODUCTION = "Every figure has its 95 % interval; what fails picker check is not written."
 REPORT_NAME = "report.json"
 
 UNITS = {
@@ -43,26 +42,24 @@ UNITS = {
 """How figures of a report are told: what they are, by which factor, in which unit."""
 
 
-def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
+def run_step(context: Context, estimate: ArmEstimate) -> ArmEstimate:
     """Tell and write; nothing is written of a result that fails the check."""
     servos, report = estimate.known_servos, figures(estimate)
-    some = estimate.figures or estimate.links or estimate.limits or estimate.rest_us or estimate.servos != estimate.given
+    some = estimate.figures or estimate.links or estimate.limits or estimate.servos != estimate.given
     refuse_if(not some, "nothing was measured yet: run a step first", "result")
     context.tell("\n".join(table(report)))
     if estimate.fit is not None or not estimate.loaded:
-        with context.busy("how sure is the tip?"):
-            poses = [path.end for path in usual_paths(estimate.known_description, estimate.known_servos)]
-            within = report["tip_uncertainty_95_mm"] = 1e3 * tip_uncertainty(estimate, poses)
+        poses = [path.end for path in usual_paths(estimate.known_description, estimate.known_servos)]
+        within = report["tip_uncertainty_95_mm"] = 1e3 * tip_uncertainty(estimate, poses)
         context.tell(f"With these readings the tip is within {within:.1f} mm (95 %), pulse steps and friction aside.", "good")
     else:
         context.tell("Without the step droop the tip is as uncertain as before.", "warning")
-    base = context.servos or resource("config/servos.yaml")
-    given, when = servo_map.load(base, servos.joint_names), context.when
-    overlay = overlay_text(servos, estimate.figures, when, before=given, earlier=context.overlay)
-    urdf = urdf_text(estimate.description, {}, when, limits=estimate.limits)
-    with context.busy("picker check"):
-        for finding in check_result(urdf, overlay, base):
-            context.tell(f"picker check: {finding}", "warning")
+    base, earlier = context.files.get("servos") or resource("config/servos.yaml"), context.files.get("servo-overlay", "")
+    given = servo_map.load(base, servos.joint_names)
+    overlay = overlay_text(servos, estimate.figures, context.when, before=given, earlier=earlier)
+    urdf = urdf_text(estimate.description, {}, context.when, limits=estimate.limits)
+    for finding in check_result(urdf, overlay, base):
+        context.tell(f"picker check: {finding}", "warning")
     for name, text in {URDF_NAME: urdf, OVERLAY_NAME: overlay, REPORT_NAME: json.dumps(report, indent=2) + "\n"}.items():
         backup = write(context.folder / name, text)
         kept = f"; what was there is kept as {backup.name}" if backup else ""
@@ -72,21 +69,11 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
             "This was a rehearsal: a simulated arm's numbers tell nothing of a real one, so flash none of them.", "warning"
         )
         return estimate
-    shown, new_overlay = replace(context, urdf=str(context.folder / URDF_NAME)), str(context.folder / OVERLAY_NAME)
-    if board_limits(servos) != board_limits(servo_map.load(base, servos.joint_names, context.overlay or None)):
-        context.tell(
-            f"The board has to know the new limits: {shown.command('firmware header', new_overlay)}, then flash.", "warning"
-        )
-    urdf_before = context.urdf or (context.overlay and str(resource("urdf/picker.urdf")))
-    before, under = (
-        ",".join(filter(None, (urdf_before, context.overlay))),
-        f" --servos {context.servos}" if context.servos else "",
-    )
-    context.tell(
-        f"To use it: {shown.command('up', new_overlay)} --port PORT\n"
-        f"What it is worth: picker compare {before or SHIPPED} {context.folder}{under} --ruler",
-        "hint",
-    )
+    files = context.files | {"urdf": str(context.folder / URDF_NAME), "servo-overlay": str(context.folder / OVERLAY_NAME)}
+    options = " ".join(f"--{option} {value}" for option, value in files.items() if value)
+    if board_limits(servos) != board_limits(servo_map.load(base, servos.joint_names, earlier or None)):
+        context.tell(f"The board has to know the new limits: picker firmware header {options}, then flash.", "warning")
+    context.tell(f"To use it: picker up {options} --port PORT\nWhat has changed: picker compare BEFORE {context.folder}", "hint")
     return estimate
 
 
@@ -117,14 +104,14 @@ def _found(values: dict[str, float], measured: Sequence[Measured | None], units:
 
 def servo_figures(servo: Servo, was: Servo) -> dict[str, float]:
     """Figures of a servo, its scale against what it was; springs, gaps and torques are its own, whatever it drives."""
-    middle, way = 0.5 * (servo.pulses_us[0] + servo.pulses_us[-1]), servo.per_turn
+    own, middle = own_figures(servo), 0.5 * (servo.pulses_us[0] + servo.pulses_us[-1])
     return {
         f"zero_{servo.position_unit}": float(servo.to_angle(middle)),
         "scale": horn_slope(servo) / horn_slope(was) - 1.0,
-        "stiffness_nm_rad": servo.stiffness * way**2,
-        "gap_rad": (servo.deadband + 0.5 * servo.play) / way,
-        "load_friction": servo.load_friction,
-        "coulomb_nm": servo.coulomb * way,
+        "stiffness_nm_rad": own["stiffness_nm_rad"],
+        "gap_rad": (servo.deadband + 0.5 * servo.play) / servo.per_turn,
+        "load_friction": own["load_friction"],
+        "coulomb_nm": own["coulomb_nm"],
     }
 
 
