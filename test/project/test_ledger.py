@@ -6,7 +6,7 @@ from firmware_bench import CONFIG, FRAME_US, LIMITS, Bench
 
 from benchmarks.kept_board import KeptFirmware
 from benchmarks.ledger import Ledger
-from picker_dynamics.board.protocol import Fault, Relax, SetPoint, Stop
+from picker_dynamics.board.protocol import SetPoint, Stop
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.setpoint_queue import SetPointQueue
 
@@ -61,16 +61,14 @@ def test_a_motion_is_executed_to_the_last_set_point():
     assert rig.counts.first_trouble == "" and 0.1 < rig.counts.worst_step_share <= 1.0
 
 
-@pytest.mark.parametrize("end", ["stop", "relax", "fault", "reset"])
-def test_what_a_stop_a_fault_or_a_reset_drops_has_a_cause(end):
+@pytest.mark.parametrize("end", ["stop", "reset"])
+def test_what_a_stop_or_a_reset_drops_has_a_cause(end):
     rig = streamed(0.5)
-    if end == "fault":
-        rig.firmware.set_cause(Fault.OUTPUT_FAILED, True)
-    elif end == "reset":
+    if end == "reset":
         rig.firmware.reboot(rig.now_us)
         rig.boot_us = rig.now_us
     else:
-        rig.send(Stop() if end == "stop" else Relax())
+        rig.send(Stop())
     rig.run(300_000)
     rig.require_balance()
     assert rig.counts.dropped >= 2, "60 ms ahead at 100 Hz"

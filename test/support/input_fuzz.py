@@ -170,57 +170,37 @@ ODD = [
     *(b"9" * 5000, b"!!int ''", b"!!binary ===", b"&a [*a]", b"<<: [*a, *a]", b"? [a]", b"0x" + b"f" * 300, b"x" * 70_000),
     *(b"\x00", b"\x1b[2J", b"\xff\xfe", "\u202e".encode(), b"<![CDATA[", b"\n" + BOMB, b"<!DOCTYPE robot [" + ENTITIES + b"]>"),
 ]
+BRACKETS = (b"[", b"]"), (b"{a: ", b"}"), (b'{"a":', b"}"), (b"<a>", b"</a>")
 TOKEN = re.compile(rb"-?\d+\.?\d*(?:[eE][-+]?\d+)?|[A-Za-z_]\w*")
 
 
 def mutated(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
-    """One to a few changes: a byte, a piece cut out or of another file, a word or number replaced, a thousand brackets."""
+    """One to a few pieces (bytes, or a word or number) replaced: by nothing, a byte, what is odd, another file's, or brackets."""
     for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
         at = rng.randrange(len(data) + 1)
         end = min(len(data), at + rng.randrange(400))
-        how = rng.choice(("byte", "cut", "end", "splice", "token", "token", "token", "odd", "deep"))
-        if how == "token" and (found := [match.span() for match in TOKEN.finditer(data[:200_000])]):
-            begin, end = rng.choice(found)
-            data = data[:begin] + rng.choice([*ODD, data[slice(*rng.choice(found))]]) + data[end:]
-        elif how == "splice":
-            other = rng.choice(others)
-            begin = rng.randrange(len(other) + 1)
-            data = data[:at] + other[begin : begin + rng.randrange(2000)] + data[at:]
-        elif how == "deep":
-            opened, closed = rng.choice(((b"[", b"]"), (b"{a: ", b"}"), (b'{"a":', b"}"), (b"<a>", b"</a>")))
-            depth = rng.choice((40, 60, 1000, 100_000))
-            data = data[:at] + opened * depth + b"1" + closed * depth + data[at:]
-        else:
-            new = {"byte": bytes([rng.randrange(256)]), "odd": rng.choice(ODD)}.get(how, b"")
-            data = data[:at] + new + {"byte": data[at + 1 :], "cut": data[end:], "end": b""}.get(how, data[at:])
+        if (found := [match.span() for match in TOKEN.finditer(data[:200_000])]) and rng.random() < 0.5:
+            at, end = rng.choice(found)
+        other, (opened, closed) = rng.choice(others), rng.choice(BRACKETS)
+        begin, depth = rng.randrange(len(other) + 1), rng.choice((40, 60, 1000, 100_000))
+        piece, deep = other[begin : begin + rng.randrange(2000)], opened * depth + b"1" + closed * depth
+        new = rng.choice((b"", bytes([rng.randrange(256)]), rng.choice(ODD), rng.choice(ODD), piece, deep))
+        data = data[:at] + new + data[end:]
     return data
 
 
 # -- trying them -----------------------------------------------------------------------------------------------------------
 
 
-class Verdict(NamedTuple):
-    """What became of one file: why it is a failure (empty: it is none), what was said, and the exit code."""
-
-    failure: str
-    said: str
-    code: int
-
-
-def tried(work: Callable[[Path], object], path: Path) -> Verdict:
-    """Hand a file to what reads it, in a child."""
+def tried(work: Callable[[Path], object], path: Path) -> tuple[str, str, int]:
+    """Hand a file to what reads it, in a child: why it is a failure (empty: it is none), what was said, and the exit code."""
     told = tempfile.TemporaryFile()
     sys.stdout.flush()
     more_mb = max(resident_mb(os.getpid()) - PLAIN_MB, 0.0)
     child = os.fork()
     if child == 0:
         _child(work, path, told.fileno())
-    until = time.monotonic() + WALL_S
-    while not (ended := os.wait4(child, os.WNOHANG))[0]:
-        if time.monotonic() > until:
-            os.kill(child, signal.SIGKILL)
-        time.sleep(0.002)
-    _, status, used = ended
+    _, status, used = os.wait4(child, 0)
     size = told.seek(0, 2)
     told.seek(0)
     said = told.read(SAID_BYTES).decode("utf-8", "replace")
@@ -233,15 +213,17 @@ def tried(work: Callable[[Path], object], path: Path) -> Verdict:
         f"exit code {code}": not 0 <= code <= MOST_CODE,
         f"said {size} bytes": size > SAID_BYTES,
     }
-    return Verdict(next((what for what, failed in failures.items() if failed), ""), said, code)
+    return next((what for what, failed in failures.items() if failed), ""), said, code
 
 
 def _child(work: Callable[[Path], object], path: Path, told: int) -> None:
+    """Do the work under limits; the clock ends what waits, too."""
     code = TRACEBACK_CODE
     try:
         os.dup2(told, 1)
         os.dup2(told, 2)
         sys.stdout = sys.stderr = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), encoding="utf-8", write_through=True)
+        signal.alarm(WALL_S)
         system.setrlimit(system.RLIMIT_CPU, (CPU_S + 2, CPU_S + 5))
         system.setrlimit(system.RLIMIT_AS, (6 << 30, 6 << 30))
         try:
@@ -262,21 +244,20 @@ def run(seconds: float, kinds: list[str], seed: int, out: Path) -> list[str]:
     """Fuzz for that long; what failed, one line each, of which one of each sort is kept."""
     failed: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        seeds = {kind: KINDS[kind].seeds(folder) for kind in kinds}
+        seeds = {kind: KINDS[kind].seeds(Path(name)) for kind in kinds}
         every = [data for valid in seeds.values() for data in valid]
         waiting = [(kind, data) for kind, valid in seeds.items() for data in valid]
         until, case = time.monotonic() + seconds, 0
         while waiting or time.monotonic() < until:
-            kind, rng = kinds[case % len(kinds)], random.Random(f"{seed} {case}")
-            valid = bool(waiting)
+            rng, valid = random.Random(f"{seed} {case}"), bool(waiting)
+            kind = kinds[case % len(kinds)]
             kind, data = waiting.pop() if valid else (kind, mutated(rng.choice(seeds[kind]), every, rng))
-            path = folder / f"case{KINDS[kind].suffix}"
+            path = Path(name) / f"case{KINDS[kind].suffix}"
             path.write_bytes(data)
-            verdict = tried(KINDS[kind].work, path)
-            failure = verdict.failure or (f"valid, but: {verdict.said}" if valid and verdict.code else "")
-            last = verdict.said.strip().splitlines()[-3:] if verdict.failure == "traceback" else []
-            sort = f"{kind} {failure.split()[0] if failure else ''} {last}"
+            failure, said, code = tried(KINDS[kind].work, path)
+            last = said.strip().splitlines()[-3:] if failure == "traceback" else []
+            failure = failure or (f"valid, but: {said}" if valid and code else "")
+            sort = f"{kind} {failure.split()[:1]} {last}"
             if failure and sort not in failed:
                 failed[sort] = f"{kind}, seed {seed}, case {case}: {failure}: {' | '.join(last)[:300]}"
                 print(failed[sort])
