@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -31,8 +31,13 @@ from picker_dynamics.execution.jogging import Jogging
 from picker_dynamics.execution.payload_hold import require_graspable, require_holdable, unbearable
 from picker_dynamics.robot.model import Array, DynamicsModel, payload_values
 
-from .hardware import Command, Hardware
+from .hardware import Command
 from .laws import Law
+from .servo_board import ServoBoard
+from .torque_arm import SimulatedTorqueArm
+
+Hardware: TypeAlias = ServoBoard | SimulatedTorqueArm
+"""Hardware of one arm; what a kind of it has stands in ``hardware``."""
 
 SUPPLY_PERIOD_S = 1.0
 """How often the plan takes over what the supply gives [s]."""

@@ -7,7 +7,7 @@ reference, measured state -> TorqueLoop -> effort               TorqueLaw
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TypeAlias
 
 from picker_dynamics.board.session import Session
 from picker_dynamics.control.compensation import NONE, Compensator
@@ -22,26 +22,6 @@ from .hardware import Command
 
 LONGEST_STEP_S = 0.1
 """A gap between references counts as this much time at the most, so that no fade is skipped [s]."""
-
-
-class Law(Protocol):
-    """Law that makes commands of references."""
-
-    source: float
-    """Share of its nominal voltage that the servos' supply gives without load; assign another where that is known."""
-
-    @property
-    def model(self) -> DynamicsModel:
-        """The arm with the payload that was set last."""
-
-    def start(self, session: Session) -> None:
-        """Start anew where the session holds the arm."""
-
-    def set_payload(self, mass: float, com: Sequence[float], now_s: float) -> None:
-        """Carry another payload of ``mass`` [kg] at ``com`` (3,) [m], tool frame."""
-
-    def command(self, reference: Reference | None, state: ArmState | None) -> Command | None:
-        """Command for ``reference`` (None: no new one), where the arm is at ``state``; None: there is none."""
 
 
 class ServoLaw:
@@ -123,3 +103,7 @@ class TorqueLaw:
         if state is None or state.v is None:
             return None
         return Command(state.time_s, self.loop.effort(state.q, state.v, state.time_s))
+
+
+Law: TypeAlias = ServoLaw | TorqueLaw
+"""Law that makes commands of references."""

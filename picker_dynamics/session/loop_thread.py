@@ -1,4 +1,4 @@
-"""Thread of the control loop on a robot: calls a cycle at absolute times, and says how late it was."""
+"""Thread of the control loop on a robot: calls a cycle at absolute times."""
 
 from __future__ import annotations
 
@@ -15,16 +15,14 @@ class LoopThread:
     """Calls ``cycle`` every ``period_s`` [s] until ``close``, or until it raises.
 
     Attributes:
-        cycles, missed: how many were made, and left out as the process stood still.
-        latest_s: by how much the latest one was late [s].
+        cycles: how many were made.
         failure: what ``cycle`` raised; None: nothing.
     """
 
     def __init__(self, cycle: Callable[[], object], period_s: float, clock: Clock = SYSTEM_CLOCK):
         self._cycle, self._period_s, self._clock = cycle, period_s, clock
         self._ending = threading.Event()
-        self.cycles = self.missed = 0
-        self.latest_s = 0.0
+        self.cycles = 0
         self.failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="control loop", daemon=True)
         self._thread.start()
@@ -39,10 +37,7 @@ class LoopThread:
                 wait_s = due_s - self._clock.now()
                 if wait_s > 0.0:
                     self._clock.sleep(wait_s)
-                    continue
-                self.latest_s = max(self.latest_s, -wait_s)
-                if -wait_s > LATE_PERIODS * self._period_s:
-                    self.missed += int(-wait_s / self._period_s)
+                elif -wait_s > LATE_PERIODS * self._period_s:
                     due_s = self._clock.now()
         except Exception as error:  # whoever owns the thread asks for it
             self.failure = error

@@ -19,7 +19,7 @@ from typing import Any
 from picker_dynamics import errors
 from picker_dynamics.errors import LinkError, PickerError
 
-from .address import OccupiedError, require_namespace, socket_path
+from .address import require_namespace, socket_path
 from .session import ANSWER_S, BEAT_S, Session
 
 STATE_S = 0.02
@@ -33,7 +33,7 @@ PORT = 8643
 
 def _raised(error: dict[str, Any]) -> PickerError:
     """The error that a call raised there."""
-    kind = OccupiedError if error.get("type") == "OccupiedError" else getattr(errors, error.get("type", ""), PickerError)
+    kind = getattr(errors, error.get("type", ""), PickerError)
     about = {what: error.get(what) for what in ("subject", "value", "limit")}
     try:
         return kind(error["text"], **about)

@@ -22,8 +22,7 @@ from picker_dynamics.control.torque_loop import TorqueLoop
 from picker_dynamics.controller import parameters
 from picker_dynamics.controller.arm_settings import load_arm
 from picker_dynamics.controller.connection import Connection
-from picker_dynamics.controller.controller import Controller, Cycle
-from picker_dynamics.controller.hardware import Hardware
+from picker_dynamics.controller.controller import Controller, Cycle, Hardware
 from picker_dynamics.controller.laws import Law, ServoLaw, TorqueLaw
 from picker_dynamics.controller.parameters import CONTROLLER, DYNAMICS, HARDWARE
 from picker_dynamics.controller.payload_following import PayloadFollowing

@@ -35,17 +35,6 @@ def stand(one: PayloadFollower, mass: float, duration_s: float) -> float:
     return duration_s
 
 
-def test_in_motion_it_learns_by_the_full_inverse_dynamics():
-    """The truth is a swing of known acceleration, sampled; what is left is the filter's lag."""
-    one, loaded = follower(), MODEL.with_payload(0.6)
-    for t in np.arange(0.0, 4.0, STEP_S):
-        sine, cosine = np.sin(2.0 * t) * SWING, np.cos(2.0 * t) * SWING
-        q, v, a = HOME + 0.3 * sine, 0.6 * cosine, -1.2 * sine
-        one.observe(q, v, loaded.required_torque(q, v, a), t)
-        if t > 1.0:
-            assert one.estimate == approx(0.6, abs=0.03)
-
-
 def test_it_stops_at_its_bounds_and_says_so():
     one = follower(max_kg=0.3)
     assert one.estimate is None and one.step(TICK_S) == 0.0
