@@ -12,7 +12,6 @@ __all__ = [
     "collision",
     "description",
     "dry_friction",
-    "file_fields",
     "frame_heights",
     "friction_side",
     "inverse_kinematics",

@@ -157,6 +157,10 @@ class Servo:
         """Horn angles [rad] and pulses [us] of its points, each (k,), rising."""
         return read_only(self.horn_angles), read_only(self.pulses_us)
 
+    def written(self, skip: Sequence[str] = ()) -> dict[str, float]:
+        """Numbers of its entry in a servo map, by key: the servo's own, whatever it drives; without the fields ``skip``."""
+        return written_fields(self, skip, self.per_turn)
+
     def to_pulse_us(self, angle: ArrayLike) -> Array:
         return np.interp(self.zero + self.direction * np.asarray(angle), *self.pulse_map)
 
@@ -376,7 +380,7 @@ def map_text(servos: ServoMap) -> str:
     """Assumed servos as a servo map's text (YAML), without friction and play, which are the simulation's own."""
     joints = {}
     for one in servos.servos:
-        figures = written_fields(one, ("load_friction", "coulomb", "play"), one.per_turn)
+        figures = one.written(("load_friction", "coulomb", "play"))
         figures["stiffness_nm_rad"] = {"value": figures["stiffness_nm_rad"], "measured": False}
         points = [[horn / one.per_turn / TURN, pulse] for horn, pulse in zip(one.horn_angles, one.pulses_us)]
         called = SLIDING if one.slides else {}

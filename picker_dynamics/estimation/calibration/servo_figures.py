@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from picker_dynamics.robot.file_fields import written_fields
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
 from .. import least_squares
@@ -84,7 +83,7 @@ def angle_figures(servo: Servo, told, read, how: str = "places read", sd: float 
 
 def own_figures(servo: Servo) -> dict[str, float]:
     """Figures of a servo by their keys in the servo map, as its file has them: the servo's own, whatever it drives."""
-    written = written_fields(servo, skip=("channel", "direction", "feedback_adc"), radius=servo.per_turn)
+    written = servo.written(skip=("channel", "direction", "feedback_adc"))
     return {name: float(f"{value:.6g}") for name, value in written.items()}
 
 
