@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
@@ -157,7 +158,7 @@ class Servo:
         """Horn angles [rad] and pulses [us] of its points, each (k,), rising."""
         return read_only(self.horn_angles), read_only(self.pulses_us)
 
-    def written(self, skip: Sequence[str] = ()) -> dict[str, float]:
+    def written(self, skip: Sequence[str] = ()) -> dict[str, Any]:
         """Numbers of its entry in a servo map, by key: the servo's own, whatever it drives; without the fields ``skip``."""
         return written_fields(self, skip, self.per_turn)
 
