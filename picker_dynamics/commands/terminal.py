@@ -39,7 +39,7 @@ def console(options, *, highlight: bool = False):
     """The rich console on which people are told: standard error where ``--json`` has standard output for itself."""
     from rich.console import Console
 
-    return Console(stderr=options.json, highlight=highlight)
+    return Console(stderr=getattr(options, "json", False), highlight=highlight)
 
 
 def agreed(question: str, ask=None) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 from picker_dynamics.errors import PickerError
@@ -35,12 +34,14 @@ def run(options) -> int:
     from picker_dynamics.robot import servo_arm
     from picker_dynamics.scripting.equipment import Equipment
 
+    from ..report import show
+    from ..terminal import console
     from . import animation, figures
-    from .measure import MODES, measured, mm
+    from .measure import MODES, measured
     from .picking import pick_all
     from .scene import SURROUNDINGS, load_scene
 
-    begin_s, out = time.monotonic(), Path(options.out)
+    out = Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
     log = out / "nodes.log"
     arm, servos = servo_arm.load(overlay=options.servo)
@@ -53,40 +54,27 @@ def run(options) -> int:
         raise
     print("measuring the same motions with each compensation mode, faster than real time, on the same servo model and plant")
     modes = {mode: measured(scene, arm, servos, mode, options.plant_error, options.seed) for mode in MODES}
+    hold_mm = {mode: 1e3 * one.hold for mode, one in modes.items()}
     summary |= {
         "board": options.board,
-        "hold_error_mm": {mode: {"median": mm(np.median(one.hold)), "max": mm(one.hold.max())} for mode, one in modes.items()},
-        "tracking_rms_mm": {mode: mm(one.tracking_rms) for mode, one in modes.items()},
+        "hold_error_mm": {
+            mode: {"median": round(float(np.median(x)), 3), "max": round(float(x.max()), 3)} for mode, x in hold_mm.items()
+        },
+        "tracking_rms_mm": {mode: round(1e3 * one.tracking_rms, 3) for mode, one in modes.items()},
     }
     (out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
     figures.draw(modes, servos, out)
     print("drawing pick.gif")
     animation.draw(scene, arm, modes, out)
-    print("\n".join(lines(summary, scene.tolerance_m)))
-    good = passed(summary)
-    print(
-        f"{'everything went well' if good else 'NOT everything went well'}; {time.monotonic() - begin_s:.0f} s; "
-        f"figures, pick.gif and numbers in {out}/"
-    )
+    rest = {f"rest, {which}": {mode: one[which] for mode, one in summary["hold_error_mm"].items()} for which in ("median", "max")}
+    columns = rest | {"moving, rms": summary["tracking_rms_mm"]}
+    show(console(options), "tip error of the simulated arm (mm), by compensation", columns, "{:.2f}".format)
+    good, picked = passed(summary), sum(pick["ok"] for pick in summary["picks"])
+    print(f"berries picked within {1e3 * scene.tolerance_m:.0f} mm: {picked} of {len(summary['picks'])}")
+    print("control loop: " + ", ".join(f"{name} {value}" for name, value in summary["loop"].items()))
+    print("\n".join([*(f"fault: {fault}" for fault in summary["faults"]), f"figures, pick.gif and numbers in {out}/"]))
+    print("everything went well" if good else "NOT everything went well")
     return 0 if good else 1
-
-
-def lines(summary: dict, tolerance_m: float) -> list[str]:
-    """The result for a person: a table of tip errors, and what became of the picks."""
-    rows = [
-        f"{mode:>12} {hold['median']:14.2f} {hold['max']:14.2f} {summary['tracking_rms_mm'][mode]:14.2f}"
-        for mode, hold in summary["hold_error_mm"].items()
-    ]
-    loop, good = summary["loop"], sum(pick["ok"] for pick in summary["picks"])
-    return [
-        "tip error of the simulated arm [mm]",
-        f"compensation {'rest, median':>14} {'rest, worst':>14} {'moving, rms':>14}",
-        *rows,
-        f"berries picked within {1e3 * tolerance_m:.0f} mm: {good} of {len(summary['picks'])}",
-        f"control loop {loop['rate_hz']} Hz, jitter p99 {loop['jitter_p99_ms']} ms, latency at most "
-        f"{loop['latency_max_ms']} ms, missed {loop['missed']}",
-        *(f"fault: {fault}" for fault in summary["faults"]),
-    ]
 
 
 def passed(summary: dict) -> bool:

@@ -65,8 +65,3 @@ def driven(loop: ClosedLoop, scene: Scene) -> Iterator[Recording]:
             loop.set_payload(leg.step.mass)
         if leg.moves:
             yield loop.run(leg.plan.motion.trajectory, stands=leg.path is not None)
-
-
-def mm(length_m: float) -> float:
-    """A length in millimetres, to a micrometre."""
-    return round(1e3 * float(length_m), 3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,6 @@ from picker_dynamics.session.remote import RemoteSession
 from picker_dynamics.sim.control_socket import BoardControl
 
 from .. import options as shared
-from .measure import mm
 from .scene import Scene
 
 BRINGUP_S = 60.0
@@ -48,8 +48,7 @@ def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path
         client = shared.waited_for(RemoteSession, BRINGUP_S, lambda: runner.dead() is not None)
         if client is None:
             raise LinkError("the process of the arm has ended")
-        what = "virtual board" if options.board == "virtual" else "real firmware on a simulated Uno"
-        print(f"started the {what} and the process of the arm", flush=True)
+        print("started the simulated board and the process of the arm", flush=True)
         client.wait_holding(BRINGUP_S)
         with client, BoardControl(graph.control) as board:
             arm = Arm(known, client)
@@ -62,25 +61,20 @@ def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path
                 found["faults"].append(str(error))
                 print(f"the arm gave up: {error}", flush=True)
             found["faults"] += board.truth().faults
-            found |= loop_figures(client)
+            condition = client.condition()
+            names = ("period_ms", "jitter_p99_ms", "ahead_least_ms", "missed")
+            period, jitter, ahead, missed = (condition.number("hardware: timing", name) or 0.0 for name in names)
+            (lead_s,) = client.call("get", part="trajectory_controller", names=["lead_s"])
+            found["loop"] = {
+                "rate_hz": round(1e3 / period, 2) if period else 0.0,
+                "jitter_p99_ms": round(jitter, 3),
+                "latency_max_ms": round(1e3 * lead_s - ahead, 3),
+                "missed": int(missed),
+            }
+            found["cross_check_worst"] = condition.number("dynamics", "cross_check_worst") or 0.0
         if (ended := runner.dead()) is not None:
             found["faults"].append(f"{ended[0]} ended with exit code {ended[1]}")
     return found
-
-
-def loop_figures(client: RemoteSession) -> dict[str, Any]:
-    """Figures of the control loop in its last second, the longest time from a tick to its command on the wire among them."""
-    condition, lead_s = client.condition(), client.call("get", part="trajectory_controller", names=["lead_s"])[0]
-    period_ms, jitter_ms, ahead_ms, missed = (
-        condition.number("hardware: timing", name) or 0.0 for name in ("period_ms", "jitter_p99_ms", "ahead_least_ms", "missed")
-    )
-    loop = {
-        "rate_hz": round(1e3 / period_ms, 2) if period_ms else 0.0,
-        "jitter_p99_ms": round(jitter_ms, 3),
-        "latency_max_ms": round(1e3 * lead_s - ahead_ms, 3),
-        "missed": int(missed),
-    }
-    return {"loop": loop, "cross_check_worst": condition.number("dynamics", "cross_check_worst") or 0.0}
 
 
 def picked(number: int, scene: Scene, arm: Arm, client: RemoteSession, board: BoardControl) -> dict[str, Any]:
@@ -100,20 +94,20 @@ def picked(number: int, scene: Scene, arm: Arm, client: RemoteSession, board: Bo
             board.detach()
             return
         target = arm.tip_at(leg.plan.target)
-        error = float(np.linalg.norm(board.truth().tip - target))
-        found.update(target_m=target.tolist(), tip_error_mm=mm(error), ok=error <= scene.tolerance_m)
+        error_m = float(np.linalg.norm(board.truth().tip - target))
+        ok = error_m <= scene.tolerance_m
+        found.update(target_m=target.tolist(), tip_error_mm=round(1e3 * error_m, 3), ok=ok)
         board.attach(leg.step.mass)
 
     taken, put = (asdict(errand) for errand in scene.errands[number])
     placed = {name: put[name] for name in ("tip", "pitch", "lift", "opened", "settle")}
     again(lambda: arm.pick(**taken, progress=tell), client)
     again(lambda: arm.place(**placed, progress=tell), client)
-    where = ", ".join(f"{1e3 * x:.0f}" for x in found["target_m"])
-    print(f"berry {number + 1} at ({where}) mm: tip was {found['tip_error_mm']:.2f} mm away", flush=True)
+    print(f"berry {number + 1}: tip was {found['tip_error_mm']:.2f} mm away", flush=True)
     return found
 
 
-def again(motion, client: RemoteSession) -> None:
+def again(motion: Callable[[], object], client: RemoteSession) -> None:
     """Make it, from where the arm is, again where it was aborted: a machine that stands still for a moment stops it, no more."""
     for left in reversed(range(TRIES)):
         try:
@@ -123,8 +117,8 @@ def again(motion, client: RemoteSession) -> None:
             if not left or isinstance(error, GoalCancelledError):
                 raise
             print(f"{error}; once more", flush=True)
-            client.wait_holding(BRINGUP_S)
             client.spin(AGAIN_S)
+            client.wait_holding(BRINGUP_S)
 
 
 def refusal_of(client: RemoteSession) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def add_parser(commands) -> None:
 
 def run(options) -> int:
     """Run the study; exit code 0 only if every requirement is met."""
-    from .report import show
+    from ..report import show
 
     people, out = console(options), Path(options.out)
     out.mkdir(parents=True, exist_ok=True)

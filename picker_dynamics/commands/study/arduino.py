@@ -127,7 +127,7 @@ def _degrees(model, samples: int, seed: int) -> dict:
 
 def figure(path: Path, seed: int) -> None:
     """Write torque.png: what motions need in random states, and the torques of a reach."""
-    from .report import draw
+    from ..report import draw
 
     model = exact_model()
     q, v, a = random_states(DRAWN, seed)

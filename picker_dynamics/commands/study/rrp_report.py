@@ -10,8 +10,8 @@ import numpy as np
 
 from picker_dynamics.trajectory.profiles import NAMES as PROFILES
 
+from ..report import Columns, draw
 from . import rrp
-from .report import Columns, draw
 from .rrp import BELIEVED_KG, LATE_S, LAWS, LOADS_KG, MODES, MOVE_S, TOTAL_S, Case, total_variation
 
 WITHIN_PERCENT = 0.15

@@ -1,8 +1,8 @@
-"""Results of a study for a person: a table by column and row, and a figure of panels."""
+"""Results of a study or a demo for a person: a table by column and row, and a figure of panels."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from rich.markup import escape
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-from ..terminal import table
+from .terminal import table
 
 Columns = Mapping[str, Mapping[str, Any]]
 """Heading of a column -> name of a row -> number or word."""
@@ -21,11 +21,11 @@ Panel = tuple[Sequence[tuple[Any, Any, dict[str, Any]]], dict[str, Any]]
 """Curves (x, y, style), and settings of their axes."""
 
 
-def show(console, title: str, columns: Columns) -> None:
-    """Print a table; every column has the same rows."""
+def show(console, title: str, columns: Columns, form: Callable[[Any], str] | None = None) -> None:
+    """Print a table; every column has the same rows.  ``form`` writes a value."""
     made = table(escape(title), "", *columns, left=("",), title_justify="left")
     for row in next(iter(columns.values())):
-        made.add_row(row.replace("_", " "), *(_number(column[row]) for column in columns.values()))
+        made.add_row(row.replace("_", " "), *((form or _number)(column[row]) for column in columns.values()))
     console.print(made)
 
 
