@@ -23,12 +23,8 @@ def add_parser(commands) -> None:
     build = verbs.add_parser("build", help="compile the firmware for an arm; prints where the .hex is")
     for one in (header, build):
         shared.add(one, "--urdf", "--servos", "--servo-overlay")
-    header.add_argument(
-        "--output",
-        default="",
-        metavar="FILE",
-        help="where to write it, - for the terminal (default: firmware/picker_firmware/arm_config.h)",
-    )
+    where = "where to write it, - for the terminal (default: firmware/picker_firmware/arm_config.h)"
+    header.add_argument("--output", default="", metavar="FILE", help=where)
     header.set_defaults(run=run_header)
     build.add_argument("--backend", default="pca9685", choices=BACKENDS, help="what makes the pulses (default pca9685)")
     shared.add(build, "--baud")

@@ -11,7 +11,7 @@ from picker_dynamics.recording.messages import missing
 from picker_dynamics.recording.reader import ArmRecording, Bounds, read
 from picker_dynamics.recording.tracking import tracking_error
 from picker_dynamics.robot import arm_text, arms
-from picker_dynamics.robot.units import told
+from picker_dynamics.robot.units import told_in
 from picker_dynamics.scripting.equipment import Equipment, equipment
 
 from . import options as shared
@@ -40,7 +40,7 @@ def plot(options) -> int:
     except ImportError as error:
         raise missing(error) from error
     recorded = read(options.file, options.namespace)
-    limits = limits_of(recorded, options.arm, options.urdf, options.servos)
+    limits = limits_of(recorded, options.urdf or options.arm, options.servos)
     source = Path(options.file)
     folder = Path(options.out) if options.out else source.parent
     folder.mkdir(parents=True, exist_ok=True)
@@ -50,51 +50,45 @@ def plot(options) -> int:
     return 0
 
 
-def limits_of(recorded: ArmRecording, arm: str = "", urdf: str = "", servos: str = "") -> Bounds | None:
+def limits_of(recorded: ArmRecording, arm: str = "", servos: str = "") -> Bounds | None:
     """The limits of the recorded arm: as the graph told it, or as named; None where nothing says which arm it was.
 
     Raises:
         ConfigurationError, DescriptionError: the arm that was asked for does not exist, or has other joints.
     """
-    asked = bool(arm or urdf or servos)
-    if recorded.told and not asked:
+    if recorded.told and not (arm or servos):
         known = Equipment(*arm_text.read(recorded.told))
     else:
-        known = equipment(urdf or arm or (recorded.arm if recorded.arm in arms.names() else arms.DEFAULT), servos)
+        known = equipment(arm or (recorded.arm if recorded.arm in arms.names() else arms.DEFAULT), servos)
     described, limits = known.description, known.limits
-    if set(described.joint_names) != set(recorded.joint_names):
-        if asked:
-            raise ConfigurationError(
-                f"the recording has the joints {', '.join(recorded.joint_names)}, {described.name} has "
-                f"{', '.join(described.joint_names)}",
-                subject="arm",
-                value=described.name,
-            )
-        return None
-    order = [described.joint_names.index(joint) for joint in recorded.joint_names]
+    names, other = recorded.joint_names, ", ".join(described.joint_names)
+    if set(described.joint_names) != set(names):
+        if not (arm or servos):
+            return None
+        text = f"the recording has the joints {', '.join(names)}, {described.name} has {other}"
+        raise ConfigurationError(text, subject="arm", value=described.name)
+    order = [described.joint_names.index(joint) for joint in names]
     given = (limits.full, limits.peak, limits.hold)
     return Bounds(*(np.asarray(one)[order] for one in given), tuple(described.position_units[i] for i in order))
 
 
 def summary(recorded: ArmRecording, limits: Bounds | None) -> list[str]:
     """Summary of a recording, one line a joint: tracking error, and torque as a share of what the joint gives at the most."""
-    error = np.abs(tracking_error(recorded.reference, recorded.state).values)
+    error = tracking_error(recorded.reference, recorded.state).values
+    torque = (recorded.torque if len(recorded.torque) else recorded.state_torque).values
     lines = [
         f"{len(recorded.state)} states, {len(recorded.reference)} references, {len(recorded.setpoint)} set-points, "
         f"{len(recorded.events)} outcomes of goals" + (f", arm {recorded.arm}" if recorded.arm else "")
     ]
     for j, joint in enumerate(recorded.joint_names):
-        unit = limits.units[j] if limits else "rad or m"
-        known = error[:, j][np.isfinite(error[:, j])]
-        parts = ["no error"]
+        factor, unit = told_in(limits.units[j]) if limits else (1.0, "rad or m")
+        known = factor * error[np.isfinite(error[:, j]), j]
+        line = f"{joint}: no error"
         if known.size:
-            worst, rms = float(known.max()), float(np.sqrt(np.mean(known**2)))
-            said = [told(x, unit, 0.0) if limits else f"{x:.4f} {unit}" for x in (worst, rms)]
-            parts = [f"error at most {said[0]}, rms {said[1]}"]
-        torque = recorded.torque if len(recorded.torque) else recorded.state_torque
+            line = f"{joint}: error at most {np.abs(known).max():.3g} {unit}, rms {np.sqrt(np.mean(known**2)):.3g} {unit}"
         if len(torque):
-            peak = float(np.abs(torque.values[:, j]).max())
+            peak = float(np.abs(torque[:, j]).max())
             share = f" ({100.0 * peak / limits.stall[j]:.0f} % of stall)" if limits else ""
-            parts.append(f"torque at most {peak:.3f} {'N' if unit == 'm' else 'N·m'}{share}")
-        lines.append(f"{joint}: {', '.join(parts)}")
+            line += f", torque at most {peak:.3f} {'N' if unit == 'mm' else 'N·m'}{share}"
+        lines.append(line)
     return lines

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from typing import Any
+
+from picker_dynamics.robot.units import told
 
 from . import options as shared
 
@@ -44,28 +45,22 @@ def lines(found: dict[str, Any]) -> list[str]:
     if found["moved_by"]:
         said.append(f"moved by: {found['moved_by']}")
     if "joints" in found:
-        tip = ", ".join(_seen(1e3 * x, 0) for x in found["tip_m"])
-        said.append(f"tip at {tip} mm ({found['provenance'] or 'not known how'})")
+        said.append(f"tip at {', '.join(f'{1e3 * x:.0f}' for x in found['tip_m'])} mm ({found['provenance'] or 'not known how'})")
         width = max(12, 1 + max(map(len, found["joints"])))
         for name, joint in found["joints"].items():
-            slides = joint["unit"] == "m"
-            place = _seen(1e3 * joint["position"] if slides else math.degrees(joint["position"]), 1)
             warm = f", {joint['celsius']:.0f} °C" if joint["celsius"] is not None else ""
+            unit = "N·m" if joint["unit"] == "rad" else "N"
             said.append(
-                f"  {name:<{width}}{place:>8} {'mm ' if slides else 'deg'}{_seen(joint['torque'], 2):>7} "
-                f"{'N  ' if slides else 'N·m'}, {joint['of_stall']:4.0%} of {found['torque_limit']}, "
-                f"{joint['margin']:4.0%} left to hold{warm}"
+                f"  {name:<{width}}{told(joint['position'], joint['unit']):>12}{round(joint['torque'], 2) + 0.0:7.2f} {unit:<3}, "
+                f"{joint['of_stall']:4.0%} of {found['torque_limit']}, {joint['margin']:4.0%} left to hold{warm}"
             )
     figures = (
-        ("payload_kg", lambda kg: f"payload {1e3 * kg:.0f} g"),
-        ("compensation", "compensation {}".format),
-        ("supply_v", "supply {:.1f} V".format),
-        ("supply_a", "{:.1f} A (estimated)".format),
+        ("payload_kg", 1e3, "payload {:.0f} g"),
+        ("compensation", "", "compensation {}"),
+        ("supply_v", 1.0, "supply {:.1f} V"),
+        ("supply_a", 1.0, "{:.1f} A (estimated)"),
     )
-    carried = ", ".join(text(found[name]) for name, text in figures if found[name] is not None)
-    return [*said, carried, *(f"! {fault}" for fault in found["faults"]), f"next: {found['next']}"]
-
-
-def _seen(value: float, digits: int) -> str:
-    """A number as it is shown: no zero has a sign."""
-    return f"{round(value, digits) + 0.0:.{digits}f}"
+    carried = [
+        text.format(factor * found[name] if factor else found[name]) for name, factor, text in figures if found[name] is not None
+    ]
+    return [*said, ", ".join(carried), *(f"! {fault}" for fault in found["faults"]), f"next: {found['next']}"]

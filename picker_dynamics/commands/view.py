@@ -63,7 +63,11 @@ def run(options) -> int:
         folder = Path(options.urdf).resolve().parent if options.urdf else ""
         view = ArmView(shared.equipment(options, client), client, folder)
     with client, served(view, options) as server:
-        announce(server.door.address, options)
+        print(f"view: {server.door.address}", flush=True)
+        if options.host not in LOOPBACK:
+            print("view: who knows the token can drive the arm; nothing is encrypted: use a network that you trust", flush=True)
+        if not options.no_browser:
+            webbrowser.open(server.door.address)
         view.run(lambda: bool(stop))
     return 0
 
@@ -72,34 +76,18 @@ def served(view, options):
     """Server of the page; on any port where nobody chose one and the usual is taken."""
     from picker_dynamics.scripting.view.server import ViewServer
 
-    for port in (PORT, 0) if options.view_port is None else (options.view_port,):
-        try:
-            return ViewServer(view, options.host, port, options.token)
-        except LinkError:
-            if port != PORT or options.view_port is not None:
-                raise
-    raise AssertionError("the last port was taken, or refused")
-
-
-def announce(address: str, options) -> None:
-    """Say where the page is, and open it where there is a browser."""
-    print(f"view: {address}", flush=True)
-    if options.host not in LOOPBACK:
-        print(
-            "view: anyone on the network who knows the token can drive the arm; nothing is encrypted: use it in a network that "
-            "you trust",
-            flush=True,
-        )
-    if not options.no_browser:
-        webbrowser.open(address)
+    try:
+        return ViewServer(view, options.host, PORT if options.view_port is None else options.view_port, options.token)
+    except LinkError:
+        if options.view_port is not None:
+            raise
+        return ViewServer(view, options.host, 0, options.token)
 
 
 def require_safe(host: str, token: str) -> None:
     """Raise a ConfigurationError where the page would be open to others without a token of its own."""
     if host not in LOOPBACK and len(token) < LEAST_TOKEN:
-        raise ConfigurationError(
-            f"--host {host} lets others reach the page: give --token, {LEAST_TOKEN} characters or more, which they have to know",
-            subject="token",
-            value=len(token),
-            limit=LEAST_TOKEN,
+        text = (
+            f"--host {host} lets others reach the page: give --token, {LEAST_TOKEN} characters or more, which they have to know"
         )
+        raise ConfigurationError(text, subject="token", value=len(token), limit=LEAST_TOKEN)

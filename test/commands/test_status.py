@@ -67,7 +67,7 @@ def test_a_person_reads_degrees_millimetres_and_grams():
         "moved by: stream of a panel",
         "tip at 200, -50, 100 mm (modelled)",
         "  elbow           28.6 deg   0.25 N·m,  25% of stall torque,  50% left to hold, 41 °C",
-        "  slide          500.0 mm    0.25 N  ,  25% of stall torque,  50% left to hold",
+        "  slide           500.0 mm   0.25 N  ,  25% of stall torque,  50% left to hold",
         "  turn             0.0 deg   0.00 N·m,   0% of stall torque, 100% left to hold, 41 °C",
         "payload 25 g, compensation full, supply 7.0 V, 1.2 A (estimated)",
         "! hardware: supply: too little",

@@ -214,7 +214,7 @@ def test_limits_are_those_of_the_arm_that_was_recorded(tmp_path):
     assert plot.limits_of(stranger) is None
     with raises(ConfigurationError, match="the recording has the joints a, b"):
         plot.limits_of(stranger, arm="picker")
-    assert "shoulder: error at most 0.6 deg, rms 0.6 deg, torque at most 0.500 N·m (46 % of stall)" in plot.summary(found, limits)
+    assert "base: error at most 0.574 deg, rms 0.574 deg, torque at most 0.500 N·m (46 % of stall)" in plot.summary(found, limits)
     assert any("rad or m" in line for line in plot.summary(stranger, None))
 
 
@@ -235,7 +235,7 @@ def test_plot_writes_three_figures_of_the_series_and_says_where(tmp_path, capsys
     said = capsys.readouterr().out
     names = {f"{recorded.stem}_{kind}.png" for kind in ("position", "error", "torque")}
     assert {path.name for path in out.iterdir()} == names and all(name in said for name in names)
-    assert "elbow: error at most 0.6 deg" in said
+    assert "base: error at most 0.574 deg" in said
     found = read(recorded)
     axes = figures.error_figure(found, plot.limits_of(found), 100.0).axes
     lines = {line.get_label(): line for line in axes[1].lines}
