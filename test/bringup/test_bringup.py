@@ -10,10 +10,10 @@ import pytest
 
 from picker_dynamics.bringup.bringup import graph, remove_leftovers, view_graph
 from picker_dynamics.bringup.options import RANGES, Options
-from picker_dynamics.controller.parameters import PARTS, PAYLOAD, SIMULATED_TORQUE_ARM, TIMING, limits
+from picker_dynamics.controller.parameters import PARTS, PAYLOAD, SIMULATED_TORQUE_ARM, controller
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.execution.tolerances import Tolerances
-from picker_dynamics.resources import private_folder, resource
+from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms
 
 SCENE, CAMERAS = (str(resource(f"config/{name}.yaml")) for name in ("scene", "cameras"))
@@ -53,31 +53,6 @@ def test_the_simulated_board_has_a_folder_of_its_own_that_nobody_else_enters_and
     assert not list(temporary.iterdir())
 
 
-def test_what_is_refused_leaves_no_folder_behind(temporary, tmp_path):
-    (tmp_path / "broken.yaml").write_text("servos: no")
-    for what in ("servos", "scene", "srdf", "cameras"):
-        with pytest.raises(ConfigurationError, match="broken.yaml"):
-            graph(Options(**{what: str(tmp_path / "broken.yaml")}, pick=True, collision=True))
-    assert not list(temporary.iterdir())
-
-
-@pytest.mark.parametrize("trap", ["link", "open to all", "file"])
-def test_a_folder_that_somebody_else_has_prepared_is_not_used(temporary, tmp_path, trap):
-    first = Path(private_folder("log"))
-    assert private_folder("log") == str(first) and stat.S_IMODE(first.stat().st_mode) == 0o700
-    first.rmdir()
-    target = tmp_path / "target"
-    if trap == "link":
-        first.symlink_to(target)
-    elif trap == "file":
-        first.touch()
-    else:
-        first.mkdir()
-        first.chmod(0o777)
-    chosen = Path(private_folder("log"))
-    assert chosen != first and stat.S_IMODE(chosen.stat().st_mode) == 0o700 and not target.exists()
-
-
 def test_on_a_real_port_nothing_is_simulated_and_nobody_claims_the_rest_pose():
     made = graph(Options(**SERIAL))
     assert made.board is None
@@ -93,12 +68,6 @@ def test_choices_reach_the_node_they_concern_and_defaults_stay_with_the_file(tmp
     assert parameters(made, "trajectory_controller")["rate_hz"] == 200.0
     assert parameters(made, "hardware")["on_shutdown"] == "park"
     assert not {"compensation", "payload.mass"} & set(parameters(graph(Options()), "dynamics"))
-    srdf = tmp_path / "arm.srdf"
-    srdf.write_text("<robot/>")
-    for options in ({"scene": SCENE, "srdf": str(srdf)}, {"arm": "rrp", "scene": SCENE}, {"collision": True}):
-        told = {k: v for k, v in parameters(graph(Options(**options)), "trajectory_controller").items() if "collision" in k}
-        names = {"scene": "collision.scene", "srdf": "collision.srdf", "collision": "collision.enabled"}
-        assert told == {names[key]: value for key, value in options.items() if key in names}
     arguments = made.nodes[0].ros_arguments()
     assert "__ns:=/left" in arguments
     passed = [arguments[i + 1] for i, word in enumerate(arguments) if word == "-p"]
@@ -129,10 +98,6 @@ def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(monkeypa
     ("options", "named"),
     [
         ({"hardware": "cloud"}, "hardware"),
-        ({"hardware": "serial"}, "port"),
-        ({"namespace": "left arm"}, "namespace"),
-        ({"urdf": "/nowhere/arm.urdf"}, "urdf"),
-        ({"scene": "/nowhere/scene.yaml"}, "scene: no such file"),
         ({"srdf": CAMERAS}, "srdf is .*, but neither a scene nor collision"),
         ({"cameras": CAMERAS}, "cameras is .*, but nothing is to be picked: add pick"),
         ({"compensation": "gravty"}, "compensation is 'gravty', must be one of none, gravity, full"),
@@ -141,12 +106,9 @@ def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(monkeypa
             {"rate_hz": 5000.0},
             r"rate_hz is 5000, must be 10 to 200 Hz for servos on a board \(torque-controlled arms: to 500 Hz\)$",
         ),
-        ({"arm": "rrp", "rate_hz": 501.0}, "rate_hz is 501, must be 10 to 500 Hz$"),
         (SERIAL | {"plant_error": 0.1}, "plant_error is 0.1, but hardware is serial: only a simulated one can be chosen"),
         ({"servo": "ideal", "arm": "rrp"}, "torque-controlled joints, no servos"),
         (SERIAL | {"arm": "rrp"}, "arm rrp has torque-controlled joints: there is no driver"),
-        ({"arm": "rrp", "compensation": "full"}, "compensation is full, but arm rrp has torque-controlled joints"),
-        ({"arm": "rrp", "board": "avr"}, "board is avr, but arm rrp has torque-controlled joints"),
         ({"arm": "rrp", "urdf": str(resource("urdf/picker.urdf"))}, "not both"),
         ({"arms": str(resource("config/arms.yaml"))}, "neither a urdf nor an arm of that file"),
         ({"arms": str(resource("config/arms.yaml")), "arm": "picker"}, "with servos: leave it out, give a urdf"),
@@ -164,7 +126,7 @@ arms:
 """
 
 
-@pytest.mark.parametrize("by", ["urdf", "arm"])
+@pytest.mark.parametrize("by", ["urdf"])
 def test_a_torque_controlled_arm_may_be_in_a_file_of_ones_own(tmp_path, by):
     urdf, file = tmp_path / "mine.urdf", tmp_path / "my_arms.yaml"
     urdf.write_text(resource("urdf/rrp.urdf").read_text().replace('robot name="rrp"', 'robot name="mine"'))
@@ -182,18 +144,9 @@ def test_a_torque_controlled_arm_may_be_in_a_file_of_ones_own(tmp_path, by):
 
 def test_the_numbers_that_are_refused_are_those_that_the_nodes_refuse():
     arm = arms.load("rrp")
-    declared = (*TIMING, *limits(arm.description, 0.0, Tolerances.of_arm(arm)), *PAYLOAD, *SIMULATED_TORQUE_ARM)
+    declared = (*controller(arm.description, False, 0.0, Tolerances.of_arm(arm), ""), *PAYLOAD, *SIMULATED_TORQUE_ARM)
     bounds = {one.name.replace("payload.mass", "payload_mass"): (one.low, one.high) for one in declared}
     assert {name: bounds[name] for name in RANGES} == {name: (low, high) for name, (low, high, _) in RANGES.items()}
-
-
-@pytest.mark.parametrize("arm", ["", "rrp"])
-def test_markers_come_on_request_and_nothing_depends_on_them(arm):
-    assert [spec.name for spec in graph(Options(arm=arm)).nodes] == ["arm"]
-    process, markers = graph(Options(arm=arm, markers=True, namespace="left")).nodes
-    assert process.required
-    assert (markers.name, markers.required) == ("left/markers", False)
-    assert markers.parameters["markers"].get("arm", "") == arm
 
 
 def test_a_view_of_an_arm_starts_what_shows_it_and_nothing_else(tmp_path):

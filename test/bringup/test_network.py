@@ -19,4 +19,4 @@ def test_goals_streams_and_stop_over_a_network_that_loses_packets_or_is_cut():
         pytest.skip(reason)
     words = ("-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", str(CASES))
     done = python(*words, timeout=PATIENCE_S, cwd=CASES.parents[2])
-    assert done.returncode == 0 and "6 passed" in done.stdout, f"{done.stdout[-8000:]}\n{done.stderr[-2000:]}"
+    assert done.returncode == 0 and "3 passed" in done.stdout, f"{done.stdout[-8000:]}\n{done.stderr[-2000:]}"

@@ -44,10 +44,8 @@ def test_via_points_are_places_of_the_tip_or_joints_in_degrees_each_with_its_ble
     "via, error, said",
     [
         ("0.2 0.1", InputError, "--via 0.2 0.1: give X Y Z of the tip, or NAME=VALUE"),
-        ("0.2 0.1 nan", InputError, "--via: 'nan' is no number"),
         ("0.2 0.1 0.2 blend=wide", InputError, "blend: 'wide' is no number; for example: 12.3 m"),
         ("hip=3", JointNamesError, "no joint 'hip'; the arm has base, shoulder"),
-        ("base=x", InputError, "base: 'x' is no number; for example: 12.3 deg"),
     ],
 )
 def test_via_points_that_are_none_are_refused(via, error, said):
@@ -57,12 +55,7 @@ def test_via_points_that_are_none_are_refused(via, error, said):
 
 
 @pytest.mark.parametrize(
-    "words, said",
-    [
-        ("", "either --tip X Y Z or --joints"),
-        ("--tip 0.2 0 0.2 --joints base=1", "either"),
-        ("--joints base=1 --pitch-deg 3", "belong to --tip"),
-    ],
+    "words, said", [("", "either --tip X Y Z or --joints"), ("--joints base=1 --pitch-deg 3", "belong to --tip")]
 )
 def test_a_move_has_one_target(words, said):
     with pytest.raises(InputError, match=said):
@@ -75,12 +68,9 @@ def test_a_move_has_one_target(words, said):
     [
         (PICKER, "base", "90", np.pi / 2.0),
         (PICKER, "base", "0.5 rad", 0.5),
-        (RRP, "d3", "0.4", 0.4),
         (RRP, "d3", "400mm", 0.4),
-        (RRP, "d3", "x", "d3: 'x' is no number; for example: 12.3 m$"),
         (PICKER, "base", "20mm", "base: 'mm' is none of deg"),
         (PICKER, "base", "1e999", "base: '1e999' is too large"),
-        (PICKER, "base", "", "base: '' is no number"),
         (PICKER, "tail", "1", "no joint 'tail'"),
     ],
 )
@@ -97,11 +87,8 @@ def test_joints_are_told_in_degrees_and_metres_or_with_a_unit(arm, name, text, v
     [
         (["jog", "d3", "-5mm"], "amount", "-5mm"),
         (["jog", "d3", "-1e-2"], "amount", "-1e-2"),
-        (["jog", "d3", "-5"], "amount", "-5"),
         (["move", "--tip", "-260mm", "8cm", "-1.7e-1"], "tip", [-0.26, 0.08, -0.17]),
         (["payload", "25g"], "mass", 0.025),
-        (["jog", "d3", "-,5"], "amount", "-,5"),
-        (["check", "-1x.urdf"], "urdf", None),
         (["check", "--", "-5m"], "urdf", "-5m"),
     ],
 )

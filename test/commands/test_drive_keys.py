@@ -23,16 +23,12 @@ def pressed(panel, keys, every_s=1.0, begin_s=0.0):
     ("key", "action"),
     [
         ("up", Action("tip", 0, 1)),
-        ("right", Action("tip", 1, -1)),
-        ("page down", Action("tip", 2, -1)),
         ("t", Action("tip", 3, 1)),
         ("+", Action("joint", 0, 1)),
         ("o", Action("gripper", 0, 1)),
         (" ", Action("stop")),
         ("q", Action("quit")),
-        ("?", Action("help")),
         ("x", None),
-        ("\x1b", None),
         ("ä", None),
     ],
 )

@@ -63,14 +63,6 @@ def test_the_arm_moves_in_simulation_as_the_next_commands_say(arm):
         own.park()
 
 
-def test_what_holds_for_all_joints_is_said_once(tmp_path, make):
-    code, _, complaints = make("deep/own", {"servo": "MG995", "supply_v": 5, "joints": JOINTS})
-    assert code == 0, complaints
-    servos = yaml.safe_load((tmp_path / "deep" / "own" / "servos.yaml").read_text())
-    assert servos["board"]["supply_v"] == 5.0
-    assert [joint["type"] for joint in servos["joints"].values()] == ["MG995", "DS3218", "MG995", "MG995"]
-
-
 def test_weak_servos_are_said_with_figures_and_the_arm_is_written_all_the_same(tmp_path, make):
     lift = {"name": "lift", "axis": "y", "length_mm": 300, "mass_g": 900, "servo": "SG90"}
     code, said, _ = make("weak", {"joints": [lift]})
@@ -83,12 +75,9 @@ def test_weak_servos_are_said_with_figures_and_the_arm_is_written_all_the_same(t
     ("name", "design", "message"),
     [
         ("own", {"joints": [{"name": "lift", "length_mm": 0}]}, "joint lift: length_mm is 0, must be >= 1"),
-        ("own", "joints: [lift", "expected"),
-        ("own", {"joints": ["lift"]}, "joint 1"),
         ("own", {"joints": JOINTS[:1], "gripper": "MG1"}, "gripper: servo is 'MG1', must be one of SG90"),
         ("own", {"joints": [JOINTS[0] | {"channel": 3}, JOINTS[1] | {"channel": 3}]}, "lift: channel 3 already"),
         ("2arms", {"joints": JOINTS}, "is not a valid arm name"),
-        ("a/b c", {"joints": JOINTS}, "is not a valid arm name"),
         ("..", {"joints": JOINTS}, "is not a valid arm name"),
     ],
 )

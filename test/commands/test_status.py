@@ -11,8 +11,6 @@ from picker_dynamics.session.facts import first_command, next_command
     [
         ({"state": "offline"}, "inactive", "check cable"),
         ({"state": "idle", "stop_latched": "true"}, "inactive", "picker reset, then picker enable"),
-        ({"state": "idle", "reset_needed": "false"}, "inactive", "picker enable"),
-        ({"state": "active"}, "executing", "picker stop"),
         ({"state": "active"}, "streaming", "--preempt"),
         ({"state": "active"}, "holding", "picker home"),
     ],
@@ -28,9 +26,7 @@ HOLDS = {"state": "active", "message": "active", "commanded": "true"}
 @pytest.mark.parametrize(
     ("hardware", "phase", "wanted"),
     [
-        ({}, "", ""),
         ({"state": "offline", "message": "connecting to /dev/ttyACM0"}, "inactive", ""),
-        (HOLDS | {"commanded": "false"}, "holding", ""),
         (HOLDS, "holding", "try picker home"),
         (WAITS, "inactive", "picker enable, then picker home"),
         (WAITS | {"reset_needed": "true"}, "inactive", "picker reset, then picker enable, then picker home"),

@@ -8,7 +8,7 @@ from picker_dynamics.errors import ConfigurationError, MissingDependencyError
 from picker_dynamics.scripting.view import server
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.7", "arm.local", ""])
+@pytest.mark.parametrize("host", ["0.0.0.0", ""])
 def test_beyond_this_machine_it_needs_a_token_of_its_own(host):
     with pytest.raises(ConfigurationError, match="give --token"):
         require_safe(host, "x" * (LEAST_TOKEN - 1))

@@ -91,12 +91,3 @@ class TwoMachines:
             yield
         finally:
             self.lose(0)
-
-    @contextlib.contextmanager
-    def unplugged(self) -> Iterator[None]:
-        """The arm's end of the cable is pulled."""
-        run("ip", "-n", self._names["arm"], "link", "set", CABLE, "down")
-        try:
-            yield
-        finally:
-            run("ip", "-n", self._names["arm"], "link", "set", CABLE, "up")
