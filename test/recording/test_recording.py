@@ -46,6 +46,7 @@ def test_other_readers_find_every_message_with_its_time_and_qos(tmp_path):
         assert made.statistics.message_count == len(told)
 
 
+@mark.parametrize("out, said", [("somewhere/", "name of a file"), ("nowhere/a", "no folder nowhere"), ("there.mcap", "exists")])
 def test_a_name_that_cannot_be_is_refused_with_the_reason(tmp_path, monkeypatch, out, said):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there.mcap").touch()
