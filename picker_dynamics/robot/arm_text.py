@@ -66,14 +66,14 @@ def read(text: str) -> Known:
             raise ValueError(f"{arm.name} has no link {tool}")
         if torque is not None:
             return Known(arm, torque=arms.of_entry(arm.name, arm, torque))
-        each = tuple(_made(Servo, one, grip=Grip, electric=Electric) for one in servos.pop("servos"))
-        made = _made(ServoMap, servos | {"servos": each}, supply=Supply)
+        made = ServoMap(**servos | {"servos": tuple(_made(Servo, one) for one in servos["servos"])})
+        made = replace(made, supply=made.supply and _made(Supply, made.supply))
         if not made.frame_s > 0.0 or made.joint_names != arm.joint_names:
             raise ValueError(f"servos of {', '.join(made.joint_names)}, joints {', '.join(arm.joint_names)}")
-        for servo in each:
-            rising = np.diff(servo.pulse_map, axis=1) if len(servo.pulses_us) > 1 else np.zeros(1)
+        for servo in made.servos:
             figures = servo.stall_torque, servo.no_load_speed, servo.stiffness, servo.peak_share, servo.hold_share
-            if not (rising > 0.0).all() or not min(figures) > 0.0 or not math.isfinite(servo.rest + servo.home + servo.zero):
+            rises = all(np.diff(column).min() > 0.0 for column in servo.pulse_map)
+            if not rises or not min(figures) > 0.0 or not math.isfinite(servo.rest + servo.home + servo.zero):
                 raise ValueError(f"{servo.joint}: figures with which nothing can be computed")
     return Known(arm, made)
 
@@ -85,7 +85,8 @@ def _plain(value: Any) -> Any:
     return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
-def _made(kind: Any, fields: dict[str, Any], **groups: Any) -> Any:
-    """A dataclass of plain fields, lists as tuples, ``groups`` as dataclasses of their own."""
-    parts = {key: _made(groups[key], one) if key in groups and one is not None else one for key, one in fields.items()}
-    return kind(**{key: tuple(one) if isinstance(one, list) else one for key, one in parts.items()})
+def _made(kind: Any, fields: Any) -> Any:
+    """A dataclass of plain fields, lists as tuples, groups as dataclasses of their own."""
+    made = {key: tuple(one) if isinstance(one, list) else one for key, one in fields.items()}
+    groups = {key: _made(group, made[key]) for key, group in (("grip", Grip), ("electric", Electric)) if made.get(key)}
+    return kind(**made | groups)

@@ -14,23 +14,14 @@ from picker_dynamics.resources import resource
 
 from . import description
 from .description import ArmDescription
+from .file_fields import above, figure, keys_of, read_fields, written_fields
 from .model import Array, read_only
 from .serial_arm import serial_arm
 
 DEFAULT = "picker"
 CONTROLS = ("servo", "torque")
 
-_NUMBERS = {
-    "bandwidth_rad_s": 500.0,
-    "peak_share": 1.0,
-    "hold_share": 1.0,
-    "tip_speed_m_s": 2.0,
-    "goal_tolerance": 1.0,
-    "path_tolerance": 1.0,
-}
-"""Numbers of a torque-controlled arm -> largest value; all are above 0."""
-
-_TOLERANCES = {"goal_tolerance": 0.02, "path_tolerance": 0.1}
+TOLERANCES = {"goal_tolerance": 0.02, "path_tolerance": 0.1}
 """Where the file names none."""
 
 
@@ -53,12 +44,12 @@ class Arm:
     description: ArmDescription
     control: str
     home: Array | None = None
-    bandwidth: float | None = None
-    peak_share: float | None = None
-    hold_share: float | None = None
-    tip_speed: float | None = None
-    goal_tolerance: float | None = None
-    path_tolerance: float | None = None
+    bandwidth: float | None = figure("bandwidth_rad_s", above(500.0), None)
+    peak_share: float | None = figure("peak_share", above(1.0), None)
+    hold_share: float | None = figure("hold_share", above(1.0), None)
+    tip_speed: float | None = figure("tip_speed_m_s", above(2.0), None)
+    goal_tolerance: float | None = figure("goal_tolerance", above(1.0), None)
+    path_tolerance: float | None = figure("path_tolerance", above(1.0), None)
 
     @property
     def hold_limit(self) -> Array:
@@ -92,19 +83,18 @@ def load(name: str = "", path: str | Path | None = None, urdf: str | Path = "") 
     if name not in file["arms"]:
         raise ConfigurationError(f"no arm {name!r}; there are {', '.join(sorted(file['arms']))}", name, name)
     where = f"arm {name}"
-    entry = _entry(file["arms"][name], where)
+    entry = mapping(file["arms"][name] or {}, where)
     control = entry.pop("control", None)
     if control not in CONTROLS:
         raise ConfigurationError(f"{where}: control is {control!r}, must be one of {', '.join(CONTROLS)}", "control", control)
     if arm is None:
         arm = serial_arm(description.load(urdf_of(name, path)))
-    if control == "servo":
-        if entry:
-            raise ConfigurationError(
-                f"{where}: {next(iter(entry))} is for torque-controlled arms; servos have config/servos.yaml", next(iter(entry))
-            )
-        return Arm(name, arm, control)
-    return of_entry(name, arm, _entry(file.get("defaults"), f"{where}: defaults") | entry)
+    if control == "torque":
+        return of_entry(name, arm, mapping(file.get("defaults") or {}, f"{where}: defaults") | entry)
+    if entry:
+        key = next(iter(entry))
+        raise ConfigurationError(f"{where}: {key} is for torque-controlled arms; servos have config/servos.yaml", key)
+    return Arm(name, arm, control)
 
 
 def urdf_of(name: str, path: str | Path | None = "") -> Path:
@@ -115,51 +105,30 @@ def urdf_of(name: str, path: str | Path | None = "") -> Path:
 
 def of_entry(name: str, arm: ArmDescription, entry: Any) -> Arm:
     """A torque-controlled arm of its URDF and its entry without ``control``, defaults included; errors as ``load``."""
-    where = f"arm {name}"
-    entry = _entry(entry, where)
-    home = _home(entry.pop("home", None), arm, where)
-    return Arm(name, arm, "torque", home, *_numbers(_TOLERANCES | entry, where).values())
+    where, keys = f"arm {name}", keys_of(Arm)
+    entry = TOLERANCES | mapping(entry, where, ("home", *(key.name for key in keys.values())))
+    values, _ = read_fields(Arm, entry, f"{where}: ", name)
+    for field, key in keys.items():
+        if values[field] is None:
+            raise ConfigurationError(f"{where}: {key.name} is missing", key.name)
+    peak, hold = values["peak_share"], values["hold_share"]
+    if peak < hold:
+        raise ConfigurationError(f"{where}: peak_share is {peak}, less than hold_share {hold}", "peak_share", peak, hold)
+    home = mapping(entry.get("home") or {}, f"{where}: home")
+    if odd := sorted(set(home) ^ set(arm.joint_names)):
+        names = ", ".join(arm.joint_names)
+        raise ConfigurationError(f"{where}: home must name the joints {names}; it differs in {', '.join(odd)}", odd[0])
+    pose = [number(home[one.name], f"{where}: home of {one.name}", (one.lower, True, one.upper), one.name) for one in arm.movable]
+    return Arm(name, arm, "torque", read_only(pose), **values)
 
 
 def entry_of(arm: Arm) -> dict[str, Any]:
     """Entry of which ``of_entry`` makes this torque-controlled arm."""
     assert arm.home is not None
-    home = dict(zip(arm.description.joint_names, arm.home.tolist()))
-    figures = (arm.bandwidth, arm.peak_share, arm.hold_share, arm.tip_speed, arm.goal_tolerance, arm.path_tolerance)
-    return {"home": home, **dict(zip(_NUMBERS, figures))}
+    return {"home": dict(zip(arm.description.joint_names, arm.home.tolist())), **written_fields(arm)}
 
 
 def _read(path: str | Path | None) -> dict[str, Any]:
     path = path or resource("config/arms.yaml")
     file = mapping(read_yaml(path, "arms", ConfigurationError), str(path))
     return file | {"arms": mapping(file.get("arms"), f"{path}: arms", subject="arms")}
-
-
-def _entry(values: Any, where: str) -> dict[str, Any]:
-    """A mapping of its own; nothing counts as an empty one."""
-    return mapping({} if values is None else values, where)
-
-
-def _home(values: Any, arm: ArmDescription, where: str) -> Array:
-    values = _entry(values, f"{where}: home")
-    if set(values) != set(arm.joint_names):
-        odd = sorted(set(values) ^ set(arm.joint_names))
-        raise ConfigurationError(
-            f"{where}: home must name the joints {', '.join(arm.joint_names)}; it differs in {', '.join(odd)}", odd[0]
-        )
-    at = {one.name: (f"{where}: home of {one.name}", (one.lower, True, one.upper), one.name) for one in arm.movable}
-    return read_only([number(values[name], *at[name]) for name in arm.joint_names])
-
-
-def _numbers(values: dict[str, Any], where: str) -> dict[str, float]:
-    """The entries of ``_NUMBERS``, in that order, checked."""
-    mapping(values, where, _NUMBERS)
-    found = {key: number(values.get(key), f"{where}: {key}", (0.0, False, most), key) for key, most in _NUMBERS.items()}
-    if values["peak_share"] < values["hold_share"]:
-        raise ConfigurationError(
-            f"{where}: peak_share is {values['peak_share']}, less than hold_share {values['hold_share']}",
-            "peak_share",
-            values["peak_share"],
-            values["hold_share"],
-        )
-    return found
