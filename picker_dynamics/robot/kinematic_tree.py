@@ -115,15 +115,6 @@ def tip_way(description: ArmDescription, start: ArrayLike, end: ArrayLike) -> fl
     return float(np.linalg.norm(np.diff(tips, axis=0), axis=-1).sum())
 
 
-def subtree(description: ArmDescription, link: str) -> tuple[str, ...]:
-    """``link`` and every link that hangs on it, in the description's order."""
-    inside = [link]
-    for joint in description.joints:
-        if joint.parent in inside:
-            inside.append(joint.child)
-    return tuple(inside)
-
-
 def rigid_groups(description: ArmDescription) -> dict[str, tuple[str, ...]]:
     """Links that fixed joints weld together, keyed by the one nearest the root: the root and the children of movable joints."""
     groups = [list[str]() for _ in range(description.n + 1)]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .description import ArmDescription, Joint
-from .kinematic_tree import link_poses, rigid_groups, sample_poses, subtree
+from .kinematic_tree import joint_frames, point_jacobians, pose_in, sample_poses
 from .model import GRAVITY, Array
 from .shapes import corners, uniform_body
 
@@ -80,54 +80,40 @@ def lint(description: ArmDescription) -> tuple[Finding, ...]:
     for name in (description.root, *(joint.child for joint in description.joints)):
         found += link_findings(description, name)
     inertia = driven_inertia(description, sample_poses(description, 5)).max(axis=0)
-    for joint, moved in zip(description.movable, inertia.tolist()):
-        found += [*_of_limits(joint), *_of_masses(description, joint, moved)]
+    for j, joint in enumerate(description.movable):
+        found += [*_of_limits(joint), *_of_masses(description, j, float(inertia[j]))]
     if not any(finding.fatal for finding in found):
         found += _of_gravity(description)
     return tuple(found)
 
 
 def holding_torque(description: ArmDescription, q: ArrayLike) -> Array:
-    """Torque [N·m] (force [N] if sliding) that holds the arm still at q (..., n), by virtual work.
+    """Torque [N·m] (force [N] if sliding) that holds the arm still at q (..., n), by virtual work, (..., n).
 
-        tau = sum over the links carried of  m g z · (k × (c - p))    turning about k through p
-        tau = sum over the links carried of  m g z · k                sliding along k
-
-    with masses m and centres of mass c.
-
-    Returns:
-        (..., n), in the description's order.
+    tau = sum over the links of  m g dz/dq    z: height of the centre of mass
     """
-    torque = np.zeros_like(np.asarray(q, dtype=float))
-    for i, mass, motion, _ in _carried(description, q):
-        torque[..., i] += mass * GRAVITY * motion[..., 2]
+    masses, _, linear, _, _ = _moved(description, q)
+    torque: Array = GRAVITY * np.einsum("l,...lj->...j", masses, linear[..., 2, :])
     return torque
 
 
-def driven_inertia(description: ArmDescription, q: Array) -> Array:
-    """Inertia that each joint moves, M_jj(q) [kg·m² or kg], (s, n): masses and inertias beyond it, about or along its axis.
-
-    I = sum over the links carried of  m |k × (c - p)|² + k · Ic k    (axis k through p)
-    """
-    inertia = np.zeros_like(q)
-    for i, mass, motion, own in _carried(description, q):
-        inertia[:, i] += mass * (motion**2).sum(axis=-1) + own
+def driven_inertia(description: ArmDescription, q: ArrayLike) -> Array:
+    """Inertia that each joint moves, M_jj(q) [kg·m² or kg], (..., n): masses and inertias beyond it, about or along its axis."""
+    masses, inertias, linear, angular, rotations = _moved(description, q)
+    own = rotations.swapaxes(-1, -2) @ angular
+    inertia: Array = np.einsum("l,...lij->...j", masses, linear**2) + (own * (inertias @ own)).sum(axis=(-3, -2))
     return inertia
 
 
-def _carried(description: ArmDescription, q: ArrayLike) -> Iterator[tuple[int, float, Array, ArrayLike]]:
-    """Of each joint and link that it carries: the joint's index, the link's mass, how its centre moves, its own inertia."""
-    frames = link_poses(description, q)
-    for i, joint in enumerate(description.movable):
-        axis = frames[joint.child].rotation @ joint.axis
-        for name in subtree(description, joint.child):
-            link, frame = description.links[name], frames[name]
-            if joint.type == "prismatic":
-                yield i, link.mass, axis, 0.0
-            else:
-                own = np.einsum("...ji,...j->...i", frame.rotation, axis)  # the axis in the link's
-                away = np.cross(axis, frame.apply(link.com) - frames[joint.child].position)
-                yield i, link.mass, away, np.einsum("...i,ij,...j->...", own, link.inertia, own)
+def _moved(description: ArmDescription, q: ArrayLike) -> tuple[Array, Array, Array, Array, Array]:
+    """Links that move: masses (l,), inertias (l, 3, 3), Jacobians of their centres and turning (..., l, 3, n), rotations."""
+    moved = [(name, carrier) for name, (carrier, _) in description.transforms.links.items() if carrier >= 0]
+    frames, links = joint_frames(description, q), [description.links[name] for name, _ in moved]
+    poses = [pose_in(description, frames, name) for name, _ in moved]
+    centres = np.stack([pose.apply(link.com) for pose, link in zip(poses, links)], axis=-2)
+    linear, angular = point_jacobians(description, frames, [carrier for _, carrier in moved], centres)
+    masses, inertias = np.array([link.mass for link in links]), np.array([link.inertia for link in links])
+    return masses, inertias, linear, angular, np.stack([pose.rotation for pose in poses], axis=-3)
 
 
 # -- one link: could any body have this inertial, and could the body that is drawn? -----------------------------------------
@@ -199,9 +185,11 @@ def _of_limits(joint: Joint) -> Iterator[Finding]:
         yield Finding(joint.child, f"mimic of joint {joint.name}", joint.mimic or "a joint without name", why)
 
 
-def _of_masses(description: ArmDescription, joint: Joint, inertia: float) -> Iterator[Finding]:
-    body = [description.links[name] for name in rigid_groups(description)[joint.child]]
-    if not any(description.links[name].mass > 0.0 for name in subtree(description, joint.child)):
+def _of_masses(description: ArmDescription, j: int, inertia: float) -> Iterator[Finding]:
+    joint, transforms = description.movable[j], description.transforms
+    carriers = {name: carrier for name, (carrier, _) in transforms.links.items() if carrier >= 0}
+    body = [description.links[name] for name, carrier in carriers.items() if carrier == j]
+    if not any(description.links[name].mass > 0.0 for name, carrier in carriers.items() if transforms.carries[carrier, j]):
         why = "its acceleration would be infinite; give the link an <inertial>"
         yield Finding(joint.child, f"mass driven by joint {joint.name}", "0 kg", why, fatal=True)
     elif not inertia > 0.0:
@@ -217,18 +205,17 @@ def _of_masses(description: ArmDescription, joint: Joint, inertia: float) -> Ite
 
 def _of_gravity(description: ArmDescription) -> Iterator[Finding]:
     q = sample_poses(description, SAMPLES)
-    frames, largest = link_poses(description, q), np.abs(holding_torque(description, q)).max(axis=0)
-    for joint, unit, worst in zip(description.movable, description.effort_units, largest):
+    masses, _, linear, angular, _ = _moved(description, q)
+    weight = GRAVITY * np.einsum("l,slij->sj", masses, np.abs(linear)).max(axis=0)  # that could pull, were it to
+    tilt = np.abs(angular[..., :2, :]).max(axis=(0, 1, 2))
+    lifts = description.transforms.carries[:-1].sum(axis=0) > 1
+    largest = np.abs(holding_torque(description, q)).max(axis=0)
+    for j, (joint, unit, worst) in enumerate(zip(description.movable, description.effort_units, largest)):
         what = f"holding torque at joint {joint.name}"
         if 0.0 < joint.effort < worst:
             limit = f"its limit {joint.effort:g} {unit}"
             why = f"in some poses, more than {limit}: a mass, a length or the effort limit is wrong"
             yield Finding(joint.child, what, f"{worst:.3g} {unit}", why)
-        links, own = subtree(description, joint.child), frames[joint.child]
-        tilt = np.max(np.abs((own.rotation @ joint.axis)[..., :2]))
-        lifts = any(other.parent in links for other in description.movable)
-        size = max(np.max(np.abs(frames[name].position - own.position)) for name in links)
-        noticeable = BALANCED * GRAVITY * size * sum(description.links[name].mass for name in links)
-        if joint.type != "prismatic" and lifts and tilt >= UPRIGHT and worst <= noticeable:
+        if joint.type != "prismatic" and lifts[j] and tilt[j] >= UPRIGHT and worst <= BALANCED * weight[j]:
             why = "in every pose, although it lifts other joints: masses or centres of mass are missing"
             yield Finding(joint.child, what, f"0 {unit}", why)

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from xml.etree import ElementTree
 
+import numpy as np
+
 from picker_dynamics.errors import DescriptionError
 from picker_dynamics.files.formats import parse_xml
 
@@ -26,67 +28,35 @@ def serial_arm(description: ArmDescription) -> ArmDescription:
     """
     if not description.n:
         raise DescriptionError(f"{description.source}: no joint of {description.name} moves", description.name)
-    mimics = [joint for joint in description.movable if joint.mimic is not None]
-    own = [joint for joint in description.movable if joint.mimic is None]
-    chain, fingers = _chain(description, own)
-    _require_fingers(description, mimics, [*chain[-1:], *fingers])
-    locked = [*fingers[1:], *mimics]
-    _require_ranges([*chain, *fingers[:1]])
-    if not locked:
-        return description
-    drives = fingers[0].name if fingers else chain[-1].name
-    names = ", ".join(joint.name for joint in locked)
-    note = f"gripper: joint {drives} drives it, {names} {'is' if len(locked) == 1 else 'are'} locked"
-    made = parse(_with_locked(description, locked), description.source)
-    return replace(made, notes=(*description.notes, note), tool_frame=description.tool)
-
-
-def _chain(description: ArmDescription, joints: Sequence[Joint]) -> tuple[list[Joint], list[Joint]]:
-    """The arm's joints from the root outwards, and the fingers behind them where there are several, of ``joints`` only."""
-    names = {joint.name for joint in joints}
-    above = {
-        joint.name: next((one.name for one in reversed(description.path_to(joint.parent)) if one.name in names), "")
-        for joint in joints
-    }
-    chain: list[Joint] = []
-    while True:
-        last = chain[-1].name if chain else ""
-        next_ones = [joint for joint in joints if above[joint.name] == last]
-        if len(next_ones) == 1:
-            chain += next_ones
-            continue
-        longer = [joint.name for joint in next_ones if joint.name in above.values()]
-        if next_ones and (longer or not chain):
-            first, second = next_ones[:2]
-            where = f"after joint {last}" if last else f"at {description.root}"
-            raise DescriptionError(
-                f"{description.source}: {description.name} has several arms: joints {first.name} and {second.name} both move "
-                f"{where}, and they are no fingers; give each arm a URDF of its own, or make one of them fixed",
-                second.name,
-                len(next_ones),
-                1,
-            )
-        return chain, next_ones
-
-
-def _require_fingers(description: ArmDescription, mimics: Sequence[Joint], grippers: Sequence[Joint]) -> None:
-    """Let pass mimic joints that hang where a gripper's joint hangs, and mimic it."""
-    palm = {joint.name for joint in description.path_to(grippers[-1].parent) if joint.movable} if grippers else set()
-    followed = {joint.name for joint in grippers} | {joint.name for joint in mimics}
-    for joint in mimics:
-        beneath = {one.name for one in description.path_to(joint.parent) if one.movable}
-        if joint.mimic in followed and palm <= beneath:
-            continue
+    joints, carries = description.movable, description.transforms.carries
+    own = [i for i, joint in enumerate(joints) if joint.mimic is None]
+    above = {i: max((k for k in own if k != i and carries[i, k]), default=-1) for i in own}
+    chain = list[int]()
+    while len(after := [i for i in own if above[i] == (chain[-1] if chain else -1)]) == 1:
+        chain += after
+    if after and (not chain or any(i in above.values() for i in after)):
+        first, second = (joints[i].name for i in after[:2])
+        where = f"after joint {joints[chain[-1]].name}" if chain else f"at {description.root}"
         raise DescriptionError(
-            f"joint {joint.name} mimics {joint.mimic or 'a joint without name'}, and is no finger behind the last joint: coupled "
-            "joints of an arm cannot be driven one by one; make it fixed, or a joint of its own",
-            joint.name,
-            joint.mimic,
+            f"{description.source}: {description.name} has several arms: joints {first} and {second} both move "
+            f"{where}, and they are no fingers; give each arm a URDF of its own, or make one of them fixed",
+            second,
+            len(after),
+            1,
         )
-
-
-def _require_ranges(joints: Sequence[Joint]) -> None:
-    for joint in joints:
+    grippers, mimics = [*chain[-1:], *after], [i for i in range(description.n) if i not in own]
+    followed = {joints[i].name for i in (*grippers, *mimics)}
+    palm = carries[grippers[-1]].copy() if grippers else np.zeros(description.n, dtype=bool)
+    palm[grippers[-1:]] = False
+    for joint, beneath in ((joints[i], carries[i]) for i in mimics):
+        if joint.mimic not in followed or (palm & ~beneath).any():
+            raise DescriptionError(
+                f"joint {joint.name} mimics {joint.mimic or 'a joint without name'}, and is no finger behind the last joint: "
+                "coupled joints of an arm cannot be driven one by one; make it fixed, or a joint of its own",
+                joint.name,
+                joint.mimic,
+            )
+    for joint in (joints[i] for i in (*chain, *after[:1])):
         if joint.lower == joint.upper:
             both = told(joint.lower, "m" if joint.type == "prismatic" else "rad")
             raise DescriptionError(
@@ -96,6 +66,15 @@ def _require_ranges(joints: Sequence[Joint]) -> None:
                 joint.lower,
                 joint.upper,
             )
+    locked = [joints[i] for i in (*after[1:], *mimics)]
+    if not locked:
+        return description
+    names = ", ".join(joint.name for joint in locked)
+    note = (
+        f"gripper: joint {joints[(after or chain[-1:])[0]].name} drives it, {names} {'is' if len(locked) == 1 else 'are'} locked"
+    )
+    made = parse(_with_locked(description, locked), description.source)
+    return replace(made, notes=(*description.notes, note), tool_frame=description.tool)
 
 
 def _with_locked(description: ArmDescription, locked: Sequence[Joint]) -> str:
