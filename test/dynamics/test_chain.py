@@ -7,7 +7,7 @@ from arm_fixtures import picker
 from dynamics_models import ARMATURE, LOAD, joint
 from dynamics_properties import check_same, close, states
 from pytest import mark, raises
-from small_urdfs import TOOL_ON_THE_BASE, random_arm
+from small_urdfs import random_arm
 
 from picker_dynamics.dynamics import cross_check, lagrangian
 from picker_dynamics.dynamics.rigid_body import RigidBody
@@ -25,13 +25,6 @@ def test_arms_agree_with_pinocchio(seed):
     check_same(ours, theirs, 1e-11, q, v, a)
     check_same(ours.with_payload(*LOAD), theirs.with_payload(*LOAD), 1e-11, q, v, a)
     close(ours.required_torque(q, v, a), theirs.required_torque(q, v, a), 1e-11)
-
-
-def test_the_picker_agrees_with_its_closed_form():
-    arm = picker()
-    closed_form, chain = lagrangian.from_description(arm, ARMATURE), lagrangian.ChainModel(arm, armature=ARMATURE)
-    report = cross_check.compare(chain, closed_form, arm, samples=100, payload=0.025)
-    assert report.worst <= 1e-12
 
 
 def test_any_gravity_is_a_turned_base():
@@ -61,11 +54,6 @@ def test_by_hand_carries_a_payload_on_the_hands_axis_and_off_it(com):
     close(model.inverse_dynamics(q, v, a), RigidBody(arm, ARMATURE).with_payload(0.025, com).inverse_dynamics(q, v, a), 1e-9)
 
 
-def test_a_tool_that_no_joint_moves():
-    model = lagrangian.ChainModel(description.parse(TOOL_ON_THE_BASE))
-    assert not model.jacobian(np.ones(2)).any() and model.forward_kinematics(np.ones((3, 2))).shape == (3, 3)
-
-
 GOOD = joint("R", "z", (0, 0, 0), 1.0, (0.1, 0, 0), (0.1, 0.1, 0.1))
 
 
@@ -76,16 +64,11 @@ def but(**changes):
 @mark.parametrize(
     "joints, message",
     [
-        ([], r"joints is \[\], expected a list of at least one joint dictionary"),
-        ([3], "joint joint1 is of type int, expected a dictionary of type, axis, xyz"),
         (but(mass=None, com=None), "joint joint1: missing mass; it takes type, axis, xyz"),
-        (but(weight=1.0), "joint joint1: unknown weight; it takes type, axis, xyz"),
         ([*but(name="a"), *but(name="a")], "joint a: is defined twice"),
         (but(type="revolute"), r"joint joint1: type is 'revolute', must be R, P"),
-        (but(axis="w"), "joint joint1: axis is 'w', must be x, y, z"),
         (but(axis=(0, 0, 0)), r"joint joint1: axis is \(0, 0, 0\)"),
         (but(mass=-1.0), "link link1: <mass> value is -1, must be >= 0"),
-        (but(inertia={"Ixx": 1.0}), "joint1: inertia: missing Ixy; it takes Ixx"),
     ],
 )
 def test_joints_refused(joints, message):

@@ -19,6 +19,7 @@ from picker_dynamics.errors import CrossCheckError
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description
 
+MOMENTS = ("ixx", "5e-6"), ("iyy", "8.6e-5"), ("izz", "8.6e-5")
 FEW = 50
 """States per run here: each term is smooth, a wrong number shows in any of them."""
 
@@ -90,71 +91,34 @@ def test_a_finding_is_printed_and_fatal_only_with_strict(write):
     assert code == 1 and "FATAL link hand: inertia" in text and "lint FAILED" in text
 
 
-def test_without_mass_nothing_can_be_simulated(write):
-    path = write(
-        broken(
-            ('<mass value="0.1"/>', '<mass value="0"/>'),
-            ('ixx="5e-6"', 'ixx="0"'),
-            ('iyy="8.6e-5"', 'iyy="0"'),
-            ('izz="8.6e-5"', 'izz="0"'),
-        )
-    )
-    code, text = checked(path)
-    assert code == 1 and "FATAL link rod: mass driven by joint slide is 0 kg" in text
-    assert "no model was built" in text and "models" not in text.replace("no model was", "")
-    code, text = checked(path, as_json=True)
-    assert (code, json.loads(text)["passed"]) == (1, False)
-
-
 @pytest.mark.parametrize("name", sorted(path.name for path in PICKER.parent.glob("*.urdf")))
 def test_every_urdf_of_the_package_passes(name):
     passed(resource(f"urdf/{name}"))
 
 
-ARM_ON_A_STAND = broken(
-    (
-        '<robot name="two">',
-        '<robot name="two"><link name="world"/><joint name="stand" type="fixed"><parent link="world"/>'
-        '<child link="base_link"/><origin xyz="0 0 1"/></joint>',
-    ),
-    (
-        '<link name="base_link"/>',
-        '<link name="base_link"><inertial><origin xyz="0.1 0 0.2"/><mass value="3"/>'
-        '<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>',
-    ),
-)
-WITH_MESHES = broken(
-    ('<box size="0.2 0.03 0.03"/>', '<mesh filename="package://nowhere/arm.dae"/>'),
-    ('<box size="0.2 0.03 0.03"/>', '<mesh filename="no_such_file.stl" scale="0.001 0.001 0.001"/>'),
-)
+TURNTABLE = """<robot name="turntable"><link name="base"/><link name="plate"><inertial><mass value="1"/>
+    <inertia ixx="1e-2" ixy="0" ixz="0" iyy="1e-2" iyz="0" izz="2e-2"/></inertial></link>
+  <joint name="turn" type="continuous"><parent link="base"/><child link="plate"/><axis xyz="0 0 1"/></joint></robot>"""
 
 
 @pytest.mark.parametrize(
-    "text, said",
+    "text, code, said",
     [
-        (broken(('type="revolute"', 'type="continuous"')), "2 joints: lift slide"),
-        (ARM_ON_A_STAND, "lint: no findings"),
+        (TURNTABLE, 0, "models passed"),  # of which nearly every term vanishes
+        (broken(('effort="20"/>', 'effort="20"/><mimic joint="lift"/>')), 0, "mimic of joint slide is lift: it is treated"),
+        (TOOL_ON_THE_BASE, 0, "note: compared without a payload: no joint moves the tool tool0"),
+        (broken(('velocity="5"', 'velocity="0"'), ('velocity="0.2"', 'velocity="0"')), 0, "velocity limit of joint lift is 0"),
         (
-            broken(('effort="20"/>', 'effort="20"/><mimic joint="lift"/>')),
-            "mimic of joint slide is lift: it is treated as a joint of its own",
+            broken(('<mass value="0.1"/>', '<mass value="0"/>'), *((f'{a}="{b}"', f'{a}="0"') for a, b in MOMENTS)),
+            1,
+            "no model was built",
         ),
-        (WITH_MESHES, "lint: no findings"),
-        (TOOL_ON_THE_BASE, "note: compared without a payload: no joint moves the tool tool0"),
-        (broken(('velocity="5"', 'velocity="0"'), ('velocity="0.2"', 'velocity="0"')), "velocity limit of joint lift is 0"),
-        (broken(('type="revolute"', 'type="prismatic"'), ('<axis xyz="0 -1 0"/>', '<axis xyz="0 0 1"/>')), "models passed"),
     ],
-    ids=["continuous", "stand", "mimic", "meshes", "tool on the base", "zero velocity", "gantry"],
+    ids=["turntable", "mimic", "tool on the base", "zero velocity", "no mass"],
 )
-def test_any_fixed_base_arm_is_compared(write, text, said):
-    printed = passed(write(text))
-    assert said in printed and "N-joint chain and Pinocchio" in printed
-
-
-def test_a_residual_that_is_no_number_fails():
-    report = check.CheckReport("text", "arm", (), (), {"a": {"M": math.nan, "g": 0.0}}, ())
-    assert report.worst == math.inf and not report.passed(strict=False)
-    assert json.loads(check.as_json_text(report, strict=False))["comparisons"]["a"]["M"] is None
-    assert "above 1e-09" in check.as_text(report, strict=False)
+def test_any_fixed_base_arm_is_compared(write, text, code, said):
+    printed = checked(write(text))
+    assert printed[0] == code and said in printed[1] and ("N-joint chain and Pinocchio" in printed[1]) == (code == 0)
 
 
 # -- the cross-check of every start ----------------------------------------------------------------------------------
@@ -182,8 +146,6 @@ def test_the_picker_agrees_with_payload_rotors_and_friction():
     "old, new, term",
     [
         ('<mass value="0.12"/>', '<mass value="0.1200001"/>', "g"),
-        ('iyy="3.000e-4"', 'iyy="3.001e-4"', "M"),
-        ('<origin xyz="0.145 0 0"/>', '<origin xyz="0.1451 0 0"/>', "tool"),
         ('damping="0" friction="0"', 'damping="0.001" friction="0"', "tau"),
     ],
 )
@@ -193,16 +155,6 @@ def test_a_difference_in_the_urdf_is_found(old, new, term):
     with pytest.raises(CrossCheckError) as caught:
         report.require()
     assert caught.value.value == report.worst and caught.value.limit == 1e-9
-
-
-def test_a_wrong_payload_is_found_though_the_bare_arms_agree():
-    class Forgetful(RigidBody):
-        def with_payload(self, mass, com=(0.0, 0.0, 0.0), inertia=None):
-            return super().with_payload(0.9 * mass, com, inertia)
-
-    compared(Forgetful(ARM, ARMATURE)).require()
-    with pytest.raises(CrossCheckError, match=r"payload 0.025 kg"):
-        compared(Forgetful(ARM, ARMATURE), payload=0.025).require()
 
 
 def test_nan_is_no_agreement():
@@ -217,19 +169,3 @@ def test_nan_is_no_agreement():
         assert report.worst_term == "g" and math.isnan(report.worst)
         with pytest.raises(CrossCheckError, match="disagree in g of elbow: .*nan"):
             report.require()
-
-
-def test_what_vanishes_is_not_divided_by_nothing():
-    """A turntable: g, the tool and its Jacobian are zero, up to rounding that is nobody's mistake."""
-    text = """<robot name="turntable"><link name="base"/><link name="plate"><inertial><mass value="1"/>
-        <inertia ixx="1e-2" ixy="0" ixz="0" iyy="1e-2" iyz="0" izz="2e-2"/></inertial></link>
-      <joint name="turn" type="continuous"><parent link="base"/><child link="plate"/><axis xyz="0 0 1"/>
-      </joint></robot>"""
-
-    class Rounding(RigidBody):
-        def __getattribute__(self, name):
-            found = super().__getattribute__(name)
-            return (lambda *states: found(*states) + 1e-18) if name in ("gravity", "jacobian", "forward_kinematics") else found
-
-    arm = description.parse(text)
-    compare(Rounding(arm), RigidBody(arm), arm, samples=10).require()

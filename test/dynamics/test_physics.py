@@ -6,11 +6,11 @@ import math
 
 import dynamics_properties as properties
 import numpy as np
-from dynamics_models import BRANCHED, BRANCHED_URDF, CONSTANT_INERTIA, LOAD, MODELS, WITHOUT_TIP
-from dynamics_properties import close, gradient, states
+from dynamics_models import BRANCHED_URDF, CONSTANT_INERTIA, LOAD, MODELS, WITHOUT_TIP
+from dynamics_properties import close, states
 from golden import agrees, check_dynamics, load_cases, model_of
 from pytest import mark, raises
-from small_urdfs import TOOL_ON_THE_BASE, TWO_LINKS, broken
+from small_urdfs import TOOL_ON_THE_BASE, TWO_LINKS
 
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.dynamics.lagrangian.systems import spatial_2r
@@ -69,30 +69,6 @@ def test_energy_gained_is_work_done(name):
     q, v, amplitude, _ = (x[0] / 3.0 for x in states(model, 1, seed=8))
     amplitude = 3.0 * amplitude * np.diag(model.mass_matrix(q))
     properties.check_power_balance(model, q, v, lambda t: amplitude * math.cos(5.0 * t), duration=0.2)
-
-
-@every_model
-def test_linearised_motion_is_that_of_differences(name):
-    model = MODELS[name]
-    n = model.n
-    for q, v, tau, _ in np.swapaxes(states(model, 2, seed=2, reach=1.0), 0, 1):
-        A, B = lagrangian.linearise(model, q, v, tau)
-        np.testing.assert_array_equal(A[:n], np.eye(n, 2 * n, n))
-        assert not B[:n].any()
-        by_q = gradient(lambda q, v=v, tau=tau: model.forward_dynamics(q, v, tau), q)
-        by_v = gradient(lambda v, q=q, tau=tau: model.forward_dynamics(q, v, tau), v)
-        expected = np.concatenate([by_q, by_v], axis=-1)
-        assert np.max(np.abs(A[n:] - expected)) <= 1e-7 * (np.max(np.abs(expected)) or 1.0)
-        close(B[n:], gradient(lambda tau, q=q, v=v: model.forward_dynamics(q, v, tau), tau), 1e-7)
-
-
-@every_builder
-def test_continuous_joints_are_angles(build):
-    for arm in (BRANCHED, description.parse(broken(('type="revolute"', 'type="continuous"')))):
-        model = build(arm)
-        q, v, a, _ = states(model, 5, seed=10)
-        turns = 2 * math.pi * np.array([joint.type == "continuous" for joint in arm.movable]) * (1, -2, 1, -2)[: arm.n]
-        close(model.inverse_dynamics(q + turns, v, a), model.inverse_dynamics(q, v, a), 1e-12)
 
 
 # --- payload ---------------------------------------------------------------------------------------------

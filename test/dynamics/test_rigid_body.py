@@ -7,46 +7,21 @@ import dataclasses
 import numpy as np
 import pytest
 from dynamics_models import BRANCHED, BRANCHED_URDF, MODELS, ROTORS
-from dynamics_properties import angular_velocity, close, derivative, kinetic_energy, states
+from dynamics_properties import close, states
 from small_urdfs import random_arm
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import DescriptionError, JointNamesError
 from picker_dynamics.robot import description
 from picker_dynamics.robot.kinematic_tree import link_poses
-from picker_dynamics.robot.model import GRAVITY
 
 BARE, WITH_ROTORS = MODELS["Pinocchio"], MODELS["Pinocchio, rotors"]
 
 
-def energies_from_poses(q, v) -> tuple[float, float]:
-    """T = sum 1/2 m |dp/dt|² + 1/2 wᵀ I w and V = sum m g z, from where the links are, by differences."""
-    kinetic = potential = 0.0
-    for name, link in BRANCHED.links.items():
-        if name == BRANCHED.root:
-            continue
-
-        def com(t, name=name, link=link):
-            return link_poses(BRANCHED, q + t * v)[name].apply(link.com)
-
-        def rotation(t, name=name):
-            return link_poses(BRANCHED, q + t * v)[name].rotation
-
-        velocity, omega = derivative(com), rotation(0.0).T @ angular_velocity(rotation)
-        kinetic += 0.5 * link.mass * velocity @ velocity + 0.5 * omega @ link.inertia @ omega
-        potential += link.mass * GRAVITY * com(0.0)[2]
-    return kinetic, potential
-
-
-def test_order_energies_tool_and_rotors_are_those_of_the_description():
+def test_order_and_rotors_are_those_of_the_description():
     """Pinocchio sorts siblings by name: x2 before y1."""
     assert BARE.joint_names == ("y1", "x2", "w3", "v4")
-    assert np.array_equal(BARE.viscous, BRANCHED.damping) and np.array_equal(BARE.coulomb, BRANCHED.friction)
     q, v, a, _ = states(BARE, 5, seed=1)
-    for one, rate in zip(q, v):
-        kinetic, potential = energies_from_poses(one, rate)
-        assert kinetic_energy(BARE, one, rate) == pytest.approx(kinetic, rel=1e-8)
-        assert BARE.potential_energy(one) == pytest.approx(potential, rel=1e-12)
     close(BARE.forward_kinematics(q), link_poses(BRANCHED, q)[BRANCHED.tool].position, 1e-13)
     close(WITH_ROTORS.inverse_dynamics(q, v, a) - BARE.inverse_dynamics(q, v, a), a * np.array(ROTORS[:4]), 1e-13)
 

@@ -8,7 +8,7 @@ import re
 from pytest import mark, raises
 
 from picker_dynamics.errors import ConfigurationError, InputError
-from picker_dynamics.files.fields import mapping, number
+from picker_dynamics.files.fields import number
 
 
 @mark.parametrize(
@@ -30,14 +30,3 @@ def test_a_number_is_finite_and_within_its_bounds(value, said):
     with raises(InputError, match="must be >= 0"):
         number(-1, "mass", (0.0, True, 2.0), error=InputError)
     assert number(2, "mass", (0.0, True, 2.0)) == 2.0 and number(0, "mass", (0.0, True, 2.0)) == 0.0
-
-
-@mark.parametrize(
-    ("value", "said"),
-    [(3, "arm: expected keys and values, found 3"), ({"a": 1, "c": 2}, "unknown 'c'; allowed are a, b"), ({1: 2}, "unknown 1")],
-)
-def test_a_mapping_has_known_keys(value, said):
-    with raises(ConfigurationError, match=said):
-        mapping(value, "arm", ("a", "b"))
-    given = {"a": 1}
-    assert mapping(given, "arm", ("a", "b")) == given and mapping(given, "arm") is not given

@@ -70,16 +70,8 @@ def test_a_servo_that_is_too_weak_is_said_with_figures():
     assert strong.bears and "weak" not in str(strong)
 
 
-SHAPES = {
-    "gantry": ([SLIDE, SLIDE | {"name": "down", "axis": "-z", "along": "-z"}], {"base_mm": 300}),
-    "seven": ([TURN, *({"name": f"j{i}", "length_mm": 30, "axis": "yx"[i % 2], "servo": "DS3225"} for i in range(6))], {}),
-}
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_arms_of_all_shapes_go_home_and_park_in_simulation(shape, tmp_path):
-    joints, top = SHAPES[shape]
-    own = made(*joints, **top)
+def test_a_gantry_goes_home_and_parks_in_simulation(tmp_path):
+    own = made(SLIDE, SLIDE | {"name": "down", "axis": "-z", "along": "-z"}, base_mm=300)
     for path, text in ((tmp_path / "own.urdf", own.urdf), (tmp_path / "servos.yaml", own.servos)):
         path.write_text(text)
     assert lint(own.arm) == () and all(load.bears for load in own.loads)
@@ -93,17 +85,12 @@ def test_arms_of_all_shapes_go_home_and_park_in_simulation(shape, tmp_path):
 @pytest.mark.parametrize(
     "joints, top, message",
     [
-        ([], {}, r"joints: 1 to 7 are needed, a list; given: 0"),
         ([TURN | {"name": "1 <b>"}], {}, r"joint 1 <b>: name is '1 <b>': a letter, then"),
         ([TURN | {"type": "floating"}], {}, r"joint turn: type is 'floating', must be one of revolute, prismatic$"),
-        ([TURN | {"axis": "w"}], {}, r"joint turn: axis is 'w', must be one of x, -x, y"),
         ([{"name": "turn"}], {}, r"joint turn: length_mm is missing"),
         ([TURN | {"material": "wood"}], {}, r"joint turn: material is 'wood', must be one of printed, "),
-        ([TURN | {"section_mm": [1, 2, 3]}], {}, r"joint turn: section_mm is \[1, 2, 3\], must be a diameter"),
         ([TURN | {"limits_deg": [30, -30]}], {}, r"limits_deg is \[30, -30\]: the upper must be larger"),
-        ([SLIDE | {"limits_mm": None}], {}, r"joint reach: limits_mm is None"),
         ([TURN | {"servo": "MG9000"}], {}, r"joint turn: servo is 'MG9000', must be one of SG90"),
-        ([TURN], {"supply_v": 0}, r"the arm: supply_v is 0, must be >= 3"),
         ([TURN], {"gripper": {"open_deg": 200}}, r"gripper: open_deg is 200, must be"),
     ],
 )

@@ -12,7 +12,6 @@ from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import resource, share_directory
 from picker_dynamics.robot import arms, description
 from picker_dynamics.robot.model import GRAVITY
-from picker_dynamics.sim.torque_plant import TorquePlant
 
 TOLERANCE = 1e-9
 
@@ -49,15 +48,6 @@ def test_the_urdf_is_the_closed_form(name):
         close(other.coriolis_matrix(q, v), model.coriolis_matrix(q, v))
         close(other.gravity(q), model.gravity(q))
         close(other.inverse_dynamics(q, v, a), model.inverse_dynamics(q, v, a))
-
-
-@every_arm
-def test_mujoco_reads_the_same_arm(name):
-    arm, model = load(name), closed_form(name)
-    plant = TorquePlant(arm)
-    for q, v, _ in zip(*states(arm, 30)):
-        close(plant.mass_matrix(q), model.mass_matrix(q))
-        close(plant.bias(q, v), model.coriolis_matrix(q, v) @ v + model.gravity(q))
 
 
 # -- config/arms.yaml ----------------------------------------------------------------------------------------

@@ -33,24 +33,14 @@ def test_picker_has_the_joints_lengths_and_masses_of_the_note():
 MALFORMED = {
     "not XML": ([("</robot>", "")], "not XML", None),
     "xacro": ('<robot name="r" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:macro name="m"/></robot>', "xacro", None),
-    "two roots": ([("</robot>", '<link name="alone"/></robot>')], "found 2: base_link, alone", None),
     "a link with two parents": (
         [("</robot>", '<joint name="j" type="fixed"><parent link="base_link"/><child link="rod"/></joint></robot>')],
         "two parents",
         "j",
     ),
-    "a joint twice": ([('<joint name="slide"', '<joint name="lift"')], "joint lift: is defined twice", "lift"),
-    "a link without name": ([('<link name="arm">', "<link>")], "a <link> has no name", None),
     "a floating joint": ([('type="revolute"', 'type="floating"')], "joint lift: is 'floating'", "lift"),
-    "revolute without limit": (
-        [('<limit lower="-1" upper="2" velocity="5" effort="3"/>', "")],
-        "joint lift: is revolute and has no <limit>",
-        "lift",
-    ),
     "negative effort": ([('effort="3"', 'effort="-3"')], "<limit> effort is -3, must be >= 0", "lift"),
     "zero axis": ([('<axis xyz="0 -1 0"/>', '<axis xyz="0 0 0"/>')], "joint lift: axis is (0, 0, 0)", "lift"),
-    "a word for a number": ([('<origin xyz="0 0 0.1"/>', '<origin xyz="0 0 ten"/>')], "is not numeric", "lift"),
-    "huge inertia": ([('ixx="6e-5"', 'ixx="1e300"')], "link arm: ixx='1e300' is beyond 1e+09", "arm"),
     "a visual without geometry": (
         [('<geometry><box size="0.2 0.03 0.03"/></geometry>', "")],
         "link arm: a <visual> has no geometry",
@@ -102,30 +92,18 @@ def limit_of(joint: str, **values) -> str:
     return text
 
 
-def test_the_same_and_a_narrower_and_a_larger_robot_agree():
-    description.require_agreement(PICKER.urdf, PICKER)
+def test_a_narrower_robot_agrees():
     description.require_agreement(limit_of("elbow", lower=-1.0, upper=0.1, velocity=1.0), PICKER)
-    extra = (
-        '<link name="lamp"/><joint name="lamp" type="revolute"><parent link="base_link"/><child link="lamp"/>'
-        '<axis xyz="0 0 1"/><limit lower="-1" upper="1" velocity="1" effort="1"/></joint></robot>'
-    )
-    description.require_agreement(PICKER.urdf.replace("</robot>", extra), PICKER)
 
 
 @mark.parametrize(
     ("urdf", "joint", "said"),
     [
         (limit_of("elbow", upper=2.0), "elbow", "upper limit of elbow is 114.6 deg, this arm's is 25.8 deg"),
-        (limit_of("base", velocity=50.0), "base", "velocity limit of base is 2864.8 deg/s, this arm's is"),
         (PICKER.urdf.replace('name="wrist"', 'name="hand_pitch"'), "wrist", "has no joint wrist; this arm has base, shoulder"),
-        (
-            PICKER.urdf.replace('<joint name="base" type="revolute"', '<joint name="base" type="continuous"'),
-            "base",
-            "joint base is continuous, here it is revolute",
-        ),
         ("<robot", None, "robot_description: not XML"),
     ],
-    ids=lambda value: value if isinstance(value, str) and len(value) < 20 else "",
+    ids=["limit", "name", "text"],
 )
 def test_another_arm_is_told_by_joint_value_and_limit(urdf, joint, said):
     with raises(DescriptionError, match=re.escape(said)) as caught:
@@ -133,8 +111,8 @@ def test_another_arm_is_told_by_joint_value_and_limit(urdf, joint, said):
     assert caught.value.subject == joint
 
 
-@mark.parametrize("count", [description.MAX_JOINTS + 1, 200])
-def test_an_arm_of_too_many_joints_is_refused_before_any_model_is_made(count):
+def test_an_arm_of_too_many_joints_is_refused_before_any_model_is_made():
+    count = description.MAX_JOINTS + 1
     links = "".join(f'<link name="l{k}"/>' for k in range(count + 1))
     joints = "".join(
         f'<joint name="j{k}" type="continuous"><parent link="l{k}"/><child link="l{k + 1}"/><axis xyz="0 0 1"/></joint>'

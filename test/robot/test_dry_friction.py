@@ -24,15 +24,3 @@ def test_it_is_the_least_of_what_is_left_of_the_energy(seed, n):
     best = lsq_linear(root, -np.linalg.solve(root.T, free), (-bound - 1e-12, bound + 1e-12), tol=1e-14).x
     found = np.array(dry_friction(free.tolist(), response.tolist(), bound.tolist(), [0.0] * n))
     np.testing.assert_allclose(found, best, atol=1e-6)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_what_slides_is_braked_with_all_of_it_and_what_sticks_does_not_move(seed):
-    rng, response, free, bound = drawn(seed, 5)
-    guess = rng.normal(size=5)
-    force = np.array(dry_friction(free.tolist(), response.tolist(), bound.tolist(), guess.tolist()))
-    after = free + response @ force
-    assert (np.abs(force) <= bound).all()
-    slides = np.abs(after) > 1e-9
-    np.testing.assert_allclose(force[slides], -np.sign(after[slides]) * bound[slides])
-    np.testing.assert_allclose(after[np.abs(force) < bound], 0.0, atol=1e-11)

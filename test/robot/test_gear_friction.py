@@ -36,15 +36,6 @@ def test_a_joint_rests_where_its_setpoint_was_made_for(load, side):
         np.testing.assert_allclose(SERVO.side_of(motor, [load]), [side], atol=1e-12)
 
 
-def test_the_supply_stretches_the_spring_and_not_the_gap():
-    load = np.array([0.4])
-    full, low = (SERVO.setpoint([0.0], [0.0], load, [1.0], supply) for supply in (1.0, 0.9))
-    motor = float(SERVO.motor_for(load, [1.0])[0])
-    np.testing.assert_allclose(low - full, motor / K * (1.0 / 0.9 - 1.0))
-    np.testing.assert_allclose(SERVO.spring_torque(low, [0.0], 0.9), [motor])
-    np.testing.assert_allclose(SERVO.spring_torque([3.0], [0.0], 0.9), 0.9 * SERVO.motor_stall)
-
-
 # -- the side ------------------------------------------------------------------------------------------
 
 

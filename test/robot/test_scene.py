@@ -6,7 +6,6 @@ import numpy as np
 from pytest import approx, mark, raises
 
 from picker_dynamics.errors import ConfigurationError
-from picker_dynamics.resources import resource
 from picker_dynamics.robot.scene import MAX_SHAPES, payload_radius, read_scene
 
 CRATE = "shapes: {crate: {box_m: [0.2, 0.3, 0.1], at_m: [0.3, 0, 0.05]}}"
@@ -34,11 +33,6 @@ def test_a_scene_has_its_shapes_where_the_file_says(tmp_path):
     }
     assert scene["crate"].rotation @ [1.0, 0.0, 0.0] == approx([0.0, 1.0, 0.0], abs=1e-12)
     assert scene["post"].xyz == approx([0.1, 0.25, 0.2])
-
-
-def test_the_shipped_scene_can_be_read_and_an_empty_one_too(tmp_path):
-    assert read_scene(resource("config/scene.yaml"), "base_link")
-    assert read_scene(written(tmp_path, "shapes:"), "base_link") == {}
 
 
 @mark.parametrize(

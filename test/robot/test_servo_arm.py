@@ -13,8 +13,7 @@ from small_urdfs import broken
 
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.execution.validator import torque_validator
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import servo_arm, servo_map
+from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.assumed_servos import GIVE_RAD, PINION_M
 from picker_dynamics.robot.frame_heights import FrameHeights
 from picker_dynamics.robot.kinematic_tree import sample_poses
@@ -48,7 +47,7 @@ def test_assumed_servos_fit_the_arm(name):
     assert servos == servo_arm.load(any_arms.urdf(name))[1]
 
 
-@mark.parametrize("name", any_arms.NAMES)
+@mark.parametrize("name", any_arms.OWN)
 def test_assumed_servos_come_back_from_their_text(name, tmp_path):
     """To the digits that are written; friction and play are the simulation's, as of any map that has none."""
     assumed, path = servo_arm.load(any_arms.urdf(name))[1], tmp_path / "servos.yaml"
@@ -60,13 +59,6 @@ def test_assumed_servos_come_back_from_their_text(name, tmp_path):
         for key in (key for key in given if key not in ("grip", "pulse_map")):
             numbers = isinstance(given[key], (float, tuple)) and given[key] != ()
             assert found[key] == (approx(given[key], rel=1e-3, abs=1e-6) if numbers else given[key]), key
-
-
-def test_the_shipped_map_serves_whatever_has_its_joints():
-    arm, servos = servo_arm.load(resource("urdf/picker.urdf"))
-    assert servos == servo_map.load(resource("config/servos.yaml"), arm.joint_names)
-    overlay = servo_arm.overlay_of(arm, "", "typical")
-    assert servo_arm.load(overlay=overlay)[1].model.load_friction == approx(0.4)
 
 
 def test_what_an_own_map_leaves_open_is_as_in_simulated_servos():

@@ -25,15 +25,7 @@ def loaded(share, seconds: float = 0.0, step_s: float = 0.02, **options) -> Serv
     return budget
 
 
-@mark.parametrize("share", [0.0, 0.3, 0.6, 1.0])
-def test_current_grows_with_torque_from_idle_to_stall(share):
-    budget = loaded(-share * SHOULDER)
-    motor = SERVOS.servos[1].electric
-    assert budget.current_a[1] == approx(motor.idle_a + share * (motor.stall_a - motor.idle_a))
-    assert budget.current_a.sum() == approx(budget.current_a[1] + 4 * motor.idle_a)
-
-
-@mark.parametrize("step_s", [0.02, 0.1, 1.0])
+@mark.parametrize("step_s", [0.1, 1.0])
 def test_temperature_follows_the_closed_solution_whatever_the_step(step_s):
     motor = SERVOS.servos[1].electric
     for seconds in (5.0, 60.0, 600.0):

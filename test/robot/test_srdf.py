@@ -33,11 +33,8 @@ def test_allowed_pairs_are_not_looked_at_and_all_others_are(tmp_path):
         (SRDF.format("claw"), "disable_collisions of 'claw', no link of picker"),
         (SRDF.format("hand").replace("robot", "rebot"), "root element is <rebot>"),
         ("collision: off", "not XML"),
-        ("<robot>" * 60 + "</robot>" * 60, "more than 50 elements within each other"),
-        (" " * 2_000_001, "too large"),
-        ("<!DOCTYPE robot []><robot/>", "DOCTYPE"),
     ],
-    ids=["link", "root", "text", "deep", "large", "type"],
+    ids=["link", "root", "text"],
 )
 def test_what_is_no_srdf_of_the_arm_is_refused(tmp_path, text, said):
     (tmp_path / "arm.srdf").write_text(text)
