@@ -262,28 +262,19 @@ def require_agreement(urdf: str, arm: ArmDescription, what: str = "robot_descrip
     """
     other = parse(urdf, source=what)
     theirs = {joint.name: joint for joint in other.joints}
-    for ours in arm.movable:
-        joint = theirs.get(ours.name)
+    for ours, unit in zip(arm.movable, arm.position_units):
+        joint, about = theirs.get(ours.name), f"{what} ({other.name})"
         if joint is None:
-            raise DescriptionError(
-                f"{what} ({other.name}) has no joint {ours.name}; this arm has {', '.join(arm.joint_names)}", ours.name
-            )
+            raise DescriptionError(f"{about} has no joint {ours.name}; this arm has {', '.join(arm.joint_names)}", ours.name)
         if joint.type != ours.type:
-            raise DescriptionError(
-                f"{what}: joint {ours.name} is {joint.type}, here it is {ours.type}", ours.name, joint.type, ours.type
-            )
-        unit = "m" if ours.type == "prismatic" else "rad"
-        for name, there, here, beyond in (
-            ("lower limit", joint.lower, ours.lower, ours.lower - joint.lower),
-            ("upper limit", joint.upper, ours.upper, joint.upper - ours.upper),
-            ("velocity limit", joint.velocity, ours.velocity, joint.velocity - ours.velocity),
-        ):
-            if beyond > LIMIT_TOLERANCE:
-                per = "/s" if name.startswith("velocity") else ""
+            text = f"{about}: joint {ours.name} is {joint.type}, here it is {ours.type}"
+            raise DescriptionError(text, ours.name, joint.type, ours.type)
+        for name, sign, per in (("lower", -1.0, ""), ("upper", 1.0, ""), ("velocity", 1.0, "/s")):
+            there, here = getattr(joint, name), getattr(ours, name)
+            if sign * (there - here) > LIMIT_TOLERANCE:
                 value, limit = told(there, unit, here), told(here, unit, there)
-                raise DescriptionError(
-                    f"{what}: {name} of {ours.name} is {value}{per}, this arm's is {limit}{per}", ours.name, there, here
-                )
+                text = f"{about}: {name} limit of {ours.name} is {value}{per}, this arm's is {limit}{per}"
+                raise DescriptionError(text, ours.name, there, here)
 
 
 def _tree(links: dict[str, Link], joints: list[Joint]) -> tuple[str, tuple[Joint, ...]]:

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .description import ArmDescription
-from .kinematic_tree import link_poses, sample_poses
-from .model import Array, as_states, read_only
+from .kinematic_tree import joint_frames, pose_in, sample_poses
+from .model import Array, read_only
 
 LEVEL = 1e-12
 """A height that changes by less [m] does not."""
@@ -34,9 +34,9 @@ class FrameHeights:
 
     def __call__(self, q: ArrayLike) -> Array:
         """Heights, (..., m), of ``names`` above the root's origin [m], for joint positions (..., n) [rad or m]."""
-        poses = link_poses(self.description, as_states("q", q, self.description.n))
-        links = (self.description.tool, *(joint.child for joint in self.description.movable))
-        return np.stack([poses[link].position[..., 2] for link in links], axis=-1)
+        frames = joint_frames(self.description, q)
+        tool = pose_in(self.description, frames, self.description.tool).position[..., 2:]
+        return np.concatenate([tool, frames[..., :-1, 2, 3]], axis=-1)
 
 
 def height_changers(heights: FrameHeights, q: ArrayLike) -> tuple[str, ...]:

@@ -23,17 +23,14 @@ def order_of(names: Sequence[str], expected: Sequence[str], what: str = "message
     Raises:
         JointNamesError: a joint that is missing, unknown or listed twice.
     """
-    found: dict[str, int] = {}
-    for index, name in enumerate(names):
+    listed = list(names)
+    for name in (*listed, *expected):
         if name not in expected:
             raise JointNamesError(f"{what}: unknown joint {name!r}; the arm has {', '.join(expected)}", name)
-        if name in found:
-            raise JointNamesError(f"{what}: joint {name} is listed twice", name)
-        found[name] = index
-    for name in expected:
-        if name not in found:
-            raise JointNamesError(f"{what}: joint {name} is missing (all of {', '.join(expected)} are needed)", name)
-    return np.array([found[name] for name in expected], dtype=int)
+        if listed.count(name) != 1:
+            wrong = "is listed twice" if name in listed else f"is missing (all of {', '.join(expected)} are needed)"
+            raise JointNamesError(f"{what}: joint {name} {wrong}", name)
+    return np.array([listed.index(name) for name in expected], dtype=int)
 
 
 def some_of(names: Sequence[str], expected: Sequence[str], what: str = "message") -> tuple[NDArray[np.intp], NDArray[np.intp]]:

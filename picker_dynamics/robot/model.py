@@ -160,17 +160,14 @@ def payload_values(mass: float, com: ArrayLike, inertia: ArrayLike | None) -> tu
         if value > most:
             raise InputError(f"payload {what} is {value:g} {unit}, at most {most:g}", "payload", value, most)
     inertia = np.zeros((3, 3)) if inertia is None else as_states("payload inertia", inertia, 3)
-    if inertia.shape != (3, 3):
-        raise InputError(f"payload inertia has shape {inertia.shape}, expected (3, 3)", "payload")
-    if np.abs(inertia).max() > PAYLOAD_MAX_KG * PAYLOAD_MAX_M**2:
-        raise InputError("payload inertia is beyond that of the largest payload", "payload", inertia)
-    if not np.allclose(inertia, inertia.T, rtol=1e-9, atol=0.0):
-        raise InputError("payload inertia is not symmetric", "payload", inertia)
+    if inertia.shape != (3, 3) or not np.allclose(inertia, inertia.T, rtol=1e-9, atol=0.0):
+        raise InputError(f"payload inertia of shape {inertia.shape} is not symmetric, (3, 3)", "payload")
     least, middle, largest = np.linalg.eigvalsh(inertia)
-    if least + middle - largest < -1e-9 * abs(largest) or least < -1e-9 * abs(largest):
+    slack = 1e-9 * abs(largest)
+    if not (-slack <= least and largest <= least + middle + slack and largest <= PAYLOAD_MAX_KG * PAYLOAD_MAX_M**2):
         raise InputError(
             f"payload inertia has principal moments {least:g}, {middle:g}, {largest:g} kg·m²: each must be "
-            ">= 0 and at most the sum of the others",
+            f">= 0 and at most the sum of the others, and {PAYLOAD_MAX_KG * PAYLOAD_MAX_M**2:g}",
             "payload",
             float(least),
             0.0,

@@ -75,11 +75,8 @@ def _is_shipped(arm: ArmDescription) -> bool:
 
 
 def _require_pinions(arm: ArmDescription, servos: ServoMap) -> None:
-    for servo, unit in zip(servos.servos, arm.position_units):
-        if (servo.pinion is None) == (unit == "m"):
-            what = (
-                "slides: its servo needs pinion_mm, the radius"
-                if unit == "m"
-                else "turns: pinion_mm is for sliding joints, the radius"
-            )
-            raise ConfigurationError(f"{servo.joint}: the joint {what} at which it drives a rack", servo.joint, "pinion_mm")
+    for servo, slides in zip(servos.servos, arm.slides):
+        if servo.slides != slides:
+            what = "slides: its servo needs pinion_mm" if slides else "turns: pinion_mm is for sliding joints"
+            text = f"{servo.joint}: the joint {what}, the radius at which it drives a rack"
+            raise ConfigurationError(text, servo.joint, "pinion_mm")

@@ -107,11 +107,11 @@ class ServoBudget:
         if celsius < self.ambient_c + WARN_SHARE * (self.limit_c - self.ambient_c):
             return None
         final, what = float(self.ambient_c + self._rise[worst] * share**2), "let it rest"
-        if celsius < self.limit_c < final:
-            left = float(self._time_s[worst]) * math.log((final - celsius) / (final - self.limit_c))
-            what = f"there in {left:.0f} s at this load"
-        elif celsius < self.limit_c:
+        if celsius < self.limit_c:
             what = f"going to {final:.0f} at this load"
+            if final > self.limit_c:
+                left = float(self._time_s[worst]) * math.log((final - celsius) / (final - self.limit_c))
+                what = f"there in {left:.0f} s at this load"
         warm = f"{joint} is at {celsius:.0f} deg C (estimated), limit {self.limit_c:g}"
         said = f"{warm}, giving {share:.0%} of its stall torque: {what}"
         return Temperature(said, joint, celsius, self.limit_c, celsius >= self.limit_c)
