@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.time_scaling import TimeScaling
-from picker_dynamics.trajectory.trajectory import Trajectory, delayed, merge_joints, remainder, standing
+from picker_dynamics.trajectory.trajectory import Trajectory, merge_joints, part, standing
 
 from .motion import Motion, Phase
 
@@ -93,8 +93,7 @@ class ActivePlan:
 
     def rest(self, time_s: float) -> Trajectory:
         """What is left at ``time_s``, in its own time."""
-        progress = self.progress(time_s)
-        return remainder(self.trajectory, progress) if progress >= 0.0 else delayed(self.trajectory, -progress)
+        return part(self.trajectory, self.progress(time_s))
 
     def later(self, time_s: float, chosen: Iterable[UnderWay]) -> tuple[UnderWay, ...]:
         """Motions under way seen from ``time_s`` on: their ends in the own time of ``rest``."""

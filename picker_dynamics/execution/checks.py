@@ -260,8 +260,8 @@ def motor_speed(motion: SampledMotion, limits: TorqueLimits, servos: ServoMap) -
     def text(k: int, j: int, value: float, limit: float) -> str:
         speed, unit = told(float(abs(motion.v[k, j])), servos.position_units[j]), limits.units[j]
         return (
-            f"{servos.joint_names[j]} is too fast: {speed}/s with {abs(motion.torque[k, j]):.2f} {unit}{motion.when(k)} "
-            f"needs {abs(value):.2f} {unit} of its motor, stall is {limit:.2f}"
+            f"{servos.joint_names[j]} is too fast: {speed}/s{motion.when(k)} needs {abs(value):.2f} {unit} of its motor, "
+            f"stall is {limit:.2f}"
         )
 
     demand = np.abs(servos.model.spring_demand(motion.v, motion.torque))

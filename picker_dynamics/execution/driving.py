@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from picker_dynamics.errors import PickerError
+from picker_dynamics.errors import PickerError, refuse_if
 
 from .events import EventKind
 from .execution import Execution
@@ -35,23 +35,22 @@ class Drivers:
         """A driver says that it is there, or that it does not need the arm any more; returns why it does not get it, as is also
         told by its name."""
         execution, holder = self._execution, Holder(Kind.DRIVER, driver)
+        lease, joints = execution.lease, range(execution.description.n)
+        had = lease.has(holder, now_s)
         if leaves:
             self._newest = "" if driver == self._newest else self._newest
-            if execution.lease.has(holder, now_s):
-                execution.lease.leave(holder)
+            if had:
+                lease.leave(holder)
                 execution.tell(EventKind.REMARK, f"{holder} has left", identifier=driver)
             return None
         try:
-            if not driver or MARK in driver:
-                raise PickerError(f"a driver's name is needed, without {MARK!r}", subject="driver", value=driver)
-            had = execution.lease.has(holder, now_s)
-            joints = range(execution.description.n)
-            execution.lease.require(holder, joints, now_s)
-            execution.lease.grant(holder, joints, now_s + SILENCE_S)
+            refuse_if(not driver or MARK in driver, f"a driver's name is needed, without {MARK!r}", "driver", driver)
+            lease.require(holder, joints, now_s)
         except PickerError as error:
             if self._complaints.are_news(driver, now_s):
                 execution.tell(EventKind.REFUSED, f"refused: {error}", identifier=driver, error=error)
             return error
+        lease.grant(holder, joints, now_s + SILENCE_S)
         self._newest, self._heard_s = driver, now_s
         if not had:
             self._complaints.forget(driver)

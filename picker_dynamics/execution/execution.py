@@ -22,16 +22,17 @@ from picker_dynamics.robot.model import Array, DynamicsModel
 
 from .checks import Check
 from .events import Event, EventKind
-from .goal_manager import GoalManager, GoalRequest, at_once
+from .goal_manager import GoalManager, GoalRequest
 from .goal_tracking import ArmState, Error, SentReferences
 from .guard import ReferenceGuard
 from .lease import HeldError, Holder, Kind, Lease
 from .motion import Phase, Reference
-from .reference_generator import ReferenceGenerator, Worker
+from .reference_generator import ReferenceGenerator
 from .settle_downward import started, take_load
 from .streaming import SILENCE_S, Complaints, Stream, StreamStatistics
 from .torque_limits import TorqueLimits
 from .validator import TIP_SPEED, MotionValidator
+from .worker import Submit, at_once
 
 SAME_SOURCE = 0.01
 """Shares of the supply's voltage that are planned with as one."""
@@ -132,7 +133,7 @@ class Execution:
         timing: Timing = Timing(),
         max_deceleration: float = 4.0,
         send: Callable[[Reference], None] = lambda _reference: None,
-        worker: Worker = at_once,
+        worker: Submit = at_once,
     ):
         self.description, self.timing, self.send = description, timing, send
         self.sent = SentReferences(math.ceil((timing.lead_s + REACH_BACK_S) * timing.rate_hz))

@@ -26,6 +26,7 @@ from .lease import MAIN_TRACK, HeldError, Holder, Kind, Lease
 from .motion import Motion, Phase, Reference
 from .reference_generator import ReferenceGenerator
 from .streaming import Stream
+from .worker import at_once
 
 HELD_S = 0.2
 """A goal waits this long for somebody else's lease to lapse, once: a stream that has ended has it for a moment yet [s]."""
@@ -35,16 +36,6 @@ AHEAD_S = 0.3
 
 SLOWER = 2.0
 """Where the plan came too late, the next one begins so many times later as the first took to make, beyond ``AHEAD_S``."""
-
-
-def at_once(work: Callable[[], Any]) -> Future[Any]:
-    """Future of work done here and now: a worker for who has no tick to lose."""
-    done: Future[Any] = Future()
-    try:
-        done.set_result(work())
-    except Exception as error:
-        done.set_exception(error)
-    return done
 
 
 @dataclass(eq=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from picker_dynamics.errors import InputError, JointNamesError, LimitError
+from picker_dynamics.errors import InputError, JointNamesError, LimitError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.units import told
 from picker_dynamics.trajectory.profiles import PEAK_SPEED
@@ -79,29 +79,24 @@ def goal_of(command: GripperCommand, settings: GripperSettings, arm: ArmDescript
     joint = settings.joint
     if len(command.name) and list(command.name) != [joint]:
         raise JointNamesError(f"gripper command for {', '.join(command.name)}; the gripper's joint is {joint}", joint)
-    if len(command.position) != 1:
-        raise InputError(f"gripper command with {len(command.position)} positions, expected 1", joint, len(command.position), 1)
+    target = _one("position", command.position, joint, -np.inf)
     index = arm.joint_names.index(joint)
-    target, unit = float(command.position[0]), arm.position_units[index]
-    lower, upper = float(arm.lower[index]), float(arm.upper[index])
+    unit, lower, upper = arm.position_units[index], float(arm.lower[index]), float(arm.upper[index])
     if not lower <= target <= upper:
         text = f"{joint}: {told(target, unit)} is beyond its limits {told(lower, unit, target)} ... {told(upper, unit, target)}"
         raise LimitError(text, joint, target, upper if target > upper else lower)
-    velocity = _one("velocity", command.velocity, joint) or settings.max_velocity
-    effort = _one("effort", command.effort, joint)
-    if effort and (settings.torque is None or effort < settings.torque):
-        fixed = "is not limited" if settings.torque is None else f"presses with up to {settings.torque:.4g} N·m (servo map)"
-        raise InputError(f"{joint} {fixed}: no more than {effort:.4g} N·m cannot be kept", joint, effort, settings.torque)
+    velocity = _one("velocity", command.velocity or [0.0], joint) or settings.max_velocity
+    effort, most = _one("effort", command.effort or [0.0], joint), settings.torque or np.inf
+    text = f"{joint} presses with up to {most:.4g} N·m (servo map): no more than {effort:.4g} N·m cannot be kept"
+    refuse_if(0.0 < effort < most, text, joint, effort, settings.torque)
     duration = max(PEAK_SPEED * abs(target - now) / velocity, SHORTEST_S)
     return Goal([joint], [duration], [[target]], [[0.0]], [[0.0]], partial=True, track=TRACK)
 
 
-def _one(what: str, values: Sequence[float], joint: str) -> float:
-    """The number of an optional field; 0 where there is none."""
-    if not len(values):
-        return 0.0
-    if len(values) != 1 or not 0.0 <= values[0] < float("inf"):
-        raise InputError(f"gripper command with {what} {list(values)}, expected one number >= 0", joint, limit=0.0)
+def _one(what: str, values: Sequence[float], joint: str, least: float = 0.0) -> float:
+    """The number of a field."""
+    if len(values) != 1 or not least <= values[0] < np.inf:
+        raise InputError(f"gripper command with {what} {list(values)}, expected one number", joint, limit=least)
     return float(values[0])
 
 

@@ -11,7 +11,6 @@ speed, other limits.  A goal joins in the plan's own time, so it is checked for 
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -22,7 +21,7 @@ from numpy.typing import ArrayLike
 from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.trajectory.time_scaling import TimeScaling
-from picker_dynamics.trajectory.trajectory import Trajectory, head, merge_joints, remainder
+from picker_dynamics.trajectory.trajectory import Trajectory, merge_joints, part
 
 from .active_plan import ActivePlan, State, UnderWay
 from .checks import SampledMotion
@@ -32,15 +31,13 @@ from .planning import Basis, plan, staying
 from .settle_downward import foreseen, started
 from .slowing import NO_EXCESS, LimitExcess, Slowing
 from .validator import PERIOD_S, MotionValidator
+from .worker import Submit
 
 AHEAD_S = 5.0
 """How much of a motion under way is held to limits that changed in one go [s]."""
 
 SLOWEST = 0.3
 """Share of full speed down to which joints that leave a slowed plan stop as fast as at full speed."""
-
-Worker = Callable[[Callable[[], Any]], "Future[Any]"]
-"""Has work done by the worker, as ``Executor.submit`` does."""
 
 
 class ReferenceGenerator:
@@ -59,7 +56,7 @@ class ReferenceGenerator:
         sent_s: time of the newest reference [s]; -inf: there is none.
     """
 
-    def __init__(self, description: ArmDescription, max_deceleration: float, worker: Worker):
+    def __init__(self, description: ArmDescription, max_deceleration: float, worker: Submit):
         self.description, self.worker = description, worker
         self.validator: MotionValidator | None = None
         self.speed, self.approaches = 1.0, False
@@ -290,7 +287,7 @@ class ReferenceGenerator:
         looked_for, looked_at, looked_s = self._looked
         rest, now_s = active.rest(time_s), active.progress(time_s)
         begin_s = max(looked_s, now_s) if (looked_for, looked_at) == (validator, active.trajectory) else now_s
-        piece = head(remainder(rest, begin_s - now_s), AHEAD_S)
+        piece = part(active.trajectory, begin_s, begin_s + AHEAD_S)
         motion = SampledMotion.along(piece, validator.model, PERIOD_S, begin_s)
         motion.rest, motion.rest_s = rest.end, now_s + rest.duration
         validator.require(motion)

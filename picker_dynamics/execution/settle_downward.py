@@ -29,7 +29,7 @@ from picker_dynamics.robot.friction_side import WIDTH, FrictionSide
 from picker_dynamics.robot.model import Array, DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.trajectory import splines
-from picker_dynamics.trajectory.trajectory import Trajectory, remainder, superposed
+from picker_dynamics.trajectory.trajectory import Trajectory, part, superposed
 
 from .tip_uncertainty import band, guessed, side_uncertainty
 from .validator import MotionValidator, Validated
@@ -162,7 +162,7 @@ def settle_downward(
             continue
         made = _lifted(validated.trajectory, end_s, np.where(fits, scale * lifts * height, 0.0), added_s, earlier_s)
         try:
-            validator.validate(remainder(made, end_s - earlier_s))
+            validator.validate(part(made, end_s - earlier_s))
         except PickerError:
             continue
         bounds = np.where(fits, -lifts, side.bounds)

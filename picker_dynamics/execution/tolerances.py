@@ -99,7 +99,7 @@ def _changed(default: Array, wanted: Iterable[Any], names: Sequence[str], what: 
         j = list(names).index(one.name)
         for row, part in enumerate(("position", "velocity")):
             made[row, j] = _resolved(default[row, j], getattr(one, part), f"{what} of {one.name} ({part})", one.name)
-        _resolved(0.0, one.acceleration, f"{what} of {one.name} (acceleration)", one.name)  # not measured: not looked at
+        _resolved(0.0, one.acceleration, f"{what} of {one.name} (acceleration)", one.name)  # not looked at
     return made
 
 

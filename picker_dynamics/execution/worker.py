@@ -7,8 +7,21 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+Submit = Callable[[Callable[[], Any]], "Future[Any]"]
+"""Has work done, as ``Executor.submit`` does."""
+
 SWITCH_S = 0.001
 """How long it may compute while a reference waits for Python [s]."""
+
+
+def at_once(work: Callable[[], Any]) -> Future[Any]:
+    """Future of work done here and now: a worker for who has no tick to lose."""
+    done: Future[Any] = Future()
+    try:
+        done.set_result(work())
+    except Exception as error:
+        done.set_exception(error)
+    return done
 
 
 class Worker:

@@ -36,14 +36,13 @@ from picker_dynamics.errors import ConfigurationError, PickerError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.execution import Execution, Limits, Timing
 from picker_dynamics.execution.floor import OFF, standing_floor
-from picker_dynamics.execution.goal_manager import at_once
 from picker_dynamics.execution.goal_tracking import GoalTracker
 from picker_dynamics.execution.gripping import GripperSettings, settings_problem
 from picker_dynamics.execution.motion import Motion
 from picker_dynamics.execution.tip_uncertainty import tip_uncertainty
 from picker_dynamics.execution.tolerances import Tolerances
 from picker_dynamics.execution.torque_limits import TorqueLimits
-from picker_dynamics.execution.worker import Worker
+from picker_dynamics.execution.worker import Worker, at_once
 from picker_dynamics.robot import arms, servo_arm
 from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.description import ArmDescription

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +10,9 @@ from numpy.typing import ArrayLike
 from picker_dynamics.robot.model import Array, as_states, per_joint
 
 from .trajectory import Trajectory
+
+STEP = 1.05
+"""By which a duration is made longer or shorter until it fits."""
 
 
 def stop_trajectory(
@@ -38,24 +40,14 @@ def stop_trajectory(
     allowed = per_joint("max_decel", np.maximum(max_decel, np.abs(a)), joint_names, positive=True)
     T = max(float((1.5 * np.abs(v) / allowed).max()), min_s)
     while (_peak(v, a, T) > allowed * (1.0 + 1e-9)).any():
-        T *= 1.05
+        T *= STEP
     for limit, side in ((lower, -1.0), (upper, 1.0)):
-        if limit is not None:
-            T = _within(side * v, side * a, side * (np.asarray(limit) - q), T, min_s)
+        room = np.inf if limit is None else side * (np.asarray(limit) - q)
+        while T > min_s and ((side * (v * T / 2.0 + a * T**2 / 12.0) > room) & (room >= 0.0)).any():
+            T = max(T / STEP, min_s)
     c2, c3 = _stop(v, a, T)
     coefficients = np.array([q, v, a / 2.0, c2 / 3.0, c3 / 4.0, np.zeros(n)])
     return Trajectory(tuple(joint_names), [0.0, T], [coefficients])
-
-
-def _within(v: Array, a: Array, room: Array, T: float, min_s: float) -> float:
-    """The duration, at most ``T`` and at least ``min_s``, after which no joint has gone farther than ``room`` (n,), if >= 0.
-
-    A stop covers v T / 2 + a T² / 12.
-    """
-    for j in np.flatnonzero((v * T / 2.0 + a * T**2 / 12.0 > room) & (room >= 0.0)):
-        root = math.sqrt(max(v[j] ** 2 / 4.0 + a[j] * room[j] / 3.0, 0.0))
-        T = max(min(T, 2.0 * float(room[j]) / max(float(v[j]) / 2.0 + root, 1e-12)), min_s)
-    return T
 
 
 def _stop(v: Array, a: Array, T: float) -> tuple[Array, Array]:

@@ -1,8 +1,8 @@
 """Trajectories: q, v, a at time t as piecewise polynomials of degree 5 at most.
 
 ``from_points`` follows ros2_control's joint_trajectory_controller: between two points the path is linear if they have positions
-only, cubic if both have velocities, quintic if both have accelerations besides.  ``remainder`` is what is left of a motion,
-``head`` what comes first, ``superposed`` the sum of two; ``merge_joints`` joins the joints of motions, ``blend`` takes over from
+only, cubic if both have velocities, quintic if both have accelerations besides.  ``part`` is what lies between two times of a
+motion, ``superposed`` the sum of two; ``merge_joints`` joins the joints of motions, ``blend`` takes over from
 the state that was last sent.
 """
 
@@ -190,32 +190,14 @@ def from_points(
     return Trajectory(joint_names, times, segment(np.diff(times)[:, None], *ends))
 
 
-def remainder(trajectory: Trajectory, begin_s: float) -> Trajectory:
-    """The remainder of a trajectory at ``begin_s`` [s, its own time], as one that starts at 0; where it stands if it is over."""
-    if begin_s <= 0.0:
-        return trajectory
-    if begin_s > trajectory.duration - SHORTEST_S:
-        return standing(trajectory.joint_names, trajectory.end)
-    first = int(np.searchsorted(trajectory.breaks, begin_s, side="right")) - 1
-    segments = trajectory.coefficients[first:].copy()
-    segments[0] = splines.shifted(segments[0], begin_s - trajectory.breaks[first])
-    return Trajectory(trajectory.joint_names, [0.0, *(trajectory.breaks[first + 1 :] - begin_s)], segments)
-
-
-def delayed(trajectory: Trajectory, by_s: float) -> Trajectory:
-    """A trajectory that is at its start for ``by_s`` [s] first."""
-    wait = np.zeros((1, *trajectory.coefficients.shape[1:]))
-    wait[0, 0] = trajectory.start
-    breaks = np.concatenate([[0.0], trajectory.breaks + by_s])
-    return Trajectory(trajectory.joint_names, breaks, np.concatenate([wait, trajectory.coefficients]))
-
-
-def head(trajectory: Trajectory, end_s: float) -> Trajectory:
-    """A trajectory up to ``end_s`` [s], where it may move."""
-    if end_s >= trajectory.duration - SHORTEST_S:
-        return trajectory
-    count = int(np.searchsorted(trajectory.breaks, end_s, side="left"))
-    return Trajectory(trajectory.joint_names, [*trajectory.breaks[:count], end_s], trajectory.coefficients[:count])
+def part(trajectory: Trajectory, begin_s: float, end_s: float = np.inf) -> Trajectory:
+    """A trajectory between two times [s, its own], as one that starts at 0; it stands before it begins, and where it is over."""
+    end_s = min(end_s, trajectory.duration)
+    if begin_s > end_s - SHORTEST_S:
+        return standing(trajectory.joint_names, trajectory.sample(min(begin_s, trajectory.duration))[0])
+    inner = trajectory.breaks[(trajectory.breaks > begin_s + SAME_BREAK_S) & (trajectory.breaks < end_s - SAME_BREAK_S)]
+    breaks = np.array([begin_s, *inner, end_s])
+    return Trajectory(trajectory.joint_names, breaks - begin_s, coefficients_at(trajectory, breaks[:-1]))
 
 
 def standing(joint_names: Sequence[str], q: ArrayLike) -> Trajectory:
@@ -242,14 +224,13 @@ def merge_joints(moving: Trajectory, others: Trajectory, columns: Iterable[int])
 
 def superposed(trajectory: Trajectory, more: Trajectory, begin_s: float) -> Trajectory:
     """The sum of a trajectory and ``more``, which begins at ``begin_s`` [s], and comes to rest; lasts until both have ended."""
-    rest = remainder(trajectory, begin_s)
+    begin_s = begin_s if begin_s > 2.0 * SHORTEST_S else 0.0
+    rest, before = part(trajectory, begin_s), part(trajectory, 0.0, begin_s)
     breaks = _common(rest.breaks, more.breaks)
     sums = coefficients_at(rest, breaks[:-1]) + coefficients_at(more, breaks[:-1])
-    if begin_s <= SAME_BREAK_S:
+    if not begin_s:
         return Trajectory(trajectory.joint_names, breaks, sums)
-    before = head(trajectory, begin_s)
-    after = breaks[1:] + before.duration
-    return Trajectory(trajectory.joint_names, [*before.breaks, *after], [*before.coefficients, *sums])
+    return Trajectory(trajectory.joint_names, [*before.breaks, *(breaks[1:] + begin_s)], [*before.coefficients, *sums])
 
 
 def _common(one: Array, other: Array) -> Array:
@@ -259,12 +240,12 @@ def _common(one: Array, other: Array) -> Array:
 
 
 def coefficients_at(trajectory: Trajectory, times_s: Array) -> Array:
-    """Coefficients (m, 6, n) from each of ``times_s`` (m,) on, up to the next break; constant after the end."""
+    """Coefficients (m, 6, n) from each of ``times_s`` (m,) on, up to the next break; constant outside of the motion."""
     k = np.searchsorted(trajectory.breaks, times_s + SAME_BREAK_S, side="right") - 1
-    over = k >= len(trajectory.coefficients)
-    k = np.minimum(k, len(trajectory.coefficients) - 1)
+    still = (k < 0) | (k >= len(trajectory.coefficients))
+    k = k.clip(0, len(trajectory.coefficients) - 1)
     made = splines.shifted(trajectory.coefficients[k], times_s - trajectory.breaks[k])
-    made[over], made[over, 0] = 0.0, trajectory.end
+    made[still], made[still, 0] = 0.0, np.where(times_s[still, None] < 0.0, trajectory.start, trajectory.end)
     return made
 
 

@@ -56,9 +56,8 @@ def joined(legs: Sequence[Trajectory], radii_m: Sequence[float], kinematics: Cha
     paths, breaks, segments = list[Trajectory](), [0.0], list[Array]()
     for k, leg in enumerate(legs):
         if leaves[k] < joins[k]:
-            ends = " and ".join(f"{1e3 * radii_m[i]:.0f} mm at via point {i + 1}" for i in (k - 1, k))
-            over = joins[k] - leaves[k]
-            text = f"the blends of {ends} are longer than the leg between them, by {1e3 * over:.0f} mm: make them smaller"
+            over = 1e3 * (joins[k] - leaves[k])
+            text = f"the blends at via points {k} and {k + 1} are longer than the leg between them, by {over:.0f} mm"
             raise InputError(text, "blend", joins[k] + leg.duration - leaves[k], leg.duration)
         inner = leg.breaks[(leg.breaks > joins[k]) & (leg.breaks < leaves[k])]
         places = np.array([joins[k], *inner, leaves[k]] if leaves[k] > joins[k] else [joins[k]])
@@ -85,9 +84,6 @@ def _cut(leg: Trajectory, kinematics: ChainKinematics, radius: float, via: int, 
     tips = kinematics.forward(leg.sample(s)[0])
     away = np.maximum.accumulate(np.linalg.norm(tips - tips[0], axis=1))
     if away[-1] < radius:
-        text = (
-            f"the blend of {1e3 * radius:.0f} mm at via point {via + 1} is longer than the leg {'to' if at_end else 'from'} it: "
-            f"the tool gets {1e3 * away[-1]:.0f} mm away"
-        )
+        text = f"the blend of {1e3 * radius:.0f} mm at via point {via + 1} is longer than a leg to it, {1e3 * away[-1]:.0f} mm"
         raise InputError(text, "blend", radius, float(away[-1]))
     return float(np.interp(radius, away, s))
