@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from execution_rig import ACCEPTED, REFUSED, Rig, goal, moved
-from pytest import fixture, mark
+from pytest import fixture
 
 from picker_dynamics.execution.driving import Drivers
 from picker_dynamics.execution.goal_manager import GoalRequest
@@ -53,17 +53,6 @@ def test_the_first_has_the_arm_and_the_second_is_told_who(rig, drivers):
     assert rig.kinds("ada/1") == [ACCEPTED]
 
 
-def test_a_goal_says_that_its_driver_is_there_too(rig, drivers):
-    drive(rig, drivers, 0.2, "ada")
-    rig.run(0.3)
-    assert rig.lease == ""
-    send(rig, drivers, goal(moved(base=0.5)), "ada/1")
-    assert rig.kinds("ada/1") == [ACCEPTED] and "driver ada" in rig.lease
-    rig.run(1.0)
-    assert rig.phase is Phase.HOLDING and 0.0 < rig.newest.q[0] < 0.1
-    assert drivers.of_goal("ada/2", rig.now_s) == "" and rig.lease == ""
-
-
 def test_of_one_that_falls_silent_the_arm_decelerates_within_two_tenths_of_a_second(rig, drivers):
     drive(rig, drivers, 0.1, "ada")
     send(rig, drivers, goal(moved(base=1.0), times=[2.0]), "ada/1")
@@ -79,12 +68,3 @@ def test_of_one_that_falls_silent_the_arm_decelerates_within_two_tenths_of_a_sec
     drivers.hear("bob", rig.now_s)
     rig.tick()
     assert [kind for kind, _ in told(rig, "bob")] == [ACCEPTED]
-
-
-@mark.parametrize("name", ["", "ada/1"])
-def test_a_name_that_is_none(rig, drivers, name):
-    drivers.hear(name, rig.now_s)
-    rig.tick()
-    kind, text = told(rig, name)[-1]
-    assert kind is REFUSED and "name is needed" in text
-    assert drivers.of_goal("/1", rig.now_s) == ""

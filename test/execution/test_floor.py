@@ -57,18 +57,6 @@ def test_goals_below_the_floor_are_refused_with_place_depth_and_time():
     assert rig.phase is Phase.HOLDING and rig.execution.counts["refused"] == 3
 
 
-def test_a_motion_is_looked_at_between_its_ends():
-    """Both ends are above; joints that turn on a straight line between them pass below."""
-    begin, end = down(0.291, 0.016, -1.55), down(0.189, 0.012, -0.75)
-    rig = Rig(held_to(), pose=begin)
-    middle = lowest(np.linspace(begin, end, 200))
-    assert middle < -1e-3 < 0.0 < lowest([begin, end])
-    with raises(LimitError, match=rf"tip would be {-1e3 * middle:.0f} mm below the floor .* at \d.\d\d s"):
-        rig.submit(goal(end, times=[5.0]))
-    rig.execution.change(held_to(OFF))
-    assert rig.submit(goal(end, times=[5.0])) is not None
-
-
 def test_from_below_the_arm_may_come_up_and_no_deeper():
     rig = Rig(held_to(), pose=down(0.2, -0.03))
     with raises(LimitError, match="tip would be 40 mm below the floor"):

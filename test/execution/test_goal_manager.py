@@ -7,7 +7,7 @@ from execution_rig import ACCEPTED, DONE, HOME, NAMES, REFUSED, TIGHT, ZERO, Rig
 
 from picker_dynamics.errors import JointNamesError, TrajectoryError
 from picker_dynamics.execution.goal import HAIR, Goal
-from picker_dynamics.execution.goal_tracking import Code, Outcome
+from picker_dynamics.execution.goal_tracking import Code
 from picker_dynamics.execution.motion import Phase
 
 PERIOD, LEAD = 0.02, 0.06
@@ -54,19 +54,6 @@ def test_a_refusal_has_its_code_and_leaves_a_motion_alone(rig, bad, code):
     assert rig.execution.counts == {"accepted": 1, "refused": 1, "overtaken": 0}
 
 
-def test_what_leaves_its_path_is_aborted_and_the_arm_decelerates(rig):
-    rig.send(base(0.6, 3.0), "g", TIGHT)
-    rig.tick(60)
-    rig.error = 0.06
-    rig.tick(1)
-    verdict = rig.answer("g")
-    assert verdict.code is Code.PATH_TOLERANCE_VIOLATED and "base is off by 3.4 deg, allowed 2.9 deg" in verdict.text
-    assert rig.phase is Phase.STOPPING
-    rig.tick(60)
-    assert rig.holds
-    assert rig.events[-1].text == "stopped: holding"
-
-
 def test_of_a_flood_the_last_one_wins_and_each_is_answered(rig):
     rig.send(base(0.5, 4.0), "before", TIGHT)
     rig.tick(30)
@@ -82,24 +69,6 @@ def test_of_a_flood_the_last_one_wins_and_each_is_answered(rig):
     assert texts <= {OVERTAKEN, PREEMPTED} and OVERTAKEN in texts
     assert rig.newest.q[0] == pytest.approx(HOME[0] + 0.3 - 0.199)
     assert np.abs(np.diff(rig["v"][:, 0])).max() < 12.0 * PERIOD, "no step in any of it"
-
-
-@pytest.mark.parametrize("when", ["waiting", "moving", "arrived", "paused"])
-def test_cancel_is_answered_once_wherever_the_goal_is(rig, when):
-    rig.error = 0.02 if when == "arrived" else 0.0
-    rig.send(base(0.5, 3.0), "g", TIGHT)
-    if when == "paused":
-        rig.tick(50)
-        rig.set_speed(0.0)
-    rig.tick({"waiting": 0, "moving": 60, "arrived": 160, "paused": 60}[when])
-    assert rig.answers["g"] == []
-    rig.cancel("g")
-    rig.tick(60)
-    assert rig.answer("g").outcome is Outcome.CANCELED
-    assert rig.holds
-    rig.cancel("g")
-    rig.tick(5)
-    rig.answer("g")
 
 
 def test_while_blocked_the_arm_holds_and_says_why(rig):

@@ -4,7 +4,7 @@ from concurrent.futures import Future
 
 import numpy as np
 import pytest
-from execution_rig import ACCEPTED, HOME, NAMES, REFUSED, ZERO, Rig, goal, moved
+from execution_rig import ACCEPTED, HOME, NAMES, ZERO, Rig, goal, moved
 
 from picker_dynamics.execution.goal_manager import AHEAD_S, GoalRequest
 from picker_dynamics.execution.motion import Phase
@@ -75,25 +75,6 @@ def test_the_reference_goes_on_while_a_goal_is_parsed_and_planned(rig, later):
     assert np.abs(np.diff(rig["q"], axis=0)).max() < 2e-3
 
 
-def test_limits_that_changed_meanwhile_are_planned_with_once_more_and_then_the_goal_is_refused(rig, later):
-    for name, changes in (("once", 1), ("twice", 2)):
-        rig.send(long_goal(), name)
-        rig.tick()
-        later.do()
-        for k in range(changes):
-            rig.tick()
-            rig.change(tip_speed=0.007 - 0.001 * k - 0.002 * changes)
-            later.do()
-            rig.tick()
-            assert rig.kinds(name) == ([] if k == 0 else [REFUSED])
-        planned(rig, later)
-        if changes == 1:
-            assert "slowed" in rig.texts(ACCEPTED)[0]
-            rig.cancel()
-            rig.to_rest()
-    assert "changed both times" in rig.answer("twice").text
-
-
 @pytest.mark.parametrize("end", ["cancel", "close", "inactive", "blocked"])
 def test_whatever_ends_a_goal_that_is_planned_it_is_answered_once_and_moves_nothing(rig, later, end):
     rig.send(long_goal(), "long")
@@ -162,19 +143,6 @@ def test_a_goal_for_an_arm_on_its_way_joins_at_the_moment_that_it_was_planned_fo
     rig.to_rest()
     assert later.asked == 2 and rig.succeeded("second") and smooth(rig) <= 1.2
     np.testing.assert_allclose(rig.newest.q, medium_goal().positions[-1], atol=1e-9)
-
-
-def test_a_plan_that_comes_too_late_to_join_is_made_for_a_later_moment(rig, later):
-    moving(rig, later)
-    asked_s = asked(rig, later)
-    rig.run(0.5)
-    later.do()
-    rig.tick(2)
-    assert later.asked == 3 and rig.kinds("second") == []
-    later.do()
-    rig.run(AHEAD_S + 1.1)
-    assert rig.kinds("second") == [ACCEPTED] and smooth(rig) <= 1.2
-    assert rig.events[-1].motion.start_s == pytest.approx(asked_s + 0.5 + AHEAD_S + 1.0, abs=0.05)
 
 
 @pytest.mark.parametrize("change", ["cancel all", "speed", "limits", "end"])

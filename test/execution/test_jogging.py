@@ -14,7 +14,6 @@ from picker_dynamics.execution.jogging import Jogging
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.streaming import SILENCE_S
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
-from picker_dynamics.robot.kinematic_tree import link_poses
 
 OUT = moved(scissor=-0.6)
 """Away from the limits."""
@@ -75,14 +74,6 @@ def test_the_hand_turns_where_the_tip_stays(rig, jogging):
     jog(rig, jogging, 1.0, lambda _: jogging.twist(np.zeros(3), (0.0, -0.2, 0.0), rig.now_s))
     assert kinematics.pitch(rig.newest.q) - kinematics.pitch(OUT) == approx(0.2, abs=0.04)
     assert np.linalg.norm(tip(rig.newest.q) - begin) < 0.004
-
-
-def test_a_velocity_in_the_tools_axes_goes_where_the_tool_points(rig, jogging):
-    tool = picker().tool
-    rotation = link_poses(picker(), OUT)[tool].rotation
-    jog(rig, jogging, 0.7, lambda _: jogging.twist((-0.03, 0.0, 0.0), np.zeros(3), rig.now_s, f"left/{tool}"))
-    way = tip(rig.newest.q) - tip(OUT)
-    assert way @ -rotation[:, 0] > 0.015 and np.linalg.norm(np.cross(way, rotation[:, 0])) < 0.002
 
 
 def test_at_a_limit_it_stops_and_no_limit_is_broken(rig, jogging):

@@ -122,30 +122,6 @@ def test_a_stop_in_a_gap_of_a_stream_stops_it_too(rig):
     assert sample(rig, rig.newest.q, "pad") is None
 
 
-@mark.parametrize("how", ["cancel", "deactivate", "block"])
-def test_whoever_stops_it_the_arm_is_free_again(rig, how):
-    for mover in ("goal", "driver"):
-        if mover == "goal":
-            rig.submit(goal(moved(base=0.3)), "g")
-        else:
-            rig.lead("browser", 100.0)
-        rig.run(0.3)
-        {
-            "cancel": lambda: rig.cancel(),
-            "deactivate": lambda: rig.execution.deactivate("x"),
-            "block": lambda: rig.block("two controllers"),
-        }[how]()
-        assert rig.lease == ""
-        if how == "block":
-            assert "two controllers" in str(sample(rig))
-            rig.block("")
-        elif how == "deactivate":
-            rig.execution.start(HOME)
-        rig.run(1.0)
-        assert rig.submit(goal(HOME)) is not None
-        rig.to_rest()
-
-
 def test_of_two_goals_for_a_free_arm_that_wait_for_their_look_the_first_is_taken(rig):
     first, second, plain = "a", "b", "c"
     rig.send(goal(moved(base=0.3)), first, if_free=True)

@@ -1,7 +1,7 @@
 """Some joints' motion beside the others': a gripper and an arm that do not wait for each other."""
 
 import numpy as np
-from execution_rig import HOME, NAMES, Rig, executing, goal, moved, part
+from execution_rig import HOME, NAMES, Rig, executing, part
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest import approx, mark
@@ -65,14 +65,3 @@ def test_in_a_pause_what_is_cancelled_is_answered_and_what_is_not_goes_on(order,
     assert sorted(rig.ended) == sorted([*cancelled, *left]) and rig.phase is Phase.HOLDING
     moves = np.abs(rig["q"][-1] - stands) > 1e-9
     assert (moves[0], moves[SCISSOR]) == tuple((name, False) in left for name in ("arm", "grip"))
-
-
-def test_joints_that_nobody_moves_any_more_come_to_rest_after_the_goal_that_displaced_them_is_done():
-    """A goal's end ended the others' way to rest too: the reference jumped by 0.166 rad."""
-    rig = executing(goal(moved(base=0.6, wrist=0.5)), 0.9)
-    assert np.abs(rig.newest.v).max() > 0.5
-    rig.submit(part(0.1, scissor=HOME[SCISSOR]), "short")
-    rig.run(0.12)
-    assert rig.ended == [("short", False)] and rig.phase is Phase.EXECUTING and np.abs(rig.newest.v).max() > 0.1
-    rig.to_rest()
-    rig.require_smooth(12.0)

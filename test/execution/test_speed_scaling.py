@@ -48,19 +48,3 @@ def test_changes_of_speed_at_any_time_keep_the_path_and_all_bounds(changes):
     assert gaps.max() < 2e-3, "on the same path"
     assert rig.ended == [("g", False)]
     np.testing.assert_allclose(rig.newest.q, path[0][-1], atol=1e-9)
-
-
-@given(st.floats(0.1, 1.5), speeds, st.floats(0.0, 0.6), speeds)
-@QUICK
-def test_a_goal_that_takes_over_does_so_without_a_step_at_any_speed_and_in_any_ramp(first, speed, wait, then):
-    rig = started(first, base=0.6)
-    rig.set_speed(speed)
-    rig.run(wait)
-    rig.submit(goal(moved(shoulder=0.2, wrist=0.3), times=[3.0]), "second")
-    rig.run(0.2)
-    rig.set_speed(then)
-    rig.run(0.3)
-    rig.set_speed(1.0)
-    rig.to_rest()
-    require_consistent(rig, 30.0)
-    assert rig.ended == [("second", False)]

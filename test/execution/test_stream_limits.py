@@ -9,7 +9,6 @@ from arm_fixtures import picker, rigid_body, servos, tip_speeds
 from execution_rig import HOME, TIP_SPEED, Rig, limits, moved
 from pytest import approx, fixture, mark, param
 
-from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.estimation.closed_loop import LEAD_S, ClosedLoop
 from picker_dynamics.execution.checks import SETPOINT_SHARE
 from picker_dynamics.execution.floor import FloorCheck
@@ -25,12 +24,6 @@ HEAVY = np.array([0.3, 1.12, -1.3, -0.5, 0.6])
 POSES = {"home": HOME, "heavy": HEAVY, "upright": np.array([-0.5, 1.5, -1.2, -0.3, 0.6])}
 SPEED = np.minimum(ARM.velocity, SETPOINT_SHARE * SERVOS.setpoint_speed)
 PEAK, HOLD = TorqueLimits.of_servos(SERVOS).peak, TorqueLimits.of_servos(SERVOS).hold
-
-
-@fixture(scope="module")
-def analytic():
-    """The model that the controller uses; the truth of these tests is another one."""
-    return lagrangian.analytic_model(ARM, SERVOS.armature)
 
 
 def ticked(held_to=None, **options) -> Rig:
@@ -56,9 +49,6 @@ def require_within_limits(references) -> None:
     assert (np.abs(TRUTH.required_torque((q[1:] + q[:-1]) / 2.0, mean, rate)) <= PEAK).all()
     biggest = np.maximum(np.abs(a[1:]), np.abs(a[:-1])).max(initial=1.0)
     np.testing.assert_allclose(mean, (v[1:] + v[:-1]) / 2.0, atol=2.0 * biggest * dt.max())
-
-
-# -- anything ------------------------------------------------------------------------------------------------
 
 
 # -- noise ---------------------------------------------------------------------------------------------------
@@ -93,7 +83,7 @@ def followed(path, duration_s: float, pose=HOME):
     return before, loop.run(Streamed(rig, path, duration_s)), rig
 
 
-HELD = [("heavy", 0.002, 4.0), ("upright", 0.0005, 2.0), param("heavy", 0.002, 60.0, marks=mark.long)]
+HELD = [("heavy", 0.002, 2.0), param("heavy", 0.002, 60.0, marks=mark.long)]
 
 
 @mark.parametrize(("pose", "sigma", "duration_s"), HELD)
@@ -138,17 +128,6 @@ def test_a_stream_at_the_tip_s_speed_is_followed_60_ms_late_at_most(path):
 @fixture
 def rig() -> Rig:
     return ticked()
-
-
-@mark.parametrize("joint", ["shoulder", "elbow"])
-@mark.parametrize("pose", list(POSES))
-def test_the_way_to_a_first_command_needs_no_more_torque_than_allowed(pose, joint):
-    """From rest, 0.05 rad at once."""
-    rig = ticked(pose=POSES[pose])
-    target = POSES[pose] + 0.049 * np.array([name == joint for name in ARM.joint_names])
-    assert rig.stream([target] * 150) == []
-    assert rig.newest.q == approx(target, abs=1e-4)
-    require_within_limits(rig.references)
 
 
 def test_a_faster_stream_is_followed_as_fast_as_the_tip_may_be_and_then_refused_with_the_reason(rig):

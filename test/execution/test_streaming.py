@@ -1,17 +1,14 @@
 """A stream of positions: followed sample by sample, refused by name, stopped by silence."""
 
 import numpy as np
-from arm_fixtures import rigid_body
 from execution_rig import HOME, ZERO, Rig, moved
 from pytest import approx, fixture, mark, raises
 
-from picker_dynamics.errors import InfeasibleError, LimitError
+from picker_dynamics.errors import LimitError
 from picker_dynamics.execution.lease import PAUSE_S
 from picker_dynamics.execution.motion import Phase
 
 PERIOD = 0.02
-LAG_S = 0.06
-"""By which a steady stream is followed late, at most [s]."""
 
 
 @fixture
@@ -22,15 +19,6 @@ def rig() -> Rig:
 def swing(count: int, rate: float = 0.3):
     """The base turns at ``rate`` [rad/s]."""
     return [moved(base=rate * PERIOD * k) for k in range(count)]
-
-
-def test_the_reference_follows_the_stream_without_steps(rig):
-    rig.feed(swing(100))
-    q, v = rig["q"][:, 0], rig["v"][:, 0]
-    assert np.abs(np.diff(q)).max() < 0.3 * PERIOD * 1.6
-    assert v[50:] == approx(0.3, abs=0.02)
-    assert abs(q[-1] - swing(100)[-1][0]) < 0.3 * LAG_S
-    assert rig.execution.stream_counts.accepted == 100
 
 
 def test_nan_is_ignored_and_counted(rig):
@@ -62,17 +50,6 @@ def test_a_sample_too_far_or_beyond_its_limit_stops_the_stream(rig, step, text):
     assert rig.refused == 1
     rig.run(1.0)
     np.testing.assert_allclose(rig["q"], np.broadcast_to(HOME, rig["q"].shape), atol=1e-9)
-
-
-def test_a_stream_into_a_pose_that_needs_too_much_torque_is_refused(rig):
-    reached = HOME.copy()
-    with raises(InfeasibleError, match="shoulder"):
-        for k in range(2000):
-            reached = HOME + min(k * PERIOD * 0.12, 1.8) * np.array([0, -1.0, 1.0, 0, 0]) / np.sqrt(2)
-            reached[1] = max(reached[1], 0.0)
-            rig.feed([reached])
-    torque = rigid_body().gravity(reached)[1]
-    assert torque == approx(0.6 * 1.08, abs=0.02), "as far as it could still hold if the stream ended"
 
 
 def test_a_stream_that_was_refused_is_taken_up_where_it_stands_not_where_it_passes(rig):

@@ -28,16 +28,6 @@ def test_polynomial_profiles(name, formula, speed, acceleration):
     assert_allclose([np.abs(x).max() for x in law.sample(S)[1:]], (speed, acceleration), rtol=1e-5)
 
 
-def test_trapezoidal_profile():
-    law, ramp = profiles.profile("trapezoidal"), profiles.RAMP
-    s, sd, sdd = (x[:, 0] for x in law.sample(S))
-    speed = 1.0 / (1.0 - ramp)
-    assert_allclose(sd, np.interp(S, [0, ramp, 1 - ramp, 1], [0, speed, speed, 0]), atol=1e-12)
-    assert_allclose(s, np.concatenate([[0], np.cumsum((sd[1:] + sd[:-1]) / 2 * (S[1] - S[0]))]), atol=1e-6)
-    assert s[0] == 0.0 and s[-1] == approx(1.0, abs=1e-14)
-    assert np.abs(sdd).max() <= speed / ramp + 1e-9
-
-
 def test_another_profile_is_refused():
     with raises(InputError, match="profile is 'jump', must be one of constant"):
         profiles.profile("jump")

@@ -35,28 +35,3 @@ def test_changes_at_any_time_are_smooth_and_stay_within_bounds(changes, rate):
     np.testing.assert_allclose(np.diff(x), (s[1:] + s[:-1]) / 2.0 * STEP, atol=SMOOTHNESS * STEP**3)
     np.testing.assert_allclose(np.diff(s), (r[1:] + r[:-1]) / 2.0 * STEP, atol=2.0 * SMOOTHNESS * STEP**2)
     assert s[-1] == pytest.approx(changes[-1][0], abs=1e-12) and r[-1] == 0.0
-
-
-@given(shares, shares, st.floats(0.05, 10.0))
-@settings(max_examples=40, deadline=None)
-def test_a_ramp_is_as_short_as_its_bounds_let_it_be(before, after, rate):
-    """Bang-bang: the time for a gap at a bounded rate and a bounded change of rate is known in closed form."""
-    gap = abs(after - before)
-    triangle = 2.0 * np.sqrt(gap / SMOOTHNESS)
-    trapezoid = gap / rate + rate / SMOOTHNESS
-    expected = triangle if np.sqrt(gap * SMOOTHNESS) <= rate else trapezoid
-    assert TimeScaling(0.0, before).ramp(2.0, after, rate).settled_s - 2.0 == pytest.approx(expected, abs=1e-9)
-
-
-def test_states_are_scaled_by_the_chain_rule():
-    scaling = TimeScaling(0.0).ramp(0.0, 0.3, 2.0)
-
-    def q(t):
-        return np.array([np.sin(scaling.at(t).progress)])
-
-    h = 1e-4
-    for t in np.linspace(0.05, 1.0, 17):
-        x = scaling.at(t).progress
-        _, v, a = scaling.at(t).scaled((np.array([np.sin(x)]), np.array([np.cos(x)]), np.array([-np.sin(x)])))
-        assert v[0] == pytest.approx((q(t + h)[0] - q(t - h)[0]) / (2 * h), abs=1e-6)
-        assert a[0] == pytest.approx((q(t + h)[0] - 2 * q(t)[0] + q(t - h)[0]) / h**2, abs=5e-3)
