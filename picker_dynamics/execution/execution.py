@@ -256,7 +256,7 @@ class Execution:
         return self._goals.cancel(now_s + self.timing.lead_s, request)
 
     def change(self, limits: Limits) -> None:
-        """Hold motions to other limits; one under way goes on, or stops and is planned again."""
+        """Hold motions to other limits; one under way goes on, or stops and is aborted."""
         before, self.limits = self.limits, limits
         self._wanted_speed = limits.speed if limits.speed != self._generator.speed else None
         if before is not limits and replace(before, speed=limits.speed) == limits:
@@ -292,10 +292,9 @@ class Execution:
         if not self.active:
             return
         self._generator.deactivate()
-        self._stream.reset()
         self.lease.end_all()
         self.sent.clear()
-        if not self._goals.abort_all(f"aborted: {why}"):
+        if not self._abort(why):
             self.tell(EventKind.NOTICE, f"the hardware is not active: {why}")
 
     def block(self, why: str, now_s: float) -> None:
@@ -303,8 +302,7 @@ class Execution:
         if why == self.lease.blocked:
             return
         if why and not self.lease.blocked and self.active:
-            self._goals.abort_all(f"aborted: {why}")
-            self._stream.reset()
+            self._abort(why)
             self.lease.end_all()
             self._generator.cancel(now_s + self.timing.lead_s)
         self.lease.blocked = why
@@ -396,11 +394,13 @@ class Execution:
             text = "stopped for the present limits" if moved else "the pose that is held is beyond the present limits"
             self._abort(f"{text}: {why}", why)
 
-    def _abort(self, text: str, why: PickerError) -> None:
-        """Abort all goals, and forget a stream; tell why where nobody is answered."""
+    def _abort(self, text: str, why: PickerError | None = None) -> bool:
+        """Abort all goals, and forget a stream; returns whether a goal was answered, else ``why`` is told."""
         self._stream.reset()
-        if not self._goals.abort_all(f"aborted: {text}") and self._guard_says != why.subject:
+        answered = self._goals.abort_all(f"aborted: {text}")
+        if why is not None and not answered and self._guard_says != why.subject:
             self.tell(EventKind.PROBLEM, text, error=why)
+        return answered
 
     def _stop_for(self, breach: PickerError) -> None:
         """Decelerate from what was sent last; goals and a stream are aborted, once."""

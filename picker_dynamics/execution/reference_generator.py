@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.trajectory.time_scaling import TimeScaling
-from picker_dynamics.trajectory.trajectory import Trajectory, merge_joints, part
+from picker_dynamics.trajectory.trajectory import SHORTEST_S, Trajectory, merge_joints, part
 
 from .active_plan import ActivePlan, State, UnderWay
 from .checks import SampledMotion
@@ -287,6 +287,7 @@ class ReferenceGenerator:
         looked_for, looked_at, looked_s = self._looked
         rest, now_s = active.rest(time_s), active.progress(time_s)
         begin_s = max(looked_s, now_s) if (looked_for, looked_at) == (validator, active.trajectory) else now_s
+        begin_s = min(begin_s, active.trajectory.duration - SHORTEST_S)
         piece = part(active.trajectory, begin_s, begin_s + AHEAD_S)
         motion = SampledMotion.along(piece, validator.model, PERIOD_S, begin_s)
         motion.rest, motion.rest_s = rest.end, now_s + rest.duration

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError, PickerError, refuse_if
@@ -18,9 +17,8 @@ from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.model import Array, as_vector, checked_number
 from picker_dynamics.robot.tip_target import tip_target
 from picker_dynamics.robot.units import TIP_M
-from picker_dynamics.trajectory import splines
 from picker_dynamics.trajectory.straight_line import HELD, straight_line
-from picker_dynamics.trajectory.trajectory import Trajectory
+from picker_dynamics.trajectory.trajectory import Trajectory, chained, standing
 from picker_dynamics.trajectory.via_path import joined, joint_leg
 
 from .path_planning import TIP_ACCELERATION, timed
@@ -85,7 +83,9 @@ def motion_through(
         except PickerError:
             if not held:
                 raise
-    made = _one_after_another([part.trajectory for part in parts], stands=waypoints[-1].straight)
+    made = chained([one.trajectory for one in parts])
+    if waypoints[-1].straight:
+        made = chained([made, standing(made.joint_names, made.end, STAND_S)])
     if len(parts) > 1:
         validator.validate(made)
     return made
@@ -109,17 +109,3 @@ def _legs(
         legs.append(leg)
         q = leg.end
     return legs
-
-
-def _one_after_another(parts: Sequence[Trajectory], *, stands: bool) -> Trajectory:
-    """Motions from rest to rest as one; ``stands``: and at rest for ``STAND_S`` where they end."""
-    breaks, segments = [0.0], list[Array]()
-    for part in parts:
-        breaks += (part.breaks[1:] + breaks[-1]).tolist()
-        segments += list(part.coefficients)
-    if stands:
-        still = np.zeros((splines.DEGREE + 1, parts[-1].n))
-        still[0] = parts[-1].end
-        breaks.append(breaks[-1] + STAND_S)
-        segments.append(still)
-    return Trajectory(parts[0].joint_names, breaks, segments)

@@ -191,20 +191,20 @@ def from_points(
 
 
 def part(trajectory: Trajectory, begin_s: float, end_s: float = np.inf) -> Trajectory:
-    """A trajectory between two times [s, its own], as one that starts at 0; it stands before it begins, and where it is over."""
+    """A trajectory between two times [s, its own], as one that starts at 0; before it begins, and where it is over, it stands."""
+    if end_s == np.inf and begin_s > trajectory.duration - SHORTEST_S:
+        return standing(trajectory.joint_names, trajectory.end)
     end_s = min(end_s, trajectory.duration)
-    if begin_s > end_s - SHORTEST_S:
-        return standing(trajectory.joint_names, trajectory.sample(min(begin_s, trajectory.duration))[0])
     inner = trajectory.breaks[(trajectory.breaks > begin_s + SAME_BREAK_S) & (trajectory.breaks < end_s - SAME_BREAK_S)]
     breaks = np.array([begin_s, *inner, end_s])
     return Trajectory(trajectory.joint_names, breaks - begin_s, coefficients_at(trajectory, breaks[:-1]))
 
 
-def standing(joint_names: Sequence[str], q: ArrayLike) -> Trajectory:
+def standing(joint_names: Sequence[str], q: ArrayLike, duration_s: float = SHORTEST_S) -> Trajectory:
     """A trajectory that stays at ``q`` (n,)."""
     coefficients = np.zeros((1, splines.DEGREE + 1, len(joint_names)))
     coefficients[0, 0] = q
-    return Trajectory(joint_names, [0.0, SHORTEST_S], coefficients)
+    return Trajectory(joint_names, [0.0, duration_s], coefficients)
 
 
 def merge_joints(moving: Trajectory, others: Trajectory, columns: Iterable[int]) -> Trajectory:
@@ -228,9 +228,15 @@ def superposed(trajectory: Trajectory, more: Trajectory, begin_s: float) -> Traj
     rest, before = part(trajectory, begin_s), part(trajectory, 0.0, begin_s)
     breaks = _common(rest.breaks, more.breaks)
     sums = coefficients_at(rest, breaks[:-1]) + coefficients_at(more, breaks[:-1])
-    if not begin_s:
-        return Trajectory(trajectory.joint_names, breaks, sums)
-    return Trajectory(trajectory.joint_names, [*before.breaks, *(breaks[1:] + begin_s)], [*before.coefficients, *sums])
+    both = Trajectory(trajectory.joint_names, breaks, sums)
+    return chained([before, both]) if begin_s else both
+
+
+def chained(parts: Sequence[Trajectory]) -> Trajectory:
+    """Trajectories one after another."""
+    begins = np.cumsum([0.0, *(one.duration for one in parts)])
+    breaks = [one.breaks[1:] + begin for one, begin in zip(parts, begins)]
+    return Trajectory(parts[0].joint_names, np.concatenate([[0.0], *breaks]), np.concatenate([one.coefficients for one in parts]))
 
 
 def _common(one: Array, other: Array) -> Array:

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, refuse_if
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
-from picker_dynamics.robot.model import Array, as_states
+from picker_dynamics.robot.model import as_states
 
 from . import splines
-from .trajectory import Trajectory, coefficients_at
+from .trajectory import Trajectory, chained, part
 
 RAD_M = 0.1
 """Way [m] for which a turn of one rad counts, along a leg on which the tool moves less."""
@@ -53,29 +53,21 @@ def joined(legs: Sequence[Trajectory], radii_m: Sequence[float], kinematics: Cha
         if radius > 0.0:
             leaves[k] = _cut(legs[k], kinematics, radius, k, at_end=True)
             joins[k + 1] = _cut(legs[k + 1], kinematics, radius, k, at_end=False)
-    paths, breaks, segments = list[Trajectory](), [0.0], list[Array]()
+    paths, parts = list[Trajectory](), list[Trajectory]()
     for k, leg in enumerate(legs):
-        if leaves[k] < joins[k]:
-            over = 1e3 * (joins[k] - leaves[k])
-            text = f"the blends at via points {k} and {k + 1} are longer than the leg between them, by {over:.0f} mm"
-            raise InputError(text, "blend", joins[k] + leg.duration - leaves[k], leg.duration)
-        inner = leg.breaks[(leg.breaks > joins[k]) & (leg.breaks < leaves[k])]
-        places = np.array([joins[k], *inner, leaves[k]] if leaves[k] > joins[k] else [joins[k]])
-        segments += list(coefficients_at(leg, places[:-1]))
-        breaks += (breaks[-1] + places[1:] - places[0]).tolist()
+        over = 1e3 * (joins[k] - leaves[k])
+        text = f"the blends at via points {k} and {k + 1} are longer than the leg between them, by {over:.0f} mm"
+        refuse_if(over > 0.0, text, "blend", joins[k] + leg.duration - leaves[k], leg.duration)
+        parts += [part(leg, joins[k], leaves[k])] if leaves[k] > joins[k] else []
         if k + 1 < len(legs) and radii_m[k] > 0.0:
-            length = _blend_length(leg.duration - leaves[k], joins[k + 1])
-            segments.append(splines.quintic(length, *leg.sample(leaves[k]), *legs[k + 1].sample(joins[k + 1])))
-            breaks.append(breaks[-1] + length)
+            before, after = leg.duration - leaves[k], joins[k + 1]
+            length = min(before + after, 2.5 * min(before, after))  # the quintic's control points stay on their sides
+            blend = splines.quintic(length, *leg.sample(leaves[k]), *legs[k + 1].sample(joins[k + 1]))
+            parts.append(Trajectory(leg.joint_names, [0.0, length], [blend]))
         else:
-            paths.append(Trajectory(leg.joint_names, breaks, segments))
-            breaks, segments = [0.0], []
+            paths.append(chained(parts))
+            parts = []
     return paths
-
-
-def _blend_length(before: float, after: float) -> float:
-    """Way along a blend instead of these on the legs [m]: the quintic's control points stay before and after the via point."""
-    return min(before + after, 2.5 * min(before, after))
 
 
 def _cut(leg: Trajectory, kinematics: ChainKinematics, radius: float, via: int, *, at_end: bool) -> float:

@@ -20,7 +20,7 @@ from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.torque_plant import TorquePlant
 
-STAGES = np.linspace(0.02, 0.98, 5)
+STAGES = np.linspace(0.02, 0.98, 4)
 
 
 def picker(tip_speed: float, payload: float = 0.0):
@@ -68,7 +68,7 @@ def under_way(arm, limits, begin, wanted, stage: float) -> Rig:
 @pytest.mark.parametrize("name", ARMS)
 def test_a_cancel_at_any_moment_stays_within_torque_and_position_limits(name):
     arm, limits, plant = ARMS[name]()
-    for begin, wanted, duration in motions(arm, limits, 4, seed=5):
+    for begin, wanted, duration in motions(arm, limits, 2, seed=5):
         for stage in STAGES * duration:
             rig = under_way(arm, limits, begin, wanted, stage)
             state = rig.newest
