@@ -156,20 +156,21 @@ class GoalManager:
             yield
             yield from self._lease(request, goal)
         for _ in range(2):
-            while (basis := generator.basis(self._time_s, 0.0 if worker is at_once else AHEAD_S + SLOWER * took_s)) is None:
+            ahead_s = 0.0 if worker is at_once else AHEAD_S + SLOWER * took_s
+            while (plan := generator.plan_goal(goal, self._time_s, ahead_s)) is None:
                 if generator.phase is Phase.STREAMING:  # of the goal's own driver
                     self.stream.reset()
                     generator.cancel(self._time_s)
                 yield
                 yield from self._lease(request, goal)
-            asked_s, one.work = self._time_s, worker(generator.planning(goal, basis, self._time_s))
+            asked_s, one.work = self._time_s, plan.work
             while not one.work.done():
                 yield
-            while generator.holds(basis):
-                motion = one.work.result()
+            while generator.holds(plan):
+                plan.work.result()
                 self.lease.require(request.holder, goal.joints.tolist(), self._now_s)
-                if basis.begins_s <= self._time_s:
-                    return generator.begin(motion, basis, self._time_s)
+                if plan.begins_s <= self._time_s:
+                    return generator.begin(plan, self._time_s)
                 yield
             took_s = self._time_s - asked_s
         raise PickerError("the motion under way or the limits changed both times that the goal was planned")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,22 +20,20 @@ from .validator import MotionValidator
 
 
 @dataclass(frozen=True, eq=False)
-class Basis:
-    """Basis of a plan: it holds while these are the same objects.
+class Plan:
+    """Plan of a goal: it may begin while the active plan and the limits are the same objects.
 
     Attributes:
         active: the active plan that the goal joins.
         validator: of the limits.
         begins_s: when the plan begins, or, at rest, at the earliest [s].
-        side: of the joints' friction there.
-        approaches: whether motions may end with one.
+        work: its motion, made by the worker.
     """
 
     active: ActivePlan
     validator: MotionValidator
     begins_s: float
-    side: FrictionSide
-    approaches: bool
+    work: Future[Motion]
 
 
 def staying(active: ActivePlan, track: str, joints: tuple[int, ...]) -> tuple[UnderWay, ...]:
@@ -42,15 +41,28 @@ def staying(active: ActivePlan, track: str, joints: tuple[int, ...]) -> tuple[Un
     return tuple(one for one in active.under_way if one.motion.track != track and set(joints).isdisjoint(one.motion.joints))
 
 
-def plan(goal: ParsedGoal, basis: Basis, slowing: Slowing) -> Motion:
-    """Plan a goal: its motion, slowed as far as it has to be, with an approach at its end where friction wants one.
+def planned(
+    goal: ParsedGoal,
+    active: ActivePlan,
+    start_s: float,
+    validator: MotionValidator,
+    slowing: Slowing,
+    side: FrictionSide,
+    approaches: bool,
+) -> Motion:
+    """The motion of a goal, slowed as far as it has to be, with an approach at its end where friction wants one.
 
     A goal takes the place of those of its track or with one of its joints; joints that nobody moves any more come to rest.
+
+    Args:
+        active, start_s: the active plan that it joins, and when [s].
+        side: of the joints' friction there.
+        approaches: whether motions may end with one.
 
     Raises:
         PickerError: why the motion may not be made.
     """
-    active, start_s, validator, own = basis.active, basis.begins_s, basis.validator, goal.joints.tolist()
+    own = goal.joints.tolist()
     q, v, a = active.own_state(start_s)
     others = active.rest(start_s)
     busy = [*own, *(j for one in staying(active, goal.track, tuple(own)) for j in one.motion.joints)]
@@ -68,8 +80,8 @@ def plan(goal: ParsedGoal, basis: Basis, slowing: Slowing) -> Motion:
     times_s = np.array([0.0, *goal.times_s]) * validated.factor
     duration_s = validated.trajectory.duration if whole else float(times_s[-1])
     if goal.track == MAIN_TRACK:
-        may, from_s = basis.approaches and not goal.stands, float(times_s[-2])
-        ending = duration_s, from_s, goal.joints, basis.side
+        may, from_s = approaches and not goal.stands, float(times_s[-2])
+        ending = duration_s, from_s, goal.joints, side
         validated, approach = settle_downward(validated, *ending, validator, slowing.description, may)
         duration_s += 0.0 if approach is None else approach.duration_s
     begins_s = start_s if goal.start_s is None else max(goal.start_s, start_s)

@@ -10,9 +10,7 @@ speed, other limits.  A goal joins in the plan's own time, so it is checked for 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +25,7 @@ from .active_plan import ActivePlan, State, UnderWay
 from .checks import SampledMotion
 from .goal import PAST_TOLERANCE_S, ParsedGoal
 from .motion import Motion, Phase, Reference
-from .planning import Basis, plan, staying
+from .planning import Plan, planned, staying
 from .settle_downward import foreseen, started
 from .slowing import NO_EXCESS, LimitExcess, Slowing
 from .validator import PERIOD_S, MotionValidator
@@ -133,8 +131,11 @@ class ReferenceGenerator:
         later = goal.start_s is not None and goal.start_s > max(time_s, self.sent_s)
         return later and self._plan is not None and self._plan.moves
 
-    def basis(self, time_s: float, ahead_s: float) -> Basis | None:
-        """Basis to plan a goal on ``ahead_s`` from ``time_s``, at rest at once; None: wait, it is about to rest.
+    def plan_goal(self, goal: ParsedGoal, time_s: float, ahead_s: float) -> Plan | None:
+        """Have a goal, or what lies ahead of it, planned for ``ahead_s`` from ``time_s``, at rest for at once.
+
+        Returns:
+            None: wait, the arm is about to rest.
 
         Raises:
             PickerError: not active, or no check possible yet.
@@ -143,32 +144,29 @@ class ReferenceGenerator:
             raise PickerError("the arm is not active: enable it first")
         if self.validator is None:
             raise PickerError("the payload is not known yet (is the dynamics node running?): no goal is accepted")
-        active, begins_s = self._plan, max(time_s, self.sent_s)
-        begins_s += ahead_s if active.moves else 0.0
+        active, now_s = self._plan, max(time_s, self.sent_s)
+        begins_s = now_s + (ahead_s if active.moves else 0.0)
         if (active.phase is Phase.STREAMING and ahead_s > 0.0) or (active.moves and active.is_over(begins_s)):
             return None
-        from_s = self.sent_s if active.moves else begins_s
-        side = foreseen(self.side, lambda at_s: active.state_at(at_s)[0], from_s, begins_s)
-        return Basis(active, self.validator, begins_s, side, self.approaches)
+        late_s = 0.0 if goal.start_s is None else now_s - goal.start_s
+        goal = goal.after(late_s) if late_s > PAST_TOLERANCE_S else goal
+        side = foreseen(self.side, lambda at_s: active.state_at(at_s)[0], self.sent_s if active.moves else begins_s, begins_s)
+        how = active, begins_s, self.validator, self._slowing, side, self.approaches
+        return Plan(active, self.validator, begins_s, self.worker(lambda: planned(goal, *how)))
 
-    def holds(self, basis: Basis) -> bool:
-        """Whether what was planned on this basis may begin."""
-        same = basis.active is self._plan and basis.validator is self.validator
-        return same and (not basis.active.moves or basis.begins_s >= self.sent_s)
+    def holds(self, plan: Plan) -> bool:
+        """Whether what was planned may begin."""
+        same = plan.active is self._plan and plan.validator is self.validator
+        return same and (not plan.active.moves or plan.begins_s >= self.sent_s)
 
-    def planning(self, goal: ParsedGoal, basis: Basis, time_s: float) -> Callable[[], Motion]:
-        """Work for the worker: plan the part of the goal that lies ahead; touches nothing here, raises why it may not be made."""
-        late_s = 0.0 if goal.start_s is None else max(time_s, self.sent_s) - goal.start_s
-        return partial(plan, goal.after(late_s) if late_s > PAST_TOLERANCE_S else goal, basis, self._slowing)
-
-    def begin(self, motion: Motion, basis: Basis, time_s: float) -> Motion:
-        """Begin a motion whose basis holds, at rest not before ``time_s``; one under way is blended into it."""
-        active = basis.active
+    def begin(self, plan: Plan, time_s: float) -> Motion:
+        """Begin a plan that holds, at rest not before ``time_s``; a motion under way is blended into it."""
+        active, motion = plan.active, plan.work.result()
         if not active.moves:
             motion = replace(motion, start_s=max(motion.start_s, time_s, self.sent_s))
         others = active.later(motion.start_s, staying(active, motion.track, motion.joints))
         self._take(motion.trajectory, motion.start_s, (*others, UnderWay(motion, motion.duration_s)))
-        self._passed = basis.validator
+        self._passed = plan.validator
         if motion.approach is not None:
             self.side.width = motion.approach.width
         return motion

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError, SingularityError, UnreachableError, refuse_if
+from picker_dynamics.errors import SingularityError, UnreachableError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.inverse_kinematics import STEEP, ChainKinematics
 from picker_dynamics.robot.model import Array, as_vector, checked_number
@@ -125,18 +125,13 @@ def _turning(
 
 def _turned(before: Array, after: Array) -> tuple[Turning, float]:
     """Directions on the shortest way between two unit vectors, and how long that is [rad]."""
-    cosine = float(np.clip(before @ after, -1.0, 1.0))
-    across, angle = after - cosine * before, math.acos(cosine)
-    size = float(np.linalg.norm(across))
-    if size < 1e-9 and cosine < 0.0:
-        raise InputError("direction is opposite to the present one: turn the tool by a move before", "direction")
-    across = across / max(size, 1e-9)
+    from scipy.spatial import geometric_slerp  # not before it is needed: it takes memory
 
-    def at(share: Array) -> dict[str, Array]:
-        turned = share[:, None] * angle
-        return {"directions": np.cos(turned) * before + np.sin(turned) * across}
-
-    return at, angle
+    angle = math.acos(float(np.clip(before @ after, -1.0, 1.0)))
+    text = "direction is opposite to the present one: turn the tool by a move before"
+    refuse_if(angle > math.pi - 1e-6, text, "direction")
+    begin, end = before / np.linalg.norm(before), after / np.linalg.norm(after)
+    return (lambda share: {"directions": geometric_slerp(begin, end, share)}), angle
 
 
 def off_line(points: Array, begin: Array, end: Array) -> Array:
