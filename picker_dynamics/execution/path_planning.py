@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from picker_dynamics.errors import ImpassableError, InfeasibleError
+from picker_dynamics.errors import ImpassableError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import Array, DynamicsModel, times, tip_speeds
+from picker_dynamics.robot.model import Array, times, tip_speeds
 from picker_dynamics.trajectory.progress import PathLimits, Progress, fastest
 from picker_dynamics.trajectory.trajectory import Trajectory, from_points
 
 from .checks import speed_limit
-from .torque_limits import TorqueLimits
 from .validator import MotionValidator, Validated
 
 GRID = 100
@@ -63,20 +62,9 @@ def timed(
     try:
         progress = fastest(path_limits(path, validator, description, tip_acceleration, supply), WINDOW_S)
     except ImpassableError as error:
-        raise _too_heavy(path, error.place, validator.limits, validator.model) from error
+        validator.require_holdable(path.sample(error.place)[0])
+        raise
     return validator.scaled(along(path, progress), RESOLUTION)
-
-
-def _too_heavy(path: Trajectory, s: float, limits: TorqueLimits, model: DynamicsModel) -> InfeasibleError:
-    """Why a path cannot be passed at ``s`` [m], at whatever speed."""
-    load = model.gravity(path.sample(s)[0])
-    j = int(limits.peak_use(load).argmax())
-    name, value = limits.joint_names[j], float(abs(load[j]))
-    text = (
-        f"{name} needs {value:.2f} {limits.units[j]} {1e3 * s:.0f} of {1e3 * path.duration:.0f} mm along the path, "
-        f"{limits.text(limits.peak_share, j)}: too much to be moved there"
-    )
-    return InfeasibleError(text, name, value, float(limits.peak[j]), time_s=0.0)
 
 
 def _grid(path: Trajectory) -> Array:
@@ -100,23 +88,23 @@ def path_limits(
     with np.errstate(divide="ignore"):
         fastest_joint = (KEPT * speed / np.abs(slope)).min(axis=-1)
         z_max = np.minimum(fastest_joint, KEPT * validator.tip_speed / way) ** 2
-    gravity = model.gravity(q)
+    gravity, zero, one = model.gravity(q), np.zeros_like(slope), np.ones_like(slope)
     a = times(model.mass_matrix(q), slope)
     b = model.inverse_dynamics(q, slope, bend) - gravity
     rest = gravity + model.coulomb * np.sign(slope)
     drag = model.viscous * np.abs(slope)
     most = KEPT * torques.most(torques.peak_share * supply)
-    rows = [(a, b, np.where(slope > 0.0, drag, 0.0), most - rest), (-a, -b, np.where(slope < 0.0, drag, 0.0), most + rest)]
+    rows = []
+    for sign in (1.0, -1.0):
+        rows.append((sign * a, sign * b, np.where(sign * slope > 0.0, drag, 0.0), most - sign * rest))
+        rows.append((sign * slope, sign * bend, zero, JOINT_ACCELERATION * one))
+        rows.append((sign * way[:, None], zero[:, :1], zero[:, :1], tip_acceleration * one[:, :1]))
     if servos is not None:
-        motor, sign = servos.model, np.sign(slope)
+        motor, way_on = servos.model, np.sign(slope)
         kept = 1.0 - motor.load_friction
-        room = KEPT * supply * motor.motor_stall * kept - motor.coulomb - sign * rest
-        rows.append((sign * a, sign * b, drag + kept * motor.damping * np.abs(slope), np.where(sign == 0.0, np.inf, room)))
-    hard = np.full_like(slope, JOINT_ACCELERATION)
-    rows += [(sign * slope, sign * bend, 0.0 * hard, hard) for sign in (1.0, -1.0)]
-    if np.isfinite(tip_acceleration):
-        zero, most_tip = np.zeros((len(s), 1)), np.full((len(s), 1), tip_acceleration)
-        rows += [(sign * way[:, None], zero, zero, most_tip) for sign in (1.0, -1.0)]
+        room = KEPT * supply * motor.motor_stall * kept - motor.coulomb - way_on * rest
+        slows = drag + kept * motor.damping * np.abs(slope)
+        rows.append((way_on * a, way_on * b, slows, np.where(way_on == 0.0, np.inf, room)))
     a, b, c, d = (np.concatenate(parts, axis=1) for parts in zip(*rows))
     return PathLimits(s, a, b, c, d, z_max)
 
