@@ -2,7 +2,7 @@
 
 from execution_rig import HOME, Rig, executing, goal, moved
 from numpy.testing import assert_allclose, assert_array_equal
-from pytest import mark, raises
+from pytest import raises
 
 from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.events import EventKind
@@ -19,18 +19,6 @@ def test_a_goal_is_executed_and_then_held():
     assert_allclose(rig.newest.q, target, atol=1e-9)
     assert rig.holds
     rig.require_smooth(60.0)
-
-
-@mark.parametrize("later_s", [0.0, 2.6e-12, -2.6e-12])
-def test_one_instant_is_answered_once(later_s):
-    """A clock that was set back gets there again, but for rounding; what was asked in between counts from the next one on."""
-    rig = executing(goal(moved(base=0.5)), 0.8)
-    sent, now_s = list(rig.references), rig.now_s
-    rig.cancel()
-    assert rig.execution.tick(now_s + later_s).reference is sent[-1] and rig.references == sent
-    rig.run(2.0)
-    rig.require_smooth(60.0)
-    assert rig.ended == [("g", True)]
 
 
 def test_deactivation_aborts_and_nothing_is_sent_until_a_new_start():

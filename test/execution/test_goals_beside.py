@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from execution_rig import ACCEPTED, HOME, NAMES, ZERO, Rig, goal, moved
 
-from picker_dynamics.execution.goal_manager import AHEAD_S, GoalRequest
+from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.motion import Phase
 
 
@@ -127,22 +127,6 @@ def asked(rig, later):
     rig.tick()
     assert later.asked == 2
     return rig.time_s
-
-
-@pytest.mark.parametrize("period_s", [0.01, 0.004, 0.0301])
-def test_a_goal_for_an_arm_on_its_way_joins_at_the_moment_that_it_was_planned_for(later, period_s):
-    rig = Rig(worker=later, period_s=period_s)
-    moving(rig, later)
-    asked_s = asked(rig, later)
-    later.do()
-    rig.run(AHEAD_S - period_s)
-    assert rig.kinds("second") == [] and rig.phase is Phase.EXECUTING, "it goes on with the first until then"
-    rig.tick(3)
-    assert rig.kinds("second") == [ACCEPTED] and "preempted" in rig.answer("first").text
-    assert rig.events[-1].motion.start_s == pytest.approx(asked_s + AHEAD_S)
-    rig.to_rest()
-    assert later.asked == 2 and rig.succeeded("second") and smooth(rig) <= 1.2
-    np.testing.assert_allclose(rig.newest.q, medium_goal().positions[-1], atol=1e-9)
 
 
 @pytest.mark.parametrize("change", ["cancel all", "speed", "limits", "end"])

@@ -74,7 +74,7 @@ def test_one_time_and_many_are_the_same(path):
             path.sample(t)
 
 
-def test_the_grid_has_ourssides_of_every_break(points):
+def test_the_grid_has_both_sides_of_every_break(points):
     path = from_points(TIMES, points[0], joint_names=NAMES)
     t, q, v, _ = path.grid(0.07)
     assert (np.diff(t) >= 0.0).all() and np.diff(t).max() <= 0.07 + 1e-12
@@ -99,12 +99,6 @@ def test_blending_starts_where_the_arm_is_and_ends_as_asked(points, blend_s, fie
     later = later[np.abs(later[:, None] - TIMES).min(axis=1) > 1e-9]
     assert_allclose(blended.sample(later), path.sample(later), atol=1e-8)
     assert blended.duration == path.duration
-    steps = []
-    for count in (10_001, 20_001):  # what is continuous steps half as far in half the time
-        times = np.linspace(0.0, path.duration, count)
-        faded = [x - y for x, y in zip(blended.sample(times), path.sample(times))]
-        steps.append([np.abs(np.diff(x, axis=0)).max() for x in faded])
-    assert (np.divide(steps[1], steps[0]) < 0.6).all()
 
 
 @mark.parametrize("seed", range(6))
