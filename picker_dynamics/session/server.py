@@ -183,7 +183,7 @@ class _Client:
         """Say something; a client that does not read is left."""
         if self.writer.transport.get_write_buffer_size() > UNREAD_BYTES:
             self.writer.transport.abort()
-        else:
+        elif not self.writer.is_closing():
             self.writer.write(json.dumps(message, default=str).encode() + b"\n")
 
     def keep(self, cycle: Cycle) -> None:
@@ -196,7 +196,7 @@ class _Client:
         """Send what has come every ``period_s`` [s] from now on: the newest state, ``all`` states, or ``whole`` cycles."""
         self._end_subscription()
         self._dropped = 0
-        self._sends = asyncio.ensure_future(self._send(arm, max(float(period_s), 1e-3), all, whole))
+        self._sends = asyncio.ensure_future(self._send(arm, max(1e-3, float(period_s)), all, whole))
 
     async def _send(self, arm: RunningArm, period_s: float, all_: bool, whole: bool) -> None:
         while True:

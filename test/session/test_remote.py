@@ -183,6 +183,19 @@ def answer_to(line: bytes, running: Running) -> bytes:
     return heard if b'"error"' in heard else b""
 
 
+def test_who_asks_and_does_not_read_is_left(running, monkeypatch):
+    monkeypatch.setattr("picker_dynamics.session.server.UNREAD_BYTES", 100_000)
+    with socket.socket(socket.AF_UNIX) as lazy:
+        lazy.settimeout(20.0)
+        lazy.connect(str(running.server.path))
+        with contextlib.suppress(ConnectionError):
+            for _ in range(1000):
+                lazy.sendall(b'{"call": "arm", "id": 1}\n')
+            while lazy.recv(65536):
+                pass
+    assert running.loop.running
+
+
 def test_over_tcp_a_token_is_wanted(running):
     here = f"127.0.0.1:{running.port}"
     with RemoteSession(host=here, token=TOKEN) as client:
