@@ -8,74 +8,21 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from arm_fixtures import picker
+from arm_rig import HOME, PERIOD_S, REST, Rig
 from waiting import begun, until
 
 from picker_dynamics.board.request_gate import SETTLE_S
 from picker_dynamics.board.session import State
-from picker_dynamics.controller import parameters
 from picker_dynamics.controller.controller import UNCONFIRMED
-from picker_dynamics.controller.settings import Settings, given
 from picker_dynamics.errors import BoardFaultError, ConfigurationError, InfeasibleError, InputError, LinkError, PickerError
-from picker_dynamics.execution.goal import Goal
-from picker_dynamics.execution.goal_manager import GoalRequest
-from picker_dynamics.execution.goal_tracking import Outcome, Verdict
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import servo_arm
+from picker_dynamics.execution.goal_tracking import Outcome
 from picker_dynamics.robot.scene import scene_shape
 from picker_dynamics.session import process
 from picker_dynamics.session.address import Claim
 from picker_dynamics.session.local import OpenedSession
 from picker_dynamics.session.park import TIP_SPEED
 from picker_dynamics.session.report import Report
-from picker_dynamics.session.running_arm import RunningArm
 from picker_dynamics.session.served import ServedSession
-from picker_dynamics.sim.board_in_memory import BoardInMemory
-from picker_dynamics.sim.plant import Plant
-
-IDEAL = str(resource("config/servos.ideal.yaml"))
-_, SERVOS = servo_arm.load("", "", IDEAL)
-HOME, REST = np.array(SERVOS.home), np.array(SERVOS.rest)
-PERIOD_S = 0.01
-
-
-class Rig:
-    """A RunningArm whose board lies in memory."""
-
-    def __init__(self, start=HOME, **settings):
-        values: dict[str, dict] = {part: {} for part in parameters.PARTS}
-        for name, value in settings.items():
-            part, _, name = name.partition("__")
-            values[part][name.replace("__", ".")] = value
-        for part in values.values():
-            part["servo_overlay"] = IDEAL
-        made = {part: Settings(part, given(values[part])) for part in parameters.PARTS}
-        self.plant = Plant(picker(), SERVOS, q=start)
-        self.board = BoardInMemory(self.plant, SERVOS, found=np.asarray(start).tolist())
-        self.arm = RunningArm(made, self.board, open_port=self.board.open, plans_beside=False)
-        self.outputs, self.session, self.execution = self.arm.outputs, self.arm.session, self.arm.controller.execution
-        self.board.on_arrival = self.outputs.link.poll
-        self.tips: list[np.ndarray] = []
-        self.arm.connect()
-
-    def run(self, seconds: float) -> None:
-        for _ in range(round(seconds / PERIOD_S)):
-            self.session.cycle()
-            self.board.run(PERIOD_S)
-            self.tips.append(self.plant.tip.copy())
-
-    def adopt(self) -> Rig:
-        self.session.enable(at_rest_pose=False)
-        self.run(0.3)
-        assert self.outputs.state is State.ACTIVE
-        return self
-
-    def move(self, q, duration_s: float) -> list[Verdict]:
-        answers: list[Verdict] = []
-        still = [0.0] * 5
-        goal = Goal(picker().joint_names, [duration_s], [list(q)], [still], [still])
-        self.session.submit(GoalRequest(lambda: goal, identifier="g", tracker=self.arm.tracker, answer=answers.append))
-        return answers
 
 
 @pytest.fixture
