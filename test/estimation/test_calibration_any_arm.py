@@ -5,34 +5,30 @@ from dataclasses import replace
 
 import any_arms
 import numpy as np
-from pytest import approx, fixture, mark, raises
+from pytest import approx, mark, raises
 
-from benchmarks.calibration_benches import MovingBench, RestingBench, calibrate
-from picker_dynamics.commands import cli, weighing
+from benchmarks.calibration_benches import MovingBench
+from picker_dynamics.commands import cli
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
 from picker_dynamics.estimation.calibration import evaluate, procedure
 from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
 from picker_dynamics.estimation.calibration.droop_fit import bounds_of
 from picker_dynamics.estimation.calibration.droop_model import DroopModel
-from picker_dynamics.estimation.calibration.instruments import lay, sensor_on
 from picker_dynamics.estimation.calibration.joint_map import tilt, tilted_links
-from picker_dynamics.estimation.calibration.mass_properties import properties, reach
+from picker_dynamics.estimation.calibration.mass_properties import properties
 from picker_dynamics.estimation.calibration.measured import Measured
 from picker_dynamics.estimation.calibration.poses import (
     HEIGHT_MIN,
-    SIDES,
-    Station,
     Weight,
     bearable_weights,
     candidates,
     cautious_validator,
     least_height,
     sensors,
-    stand_off,
 )
 from picker_dynamics.estimation.calibration.servo_figures import ServoFigures, calibrated_servos
-from picker_dynamics.estimation.calibration.statics import lifts, random_poses
+from picker_dynamics.estimation.calibration.statics import random_poses
 from picker_dynamics.estimation.calibration.steps import map as map_step
 from picker_dynamics.estimation.calibration.write_back import overlay_text, rewritten
 from picker_dynamics.estimation.payload.droop import DroopScale
@@ -117,49 +113,6 @@ def test_what_was_found_of_a_rack_is_written_as_its_servo_s_own_figures(tmp_path
     assert again.servos[2].stiffness_sd == approx(90.0, rel=1e-3)
 
 
-LIFT = """<robot name="lift">
-<link name="stand"/>
-<link name="car"><inertial><origin xyz="0.02 0 0"/><mass value="0.4"/>
-<inertia ixx="2e-4" ixy="0" ixz="0" iyy="2e-4" iyz="0" izz="2e-4"/></inertial></link>
-<link name="upper"><inertial><origin xyz="0.06 0 0"/><mass value="0.15"/>
-<inertia ixx="6e-5" ixy="0" ixz="0" iyy="6e-5" iyz="0" izz="6e-5"/></inertial></link>
-<link name="fore"><inertial><origin xyz="0.05 0 0"/><mass value="0.1"/>
-<inertia ixx="4e-5" ixy="0" ixz="0" iyy="4e-5" iyz="0" izz="4e-5"/></inertial></link>
-<link name="tip"/>
-<joint name="rise" type="prismatic"><parent link="stand"/><child link="car"/><origin xyz="0 0 0.1"/><axis xyz="0 0 1"/>
-<limit lower="0" upper="0.2" effort="80" velocity="0.2"/></joint>
-<joint name="shoulder" type="revolute"><parent link="car"/><child link="upper"/><origin xyz="0.05 0 0.02"/><axis xyz="0 -1 0"/>
-<limit lower="-1" upper="1.2" effort="3" velocity="3"/></joint>
-<joint name="elbow" type="revolute"><parent link="upper"/><child link="fore"/><origin xyz="0.12 0 0"/><axis xyz="0 -1 0"/>
-<limit lower="-1.4" upper="1.4" effort="2" velocity="3"/></joint>
-<joint name="end" type="fixed"><parent link="fore"/><child link="tip"/><origin xyz="0.11 0 0"/></joint>
-</robot>"""
-"""An arm on a lift, which bears all of it: in no pose less than half of what its servo can."""
-
-
-@fixture
-def lift(tmp_path):
-    path = tmp_path / "lift.urdf"
-    path.write_text(LIFT)
-    return path
-
-
-def test_an_arm_on_a_lift_rests_folded_and_above_and_below_are_the_tool_s(lift):
-    """A stand-off turns the shoulder by 0.12 rad, which lifts the tool by 30 mm, and lets the lift turned round down by 6 mm."""
-    arm, servos = servo_arm.load(lift)
-    share = np.abs(RigidBody(arm).gravity(servos.rest)) / servos.stall_torque
-    assert share[1:] == approx(0.0, abs=0.25), "what the lift bears everywhere makes no pose a worse rest"
-    assert procedure.gravity_joints(arm, servos) == arm.joint_names
-    assert [one.kind for one in sensors(arm, arm.joint_names)] == ["height", "elevation", "elevation"]
-    assert 0.05 < reach(arm, "car") < 0.12, "it slides: its far end is the shoulder's axis"
-    lift.write_text(LIFT.replace('xyz="0 0 1"', 'xyz="0 0 -1"'))
-    arm, servos = servo_arm.load(lift)
-    q = np.array([0.1, 0.0, 0.0])
-    ways = q - stand_off(servos, q, 1.0, range(3))
-    assert RigidBody(arm).forward_kinematics(q + ways)[2] > RigidBody(arm).forward_kinematics(q)[2]
-    assert lifts(arm, q, ways) and not lifts(arm, q, -ways) and not lifts(arm, q, [1.0, 0.0, 0.0])
-
-
 @mark.parametrize("name, found", [("panda", (2, 4, 6)), ("xarm7", (2, 4)), ("z1", (2, 3, 4))])
 def test_the_elbow_of_an_arm_whose_upper_arm_rolls_droops_where_it_does_not_roll(name, found):
     """Seven joints: with its third at 0 the fourth turns about a level axis, with its third elsewhere it does not."""
@@ -169,27 +122,6 @@ def test_the_elbow_of_an_arm_whose_upper_arm_rolls_droops_where_it_does_not_roll
     third = replace(servos.servos[2], home=servos.home[2] + 0.5)
     alone = procedure.gravity_joints(arm, replace(servos, servos=(*servos.servos[:2], third, *servos.servos[3:])))
     assert tuple(1 + arm.joint_names.index(joint) for joint in alone) == (found if name == "z1" else (2,))
-
-
-@mark.long
-def test_the_tip_of_an_arm_with_joints_of_which_no_droop_tells_is_within_what_is_stated():
-    """panda's upper arm and forearm roll, and bear up to 30 N·m where they do: poses are those of the whole range."""
-    arm, servos = known("panda")
-    bench = RestingBench.with_errors(arm, servos)
-    found = calibrate(arm, servos, bench, bearable_weights(droop_model(arm, servos)))
-    poses = np.array([path.end for path in evaluate.usual_paths(arm, servos, 6)])
-    off = []
-    for side in SIDES:
-        for pose, pulses in zip(poses, evaluate.pulses_at(found, poses, side)):
-            rest = bench.resting(Station(pulses, Weight(), ()), range(arm.n), side)
-            off.append(np.linalg.norm(bench.plant.tip_at(rest) - bench.plant.tip_at(pose)))
-    stated = evaluate.tip_uncertainty(found, poses)
-    assert np.median(off) < stated and np.sort(off)[-2] < stated, (off, stated)
-    assert stated < 0.02
-
-
-def droop_model(arm, servos):
-    return DroopModel(arm, servos, procedure.gravity_joints(arm, servos), {})
 
 
 def validated(name):
@@ -239,14 +171,6 @@ def test_what_is_assumed_of_servos_however_strong_lies_within_the_bounds_of_the_
     assert (lower < model.prior[0]).all() and (model.prior[0] < upper).all()
 
 
-@mark.parametrize("link", ["boom", "stick"])
-def test_weighing_lays_the_inclinometer_as_a_calibration_does(link):
-    arm, servos = known("four_joint")
-    scale = DroopScale(arm, servos)
-    assert weighing.sensor_for(scale, link) == sensor_on(arm, link)
-    assert lay(arm, link).laid.startswith("laid from ") and " to " in lay(arm, link).laid
-
-
 @mark.long
 @mark.parametrize("words", [[], ["--quick"]])
 def test_an_arm_of_which_every_joint_slides_is_rehearsed_to_the_end(words, tmp_path, capsys):
@@ -274,12 +198,11 @@ def test_a_weak_arm_gets_lighter_weights_and_a_real_one_needs_its_servo_map(tmp_
 
 @mark.long
 @mark.parametrize(
-    "name, words",
-    [("pan_tilt", []), ("four_joint", []), ("so100", []), ("ur5", ["--quick"]), ("panda", ["--quick"]), ("lift", [])],
+    "name, words", [("pan_tilt", []), ("four_joint", []), ("so100", []), ("ur5", ["--quick"]), ("panda", ["--quick"])]
 )
-def test_an_arm_is_rehearsed_to_the_end_and_what_was_found_goes_together(name, words, lift, tmp_path, capsys, few_poses):
+def test_an_arm_is_rehearsed_to_the_end_and_what_was_found_goes_together(name, words, tmp_path, capsys, few_poses):
     """With servos that were assumed, and are put on file, or its own; the simulated arm's are off by up to 15 %."""
-    urdf = lift if name == "lift" else any_arms.urdf(name)
+    urdf = any_arms.urdf(name)
     own = urdf.with_suffix(".servos.yaml") if name == "four_joint" else tmp_path / "servos.assumed.yaml"
     words = [*words, *(["--servos", str(own)] if name == "four_joint" else [])]
     code = cli.main(

@@ -5,12 +5,10 @@ from pathlib import Path
 
 import numpy as np
 from arm_fixtures import picker, servos
-from pytest import approx, fixture, mark, raises
-from spawned_board import spawn_board
+from pytest import approx, fixture, raises
 
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
-from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import BoardFaultError, LinkError
 from picker_dynamics.estimation.calibration import arm_estimate, board_bench, guided, mover, poses, questions, rehearsal
 from picker_dynamics.estimation.calibration.session import Session, checksums
@@ -149,40 +147,6 @@ def test_a_station_is_read_with_its_weight_on_and_a_weight_that_was_left_is_take
         assert hung in (approx(0.1), approx(0.0))
         assert values == approx([q[1], q[1] + q[2], q[1] + q[2] + q[3]], abs=math.radians(1.5))
     assert bench.plant.payload == approx(0.0) and bench.outputs.link is not None
-
-
-@mark.long
-def test_an_arm_on_a_port_arrives_as_one_in_the_process_does(tmp_path):
-    """Typical servos, the same poses from either side: apart by less than a hop of a pulse, where the sides are apart by more."""
-    arm, servos = arm_estimate.given(simulated=True)
-    validator = poses.cautious_validator(RigidBody(arm), servos)
-    there = servos.to_angle(servos.quantise_us(servos.to_pulse_us([0.0, 1.6, -1.0, -1.0, 1.2])))
-
-    def visit(outputs, resting) -> np.ndarray:
-        rest = servos.to_pulse_us(servos.rest)
-        for joint, pulse in enumerate(rest):
-            outputs.switch_on(joint, float(pulse))
-        found, move = [], mover.Mover(outputs)
-        for side in poses.SIDES:
-            move.travel(validator, poses.stand_off(validator.limits.servo_map, there, side, (1, 2, 3)))
-            move.line(validator, there, 0.1)
-            outputs.wait(1.5)
-            found.append(resting())
-        return np.array(found)
-
-    plant = Plant(arm, servos, q=servos.rest, support=True)
-    expected = visit(rehearsal.BoardOnBench(plant, np.random.default_rng(0), servos).outputs, lambda: plant.q)
-    port, overlay = tmp_path / "tty", str(resource("config/servos.sim.yaml"))
-    with spawn_board(port, "--boot-silence", "0.1", "--host-timeout", "2", "--servo-overlay", overlay) as control:
-        outputs = board_bench.BoardOutputs(Link(str(port), joint_names=arm.joint_names), servos)
-        outputs.take()
-        try:
-            found = visit(outputs, lambda: control.truth().q)
-        finally:
-            outputs.let_go()
-    hop = math.radians(0.44)
-    assert np.abs(expected[1] - expected[0])[1:3].min() > 3.0 * hop  # the wrist bears little
-    np.testing.assert_allclose(found, expected, atol=hop)
 
 
 def test_a_set_point_that_jumps_is_refused_and_moves_nothing(bench):

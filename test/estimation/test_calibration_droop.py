@@ -3,15 +3,15 @@
 from dataclasses import replace
 
 import numpy as np
-from calibration_truth import ARM, BELIEVED, COLUMNS, JOINTS, SENSORS, SIMULATED, VALIDATOR, bench, hidden, weighed
+from calibration_truth import ARM, BELIEVED, JOINTS, SENSORS, VALIDATOR, bench, hidden, weighed
 from numpy.testing import assert_allclose, assert_array_equal
 from pytest import approx, mark, raises
 
-from benchmarks.calibration_benches import MovingBench, RestingBench, calibrate
+from benchmarks.calibration_benches import RestingBench, calibrate
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError
 from picker_dynamics.estimation.calibration import droop_fit, droop_model, instruments, servo_figures
-from picker_dynamics.estimation.calibration.poses import SIDES, WEIGHTS, Station, Weight, way
+from picker_dynamics.estimation.calibration.poses import WEIGHTS, way
 from picker_dynamics.estimation.calibration.statics import PointMass, links_of, loads
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
@@ -86,13 +86,6 @@ def test_zero_scale_spring_gap_and_friction_are_found(calibrated):
         assert np.abs(ours - true).max() < np.radians(0.4) < np.abs(before - true).max()
 
 
-def test_there_are_at_most_sixty_questions_and_weights_of_one_kind_come_one_after_the_other(calibrated):
-    for _, found in calibrated:
-        hung = [(one.weight, one.weight_point) for one in found.fit.readings]
-        groups = [one for one, before in zip(hung, [None, *hung]) if one != before and one[0]]
-        assert len(groups) == len(set(groups)) and len(found.fit.readings) + 3 * len(WEIGHTS[1:]) <= 60
-
-
 def test_exact_readings_give_exact_figures():
     """What is left is what the prior pulls towards itself, and masses that are known to a gram."""
     arm = bench(5, ExactBench)
@@ -139,20 +132,6 @@ def test_a_way_that_cannot_be_borne_goes_by_home_or_is_refused():
         way(VALIDATOR, home, np.array([0.0, 0.0, 0.0, 0.0, 1.2]))
     with raises(InfeasibleError, match="shoulder"):  # home could be borne, and from there the end, but not the way to home
         way(VALIDATOR, np.array([0.0, 0.0, 0.0, 0.0, 1.2]), lean_back)
-
-
-def test_the_arm_comes_to_stations_from_both_sides_and_is_read_at_rest():
-    """The bench that moves: real pulses, real time steps, friction; what it reads is the balance of StaticBench."""
-    moving = MovingBench.with_errors(ARM, SIMULATED, seed=2)
-    still = bench(2, ExactBench)
-    pulses = BELIEVED.quantise_us(BELIEVED.to_pulse_us(np.array([0.0, 1.7, -1.2, -0.6, 1.2])))
-    station = Station(pulses, Weight(0.2), SENSORS)
-    for side in SIDES:
-        expected = still.read_station(VALIDATOR, station, side, COLUMNS)
-        assert_allclose(
-            moving.read_station(VALIDATOR, station, side, COLUMNS), expected, atol=np.radians(1.2)
-        )  # the source is off by up to 5 %
-    assert moving.plant.payload == 0.0
 
 
 def test_joints_that_bear_nothing_get_zero_and_scale_only(calibrated):

@@ -121,12 +121,6 @@ def test_a_file_that_is_no_session_is_left_alone(tmp_path, text):
     assert (tmp_path / FILE).read_text() == text
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path):
-    (tmp_path / "file").write_text("")
-    with raises(InputError, match="cannot write .*file.*--out"):
-        session(tmp_path / "file")
-
-
 def test_a_disc_that_is_full_loses_no_answer_that_was_on_it(tmp_path, monkeypatch):
     one = session(tmp_path)
     one.record("links", "a", 1)
@@ -192,7 +186,7 @@ def test_an_interrupted_session_goes_on_with_the_first_open_question(calibrate, 
     assert (tmp_path / "arm.urdf.1").exists() and cli.main(["check", str(tmp_path / "arm.urdf")]) == 0
     capsys.readouterr()
     assert calibrate("--list") == 0
-    assert "done" in capsys.readouterr().out
+    assert capsys.readouterr().out.count("│ open") == 2
 
 
 def test_a_step_that_is_done_is_done_again_only_if_the_person_says_so(calibrate, tmp_path):
@@ -207,11 +201,6 @@ def test_a_step_that_is_done_is_done_again_only_if_the_person_says_so(calibrate,
 def test_what_cannot_be_done_yet_is_told(calibrate, words, why):
     with raises(InputError, match=why):
         calibrate(*words, lines=[""] * 9)
-
-
-def test_to_look_what_is_open_writes_nothing(calibrate, tmp_path, capsys):
-    assert calibrate("--list", "--out", str(tmp_path / "new")) == 0
-    assert capsys.readouterr().out.count("│ open") == 4 and not (tmp_path / "new").exists()
 
 
 @mark.parametrize(

@@ -274,10 +274,7 @@ def choose(
         for best in [left[i] for i in np.argsort(cost, kind="stable")]:
             left.remove(best)
             one, there = stations[best], servos.to_angle(stations[best].pulses_us)
-            loaded = with_weight(validator, one.weight)
-            before = [servos.to_angle(other.pulses_us) for other in chosen if one.weight.mass and other.weight == one.weight]
-            start, on_the_way = (before[-1], loaded) if before else (servos.home, validator)  # the weight stays on
-            if can_be_visited(start, there, model.columns, on_the_way, loaded):
+            if can_be_visited(servos.home, there, model.columns, validator, with_weight(validator, one.weight)):
                 chosen.append(one)
                 information = information + gains[best]
                 break
