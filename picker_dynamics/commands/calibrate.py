@@ -128,18 +128,15 @@ def _with_servos(options, console) -> None:
     from picker_dynamics.robot.servo_map import map_text
 
     arm = servo_arm.read_arm(options.urdf)
-    if servo_arm.assumes(arm, options.servos):
-        why = f"{arm.name} needs its servo map to be calibrated: give --servos (docs/your_arm.md); only rehearsals assume servos"
-        refuse_if(not options.simulated, why, "servos")
-        path, text = Path(options.out) / "servos.assumed.yaml", map_text(servo_arm.load(options.urdf)[1])
-        if not (path.exists() and path.read_text(encoding="utf-8") == text):
-            write(path, text)
-        options.servos = str(path)
-        console.print(f"no servo map of {arm.name} (--servos): assumed servos, see {path}", style="yellow", markup=False)
-
-
-def _hidden(options) -> dict:
-    return {"plant_error": options.plant_error, "seed": options.seed, "horn_error": options.horn_error}
+    if not servo_arm.assumes(arm, options.servos):
+        return
+    why = f"{arm.name} needs its servo map to be calibrated: give --servos (docs/your_arm.md); only rehearsals assume servos"
+    refuse_if(not options.simulated, why, "servos")
+    path, text = Path(options.out) / "servos.assumed.yaml", map_text(servo_arm.load(options.urdf)[1])
+    if not (path.exists() and path.read_text(encoding="utf-8") == text):
+        write(path, text)
+    options.servos = str(path)
+    console.print(f"no servo map of {arm.name} (--servos): assumed servos, see {path}", style="yellow", markup=False)
 
 
 def _opened(options):
@@ -152,8 +149,7 @@ def _opened(options):
     arm, servos = given(options.urdf, options.servos, options.servo_overlay)
     kind = SIMULATED if options.simulated else "a real arm"
     tied = {"kind": kind, "name": arm.name, "urdf": arm.source, "servos": files[0], **checksums(arm.urdf, *files)}
-    settings = {"seed": options.seed, "repeats": options.repeats, "quick": options.quick}
-    settings |= _hidden(options) if options.simulated else {}
+    settings = {key: getattr(options, key) for key in ("seed", "repeats", "quick")}
     path = Path(options.out) / NAME
     if options.list and not path.exists():
         return Session(path, tied, settings), ArmEstimate(arm, servos)  # nothing is written to look at it
@@ -174,7 +170,8 @@ def _answering(options, console, servos, ask):
             if not (options.quiet and style in ("hint", "")):
                 console.print(text, style=STYLES[style], markup=False, soft_wrap=True)
 
-        simulation = Rehearsal(options.urdf, options.servos, options.servo_overlay, _hidden(options), show)
+        hidden = {key: getattr(options, key) for key in ("plant_error", "seed", "horn_error")}
+        simulation = Rehearsal(options.urdf, options.servos, options.servo_overlay, hidden, show)
         return simulation, simulation.person, simulation.mover
     why = "there is nobody to ask: standard input is no terminal; --simulated walks unattended"
     refuse_if(ask is None and not sys.stdin.isatty(), why, "input")
@@ -195,13 +192,15 @@ def _ended(options, console, estimate, simulation) -> int:
 
     path, code = Path(options.out) / "report.json", 0
     if simulation is not None and not options.step:
-        with console.status("moving the arm as it was believed to be, and as it was found to be"):
-            report, code = simulation.judged(estimate, read_json(path, "report"))
+        report, code = simulation.judged(estimate, read_json(path, "report"))
         path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
         hold = [f"{name} {one['median']:.1f} ({one['max']:.1f}) mm" for name, one in report["hold_mm"].items()]
         console.print("\n".join(table(report)), markup=False, soft_wrap=True)
-        console.print(f"tip at rest, median (worst): {', '.join(hold)}; floor: by its own true numbers", soft_wrap=True)
-        console.print(f"{report['answers']} questions were answered", soft_wrap=True)
+        console.print(
+            f"tip at rest, median (worst): {', '.join(hold)}; floor: by its own true numbers\n"
+            f"{report['answers']} questions were answered",
+            soft_wrap=True,
+        )
     if options.json:
         refuse_if(not path.exists(), f"there is no {path} yet: run the step result", "json")
         print(path.read_text(encoding="utf-8").rstrip())

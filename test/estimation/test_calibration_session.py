@@ -161,8 +161,8 @@ def test_links_are_weighed_at_the_table_with_slips_refused_and_an_answer_taken_b
     assert calibrate(*ONCE, lines=lines) == 0
     said = " ".join(capsys.readouterr().out.split())
     for told in (
-        "were these kilograms?",
-        "are these grams?",
+        "upper_arm: mass is 0.14 g, must be",
+        "upper_arm: mass is 140000 g, must be",
         "taken back: upper_arm.mass.0, 150",
         "was another number of swings counted?",
         "upper_arm: 140.0 ± 2.0 g",

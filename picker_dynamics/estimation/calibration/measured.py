@@ -19,10 +19,6 @@ class Measured:
     value: float
     sd: float
 
-    def times(self, factor: float) -> Measured:
-        """Measured value in another unit."""
-        return Measured(factor * self.value, factor * self.sd)
-
     @property
     def interval(self) -> tuple[float, float]:
         """95 % interval of the value."""

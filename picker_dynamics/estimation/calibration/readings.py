@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 
-from picker_dynamics.errors import InputError, refuse_if
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.units import ANGLE, LENGTH, MASS, NUMBER, quantity
 
 MASS_MIN, MASS_MAX = 1e-3, 3.0
@@ -23,13 +23,11 @@ def mass(what: str, text: str, expected: float | None = None) -> float:
         InputError: no such mass.
     """
     value = quantity(what, text, MASS, "g")
-    most = max(MASS_MAX, 4.0 * (expected or 0.0))
-    hint = "were these kilograms?" if value < MASS_MIN else "are these grams?"
-    why = f"{what} is {1e3 * value:g} g, must be {1e3 * MASS_MIN:g} to {1e3 * most:g}: {hint}"
-    refuse_if(not MASS_MIN <= value <= most, why, what, value, most)
-    if expected and not 0.25 < value / expected < 4.0:
-        why = f"{what} is {1e3 * value:g} g, the URDF has {1e3 * expected:.0f} g: another part, or another unit?"
-        raise InputError(why, subject=what, value=value, limit=expected)
+    least, most = (0.25 * expected, 4.0 * expected) if expected else (MASS_MIN, MASS_MAX)
+    least, most = max(least, MASS_MIN), max(most, 4.0 * MASS_MIN)
+    said = f", and the URDF has {1e3 * expected:.0f}" if expected else ""
+    why = f"{what} is {1e3 * value:g} g, must be {1e3 * least:.3g} to {1e3 * most:.4g}{said}: another part, or another unit?"
+    refuse_if(not least <= value <= most, why, what, value, most)
     return value
 
 
