@@ -82,7 +82,7 @@ class HardwareSession(Session):
         self.lost, self.port_comes = "", False
         link.on_loss = self._on_loss
         self._mask = (1 << servos.n) - 1
-        self._all_live, self._no_torque = np.ones(servos.n, dtype=bool), np.zeros(servos.n)
+        self._no_torque = np.zeros(servos.n)
         self._boot_id: int | None = None
         self._sender = SetpointSender(link, servos)
         self.counts: CommandCounts = self._sender.counts
@@ -119,17 +119,10 @@ class HardwareSession(Session):
         self.limits_differ = info.limits_crc != limits_checksum(board_limits(self.servos))
         before, self._boot_id = self._boot_id, telemetry.boot_id
         faults = telemetry.faults & ~Fault.HOST_LOST.bit
-        self.state, self.problem = State.IDLE, describe_faults(faults) or self._welcome(before)
-
-    def _welcome(self, boot_id: int | None) -> str:
-        """What is to be said of a board that is back, and that had this boot id; '' of a new one."""
-        if self.stop_latched:
-            return "connected; a stop is latched: reset, then enable, to go on"
-        if boot_id is None:
-            return ""
-        same = boot_id == self._boot_id
-        what = "holds;" if same else f"was reset meanwhile (boot id {boot_id} -> {self._boot_id});"
-        return f"the board is back and {what} {self._to_go_on}"
+        self.state, self.problem = State.IDLE, describe_faults(faults)
+        if before is not None and not self.problem:
+            reset = "" if before == self._boot_id else f", reset meanwhile (boot id {before} -> {self._boot_id})"
+            self.problem = f"the board is back{reset}: {self._to_go_on}"
 
     def disconnect(self) -> None:
         """Close the port; the board holds what it has."""
@@ -350,7 +343,7 @@ class HardwareSession(Session):
     @property
     def _to_go_on(self) -> str:
         """What has to be done until commands are followed again."""
-        return "reset, then enable, to go on" if self.fault_latched else "enable to go on"
+        return "reset, then enable, to go on" if self.fault_latched or self.stop_latched else "enable to go on"
 
     def _enable_next(self, telemetry: Telemetry, now_s: float) -> None:
         try:
@@ -423,8 +416,6 @@ class HardwareSession(Session):
 
     def _outputs(self, live: int) -> np.ndarray:
         """(n,) whether each output runs."""
-        if live == self._mask:
-            return self._all_live
         return np.array([bool(live >> joint & 1) for joint in range(self.servos.n)])
 
     def _setpoint_of(self, telemetry: Telemetry) -> np.ndarray:

@@ -11,9 +11,8 @@ import serial
 from board_on_pty import LIMITS, PATIENCE_S, BoardOnPty, speaker
 from waiting import until
 
-from picker_dynamics.board.firmware.config import FirmwareConfig
 from picker_dynamics.board.link import Link
-from picker_dynamics.board.protocol import PROTOCOL_VERSION, BoardState, Ping, ahead_us, limits_checksum
+from picker_dynamics.board.protocol import PROTOCOL_VERSION, BoardState, Ping, limits_checksum
 from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.errors import LinkError, VersionError
 
@@ -112,18 +111,3 @@ def test_telemetry_is_handed_on_and_a_failing_callback_is_logged_not_fatal(link,
     assert "a callback of the serial link failed" in caplog.text
     assert all(a[1] <= b[1] for a, b in zip(seen, seen[1:]))
     link.request(Ping(), PATIENCE_S)
-
-
-# -- time ----------------------------------------------------------------------------------------------
-
-
-def test_board_time_is_known_across_the_wrap_around(clock_rate=1.005):
-    config = FirmwareConfig(LIMITS, start_time_us=2**32 - 1_200_000)
-    with BoardOnPty(config, clock_rate=clock_rate) as board, Link(board.port) as link:
-        board_time_0 = board.firmware.board_time_us(board.now_us())
-        until(lambda: board.firmware.board_time_us(board.now_us()) < 2**31, "wrap-around")
-        until(lambda: board.firmware.board_time_us(board.now_us()) > 800_000, "time to pass")
-        assert board_time_0 > 2**31
-        error_us = min(abs(ahead_us(link.board_time_us(), board.firmware.board_time_us(board.now_us()))) for _ in range(20))
-        assert error_us < 20_000  # a sanity check: a busy machine delays everything
-        until(lambda: link.statistics.drift_ppm == pytest.approx(1e6 * (clock_rate - 1.0), abs=3000), "the drift")

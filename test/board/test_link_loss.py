@@ -5,12 +5,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-import serial
 from board_on_pty import MIDDLE, PATIENCE_S, BoardOnPty
 from waiting import until
 
 from picker_dynamics.board.link import Link, connection
-from picker_dynamics.board.link.port import SerialPort
 from picker_dynamics.board.protocol import Ack, FrameDecoder, Ping, Stop
 from picker_dynamics.errors import LinkError
 
@@ -117,14 +115,3 @@ def test_a_board_that_takes_no_data_fails_loudly_and_bounded(link, board):
     sent = link.statistics.setpoints_sent
     until(lambda: link.telemetry.rejected == sent & 0xFFFF, "what was taken to arrive")
     assert isinstance(link.request(Ping(), PATIENCE_S), Ack), "and it goes on"
-
-
-def test_a_port_that_is_closed_while_it_is_read_is_gone(board, monkeypatch):
-    """By another thread: pyserial has no descriptor for a moment, and does not say that it is closed yet."""
-    port = SerialPort(board.port, 500_000)
-    monkeypatch.setattr(serial.Serial, "fileno", lambda _self: None)
-    for use in (lambda: port.read(0.0), lambda: port.send(b"x")):
-        with pytest.raises(LinkError):
-            use()
-    monkeypatch.undo()
-    port.close()

@@ -7,8 +7,7 @@ from board_on_pty import ALL, MIDDLE, PATIENCE_S
 from waiting import until
 
 from picker_dynamics.board.link import RefusedError
-from picker_dynamics.board.link.requests import RETRY_S, PendingRequests
-from picker_dynamics.board.protocol import Ack, Enable, Fault, FrameDecoder, MessageType, Nack, Reason, Reset, Stop, encode
+from picker_dynamics.board.protocol import Ack, Enable, Fault, FrameDecoder, MessageType, Reason, Reset, Stop
 from picker_dynamics.errors import BoardFaultError, LinkError
 
 # -- requests and set-points ---------------------------------------------------------------------------
@@ -79,32 +78,3 @@ def test_a_lost_frame_is_sent_again_and_carried_out_once(link, board, direction,
 def test_no_answer_fails_with_the_number_of_attempts(link, board):
     with board.deaf(), pytest.raises(LinkError, match=r"no answer from the board to STOP: [0-9]+ attempts in 0\.35 s"):
         link.request(Stop(), 0.35)
-
-
-# -- the table of requests, without a port -------------------------------------------------------------
-
-
-def test_requests_are_sent_again_until_they_are_given_up():
-    table = PendingRequests()
-    wire = encode(Stop(), 5)
-    future = table.add(5, Stop(), wire, 10.0, 0.25)
-    assert table.due(10.0 + 0.5 * RETRY_S) == []
-    assert table.due(10.0 + RETRY_S) == [wire]
-    assert table.due(10.0 + 1.5 * RETRY_S) == []
-    assert table.due(10.0 + 2.0 * RETRY_S) == [wire]
-    assert table.due(10.3) == []
-    with pytest.raises(LinkError, match="STOP: 3 attempts"):
-        future.result(0)
-    assert len(table) == 0 and table.retransmissions == 2
-
-
-def test_answers_find_their_request():
-    table = PendingRequests()
-    first, second = (table.add(k, Stop(), b"", 0.0, 1.0) for k in (1, 2))
-    assert table.answered(Ack(2, MessageType.STOP, 0), ())
-    assert second.result(0) == Ack(2, MessageType.STOP, 0)
-    assert not first.done()
-    assert not table.answered(Ack(2, MessageType.STOP, 0), ())  # an answer to a retransmission
-    assert table.answered(Nack(1, MessageType.STOP, Reason.STALE, 0), ())
-    with pytest.raises(RefusedError, match="a later request was already carried out"):
-        first.result(0)

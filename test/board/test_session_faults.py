@@ -12,7 +12,7 @@ from picker_dynamics.errors import LinkError
 
 SWING = np.array([0.5, -0.1, 0.1, 0.2, -0.4])
 STEPS = 50
-STAGES = {"holding": 0.0, "accelerating": 0.2, "cruising": 0.5, "braking": 0.85, "just there": 1.0}
+STAGES = {"holding": 0.0, "accelerating": 0.2, "cruising": 0.5, "braking": 0.85}
 """Share of the time of the motion at which the fault comes."""
 
 
@@ -64,7 +64,7 @@ def pull_the_cable(rig: FaultRig) -> str:
     rig.stands()
     rig.bench.plug_in()
     rig.connected()
-    return "the board is back and holds"
+    return "the board is back: reset, then enable"
 
 
 def pull_the_cable_that_feeds_the_board(rig: FaultRig) -> str:
@@ -74,7 +74,7 @@ def pull_the_cable_that_feeds_the_board(rig: FaultRig) -> str:
     rig.comes_to(State.OFFLINE)
     rig.bench.plug_in()
     rig.connected()
-    return "was reset meanwhile (boot id 1 -> 2)"
+    return "reset meanwhile (boot id 1 -> 2)"
 
 
 def reset_the_board(rig: FaultRig) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from picker_dynamics.board.stamp_clock import CALM_S, KEPT_S, READINGS, StampClock, StampReader, clocks_apart_s
+from picker_dynamics.board.stamp_clock import CALM_S, READINGS, StampClock, StampReader, clocks_apart_s
 
 APART_S = 1.7e9
 NEAR_S = 1e-6
@@ -63,17 +63,6 @@ def test_a_jump_shifts_stamps_and_no_steady_time_and_is_said_once(jump_s):
         assert reader.read(stamp_s) == pytest.approx(wanted_s, abs=NEAR_S)
     assert stamp_s == pytest.approx(wanted_s + APART_S + jump_s, abs=NEAR_S)
     assert machine.jumps == pytest.approx([jump_s] * 2, abs=NEAR_S), "once in each process"
-
-
-def test_what_was_true_before_is_forgotten():
-    """A goal for ten seconds from now is not taken for one of the old clock's for ever."""
-    machine = Machine()
-    machine.apart_s -= 5.0
-    goal_s = machine.steady_s + 10.0 + machine.apart_s
-    assert machine.stamps.to_steady(goal_s, machine.steady_s) == pytest.approx(machine.steady_s + 5.0, abs=NEAR_S)
-    machine.steady_s += 1.01 * KEPT_S
-    goal_s = machine.steady_s + 10.0 + machine.apart_s
-    assert machine.stamps.to_steady(goal_s, machine.steady_s) == pytest.approx(machine.steady_s + 10.0, abs=NEAR_S)
 
 
 def test_slewing_is_followed_and_is_no_jump():

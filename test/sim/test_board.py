@@ -16,7 +16,6 @@ from arm_fixtures import picker, servos
 from spawned_board import running, spawn_board
 from waiting import PATIENCE_S, until
 
-from picker_dynamics import lifeline
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
 from picker_dynamics.board.protocol import (
@@ -333,17 +332,3 @@ def test_it_ends_cleanly_or_the_next_one_cleans_up(tmp_path, number, code):
     os.close(master)
     os.close(slave)
     assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
-def test_where_a_graph_s_terminal_closes_its_empty_folder_goes_too(tmp_path, number):
-    """Nobody may be left to remove it; at any other end that is up to whoever made it."""
-    folder = tmp_path / "graph"
-    folder.mkdir()
-    command, environment = [*BOARD, "--link", folder / "tty"], os.environ | lifeline.children()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-    assert "tty" in process.stdout.readline()
-    process.send_signal(number)
-    assert process.wait(timeout=PATIENCE_S) == 0
-    process.stdout.close()
-    assert folder.exists() == (number == signal.SIGINT)

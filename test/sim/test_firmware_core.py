@@ -3,28 +3,14 @@
 from fractions import Fraction
 
 import pytest
-from firmware_bench import CONFIG, FRAME_US, FUZZ, LIMITS, MIDDLE, Bench, golden, play_golden_session, wire
+from firmware_bench import FRAME_US, FUZZ, LIMITS, MIDDLE, Bench, golden, play_golden_session, wire
 from hypothesis import given
 from hypothesis import strategies as st
 
 from picker_dynamics.board.firmware.config import FirmwareConfig
-from picker_dynamics.board.protocol import (
-    Adopt,
-    Disable,
-    Enable,
-    Hello,
-    Info,
-    Nack,
-    Ping,
-    Reason,
-    Relax,
-    Reset,
-    SetPoint,
-    Stop,
-    encode,
-)
+from picker_dynamics.board.protocol import Adopt, Disable, Enable, Hello, Nack, Ping, Reason, Relax, Reset, SetPoint, Stop, encode
 from picker_dynamics.errors import InputError
-from picker_dynamics.sim.firmware_core import TRANSMIT_MAX, VirtualFirmware
+from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.setpoint_queue import interpolate
 
 
@@ -41,12 +27,6 @@ def test_frames_that_are_not_understood_are_refused_by_name(vector):
     bench = Bench()
     bench.raw(wire(vector))
     assert bench.heard[-1][1].reason is Reason[vector["reason"]]
-
-
-def test_unread_telemetry_does_not_pile_up():
-    firmware = VirtualFirmware(CONFIG)
-    firmware.advance(600_000_000)
-    assert len(firmware.transmit()) <= TRANSMIT_MAX + 80
 
 
 def test_a_board_drives_one_to_eight_joints():
@@ -77,18 +57,6 @@ def test_interpolation_is_the_straight_line_in_32_bits(start_us, span, elapsed, 
 
 def test_golden_session():
     play_golden_session(VirtualFirmware)
-
-
-@FUZZ
-@given(st.lists(st.binary(max_size=120), max_size=20))
-def test_noise_moves_nothing_and_breaks_nothing(noise):
-    bench = Bench(found_us=(1500.0, None, 1000.0))
-    for data in noise:
-        bench.raw(data)
-        bench.run(FRAME_US, host_alive=False)
-    assert bench.pulses_us == (1500.0, None, 1000.0)
-    bench.raw(b"\0")
-    assert isinstance(bench.send(Hello()), Info)
 
 
 messages = st.one_of(

@@ -8,8 +8,6 @@ the gain 1/(K slope) that turns a change of torque into a change of the pulse; s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from picker_dynamics.dynamics import lagrangian
@@ -24,40 +22,13 @@ CHANGE_MAX = 32766
 """Largest change of a pulse [1/8 us]: 16 bits, rounded."""
 
 
-@dataclass(frozen=True)
-class MapPiece:
-    """A straight piece of a joint's map.
-
-    Attributes:
-        pulse: where it starts [1/8 us].
-        angle: of the joint there [rad].
-        slope: [rad per 1/8 us].
-        gain: 1/(K slope) [1/8 us per N·m].
-    """
-
-    pulse: int
-    angle: float
-    slope: float
-    gain: float
+Pieces = list[tuple[int, float, float, float]]
+"""Straight pieces of a joint's map: where one starts [1/8 us], the joint's angle there [rad], its slope [rad per 1/8 us], and
+the gain 1/(K slope) [1/8 us per N·m]."""
 
 
-@dataclass(frozen=True)
-class GravityModel:
-    """Constants of the firmware's gravity compensation, as gravity.h's struct of the same name holds them.
-
-    Attributes:
-        pitch: indices of shoulder, elbow and wrist among the joints.
-        moments: g P1, g P2, g P3 [N·m].
-        maps: pieces of shoulder, elbow and wrist.
-    """
-
-    pitch: tuple[int, int, int]
-    moments: tuple[float, float, float]
-    maps: tuple[tuple[MapPiece, ...], ...]
-
-
-def gravity_model(servo_map: ServoMap, description: ArmDescription) -> GravityModel:
-    """The gravity of an arm of the picker's shape.
+def gravity_model(servo_map: ServoMap, description: ArmDescription) -> tuple[list[int], list[float], list[Pieces]]:
+    """The gravity of an arm of the picker's shape: shoulder, elbow and wrist among the joints, g P1 to g P3 [N·m], their maps.
 
     Args:
         servo_map: of the description's joints, in their order.
@@ -67,11 +38,11 @@ def gravity_model(servo_map: ServoMap, description: ArmDescription) -> GravityMo
         ConfigurationError: a servo so soft that the change of its pulse does not fit the firmware's numbers.
     """
     k = lagrangian.from_description(description).constants
-    moments = (k.g * k.P1, k.g * k.P2, k.g * k.P3)
-    pitch = read_shape(description).columns[1:]
-    maps = tuple(_pieces(servo_map.servos[joint]) for joint in pitch)
+    moments = [k.g * k.P1, k.g * k.P2, k.g * k.P3]
+    pitch = list(read_shape(description).columns[1:])
+    maps = [_pieces(servo_map.servos[joint]) for joint in pitch]
     for joint, pieces in zip(pitch, maps):
-        largest = 2.0 * sum(moments) * max(abs(piece.gain) for piece in pieces)
+        largest = 2.0 * sum(moments) * max(abs(gain) for *_, gain in pieces)
         if largest > CHANGE_MAX:
             name, stiffness = servo_map.joint_names[joint], servo_map.servos[joint].stiffness
             raise ConfigurationError(
@@ -80,15 +51,12 @@ def gravity_model(servo_map: ServoMap, description: ArmDescription) -> GravityMo
                 value=stiffness,
                 limit=stiffness * largest / CHANGE_MAX,
             )
-    return GravityModel(pitch, moments, maps)
+    return pitch, moments, maps
 
 
-def _pieces(servo: Servo) -> tuple[MapPiece, ...]:
+def _pieces(servo: Servo) -> Pieces:
     """The map's pieces; points between two units are moved to the nearest, along the line."""
     pulses = [pulse_units(pulse_us) for pulse_us in servo.pulses_us]
     angles = servo.to_angle(np.array(pulses) / PULSE_UNITS_PER_US)
     slopes = np.diff(angles) / np.diff(pulses)
-    return tuple(
-        MapPiece(pulse, float(angle), float(slope), float(1.0 / (servo.stiffness * slope)))
-        for pulse, angle, slope in zip(pulses, angles, slopes)
-    )
+    return list(zip(pulses, angles.tolist(), slopes.tolist(), (1.0 / (servo.stiffness * slopes)).tolist()))

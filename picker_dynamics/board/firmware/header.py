@@ -131,27 +131,27 @@ def _require_a_board(servo_map: ServoMap) -> None:
 def _gravity(servo_map: ServoMap, description: ArmDescription) -> str:
     """Pulse maps of the three joints that bear weight, and the model; why there is none where the arm has another shape."""
     try:
-        model = gravity_model(servo_map, description)
+        pitch, moments, maps = gravity_model(servo_map, description)
     except DescriptionError as error:
         return f"""\
 // No gravity model, braking does without: {_plain(error)}.
 constexpr const picker::GravityModel* GRAVITY = nullptr;"""
     pieces = "".join(
         f"constexpr picker::MapPiece {role}[{len(one)}] = {{\n"
-        + _rows(f"{piece.pulse}, {', '.join(map(_float, (piece.angle, piece.slope, piece.gain)))}}}," for piece in one)
+        + _rows(f"{pulse}, {', '.join(map(_float, numbers))}}}," for pulse, *numbers in one)
         + "\n};\n"
-        for role, one in zip(ROLES, model.maps)
+        for role, one in zip(ROLES, maps)
     )
-    maps = ", ".join(f"{{{len(one)}, {role}}}" for role, one in zip(ROLES, model.maps))
+    sizes = ", ".join(f"{{{len(one)}, {role}}}" for role, one in zip(ROLES, maps))
     return f"""\
 // Pulse maps of the joints that bear weight: pulse [1/8 us], angle [rad], rad per 1/8 us, 1/8 us per N m.
 {pieces}
 // Which joints are shoulder, elbow and wrist; g P1, g P2, g P3 [N m]; their maps.
 constexpr picker::GravityModel GRAVITY_MODEL = {{
     {servo_map.n},
-    {{{", ".join(map(str, model.pitch))}}},
-    {{{", ".join(map(_float, model.moments))}}},
-    {{{maps}}}}};
+    {{{", ".join(map(str, pitch))}}},
+    {{{", ".join(map(_float, moments))}}},
+    {{{sizes}}}}};
 constexpr const picker::GravityModel* GRAVITY = &GRAVITY_MODEL;"""
 
 

@@ -79,10 +79,10 @@ class SerialPort:
             LinkError: the cable was pulled.
         """
         try:
-            readable, _, _ = select.select([self._descriptor()], [], [], timeout_s)
+            readable, _, _ = select.select([self._serial.fileno()], [], [], timeout_s)
             if not readable:
                 return b""
-            data = os.read(self._descriptor(), 4096)
+            data = os.read(self._serial.fileno(), 4096)
         except BlockingIOError:
             return b""
         except OSError as error:
@@ -98,7 +98,7 @@ class SerialPort:
             LinkError: the cable was pulled, or the board takes nothing any more.
         """
         try:
-            taken = os.write(self._descriptor(), data)
+            taken = os.write(self._serial.fileno(), data)
         except BlockingIOError:
             taken = 0
         except OSError as error:
@@ -109,13 +109,6 @@ class SerialPort:
     def close(self) -> None:
         """Close the port."""
         self._serial.close()
-
-    def _descriptor(self) -> int:
-        """Raises an OSError while the port is being closed, by another thread: pyserial's is None for a moment."""
-        descriptor: int | None = self._serial.fileno()
-        if descriptor is None:
-            raise OSError(errno.EBADF, "closed")
-        return descriptor
 
     def _gone(self, error: OSError | str) -> LinkError:
         return LinkError(f"the board on {self.name} is gone, was the cable pulled? ({error})")

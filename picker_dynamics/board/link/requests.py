@@ -75,9 +75,6 @@ class PendingRequests:
         self._waiting: dict[int, _Pending] = {}
         self.retransmissions = 0
 
-    def __len__(self) -> int:
-        return len(self._waiting)
-
     def add(self, sequence: int, message: Message, wire: bytes, now_s: float, timeout_s: float) -> Future[Ack | Info]:
         """Remember a request that is about to be sent; the future gets its Ack, its Info, or an exception."""
         future: Future[Ack | Info] = Future()
@@ -86,12 +83,12 @@ class PendingRequests:
             self._waiting[sequence] = _Pending(wire, message.TYPE, future, now_s + RETRY_S, now_s + timeout_s, timeout_s)
         return future
 
-    def answered(self, answer: Ack | Nack | Info, joint_names: Sequence[str]) -> bool:
-        """Hand an answer to the request that it belongs to; False where none waits for it."""
+    def answered(self, answer: Ack | Nack | Info, joint_names: Sequence[str]) -> None:
+        """Hand an answer to the request that it belongs to; nothing where none waits for it any more."""
         with self._lock:
             pending = self._waiting.pop(answer.request, None)
         if pending is None:
-            return False
+            return
         if isinstance(answer, Nack):
             _resolve(pending.future.set_exception, refusal(answer, joint_names))
         elif isinstance(answer, Info) != (pending.type_id == MessageType.HELLO):
@@ -99,7 +96,6 @@ class PendingRequests:
             _resolve(pending.future.set_exception, LinkError(said))
         else:
             _resolve(pending.future.set_result, answer)
-        return True
 
     def due(self, now_s: float) -> list[bytes]:
         """The frames to send again now; requests that waited too long fail."""
