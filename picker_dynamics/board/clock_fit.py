@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
+import numpy as np
+
 from picker_dynamics.errors import LinkError
 
 from .protocol import TIME_MODULUS, ahead_us
@@ -143,7 +145,7 @@ class ClockFit:
 
     def _fit(self, line: _Line) -> None:
         samples = [*self._closed, self._open]
-        rate = _hull_slope(samples) if samples[-1][0] - samples[0][0] >= SLOPE_SPAN_S else 1.0
+        rate = _slope(samples) if samples[-1][0] - samples[0][0] >= SLOPE_SPAN_S else 1.0
         rate = min(max(rate, 1.0 - DRIFT_MAX), 1.0 + DRIFT_MAX)
         self._line = line._replace(offset=min(h - rate * b for b, h in samples), rate=rate)
         self._measure_latency(self._line)
@@ -154,18 +156,10 @@ class ClockFit:
             self._latency_s = min(max(-line.delay(b, middle), 0.0), LATENCY_MAX_S)
 
 
-def _hull_slope(samples: list[tuple[float, float]]) -> float:
-    """Slope of the lower hull's edge above the mean time; ``samples`` (b, h) in rising order of b."""
-    hull: list[tuple[float, float]] = []
-    for b, h in samples:
-        while len(hull) > 1 and _turns_down(hull[-2], hull[-1], (b, h)):
-            hull.pop()
-        hull.append((b, h))
-    middle = sum(b for b, _ in samples) / len(samples)
-    left, right = next(pair for pair in zip(hull, hull[1:], strict=False) if pair[1][0] >= middle)
-    return (right[1] - left[1]) / (right[0] - left[0])
-
-
-def _turns_down(first: tuple[float, float], second: tuple[float, float], third: tuple[float, float]) -> bool:
-    """True where ``second`` lies on or above the line from ``first`` to ``third``."""
-    return (second[1] - first[1]) * (third[0] - first[0]) >= (third[1] - first[1]) * (second[0] - first[0])
+def _slope(samples: list[tuple[float, float]]) -> float:
+    """Slope of the line below all ``samples`` (b, h) that is highest at their mean b: it passes through two of them."""
+    b, h = np.array(samples).T
+    first, second = np.triu_indices(len(b), 1)
+    slopes = (h[second] - h[first]) / (b[second] - b[first])
+    highest = (h - np.outer(slopes, b)).min(axis=1) + slopes * b.mean()
+    return float(slopes[highest.argmax()])

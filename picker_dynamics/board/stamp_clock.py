@@ -56,7 +56,7 @@ class StampClock:
     ):
         self._on_jump, self._wall, self._steady = on_jump, wall, steady
         self._apart_s = clocks_apart_s(steady, wall)[0]
-        self._former: list[tuple[float, float]] = []  # how far they were apart, and until when that counts
+        self._former_apart_s, self._former_until_s = self._apart_s, -math.inf  # before the last jump, and until when that counts
 
     def now_s(self) -> float:
         """Steady time [s]."""
@@ -70,21 +70,15 @@ class StampClock:
     def to_steady(self, stamp_s: float, expected_s: float) -> float:
         """The steady time [s] of a stamp [s since 1970]; right after a jump that of two which is nearer to ``expected_s``."""
         self._look()
-        time_s = stamp_s - self._apart_s
-        for apart_s, _ in self._former:
-            if abs(stamp_s - apart_s - expected_s) < abs(time_s - expected_s):
-                time_s = stamp_s - apart_s
-        return time_s
+        apart = [self._apart_s, self._former_apart_s][: 1 + (self._steady() < self._former_until_s)]
+        return min((stamp_s - apart_s for apart_s in apart), key=lambda time_s: abs(time_s - expected_s))
 
     def _look(self) -> None:
         """Notice what became of the wall clock."""
         apart_s, doubt_s = clocks_apart_s(self._steady, self._wall)
         change_s, now_s = apart_s - self._apart_s, self._steady()
-        if self._former:
-            self._former = [one for one in self._former if now_s < one[1]]
         if abs(change_s) > JUMP_S + doubt_s:
-            self._former.append((self._apart_s, now_s + KEPT_S))
-            self._apart_s = apart_s
+            self._former_apart_s, self._former_until_s, self._apart_s = self._apart_s, now_s + KEPT_S, apart_s
             self._on_jump(change_s)
         elif doubt_s < CALM_S:
             self._apart_s += FOLLOW * change_s
