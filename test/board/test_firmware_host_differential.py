@@ -13,7 +13,7 @@ from picker_dynamics.board.protocol import PULSE_UNITS_PER_US, BoardState, Fault
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 
 require("host")
-FRAMES = 3000
+FRAMES = 6000
 SEEN = ("pulses", "state", "faults", "live", "owned")
 
 
