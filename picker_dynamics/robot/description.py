@@ -24,17 +24,7 @@ from picker_dynamics.files.reading import XML_BYTES, read_text
 
 from .model import Array, vector_of
 from .units import told
-from .urdf_elements import (
-    MOVABLE_TYPES,
-    Geometry,
-    Joint,
-    Link,
-    element_error,
-    read_joint,
-    read_link,
-    require_name,
-    rotation_from_rpy,
-)
+from .urdf_elements import MOVABLE_TYPES, Geometry, Joint, Link, element_error, name_of, read_joint, read_link, rotation_from_rpy
 
 __all__ = [
     "MOVABLE_TYPES",
@@ -229,10 +219,7 @@ def parse(text: str, source: str = "<text>") -> ArmDescription:
     robot = parse_xml(text, source, DescriptionError)
     if robot.tag != "robot":
         raise DescriptionError(f"{source}: root element is <{robot.tag}>, expected <robot>")
-    name = robot.get("name")
-    if not name:
-        raise DescriptionError(f"{source}: <robot> has no name")
-    require_name(name, "robot")
+    name = name_of(robot)
     if any("xacro" in str(element.tag) for element in robot.iter()):
         raise DescriptionError(f"{source}: holds xacro macros; expand them first: xacro {source} > arm.urdf")
     links = {}

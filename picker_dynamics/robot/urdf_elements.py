@@ -82,17 +82,6 @@ class Joint:
         return self.type in MOVABLE_TYPES
 
 
-def require_name(name: str, what: str) -> None:
-    """Raise a DescriptionError where a name is too long to be told."""
-    if len(name) > NAME_MAX:
-        raise DescriptionError(
-            f"the name of a {what} has {len(name)} characters, at most {NAME_MAX} are taken: {shown(name, 40)}",
-            name,
-            len(name),
-            NAME_MAX,
-        )
-
-
 def rotation_from_rpy(rpy: ArrayLike) -> Array:
     """Rz(yaw) Ry(pitch) Rx(roll), 3×3, from (roll, pitch, yaw) [rad]: the URDF's fixed-axis convention."""
     (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
@@ -109,7 +98,13 @@ def element_error(where: str, message: str, value: Any = None, limit: Any = None
 
 
 def _numbers(
-    element: Element, attribute: str, where: str, default: str | None = None, count: int = 3, most: float = LARGEST
+    element: Element,
+    attribute: str,
+    where: str,
+    default: str | None = None,
+    count: int = 3,
+    least: float = -math.inf,
+    most: float = LARGEST,
 ) -> Array:
     raw = element.get(attribute, default)
     if raw is None:
@@ -127,23 +122,28 @@ def _numbers(
         wrong = f"is beyond {most:g}"
     if wrong:
         raise element_error(where, f"{attribute}={raw!r} {wrong}", raw)
+    if values.min() < least:
+        value = float(values.min())
+        raise element_error(where, f"<{element.tag}> {attribute} is {value:g}, must be >= {least:g}", value, least)
     return values
 
 
-def _number(
-    element: Element, attribute: str, where: str, default: str | None = None, least: float = -math.inf, most: float = LARGEST
-) -> float:
-    value = float(_numbers(element, attribute, where, default, 1, most)[0])
-    if value < least:
-        raise element_error(where, f"<{element.tag}> {attribute} is {value:g}, must be >= {least:g}", value, least)
-    return value
+def _number(element: Element, attribute: str, where: str, default: str | None = None, **bounds: float) -> float:
+    return float(_numbers(element, attribute, where, default, 1, **bounds)[0])
 
 
-def _name(element: Element, what: str) -> str:
+def name_of(element: Element) -> str:
+    """The name of a robot, link or joint.
+
+    Raises:
+        DescriptionError: it has none, or one that is too long to be told.
+    """
     name = element.get("name")
     if not name:
-        raise DescriptionError(f"a <{what}> has no name")
-    require_name(name, what)
+        raise DescriptionError(f"{'' if element.tag == 'robot' else 'a '}<{element.tag}> has no name")
+    if len(name) > NAME_MAX:
+        about = f"the name of a {element.tag} has {len(name)} characters, at most {NAME_MAX} are taken: {shown(name, 40)}"
+        raise DescriptionError(about, name, len(name), NAME_MAX)
     return name
 
 
@@ -156,7 +156,7 @@ def _origin(parent: Element, where: str) -> tuple[Array, Array]:
 
 
 def read_link(element: Element) -> Link:
-    name = _name(element, "link")
+    name = name_of(element)
     where, inertial = f"link {name}", element.find("inertial")
     mass, com, inertia = 0.0, read_only(np.zeros(3)), read_only(np.zeros((3, 3)))
     if inertial is not None:
@@ -195,11 +195,14 @@ def _read_geometry(element: Element, where: str) -> Geometry:
 
 
 def read_joint(element: Element) -> Joint:
-    name, kind = _name(element, "joint"), element.get("type")
+    name, kind = name_of(element), element.get("type")
     where = f"joint {name}"
     if kind not in (*MOVABLE_TYPES, "fixed"):
         raise element_error(where, f"is {kind!r}; supported are {', '.join(MOVABLE_TYPES)} and fixed: make it one of these", kind)
-    parent, child = (_end(element, end, where) for end in ("parent", "child"))
+    parent, child = (getattr(element.find(end), "attrib", {}).get("link", "") for end in ("parent", "child"))
+    for end, link in (("parent", parent), ("child", child)):
+        if not link:
+            raise element_error(where, f"<{end} link=…> is missing")
     xyz, rotation = _origin(element, where)
     found = element.find("axis")
     axis = np.array([1.0, 0.0, 0.0]) if found is None or kind == "fixed" else _numbers(found, "xyz", where)
@@ -222,11 +225,3 @@ def read_joint(element: Element) -> Joint:
     follows = None if mimic is None else mimic.get("joint", "")
     axis = read_only(axis / np.linalg.norm(axis))
     return Joint(name, kind, parent, child, xyz, rotation, axis, lower, upper, velocity, effort, damping, friction, follows)
-
-
-def _end(element: Element, end: str, where: str) -> str:
-    found = element.find(end)
-    link = None if found is None else found.get("link")
-    if not link:
-        raise element_error(where, f"<{end} link=…> is missing")
-    return link

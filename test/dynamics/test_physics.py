@@ -10,7 +10,7 @@ from dynamics_models import BRANCHED_URDF, CONSTANT_INERTIA, LOAD, MODELS, WITHO
 from dynamics_properties import close, states
 from golden import agrees, check_dynamics, load_cases, model_of
 from pytest import mark, raises
-from small_urdfs import TOOL_ON_THE_BASE, TWO_LINKS
+from small_urdfs import TWO_LINKS
 
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.dynamics.lagrangian.systems import spatial_2r
@@ -104,12 +104,6 @@ def test_payload_refused(arguments, message):
     for name in ("picker, urdf", "tree, rotors", "Pinocchio, rotors"):
         with raises(InputError, match=message):
             MODELS[name].with_payload(*arguments)
-
-
-@every_builder
-def test_payload_is_refused_where_no_joint_carries_it(build):
-    with raises(InputError, match="fixed to the base: no joint would carry the payload"):
-        build(description.parse(TOOL_ON_THE_BASE)).with_payload(0.1)
 
 
 # --- refused ---------------------------------------------------------------------------------------------

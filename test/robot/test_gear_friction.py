@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from arm_fixtures import rigid_body, servos
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
+from picker_dynamics.errors import InfeasibleError
 from picker_dynamics.robot.friction_side import WIDTH, FrictionSide
 from picker_dynamics.robot.servo import ServoModel
 
@@ -34,6 +36,23 @@ def test_a_joint_rests_where_its_setpoint_was_made_for(load, side):
     if abs(float(motor[0])) > 0.06:  # else tanh is not the sign
         np.testing.assert_allclose(SERVO.resting_position(q_cmd, [load], [side]), [0.3], atol=1e-5)
         np.testing.assert_allclose(SERVO.side_of(motor, [load]), [side], atol=1e-12)
+
+
+def test_rest_under_more_than_stall_is_refused_by_name():
+    with pytest.raises(InfeasibleError, match=r"elbow bears 1\.20 N·m and stalls at 1\.08"):
+        SERVO.resting_position([0.0], [-1.2])
+
+
+def test_the_set_point_makes_up_for_the_supply_that_it_causes():
+    """At rest the share that the springs' own torques leave is the one that was solved for."""
+    servo, pose = servos().model, np.array([0.3, 0.8, -0.8, -0.2, 0.6])
+    load = rigid_body().gravity(pose)
+    told = servo.setpoint(pose, 0.0 * load, load, 1.0, 0.85)
+    supply = servo.supply_at(told, pose, 0.85)
+    motor = servo.spring_torque(told, pose, supply)
+    np.testing.assert_allclose(supply, 0.85 - np.abs(servo.spring_torque(told, pose, supply)) @ servo.drain, atol=1e-9)
+    loaded = np.abs(load) > 0.1
+    np.testing.assert_allclose(motor[loaded], servo.motor_for(load, 1.0)[loaded], rtol=1e-3)
 
 
 # -- the side ------------------------------------------------------------------------------------------

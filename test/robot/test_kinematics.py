@@ -44,15 +44,6 @@ def test_from_anywhere_the_target_is_hit_within_the_limits_and_no_farther_away_t
     assert over_the_back > 8
 
 
-def test_on_the_base_axis_the_base_angle_is_kept_and_a_stretched_arm_is_reachable():
-    for base in (-1.2, 0.0, 0.7):
-        q = picker_inverse(ARM, [0.0, 0.0, 0.49], math.pi / 2, [base, 1.5, 0.0, 0.0, 0.3])
-        assert q[0] == base and tip(q) == approx([0.0, 0.0, 0.49], abs=EXACT)
-    for theta0, elevation in np.random.default_rng(9).uniform([-1.5, -0.3], [1.5, 2.5], (100, 2)):
-        stretched = np.array([theta0, elevation, 0, 0, 0])
-        assert tip(picker_inverse(ARM, tip(stretched), elevation, stretched)) == approx(tip(stretched), abs=1e-9)
-
-
 @mark.parametrize("place", [(0.33, 0.0, 0.15), (0.36, 0.1, 0.0)])
 def test_without_a_pitch_the_nearest_to_level_is_taken(place):
     level = abs(float(tip_target(ARM, place, near=ZERO)[1:4].sum()))

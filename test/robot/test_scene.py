@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 from pytest import approx, mark, raises
 
 from picker_dynamics.errors import ConfigurationError
-from picker_dynamics.robot.scene import MAX_SHAPES, payload_radius, read_scene
+from picker_dynamics.robot.scene import MAX_SHAPES, read_scene
 
 CRATE = "shapes: {crate: {box_m: [0.2, 0.3, 0.1], at_m: [0.3, 0, 0.05]}}"
 
@@ -48,9 +47,3 @@ def test_a_scene_has_its_shapes_where_the_file_says(tmp_path):
 def test_what_is_wrong_with_a_scene_is_said_at_once(tmp_path, text, said):
     with raises(ConfigurationError, match=said):
         read_scene(written(tmp_path, text), "base_link")
-
-
-def test_the_ball_of_a_berry_is_as_wide_as_twice_the_berry():
-    """25 g of 950 kg/m³: 36.9 mm across."""
-    assert payload_radius(0.025) == approx(2.0 * np.cbrt(3.0 * 0.025 / 950.0 / (4.0 * np.pi)), rel=1e-12)
-    assert payload_radius(0.0) == 0.0

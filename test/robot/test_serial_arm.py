@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import any_arms
 import numpy as np
-from arm_fixtures import picker
 from numpy.testing import assert_allclose
 from pytest import mark, raises
 from small_urdfs import TWO_LINKS
@@ -27,12 +26,6 @@ def with_joint(text, name, parent, *, kind="revolute", lower=-0.5, mimic=""):
 
 def of(text):
     return serial_arm(description.parse(text))
-
-
-@mark.parametrize("name", ["pan_tilt", "gantry", "so101", "so100", "z1", "ur5"])
-def test_what_is_one_chain_stays_as_it_is(name):
-    assert serial_arm(any_arms.arm(name)) is any_arms.arm(name)
-    assert serial_arm(picker()) is picker()
 
 
 @mark.parametrize(
