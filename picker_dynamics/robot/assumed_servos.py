@@ -82,7 +82,7 @@ def assumed_servos(arm: ArmDescription, kind: str = "typical") -> ServoMap:
                 joint.velocity,
                 0.0,
             )
-    q, gravity = _held(arm, _middle(arm))
+    q, gravity = _held(arm, arm.middle)
     inertia = driven_inertia(arm, q)
     lever = np.array([PINION_M if joint.type == "prismatic" else 1.0 for joint in arm.movable])
     give = GIVE_RAD * lever
@@ -177,12 +177,6 @@ def _servo(
         fastest_setpoint=fastest,
         pinion=max(PINION_M, farthest / math.radians(HORN_RANGE_DEG[1])) if joint.type == "prismatic" else None,
     )
-
-
-def _middle(arm: ArmDescription) -> Array:
-    bounded = np.isfinite(arm.lower) & np.isfinite(arm.upper)
-    middle: Array = np.where(bounded, 0.5 * (np.where(bounded, arm.lower, 0.0) + np.where(bounded, arm.upper, 0.0)), 0.0)
-    return middle
 
 
 def _home_and_rest(arm: ArmDescription, q: Array, shares: Array) -> tuple[Array, Array]:

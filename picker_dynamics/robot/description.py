@@ -158,6 +158,13 @@ class ArmDescription:
     upper = vector_of("movable", "upper")
     """(n,) upper position limits [rad or m]."""
 
+    @cached_property
+    def middle(self) -> Array:
+        """Middle of the limits, (n,) [rad or m]; 0 of joints without."""
+        bounded = np.isfinite(self.lower) & np.isfinite(self.upper)
+        middle: Array = 0.5 * (np.where(bounded, self.lower, 0.0) + np.where(bounded, self.upper, 0.0))
+        return middle
+
     velocity = vector_of("movable", "velocity")
     """(n,) velocity limits [rad/s or m/s]."""
 

@@ -91,7 +91,6 @@ class ChainKinematics:
             raise InputError(f"no joint of {description.name} moves its tool {description.tool}", description.tool)
         slides, lower, upper = description.slides, description.lower, description.upper
         bounded = np.isfinite(lower) & np.isfinite(upper)
-        self._middle = np.where(bounded & self._moves, 0.5 * (np.where(bounded, lower, 0.0) + np.where(bounded, upper, 0.0)), 0.0)
         travel = np.where(slides & bounded & self._moves, upper - lower, 0.0)
         offsets = [*description.transforms.parts[0][list(self.columns[1:])], self._tool]
         self.length = max(float(sum(np.linalg.norm(one[:3, 3]) for one in offsets) + np.nansum(travel)), 1e-3)
@@ -153,7 +152,7 @@ class ChainKinematics:
                 nearest, as distance from the root [m] or pitch [rad]).
         """
         task, arm = _task(position_m, pitch_rad, direction), self._arm
-        now = self._middle if near is None else as_vector("near", near, arm.n)
+        now = self._arm.middle * self._moves if near is None else as_vector("near", near, arm.n)
         start = np.where(self._moves, np.clip(now, arm.lower, arm.upper), now)
         q = self._search(task, start[None], FIRST_ROUNDS)
         tried, good = [q], q[self._found(task, q)]

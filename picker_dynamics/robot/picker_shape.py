@@ -14,7 +14,7 @@ import numpy as np
 from picker_dynamics.errors import DescriptionError
 
 from .description import ArmDescription
-from .kinematic_tree import Pose, link_poses
+from .kinematic_tree import link_poses, tool_pose
 from .model import Array, read_only
 
 TOLERANCE = 1e-9
@@ -37,14 +37,12 @@ class PickerShape:
     shoulder: Array
     lengths: Array
 
-    def tool(self, q: Array) -> Pose:
-        """Pose of the tool of an arm of this shape at poses (..., 5) [rad]."""
+    def tip(self, q: Array) -> Array:
+        """Position of the tool of an arm of this shape at poses (..., 5) [rad], (..., 3) [m]."""
         yaw, elevations = q[..., self.columns[0]], np.cumsum(q[..., list(self.columns[1:])], axis=-1)
         reach, height = np.cos(elevations) @ self.lengths, np.sin(elevations) @ self.lengths
-        c, s, cp, sp = np.cos(yaw), np.sin(yaw), np.cos(elevations[..., 2]), np.sin(elevations[..., 2])
-        rows = [c * cp, -s, -c * sp], [s * cp, c, -s * sp], [sp, 0.0 * c, cp]
-        rotation = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
-        return Pose(rotation, self.shoulder + np.stack([reach * c, reach * s, height], axis=-1))
+        tip: Array = self.shoulder + np.stack([reach * np.cos(yaw), reach * np.sin(yaw), height], axis=-1)
+        return tip
 
 
 def read_shape(description: ArmDescription) -> PickerShape:
@@ -65,8 +63,8 @@ def read_shape(description: ArmDescription) -> PickerShape:
     points = [poses[link].position for link in (*(description.movable[j].child for j in chain[1:]), description.tool)]
     shape = PickerShape((first, second, third, fourth), scissor, read_only(points[0]), read_only(np.diff(points, axis=0)[:, 0]))
     q = np.random.default_rng(0).uniform(-3.0, 3.0, (8, 5))
-    ours, tool = shape.tool(q), link_poses(description, q)[description.tool]
-    off = max(np.abs(ours.position - tool.position).max(), np.abs(ours.rotation - tool.rotation).max())
+    turned = poses[description.tool].rotation - np.eye(3)  # at 0: with its place in all poses all of its turning is known
+    off = max(np.abs(shape.tip(q) - tool_pose(description, q).position).max(), np.abs(turned).max())
     if not (off <= TOLERANCE and shape.lengths.min() > TOLERANCE):
         lengths = ", ".join(f"{x:g}" for x in shape.lengths)
         raise DescriptionError(
