@@ -93,9 +93,7 @@ class Ride:
 
 
 OWN_SPEED = float(np.abs(WAY.grid(1e-3)[2]).max())
-STALLS = {
-    f"{1e3 * s:.0f} ms, {'before the board' if old else 'controller'}": (s, old) for s, old in ((0.07, 0), (0.2, 0), (0.2, 1))
-}
+STALLS = {f"{1e3 * s:.0f} ms, {'before the board' if old else 'controller'}": (s, old) for s, old in ((0.07, 0), (0.2, 1))}
 
 
 @pytest.mark.parametrize("name", STALLS)

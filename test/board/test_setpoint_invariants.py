@@ -173,7 +173,7 @@ steps = st.one_of(
     st.tuples(st.just("accident"), st.sampled_from(("reset", "STOPPED", "unplug")), st.sampled_from((0.1, 1.0))),
     st.just(("recover",)),
 )
-EXAMPLES = share(12, 0.3)
+EXAMPLES = share(8, 0.3)
 pytestmark = pytest.mark.timeout(60 + 10 * EXAMPLES.max_examples)
 
 
