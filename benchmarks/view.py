@@ -312,7 +312,7 @@ def fetched_mb(port: int) -> float:
     """What a browser fetches, meshes aside."""
     page = Page(port)
     page.connection.request("GET", "/api/arm", headers=page.lines | {"Accept-Encoding": "gzip"})
-    files = (len(file.body) for name, file in page_files().items() if name not in ASIDE)
+    files = (len(body) for name, (_, body) in page_files().items() if name not in ASIDE)
     return round((sum(files) + len(page.connection.getresponse().read())) / 1e6, 3)
 
 

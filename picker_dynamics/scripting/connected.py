@@ -34,32 +34,18 @@ def arm_that_runs(client: Session, arm: str = "", urdf: str | Path = "", servos:
     there = runs.description
     if arm and arm != there.name:
         raise ConfigurationError(f"the running graph has the arm {there.name}, not {arm}", subject="arm", value=arm)
-    if urdf:
-        here = servo_arm.read_arm(urdf)
-        if (here.name, here.joint_names) != (there.name, there.joint_names):
-            raise ConfigurationError(
-                f"the running graph has the arm {there.name} ({', '.join(there.joint_names)}), this command means {here.name} "
-                f"({', '.join(here.joint_names)}): nothing was done; say which with --arm or --urdf",
-                subject="arm",
-                value=here.name,
-            )
-        if here.urdf != there.urdf:
-            raise _differs(there.name, "--urdf", urdf)
+    if urdf and (here := servo_arm.read_arm(urdf)).urdf != there.urdf:
+        raise _differs(there.name, here.name, "--urdf", urdf)
     if servos:
-        if runs.servos is None:
-            raise _differs(there.name, "--servos", servos)
-        told = servo_map.load(servos, there.joint_names)
-        if any(
-            (one.home, one.rest, one.channel) != (other.home, other.rest, other.channel)
-            for one, other in zip(told.servos, runs.servos.servos)
-        ):
-            raise _differs(there.name, "--servos", servos)
+        told, used = servo_map.load(servos, there.joint_names).servos, () if runs.servos is None else runs.servos.servos
+        if [(one.home, one.rest, one.channel) for one in told] != [(one.home, one.rest, one.channel) for one in used]:
+            raise _differs(there.name, there.name, "--servos", servos)
     return runs
 
 
-def _differs(name: str, option: str, path: object) -> ConfigurationError:
+def _differs(runs: str, meant: str, option: str, path: object) -> ConfigurationError:
     return ConfigurationError(
-        f"the arm {name} of the running graph is not as {path} says: nothing was done; leave out {option}, the graph tells",
+        f"the running graph has the arm {runs}, not {meant} as in {path}: nothing was done; leave out {option}, the graph tells",
         subject=option,
         value=str(path),
     )

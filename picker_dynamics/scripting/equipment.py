@@ -24,7 +24,6 @@ from picker_dynamics.robot.srdf import Allowed, read_srdf, srdf_beside
 if TYPE_CHECKING:  # what takes a while to load is loaded by who asks for it
     from picker_dynamics.dynamics.rigid_body import RigidBody
     from picker_dynamics.execution.checks import Check
-    from picker_dynamics.execution.execution import Limits
     from picker_dynamics.execution.torque_limits import TorqueLimits
     from picker_dynamics.execution.validator import MotionValidator
 
@@ -130,15 +129,6 @@ class Equipment:
         """By what they carry; making one takes three hundred times as long as asking it."""
         return {}
 
-    def execution_limits(self, payload: float = 0.0) -> Limits:
-        """Limits held to by motions, as the trajectory controller does by default: torque, tip speed, floor; how they end."""
-        from picker_dynamics.execution.execution import Limits
-        from picker_dynamics.execution.validator import TIP_SPEED
-
-        tip_speed = TIP_SPEED if self.torque is None or self.torque.tip_speed is None else self.torque.tip_speed
-        lowers = self.servos is not None
-        return Limits(self.limits, model=self.model(payload), tip_speed=tip_speed, further=(self.surroundings,), approach=lowers)
-
     @cached_property
     def surroundings(self) -> Check:
         """Surroundings that no motion may come too near to: everything there is, or the floor.
@@ -159,10 +149,10 @@ class Equipment:
 
     def validator(self, payload: float = 0.0, tip_speed: float | None = None) -> MotionValidator:
         """Checks motions as the controller would; ``tip_speed``: what it allows [m/s], where it is not the default."""
-        from picker_dynamics.execution.validator import MotionValidator
+        from picker_dynamics.execution.validator import TIP_SPEED, MotionValidator
 
-        held, model = self.execution_limits(payload), self.model(payload)
-        return MotionValidator(model, held.torque, self.description, tip_speed or held.tip_speed, held.further)
+        usual = TIP_SPEED if self.torque is None or self.torque.tip_speed is None else self.torque.tip_speed
+        return MotionValidator(self.model(payload), self.limits, self.description, tip_speed or usual, (self.surroundings,))
 
 
 def equipment(

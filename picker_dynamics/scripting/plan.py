@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from picker_dynamics.errors import InfeasibleError, LimitError, PickerError
 from picker_dynamics.execution.checks import SampledMotion
 from picker_dynamics.execution.validator import MotionValidator
-from picker_dynamics.recording.messages import missing
 from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.trajectory import Trajectory
 
@@ -40,7 +36,6 @@ class Plan:
     motion: SampledMotion
     peak: Array
     hold: Array
-    units: tuple[str, ...]
 
     def __bool__(self) -> bool:
         return self.possible
@@ -80,32 +75,6 @@ class Plan:
             rows.append(f"{name:<16} {self.peak_share[name]:>6.0%} {self.hold_share[name]:>6.0%} {margin:>7.0%}")
         return "\n".join(rows)
 
-    def plot(self, path: str | Path | None = None) -> Any:
-        """Torque of each joint over time against what is allowed; returns the matplotlib figure, and saves it at ``path``.
-
-        Raises:
-            MissingDependencyError: matplotlib is not installed.
-        """
-        try:
-            from matplotlib.figure import Figure
-        except ImportError as error:
-            raise missing(error) from error
-        figure = Figure(figsize=(8.0, 1.2 + 1.3 * len(self.joint_names)), layout="constrained")
-        rows = figure.subplots(len(self.joint_names), 1, sharex=True, squeeze=False)[:, 0]
-        rows[0].set_title(str(self).splitlines()[0])
-        for j, axes in enumerate(rows):
-            axes.plot(self.motion.times, self.motion.torque[:, j], color="tab:blue", lw=1.3, label="needed")
-            for limit, style, label in ((self.peak[j], "--", "allowed in motion"), (self.hold[j], ":", "allowed at rest")):
-                axes.axhline(limit, color="0.4", ls=style, lw=1.0, label=label)
-                axes.axhline(-limit, color="0.4", ls=style, lw=1.0)
-            axes.set_ylabel(f"{self.joint_names[j]}\n[{self.units[j]}]")
-            axes.grid(True, alpha=0.25)
-        rows[-1].set_xlabel("time [s]")
-        figure.legend(*rows[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
-        if path is not None:
-            figure.savefig(path, dpi=130)
-        return figure
-
     def _named(self, values: Array) -> dict[str, float]:
         return dict(zip(self.joint_names, values.tolist()))
 
@@ -121,17 +90,7 @@ def planned(validator: MotionValidator, trajectory: Trajectory) -> Plan:
         made, slowed, refusal = found.trajectory, found.factor, None
     except (LimitError, InfeasibleError) as error:
         made, slowed, refusal = trajectory, 1.0, error
-    limits = validator.limits
-    names: Sequence[str] = trajectory.joint_names
+    limits, names = validator.limits, tuple(trajectory.joint_names)
     return Plan(
-        tuple(names),
-        trajectory.start,
-        trajectory.end,
-        made.duration,
-        slowed,
-        refusal,
-        validator.sampled(made),
-        limits.peak,
-        limits.hold,
-        limits.units,
+        names, trajectory.start, trajectory.end, made.duration, slowed, refusal, validator.sampled(made), limits.peak, limits.hold
     )

@@ -9,24 +9,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError, JointNamesError, refuse_if
+from picker_dynamics.errors import InputError, JointNamesError
 from picker_dynamics.execution.goal import MAX_GOAL_S, asked_duration
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.execution.waypoints import Waypoint, motion_through
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, as_vector, checked_number
 from picker_dynamics.robot.tip_target import tip_target
-from picker_dynamics.robot.units import told
 from picker_dynamics.trajectory.trajectory import Trajectory, from_points
 
 UNITS = {"rad": 1.0, "deg": math.pi / 180.0}
 """What turning joints may be told in; sliding ones are told in metres."""
-
-SLIP = 2.0
-"""A joint that is to slide so many times as far as it can was told in millimetres."""
-
-TURN_RAD = 2.0 * math.pi
-"""A joint that is sent further than so beyond its limits [rad] was told in degrees."""
 
 
 def line(arm: ArmDescription, start: Array, target: Array, seconds: float) -> Trajectory:
@@ -36,19 +29,11 @@ def line(arm: ArmDescription, start: Array, target: Array, seconds: float) -> Tr
     return from_points(*points, joint_names=arm.joint_names, start=(start, still, still))
 
 
-def require_metres(name: str, value: float, lower: float, upper: float) -> None:
-    """Raise an InputError where a position, or a change of one, can be none in metres of a joint that slides from ``lower`` to
-    ``upper`` [m]."""
-    longest = SLIP * max(abs(lower), abs(upper), upper - lower)
-    text = f"{name} slides from {told(lower, 'm')} to {told(upper, 'm')}; {value:g} m: are these millimetres?"
-    refuse_if(not abs(value) <= longest, text, name, value, longest)
-
-
 def joint_target(arm: ArmDescription, held: Array, joints: Mapping[str, float], unit: str = "rad") -> Array:
     """``held`` (n,) [rad or m], but for the joints that are named.
 
     Raises:
-        InputError: an unknown unit, a value that is no number, or one that is clearly meant in degrees or millimetres.
+        InputError: an unknown unit, or a value that is no number.
         JointNamesError: a joint that the arm does not have.
     """
     if unit not in UNITS:
@@ -60,18 +45,6 @@ def joint_target(arm: ArmDescription, held: Array, joints: Mapping[str, float], 
         j = arm.joint_names.index(name)
         factor = 1.0 if arm.position_units[j] == "m" else UNITS[unit]
         target[j] = factor * checked_number(name, value)
-    return _in_units(arm, target, 'unit="deg"' if unit == "rad" else "")
-
-
-def _in_units(arm: ArmDescription, target: Array, instead: str) -> Array:
-    """The target (n,) [rad or m], unless a joint is so far away that another unit must be meant; ``instead`` says degrees how."""
-    for name, unit, at, lower, upper in zip(arm.joint_names, arm.position_units, target.tolist(), arm.lower, arm.upper):
-        if unit == "m":
-            require_metres(name, at, lower, upper)
-        elif instead and not lower - TURN_RAD <= at <= upper + TURN_RAD:
-            limit = float(upper if at > upper else lower)
-            text = f"{name} would go to {told(at, unit)}, limit {told(limit, unit)}: is {at:g} meant in degrees? {instead}"
-            raise InputError(text, subject=name, value=at, limit=limit)
     return target
 
 
@@ -98,7 +71,7 @@ class Asked:
         """Pose (n,) [rad or m] where the motion ends, for an arm that is held at ``held`` (n,), within its limits."""
         self._require_one()
         if self.q is not None:
-            return _in_units(arm, as_vector("q", self.q, arm.n), "q is in radians: numpy.radians(q)")
+            return as_vector("q", self.q, arm.n)
         if self.tip is not None:
             return tip_target(arm, self.tip, near=held, pitch_rad=self.pitch, direction=self.direction)
         return joint_target(arm, held, self.joints, self.unit)
@@ -119,9 +92,6 @@ class Asked:
             last = Waypoint(self.tip, pitch=self.pitch, direction=self.direction, straight=self.straight)
         if self.straight and not any(one.straight for one in (*self.via, last)):
             raise InputError("straight belongs to a tip: tip=(x, y, z)", subject="straight")
-        for place in self.via:
-            if place.q is not None:
-                _in_units(arm, as_vector("q", place.q, arm.n), "q is in radians: numpy.radians(q)")
         motion = motion_through(held, [*self.via, last], validator, arm)
         least_s = 0.0 if self.duration is None else duration_s(self.duration)
         return motion if motion.duration >= least_s else motion.stretched(least_s / motion.duration)

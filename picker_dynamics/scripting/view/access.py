@@ -1,4 +1,4 @@
-"""Access to the view: who may ask, from where, how much and how often; decided on header lines alone, before a body is read.
+"""Access to the view: who may ask, from where, and how much; decided on header lines alone, before a body is read.
 
 The page holds a random token from the fragment of its address, which browsers send nowhere.  ``Host`` has to be an address of the
 server, so that no name that somebody points here reaches it; ``Origin`` and ``Sec-Fetch-Site``, which browsers set themselves,
@@ -10,24 +10,20 @@ from __future__ import annotations
 import ipaddress
 import re
 import secrets
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from email.message import Message
 from http import HTTPStatus
+from urllib.parse import urlsplit
 
 from picker_dynamics.errors import PickerError
 
 BODY_BYTES = 16_384
 """Largest request [bytes]."""
 
-RATE_HZ, BURST = 60.0, 60.0
-"""Requests of all pages together, stops not counted [1/s]."""
-
 PAGE = re.compile(r"[0-9a-f]{8,32}(\.[0-9a-f]{1,16})?")
 """What a page calls itself: its browser's stream, and the tab."""
 
-STOP = "/api/stop"
+LENGTH = re.compile(r"[0-9]{1,9}")
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -53,29 +49,6 @@ class RefusedAccess(PickerError):
         self.status = status
 
 
-@dataclass
-class Bucket:
-    """Lets pass what is asked up to a rate [1/s], and ``burst`` at once."""
-
-    rate_hz: float = RATE_HZ
-    burst: float = BURST
-    clock: Callable[[], float] = time.monotonic
-    _credit: float = field(init=False)
-    _last_s: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._credit, self._last_s = self.burst, self.clock()
-
-    def lets_pass(self) -> bool:
-        now_s = self.clock()
-        self._credit = min(self._credit + self.rate_hz * (now_s - self._last_s), self.burst)
-        self._last_s = now_s
-        if self._credit < 1.0:
-            return False
-        self._credit -= 1.0
-        return True
-
-
 class Door:
     """Door of the server: who may ask.
 
@@ -87,7 +60,6 @@ class Door:
 
     def __init__(self, host: str, port: int, token: str = ""):
         self.host, self.port, self.token = host, port, token or secrets.token_urlsafe(18)
-        self.bucket = Bucket()
 
     @property
     def address(self) -> str:
@@ -120,36 +92,28 @@ class Door:
             raise RefusedAccess(HTTPStatus.BAD_REQUEST, "the page does not say which it is")
         if method == "POST":
             self._check_body(headers)
-            if path != STOP and not self.bucket.lets_pass():
-                raise RefusedAccess(HTTPStatus.TOO_MANY_REQUESTS, f"more than {RATE_HZ:g} requests a second: not carried out")
 
     def _check_body(self, headers: Message | Mapping[str, str]) -> None:
         if headers.get("Content-Type", "").partition(";")[0].strip() != "application/json":
             raise RefusedAccess(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "a request is JSON")
-        length = headers.get("Content-Length", "")
-        if not length.isascii() or not length.isdigit() or "Transfer-Encoding" in headers:
+        if not LENGTH.fullmatch(length := headers.get("Content-Length", "")) or "Transfer-Encoding" in headers:
             raise RefusedAccess(HTTPStatus.LENGTH_REQUIRED, "a request says how long it is")
-        if len(length) > 9 or int(length) > BODY_BYTES:
+        if int(length) > BODY_BYTES:
             raise RefusedAccess(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request has at most {BODY_BYTES} bytes")
 
     def is_here(self, host: str) -> bool:
         """Whether a ``Host`` header names this server: by a loopback name, by what it was told to listen on, or, beyond this
         machine, by any number; never by a name that somebody else could point here."""
-        name, port = _split(host)
+        try:
+            asked = urlsplit(f"//{host}")
+            name, port = asked.hostname or "", asked.port or 80
+        except ValueError:
+            return False
         if port != self.port:
             return False
         if self.host in LOOPBACK:
             return name in LOOPBACK
         return name in (*LOOPBACK, self.host.lower()) or _is_number(name)
-
-
-def _split(host: str) -> tuple[str, int]:
-    """Name and port of a Host header; port -1 where there is none that can be."""
-    name, colon, port = host.lower().rpartition(":")
-    if not colon or port.endswith("]"):
-        name, port = host.lower(), "80"
-    known = port.isascii() and port.isdigit() and len(port) <= 5
-    return name.removeprefix("[").removesuffix("]"), int(port) if known else -1
 
 
 def _is_number(name: str) -> bool:

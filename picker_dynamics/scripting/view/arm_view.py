@@ -81,7 +81,7 @@ class ArmView(View):
         super().__init__(known, folder)
         self.arm, self.session = ScriptedArm(known, session, drives=True), session
         self.wheel, self.tours = Wheel(self._changed_hands), Tours(self.arm, self.channel, self.say)
-        self.truth, self._recorder = Truth(session), Recorder(session, self.known, self.say)
+        self.truth, self._recorder = Truth(session), Recorder(session, self.say)
         self._asking, self._checking, self._order = threading.Lock(), threading.Lock(), threading.RLock()
         self._lapsed = {"motion": 0, "jog": 0}
         self._over, self._looks = threading.Event(), 0
@@ -126,6 +126,7 @@ class ArmView(View):
         now_s, there, session = time.monotonic(), self.channel.there, self.session
         self._looked_s = now_s
         self.wheel.look(there, now_s, bool(self.tours.name))
+        self._recorder.look()
         self.truth.wanted, self._looks = bool(there), self._looks + 1
         if not there and self._looks % IDLE_LOOKS:
             return

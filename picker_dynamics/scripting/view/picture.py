@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from picker_dynamics.errors import DescriptionError
 from picker_dynamics.files.formats import parse_xml
@@ -94,49 +96,39 @@ def mesh_file(arm: ArmDescription, number: int, folder: str | Path = "") -> Path
     return None
 
 
-def colours_of(arm: ArmDescription) -> dict[str, list[tuple[float, ...] | None]]:
+def colours_of(arm: ArmDescription) -> dict[str, list[list[float] | None]]:
     """Colour (red, green, blue, opacity) of each visual shape of each link, None where the URDF gives none."""
     robot = parse_xml(arm.urdf, arm.source, DescriptionError)
-    named = {str(one.get("name")): one.find("color") for one in robot.findall("material")}
-    colours: dict[str, list[tuple[float, ...] | None]] = {}
-    for link in robot.findall("link"):
-        found = colours.setdefault(str(link.get("name")), [])
-        for visual in link.findall("visual"):
-            material = visual.find("material")
-            own = None if material is None else material.find("color")
-            if own is None and material is not None:
-                own = named.get(str(material.get("name")))
-            found.append(None if own is None else _rgba(own.get("rgba", "")))
-    return colours
+    named = {one.get("name"): one for one in robot.findall("material")}
+
+    def colour(visual: Element) -> list[float] | None:
+        material = visual.find("material")
+        if material is not None and material.find("color") is None:
+            material = named.get(material.get("name"))
+        try:
+            values = [float(word) for word in (material.find("color").get("rgba") or "").split()]  # type: ignore[union-attr]
+        except (AttributeError, ValueError):
+            return None
+        return np.clip(values, 0.0, 1.0).tolist() if len(values) == 4 else None
+
+    return {str(link.get("name")): [colour(one) for one in link.findall("visual")] for link in robot.findall("link")}
 
 
-def _rgba(text: str) -> tuple[float, ...] | None:
-    try:
-        values = [float(word) for word in text.split()]
-    except ValueError:
-        return None
-    return tuple(min(max(value, 0.0), 1.0) for value in values) if len(values) == 4 else None
-
-
-def _shapes(arm: ArmDescription, link: Link, colours: dict[str, list[Any]]) -> Iterator[tuple[Geometry, tuple[float, ...]]]:
-    given = colours.get(link.name, [])
-    for number, one in enumerate(link.visuals):
-        yield one, (given[number] if number < len(given) and given[number] else GREY)
+def _shapes(arm: ArmDescription, link: Link, colours: dict[str, list[Any]]) -> Iterator[tuple[Geometry, Any]]:
+    for one, colour in zip(link.visuals, colours.get(link.name, [])):
+        yield one, colour or GREY
     if link.visuals or not any(joint.child == link.name for joint in arm.joints):
         return
     yield from ((one, GREY) for one in link.collisions)
-    if not link.collisions:
-        for joint in arm.joints:
-            if joint.parent == link.name and (length := float(np.linalg.norm(joint.xyz))) > ROD_M:
-                yield Geometry("cylinder", (ROD_M, length), 0.5 * joint.xyz, _along(joint.xyz)), GREY
+    for joint in arm.joints if not link.collisions else ():
+        if joint.parent == link.name and (length := float(np.linalg.norm(joint.xyz))) > ROD_M:
+            yield Geometry("cylinder", (ROD_M, length), 0.5 * joint.xyz, _along(joint.xyz)), GREY
 
 
 def _along(axis: Array) -> Array:
     """A rotation that turns z to ``axis`` (3,)."""
-    z = axis / np.linalg.norm(axis)
-    x = np.cross(z, np.eye(3)[int(np.abs(z).argmin())])
-    x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(z, x), z])
+    turn: Array = Rotation.align_vectors([axis], [[0.0, 0.0, 1.0]])[0].as_matrix()
+    return turn
 
 
 def _shape(one: Geometry, colour: tuple[float, ...], meshes: tuple[str, ...]) -> dict[str, Any]:

@@ -8,18 +8,13 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 
 from picker_dynamics import lifeline
 from picker_dynamics.errors import PickerError, RecordingError
 from picker_dynamics.recording.writer import checked_path
 from picker_dynamics.session.remote import RemoteSession
-from picker_dynamics.session.session import Row, Session
-
-from ..equipment import Equipment
-from ..recorded import Recorded
+from picker_dynamics.session.session import Session
 
 LONGEST_S = 3600.0
 """A recording that nobody ends ends by itself [s]."""
@@ -29,53 +24,37 @@ END_S = 20.0
 
 
 class Recorder:
-    """Makes one recording at a time: of a running graph by a process, of an arm of this process as CSV.
+    """Makes one recording at a time of an arm that runs in a process of its own.
 
     Args:
-        say: called with the words and level of one that ended by itself, on a thread of its own.
+        say: called with the words and level of one that ended by itself.
 
     Attributes:
         path: of the file that is written now; empty: none.
     """
 
-    def __init__(self, session: Session, known: Equipment, say: Callable[[str, str], None]):
-        self.path, self._session, self._known, self._say = "", session, known, say
+    def __init__(self, session: Session, say: Callable[..., None]):
+        self.path, self._session, self._say = "", session, say
         self._process: subprocess.Popen[str] | None = None
-        self._states = Recorded(known)
-        self._lock, self._ended, self._asked = threading.Lock(), threading.Event(), False
-        self._last, self._code = "", 0
+        self._lock = threading.Lock()
 
     def begin(self) -> str:
         """Record from now on; errors as those of the command, as far as they are known at once."""
+        if not isinstance(self._session, RemoteSession):
+            raise PickerError("a script's own arm is recorded by the script: with arm.record()", subject="record")
         with self._lock:
-            if self.path:
+            if self._process is not None:
                 raise PickerError(f"already recorded to {self.path}", subject="record")
-            self._asked, self._last = False, ""
-            if not isinstance(self._session, RemoteSession):
-                self._states = Recorded(self._known)
-                self.path = str(Path.cwd() / time.strftime("picker_%Y-%m-%d_%H-%M-%S.csv"))
-                self._session.listeners.append(self._add)
-                return f"recording, {LONGEST_S:.0f} s at most, to {self.path}"
             namespace = self._session.namespace
             path = str(checked_path(None, namespace).resolve())
             command = [sys.executable, "-m", "picker_dynamics", "record", "-o", path, "--duration", f"{LONGEST_S:g}"]
             command += ["--namespace", namespace] if namespace else []
-            self._ended.clear()
-            self.path = path
+            pipe, around = subprocess.PIPE, os.environ | lifeline.children()
             self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                env=os.environ | lifeline.children(),
+                command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=subprocess.STDOUT, text=True, env=around
             )
-        threading.Thread(target=self._follow, args=(self._process,), name="recording", daemon=True).start()
+            self.path = path
         return f"recording, {LONGEST_S:.0f} s at most, to {path}"
-
-    def _add(self, rows: Sequence[Row]) -> None:
-        if not self._states.rows or rows[-1][0] - self._states.rows[0][0] < LONGEST_S:
-            self._states.rows.extend(rows)
 
     def end(self) -> str:
         """End it, and wait until the file is whole; what is in it.
@@ -84,35 +63,33 @@ class Recorder:
             PickerError: nothing is recorded.
             RecordingError: nobody said anything, or it could not be written.
         """
-        if not self.path:
-            raise PickerError("nothing is being recorded", subject="record")
-        if self._process is None:
-            self._session.listeners.remove(self._add)
-            path, self.path = self.path, ""
-            self._states.to_csv(path)
-            return f"recorded: {path}: {len(self._states)} samples"
-        self._asked = True
-        self._process.send_signal(signal.SIGINT)
-        if not self._ended.wait(END_S):
-            raise RecordingError(f"the recording to {self.path} does not end", subject="record")
-        if self._code:
-            raise RecordingError(self._words(), subject="record")
-        return self._words()
+        with self._lock:
+            if self._process is None:
+                raise PickerError("nothing is being recorded", subject="record")
+            self._process.send_signal(signal.SIGINT)
+            return self._ended(self._process)
+
+    def look(self) -> None:
+        """Say what became of a recording that ended by itself."""
+        if self._process is None or self._process.poll() is None:
+            return
+        with contextlib.suppress(PickerError):  # ended meanwhile
+            try:
+                self._say(self.end())
+            except RecordingError as error:
+                self._say(str(error), "error")
 
     def close(self) -> None:
         """End the recording where there is one."""
-        if self.path:
-            with contextlib.suppress(PickerError):
-                self.end()
+        with contextlib.suppress(PickerError):
+            self.end()
 
-    def _words(self) -> str:
-        return f"recorded: {self._last}" if self._code == 0 else self._last or "the recording broke off"
-
-    def _follow(self, process: subprocess.Popen[str]) -> None:
-        for line in process.stdout or ():
-            self._last = line.strip() or self._last
-        self._code = process.wait()
-        self.path = ""
-        self._ended.set()
-        if not self._asked:
-            self._say(self._words(), "ok" if self._code == 0 else "error")
+    def _ended(self, process: subprocess.Popen[str]) -> str:
+        try:
+            said = process.communicate(timeout=END_S)[0].strip().rpartition("\n")[2]
+        except subprocess.TimeoutExpired:
+            raise RecordingError(f"the recording to {self.path} does not end", subject="record") from None
+        self._process, self.path = None, ""
+        if process.returncode:
+            raise RecordingError(said or "the recording broke off", subject="record")
+        return f"recorded: {said}"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from picker_dynamics.errors import GoalRefusedError, RecordingError
-from picker_dynamics.recording.reader import ArmRecording, Event, Series, read
+from picker_dynamics.recording.reader import ArmRecording, Series, read
 from picker_dynamics.robot import arm_text
 from picker_dynamics.robot.model import Array
 
@@ -20,6 +20,8 @@ from .requests import Request
 
 FRESH_S = 0.5
 """A torque that is older is not shown [s]."""
+
+LEAST_RATE, MOST_RATE = 0.05, 10.0
 
 LEVELS = {"refused": "error", "aborted": "error", "cancelled": "warn"}
 
@@ -76,11 +78,8 @@ class RecordingView(View):
 
     def _say_between(self, before_s: float, after_s: float) -> None:
         for event in self.recording.events:
-            if before_s <= event.t - self._begin_s < after_s:
-                self._say_event(event)
-
-    def _say_event(self, event: Event) -> None:
-        self.say(f"{event.t - self._begin_s:.1f} s: {event.message}", LEVELS.get(event.outcome, "ok"), outcome="recorded")
+            if before_s <= (at_s := event.t - self._begin_s) < after_s:
+                self.say(f"{at_s:.1f} s: {event.message}", LEVELS.get(event.outcome, "ok"), outcome="recorded")
 
     # -- what is asked ---------------------------------------------------------------------------------------
 
@@ -88,9 +87,9 @@ class RecordingView(View):
         """Show the recording from a place on its time line; nothing else is done."""
         what, fields = asked
         if what == "play":
-            self._plays, self._rate = fields["on"], fields["rate"]
+            self._plays, self._rate = fields["on"], min(max(fields["rate"], LEAST_RATE), MOST_RATE)
             if fields["at_s"] is not None:
-                self._at_s = min(fields["at_s"], self.length_s)
+                self._at_s = min(max(fields["at_s"], 0.0), self.length_s)
         elif what not in ("leave", "cancel"):
             raise GoalRefusedError("this is a recording: nothing moves", subject="recording")
         return {}
@@ -106,27 +105,24 @@ class RecordingView(View):
         return 0.0
 
     def status(self) -> Mapping[str, Any]:
-        about = self.recording.damaged
-        return {
-            "known": True,
-            "arm": self.known.description.name,
-            "hardware": {"state": "recorded", "message": f"recording {self._name}"},
-            "controller": {"phase": "", "message": ""},
-            "moved_by": "",
-            "provenance": "recorded",
-            "payload_kg": None,
-            "compensation": None,
-            "supply_v": None,
-            "supply_a": None,
-            "faults": [about] if about else [],
-            "next": "",
-            "celsius": [],
-            "simulated": False,
-            "limits": {},
-            "scene": [],
-            "driver": "",
-            "writes": "",
-        }
+        unknown = dict.fromkeys(("payload_kg", "compensation", "supply_v", "supply_a"))
+        empty = dict.fromkeys(("moved_by", "next", "driver", "writes"), "")
+        return (
+            unknown
+            | empty
+            | {
+                "known": True,
+                "arm": self.known.description.name,
+                "hardware": {"state": "recorded", "message": f"recording {self._name}"},
+                "controller": {"phase": "", "message": ""},
+                "provenance": "recorded",
+                "faults": [self.recording.damaged] if self.recording.damaged else [],
+                "celsius": [],
+                "simulated": False,
+                "limits": {},
+                "scene": [],
+            }
+        )
 
     def close(self) -> None:
         """Play no more."""

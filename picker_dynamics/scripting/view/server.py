@@ -1,7 +1,6 @@
-"""HTTP server of the view: the page's files, one stream of events down, requests up; a thread for each connection, few at most.
+"""HTTP server of the view: the page's files, one stream of events down, requests up; a thread for each connection.
 
-What a request may do is decided in ``access``, what it means in ``asked``; here bytes come in and go out.  A stop is taken while
-all else is refused: of connections there is a reserve for it, and neither a rate nor who drives counts.
+What a request may do is decided in ``access``, what it means in ``requests``; here bytes come in and go out.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import socket
 import sys
 import threading
 from collections.abc import Mapping
-from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -23,15 +21,12 @@ from typing import Any
 
 from picker_dynamics.errors import LinkError, MissingDependencyError, PickerError
 
-from .access import BODY_BYTES, HEADERS, STOP, Door, RefusedAccess
+from .access import BODY_BYTES, HEADERS, Door, RefusedAccess
 from .base import View
 from .requests import read
 
 PAGE = Path(__file__).resolve().parent / "page"
 """The bundle, as ``make setup`` builds it."""
-
-CONNECTIONS, RESERVE, STREAMS = 48, 16, 12
-"""Connections that are answered, more of which only stops are, and streams among them."""
 
 IDLE_S, WRITE_S = 20.0, 5.0
 """How long a connection may be silent, and how long a reader may not read [s]."""
@@ -53,14 +48,6 @@ KINDS = {
 _log = logging.getLogger(__name__)
 
 
-class File:
-    """A file of the page, in memory, compressed once."""
-
-    def __init__(self, path: Path):
-        self.kind = KINDS.get(path.suffix, "application/octet-stream")
-        self.body = gzip.compress(path.read_bytes(), 9, mtime=0)
-
-
 def require_page() -> None:
     """Raise a MissingDependencyError where nobody has built the page."""
     if not (PAGE / "index.html").is_file():
@@ -70,10 +57,14 @@ def require_page() -> None:
         )
 
 
-def page_files() -> dict[str, File]:
-    """The files of the page by their paths on the server; errors as ``require_page``."""
+def page_files() -> dict[str, tuple[str, bytes]]:
+    """Kind and compressed content of the page's files by their paths on the server; errors as ``require_page``."""
     require_page()
-    files = {f"/{path.name}": File(path) for path in sorted(PAGE.iterdir()) if path.is_file()}
+    files = {
+        f"/{path.name}": (KINDS.get(path.suffix, "application/octet-stream"), gzip.compress(path.read_bytes(), 9, mtime=0))
+        for path in sorted(PAGE.iterdir())
+        if path.is_file()
+    }
     files["/"] = files.pop("/index.html")
     return files
 
@@ -91,49 +82,26 @@ class ViewServer(ThreadingHTTPServer):
         LinkError: nobody can listen there.
     """
 
-    daemon_threads, block_on_close, request_queue_size = True, False, 32
+    daemon_threads, block_on_close, request_queue_size = True, False, 64
 
     def __init__(self, viewed: View, host: str = "127.0.0.1", port: int = 0, token: str = ""):
         self.viewed, self.files = viewed, page_files()
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
-            super().__init__((host, port), partial(_Handler, self))
+            super().__init__((host, port), _Handler)
         except (OSError, OverflowError) as error:
             why = getattr(error, "strerror", None) or error
             raise LinkError(f"cannot serve a page at {host}:{port}: {why}; --view-port chooses another", value=port) from error
         self.door = Door(host, self.server_address[1], token)
-        self._count, self._lock = 0, threading.Lock()
-        self._thread = threading.Thread(target=self.serve_forever, args=(0.5,), name="view server", daemon=True)
 
     def __enter__(self) -> ViewServer:
-        self._thread.start()
+        threading.Thread(target=self.serve_forever, args=(0.5,), name="view server", daemon=True).start()
         return self
 
     def __exit__(self, *_exception: object) -> None:
         self.viewed.channel.close()
         self.shutdown()
         self.server_close()
-
-    @property
-    def crowded(self) -> bool:
-        """Whether the server is so crowded that only stops are answered."""
-        return self._count > CONNECTIONS
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        with self._lock:
-            full = self._count >= CONNECTIONS + RESERVE
-            self._count += not full
-        if full:
-            self.shutdown_request(request)
-        else:
-            super().process_request(request, client_address)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            with self._lock:
-                self._count -= 1
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Log what failed, with where it comes from; a connection that breaks is no news."""
@@ -146,16 +114,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     protocol_version, timeout, disable_nagle_algorithm = "HTTP/1.1", IDLE_S, True
     server_version, sys_version = "picker", ""
-
-    def __init__(self, view: ViewServer, *arguments: Any):
-        self.view = view
-        super().__init__(*arguments)
+    server: ViewServer
 
     def do_GET(self) -> None:
-        self._answer(self._get)
-
-    def do_HEAD(self) -> None:
-        """Answer HEAD: as GET, without a body."""
         self._answer(self._get)
 
     def do_POST(self) -> None:
@@ -170,9 +131,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Carry out a request that may be made, and say what came of it."""
         self.path = self.path.partition("?")[0]
         try:
-            self.view.door.check(self.command, self.path, self.headers)
-            if self.view.crowded and self.path != STOP:
-                raise RefusedAccess(HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are open: close some")
+            self.server.door.check(self.command, self.path, self.headers)
             act()
         except RefusedAccess as refused:
             self.close_connection = True  # what else it sent is not read
@@ -182,68 +141,57 @@ class _Handler(BaseHTTPRequestHandler):
             self._json({"error": str(error), "kind": type(error).__name__, **about}, HTTPStatus.CONFLICT)
 
     def _get(self) -> None:
-        view, path = self.view, self.path
-        if path in view.files:
-            file = view.files[path]
-            self._send(file.body, file.kind, {"Content-Encoding": "gzip", "Cache-Control": "no-cache"})
+        viewed, path = self.server.viewed, self.path
+        if path in self.server.files:
+            kind, body = self.server.files[path]
+            self._send(body, {"Content-Type": kind, "Content-Encoding": "gzip", "Cache-Control": "no-cache"})
         elif path == "/api/arm":
-            self._json(view.viewed.picture())
+            self._json(viewed.picture())
         elif path == "/api/stream":
             self._stream()
         elif path.startswith("/api/mesh/"):
             self._mesh(path.rpartition("/")[2])
         elif path.startswith("/api/"):
-            self._json(view.viewed.look_up(path.removeprefix("/api/")))
+            self._json(viewed.look_up(path.removeprefix("/api/")))
         else:
             raise RefusedAccess(HTTPStatus.NOT_FOUND, "there is no such page")
 
     def _post(self) -> None:
-        viewed, length = self.view.viewed, min(int(self.headers["Content-Length"]), BODY_BYTES)
-        body = self.rfile.read(length)
-        if self.path == STOP:
+        viewed = self.server.viewed
+        body = self.rfile.read(min(int(self.headers["Content-Length"]), BODY_BYTES))
+        if self.path == "/api/stop":
             return self._json({"said": viewed.stop()})
-        asked = read(body)
-        if self.path == "/api/check" and asked.what in ("joints", "tip"):
-            return self._json(viewed.check(asked))
+        what, fields = read(body)
+        if self.path == "/api/check" and what in ("joints", "tip"):
+            return self._json(viewed.check((what, fields)))
         if self.path == "/api/do":
-            return self._json(viewed.do(asked, self.headers["X-Page"]))
+            return self._json(viewed.do((what, fields), self.headers["X-Page"]))
         raise RefusedAccess(HTTPStatus.NOT_FOUND, "there is no such request")
 
     def _stream(self) -> None:
-        channel, page = self.view.viewed.channel, self.headers["X-Page"].partition(".")[0]
-        if len(channel.readers) >= STREAMS:
-            raise RefusedAccess(HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are open: close some")
         self.close_connection = True
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
         self.connection.settimeout(WRITE_S)
         self._head(HTTPStatus.OK, {"Content-Type": "text/event-stream", "Cache-Control": "no-store", "Connection": "close"})
-        if self.command == "HEAD":
-            return
         with contextlib.suppress(OSError):  # the page is gone, or does not read
-            for data in channel.read(page):
+            for data in self.server.viewed.channel.read(self.headers["X-Page"].partition(".")[0]):
                 self.wfile.write(data)
 
     def _mesh(self, number: str) -> None:
-        path = self.view.viewed.mesh(int(number)) if number.isdecimal() and len(number) < 6 else None
+        path = self.server.viewed.mesh(int(number)) if number.isdecimal() and len(number) < 6 else None
         if path is None or path.stat().st_size > MESH_BYTES:
             raise RefusedAccess(HTTPStatus.NOT_FOUND, "there is no such mesh")
-        self._send(gzip.compress(path.read_bytes(), 1), "application/octet-stream", {"Content-Encoding": "gzip"})
+        self._send(path.read_bytes(), {"Content-Type": "application/octet-stream"})
 
     def _json(self, value: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK) -> None:
-        body = json.dumps(value, ensure_ascii=False).encode()
-        more = {"Cache-Control": "no-store"}
-        if len(body) > 2000 and "gzip" in self.headers.get("Accept-Encoding", ""):
-            body, more["Content-Encoding"] = gzip.compress(body, 5), "gzip"
-        self._send(body, "application/json", more, status)
+        kind = {"Content-Type": "application/json", "Cache-Control": "no-store"}
+        self._send(json.dumps(value, ensure_ascii=False).encode(), kind, status)
 
-    def _send(self, body: bytes, kind: str, more: Mapping[str, str], status: HTTPStatus = HTTPStatus.OK) -> None:
-        lines = {"Content-Type": kind, "Content-Length": str(len(body)), **more}
-        if self.close_connection:
-            lines["Connection"] = "close"
+    def _send(self, body: bytes, lines: Mapping[str, str], status: HTTPStatus = HTTPStatus.OK) -> None:
+        ends = {"Connection": "close"} if self.close_connection else {}
         with contextlib.suppress(OSError):
-            self._head(status, lines)
-            if self.command != "HEAD":
-                self.wfile.write(body)
+            self._head(status, {**lines, "Content-Length": str(len(body)), **ends})
+            self.wfile.write(body)
 
     def _head(self, status: HTTPStatus, lines: Mapping[str, str]) -> None:
         self.send_response(status)

@@ -1,12 +1,13 @@
-"""Who may ask: token, Host, Origin, sizes and rates, decided on header lines alone."""
+"""Who may ask: token, Host, Origin, sizes, decided on header lines alone."""
 
 from http import HTTPStatus
 
 import pytest
 
-from picker_dynamics.scripting.view.access import BODY_BYTES, BURST, STOP, Bucket, Door, RefusedAccess
+from picker_dynamics.scripting.view.access import BODY_BYTES, Door, RefusedAccess
 
 TOKEN = "a-token-of-this-test"
+STOP = "/api/stop"
 PAGE = "0123456789abcdef.01"
 
 
@@ -81,18 +82,6 @@ def test_a_random_token_is_long_and_another_one_each_time():
 )
 def test_a_request_is_json_of_a_bounded_size(changed, status):
     assert refused("POST", "/api/do", lines(**changed)) is status
-
-
-def test_beyond_a_rate_only_stops_pass():
-    at, now = door(), [0.0]
-    at.bucket = Bucket(clock=lambda: now[0])
-    for _ in range(int(BURST)):
-        at.check("POST", "/api/do", lines())
-    assert refused("POST", "/api/do", lines(), at) is HTTPStatus.TOO_MANY_REQUESTS
-    for _ in range(200):
-        at.check("POST", STOP, lines())
-    now[0] = 0.1
-    at.check("POST", "/api/do", lines())
 
 
 def test_beyond_this_machine_numbers_and_its_own_name_are_hosts_and_no_other_names():

@@ -8,7 +8,7 @@ import pytest
 import view_pages
 from view_pages import hides, page_until, shows, with_arm
 
-from picker_dynamics.scripting.view.server import STREAMS, ViewServer
+from picker_dynamics.scripting.view.server import ViewServer
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900), view_pages.NEEDED]
 
@@ -58,7 +58,7 @@ def server(shown) -> ViewServer:
 def test_a_stop_in_the_twentieth_tab_of_a_browser(opened, plain, server):
     tabs = [opened(context=plain) for _ in range(TABS)]
     last = with_arm(tabs[-1])
-    assert len(server.viewed.channel.readers) == 1 < STREAMS < TABS
+    assert len(server.viewed.channel.readers) == 1
     last.click("#home")
     shows(last, "#words li", "done")
     last.keyboard.press("Escape")

@@ -1,9 +1,9 @@
-"""What a page asks: few kinds of requests, every number bounded, all else refused by name."""
+"""What a page asks: few kinds of requests, fields of known types, all else refused by name."""
 
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from picker_dynamics.errors import InputError
@@ -38,24 +38,16 @@ def test_each_kind_of_request(values, fields):
         ({}, "there is no request"),
         ({"do": "relax"}, "there is no request"),
         ({"do": ["home"]}, "there is no request"),
-        ({"do": "drive", "over": "yes"}, "over is true or false"),
+        ({"do": "drive", "over": "yes"}, "over must be true or false"),
         ({"do": "home", "twice": 2}, "'twice' means nothing"),
         ({"do": "joints"}, "to must be joints by name"),
-        ({"do": "joints", "to": {}}, "to must be joints by name"),
         ({"do": "joints", "to": {"base": True}}, "base is .*, must be a finite number"),
-        ({"do": "joints", "to": {"base": "1"}}, "base is .*, must be a finite number"),
         ({"do": "joints", "to": {str(k): 0.0 for k in range(33)}}, "to must be joints by name"),
         ({"do": "tip", "at": [0, 1]}, "at must be three numbers"),
-        ({"do": "tip", "at": [0, 1, 11]}, "at is 11, must be <= 10"),
         ({"do": "payload"}, "kg is .*, must be a finite number"),
-        ({"do": "payload", "kg": -0.1}, "kg is -0.1, must be >= 0"),
-        ({"do": "speed", "share": 1.01}, "share is 1.01, must be <= 1"),
-        ({"do": "compensation", "mode": "most"}, "compensation is none, gravity or full"),
-        ({"do": "tour", "name": "../etc/passwd"}, "tour: the name"),
-        ({"do": "tour", "name": ".hidden"}, "tour: the name"),
-        ({"do": "pick", "at": [0, 1]}, "at must be three numbers"),
-        ({"do": "pick", "at": [0, 0, 1], "kg": 5.1}, "kg is 5.1, must be <= 5"),
-        ({"do": "place", "at": [0, 0, 1], "kg": 0.1}, "'kg' means nothing"),
+        ({"do": "speed", "share": 1e7}, "share is .*, must be <= 1e.06"),
+        ({"do": "tour", "name": "../etc/passwd"}, "name must be a name"),
+        ({"do": "tour", "name": ".hidden"}, "name must be a name"),
     ],
 )
 def test_all_else_is_refused_by_name(values, said):
@@ -71,6 +63,7 @@ def test_what_is_no_request_is_an_input_error(body):
         requests.read(body)
 
 
+@settings(max_examples=40, deadline=None)
 @given(
     st.binary(max_size=200)
     | st.recursive(
