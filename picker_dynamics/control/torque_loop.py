@@ -161,9 +161,9 @@ class TorqueLoop:
             return tau
         self._hold.release()
         self.error = reference.q - q
-        bounded = reference._replace(q=q + np.clip(self.error, -self._bound, self._bound))
-        Kp, Kd = self._law.Kp, self._law.Kd
-        return self._payload.torque(lambda model: ComputedTorque(model, Kp, Kd)(q, v, bounded, NO_STATE)[0])
+        caught_up = np.clip(self.error, -self._bound, self._bound)
+        u = reference.a + self._law.Kd * (reference.v - v) + self._law.Kp * caught_up
+        return self._payload.torque(lambda model: model.inverse_dynamics(q, v, u))
 
     def _since(self, time_s: float) -> float:
         """Time since the last look at it [s]; of a time that comes late none."""

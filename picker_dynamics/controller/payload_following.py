@@ -6,11 +6,11 @@ Plans bear the heavier of what is set and what is followed, so an estimate never
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from picker_dynamics.control.payload_follow import FOLLOW_PERIOD_S, Payload, PayloadFollower
 from picker_dynamics.control.torque_loop import TorqueLoop
 from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.robot.model import Array, DynamicsModel
 
 from .controller import Controller, Cycle
 
@@ -21,7 +21,8 @@ class PayloadFollowing:
     Args:
         controller: carries it.
         loop: whose commands answer measured states.
-        make_follower: makes a follower, given ``com``, ``max_kg``, ``rate_kg_s`` and ``start_kg``.
+        model: the arm without payload.
+        effort_sd: (n,) what an effort is not known to [N·m or N].
         transition_s: duration of a change of payload [s].
 
     Attributes:
@@ -29,10 +30,8 @@ class PayloadFollowing:
         problem: why the payload is not followed further; '' where it is.
     """
 
-    def __init__(
-        self, controller: Controller, loop: TorqueLoop, make_follower: Callable[..., PayloadFollower], transition_s: float
-    ):
-        self._controller, self._loop, self._make = controller, loop, make_follower
+    def __init__(self, controller: Controller, loop: TorqueLoop, model: DynamicsModel, effort_sd: Array, transition_s: float):
+        self._controller, self._loop, self._model, self._effort_sd = controller, loop, model, effort_sd
         self._period_s, self._due_s = max(transition_s, FOLLOW_PERIOD_S), 0.0
         self._follower: PayloadFollower | None = None
         self.payload, self.problem = Payload(), ""
@@ -53,7 +52,8 @@ class PayloadFollowing:
         if not on:
             self.problem = ""
         elif follower is None or payload.com != self.payload.com:
-            follower = self._make(com=payload.com, max_kg=max_kg, rate_kg_s=rate_kg_s, start_kg=followed_kg)
+            bounds = {"max_kg": max_kg, "rate_kg_s": rate_kg_s, "start_kg": followed_kg}
+            follower = PayloadFollower(self._model, self._effort_sd, com=payload.com, **bounds)
         else:
             follower.max_kg, follower.rate = max_kg, rate_kg_s
         self._follower, self.payload = follower, payload

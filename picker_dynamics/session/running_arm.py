@@ -16,7 +16,7 @@ from picker_dynamics.board.session import Session as Outputs
 from picker_dynamics.board.session import State
 from picker_dynamics.board.torque_session import TorqueSession
 from picker_dynamics.control.compensation import Compensator
-from picker_dynamics.control.payload_follow import Payload, PayloadFollower, drive_effort_sd
+from picker_dynamics.control.payload_follow import Payload, drive_effort_sd
 from picker_dynamics.control.state_model import MODEL_STEP_S, ArmStateModel
 from picker_dynamics.control.torque_loop import TorqueLoop
 from picker_dynamics.controller import parameters
@@ -126,9 +126,8 @@ class RunningArm:
         self.following: PayloadFollowing | None = None
         if isinstance(law, TorqueLaw):
             dynamics.declare(*parameters.FOLLOWED_PAYLOAD)
-            sd = drive_effort_sd(arm.effort, arm.friction)
-            transition_s = dynamics["payload.transition_s"]
-            self.following = PayloadFollowing(self.controller, law.loop, partial(PayloadFollower, self.model, sd), transition_s)
+            sd, transition_s = drive_effort_sd(arm.effort, arm.friction), dynamics["payload.transition_s"]
+            self.following = PayloadFollowing(self.controller, law.loop, self.model, sd, transition_s)
             self.session.subscribe(self.following.hear)
         self._take_control(set())
         self._take_payload()
