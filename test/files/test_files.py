@@ -13,7 +13,7 @@ from picker_dynamics.files.reading import read_bytes
 BOMB = "\n".join(
     ["a0: &a0 [x, x, x, x, x, x, x, x, x]"] + [f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]" for k in range(1, 9)]
 )
-DEEP = 2_000
+DEEP = 1_200
 
 
 def test_a_file_is_read_up_to_its_limit_and_no_further(tmp_path):
