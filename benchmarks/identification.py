@@ -48,7 +48,7 @@ class Arm:
         chained = name.startswith("chain_")
         self.believed = chain(int(name[-1])) if chained else arms.load(name).description
         allowed = limits.of_arm("" if chained else name, self.believed, TIP_SPEED)
-        home = allowed.middle if chained else arms.load(name).home
+        home = None if chained else arms.load(name).home
         self.columns = Columns(self.believed)
         self.base = base.find(self.columns)
         search, begin = Search(self.base, allowed, PERIOD_S), time.perf_counter()

@@ -22,7 +22,7 @@ EXAMPLES = """examples:
 FOLDER = "out/identification"
 NUMBER, REPEATED, SWITCH = {"type": shared.ANY}, {"action": "append", "default": []}, {"action": "store_true"}
 
-OPTIONS = {
+OPTIONS = shared.SHARED | {
     "motion": {"help": "file of picker identify excite"},
     "recordings": {"nargs": "+", "metavar": "FILE", "help": ".csv, .mcap, .db3 or a bag's folder; several count together"},
     "logs": {"nargs": "+", "metavar": "FILE", "help": "of one servo; several count together"},
@@ -39,8 +39,8 @@ OPTIONS = {
     "--torque-constant": REPEATED
     | {"metavar": "JOINT=NM_PER_A", "help": "currents were measured: N·m or N at the joint per ampere; may be repeated"},
     "--columns": {"metavar": "NAMES", "help": "the columns of a CSV file without names (*: all joints, -: ignored)"},
-    "--from": NUMBER | {"dest": "begin_s", "metavar": "S", "help": "use what comes later than this"},
-    "--to": NUMBER | {"dest": "end_s", "metavar": "S", "help": "use what comes before this"},
+    "--from": NUMBER | {"dest": "begin_s", "default": 0.0, "metavar": "S", "help": "use what comes later than this"},
+    "--to": NUMBER | {"dest": "end_s", "default": 1e6, "metavar": "S", "help": "use what comes before this"},
     "--fit": {"default": f"{FOLDER}/fit.json", "metavar": "FILE", "help": "of picker identify fit; none: the URDF alone"},
     "--limit-percent": NUMBER | {"metavar": "P", "help": "exit code 1 above this error overall"},
     "--mass": NUMBER | {"metavar": "KG", "help": "of the pendulum, a point at its end"},
@@ -51,36 +51,34 @@ OPTIONS = {
     | {"metavar": "FILE", "help": "compare with this log only (default: each takes its turn; of one, its last 30 %%)"},
     "--fix": REPEATED | {"metavar": "NAME=NUMBER", "help": "a figure that is known, in SI units; may be repeated"},
 }
-"""Settings of arguments; others are those of ``options``."""
 
-ARM = ("--arm", "--urdf", "--servos", "--tip-speed")
-EXCITATION = ("--period", "--periods", "--seed", "--json")
-KINDS = ("--no-friction", "--rotors", "--offsets")
-DATA = ("--namespace", "--cutoff-hz", "--torque-constant", "--columns", "--from", "--to", "--json")
-PENDULUM = ("--mass", "--length", "--rod-mass", "--down-deg")
+ARM = "--arm --urdf --servos --tip-speed"
+EXCITATION = "--period --periods --seed --json"
+KINDS = "--no-friction --rotors --offsets"
+DATA = "--namespace --cutoff-hz --torque-constant --columns --from --to --json"
 
 VERBS = {
     "excite": (
         "choose a motion that tells the parameters apart, within all limits",
-        "excitation.json",
-        (*ARM, *EXCITATION, *KINDS),
+        "/excitation.json",
+        f"{ARM} {EXCITATION} {KINDS}",
     ),
     "run": (
         "move a running arm through such a motion and keep what it measures (CSV)",
-        "samples.csv",
-        ("motion", "--namespace", "--host"),
+        "/samples.csv",
+        "motion --namespace --host",
     ),
-    "fit": ("find the parameters from recordings (CSV or bag)", "", ("recordings", *ARM, *KINDS, *DATA, "--allow-open")),
+    "fit": ("find the parameters from recordings (CSV or bag)", "", f"recordings {ARM} {KINDS} {DATA} --allow-open"),
     "predict": (
         "compare a recording's torques with those that a fit predicts",
         None,
-        ("recordings", *ARM, *DATA, "--fit", "--limit-percent"),
+        f"recordings {ARM} {DATA} --fit --limit-percent",
     ),
-    "rehearse": ("the whole way with a simulated arm whose numbers are hidden", "", (*ARM, *EXCITATION)),
+    "rehearse": ("the whole way with a simulated arm whose numbers are hidden", "", f"{ARM} {EXCITATION}"),
     "servo": (
         "find stiffness, damping and friction of a servo with feedback from logs (CSV)",
         "",
-        ("logs", *PENDULUM, "--columns", "--hold-out", "--fix", "--json"),
+        "logs --mass --length --rod-mass --down-deg --columns --hold-out --fix --json",
     ),
 }
 """Help, what is written in ``FOLDER`` (empty: the folder itself), arguments."""
@@ -97,15 +95,11 @@ def add_parser(commands) -> None:
     one.set_defaults(run=run)
     verbs = one.add_subparsers(dest="verb", required=True, metavar="WHAT")
     for name, (text, written, arguments) in VERBS.items():
-        verb = verbs.add_parser(
-            name, help=text, description=f"{text}; columns: docs/identification.md" if "--columns" in arguments else text
-        )
-        for argument in arguments:
-            verb.add_argument(argument, **OPTIONS.get(argument) or shared.SHARED[argument])
+        verb = verbs.add_parser(name, help=text, description=f"{text}; docs/identification.md")
+        for argument in arguments.split():
+            verb.add_argument(argument, **OPTIONS[argument])
         if written is not None:
-            verb.add_argument(
-                "-o", "--out", default=f"{FOLDER}/{written}".rstrip("/"), metavar="PATH", help="where it is written"
-            )
+            verb.add_argument("-o", "--out", default=FOLDER + written, metavar="PATH", help="where it is written")
 
 
 def run(options) -> int:
@@ -116,16 +110,10 @@ def run(options) -> int:
         PickerError: an option, file or recording that cannot be used.
     """
     try:
-        if options.verb == "servo":
-            from .identify_servo import servo as carry_out
-        else:
-            from .identify_verbs import VERBS as handlers
-
-            carry_out = handlers[options.verb]
+        from . import identify_servo, identify_verbs
     except MissingDependencyError:
         raise
     except ImportError as error:
-        raise MissingDependencyError(
-            f'{error.name} is not installed; identification needs it: pip install "picker_dynamics[demo]"', subject=error.name
-        ) from error
-    return carry_out(options)
+        what = f'{error.name} is not installed; identification needs it: pip install "picker_dynamics[demo]"'
+        raise MissingDependencyError(what, subject=error.name) from error
+    return {**identify_verbs.VERBS, "servo": identify_servo.servo}[options.verb](options)

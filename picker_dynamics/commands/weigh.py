@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
-
-import numpy as np
 
 from picker_dynamics.errors import refuse_if
 
@@ -16,10 +13,7 @@ from . import weighing
 GRAMS = 25.0
 """A berry: what a rehearsal weighs."""
 
-SIDE = {"below": 1.0, "above": -1.0, "": 0.0}
-"""By the word for it, of an arm that rises where its joints' positions grow."""
-
-NUMBER, PAIRS = {"type": shared.ANY}, {"nargs": "+", "default": []}
+NUMBER = {"type": shared.ANY}
 
 ARGUMENTS = {
     "--com": NUMBER
@@ -37,18 +31,8 @@ ARGUMENTS = {
     "--absolute": {"action": "store_true", "help": "joints that measure efforts: measure only with the payload"},
     "--yes": {"action": "store_true", "help": "the tool is empty and hands are away: do not ask"},
     "--set": {"action": "store_true", "help": "tell the arm"},
-    "--reading": PAIRS | {"metavar": "LINK=DEG,...", "help": "elevations (heights in mm) read with the payload, one a visit"},
-    "--empty": PAIRS | {"metavar": "LINK=DEG,...", "help": "the same without payload"},
-    "--at": PAIRS | {"metavar": "JOINT=DEG", "help": "set-points there, in degrees or mm (default: home)"},
-    "--from": {
-        "dest": "side",
-        "choices": ("below", "above"),
-        "default": "",
-        "help": "with --reading: whence the arm came each time",
-    },
     "--simulated": {"action": "store_true", "help": "rehearse on a simulated arm with hidden numbers"},
     "--grams": NUMBER | {"metavar": "G", "help": "what the simulated tool holds (default 25, or what poses bear)"},
-    "--plant-error": NUMBER | {"default": 0.15, "metavar": "SHARE", "help": "bound of the hidden errors (default 0.15)"},
 }
 
 
@@ -58,8 +42,7 @@ def add_parser(commands) -> None:
         "weigh",
         help="what the tool holds, by inclinometer, ruler or efforts",
         description="On a running arm: visits poses without and with the payload, and asks for what the inclinometer says there, "
-        "or, where the tool only slides down, for its height by a ruler; joints that measure efforts tell by themselves.  "
-        "With --reading: from numbers, without an arm.",
+        "or, where the tool only slides down, for its height by a ruler; joints that measure efforts tell by themselves.",
     )
     shared.add(one, *shared.RUNNING, "--servo-overlay", "--seed", "--json")
     for name, settings in ARGUMENTS.items():
@@ -69,18 +52,9 @@ def add_parser(commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Weigh, print, and tell the arm where that is wanted."""
-    given = options.reading or options.empty or options.set
-    refuse_if(options.simulated and given, "--simulated is a rehearsal: it takes no readings and sets nothing")
-    refuse_if(options.empty and not options.reading, "--empty needs --reading: what was read with the payload", "reading")
-    if options.simulated:
-        weighed, more = simulated(options)
-    elif options.reading:
-        weighed, more = typed(options), {}
-    else:
-        weighed, more = weighing.live(options)
+    refuse_if(options.simulated and options.set, "--simulated is a rehearsal: it sets nothing")
+    weighed, more = simulated(options) if options.simulated else weighing.live(options)
     mass = weighed.mass
-    if options.set:
-        weighing.tell(options, max(0.0, mass.value))
     if options.json:
         about = {"mass_kg": mass.value, "sd_kg": mass.sd, "interval_kg": mass.interval, "readings": weighed.readings}
         print(json.dumps({**about, "misfit": weighed.misfit, "set": bool(options.set), **more}))
@@ -95,68 +69,20 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def typed(options):
-    """Payload weighed from readings on the command line: one pose, each reading of its own visit."""
-    from picker_dynamics.estimation.calibration.poses import stand_off
-    from picker_dynamics.estimation.calibration.statics import lifts
-    from picker_dynamics.estimation.payload.droop import Measurement
-
-    at, empty, full = (_pairs(options, name) for name in ("at", "empty", "reading"))
-    scale, _ = weighing.scale_of(options)
-    servos = scale.servos
-    there = np.array(servos.home)
-    for name, text in at:
-        refuse_if(name not in servos.joint_names, f"no joint {name!r}; the arm has {', '.join(servos.joint_names)}", name)
-        column = servos.joint_names.index(name)
-        there[column] = weighing.typed(name, text, servos.position_units[column])
-    pulses = servos.quantise_us(servos.to_pulse_us(there))
-    rises = lifts(scale.description, there, there - stand_off(servos, there, 1.0, scale.columns))
-    read, side = [], SIDE[options.side] * (1.0 if rises else -1.0)
-    for loaded, pairs in ((False, empty), (True, full)):
-        for link, texts in pairs:
-            sensor = weighing.sensor_for(scale, link)
-            for text in texts.split(","):
-                read.append(Measurement(pulses, sensor, len(read), loaded, side, weighing.typed(link, text, sensor.unit)))
-    return scale.weigh(read)
-
-
-def _pairs(options, option: str) -> Sequence[tuple[str, str]]:
-    pairs = [word.partition("=") for word in getattr(options, option)]
-    for pair in pairs:
-        refuse_if(not all(pair), f"--{option}: {''.join(pair)!r} is not NAME=VALUE", option, "".join(pair))
-    return [(name, value) for name, _, value in pairs]
-
-
 def simulated(options):
     """A rehearsal: an arm with hidden numbers, known as well as a calibration knows it."""
-    from picker_dynamics.estimation.payload import simulated as rehearsal
+    from picker_dynamics.estimation.payload.simulated import WeighingBench
+    from picker_dynamics.robot import servo_arm
 
     grams = min(GRAMS, options.heaviest) if options.grams is None else options.grams
     holds = f"the simulated tool holds {grams:g} g"
-    refuse_if(
-        not 1.0 <= grams <= options.heaviest,
-        f"{holds}, must be 1 to {options.heaviest:g} g (--heaviest): are these kilograms?",
-        "grams",
-        grams,
-        options.heaviest,
-    )
-    person, validator = rehearsal.person(
-        grams * 1e-3,
-        plant_error=options.plant_error,
-        seed=options.seed,
-        com=tuple(options.com),
-        urdf=options.urdf,
-        servos=options.servos,
-        overlay=options.servo_overlay,
-        heaviest_kg=1e-3 * options.heaviest,
-    )
-    scale = person.scale
-    visits, half, borne_kg = weighing.planned(
-        options, scale, validator, weighing.sensor_for(scale, options.link), scale.servos.home
-    )
-    if options.grams is None:
-        person.payload = min(person.payload, borne_kg)
+    wrong = f"{holds}, must be 1 to {options.heaviest:g} g (--heaviest): are these kilograms?"
+    refuse_if(not 1.0 <= grams <= options.heaviest, wrong, "grams", grams, options.heaviest)
+    overlay = options.servo_overlay or servo_arm.overlay_of(servo_arm.read_arm(options.urdf), options.servos, "ideal")
+    scale, validator = weighing.scale_of(options, overlay)
+    visits, half, borne_kg = weighing.planned(options, scale, validator, scale.servos.home)
+    payload = 1e-3 * grams if options.grams is not None else min(1e-3 * grams, borne_kg)
     heavy = f"{holds}, and the poses bear {1e3 * borne_kg:.0f} g: rehearse with less (--grams)"
-    refuse_if(person.payload > borne_kg, heavy, "grams", grams, 1e3 * borne_kg)
-    weighed = scale.weigh(person.read(visits))
-    return weighed, {"truth_kg": person.payload, "visits": len(visits), "planned_half_width_kg": half}
+    refuse_if(payload > borne_kg, heavy, "grams", grams, 1e3 * borne_kg)
+    weighed = scale.weigh(WeighingBench(scale, payload, options.seed).read(visits))
+    return weighed, {"truth_kg": payload, "visits": len(visits), "planned_half_width_kg": half}

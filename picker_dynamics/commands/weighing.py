@@ -14,10 +14,7 @@ from picker_dynamics.errors import GoalAbortedError, InputError, LinkError, refu
 from picker_dynamics.robot import arms, servo_arm
 
 from . import options as shared
-from .terminal import YES
-
-BORNE = 1.0, 0.5, 0.25, 0.1
-"""Shares of the heaviest payload that poses are to bear, the largest that finds some."""
+from .terminal import agreed
 
 SETTLE_S, LISTEN_S = 2.0, 1.0
 """Until the arm stands after a motion, and how long joints that measure are listened to [s]."""
@@ -29,16 +26,16 @@ EFFORT_SD_FLOOR = 0.003
 """Of a measured effort, as a share of the joint's limit: noise does not say what a sensor is off by."""
 
 
-def scale_of(options, known=None):
-    """The arm as a scale, and its validator: as the options name it, as calibrated, or as ``known`` of the running arm."""
+def scale_of(options, overlay: str = "", known=None):
+    """The arm as a scale, and its validator: as the options and ``overlay`` name it, or as ``known`` of the running arm."""
     from picker_dynamics.dynamics.rigid_body import RigidBody
     from picker_dynamics.estimation.payload.droop import DroopScale
     from picker_dynamics.execution.validator import torque_validator
 
     name = options.arm
     refuse_if(name not in ("", arms.DEFAULT), f"the droop of the {name} tells nothing: its joints are no servos", "arm", name)
-    if known is None or options.servo_overlay:
-        arm, servos = servo_arm.load(options.urdf, options.servos, options.servo_overlay)
+    if known is None or overlay:
+        arm, servos = servo_arm.load(options.urdf, options.servos, overlay)
     else:
         arm, servos = known.description, known.servos
     scale = DroopScale(arm, servos, tuple(options.com), 1e-3 * options.heaviest)
@@ -60,78 +57,56 @@ def sensor_for(scale, link: str):
     return sensor_on(arm, link, "elevation" if turned else "height")
 
 
-def typed(what: str, text: str, unit: str) -> float:
-    """An angle or a length as typed, in degrees or millimetres unless it says otherwise [``unit``]."""
-    from picker_dynamics.robot.units import ANGLE, LENGTH, quantity
-
-    return quantity(what, text, *((LENGTH, "mm") if unit == "m" else (ANGLE, "deg")))
-
-
-def planned(options, scale, validator, sensor, near):
-    """The visits, what they promise, and the mass that they bear [kg]; the person is told.
-
-    Raises:
-        InputError: no pose bears a tenth of the heaviest payload, or what they promise says nothing.
-    """
-    from picker_dynamics.estimation.calibration.measured import NORMAL_95
+def planned(options, scale, validator, near):
+    """The plan of the visits; the person is told what it promises."""
     from picker_dynamics.estimation.payload.poses import plan
 
-    within, why, heaviest = options.within * 1e-3, None, scale.heaviest_kg
-    for borne_kg in (share * heaviest for share in BORNE):
-        try:
-            visits, half = plan(scale, validator, sensor, near, within, heaviest_kg=borne_kg, count=options.visits)
-            break
-        except InputError as error:
-            why = why or error
-    else:
-        raise why
-    blind, tell = NORMAL_95 * scale.blind_kg, sys.stderr if options.json else sys.stdout
-    promise = f"{len(visits) // 2} poses without and with the payload: the mass to ± {1e3 * half:.1f} g (95 %)"
-    stiff = f"{promise}, which says nothing: such stiff servos hardly sag by {1e3 * heaviest:g} g"
-    refuse_if(half > blind, f"{stiff}; more --visits, or a heavier payload (--heaviest)", "payload", half, blind)
-    print(promise, file=tell, flush=True)
-    if borne_kg < heaviest:
-        print(f"These poses bear up to {1e3 * borne_kg:.0f} g: put no heavier payload into the tool", file=tell, flush=True)
-    return visits, half, borne_kg
+    made = plan(scale, validator, sensor_for(scale, options.link), near, options.within * 1e-3, options.visits)
+    print(
+        f"{len(made.visits) // 2} poses without and with the payload, which bear up to {1e3 * made.borne_kg:.0f} g: the mass to "
+        f"± {1e3 * made.half_kg:.1f} g (95 %)",
+        file=sys.stderr if options.json else sys.stdout,
+        flush=True,
+    )
+    return made
 
 
 def live(options):
-    """Weigh on the running arm; what it found, and more for the report."""
+    """Weigh on the running arm, and tell it where that is wanted; what was found, and more for the report."""
     with shared.client(options) as client:
         known = shared.equipment(options, client)
         if known.torque is not None:
-            return by_efforts(options, known.torque, client), {}
-        # No approach at the end, and set-points that tell nothing of a side: joints rest on that from which they come, and may
-        # be off their goals by what their gears hold: readings go by pulses.
-        anywhere = {f"constraints.{name}.goal": 0.0 for name in known.description.joint_names}
-        with (
-            client.meanwhile("trajectory_controller", {"approach": "off", **anywhere}),
-            client.meanwhile("dynamics", {"compensation": "gravity"}),
-        ):
-            return by_droop(options, client, known)
-
-
-def tell(options, mass: float) -> None:
-    """Set the payload of the arm that runs [kg]."""
-    with shared.client(options) as client:
-        client.set("dynamics", {"payload.mass": float(mass), "payload.com": [float(x) for x in options.com]})
+            weighed, more = by_efforts(options, known.torque, client), {}
+        else:
+            # No approach at the end, and set-points that tell nothing of a side: joints rest on that from which they come, and
+            # may be off their goals by what their gears hold: readings go by pulses.
+            anywhere = {f"constraints.{name}.goal": 0.0 for name in known.description.joint_names}
+            with (
+                client.meanwhile("trajectory_controller", {"approach": "off", **anywhere}),
+                client.meanwhile("dynamics", {"compensation": "gravity"}),
+            ):
+                weighed, more = by_droop(options, client, known)
+        if options.set:
+            mass = max(0.0, weighed.mass.value)
+            client.set("dynamics", {"payload.mass": mass, "payload.com": [float(x) for x in options.com]})
+    return weighed, more
 
 
 def by_droop(options, client, known):
     """Visit poses without and with the payload; a person types what the instrument shows."""
     from picker_dynamics.estimation.payload.poses import before
 
-    scale, validator = scale_of(options, known)
+    scale, validator = scale_of(options, options.servo_overlay, known)
     servos = scale.servos
     client.wait_holding()
-    visits, half, borne_kg = planned(options, scale, validator, sensor_for(scale, options.link), client.reference())
+    visits, half, borne_kg = planned(options, scale, validator, client.reference())
     asked = f"The arm will visit {len(visits) // 2} poses, twice. Is the tool empty, and are hands away? Type yes: "
-    refuse_if(not options.yes and not _yes(asked), "not weighed")
+    refuse_if(not options.yes and not agreed(asked, _answer), "not weighed")
     read = []
     for visit in visits:
         if visit.loaded and visit.visit == len(visits) // 2:
             asked = f"Put the payload, {1e3 * borne_kg:.0f} g at the most, into the tool, gently, and take your hands away. "
-            while not _yes(asked + "Type yes, and the arm moves on: "):
+            while not agreed(asked + "Type yes, and the arm moves on: ", _answer):
                 pass
         _go(client, before(scale, visit), servos.to_angle(visit.pulses_us))
         pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(client.setpoint())))
@@ -148,26 +123,28 @@ def _go(client, stand_off, pose) -> None:
             return client.spin(SETTLE_S)
         except GoalAbortedError as error:
             print(error, file=sys.stderr, flush=True)
-            if not _yes("The arm holds. Is its way free, and is it to go there again? Type yes: "):
+            if not agreed("The arm holds. Is its way free, and is it to go there again? Type yes: ", _answer):
                 raise
             client.wait_holding()
 
 
 def _typed(scale, visit, count: int):
-    """The person reads inclinometer or ruler; asked again where that is no angle or height, or none that can be."""
+    """The person reads inclinometer or ruler [deg or mm]; asked again where that is none, or none that can be."""
     from picker_dynamics.estimation.calibration.instruments import lay
+    from picker_dynamics.robot.units import ANGLE, LENGTH, quantity
 
     sensor = visit.sensor
-    what = f"height of {sensor.link} above the mounting plane [mm]"
+    what, units = f"height of {sensor.link} above the mounting plane [mm]", (LENGTH, "mm")
     if sensor.kind == "elevation":
-        what = f"inclinometer on {sensor.link}, {lay(scale.description, sensor.link).laid} [deg]"
+        what, units = f"inclinometer on {sensor.link}, {lay(scale.description, sensor.link).laid} [deg]", (ANGLE, "deg")
     while True:
-        text = _answer(f"{visit.visit + 1} of {count}: {what}: ")
         try:
-            read = replace(visit, value=typed(sensor.link, text, sensor.unit))
+            read = replace(visit, value=quantity(sensor.link, _answer(f"{visit.visit + 1} of {count}: {what}: "), *units))
             scale.require_plausible([read])
             return read
         except InputError as slip:
+            if slip.subject == "input":
+                raise
             print(slip, file=sys.stderr, flush=True)
 
 
@@ -177,11 +154,6 @@ def _answer(question: str) -> str:
         return input()
     except EOFError as error:
         raise InputError("nobody answers: not weighed", subject="input") from error
-
-
-def _yes(question: str) -> bool:
-    """Whether the person types yes: the arm moves then, and Enter alone agrees to nothing."""
-    return _answer(question).strip().lower() in YES
 
 
 def by_efforts(options, arm, client):

@@ -82,7 +82,7 @@ def test_degrees_currents_column_maps_and_a_last_line_that_was_cut_off(tmp_path)
         (LINES, {"d3": 2.0, "d4": 2.0}, None, "torque constant for 'd4': no such joint"),
         (LINES + "0.02,z,1,1,0.5,?,3,4\n", {"d3": 2.0}, None, r"line 4: effort_theta1_nm is '\?', not a number"),
         (LINES + "0.02,z,1\n0.03,z,1,1,0.5,2,3,4\n", {}, None, "line 4: 3 entries"),
-        ("1,2\n3,4\n", {}, None, r"its first line is numbers, .* for example --columns time_s,position_\*_rad"),
+        ("1,2\n3,4\n", {}, None, r"its first line is numbers: .* for example --columns time_s,position_\*_rad"),
         (LINES, {}, "time_s,time_s", "time_s is there 2 times"),
         (LINES, {}, "time_s,position_*_rad,effort_*_nm,-,-", "8 columns, --columns names 9"),
     ],

@@ -6,7 +6,7 @@
 Transactions on Robotics and Automation 13(5), 1997).  Band-limited, so a low-pass takes noise and no motion; periodic, so it can
 be repeated.  At t = 0 and after each period v = Σ a_k = 0 and a = w Σ k b_k = 0, which the last harmonic of each sees to.
 
-A file (JSON) has the points that a controller is sent, and the series that they come from.  ``points`` are those of a
+A file (JSON) has the series, by which it is read again, and for other controllers the ``points`` of a
 trajectory_msgs/JointTrajectory: time_from_start [s], positions, velocities, accelerations in the order of ``joint_names``, rad
 and m.
 """
@@ -15,14 +15,13 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from picker_dynamics.errors import InputError, TrajectoryError
-from picker_dynamics.execution.goal import Goal, parse
+from picker_dynamics.errors import InputError
 from picker_dynamics.files.formats import read_json
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.trajectory import trajectory
@@ -56,6 +55,14 @@ class Fourier:
     def duration(self) -> float:
         """Duration of the motion, all its periods [s]."""
         return self.period * self.periods
+
+    def times(self, count: int) -> np.ndarray:
+        """Sample times of one period, (count,) [s]."""
+        return np.arange(count) * self.period / count
+
+    def times_swing(self, share) -> Fourier:
+        """The motion with ``share`` of its swing about the centre, a number or (n,)."""
+        return replace(self, free=self.free * share)
 
     def coefficients(self) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients a_k and b_k, (harmonics, n) each."""
@@ -100,17 +107,16 @@ def text(motion: Fourier, condition: float, name: str, arm: ArmDescription, **mo
         more: is noted in it.
     """
     a, b = (one.tolist() for one in motion.coefficients())
-    head = {
+    content = {
         "arm": name,
         "joint_names": arm.joint_names,
         "units": arm.position_units,
         "condition": round(condition, 2),
         **more,
         "fourier": {"centre": motion.centre.tolist(), "a": a, "b": b, "period_s": motion.period, "periods": motion.periods},
+        "points": [dict(zip(KEYS, (x.round(9).tolist() for x in point))) for point in zip(*motion.points())],
     }
-    points = [dict(zip(KEYS, (x.round(9).tolist() for x in point))) for point in zip(*motion.points())]
-    lines = ",\n".join("  " + json.dumps(point) for point in points)
-    return json.dumps(head, indent=1)[:-2] + ',\n "points": [\n' + lines + "\n ]\n}\n"
+    return json.dumps(content, indent=1) + "\n"
 
 
 def read(path: str | Path) -> MotionFile:
@@ -118,20 +124,13 @@ def read(path: str | Path) -> MotionFile:
 
     Raises:
         InputError: it is none.
-        TrajectoryError: points that are out of order, not finite, incomplete, or that end moving.
     """
     try:
         content = read_json(path, "motion")
-        names, units, arm = tuple(content["joint_names"]), tuple(content["units"]), str(content.get("arm", ""))
-        columns = [[point[key] for point in content["points"]] for key in KEYS]
-        points = parse(Goal(names, *columns), names)
-        if len(units) != len(names):
-            raise ValueError(f"{len(units)} units for {len(names)} joints")
-    except TrajectoryError:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        raise InputError(
-            f"{path} is no motion of `picker identify excite`: {type(error).__name__}: {error}", value=str(path)
-        ) from error
-    made = trajectory.from_points(points.times_s, points.positions, points.velocities, points.accelerations, joint_names=names)
-    return MotionFile(arm, units, made)
+        series, names = content["fourier"], tuple(content["joint_names"])
+        free = np.array([series["a"], series["b"]], dtype=float)[:, :-1]
+        motion = Fourier(np.array(series["centre"], dtype=float), free, float(series["period_s"]), int(series["periods"]))
+        return MotionFile(str(content.get("arm", "")), tuple(content["units"]), motion.trajectory(names))
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, ZeroDivisionError) as error:
+        what = f"{path} is no motion of `picker identify excite`: {type(error).__name__}: {error}"
+        raise InputError(what, value=str(path)) from error

@@ -1,16 +1,16 @@
-"""Limits of an excitation: the arm's own, and the goal check that will look at the motion before it starts."""
+"""Limits of an excitation: the check of goals that will look at the motion before it starts, and states as they are usual."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import refuse_if
 from picker_dynamics.execution.torque_limits import TorqueLimits
-from picker_dynamics.execution.validator import MotionValidator
+from picker_dynamics.execution.validator import TIP_SPEED, MotionValidator
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms, servo_map
 from picker_dynamics.robot.arms import Arm
@@ -24,34 +24,7 @@ RISE_S = 0.5
 TORQUE_ARM = {"peak_share": 0.8, "hold_share": 0.6, "tip_speed": 0.5}
 """Of an arm that stands in no file; as the defaults of config/arms.yaml."""
 
-SERVO_TIP_SPEED, USUAL_STATES = 0.25, 300
-
-REACH = {"prismatic": 1.0, "revolute": math.pi, "continuous": math.pi}
-"""How far a joint without position limits goes to either side [m or rad]."""
-
-
-@dataclass(frozen=True, eq=False)
-class Limits:
-    """Limits that a motion must obey, (n,) each unless said otherwise.
-
-    Attributes:
-        lower, upper: [rad or m].
-        velocity, acceleration: [rad/s …], [rad/s² …].
-        validator: a running controller's check of a goal, but for floor and scene; it knows peak and hold efforts [N·m or N].
-        tip_speed: of the tool [m/s], one number.
-    """
-
-    lower: np.ndarray
-    upper: np.ndarray
-    velocity: np.ndarray
-    acceleration: np.ndarray
-    validator: MotionValidator
-    tip_speed: float
-
-    @property
-    def middle(self) -> np.ndarray:
-        """Middle of the range of positions, (n,)."""
-        return 0.5 * (self.lower + self.upper)
+USUAL_STATES = 300
 
 
 def usual_states(
@@ -65,8 +38,12 @@ def usual_states(
     return q, slower * v, slower * a / RISE_S
 
 
-def of_arm(name: str, description: ArmDescription, tip_speed: float | None = None, servos: str = "") -> Limits:
-    """Limits of a named arm, or else of a URDF whose joints take efforts, or with ``servos``, of a servo arm.
+def of_arm(name: str, description: ArmDescription, tip_speed: float | None = None, servos: str = "") -> MotionValidator:
+    """A running controller's check of a goal, but for floor and scene.
+
+    Args:
+        name: of an arm; '': a URDF whose joints take efforts, or with ``servos``, of a servo arm.
+        tip_speed: of the tool [m/s]; None: the arm's.
 
     Raises:
         InputError: a joint that takes efforts without a velocity or effort limit.
@@ -74,25 +51,14 @@ def of_arm(name: str, description: ArmDescription, tip_speed: float | None = Non
     named = arms.load(name) if name else Arm(description.name, description, "servo" if servos else "torque", **TORQUE_ARM)
     if named.control == "servo":
         found = servo_map.load(servos or resource("config/servos.yaml"), description.joint_names)
-        torques, model, usual = TorqueLimits.of_servos(found), RigidBody(description, found.armature), SERVO_TIP_SPEED
+        torques, model, usual = TorqueLimits.of_servos(found), RigidBody(description, found.armature), TIP_SPEED
     else:
-        for quantity in ("velocity", "effort"):
-            for joint, value in zip(description.joint_names, getattr(description, quantity).tolist()):
-                refuse_if(
-                    not 0.0 < value < math.inf,
-                    f"joint {joint} has no {quantity} limit above 0 in {description.source}: without it no motion can be chosen",
-                    joint,
-                    value,
-                )
-        torques = TorqueLimits.of_arm(replace(named, description=description))
-        model, usual = RigidBody(description), named.tip_speed
-    span = np.array([REACH[joint.type] for joint in description.movable])
-    velocity, tip_speed = description.velocity, tip_speed or usual
-    return Limits(
-        np.maximum(description.lower, -span),
-        np.minimum(description.upper, span),
-        velocity,
-        velocity / RISE_S,
-        MotionValidator(model, torques, description, tip_speed, scales_time=False),
-        tip_speed,
-    )
+        for joint, *limits in zip(description.joint_names, description.velocity.tolist(), description.effort.tolist()):
+            none = f"joint {joint} has no velocity or effort limit above 0 in {description.source}: no motion can be chosen"
+            refuse_if(not all(0.0 < limit < math.inf for limit in limits), none, joint, limits)
+        torques, model, usual = (
+            TorqueLimits.of_arm(replace(named, description=description)),
+            RigidBody(description),
+            named.tip_speed,
+        )
+    return MotionValidator(model, torques, description, tip_speed or usual, scales_time=False)

@@ -1,9 +1,8 @@
-"""Results of an identification as JSON, and the rows of what was found that JSON, tables and remarks have alike."""
+"""Results of an identification, ready for JSON; intervals are standard deviations (``sd``)."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,59 +21,47 @@ UNTOLD = 0.7
 """A figure still as uncertain as this share of what it was before is the URDF's, not the data's."""
 
 
-class Row(NamedTuple):
-    """A figure that was found of a link or joint: what it was, its value and standard deviation, whether the data tell it."""
-
-    name: str
-    figure: str
-    before: float
-    value: float
-    sd: float
-    unit: str
-    told: bool
-
-
-def link_rows(bodies: ConsistentFit) -> list[Row]:
-    """Figures of all links."""
-    rows, believed = [], inertia.of_description(bodies.columns.description)
+def links(bodies: ConsistentFit) -> dict[str, dict[str, dict]]:
+    """Figures of all links by name: what the URDF has, value, standard deviation, whether the data tell it."""
+    found: dict[str, dict[str, dict]] = {}
+    believed = inertia.figures(inertia.of_description(bodies.columns.description))
     for i, joint in enumerate(bodies.columns.description.movable):
-        each = zip(FIGURES.items(), inertia.figures(believed[i]).tolist(), *bodies.figures(i).tolist())
-        for (figure, unit), was, value, sd, before in each:
-            rows.append(Row(joint.child, figure, was, value, sd, unit, sd < UNTOLD * before))
-    return rows
+        each = zip(FIGURES.items(), believed[i].tolist(), *bodies.figures(i).tolist())
+        found[joint.child] = {
+            figure: {"urdf": was, "value": value, "sd": sd, "unit": unit, "told": sd < UNTOLD * before}
+            for (figure, unit), was, value, sd, before in each
+        }
+    return found
 
 
-def joint_rows(bodies: ConsistentFit) -> list[Row]:
-    """Drive parameters of all joints."""
-    columns, believed = bodies.columns, bodies.columns.believed()
-    return [
-        Row(
-            name,
-            kind,
-            *(float(columns.drive(kind, of)[i]) for of in (believed, bodies.pi, bodies.sd)),
-            DRIVE_UNITS[kind][unit],
-            True,
-        )
-        for i, (name, unit) in enumerate(zip(columns.description.joint_names, columns.description.position_units))
-        for kind in columns.drives
-    ]
+def joints(bodies: ConsistentFit) -> dict[str, dict[str, dict]]:
+    """Drive parameters of all joints by name, alike."""
+    columns, whats = bodies.columns, ("urdf", "value", "sd")
+    values = {kind: [columns.drive(kind, x) for x in (columns.believed(), bodies.pi, bodies.sd)] for kind in columns.drives}
+    units = zip(columns.description.joint_names, columns.description.position_units)
+    return {
+        name: {
+            kind: {what: float(x[i]) for what, x in zip(whats, three)} | {"unit": DRIVE_UNITS[kind][unit], "told": True}
+            for kind, three in values.items()
+        }
+        for i, (name, unit) in enumerate(units)
+    }
 
 
 def as_json(found: Identified, sources: list[str], when: str) -> dict:
-    """Identified parameters, ready for JSON; intervals are standard deviations (``sd``)."""
+    """Identified parameters, ready for JSON."""
     columns, base, bodies = found.bodies.columns, found.base, found.bodies
-    joints, links = columns.description.joint_names, {}
-    for row in link_rows(bodies):
-        links.setdefault(row.name, {})[row.figure] = {"value": row.value, "sd": row.sd, "told": row.told}
+    names = columns.description.joint_names
     rows = zip(base.base.names, base.beta.tolist(), base.sd.tolist(), (100.0 * base.effect).tolist())
     return {
         "when": when,
         "sources": sources,
-        "joint_names": list(joints),
+        "joint_names": list(names),
         "drives": list(columns.drives),
         "parameters": dict(zip(columns.names, bodies.pi.tolist())),
         "parameters_sd": dict(zip(columns.names, bodies.sd.tolist())),
-        "links": links,
+        "links": links(bodies),
+        "joints": joints(bodies),
         "base_parameters": [dict(zip(("name", "value", "sd", "effect_percent"), row)) for row in rows],
         "open": base.open,
         "condition": base.condition,
@@ -82,9 +69,9 @@ def as_json(found: Identified, sources: list[str], when: str) -> dict:
         "outliers": base.outliers,
         "spikes": found.spikes,
         "independent_samples": found.equations,
-        "noise": dict(zip(joints, base.sigma.tolist())),
-        "residual_percent": dict(zip(joints, map(_finite, 100.0 * found.residual))),
-        "systematic_percent": dict(zip(joints, map(_finite, 100.0 * base.systematic))),
+        "noise": dict(zip(names, base.sigma.tolist())),
+        "residual_percent": dict(zip(names, map(_finite, 100.0 * found.residual))),
+        "systematic_percent": dict(zip(names, map(_finite, 100.0 * base.systematic))),
         "tip_speed": found.tip_speed,
         "rotors_log_odds": None if found.odds is None else _finite(found.odds),
         "far_from_urdf": bodies.strained,
@@ -96,17 +83,18 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def parameters_of(columns: Columns, content: dict) -> np.ndarray:
-    """Parameters pi (p,) out of a report's JSON.
+def parameters_of(content: dict, description) -> tuple[Columns, np.ndarray]:
+    """Parameters pi (p,) out of such a result, and which they are.
 
     Raises:
         InputError: it is of another arm, or none.
     """
     try:
-        values = content["parameters"]
-        return np.array([float(values[name]) for name in columns.names])
+        columns = Columns(description, tuple(kind for kind in DRIVE_UNITS if kind in content["drives"]))
+        return columns, np.array([float(content["parameters"][name]) for name in columns.names])
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"no result of `picker identify fit` for this arm: {error}", value=str(error)) from error
+        what = f"no result of `picker identify fit` for this arm: {type(error).__name__}: {error}"
+        raise InputError(what, value=str(error)) from error
 
 
 def prediction_json(result: Prediction, joint_names) -> dict:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,20 +22,17 @@ from picker_dynamics.recording import reader
 from picker_dynamics.robot.description import ArmDescription
 
 from .samples import Samples
-from .table import read_table
+from .table import Table
 
 MAP = "time_s,position_*_rad,velocity_*_rad_s,effort_*_nm"
 """A column map, for messages."""
 
+DEGREE = math.radians(1.0)
 SUFFIXES = {
-    "rad": {
-        "position": {"rad": 1.0, "deg": math.radians(1.0)},
-        "velocity": {"rad_s": 1.0, "deg_s": math.radians(1.0)},
-        "effort": {"nm": 1.0},
-        "current": {"a": 1.0},
-    },
-    "m": {"position": {"m": 1.0}, "velocity": {"m_s": 1.0}, "effort": {"n": 1.0}, "current": {"a": 1.0}},
+    "rad": {"position": {"rad": 1.0, "deg": DEGREE}, "velocity": {"rad_s": 1.0, "deg_s": DEGREE}, "effort": {"nm": 1.0}},
+    "m": {"position": {"m": 1.0}, "velocity": {"m_s": 1.0}, "effort": {"n": 1.0}},
 }
+"""Factors of the units that columns may have, by the unit of the joint's position; the first is written."""
 
 
 def read(
@@ -47,19 +45,27 @@ def read(
     """Read a recording, CSV or bag.
 
     Args:
-        constants: torque constants [N·m/A or N/A] of joints whose current was measured.
+        constants: torque constants [N·m/A or N/A, at the joint, gear included] of joints whose current was measured.
         namespace: of the arm, in a bag that has several.
         column_map: of a CSV file whose columns have no names.
 
     Raises:
-        InputError: no such file, columns that are missing, an entry that is no number, ``joint_states`` without efforts.
+        InputError: no such file, columns that are missing, an entry that is no number, ``joint_states`` without efforts, a
+            constant that is 0 or not finite.
         JointNamesError: of another arm.
         RecordingError: a bag that cannot be read.
     """
-    constants, suffix = constants or {}, Path(path).suffix.lower()
+    constants, suffix, names = constants or {}, Path(path).suffix.lower(), description.joint_names
+    for joint, value in constants.items():
+        if joint not in names:
+            raise JointNamesError(f"torque constant for {joint!r}: no such joint; there are {', '.join(names)}", subject=joint)
+        wrong = f"torque constant of {joint} is {value}, must be a finite number other than 0"
+        refuse_if(not (math.isfinite(value) and value), wrong, joint, value)
     if suffix in (".mcap", ".db3") or (column_map is None and suffix != ".csv"):
-        return _read_bag(path, description, namespace).times_constants(constants)
-    return _read_csv(path, description, constants, column_map).times_constants(constants)
+        samples = _read_bag(path, description, namespace)
+    else:
+        samples = _read_csv(path, description, constants, column_map)
+    return replace(samples, tau=samples.tau * np.array([constants.get(joint, 1.0) for joint in names]))
 
 
 def _read_bag(path: str | Path, description: ArmDescription, namespace: str | None) -> Samples:
@@ -68,9 +74,8 @@ def _read_bag(path: str | Path, description: ArmDescription, namespace: str | No
     missing = sorted(set(description.joint_names) - set(recorded.joint_names))
     if missing:
         raise JointNamesError(f"{path}: no joint {', '.join(missing)}; it has {', '.join(recorded.joint_names)}", missing[0])
-    refuse_if(
-        not len(recorded.state_torque), f"{path}: joint_states have no efforts: this arm does not measure torque", value=str(path)
-    )
+    none = not len(recorded.state_torque)
+    refuse_if(none, f"{path}: joint_states have no efforts: this arm does not measure torque", value=str(path))
     order = [recorded.joint_names.index(name) for name in description.joint_names]
     t, at, of = np.intersect1d(recorded.state.t, recorded.state_torque.t, return_indices=True)
     q, tau = recorded.state.values[at][:, order], recorded.state_torque.values[of][:, order]
@@ -79,24 +84,21 @@ def _read_bag(path: str | Path, description: ArmDescription, namespace: str | No
 
 def _read_csv(path: str | Path, description: ArmDescription, constants: Mapping[str, float], column_map: str | None) -> Samples:
     """Read a CSV file as far as it goes, currents [A] in place of efforts of joints with a constant."""
-    table = read_table(path, lambda name: name.split("_")[0] in SUFFIXES["rad"], column_map, MAP, description.joint_names)
+    table = Table(path, column_map, MAP, description.joint_names)
+    t = table.column({"time_s": 1.0})
     found: dict[str, list] = {"position": [], "velocity": [], "effort": []}
     for joint, unit in zip(description.joint_names, description.position_units):
         for kind, columns in found.items():
-            kind = "current" if kind == "effort" and joint in constants else kind
             names = {f"{kind}_{joint}_{suffix}": factor for suffix, factor in SUFFIXES[unit][kind].items()}
-            there = [factor * table.columns[name] for name, factor in names.items() if name in table.columns]
-            per_ampere = "N·m" if unit == "rad" else "N"
-            other = {
-                "effort": f", or current_{joint}_a with --torque-constant {joint}=({per_ampere} per A)",
-                "current": f", for which --torque-constant {joint} is given",
-            }.get(kind, "")
-            refuse_if(
-                not there and kind != "velocity", f"{path}: no column {' or '.join(names)}{other}; it has {table.there}", joint
-            )
-            columns += there[:1]
-    q, v, tau = (np.stack(columns, axis=-1) if len(columns) == description.n else None for columns in found.values())
-    return Samples(description.joint_names, table.columns["time_s"], q, v, tau, str(path), table.remarks)
+            otherwise = None if kind == "velocity" else ""
+            if kind == "effort" and joint in constants:
+                names, otherwise = {f"current_{joint}_a": 1.0}, f", for which --torque-constant {joint} is given"
+            elif kind == "effort":
+                per_ampere = "N·m" if unit == "rad" else "N"
+                otherwise = f", or current_{joint}_a with --torque-constant {joint}=({per_ampere} per A)"
+            columns.append(table.column(names, otherwise))
+    q, v, tau = (None if any(x is None for x in each) else np.stack(each, axis=-1) for each in found.values())
+    return Samples(description.joint_names, t, q, v, tau, str(path), table.remarks)
 
 
 def csv_text(samples: Samples, units) -> str:

@@ -16,12 +16,14 @@ Longitudinal data analysis using generalized linear models, Biometrika 73, 1986)
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.ndimage import uniform_filter1d
 from scipy.optimize import least_squares
 
 from picker_dynamics.errors import refuse_if
@@ -59,14 +61,11 @@ STEPS_S = 4e-3, 1e-3
 """Integration steps [s]: while looking for the neighbourhood, and at last.  Where friction changes side the method is of first
 order: against Radau's method positions of a small servo are off by 0.2 mrad rms at 1 ms, 0.5 mrad at 4 ms."""
 
-STARTS = {"load_friction": (0.1, 0.45), "stall_torque": (0.5, 1.5)}
-"""Values to begin with, each with each; the stall torque's as multiples of a guess."""
+STARTS = tuple(itertools.product((0.1, 0.45), (0.5, 1.5)))
+"""Load frictions to begin with, and stall torques as multiples of the guess."""
 
-ROBUST = 0.01
-"""Errors from which on [rad] their size counts."""
-
-MOST_OFF = 3.0
-"""What is further off [rad] is none of this servo: it counts as so much."""
+ROBUST, MOST_OFF = 0.01, 3.0
+"""Errors from which on [rad] their size counts; what is further off [rad] is none of this servo, and counts as so much."""
 
 MOST_S = 600.0
 """Longest that logs may be in all [s]."""
@@ -82,16 +81,11 @@ VOLTAGE_S = 0.1
 TOLD = 0.5
 """Standard deviation, as a share of the value, beyond which a figure is not told by the logs."""
 
+UNTOLD = 100.0
+"""Standard deviation, as a multiple of its step, of a figure that the logs do not tell at all."""
+
 TRAINED, FOLDS = 0.7, 4
 """Of one log that share is fitted for the held-out error; of several each takes its turn, or in so many groups."""
-
-
-def supply(log: ServoLog, reference: float | None) -> np.ndarray:
-    """Supply V / V_ref, (k,), averaged; 1 where it was not measured."""
-    if log.voltage is None or reference is None:
-        return np.ones(len(log.t))
-    half = max(round(0.5 * VOLTAGE_S * len(log.t) / max(log.t[-1] - log.t[0], 1e-9)), 0)
-    return np.convolve(np.pad(log.voltage, half, "edge"), np.full(2 * half + 1, 1.0 / (2 * half + 1)), "valid") / reference
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,34 +106,41 @@ class Rig:
         """All measured positions, one stretch after the other."""
         return np.concatenate([one.q for one in self.pieces])
 
+    @property
+    def inertia(self) -> float:
+        """Largest inertia of a pendulum [kg·m²]."""
+        return max(one.inertia for one in self.pieces)
+
+    def _supply(self, one: ServoLog) -> np.ndarray:
+        """Supply V / V_ref, (k,), averaged; 1 where it was not measured."""
+        if one.voltage is None or self.voltage is None:
+            return np.ones(len(one.t))
+        count = 1 + round(VOLTAGE_S * len(one.t) / max(one.t[-1] - one.t[0], 1e-9))
+        return uniform_filter1d(one.voltage, count, mode="nearest") / self.voltage
+
     def simulate(self, figures: np.ndarray, step_s: float = STEPS_S[-1]) -> np.ndarray:
-        """Positions of servos with ``figures`` (c, 9), in the order of ``UNITS``, on every stretch: (c, samples) [rad]."""
+        """Positions of servos with ``figures`` (c, 9), in the order of ``NAMES``, on every stretch: (c, samples) [rad]."""
         count, many = len(figures), len(self.pieces)
         steps = math.ceil(max(one.t[-1] - one.t[0] for one in self.pieces) / step_s) + 1
         grid = step_s * np.arange(steps)
         goal, share, torque = (np.empty((steps, count, many)) for _ in range(3))
         for j, one in enumerate(self.pieces):
             since = one.t - one.t[0]
-            share[:, :, j] = np.interp(grid, since, supply(one, self.voltage))[:, None]
+            share[:, :, j] = np.interp(grid, since, self._supply(one))[:, None]
             torque[:, :, j] = np.interp(grid, since, one.torque)[:, None]
             for i, delay in enumerate(figures[:, 8]):
                 goal[:, i, j] = np.interp(grid - delay, since, one.goal)
         goal, share, torque = (x.reshape(steps, -1) for x in (goal, share, torque))
         stiffness, gap, damping, x, coulomb, stall, armature, tilt = np.repeat(figures[:, :8], many, axis=0).T
-        gain, inertia, moment, begin, speed = np.tile([_start(one, self.gain) for one in self.pieces], (count, 1)).T
-        servo = ServoModel(
-            stiffness * gain,
-            gap,
-            stall / ((1.0 - x) * damping),
-            stall,
-            [str(i) for i in range(len(gain))],
-            load_friction=x,
-            coulomb=coulomb,
-        )
+        moment, inertia, gain, q, v = np.tile(
+            [(one.moment, one.inertia, one.gain / self.gain, *_start(one)) for one in self.pieces], (count, 1)
+        ).T
+        names = [str(i) for i in range(len(gain))]
+        no_load_speed = stall / ((1.0 - x) * damping)
+        servo = ServoModel(stiffness * gain, gap, no_load_speed, stall, names, load_friction=x, coulomb=coulomb)
         inertia = inertia + armature
         response = step_s / (inertia + 0.5 * step_s * servo.damping)
         inertia = inertia / step_s - 0.5 * servo.damping
-        q, v = begin, speed
         positions = np.empty((steps, len(q)))
         for k in range(steps):
             positions[k] = q
@@ -147,12 +148,9 @@ class Rig:
             free = response * (inertia * v + spring - torque[k] - moment * np.sin(q - tilt))
             v = free + response * dry_friction_apart(free, response, servo.friction(spring - servo.damping * v))
             q = q + step_s * v
-        positions = positions.reshape(steps, count, many)
+        ways = positions.reshape(steps, count, many).transpose(1, 2, 0)
         return np.array(
-            [
-                np.concatenate([np.interp(one.t - one.t[0], grid, positions[:, i, j]) for j, one in enumerate(self.pieces)])
-                for i in range(count)
-            ]
+            [np.concatenate([np.interp(one.t - one.t[0], grid, w) for one, w in zip(self.pieces, way)]) for way in ways]
         )
 
     def errors(self, figures: np.ndarray, step_s: float) -> np.ndarray:
@@ -162,11 +160,11 @@ class Rig:
         return np.clip(np.nan_to_num(off, nan=MOST_OFF), -MOST_OFF, MOST_OFF)
 
 
-def _start(one: ServoLog, gain: float) -> tuple[float, ...]:
-    """Of a stretch: K's share, inertia, level moment, first position and velocity."""
+def _start(one: ServoLog) -> tuple[float, float]:
+    """First position and velocity of a stretch."""
     first = slice(0, max(3, int(np.searchsorted(one.t, one.t[0] + 0.03))))
     speed, begin = np.polyfit(one.t[first] - one.t[0], one.q[first], 1)
-    return one.gain / gain, one.inertia, one.moment, begin, speed
+    return begin, speed
 
 
 def rig(logs: Sequence[ServoLog], like: Rig | None = None) -> Rig:
@@ -209,7 +207,7 @@ class Fit:
 
 
 def fit(logs: Sequence[ServoLog], fixed: Mapping[str, float] | None = None, like: Fit | None = None) -> Fit:
-    """Find the figures of a servo.
+    """Find the figures of a servo: at the coarse step from each start, then at the fine one from the best.
 
     Args:
         logs: of that servo, see ``servo_log``.
@@ -222,104 +220,102 @@ def fit(logs: Sequence[ServoLog], fixed: Mapping[str, float] | None = None, like
     known = dict(fixed or {})
     for name, value in known.items():
         refuse_if(name not in FIGURES, f"no figure {name!r}: there are {', '.join(NAMES)}", name)
-        low, high, unit = FIGURES[name].low, FIGURES[name].high, FIGURES[name].unit
-        refuse_if(not low <= value <= high, f"{name} is {value:g} {unit}, must be {low:g} to {high:g}", name, value, high)
+        one = FIGURES[name]
+        wrong = f"{name} is {value:g} {one.unit}, must be {one.low:g} to {one.high:g}"
+        refuse_if(not one.low <= value <= one.high, wrong, name, value, one.high)
     refuse_if(len(known) == len(FIGURES), "every figure is fixed: there is nothing to find", "fix")
     if like is None:
         require_both_sides(logs)
     ready = rig(logs, like.rig if like else None)
     long = sum(float(one.t[-1] - one.t[0]) for one in ready.pieces)
-    sources = ", ".join(log.source for log in logs)
-    refuse_if(
-        long > MOST_S, f"{sources}: {long:.0f} s of a powered servo, at most {MOST_S:.0f} s are taken", "time", long, MOST_S
-    )
+    refuse_if(long > MOST_S, f"{long:.0f} s of a powered servo, at most {MOST_S:.0f} s are taken", "time", long, MOST_S)
     if not any(one.mass for one in ready.pieces):
         known.setdefault("tilt", 0.0)
-    return _fit(ready, known, like)
+    return _Search(ready, known, like).run()
 
 
-def _fit(ready: Rig, known: dict[str, float], like: Fit | None) -> Fit:
-    """At the coarse step from each start, then at the fine one from the best."""
-    guess, scale = _guess(ready)
-    guess |= (like.figures if like else {}) | known
-    free = [i for i, name in enumerate(NAMES) if name not in known]
-    starts, begin = [guess], np.array([guess[name] for name in NAMES])
-    for name, values in STARTS.items() if like is None else ():
-        if name not in known:
-            unit = guess[name] if name == "stall_torque" else 1.0
-            starts = [{**start, name: value * unit} for start in starts for value in values]
-    low, high = (np.array([getattr(one, side) for one in FIGURES.values()])[free] / scale[free] for side in ("low", "high"))
+class _Search:
+    """A search for figures; unknowns y are the free figures in multiples of ``scale``, by how much each may well be off."""
 
-    def whole(y: np.ndarray) -> np.ndarray:
-        figures = np.tile(begin, (*y.shape[:-1], 1))
-        figures[..., free] = y * scale[free]
-        return figures
+    def __init__(self, ready: Rig, known: dict[str, float], like: Fit | None):
+        guess, scale = _guess(ready)
+        begin = guess | (like.figures if like else {}) | known
+        self.free = [i for i, name in enumerate(NAMES) if name not in known]
+        self.ready, self.scale, self.begin = ready, scale[self.free], np.array([begin[name] for name in NAMES])
+        low, high = np.array([(one.low, one.high) for one in FIGURES.values()])[self.free].T / self.scale
+        self.bounds = low + 1e-6, high - 1e-6
+        starts = [begin]
+        if like is None:
+            starts = [{**begin, "load_friction": x, "stall_torque": times * guess["stall_torque"]} | known for x, times in STARTS]
+        self.starts = [np.array([start[NAMES[i]] for i in self.free]) / self.scale for start in starts]
+        self._seen: tuple = (None,)
 
-    def solved(start: np.ndarray, step_s: float, precision: float):
-        around: dict[bytes, tuple] = {}  # errors and derivatives cost little more than errors alone
+    def figures(self, y: np.ndarray) -> np.ndarray:
+        """Figures (..., 9) of unknowns (..., f)."""
+        whole = np.tile(self.begin, (*y.shape[:-1], 1))
+        whole[..., self.free] = y * self.scale
+        return whole
 
-        def look(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            if y.tobytes() not in around:
-                around.clear()
-                away = np.where(y + 0.1 > high, -0.1, 0.1)
-                off, *others = ready.errors(whole(np.vstack([y, y + np.diag(away)])), step_s)
-                around[y.tobytes()] = off, (np.array(others) - off).T / away
-            return around[y.tobytes()]
+    def look(self, y: np.ndarray, step_s: float) -> tuple[np.ndarray, np.ndarray]:
+        """Errors (k,) and their derivatives (k, f), which cost little more together than errors alone."""
+        key = y.tobytes(), step_s
+        if self._seen[0] != key:
+            away = np.where(y + 0.1 > self.bounds[1], -0.1, 0.1)
+            off, *others = self.ready.errors(self.figures(np.vstack([y, y + np.diag(away)])), step_s)
+            self._seen = key, off, (np.array(others) - off).T / away
+        return self._seen[1:]
 
-        best = least_squares(
-            lambda y: look(y)[0],
-            np.clip(start, low + 1e-6, high - 1e-6),
-            lambda y: look(y)[1],
-            (low, high),
+    def solved(self, start: np.ndarray, step_s: float, precision: float):
+        """Best unknowns near ``start``."""
+        return least_squares(
+            lambda y: self.look(y, step_s)[0],
+            np.clip(start, *self.bounds),
+            lambda y: self.look(y, step_s)[1],
+            self.bounds,
             loss="soft_l1",
             f_scale=ROBUST,
             xtol=1e-5,
             ftol=precision,
             max_nfev=60,
         )
-        return best, *look(best.x)
 
-    vectors = (np.array([start[name] for name in NAMES])[free] / scale[free] for start in starts)
-    rough = min((solved(start, STEPS_S[0], 1e-4)[0] for start in vectors), key=lambda one: one.cost)
-    best, off, slope = solved(rough.x, STEPS_S[1], 1e-6)
-    found = whole(best.x)
-    sizes = np.abs(found)
-    sizes[NAMES.index("armature")] += max(one.inertia for one in ready.pieces)
-    sd = np.hypot(_spread(ready, off, slope) * scale[free], STEP_SHARE * sizes[free])
-    nothing = (np.abs(found) < 1e-3 * scale) & [one.low <= 0.0 for one in FIGURES.values()]
-    figures = dict(zip(NAMES, np.where(nothing, 0.0, found).tolist()))
-    return Fit(figures, dict(zip((NAMES[i] for i in free), sd.tolist())), ready)
+    def run(self) -> Fit:
+        """Figures found, with their standard deviations."""
+        rough = min((self.solved(start, STEPS_S[0], 1e-4) for start in self.starts), key=lambda one: one.cost)
+        y = self.solved(rough.x, STEPS_S[1], 1e-6).x
+        found = self.figures(y)
+        sizes = np.abs(found)
+        sizes[NAMES.index("armature")] += self.ready.inertia
+        sd = np.hypot(_spread(self.ready, *self.look(y, STEPS_S[1])) * self.scale, STEP_SHARE * sizes[self.free])
+        figures = dict(zip(NAMES, found.tolist()))
+        for i, at_least in zip(self.free, np.where(y < 1e-3, 0.0, 1.0)):  # at the lower end, which is 0 or next to it
+            figures[NAMES[i]] *= at_least if FIGURES[NAMES[i]].low == 0.0 else 1.0
+        return Fit(figures, dict(zip((NAMES[i] for i in self.free), sd.tolist())), self.ready)
 
 
 def _guess(ready: Rig) -> tuple[dict[str, float], np.ndarray]:
     """Figures to begin with, and (9,) by how much each may well be off."""
     load = np.concatenate([one.load for one in ready.pieces])
     ahead = np.concatenate([(one.goal - one.q) * one.gain / ready.gain for one in ready.pieces])
-    v = [np.gradient(one.q, one.t) for one in ready.pieces]
-    a = [np.gradient(speed, one.t) for speed, one in zip(v, ready.pieces)]
-    columns = np.stack([ahead, -np.concatenate(v), -np.concatenate(a)], axis=-1)
-    largest, (spring, drag, _) = float(np.abs(load).max()), np.linalg.lstsq(columns, load, rcond=None)[0]
+    speed = np.concatenate([np.gradient(one.q, one.t) for one in ready.pieces])
+    largest, (spring, drag) = float(np.abs(load).max()), np.linalg.lstsq(np.stack([ahead, -speed], axis=-1), load)[0]
     stiffness = float(np.clip(spring, largest, 1e3 * largest))
     damping, stall = float(np.clip(drag, 5e-3 * stiffness, 0.1 * stiffness)), 2.5 * largest
-    armature = 0.2 * (max(one.inertia for one in ready.pieces) or 1e-3 * stiffness)
+    armature = 0.2 * (ready.inertia or 1e-3 * stiffness)
     guess = stiffness, 2e-3, damping, 0.3, 0.02 * largest, stall, armature, 0.0, 0.01
     off = 0.05 * stiffness, 1e-3, 0.05 * damping, 0.02, 0.01 * largest, 0.05 * stall, 0.05 * armature, 1e-3, 2e-3
     return dict(zip(NAMES, guess)), np.array(off)
 
 
 def _spread(ready: Rig, off: np.ndarray, slope: np.ndarray) -> np.ndarray:
-    """Standard deviations (p,) for errors (k,) with derivatives (k, p) that go on within blocks; infinite where nothing tells."""
+    """Standard deviations (f,) for errors (k,) with derivatives (k, f) that go on within blocks."""
     weight = 1.0 / np.sqrt(1.0 + (off / ROBUST) ** 2)
     block = np.concatenate([1000 * i + ((one.t - one.t[0]) / BLOCK_S).astype(int) for i, one in enumerate(ready.pieces)])
-    _, begin = np.unique(block, return_index=True)
-    sums = np.add.reduceat((weight * off)[:, None] * slope, begin)
+    sums = np.add.reduceat((weight * off)[:, None] * slope, np.unique(block, return_index=True)[1])
     few = len(sums) / max(len(sums) - slope.shape[1], 1)
-    values, vectors = np.linalg.eigh(slope.T @ (weight[:, None] * slope))
-    good = values > 1e-9 * values[-1]
-    inverse = (vectors[:, good] / values[good]) @ vectors[:, good].T
-    sd = np.sqrt(few * np.diag(inverse @ (sums.T @ sums) @ inverse))
-    sd[(vectors[:, ~good] ** 2).sum(axis=1) > 1e-6] = math.inf
-    return sd
+    weakly = (1e-3 / UNTOLD) ** 2 * np.eye(slope.shape[1])  # a reading of 1 mrad that tells it so badly
+    inverse = np.linalg.inv(slope.T @ (weight[:, None] * slope) + weakly)
+    return np.sqrt(np.diag(inverse @ (few * sums.T @ sums + 1e-6 * weakly) @ inverse))
 
 
 def held_out(logs: Sequence[ServoLog], fixed: Mapping[str, float] | None, like: Fit) -> dict[str, dict[str, float]]:

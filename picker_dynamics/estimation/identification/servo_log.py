@@ -12,6 +12,7 @@ What was recorded while the servo was relaxed (``enabled`` 0) is left out: it ha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,15 +23,10 @@ from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.model import GRAVITY
 
 from .samples import SLIPPED, require_times
-from .table import read_table
+from .table import Table
 
 MAP = "time_s,goal_rad,position_rad,voltage_v"
 """A column map, for messages."""
-
-PENDULUM = {"mass_kg": "--mass", "length_m": "--length", "rod_mass_kg": "--rod-mass"}
-"""Columns of a pendulum, and the options in their place."""
-
-COLUMNS = {"goal_rad", "goal_deg", "position_rad", "position_deg", "load_nm", "voltage_v", "enabled", "gain", *PENDULUM}
 
 LEAST_MOTION = 0.05
 """Way of a servo [rad] that counts as one."""
@@ -115,56 +111,44 @@ def read_csv(path: str | Path, column_map: str | None = None, *, down: float = 0
     Args:
         column_map: names of its columns in their order, where its first line has none.
         down: position at which the pendulum hangs down [rad].
-        pendulum: ``mass``, ``length``, ``rod_mass`` [kg, m, kg], where no columns say them.
+        pendulum: ``mass``, ``length``, ``rod_mass`` [kg, m, kg]: in place of columns.
 
     Raises:
         InputError: no such file, columns that are missing, values that cannot be, a log that tells nothing.
     """
-    table = read_table(path, COLUMNS.__contains__, column_map, MAP)
-    columns, t = table.columns, table.columns["time_s"]
+    table = Table(path, column_map, MAP)
+    t = table.column({"time_s": 1.0})
+    goal, q = (
+        table.column({f"{name}_rad": 1.0, f"{name}_deg": math.radians(1.0)}, f": name them in their order, --columns {MAP}")
+        for name in ("goal", "position")
+    )
 
-    def angle(name: str) -> np.ndarray:
-        names = f"{name}_rad", f"{name}_deg"
-        which = next((one for one in names if one in columns), None)
-        refuse_if(
-            which is None,
-            f"{path}: no column {' or '.join(names)}; it has {table.there}: name them in their order, --columns {MAP}",
-            name,
-        )
-        return (columns[which] if which == names[0] else np.radians(columns[which])) - down
-
-    def constant(name: str, given: float | None, option: str = "") -> float | None:
-        values = columns.get(name)
+    def constant(name: str, otherwise: float | None) -> float | None:
+        values = table.column({name: 1.0}, None)
         if values is None or not len(values):
-            return given
-        refuse_if(given is not None, f"{path}: column {name}, and {option} besides: which is it?", name)
+            return otherwise
         refuse_if(np.ptp(values) != 0.0, f"{path}: {name} changes along the log, must be constant: one log for each", name)
         return float(values[0])
 
-    goal, q, gain = angle("goal"), angle("position"), constant("gain", None)
-    found = {}
-    for name, option in PENDULUM.items():
-        value = constant(name, pendulum.get(name.rpartition("_")[0]), option)
-        least = "at least 0" if name == "rod_mass_kg" else "above 0"
-        wrong = value is not None and not (0.0 < value < np.inf or (value == 0.0 and least == "at least 0"))
-        refuse_if(wrong, f"{path}: {name} is {value}, must be {least}", name, value)
-        found[name.rpartition("_")[0]] = value
-    torque = columns.get("load_nm")
-    lacks = " ".join(PENDULUM[f"{name}_{unit}"] for name, unit in (("mass", "kg"), ("length", "m")) if found[name] is None)
+    sizes = {}
+    for name, unit in (("mass", "kg"), ("length", "m"), ("rod_mass", "kg")):
+        value = constant(f"{name}_{unit}", pendulum.get(name))
+        fits = value is None or 0.0 < value < math.inf or (value == 0.0 and name == "rod_mass")
+        refuse_if(not fits, f"{path}: {name}_{unit} is {value}, must be above 0", name, value)
+        sizes[name] = value
+    torque, enabled = table.column({"load_nm": 1.0}, None), table.column({"enabled": 1.0}, None)
+    lacks = " ".join(f"--{name}" for name in ("mass", "length") if sizes[name] is None)
     refuse_if(torque is None and lacks, f"{path}: no column load_nm, and no pendulum: {lacks} is missing", "load")
-    given = any(one is not None for one in found.values())
-    refuse_if(torque is not None and given, f"{path}: column load_nm, and a pendulum besides: which is it?", "load")
+    both = torque is not None and any(value is not None for value in sizes.values())
+    refuse_if(both, f"{path}: column load_nm, and a pendulum besides: which is it?", "load")
     return checked(
         ServoLog(
-            str(path),
-            t - t[:1].sum(),
-            goal,
-            q,
+            *(str(path), t - t[:1].sum(), goal - down, q - down),
             np.zeros_like(t) if torque is None else torque,
-            columns.get("enabled", np.ones_like(t)) > 0.5,
-            **{name: value or 0.0 for name, value in found.items()},
-            voltage=columns.get("voltage_v"),
-            gain=1.0 if gain is None else gain,
+            np.ones(len(t), bool) if enabled is None else enabled > 0.5,
+            **{name: value or 0.0 for name, value in sizes.items()},
+            voltage=table.column({"voltage_v": 1.0}, None),
+            gain=constant("gain", 1.0),
             remarks=table.remarks,
         )
     )
@@ -181,14 +165,14 @@ def checked(log: ServoLog) -> ServoLog:
         refuse_if(wrong, f"{log.source}: {message}", subject, value, limit)
 
     require_times(log.t, log.source)
-    low, high = VOLTAGE
-    voltage = np.full_like(log.t, low) if log.voltage is None else log.voltage
-    for name, values in (("goal", log.goal), ("position", log.q), ("load_nm", log.torque), ("voltage_v", voltage)):
-        bad = ~np.isfinite(values) | (name == "voltage_v") & ~((low <= values) & (values <= high))
-        row = int(bad.argmax())
-        which = f", supplies are {low:g} to {high:g} V" if name == "voltage_v" else ""
-        refuse(bad[row], f"{name} is {values[row]:g} in sample {row}{which}", name, float(values[row]))
-    refuse(not 0.0 < log.gain < np.inf, f"gain is {log.gain:g}, must be above 0", "gain", log.gain, 0.0)
+    ranges = {"goal": log.goal, "position": log.q, "load_nm": log.torque, "voltage_v": log.voltage}
+    for name, values in ranges.items():
+        low, high = VOLTAGE if name == "voltage_v" else (-1e9, 1e9)
+        for row in [] if values is None else np.flatnonzero(~((low <= values) & (values <= high)))[:1].tolist():
+            refuse(
+                True, f"{name} is {values[row]:g} in sample {row}, must be {low:g} to {high:g}", name, float(values[row]), high
+            )
+    refuse(not 0.0 < log.gain < math.inf, f"gain is {log.gain:g}, must be above 0", "gain", log.gain, 0.0)
     pieces = log.pieces()
     refuse(not pieces, "the servo was never enabled (column enabled): nothing to see of its spring", "enabled")
     goals, powered = (np.concatenate([getattr(one, name) for one in pieces]) for name in ("goal", "q"))
@@ -197,9 +181,7 @@ def checked(log: ServoLog) -> ServoLog:
     way = f"no motion: the position changes by {moved:.4f} rad, at least {LEAST_MOTION} are needed"
     refuse(moved < LEAST_MOTION, way, "position", moved, LEAST_MOTION)
     ratio = float(np.ptp(goals)) / moved
-    times = (
-        f"the goal moves {ratio:.3g} times as far as the position: is one of them in degrees? name it goal_deg or position_deg"
-    )
+    times = f"the goal moves {ratio:.3g} times as far as the position: is one in degrees? name it goal_deg or position_deg"
     refuse(not 1.0 / OTHER_UNIT <= ratio <= OTHER_UNIT, times, "goal", ratio, OTHER_UNIT)
     against = np.corrcoef(goals, powered)[0, 1] < 0.0
     refuse(against, "goal and position run against each other: one of them has the other sign", "goal")

@@ -17,12 +17,12 @@ from picker_dynamics.sim.torque_plant import TorquePlant
 
 from .fourier import Fourier
 from .identified_urdf import with_bodies
-from .inertia import figures, of_description, pseudo_inertia, standard, tensor
+from .inertia import body, of_description, pseudo_inertia, standard
 from .limits import usual_states
 from .samples import Samples
 
-STEP_S, SAMPLE_S = 1e-3, 4e-3
-"""Of the simulation and its control; of what is measured."""
+STEP_S, SAMPLE_EVERY = 1e-3, 4
+"""Step of the simulation and its control [s]; how many of them pass between two samples."""
 
 BANDWIDTH = 25.0
 """w of the computed torque that moves it [rad/s], with the model as believed."""
@@ -53,22 +53,22 @@ def hidden(description: ArmDescription, seed: int, tip_speed: float) -> ArmDescr
     The centre of mass moves along each principal axis by a share of how far the body's mass is from the joint that way (root mean
     square), so that a rod stays a rod.  ``tip_speed`` [m/s] is what the arm is usually moved with.
     """
-    rng = np.random.default_rng(seed)
+    rng, bodies = np.random.default_rng(seed), []
 
     def off(size=None):
         return rng.choice([-1.0, 1.0], size) * rng.uniform(*OFF_SHARE, size)
 
-    bodies = []
     for pi in of_description(description):
-        mass, com, about = (one := figures(pi))[0], one[1:4], tensor(one)
-        spread, axes = np.linalg.eigh(pseudo_inertia(pi)[:3, :3] / mass)
+        one = body(pi)
+        spread, axes = np.linalg.eigh(pseudo_inertia(pi)[:3, :3] / one.mass)
         shift = axes @ (off(3) * np.sqrt(np.maximum(spread, 0.0)))
-        bodies.append(standard(Body(mass * (1.0 + off()), com + shift, about * (1.0 + off()))))
+        bodies.append(standard(Body(one.mass * (1.0 + off()), one.com + shift, one.inertia * (1.0 + off()))))
     model = RigidBody(description)
     usual = np.sqrt(np.mean(model.inverse_dynamics(*usual_states(description, model, tip_speed)) ** 2, axis=0))
-    coulomb = rng.uniform(*FRICTION_SHARE, description.n) * usual
-    viscous = rng.uniform(*FRICTION_SHARE, description.n) * usual / description.velocity
-    return parse(with_bodies(description, np.array(bodies), viscous, coulomb), f"hidden {description.name}")
+    coulomb, viscous = rng.uniform(*FRICTION_SHARE, (2, description.n)) * usual
+    return parse(
+        with_bodies(description, np.array(bodies), viscous / description.velocity, coulomb), f"hidden {description.name}"
+    )
 
 
 def run(truth: ArmDescription, believed: ArmDescription, motion: Fourier, seed: int = 0, *, noise: float = TORQUE_NOISE) -> Run:
@@ -82,16 +82,15 @@ def run(truth: ArmDescription, believed: ArmDescription, motion: Fourier, seed: 
     plant = TorquePlant(truth, q=motion.sample([0.0])[0][0], dt=STEP_S)
     reference = motion.sample(STEP_S * np.arange(round(motion.duration / STEP_S)))
     q, tau = [], []
-    for k, now in enumerate(zip(*reference)):
+    for now in zip(*reference):
         before = plant.q
         effort = np.clip(law(before, plant.v, Reference(*now), NO_STATE)[0], -truth.effort, truth.effort)
         plant.step(effort)
-        if k % round(SAMPLE_S / STEP_S) == 0:
-            q.append(0.5 * (before + plant.q))  # the effort acts over a step: what it belongs to is its middle
-            tau.append(effort)
+        q.append(0.5 * (before + plant.q))  # the effort acts over a step: what it belongs to is its middle
+        tau.append(effort)
     step = np.where([unit == "m" for unit in believed.position_units], 1.0, 2.0 * math.pi) / ENCODER_COUNTS
-    q, tau = step * np.round(np.array(q) / step), np.array(tau)
-    t = SAMPLE_S * np.arange(len(q)) + 0.5 * STEP_S
+    q, tau = step * np.round(np.array(q[::SAMPLE_EVERY]) / step), np.array(tau[::SAMPLE_EVERY])
+    t = STEP_S * (SAMPLE_EVERY * np.arange(len(q)) + 0.5)
     exact = Run(Samples(believed.joint_names, t, q, None, tau, "simulated"), tau)
     return Run(noisy(exact, seed, noise), tau)
 

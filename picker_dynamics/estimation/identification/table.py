@@ -10,94 +10,78 @@ A last line that was cut off is left out, and a remark says so.
 
 from __future__ import annotations
 
-import array
 import csv
 import io
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from picker_dynamics.errors import InputError, refuse_if
 from picker_dynamics.files.reading import TABLE_BYTES, read_text
 
-COLUMNS_MAX = 1000
 
-
-class Table(NamedTuple):
-    """A table: names of all its columns, numbers (k,) of those that were wanted, what is to be said of them."""
-
-    header: list[str]
-    columns: dict[str, np.ndarray]
-    remarks: tuple[str, ...]
-
-    @property
-    def there(self) -> str:
-        """The names, for messages."""
-        return ", ".join(name for name in self.header if name != "-")
-
-
-def read_table(
-    path: str | Path, wanted: Callable[[str], bool], column_map: str | None, example: str, joints: Sequence[str] = ()
-) -> Table:
-    """Read ``time_s`` and the other columns that are ``wanted``, as far as the file goes.
+class Table:
+    """A table whose columns become numbers when they are asked for.
 
     Args:
         column_map: names of its columns in their order; a first line that is none of numbers is passed over then.
         example: of a column map, for messages.
         joints: what ``*`` in a name stands for.
 
+    Attributes:
+        remarks: what a person should know of how it was read.
+
     Raises:
-        InputError: no such file, no column ``time_s``, an entry that is no number.
+        InputError: no such file, no names, a line of another length.
     """
-    text = read_text(path, "samples", TABLE_BYTES, encoding="utf-8-sig")
-    rows = _rows(path, text)
-    line, first = next(rows, (1, []))
-    bare = bool(first) and all(map(_is_number, first))
-    if column_map is None:
-        refuse_if(
-            bare,
-            f"{path}: its first line is numbers, not the names of {len(first)} columns: name them, for example "
-            f"--columns {example}",
-            "columns",
-        )
-        header = first
-    else:
-        header = []
-        for name in (part.strip() for part in column_map.split(",")):
-            header += [name.replace("*", joint, 1) for joint in joints] if "*" in name else [name]
-        many = f"{path}: {len(first)} columns, --columns names {len(header)} ({', '.join(header)})"
-        refuse_if(len(header) > len(first), many, value=len(first), limit=len(header))
-        header += ["-"] * (len(first) - len(header))
-    count = len(header)
-    refuse_if(count > COLUMNS_MAX, f"{path}: {count} columns, at most {COLUMNS_MAX} are taken", value=count, limit=COLUMNS_MAX)
-    refuse_if("time_s" not in header, f"{path}: no column time_s; it has {', '.join(header) or 'none'}", "time_s")
-    ours = [i for i, name in enumerate(header) if name == "time_s" or wanted(name)]
-    for i in ours:
-        refuse_if(header.count(header[i]) > 1, f"{path}: {header[i]} is there {header.count(header[i])} times", header[i])
-    numbers, remarks = array.array("d"), []
-    for number, row in itertools.chain([(line, first)] if bare else [], rows):
+
+    def __init__(self, path: str | Path, column_map: str | None, example: str, joints: Sequence[str] = ()):
+        text = read_text(path, "samples", TABLE_BYTES, encoding="utf-8-sig")
         try:
-            numbers.extend(_numbers(f"{path}, line {number}", row, header, ours))
-        except InputError:
-            cut = len(row) < count or (len(row) == count and not _is_number(row[-1]))
-            if not cut or next(rows, None):
-                raise
-            remarks.append(f"{path}: its last line, {number}, was cut off and is left out")
-    columns = np.array(numbers).reshape(-1, len(ours)).T
-    return Table(header, {header[i]: values for i, values in zip(ours, columns)}, tuple(remarks))
+            lines = enumerate(csv.reader(io.StringIO(text, newline=""), skipinitialspace=True), 1)
+            rows = [(number, [entry.strip() for entry in row]) for number, row in lines if row]
+        except csv.Error as error:
+            raise InputError(f"cannot read samples {path}: {error}", value=str(path)) from error
+        self.path, self.remarks = path, ()
+        first = rows[0][1] if rows else []
+        bare, width = bool(first) and all(map(_is_number, first)), len(first)
+        if column_map is None:
+            refuse_if(bare, f"{path}: its first line is numbers: name its columns, for example --columns {example}", "columns")
+            self.names = first
+        else:
+            parts = [part.strip() for part in column_map.split(",")]
+            self.names = [name.replace("*", joint, 1) for name in parts for joint in (joints if "*" in name else [""])]
+            many = f"{path}: {width} columns, --columns names {len(self.names)}"
+            refuse_if(len(self.names) > width, many, value=width, limit=len(self.names))
+        self.rows = rows if bare else rows[1:]
+        if self.rows and (len(self.rows[-1][1]) < width or not _is_number(self.rows[-1][1][-1])):
+            number, _ = self.rows.pop()
+            self.remarks = (f"{path}: its last line, {number}, was cut off and is left out",)
+        for number, row in self.rows:
+            refuse_if(len(row) != width, f"{path}, line {number}: {len(row)} entries, the first line has {width}")
 
+    def column(self, units: Mapping[str, float], otherwise: str | None = "") -> np.ndarray | None:
+        """The first column of those names that is there, (k,), times the factor of its unit.
 
-def _rows(path: str | Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Lines that are not empty, numbered."""
-    try:
-        for line, row in enumerate(csv.reader(io.StringIO(text, newline=""), skipinitialspace=True), 1):
-            if row:
-                yield line, [entry.strip() for entry in row]
-    except csv.Error as error:
-        raise InputError(f"cannot read samples {path}: {error}", value=str(path)) from error
+        Args:
+            otherwise: what to say of the other ways where there is none; None: then it is not needed.
+
+        Raises:
+            InputError: a column that is missing, there twice, or not of numbers.
+        """
+        name = next((name for name in units if name in self.names), None)
+        there = ", ".join(name for name in self.names if name != "-") or "none"
+        if name is None:
+            names = " or ".join(units)
+            refuse_if(otherwise is not None, f"{self.path}: no column {names}{otherwise}; it has {there}", next(iter(units)))
+            return None
+        refuse_if(self.names.count(name) > 1, f"{self.path}: {name} is there {self.names.count(name)} times", name)
+        index = self.names.index(name)
+        for number, row in self.rows:
+            wrong = f"{self.path}, line {number}: {name} is {row[index]!r}, not a number"
+            refuse_if(not _is_number(row[index]), wrong, name, row[index])
+        return units[name] * np.array([float(row[index]) for _, row in self.rows])
 
 
 def _is_number(entry: str) -> bool:
@@ -106,17 +90,3 @@ def _is_number(entry: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _numbers(where: str, row: list[str], header: list[str], ours: list[int]) -> list[float]:
-    refuse_if(
-        len(row) != len(header),
-        f"{where}: {len(row)} entries, the first line has {len(header)}",
-        value=len(row),
-        limit=len(header),
-    )
-    try:
-        return [float(row[i]) for i in ours]
-    except ValueError as error:
-        i = next(i for i in ours if not _is_number(row[i]))
-        raise InputError(f"{where}: {header[i]} is {row[i]!r}, not a number", subject=header[i], value=row[i]) from error

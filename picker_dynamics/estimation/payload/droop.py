@@ -31,7 +31,7 @@ from ..calibration.droop_model import FRICTION_SD, USUAL_STALL_NM, Balance, bala
 from ..calibration.instruments import SensorModel
 from ..calibration.measured import Measured
 from ..calibration.statics import PointMass, links_of, loads, random_poses
-from .mass import HEAVIEST_KG, LIGHTEST_KG, Weighed, estimate, require_mass, require_payload_place
+from .mass import HEAVIEST_KG, LIGHTEST_KG, Weighed, estimate, require_payload_place, weighed
 
 USUAL_KG, BLIND_SHARE = 0.1, 0.25
 """What a payload weighs at the most, unless somebody says otherwise, and the standard deviation of the mass, as a share of that,
@@ -124,31 +124,17 @@ class DroopScale:
 
     def __post_init__(self):
         require_payload_place(self.com)
-        refuse_if(
-            not LIGHTEST_KG <= self.heaviest_kg <= HEAVIEST_KG,
-            f"a payload of {1e3 * self.heaviest_kg:g} g at the most, must be {1e3 * LIGHTEST_KG:g} to {1e3 * HEAVIEST_KG:g} g",
-            "heaviest",
-            self.heaviest_kg,
-            HEAVIEST_KG,
-        )
+        most = f"a payload of {1e3 * self.heaviest_kg:g} g at the most, must be {1e3 * LIGHTEST_KG:g} to {1e3 * HEAVIEST_KG:g} g"
+        refuse_if(not LIGHTEST_KG <= self.heaviest_kg <= HEAVIEST_KG, most, "heaviest", self.heaviest_kg, HEAVIEST_KG)
         bears = loads(self.description, random_poses(self.description, 32), [self._payload(np.ones(32))]).torque
         object.__setattr__(self, "columns", tuple(np.flatnonzero(np.abs(bears).max(axis=0) > 1e-3)))
         for servo in (self.servos.servos[column] for column in self.columns):
-            known = stiffness_sd(servo)
-            refuse_if(
-                known > ROUGHEST_SD,
-                f"the stiffness of {servo.joint} is known to {known:.0%} only, at most {ROUGHEST_SD:.0%} is of use: "
-                "a whole picker calibrate first, with weights that it bears",
-                servo.joint,
-                known,
-                ROUGHEST_SD,
-            )
+            known, last = stiffness_sd(servo), "picker calibrate first, with weights that it bears"
+            rough = f"the stiffness of {servo.joint} is known to {known:.0%} only, at most {ROUGHEST_SD:.0%} is of use: {last}"
+            refuse_if(known > ROUGHEST_SD, rough, servo.joint, known, ROUGHEST_SD)
             if "stiffness_nm_rad" in servo.unmeasured and servo.stiffness_sd is None:
-                raise ConfigurationError(
-                    f"the stiffness of {servo.joint} was never measured, so its droop tells no mass: picker calibrate first",
-                    subject=servo.joint,
-                    value=servo.stiffness,
-                )
+                why = f"the stiffness of {servo.joint} was never measured, so its droop tells no mass: {last}"
+                raise ConfigurationError(why, subject=servo.joint, value=servo.stiffness)
 
     @property
     def blind_kg(self) -> float:
@@ -205,38 +191,22 @@ class DroopScale:
             InfeasibleError: a servo that bears more than it can: it does not rest on its spring.
         """
         refuse_if(not any(one.loaded for one in readings), "no reading with the payload in the tool", "readings", 0, 1)
-        self._require_sides(readings)
         self.require_plausible(readings)
         found = Measured(self.blind_kg, np.inf)
         for _ in range(ROUNDS):
             found, misfit, apart = self.estimate(readings, found.value)
-            self._require_informative(readings, found.sd)
+            nothing = (
+                f"these readings tell the payload to ± {1e3 * found.sd:.3g} g, which says nothing: stretch the arm further out"
+            )
+            refuse_if(found.sd > self.blind_kg, nothing, "pose", found.sd, self.blind_kg)
         worst = int(np.abs(apart).argmax())
-        refuse_if(
-            abs(apart[worst]) > MISREAD * max(1.0, misfit / 2.0),
-            f"{_what(readings, worst)} is {abs(apart[worst]):.0f} standard deviations from what the others say: read it again",
-            readings[worst].sensor.link,
-            readings[worst].value,
-        )
+        slip = f"{_what(readings, worst)} is {abs(apart[worst]):.0f} standard deviations from what the others say: read it again"
+        refuse_if(abs(apart[worst]) > MISREAD * max(1.0, misfit / 2.0), slip, readings[worst].sensor.link, readings[worst].value)
         # Only what no offset explains makes the mass more uncertain: differences between readings at one place.
         free = len(readings) - 1 - len({one.place for one in readings})
         unexplained = self.estimate(readings, found.value, WHATEVER)[1] if free > 0 else 0.0
-        misfit = unexplained * float(np.sqrt((len(readings) - 1) / max(free, 1)))
-        found = Measured(found.value, found.sd * max(1.0, misfit))
-        require_mass(found)
         self._require_resting(readings, max(found.value, 0.0))
-        return Weighed(found, misfit, len(readings))
-
-    def _require_sides(self, readings) -> None:
-        unknown = sum(one.side == 0.0 for one in readings)
-        refuse_if(
-            unknown and not self.servos.model.frictionless,
-            f"{unknown} of {len(readings)} readings do not say from which side the arm came to the pose, and the gears hold back "
-            f"up to {100.0 * self.servos.model.load_friction.max():.0f} % of what the motors give: come to it from one side",
-            "side",
-            unknown,
-            0,
-        )
+        return weighed(found, unexplained * float(np.sqrt((len(readings) - 1) / max(free, 1))), len(readings))
 
     def require_plausible(self, readings: Sequence[Measurement]) -> None:
         """Refuse a reading that is neither where the arm is without payload, nor below, as far as half a kilogram goes."""
@@ -244,41 +214,20 @@ class DroopScale:
         values = np.array([one.value for one in readings])
         off = np.abs(_less(values, np.clip(values, np.minimum(light, heavy), np.maximum(light, heavy)), readings))
         for row, one in enumerate(readings):
-            unit = one.sensor.unit
-            refuse_if(
-                not off[row] <= SLIP[unit],
-                f"{_what(readings, row)}, expected about {told(float(light[row]), unit)}: another link, unit or sign, or not at "
-                "rest yet?",
-                one.sensor.link,
-                one.value,
-                float(light[row]),
+            expected = (
+                f"expected about {told(float(light[row]), one.sensor.unit)}: another link, unit or sign, or not at rest yet?"
             )
-
-    def _require_informative(self, readings, sd: float) -> None:
-        q = self.servos.to_angle(next(one for one in readings if one.loaded).pulses_us)
-        pose = ", ".join(f"{one.joint} {told(float(q[i]), one.position_unit)}" for i, one in enumerate(self.servos.servos))
-        refuse_if(
-            sd > self.blind_kg,
-            f"at {pose} these readings tell the payload to ± {1e3 * sd:.3g} g, which says nothing: the load hardly moves what is "
-            "read there; stretch the arm further out",
-            "pose",
-            sd,
-            self.blind_kg,
-        )
+            fits = off[row] <= SLIP[one.sensor.unit]
+            refuse_if(not fits, f"{_what(readings, row)}, {expected}", one.sensor.link, one.value, float(light[row]))
 
     def _require_resting(self, readings, mass: float) -> None:
         load, stalls = np.abs(self.resting(readings, mass).load.torque), self.servos.model.stall_torque
         row, column = np.unravel_index(int((load / stalls).argmax()), load.shape)
         bears, stall, name = float(load[row, column]), float(stalls[column]), self.servos.joint_names[column]
         if bears > stall:
-            raise InfeasibleError(
-                f"{name} would bear {bears:.2f} {self.description.effort_units[column]} at reading {row + 1} and stalls at "
-                f"{stall:.2f}: it does not rest on its spring; weigh nearer to the base",
-                subject=name,
-                value=bears,
-                limit=stall,
-                time_s=0.0,
-            )
+            unit = self.description.effort_units[column]
+            why = f"{name} would bear {bears:.2f} {unit} at reading {row + 1} and stalls at {stall:.2f}: weigh nearer to the base"
+            raise InfeasibleError(why, subject=name, value=bears, limit=stall, time_s=0.0)
 
 
 def _same(keys: list) -> np.ndarray:

@@ -63,27 +63,23 @@ def estimate(excess, slope, covariance) -> tuple[Measured, float, np.ndarray]:
     return Measured(mass, information**-0.5), misfit, weighted / np.sqrt(np.diag(weights))
 
 
-def require_payload_place(com) -> None:
-    """Refuse a centre of mass (3,) [m] in the tool frame that cannot be one (InputError)."""
-    point = np.asarray(com, dtype=float)
-    refuse_if(
-        point.shape != (3,) or not np.abs(point).max() <= FURTHEST_M,
-        f"the payload's centre of mass is {com}, must be three numbers of at most {FURTHEST_M} m: are these millimetres?",
-        "payload.com",
-        com,
-        FURTHEST_M,
-    )
+def weighed(found: Measured, misfit: float, readings: int) -> Weighed:
+    """Mass that was found, its uncertainty as much larger as the readings disagree.
 
-
-def require_mass(found: Measured) -> None:
-    """Refuse a mass that is negative, or that no gripper holds (InputError)."""
+    Raises:
+        InputError: a mass that is negative, or that no gripper holds.
+    """
+    found = Measured(found.value, found.sd * max(1.0, misfit))
     low, high = (found.value + sign * NEGATIVE * found.sd for sign in (-1.0, 1.0))
     said = f"the readings say {1e3 * found.value:.1f} ± {1e3 * found.sd:.1f} g"
     refuse_if(high < 0.0, f"{said}, less than nothing: readings with and without payload exchanged?", "payload", found.value, 0.0)
-    refuse_if(
-        low > HEAVIEST_KG,
-        f"{said}, more than the {HEAVIEST_KG:g} kg that the tool could hold: unit or instrument mixed up?",
-        "payload",
-        found.value,
-        HEAVIEST_KG,
-    )
+    heavy = f"{said}, more than the {HEAVIEST_KG:g} kg that the tool could hold: unit or instrument mixed up?"
+    refuse_if(low > HEAVIEST_KG, heavy, "payload", found.value, HEAVIEST_KG)
+    return Weighed(found, misfit, readings)
+
+
+def require_payload_place(com) -> None:
+    """Refuse a centre of mass (3,) [m] in the tool frame that cannot be one (InputError)."""
+    point = np.asarray(com, dtype=float)
+    wrong = f"the payload's centre of mass is {com}, must be three numbers of at most {FURTHEST_M} m: are these millimetres?"
+    refuse_if(point.shape != (3,) or not np.abs(point).max() <= FURTHEST_M, wrong, "payload.com", com, FURTHEST_M)

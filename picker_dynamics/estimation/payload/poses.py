@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from picker_dynamics.execution.validator import MotionValidator
 from ..calibration.instruments import SensorModel
 from ..calibration.measured import NORMAL_95
 from ..calibration.poses import SIDES, STAND_OFF, can_be_visited, least_height, passes, stand_off
-from .droop import USUAL_KG, DroopScale, Measurement
+from .droop import DroopScale, Measurement
 
 GOLDEN = 0.618034
 """Its multiples spread evenly over the unit interval, whatever their number."""
@@ -33,6 +34,9 @@ CANDIDATES, NEAR = 400, 0.9
 WITHIN_KG, MOST_POSES = 0.003, 40
 """What a weighing is planned for (95 %), and how many poses a person is asked to read, twice each, at the most."""
 
+BORNE = 1.0, 0.5, 0.25, 0.1
+"""Shares of the heaviest payload that poses are to bear, the largest that finds some."""
+
 
 def before(scale: DroopScale, visit: Measurement) -> np.ndarray:
     """Set-points (n,) [rad or m] from which the arm comes: ``STAND_OFF`` away at most, another distance at each visit; always
@@ -42,7 +46,7 @@ def before(scale: DroopScale, visit: Measurement) -> np.ndarray:
 
 
 def poses(
-    scale: DroopScale, validator: MotionValidator, sensor: SensorModel, near, count: int, heaviest_kg: float = USUAL_KG
+    scale: DroopScale, validator: MotionValidator, sensor: SensorModel, near, count: int, heaviest_kg: float
 ) -> list[np.ndarray]:
     """Pulses (n,) [us] of the poses that tell most, the best first; at most ``count``.
 
@@ -50,9 +54,6 @@ def poses(
         validator: of the arm without payload.
         near: (n,) set-points now [rad or m]; joints that do not bear the payload stay there.
         heaviest_kg: that may be in the tool: each pose and the way to it must be bearable with it.
-
-    Raises:
-        InputError: no pose near here can be borne.
     """
     servos, columns, arm = scale.servos, list(scale.columns), scale.description
     loaded = replace(validator, model=validator.model.with_payload(heaviest_kg, scale.com))
@@ -68,10 +69,9 @@ def poses(
     lowest, found = least_height(arm, servos), []
     for row in np.argsort(-told):
         there = servos.to_angle(pulses[row])
-        apart = all(np.abs((there - servos.to_angle(one)) / servos.per_turn).max() > APART for one in found)
         if (
-            apart
-            and told[row] > 0.0
+            told[row] > 0.0
+            and all(np.abs((there - servos.to_angle(one)) / servos.per_turn).max() > APART for one in found)
             and passes(loaded, there)
             and can_be_visited(near, there, scale.columns, loaded, loaded)
             and float(loaded.model.forward_kinematics(there)[2]) > lowest
@@ -79,13 +79,6 @@ def poses(
             found.append(pulses[row])
         if len(found) == count:
             break
-    refuse_if(
-        not found,
-        f"no pose within {np.degrees(NEAR):.0f} deg of the servos' turn can be held with {1e3 * heaviest_kg:.0f} g: start from "
-        "home, or weigh something lighter (--heaviest)",
-        "pose",
-        heaviest_kg,
-    )
     return found
 
 
@@ -99,28 +92,40 @@ def visits(where: Sequence[np.ndarray], sensor: SensorModel) -> list[Measurement
     ]
 
 
-def plan(
-    scale: DroopScale,
-    validator: MotionValidator,
-    sensor: SensorModel,
-    near,
-    within_kg: float = WITHIN_KG,
-    *,
-    heaviest_kg: float = USUAL_KG,
-    count: int = 0,
-) -> tuple[list[Measurement], float]:
-    """Visits, first without payload, then with, and the half-width of the 95 % interval that they will give [kg].
+class Plan(NamedTuple):
+    """Visits, first without payload, then with; half-width of the 95 % interval that they will give, and what they bear [kg]."""
 
-    As few poses as reach ``within_kg``, or as many as a person can be asked for; ``count``: so many.  Other arguments and errors
-    as for ``poses``.
+    visits: list[Measurement]
+    half_kg: float
+    borne_kg: float
+
+
+def plan(
+    scale: DroopScale, validator: MotionValidator, sensor: SensorModel, near, within_kg: float = WITHIN_KG, count: int = 0
+) -> Plan:
+    """Choose poses, as few as reach ``within_kg``, or as many as a person can be asked for; ``count``: so many.
+
+    Other arguments as for ``poses``.
+
+    Raises:
+        InputError: no pose near here bears a tenth of the heaviest payload, or what they promise says nothing.
     """
     wrong = f"weighing to within {within_kg:g} kg: it must be above 0 and below 1 kg: are these grams?"
     refuse_if(not 0.0 < within_kg < 1.0, wrong, "within", within_kg, 1.0)
-    where = poses(scale, validator, sensor, near, count or MOST_POSES, heaviest_kg)
+    heaviest, where = scale.heaviest_kg, []
+    for borne_kg in (share * heaviest for share in BORNE):
+        if where := poses(scale, validator, sensor, near, count or MOST_POSES, borne_kg):
+            break
+    none = f"no pose near this one can be held with {1e3 * borne_kg:.0f} g: start from home, or weigh less (--heaviest)"
+    refuse_if(not where, none, "pose", borne_kg)
 
     def half_width(number: int) -> float:
         return NORMAL_95 * scale.estimate(visits(where[:number], sensor), scale.blind_kg)[0].sd
 
     few = range(2, len(where), 2) if not count else ()
     count = next((number for number in few if half_width(number) <= within_kg), len(where))
-    return visits(where[:count], sensor), half_width(count)
+    half, blind = half_width(count), NORMAL_95 * scale.blind_kg
+    stiff = f"{count} poses tell the mass to ± {1e3 * half:.1f} g (95 %), which says nothing: such stiff servos hardly sag by"
+    more = "more --visits, or a heavier payload (--heaviest)"
+    refuse_if(half > blind, f"{stiff} {1e3 * heaviest:g} g; {more}", "payload", half, blind)
+    return Plan(visits(where[:count], sensor), half, borne_kg)

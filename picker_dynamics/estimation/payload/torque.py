@@ -12,8 +12,7 @@ import numpy as np
 
 from picker_dynamics.errors import InfeasibleError, refuse_if
 
-from ..calibration.measured import Measured
-from .mass import Weighed, estimate, require_mass, require_payload_place
+from .mass import Weighed, estimate, require_payload_place, weighed
 
 MODEL_SHARE = 0.02
 """Of a joint's torque: what an identified model leaves unexplained at a pose."""
@@ -53,29 +52,17 @@ def weigh_by_effort(
     q, effort = (np.array(rows, dtype=float) for rows in zip(*(one for one in (empty, loaded) if one is not None)))
     limit, variance = (np.broadcast_to(values, model.n) for values in (effort_limit, np.square(effort_sd)))
     for row, column in np.argwhere(np.abs(effort) >= SATURATED * limit):
-        raise InfeasibleError(
-            f"{model.joint_names[column]} is at its limit {'with' if row == len(q) - 1 else 'without'} the payload: effort "
-            f"{effort[row, column]:.2f} of {limit[column]:.2f}; what it bears beyond that is not seen",
-            subject=model.joint_names[column],
-            value=float(effort[row, column]),
-            limit=float(limit[column]),
-            time_s=0.0,
-        )
+        name, value, most = model.joint_names[column], float(effort[row, column]), float(limit[column])
+        why = f"{name} is at its limit: effort {value:.2f} of {most:.2f}; what it bears beyond that is not seen"
+        raise InfeasibleError(why, subject=name, value=value, limit=most, time_s=0.0)
     bare = model.gravity(q)
     slope = model.with_payload(1.0, tuple(com)).gravity(q) - bare
     slope[:-1] = 0.0
     offset = np.hypot(model_share * np.abs(bare).mean(axis=0), model.coulomb)
     covariance = np.kron(np.ones((len(q), len(q))), np.diag(offset**2)) + np.diag(np.tile(variance, len(q)))
     found, misfit, _ = estimate((effort - bare).ravel(), slope.ravel(), covariance)
-    pose = ", ".join(f"{name} {value:.2f}" for name, value in zip(model.joint_names, q[-1]))
-    refuse_if(
-        found.sd > BLIND_KG,
-        f"at {pose} the efforts tell the payload to ± {found.sd:.2g} kg, which says nothing: no joint has a lever to it; "
-        "bring the tool beside a joint, not above it",
-        "pose",
-        found.sd,
-        BLIND_KG,
+    nothing = (
+        f"the efforts tell the payload to ± {found.sd:.2g} kg, which says nothing: bring the tool beside a joint, not above it"
     )
-    found = Measured(found.value, found.sd * max(1.0, misfit))
-    require_mass(found)
-    return Weighed(found, misfit, len(q))
+    refuse_if(found.sd > BLIND_KG, nothing, "pose", found.sd, BLIND_KG)
+    return weighed(found, misfit, len(q))
