@@ -74,14 +74,14 @@ class Study:
         )
         return paths_between(poses, self.validator)
 
-    def modes(self, paths, *, servos=None, believed=None, modes=MODES, half_frame=True, **plant) -> dict:
+    def modes(self, paths, *, servos=None, believed=None, modes=MODES, **plant) -> dict:
         """Errors [mm] per mode on an arm that differs as ``plant`` says, and how they compare with ``none``."""
         believed = believed or self.servos
         ends = endings(self.arm, self.model, believed)
         hold, result = {}, {}
         for mode in modes:
             arm = Plant(self.arm, servos or self.servos, **plant)
-            loop = ClosedLoop(arm, self.model, believed, mode, half_frame=half_frame, ends=ends)
+            loop = ClosedLoop(arm, self.model, believed, mode, ends=ends)
             hold[mode], rms = hold_errors(loop, paths)
             result[mode] = {"hold_mm": _spread(hold[mode]), "tracking_rms_mm": _spread(rms)}
         for mode in set(modes) - {"none"} if "none" in modes else ():
@@ -239,7 +239,6 @@ def run() -> dict:
         },
         "ideal": study.modes(paths),
         "exact_anywhere": study.modes(study.paths(0.02)),
-        "exact_without_half_frame": study.modes(paths, modes=("full",), half_frame=False),
         "masses_15_percent_more": study.modes(paths, plant_error=scaled_masses(study.arm, 1.15)),
         "masses_15_percent_less": study.modes(paths, plant_error=scaled_masses(study.arm, 0.85)),
         "plant_error": {

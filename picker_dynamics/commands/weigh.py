@@ -1,4 +1,4 @@
-"""``picker weigh``: what the tool holds, from how far it makes the arm sag, or from the efforts that joints measure."""
+"""``picker weigh``: what the tool holds, from how far it makes the arm sag."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ ARGUMENTS = {
         "metavar": "N",
         "help": "poses to read, each without and with the payload",
     },
-    "--absolute": {"action": "store_true", "help": "joints that measure efforts: measure only with the payload"},
     "--yes": {"action": "store_true", "help": "the tool is empty and hands are away: do not ask"},
     "--set": {"action": "store_true", "help": "tell the arm"},
     "--simulated": {"action": "store_true", "help": "rehearse on a simulated arm with hidden numbers"},
@@ -40,9 +39,9 @@ def add_parser(commands) -> None:
     """Register ``weigh``."""
     one = commands.add_parser(
         "weigh",
-        help="what the tool holds, by inclinometer, ruler or efforts",
+        help="what the tool holds, by inclinometer or ruler",
         description="On a running arm: visits poses without and with the payload, and asks for what the inclinometer says there, "
-        "or, where the tool only slides down, for its height by a ruler; joints that measure efforts tell by themselves.",
+        "or, where the tool only slides down, for its height by a ruler.",
     )
     shared.add(one, *shared.RUNNING, "--servo-overlay", "--seed", "--json")
     for name, settings in ARGUMENTS.items():

@@ -1,6 +1,6 @@
 """The arm as a scale: what is read where, which poses are visited, and weighing on a running arm.
 
-The arm moves from visit to visit; a person says what inclinometer or ruler show, joints that measure efforts tell by themselves.
+The arm moves from visit to visit; a person says what inclinometer or ruler show.
 """
 
 from __future__ import annotations
@@ -8,22 +8,17 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-import numpy as np
-
-from picker_dynamics.errors import GoalAbortedError, InputError, LinkError, refuse_if
+from picker_dynamics.errors import GoalAbortedError, InputError, refuse_if
 from picker_dynamics.robot import arms, servo_arm
 
 from . import options as shared
 from .terminal import agreed
 
-SETTLE_S, LISTEN_S = 2.0, 1.0
-"""Until the arm stands after a motion, and how long joints that measure are listened to [s]."""
+SETTLE_S = 2.0
+"""Until the arm stands after a motion [s]."""
 
 MOVE_S, APPROACH_S = 0.8, 2.5
 """At least, for a motion between visits, and from the stand-off into the pose: an arm that comes slowly does not swing [s]."""
-
-EFFORT_SD_FLOOR = 0.003
-"""Of a measured effort, as a share of the joint's limit: noise does not say what a sensor is off by."""
 
 
 def scale_of(options, overlay: str = "", known=None):
@@ -75,17 +70,16 @@ def live(options):
     """Weigh on the running arm, and tell it where that is wanted; what was found, and more for the report."""
     with shared.client(options) as client:
         known = shared.equipment(options, client)
-        if known.torque is not None:
-            weighed, more = by_efforts(options, known.torque, client), {}
-        else:
-            # No approach at the end, and set-points that tell nothing of a side: joints rest on that from which they come, and
-            # may be off their goals by what their gears hold: readings go by pulses.
-            anywhere = {f"constraints.{name}.goal": 0.0 for name in known.description.joint_names}
-            with (
-                client.meanwhile("trajectory_controller", {"approach": "off", **anywhere}),
-                client.meanwhile("dynamics", {"compensation": "gravity"}),
-            ):
-                weighed, more = by_droop(options, client, known)
+        efforts = f"{known.description.name} measures efforts: let it follow the payload (payload.follow, docs/calibration.md)"
+        refuse_if(known.torque is not None, efforts, "arm")
+        # No approach at the end, and set-points that tell nothing of a side: joints rest on that from which they come, and may
+        # be off their goals by what their gears hold: readings go by pulses.
+        anywhere = {f"constraints.{name}.goal": 0.0 for name in known.description.joint_names}
+        with (
+            client.meanwhile("trajectory_controller", {"approach": "off", **anywhere}),
+            client.meanwhile("dynamics", {"compensation": "gravity"}),
+        ):
+            weighed, more = by_droop(options, client, known)
         if options.set:
             mass = max(0.0, weighed.mass.value)
             client.set("dynamics", {"payload.mass": mass, "payload.com": [float(x) for x in options.com]})
@@ -154,29 +148,3 @@ def _answer(question: str) -> str:
         return input()
     except EOFError as error:
         raise InputError("nobody answers: not weighed", subject="input") from error
-
-
-def by_efforts(options, arm, client):
-    """Listen to the efforts that hold the arm where it stands, without and with the payload."""
-    from picker_dynamics.dynamics.rigid_body import RigidBody
-    from picker_dynamics.estimation.payload.torque import MODEL_SHARE, weigh_by_effort
-
-    effort_limit, empty = arm.description.effort, None
-
-    def at_rest():
-        """Mean position and effort of a second where the arm stands, and the effort's noise (n,) [N·m or N]."""
-        client.spin(LISTEN_S)
-        q, effort = client.listen(LISTEN_S)
-        if effort is None:
-            raise LinkError("joint_states carry no efforts: nothing tells what the tool holds")
-        return (q.mean(axis=0), effort.mean(axis=0)), np.maximum(effort.std(axis=0), EFFORT_SD_FLOOR * effort_limit)
-
-    client.wait_holding()
-    if not options.absolute:
-        if not options.yes:
-            _answer("Take everything out of the tool, and your hands away. Then press Enter: ")
-        empty, _ = at_rest()
-        _answer("Now put the payload in, and take your hands away. Then press Enter: ")
-    loaded, sd = at_rest()
-    share = 0.0 if options.absolute else MODEL_SHARE
-    return weigh_by_effort(RigidBody(arm.description), loaded, empty, sd, effort_limit, tuple(options.com), model_share=share)

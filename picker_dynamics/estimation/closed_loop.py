@@ -24,7 +24,6 @@ from picker_dynamics.execution.validator import MotionValidator, Validated
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
-from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.trajectory.profiles import joint_move, limit_tip_speed
 from picker_dynamics.trajectory.trajectory import Trajectory, standing
@@ -32,7 +31,8 @@ from picker_dynamics.trajectory.trajectory import Trajectory, standing
 LEAD_S = 0.06
 """How far ahead of the time at which it holds a set-point is sent [s]."""
 
-RATE_HZ = 100.0
+PERIOD_S = 0.01
+"""Of the controller [s]."""
 
 SETTLE_S = 2.5
 """How long after arrival a hold error is read [s]: a stretched shoulder swings for 1.7 s."""
@@ -92,11 +92,12 @@ class ClosedLoop:
         model: the controller's arm, payload included.
         servo_map: the controller's servo map.
         mode: of the compensation: none, gravity or full.
-        lead_s: how far ahead set-points are sent [s].
-        rate_hz: of the controller.
         clock_drift: how much faster than the host's the board's clock runs, as a share.
         ends: validator of motions, which may end by an approach then; None: they end as they are.
-        half_frame: False stamps set-points so that the board plays the queue's value of each frame's *start*.
+
+    Attributes:
+        reference: that was followed last.
+        approaches: of each motion; None: it ended as it was.
     """
 
     def __init__(
@@ -106,18 +107,12 @@ class ClosedLoop:
         servo_map: ServoMap,
         mode: str = "full",
         *,
-        lead_s: float = LEAD_S,
-        rate_hz: float = RATE_HZ,
         clock_drift: float = 0.0,
-        half_frame: bool = True,
         ends: MotionValidator | None = None,
     ):
-        self.plant, self.model, self.servo_map = plant, model, servo_map
-        self.lead_s, self.period_s, self._drift = lead_s, 1.0 / rate_hz, clock_drift
-        self._ends, self._side = ends, started(model.n, np.zeros(model.n))
+        self.plant, self.model, self.servo_map, self._drift, self._ends = plant, model, servo_map, clock_drift, ends
         self.approaches: list[Approach | None] = []
         self.compensator = Compensator(model, servo_map, mode, fade_s=0.0)
-        self._shift_s = 0.0 if half_frame else 0.5 * servo_map.frame_s
 
     def start(self, q) -> None:
         """Put the arm at ``q`` (n,) [rad], its outputs at the set-point for that; it has not sagged yet.
@@ -125,68 +120,60 @@ class ClosedLoop:
         Raises:
             LimitError: the pulses do not reach that pose.
         """
-        self._reference = standing(self.plant.joint_names, q)
-        self._side = started(self.model.n, q)
+        self.reference, self._side = standing(self.plant.joint_names, q), started(self.model.n, q)
         self.compensator.side.start()
         self.compensator.start()
-        setpoint, _ = self.compensator.update(*self._reference.sample(0.0), self.period_s)
+        setpoint, _ = self.compensator.update(*self.reference.sample(0.0), PERIOD_S)
         self.arm = SimulatedServos(self.plant, self.servo_map, self.compensator.model, q, setpoint, self._drift)
         self._law, self._begin_s = ServoLaw(self.compensator), self.plant.time
-
-    @property
-    def firmware(self) -> VirtualFirmware:
-        """The simulated board's firmware."""
-        return self.arm.board.firmware
 
     def run(self, trajectory: Trajectory, hold_s: float = 0.0, *, stands: bool = False) -> Recording:
         """Follow ``trajectory`` from now on, then hold its end for ``hold_s`` [s]; ``stands``: it says itself how it ends.
 
-        The reference is sampled ``lead_s`` ahead, so the motion begins that much later; the recording ends when
+        The reference is sampled ``LEAD_S`` ahead, so the motion begins that much later; the recording ends when
         the arm has been told to stand at the end for ``hold_s``.
 
         Raises:
             BoardFaultError: the board or the sender refused a set-point, or the board latched a fault.
         """
-        trajectory, approach = (trajectory, None) if stands else self._ended(trajectory)
+        approach = None
+        if self._ends is not None and not stands:  # as the execution plans it
+            validator = replace(self._ends, model=self.compensator.model)
+            asked = Validated(trajectory, 1.0, validator.sampled(trajectory))
+            side = foreseen(self._side, lambda _time_s: self.reference.end, 0.0, 1.0)
+            ending = trajectory.duration, 0.0, np.arange(self.plant.n), side
+            ended, approach = settle_downward(asked, *ending, validator, self.plant.description)
+            trajectory = ended.trajectory
         self.approaches.append(approach)
         if approach is not None:
             self._side.width = approach.width
-        recording = self._record(trajectory, self.lead_s + trajectory.duration + hold_s)
+        recording = self._record(trajectory, LEAD_S + trajectory.duration + hold_s)
         if approach is not None:
             self._side.bounds = approach.bounds
         return recording
 
-    def _ended(self, trajectory: Trajectory) -> tuple[Trajectory, Approach | None]:
-        """The motion with an approach, where it needs one, as the execution plans it."""
-        if self._ends is None:
-            return trajectory, None
-        validator = replace(self._ends, model=self.compensator.model)
-        asked = Validated(trajectory, 1.0, validator.sampled(trajectory))
-        side = foreseen(self._side, lambda _time_s: self._reference.end, 0.0, 1.0)
-        ending = trajectory.duration, 0.0, np.arange(self.plant.n), side
-        ended, approach = settle_downward(asked, *ending, validator, self.plant.description)
-        return ended.trajectory, approach
-
-    @property
-    def reference(self) -> Trajectory:
-        """Reference that was followed last."""
-        return self._reference
-
     def hold(self, duration_s: float) -> Recording:
         """Hold the present reference for ``duration_s`` [s]."""
-        return self._record(standing(self.plant.joint_names, self._reference.end), duration_s)
+        return self._record(standing(self.plant.joint_names, self.reference.end), duration_s)
 
     def _record(self, trajectory: Trajectory, duration_s: float) -> Recording:
-        start_s = self.plant.time + self.lead_s
-        earlier, self._reference = self._reference, trajectory
+        start_s, arm, plant = self.plant.time + LEAD_S, self.arm, self.plant
+        earlier, self.reference = self.reference, trajectory
         rows = []
-        for _ in range(max(1, round(duration_s / self.period_s))):
-            now_s = self.plant.time
-            self.command(now_s + self.lead_s, trajectory.sample(now_s + self.lead_s - start_s))
-            self.advance()
-            now_s = self.plant.time
-            reference = earlier.sample(earlier.duration) if now_s < start_s else trajectory.sample(now_s - start_s)
-            rows.append((now_s - self._begin_s, *reference, self.plant.q, self.plant.setpoint, self.plant.torque, self.plant.tip))
+        for _ in range(max(1, round(duration_s / PERIOD_S))):
+            holds_s = plant.time + LEAD_S
+            reference = Reference(holds_s, *trajectory.sample(holds_s - start_s))
+            command = self._law.command(reference, None)
+            self._side.advance(reference.q)
+            self.compensator.source = arm.hardware.source
+            if command is None or not arm.hardware.write(command, plant.time):
+                arm.require_active()
+            arm.board.run(PERIOD_S)
+            arm.hardware.read(plant.time)
+            arm.require_active()
+            now_s = plant.time
+            wanted = earlier.sample(earlier.duration) if now_s < start_s else trajectory.sample(now_s - start_s)
+            rows.append((now_s - self._begin_s, *wanted, plant.q, plant.setpoint, plant.torque, plant.tip))
         t, q_ref, v_ref, a_ref, q, setpoint, tau, tip = (np.array(column) for column in zip(*rows))
         tau_ref = self.compensator.model.required_torque(q_ref, v_ref, a_ref)
         return Recording(t, q_ref, q, setpoint, tau_ref, tau, self.model.forward_kinematics(q_ref), tip)
@@ -198,22 +185,6 @@ class ClosedLoop:
         self.compensator.set_payload(mass, com)
         self.arm.hardware.set_model(self.compensator.model)
         take_load(self._side, before, self.compensator.model, self.servo_map)
-
-    # --- one period -----------------------------------------------------------------------------------
-
-    def command(self, holds_s: float, reference) -> None:
-        """Send the set-point for the host time at which it holds."""
-        command = self._law.command(Reference(holds_s, *reference), None)
-        self._side.advance(reference[0])
-        self.compensator.source = self.arm.hardware.source
-        if not self.arm.hardware.write(replace(command, time_s=holds_s + self._shift_s), self.plant.time):
-            self.arm.require_active()
-
-    def advance(self) -> None:
-        """Let one control period pass."""
-        self.arm.board.run(self.period_s)
-        self.arm.hardware.read(self.plant.time)
-        self.arm.require_active()
 
 
 def endings(description: ArmDescription, model: DynamicsModel, servos: ServoMap) -> MotionValidator:

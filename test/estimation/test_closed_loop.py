@@ -30,18 +30,13 @@ FINE = servos_with(quantum_us=0.001, deadband_us=0.0)
 
 @fixture(scope="module")
 def paths():
-    return paths_between(feasible_poses(VALIDATOR, ARM.lower, ARM.upper, 3, seed=3, start=SERVOS.home), VALIDATOR)
+    return paths_between(feasible_poses(VALIDATOR, ARM.lower, ARM.upper, 2, seed=3, start=SERVOS.home), VALIDATOR)
 
 
-def errors_mm(paths, mode, *, servos=SERVOS, believed=None, half_frame=True, drift=0.0, **plant):
-    loop = ClosedLoop(Plant(ARM, servos, **plant), MODEL, believed or servos, mode, half_frame=half_frame, clock_drift=drift)
+def errors_mm(paths, mode, *, servos=SERVOS, believed=None, drift=0.0, **plant):
+    loop = ClosedLoop(Plant(ARM, servos, **plant), MODEL, believed or servos, mode, clock_drift=drift)
     hold, rms = hold_errors(loop, paths, SETTLE_S)
     return 1e3 * hold, 1e3 * rms
-
-
-def hold_mm(paths, **options):
-    """Errors of holding [mm] at two poses, without and with compensation."""
-    return {mode: errors_mm(paths[:2], mode, **options)[0] for mode in ("none", "full")}
 
 
 @fixture(scope="module")
@@ -63,51 +58,36 @@ def test_without_compensation_it_sags_as_statics_say(paths, exact):
     assert 15.0 < np.median(hold) < 35.0
 
 
-def test_full_compensation_is_fifteen_times_better(exact):
+def test_full_compensation_is_fifteen_times_better_and_gravity_alone_lags(exact):
     hold, tracking = exact["full"]
-    assert np.median(hold) <= 1.5
+    assert np.median(hold) <= 1.5 and np.median(exact["gravity"][0]) <= 1.5
     assert np.median(exact["none"][0]) >= 15.0 * np.median(hold)
     assert np.median(exact["none"][1]) >= 15.0 * np.median(tracking)
+    assert np.median(exact["gravity"][1]) > 2.0 * np.median(tracking)
     assert all((exact[mode][0] < exact["none"][0]).all() for mode in ("gravity", "full")), "at every pose"
 
 
-def test_gravity_alone_holds_as_well_but_lags_in_motion(exact):
-    assert np.median(exact["gravity"][0]) <= 1.5
-    assert np.median(exact["gravity"][1]) > 2.0 * np.median(exact["full"][1])
-
-
 def test_an_arm_with_errors_everywhere_is_still_better_off_at_every_pose(paths):
-    hold = hold_mm(paths, plant_error=0.15, seed=1)
-    assert (hold["full"] < hold["none"]).all()
-    assert np.median(hold["none"]) >= 4.0 * np.median(hold["full"])
+    none, full = (errors_mm(paths, mode, plant_error=0.15, seed=1)[0] for mode in ("none", "full"))
+    assert (full < none).all() and np.median(none) >= 4.0 * np.median(full)
 
 
-def test_the_chain_itself_adds_no_lag(paths):
-    """With ideal servos the tip follows within 0.1 mm; half a frame of lag alone would make it millimetres."""
-    hold, tracking = errors_mm(paths[:2], "full", servos=FINE)
+def test_the_chain_itself_adds_no_lag_and_a_clock_that_drifts_is_fitted(paths):
+    """With ideal servos the tip follows within 0.1 mm; half a percent of drift is 5 ms after one second, and 1 mm."""
+    hold, tracking = errors_mm(paths, "full", servos=FINE)
     assert hold.max() < 0.06 and tracking.max() < 0.1
-    _, late = errors_mm(paths[:2], "full", servos=FINE, half_frame=False)
-    assert late.min() > 0.5 and np.median(late) > 10.0 * np.median(tracking)
+    assert errors_mm(paths, "full", servos=FINE, drift=5e-3)[1].max() < 0.25
 
 
-def test_a_clock_that_drifts_is_fitted(paths):
-    """Half a percent is 5 ms after one second, and 1 mm; the fit of the telemetry's times takes it out."""
-    _, tracking = errors_mm(paths[:2], "full", servos=FINE, drift=5e-3)
-    assert tracking.max() < 0.25
-
-
-def test_the_deadband_term_is_what_makes_the_difference(paths, exact):
-    """A controller that believes in servos without deadband leaves several times the error."""
-    hold, _ = errors_mm(paths[:2], "full", believed=servos_with(deadband_us=0.0))
-    assert np.median(hold) > 1.5 * np.median(exact["full"][0][:2])
-
-
-def test_a_stiffness_believed_too_low_does_harm_and_one_too_high_does_not(paths, exact):
+def test_what_is_believed_of_the_servos_makes_the_difference(paths, exact):
+    """Without the deadband's term several times the error is left; a stiffness believed too low does harm, one too high does not."""
+    hold, _ = errors_mm(paths, "full", believed=servos_with(deadband_us=0.0))
+    assert np.median(hold) > 1.5 * np.median(exact["full"][0])
     stiff = servos_with(stiffness=25.0)
-    hold = hold_mm(paths, servos=stiff, believed=SERVOS)
-    assert np.median(hold["full"]) > np.median(hold["none"])
-    careful, _ = errors_mm(paths[:2], "full", believed=stiff)
-    assert (careful < exact["none"][0][:2]).all()
+    none, full = (errors_mm(paths, mode, servos=stiff, believed=SERVOS)[0] for mode in ("none", "full"))
+    assert np.median(full) > np.median(none)
+    careful, _ = errors_mm(paths, "full", believed=stiff)
+    assert (careful < exact["none"][0]).all()
 
 
 def test_a_berry_that_is_announced_is_held_and_one_that_is_not_sags(paths):
@@ -124,37 +104,24 @@ def test_a_berry_that_is_announced_is_held_and_one_that_is_not_sags(paths):
     assert 1e3 * announced.tip_error[-1] < 2.0 < 1e3 * unannounced.tip_error[-1]
 
 
-def test_a_recording_says_what_happened(paths):
-    loop = ClosedLoop(Plant(ARM, FINE), MODEL, FINE, "full", rate_hz=200.0)
+def test_a_recording_says_what_happened_and_a_fault_of_the_board_ends_it(paths):
+    loop = ClosedLoop(Plant(ARM, FINE), MODEL, FINE)
     loop.start(paths[0].start)
     run = loop.hold(0.5).joined(loop.run(paths[0], 0.5))
-    assert np.allclose(np.diff(run.t), 0.005) and run.t[-1] == approx(1.0 + 0.06 + paths[0].duration, abs=0.006)
-    assert_array_equal(run.q_ref[0], paths[0].start)
-    assert_array_equal(run.q_ref[-1], paths[0].end)
+    assert np.allclose(np.diff(run.t), 0.01) and run.t[-1] == approx(1.0 + 0.06 + paths[0].duration, abs=0.011)
+    assert_array_equal(run.q_ref[[0, -1]], [paths[0].start, paths[0].end])
     assert_allclose(run.tip_ref, MODEL.forward_kinematics(run.q_ref))
     assert_allclose(run.tip, MODEL.forward_kinematics(run.q), atol=1e-9)
     assert_allclose(run.tau[-1], run.tau_ref[-1], atol=2e-3)  # both are the torque on the joints
-    assert np.abs(run.tau - run.tau_ref)[50:, 1].max() < 0.25 * np.abs(run.tau_ref[:, 1]).max()
-    assert run.tip_error.max() < 5e-4 and run.rms < 2e-4
-    assert np.abs(run.setpoint - run.q_ref).max() < 0.2 and np.isfinite(run.setpoint).all()
-
-
-def test_what_the_board_refuses_or_reports_ends_the_run(paths):
-    loop = ClosedLoop(Plant(ARM, SERVOS), MODEL, SERVOS)
-    loop.start(SERVOS.home)
-    loop.hold(0.1)
-    loop.firmware.set_cause(Fault.OUTPUT_FAILED, True)
+    assert run.tip_error.max() < 5e-4 and run.rms < 2e-4 and np.abs(run.setpoint - run.q_ref).max() < 0.2
+    loop.arm.board.firmware.set_cause(Fault.OUTPUT_FAILED, True)
     with raises(BoardFaultError, match="OUTPUT_FAILED"):
         loop.hold(0.1)
 
 
 def test_random_poses_are_reproducible_and_pass_the_gate():
-    def draw(seed):
-        return np.array(feasible_poses(VALIDATOR, ARM.lower, ARM.upper, 4, seed=seed, start=SERVOS.home))
-
-    poses = draw(5)
-    assert_array_equal(poses, draw(5))
-    assert not np.array_equal(poses[1:], draw(6)[1:])
+    poses = np.array(feasible_poses(VALIDATOR, ARM.lower, ARM.upper, 4, seed=5, start=SERVOS.home))
+    assert_array_equal(poses, feasible_poses(VALIDATOR, ARM.lower, ARM.upper, 4, seed=5, start=SERVOS.home))
     limit = SERVOS.hold_share * SERVOS.stall_torque
     for path in paths_between(poses, VALIDATOR):
         VALIDATOR.validate(path)

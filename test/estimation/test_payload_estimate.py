@@ -1,9 +1,9 @@
-"""What the scissor holds: by droop against MuJoCo's arm with hidden numbers, by efforts against its dynamics."""
+"""What the scissor holds: by droop against MuJoCo's arm with hidden numbers."""
 
 from dataclasses import replace
 
 import numpy as np
-from arm_fixtures import picker, servos, shipped_arm
+from arm_fixtures import picker, servos
 from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.commands import cli
@@ -16,10 +16,8 @@ from picker_dynamics.estimation.payload import droop
 from picker_dynamics.estimation.payload.mass import estimate, weighed
 from picker_dynamics.estimation.payload.poses import plan, poses, visits
 from picker_dynamics.estimation.payload.simulated import WeighingBench
-from picker_dynamics.estimation.payload.torque import weigh_by_effort
 from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.robot import kinematic_tree
-from picker_dynamics.sim.torque_plant import TorquePlant
 
 ARM = picker()
 SERVOS = servos(ideal=True)
@@ -149,43 +147,6 @@ def test_a_servo_that_saturates_and_figures_that_nobody_measured_are_said():
         droop.DroopScale(ARM, servos(simulated=False))
     with raises(InputError, match="are these millimetres"):
         droop.DroopScale(ARM, SERVOS, (20.0, 0.0, 0.0))
-
-
-@mark.parametrize("name", ["rrp", "three_link"])
-def test_efforts_tell_the_mass(name):
-    arm = shipped_arm(name)
-    model, plant, rng = RigidBody(arm.description), TorquePlant(arm.description, q=arm.home), np.random.default_rng(0)
-    plant.attach(0.4)
-    q = arm.home + 0.2 * rng.uniform(-1.0, 1.0, (200, model.n))
-    tau = np.array([plant.bias(one, np.zeros(model.n)) for one in q])
-    sd = 0.003 * np.abs(model.gravity(q)).max() * np.ones(model.n)
-    found = [
-        weigh_by_effort(model, (one, effort + sd * rng.normal(size=model.n)), None, sd, np.inf, model_share=0.0).mass
-        for one, effort in zip(q, tau)
-    ]
-    assert np.mean([one.contains(0.4) for one in found]) > 0.9 and abs(np.mean([one.value for one in found]) - 0.4) < 0.03
-
-
-def test_what_the_model_misses_cancels_against_efforts_without_payload():
-    arm = shipped_arm("rrp")
-    model, heavy = RigidBody(arm.description), TorquePlant(arm.description, q=arm.home, plant_error=0.1, seed=2)
-    sd = 0.001 * arm.description.effort
-    empty = arm.home, heavy.bias(arm.home, np.zeros(3))
-    heavy.attach(0.4)
-    loaded = arm.home, heavy.bias(arm.home, np.zeros(3))
-    together = weigh_by_effort(model, loaded, empty, sd, arm.description.effort, model_share=0.2)
-    assert together.mass.value == approx(0.4, abs=0.05) and together.readings == 2
-
-
-def test_a_drive_at_its_limit_and_a_pose_without_lever_are_refused():
-    pendulum = shipped_arm("pendulum")
-    model, effort = RigidBody(pendulum.description), pendulum.description.effort
-    with raises(InfeasibleError, match="theta is at its limit: effort"):
-        weigh_by_effort(model, (pendulum.home, effort), None, 0.01, effort)
-    q = np.linspace(-np.pi, np.pi, 721)[:, None]
-    hanging = q[np.abs(model.with_payload(1.0).gravity(q) - model.gravity(q))[:, 0].argmin()]
-    with raises(InputError, match="says nothing: bring the tool beside a joint"):
-        weigh_by_effort(model, (hanging, model.gravity(hanging)), None, 0.01 * effort, effort)
 
 
 @mark.parametrize(

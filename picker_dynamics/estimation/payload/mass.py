@@ -1,4 +1,4 @@
-"""Payload mass by generalised least squares, from what its weight does to readings; droop and torque share it.
+"""Payload mass by generalised least squares, from what its weight does to readings.
 
     y_k = x_k s_k m + b_g + e_k          y: a reading less what it should be without payload;  x: 1 with payload, 0 without
 

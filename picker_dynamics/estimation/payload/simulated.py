@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,16 +9,15 @@ import numpy as np
 
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.sim.plant import Plant
+from picker_dynamics.sim.plant_error import draw
 
-from ..calibration.simulated import SimulatedBench, mounted
-from .droop import LOAD_FRICTION_SD, DroopScale, Measurement, stiffness_sd
+from ..calibration.simulated import SimulatedBench, hidden_servos
+from .droop import DroopScale, Measurement
 from .poses import before
 
-ZERO_SD, SCALE_SD, MASS_SD, GAP_SD, COULOMB_SD = math.radians(0.15), 0.003, 0.01, 0.1, 0.25
-"""How well a calibration knows the arm (one standard deviation): zero in rad, the others as shares."""
-
-UNKNOWN = 0.15
-"""Bound of the errors of all that no calibration finds, such as rotor inertias."""
+HORNS, OFF, FRICTION = 0.075, 0.07, 2.0
+"""How well a calibration knows the arm: horns, as a share of what they are usually off; bound of the errors of masses, stiffness
+and all else, a standard deviation of 4 %; friction that it does not see, as a multiple of what is usual at that bound."""
 
 TRAVEL_S, APPROACH_S, SETTLE_S = 0.6, 2.5, 1.6
 """To the stand-off at least, from there into the pose, and until it is read [s]: an arm that comes fast swings, and friction
@@ -37,24 +35,15 @@ class WeighingBench(SimulatedBench):
 
     def __init__(self, scale: DroopScale, payload: float, seed: int = 0):
         rng, arm, believed = np.random.default_rng(seed), scale.description, scale.servos
-        zero, slope = rng.normal(size=(2, arm.n)) * [[ZERO_SD], [SCALE_SD]]
-        true = tuple(mounted(*each) for each in zip(believed.servos, zero.tolist(), slope.tolist()))
-        drawn = Plant(arm, replace(believed, servos=true), plant_error=UNKNOWN, seed=seed).error
-        known, x = np.array([stiffness_sd(one) for one in believed.servos]), believed.model.load_friction
-        error = replace(
-            drawn,
-            mass={name: 1.0 + rng.normal(0.0, MASS_SD) for name in drawn.mass},
-            stiffness=np.exp(known * rng.normal(size=arm.n)),
-            deadband=np.ones(arm.n),
-            load_friction=np.where(x > 0.0, np.maximum(0.0, x + rng.normal(0.0, LOAD_FRICTION_SD, arm.n)), 0.0),
-            gear_coulomb=np.maximum(0.0, 1.0 + rng.normal(0.0, COULOMB_SD, arm.n)),
-            play=np.maximum(0.0, 1.0 + rng.normal(0.0, GAP_SD, arm.n)),
-            resistance=1.0,
-            source=1.0,
+        error = draw(arm, believed.stall_torque, OFF, seed)
+        plant = Plant(
+            arm,
+            hidden_servos(believed, rng, HORNS),
+            plant_error=replace(error, coulomb=FRICTION * error.coulomb),
+            q=believed.home,
         )
-        super().__init__(Plant(arm, replace(believed, servos=true), plant_error=error), rng, believed)
+        super().__init__(plant, rng, believed)
         self.scale, self.payload, self._told = scale, payload, np.array(believed.home)
-        self.plant.reset(self._told)
         self.pulses_us = self.servos.quantise_us(self.servos.to_pulse_us(self.servos.clamp(self._told)))
         self.wait(SETTLE_S)
 
