@@ -80,7 +80,7 @@ def test_the_chain_itself_adds_no_lag_and_a_clock_that_drifts_is_fitted(paths):
 
 
 def test_what_is_believed_of_the_servos_makes_the_difference(paths, exact):
-    """Without the deadband's term several times the error is left; a stiffness believed too low does harm, one too high does not."""
+    """Without the deadband's term the error is larger; a stiffness believed too low does harm, one too high does not."""
     hold, _ = errors_mm(paths, "full", believed=servos_with(deadband_us=0.0))
     assert np.median(hold) > 1.5 * np.median(exact["full"][0])
     stiff = servos_with(stiffness=25.0)

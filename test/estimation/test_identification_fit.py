@@ -1,8 +1,8 @@
 """An arm with hidden numbers on MuJoCo: the motion chosen for it, what is found, what that predicts, what is written."""
 
-import dataclasses
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 from arm_fixtures import picker, servos, shipped_arm
@@ -10,6 +10,7 @@ from identification_bench import ARM, TIP_SPEED, bench, found
 from numpy.testing import assert_allclose, assert_array_equal
 from pytest import approx, mark, raises
 from scipy.signal import lfilter
+from small_urdfs import random_arm
 
 from picker_dynamics.commands import cli
 from picker_dynamics.dynamics import check, rigid_body
@@ -56,20 +57,15 @@ def test_the_motion_found_keeps_all_limits_and_tells_more_than_random_ones():
     assert_array_equal(again.free, first.free)
 
 
-def test_a_servo_arm_gets_a_motion_that_its_gate_lets_through():
+def test_a_servo_arm_gets_a_motion_that_its_gate_lets_through_and_a_feeble_one_none():
     arm = picker()
     allowed = limits.of_arm("picker", arm)
     motion = Search(base.find(Columns(arm)), allowed, 10.0).run(servos(simulated=False).home, 1, drawn=10, bettered=0).motion
     assert allowed.tip_speed == 0.25
     allowed.validate(motion.trajectory(arm.joint_names))
-
-
-def test_no_motion_is_found_where_the_arm_cannot_even_stand():
-    one = bench()
-    validator = one.search.validator
-    weak = dataclasses.replace(validator, limits=dataclasses.replace(validator.limits, full=1e-3 * validator.limits.full))
+    feeble = replace(allowed, limits=replace(allowed.limits, full=1e-3 * allowed.limits.full))
     with raises(InfeasibleError, match="no motion about the home pose"):
-        Search(one.search.base, weak, 10.0).run(shipped_arm(ARM).home, 0, drawn=3, bettered=0)
+        Search(base.find(Columns(arm)), feeble, 10.0).run(None, 0, drawn=3, bettered=0)
 
 
 def test_motion_file_comes_back(tmp_path):
@@ -96,7 +92,7 @@ def error(columns: Columns, pi) -> float:
 
 
 def changed(samples, tau):
-    return dataclasses.replace(samples, tau=tau)
+    return replace(samples, tau=tau)
 
 
 def test_torque_of_another_motion_is_predicted_within_two_per_cent():
@@ -129,14 +125,6 @@ def test_bodies_can_exist_and_what_torques_do_not_tell_stays_the_urdfs():
     assert result.base.systematic.max() < 0.4  # noise alone
 
 
-def test_outliers_count_little():
-    one = bench()
-    spoilt = changed(one.run.samples, one.run.samples.tau.copy())
-    spoilt.tau[500:540] += 4.0  # 0.16 s of a hand in the way: no spike, and not the arm
-    result = identified(one.columns, spoilt)
-    assert result.base.outliers >= 1 and error(one.columns, result.bodies.pi) < 0.03
-
-
 ROTORS = np.array([0.0, 0.05, 0.02])
 
 
@@ -147,36 +135,35 @@ def with_rotors():
 
 def test_rotors_are_found_where_they_are_and_only_there():
     plain = identified(bench().columns, bench().run.samples, try_rotors=True)
-    assert plain.odds < 5.0 and "rotor" not in plain.bodies.columns.drives
+    assert "rotor" not in plain.bodies.columns.drives
     result = identified(bench().columns, with_rotors(), try_rotors=True)
     columns = result.bodies.columns
     off = (columns.drive("rotor", result.bodies.pi) - ROTORS) / columns.drive("rotor", result.bodies.sd)
-    assert result.odds > 5.0 and np.abs(off[1:]).max() < 4.0  # the first turns as its link does
+    assert np.abs(off[1:]).max() < 4.0  # the first turns as its link does
 
 
-def test_recordings_count_together_and_offsets_can_be_found():
+def test_recordings_count_together_outliers_little_and_offsets_can_be_found():
     one, offset = bench(), np.array([0.3, -0.2, 0.1])
     columns, samples = Columns(one.believed, tuple(DRIVE_UNITS)), with_rotors()
     result = identified(columns, changed(samples, samples.tau + offset))
     assert_allclose(columns.drive("offset", result.bodies.pi), offset, atol=0.05)
     twice = identified(one.columns, one.run.samples, one.other.samples)
     assert twice.equations > 1.8 * found().equations and twice.base.sd.sum() < found().base.sd.sum()
+    spoilt = changed(one.run.samples, one.run.samples.tau.copy())
+    spoilt.tau[500:540] += 4.0  # 0.16 s of a hand in the way: no spike, and not the arm
+    result = identified(one.columns, spoilt)
+    assert result.base.outliers >= 1 and error(one.columns, result.bodies.pi) < 0.03
 
 
-def test_friction_that_is_not_looked_for_is_the_urdfs():
+def test_friction_that_is_not_looked_for_is_the_urdfs_and_a_body_far_from_it_is_told():
     one = bench()
     columns = Columns(one.truth, ())
     result = identified(columns, one.run.samples)
     assert error(columns, result.bodies.pi) < 0.02
-    assert identified_urdf.text_of(result, "2026-01-02").count("damping ±") == 0
     assert_allclose(description.parse(identified_urdf.text_of(result, "2026-01-02")).friction, one.truth.friction)
-
-
-def test_a_body_that_had_to_leave_what_was_believed_is_told():
-    arm = bench().believed
-    light = np.array([1.0, 1.0, 0.05])[:, None] * inertia.of_description(arm)
-    columns = Columns(description.parse(identified_urdf.with_bodies(arm, light, arm.damping, arm.friction)))
-    result = identified(columns, bench().run.samples)
+    light = np.array([1.0, 1.0, 0.05])[:, None] * inertia.of_description(one.believed)
+    text = identified_urdf.with_bodies(one.believed, light, one.believed.damping, one.believed.friction)
+    result = identified(Columns(description.parse(text)), one.run.samples)
     assert list(result.bodies.strained) == ["bar4"] and result.bodies.strained["bar4"] > 3.0
 
 
@@ -187,20 +174,20 @@ def still_but(moving: int):
     for column in {0, 1, 2} - {moving}:
         q[:, column], v[:, column], a[:, column] = shipped_arm(ARM).home[column], 0.0, 0.0
     tau = rigid_body.RigidBody(one.truth).inverse_dynamics(q, v, a) + np.random.default_rng(0).normal(0.0, 0.02, q.shape)
-    return dataclasses.replace(one.run.samples, q=q, tau=tau)
+    return replace(one.run.samples, q=q, tau=tau)
 
 
 def test_a_motion_that_tells_too_little_is_refused_by_name_and_can_be_allowed():
     one, frictionless = bench(), Columns(bench().believed, ())
     samples = one.run.samples
-    still = dataclasses.replace(samples, q=np.repeat(samples.q[:1], len(samples.t), axis=0))
+    still = replace(samples, q=np.repeat(samples.q[:1], len(samples.t), axis=0))
     q = samples.q[:1500].copy()
     q[:, 1] = np.linspace(-0.5, 1.0, 1500)
-    one_way = dataclasses.replace(samples.between(0.0, samples.t[1499] - samples.t[0]), q=q)
+    one_way = replace(samples.between(0.0, samples.t[1499] - samples.t[0]), q=q)
     noise = np.random.default_rng(0).normal(0.0, [6.0, 2.0, 0.6], samples.tau.shape)
     for columns, recordings, reason in (
-        (one.columns, [still_but(0)], r"leaves open: .*(bar3|theta3).*picker identify excite"),
-        (frictionless, [still_but(2)], r"leaves open: .*picker identify excite"),
+        (one.columns, [still_but(0)], r"leaves open, .*(bar3|theta3).*picker identify excite"),
+        (frictionless, [still_but(2)], r"leaves open, .*picker identify excite"),
         (one.columns, [samples.between(0.0, 2.5)], "too short for a cutoff of 5 Hz"),
         (one.columns, [], "no recording"),
         (one.columns, [still], "no joint moves faster than 0.02 rad/s"),
@@ -208,7 +195,7 @@ def test_a_motion_that_tells_too_little_is_refused_by_name_and_can_be_allowed():
         (
             one.columns,
             [changed(samples, samples.tau + noise)],
-            r"leaves open: .* at up to 2 m/s .* --tip-speed M_S if .* --allow-open",
+            r"leaves open, .* at up to 2 m/s .* --tip-speed M_S if .* --allow-open",
         ),
     ):
         with raises(InputError, match=reason):
@@ -240,8 +227,6 @@ def test_intervals_hold_between_recordings_whose_errors_last_and_whose_friction_
     fits = [base.fit(of_base, filtering.equations([another_day(seed)], one.columns), usual) for seed in range(16)]
     far = np.array([(x.beta - y.beta) / np.hypot(x.sd, y.sd) for x, y in itertools.combinations(fits, 2)])
     assert 0.90 < np.mean(np.abs(far) < 1.96) < 0.985
-    as_if_independent = np.array([f.beta for f in fits]).std(axis=0) / np.mean([f.sd for f in fits], axis=0)
-    assert 0.6 < np.sqrt(np.mean(as_if_independent**2)) < 1.2
     assert np.mean([f.inflation for f in fits]) > 1.5 and np.mean([f.systematic for f in fits]) > 0.2
 
 
@@ -250,7 +235,7 @@ def with_rest(samples, count: int = 2000):
     t = samples.t[-1] + np.diff(samples.t)[0] * np.arange(1, count + 1)
     stuck = samples.tau[-1] + np.sin(0.5 * t)[:, None] * [2.0, 0.6, 0.15]
     q = np.repeat(samples.q[-1:], count, axis=0)
-    return dataclasses.replace(samples, t=np.r_[samples.t, t], q=np.r_[samples.q, q], tau=np.r_[samples.tau, stuck])
+    return replace(samples, t=np.r_[samples.t, t], q=np.r_[samples.q, q], tau=np.r_[samples.tau, stuck])
 
 
 def test_fit_and_prediction_count_moving_joints_and_tell_rest_apart():
@@ -270,7 +255,7 @@ def test_fit_and_prediction_count_moving_joints_and_tell_rest_apart():
 # -- what is written -------------------------------------------------------------------------------------------
 
 
-def test_the_urdf_written_passes_the_check_and_says_how_sure_it_is(tmp_path, capsys):
+def test_the_urdf_written_passes_the_check_and_keeps_the_rest(tmp_path, capsys):
     result, path = found(), tmp_path / "identified.urdf"
     path.write_text(identified_urdf.text_of(result, "2026-01-02"))
     assert check.run(str(path), samples=20) == 0
@@ -278,24 +263,17 @@ def test_the_urdf_written_passes_the_check_and_says_how_sure_it_is(tmp_path, cap
     read = description.load(path)
     assert_allclose(inertia.of_description(read), result.bodies.bodies, rtol=1e-5, atol=1e-7)
     assert_allclose(read.friction, bench().columns.drive("coulomb", result.bodies.pi), rtol=1e-6)
-    assert path.read_text().count("identified 2026-01-02") == 6 and "mass ±" in path.read_text()
+    assert path.read_text().count("identified 2026-01-02") == 3
     assert "The source of this arm's numbers" in path.read_text()  # comments stay
 
 
-def test_links_of_all_shapes_are_written():
-    text = (
-        '<robot name="r"><link name="base"/><!-- <link name="a"> -->'
-        '<joint name="j" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 1 0"/>'
-        '<limit lower="-1" upper="1" velocity="1" effort="1"/></joint>'
-        '<link name="a"/><joint name="f" type="fixed"><parent link="a"/><child link="b"/><origin xyz="0.1 0 0"/></joint>'
-        "<link name='b'><inertial><mass value='1'/>"
-        "<inertia ixx='1e-3' ixy='0' ixz='0' iyy='1e-3' iyz='0' izz='1e-3'/></inertial></link></robot>"
-    )
-    arm = description.parse(text)
-    pi = 1.2 * inertia.of_description(arm)
-    written = description.parse(identified_urdf.with_bodies(arm, pi, np.array([0.1]), np.array([0.2])))
-    assert_allclose(inertia.of_description(written), pi)
-    assert not written.links["b"].has_inertial and written.friction[0] == 0.2 and written.damping[0] == 0.1
+@mark.parametrize("seed", range(3))  # welded links, links without bodies, in any order
+def test_links_of_all_shapes_are_written(seed):
+    arm = description.parse(random_arm(seed))
+    pi, some = 1.2 * inertia.of_description(arm), np.linspace(0.1, 0.2, arm.n)
+    written = description.parse(identified_urdf.with_bodies(arm, pi, some, 2.0 * some))
+    assert_allclose(inertia.of_description(written), pi, rtol=1e-6, atol=1e-7)
+    assert_allclose([written.damping, written.friction], [some, 2.0 * some])
 
 
 # -- from the shell --------------------------------------------------------------------------------------------

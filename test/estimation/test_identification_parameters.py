@@ -71,19 +71,8 @@ def test_base_parameters_give_all_torques_and_are_named_with_their_combination()
     assert "Iyy(link1) + 0.16 m(link2)" in names and "mx(link1) + 0.4 m(link2)" in names and "Iyy(link2)" in names
 
 
-def test_slopes_are_those_of_differences():
-    L, theta, step = inertia.factor(PLATE), np.random.default_rng(0).normal(0.0, 0.4, 10), 1e-6 * np.eye(10)
-    for function, x in (
-        (lambda x: inertia.from_theta(L, x), theta),
-        (inertia.figures, PLATE),
-        *((inertia.divergence_roots, scale * theta) for scale in (1.0, 1e-5, 0.0)),
-    ):
-        differences = (function(x + step) - function(x - step)).T / 2e-6
-        assert_allclose(inertia.slopes(function, x), differences, atol=1e-6)
-
-
-@mark.parametrize("seed", range(8))
-def test_any_theta_is_a_body_that_can_exist_and_comes_back(seed):
+@mark.parametrize("seed", range(4))
+def test_any_theta_is_a_body_that_can_exist_and_slopes_are_those_of_differences(seed):
     L, theta = inertia.factor(PLATE), np.random.default_rng(seed).normal(0.0, 1.0, 10)
     pi = inertia.from_theta(L, theta)
     body = inertia.body(pi)
@@ -91,11 +80,17 @@ def test_any_theta_is_a_body_that_can_exist_and_comes_back(seed):
     least, middle, largest = np.linalg.eigvalsh(body.inertia)
     J, J0 = (inertia.pseudo_inertia(one) for one in (pi, PLATE))
     assert body.mass > 0.0 and least > 0.0 and least + middle > largest and np.linalg.eigvalsh(J).min() > 0.0
-    U = np.linalg.solve(L, np.linalg.cholesky(J[::-1, ::-1])[::-1, ::-1])
-    assert_allclose(np.r_[np.log(np.diag(U)), U[np.triu_indices(4, 1)]], theta, atol=1e-9)
     ratio, roots = np.linalg.solve(J0, J), inertia.divergence_roots(theta)
     assert roots @ roots == approx(np.trace(ratio) - np.linalg.slogdet(ratio)[1] - 4.0, rel=1e-8)
     assert_allclose(inertia.from_theta(L, np.zeros(10)), PLATE, atol=1e-15)
+    step = 1e-6 * np.eye(10)
+    for function, x in (
+        (lambda x: inertia.from_theta(L, x), 0.4 * theta),
+        (inertia.figures, PLATE),
+        *((inertia.divergence_roots, scale * theta) for scale in (0.4, 1e-5, 0.0)),
+    ):
+        differences = (function(x + step) - function(x - step)).T / 2e-6
+        assert_allclose(inertia.slopes(function, x), differences, atol=1e-6)
 
 
 def test_rods_get_a_little_extent():

@@ -8,7 +8,7 @@ from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.commands import cli
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import ConfigurationError, InfeasibleError, InputError
+from picker_dynamics.errors import ConfigurationError, InputError
 from picker_dynamics.estimation.calibration.instruments import SensorModel
 from picker_dynamics.estimation.calibration.measured import Measured
 from picker_dynamics.estimation.calibration.simulated import mounted
@@ -64,14 +64,10 @@ def test_exact_readings_give_the_mass_and_zero_and_scale_errors_cancel(where):
     made = [visit for sensor in (FOREARM, UPPER_ARM) for visit in visits(where, sensor)]
     for mass in (0.0, 0.08):
         assert SCALE.weigh(exact(made, mass)).mass.value == approx(mass, abs=3e-4)
+    typical = droop.DroopScale(ARM, replace(servos(), supply_ohm=0.0))  # friction holds back 40 % of what the motors give
+    assert typical.weigh(exact(visits(where, FOREARM), 0.025, typical)).mass.value == approx(0.025, abs=3e-4)
     askew = replace(SCALE, servos=replace(SERVOS, servos=tuple(mounted(one, 0.02, 0.01) for one in SERVOS.servos)))
     assert SCALE.weigh(exact(visits(where, FOREARM), 0.025, askew)).mass.value == approx(0.025, abs=1e-3)
-
-
-def test_readings_of_typical_servos_give_the_mass(where):
-    """Friction holds back 40 % of what the motors give, from a known side."""
-    scale = droop.DroopScale(ARM, replace(servos(), supply_ohm=0.0))
-    assert scale.weigh(exact(visits(where, FOREARM), 0.025, scale)).mass.value == approx(0.025, abs=3e-4)
 
 
 def test_a_mass_is_no_better_known_than_the_springs_it_hangs_on(where):
@@ -115,34 +111,31 @@ def test_more_poses_tell_more_and_no_joint_of_them_hangs_in_its_deadband(where):
 
 
 def test_readings_that_cannot_be_are_refused(where):
-    looks = exact(visits(where[:2], FOREARM), 0.025)
-    number = max(range(len(looks)), key=lambda k: abs(looks[k].value))
-    for value in (np.degrees(looks[number].value), looks[number].value + 1.0, np.nan):
-        wrong = [replace(one, value=value) if k == number else one for k, one in enumerate(looks)]
-        with raises(InputError, match=rf"reading {number + 1}, elevation of forearm, is .*, expected about -?\d+\.\d deg"):
-            SCALE.weigh(wrong)
-    with raises(InputError, match="no reading with the payload"):
-        SCALE.weigh(looks[:2])
-    with raises(InputError, match="less than nothing"):
-        SCALE.weigh([replace(one, loaded=not one.loaded) for one in exact(visits(where, FOREARM), 0.08)])
-    many = exact(visits(where, FOREARM), 0.025)
-    many[3] = replace(many[3], value=many[3].value + np.radians(5.0))
-    with raises(InputError, match="reading 4, elevation of forearm.* read it again"):
-        SCALE.weigh(many)
+    looks = exact(visits(where, FOREARM), 0.08)
+
+    def wrong(row: int, value: float):
+        return [replace(one, value=value) if k == row else one for k, one in enumerate(looks)]
+
+    row = max(range(len(looks)), key=lambda k: abs(looks[k].value))
+    for readings, reason in (
+        (
+            wrong(row, np.degrees(looks[row].value)),
+            rf"reading {row + 1}, elevation of forearm, is .*, expected about -?\d+\.\d deg",
+        ),
+        (wrong(row, np.nan), rf"reading {row + 1}, .*, expected about"),
+        (wrong(3, looks[3].value + np.radians(5.0)), "reading 4, elevation of forearm.* read it again"),
+        (looks[:6], "no reading with the payload"),
+        ([replace(one, loaded=not one.loaded) for one in looks], "less than nothing"),
+    ):
+        with raises(InputError, match=reason):
+            SCALE.weigh(readings)
 
 
-def test_a_pose_that_says_nothing_is_named():
-    """The upper arm upright, and its elevation read: hardly any lever at the shoulder."""
+def test_poses_and_arms_that_tell_nothing_are_refused():
+    """The upper arm upright, and the turret's elevation read: hardly any lever at the shoulder."""
     up = SERVOS.quantise_us(SERVOS.to_pulse_us(np.array([0.0, 1.9, -2.3, -1.1, 0.0])))
     with raises(InputError, match="says nothing.* stretch the arm"):
         SCALE.weigh(exact(visits([up], SensorModel("elevation", "turret")), 0.0))
-
-
-def test_a_servo_that_saturates_and_figures_that_nobody_measured_are_said():
-    far = SERVOS.quantise_us(SERVOS.to_pulse_us(np.array([0.0, 0.3, -0.2, 0.0, 0.0])))
-    look = droop.Measurement(far, FOREARM, 0, True)
-    with raises(InfeasibleError, match="shoulder would bear 2.* stalls at 1.08"):
-        SCALE.weigh([replace(look, value=float(SCALE.linearised([look], 0.3).values[0]))] * 12)
     with raises(ConfigurationError, match="stiffness of shoulder was never measured.*picker calibrate"):
         droop.DroopScale(ARM, servos(simulated=False))
     with raises(InputError, match="are these millimetres"):

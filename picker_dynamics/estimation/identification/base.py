@@ -36,7 +36,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from picker_dynamics.errors import InputError, refuse_if
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.kinematic_tree import sample_poses
 
 from .columns import Columns
@@ -157,44 +157,25 @@ class BaseFit:
         """Equations that count less than half."""
         return int(np.count_nonzero((self.weights > 0.0) & (self.weights < 0.5)))
 
-    def require_told(self, tip_speed: float) -> None:
-        """Refuse a fit that leaves something open of the torques at ``tip_speed`` [m/s]; InputError names what."""
-        refuse_if(
-            self.open,
-            f"{_advice(self.open)}. Open is what leaves more than {100.0 * OPEN_SHARE:.0f} % of the torques at up to "
-            f"{tip_speed:.3g} m/s of the tool uncertain: --tip-speed M_S if the arm is moved slower, or --allow-open: the URDF's "
-            "numbers stand in",
-            "samples",
-            float(self.effect.max()),
-            OPEN_SHARE,
-        )
-
 
 def usable(columns: Columns, sliding: np.ndarray) -> np.ndarray:
     """Whether a joint's samples count, (k, n), in fits and predictions alike: where friction is sought, while it slides."""
     return sliding if "coulomb" in columns.drives else np.ones_like(sliding)
 
 
-def fit(base: Base, equations: Equations, usual: np.ndarray, *, allow_open: bool = False) -> BaseFit:
-    """Estimate the base parameters.
+def fit(base: Base, equations: Equations, usual: np.ndarray) -> BaseFit:
+    """Estimate the base parameters; what has no single solution by the smallest one, with huge covariances.
 
     Args:
         usual: (s, n, p) regressors of usual states, by which it is judged what stays open.
-        allow_open: solve also what has no single solution, by the smallest one; covariances of what is open are huge.
 
     Raises:
-        InputError: the motion does not tell the base parameters apart; it names them.
+        InputError: too few samples of moving joints.
     """
     tau, A, r = equations.tau, equations.Y[..., base.independent], len(base.independent)
     counted = usable(base.columns, equations.sliding)
-    refuse_if(
-        counted.sum() <= 2 * r,
-        f"{counted.sum()} independent samples of moving joints are too few for {r} base parameters: record a longer motion "
-        "(picker identify excite)",
-        "samples",
-        int(counted.sum()),
-        2 * r,
-    )
+    few = f"{counted.sum()} independent samples of moving joints are too few for {r} base parameters: record a longer motion"
+    refuse_if(counted.sum() <= 2 * r, f"{few} (picker identify excite)", "samples", int(counted.sum()), 2 * r)
     scale = np.sqrt(np.mean(counted[..., None] * A**2, axis=(0, 1)))
     A = A / np.maximum(scale, 1e-9 * scale.max())
     weights, sigma = counted.astype(float), np.maximum(tau.std(axis=0), 1e-9)
@@ -204,10 +185,6 @@ def fit(base: Base, equations: Equations, usual: np.ndarray, *, allow_open: bool
         # By the Gram matrix, which is small: ``SINGULAR`` squared is still well above rounding.
         squares, V = np.linalg.eigh(W.T @ W)
         kept = squares > SINGULAR**2 * squares[-1]
-        if not (kept.all() or allow_open):
-            part = np.abs(V[:, ~kept]).max(axis=1)
-            names = [base.names[i] for i in np.argsort(-part, kind="stable") if part[i] > 0.1]
-            raise InputError(_advice(names), subject=names[0])
         x = V[:, kept] @ (V[:, kept].T @ (W.T @ (root * tau).ravel()) / squares[kept])
         residuals = tau - A @ x
         freedom = np.maximum(weights.sum(axis=0) * (1.0 - r / weights.sum()), 1.0)
@@ -233,11 +210,6 @@ def fit(base: Base, equations: Equations, usual: np.ndarray, *, allow_open: bool
         *(base, beta, covariance + np.diag(drift**2), sigma, inflation, systematic, weights, residuals, condition),
         effect.max(axis=0),
     )
-
-
-def _advice(names: list[str]) -> str:
-    shown = "; ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-    return f"this motion leaves open: {shown}. Record one that excites them (picker identify excite)"
 
 
 def _correlation(residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

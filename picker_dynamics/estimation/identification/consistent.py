@@ -7,13 +7,6 @@ R, z are the whitened equations of all recordings brought to triangular form, pi
 least 0.  (Regularising by such a divergence: T. Lee, P. M. Wensing and F. C. Park, Geometric robot dynamic identification: a
 convex programming approach, IEEE Transactions on Robotics 36(2), 2020.)  Everything is a sum of squares, so Gauss-Newton with
 bounds solves it; its normal matrix JᵀJ gives the uncertainties, those of what only the URDF says included.
-
-Whether rotors are needed, the evidence decides: the likelihood of the data with all parameters integrated out, by Laplace,
-
-    2 log Z = -cost - log det JᵀJ + log det J0ᵀJ0 + what all models of the same data share
-
-J0 the prior's part at theta = 0.  It weighs a better fit against parameters that were needed for it, and a body that has to be
-far from its URDF against one more cause (D. J. C. MacKay, Bayesian interpolation, Neural Computation 4(3), 1992).
 """
 
 from __future__ import annotations
@@ -47,7 +40,6 @@ class ConsistentFit:
         pi: (p,) all of them.  covariance: (p, p), the prior's part included.
         prior_covariance: (p, p) what the prior alone says.
         strain: (n,) how far each body had to go from the URDF's, in standard deviations of its prior.
-        evidence: log Z, to compare models of the same equations, weights and noise.
     """
 
     columns: Columns
@@ -55,7 +47,6 @@ class ConsistentFit:
     covariance: np.ndarray
     prior_covariance: np.ndarray
     strain: np.ndarray
-    evidence: float
 
     @property
     def bodies(self) -> np.ndarray:
@@ -95,8 +86,7 @@ def fit(columns: Columns, equations: Equations, base_fit: BaseFit) -> Consistent
     """
     root = np.sqrt(base_fit.weights / (base_fit.sigma**2 * base_fit.inflation))
     Q, R = np.linalg.qr((root[..., None] * equations.Y).reshape(-1, columns.count))
-    y = (root * equations.tau).ravel()
-    z = Q.T @ y
+    z = Q.T @ (root * equations.tau).ravel()
     n, thetas, drives = columns.n, columns.bodies, columns.believed()[columns.bodies :]
     L = np.array([inertia.factor(pi) for pi in inertia.of_description(columns.description)])
     effort, v, a = (np.sqrt(np.mean(x**2, axis=0)) for x in (equations.tau, equations.v, equations.a))
@@ -139,7 +129,5 @@ def fit(columns: Columns, equations: Equations, base_fit: BaseFit) -> Consistent
         for slope, matrix in ((inertia.slopes(parameters, x), normal), (inertia.slopes(parameters, start), known))
     )
     covariance += np.diag((FRICTION_DRIFT * columns.friction * pi) ** 2)
-    log_volume = np.linalg.slogdet(known)[1] - np.linalg.slogdet(normal)[1]
     strain = np.abs(distances(x)[:thetas].reshape(-1, COUNT)).max(axis=1)
-    evidence = 0.5 * (log_volume - 2.0 * found.cost - (y @ y - z @ z))
-    return ConsistentFit(columns, pi, covariance, before, strain, float(evidence))
+    return ConsistentFit(columns, pi, covariance, before, strain)

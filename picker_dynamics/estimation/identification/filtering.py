@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.interpolate import CubicSpline, make_interp_spline
+from scipy.interpolate import make_interp_spline
 from scipy.ndimage import median_filter, minimum_filter1d
 from scipy.signal import butter, sosfiltfilt
 
@@ -84,30 +84,23 @@ def motion(samples: Samples, cutoff_hz: float = CUTOFF_HZ) -> Motion:
     """
     steps = np.diff(samples.t)
     dt = float(np.median(steps))
-    refuse_if(
-        not 0.0 < cutoff_hz <= 0.25 / dt,
-        f"cutoff is {cutoff_hz} Hz, must be above 0 and at most {0.25 / dt:.4g}, a quarter of the rate",
-        "cutoff_hz",
-        cutoff_hz,
-        0.25 / dt,
-    )
+    most = 0.25 / dt
+    wrong = f"cutoff is {cutoff_hz} Hz, must be above 0 and at most {most:.4g}, a quarter of the rate"
+    refuse_if(not 0.0 < cutoff_hz <= most, wrong, "cutoff_hz", cutoff_hz, most)
     t, edge_s = np.arange(samples.t[0], samples.t[-1] + 0.01 * dt, dt), EDGE / cutoff_hz
     used = (t > t[0] + edge_s) & (t < samples.t[-1] - edge_s)
     gaps = np.flatnonzero(steps > GAP * dt)
     for k in gaps:
         used &= (t < samples.t[k] - edge_s) | (t > samples.t[k + 1] + edge_s)
     refuse_if(used.sum() * dt * cutoff_hz < 10.0, f"{samples.source}: too short for a cutoff of {cutoff_hz:g} Hz", "time")
-    spikes, smooth = [], []
-    for x in (samples.q, samples.tau, *([] if samples.v is None else [samples.v])):
-        cleaned, number = _without_spikes(x)
-        through = make_interp_spline(samples.t, cleaned, 1) if gaps.size else CubicSpline(samples.t, cleaned)
-        spikes.append(number)
-        smooth.append(low_pass(through(t), dt, cutoff_hz))
-    q, tau = smooth[:2]
-    v = smooth[2] if samples.v is not None else np.gradient(q, dt, axis=0)
+    measured = [samples.q, samples.tau] + ([] if samples.v is None else [samples.v])
+    cleaned, spikes = _without_spikes(np.hstack(measured))
+    through = make_interp_spline(samples.t, cleaned, 1 if gaps.size else 3)
+    q, tau, *v = np.split(low_pass(through(t), dt, cutoff_hz), len(measured), axis=1)
+    v = v[0] if v else np.gradient(q, dt, axis=0)
     reach = 2 * max(1, round(LOOKS / (dt * cutoff_hz))) + 1
     sliding = minimum_filter1d(np.abs(v), reach, axis=0, mode="nearest") > SLIDES
-    return Motion(dt, t, q, v, np.gradient(v, dt, axis=0), tau, sliding, used, sum(spikes))
+    return Motion(dt, t, q, v, np.gradient(v, dt, axis=0), tau, sliding, used, spikes)
 
 
 def equations(recordings: Sequence[Samples], columns: Columns, cutoff_hz: float = CUTOFF_HZ) -> Equations:

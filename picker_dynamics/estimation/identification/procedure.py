@@ -4,19 +4,18 @@ columns = Columns(description)
 found = identify(columns, [samples])                 # base parameters and bodies that can exist
 result = predict(columns, found.bodies.pi, other)    # on another motion
 
-Whether an arm has rotors worth mentioning, where nobody said, the evidence decides: both are fitted to the same samples with the
-same weights and noise, those of the free base parameters with rotors, and they are kept if that is clearly better.
+Where nobody said whether an arm has rotors worth mentioning, they are looked for, and kept if the motion tells them and one is
+clearly there.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from picker_dynamics.errors import refuse_if
+from picker_dynamics.errors import InputError, refuse_if
 from picker_dynamics.robot.model import tip_speeds
 
 from . import base, consistent, filtering
@@ -28,8 +27,7 @@ from .limits import usual_states
 from .samples import Samples, checked
 
 CLEARLY = 5.0
-"""Logarithm of the odds above which something is kept (very strong: R. E. Kass and A. E. Raftery, Bayes factors, Journal of the
-American Statistical Association 90, 1995)."""
+"""Standard deviations by which a rotor is above nothing that is kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +41,6 @@ class Identified:
         residual: (n,) what is left, root mean square, as a share of the (filtered) efforts, of samples that count.
         misfit: what bodies that can exist leave, over what free base parameters leave: 1 where nothing is lost by that.
         tip_speed: at which it was judged whether anything stays open [m/s].
-        odds: logarithm of the odds for rotors, where they were tried; nan: with them this motion leaves something open.
     """
 
     base: BaseFit
@@ -53,7 +50,6 @@ class Identified:
     residual: np.ndarray
     misfit: float
     tip_speed: float
-    odds: float | None = None
 
 
 MOVING, RESTING, EVERYTHING = range(3)
@@ -102,7 +98,7 @@ def identify(
         recordings: one or more, of the same arm.
         tip_speed: with which the arm is moved [m/s]: what matters to its torques is judged by that; None: as in the recordings.
         allow_open: let the URDF stand in for what the recordings do not tell.
-        try_rotors: look for rotors too, and keep them where they explain clearly more.
+        try_rotors: look for rotors too, and keep them where they are told and clearly there.
 
     Raises:
         InputError, LimitError: recordings that cannot be, or that leave parameters open (named).
@@ -110,36 +106,39 @@ def identify(
     refuse_if(not recordings, "no recording to identify from")
     for samples in recordings:
         checked(samples, columns.description)
-    richest, odds = columns, None
+    richest = columns
     if try_rotors:
         richest = replace(columns, drives=tuple(kind for kind in DRIVE_UNITS if kind in (*columns.drives, "rotor")))
-    equations = filtering.equations(recordings, richest, cutoff_hz)
-    _require_motion(columns, equations)
+    whole = filtering.equations(recordings, richest, cutoff_hz)
+    _require_motion(columns, whole)
     if tip_speed is None:
-        tip_speed = float(tip_speeds(columns.model, equations.q, equations.v).max())
+        tip_speed = float(tip_speeds(columns.model, whole.q, whole.v).max())
     usual = richest.regressor(*usual_states(columns.description, columns.model, tip_speed))
 
-    def part(one: Columns) -> Equations:
-        return replace(equations, Y=equations.Y[..., one.within(richest)])
+    def fitted(one: Columns) -> tuple[Equations, BaseFit, ConsistentFit | None]:
+        """Equations and fits of some parameters; without bodies where something stays open that may not."""
+        part = replace(whole, Y=whole.Y[..., one.within(richest)])
+        of_base = base.fit(base.find(one), part, usual[..., one.within(richest)])
+        return part, of_base, consistent.fit(one, part, of_base) if allow_open or not of_base.open else None
 
-    def free(one: Columns, allowed: bool) -> BaseFit:
-        return base.fit(base.find(one), part(one), usual[..., one.within(richest)], allow_open=allowed)
-
-    if try_rotors:
-        judge, odds = free(richest, True), math.nan
-        if not judge.open:
-            odds = consistent.fit(richest, equations, judge).evidence - consistent.fit(columns, part(columns), judge).evidence
-            columns = richest if odds > CLEARLY else columns
-    equations = part(columns)
-    of_base = free(columns, allow_open)
-    if not allow_open:
-        of_base.require_told(tip_speed)
-    found = consistent.fit(columns, equations, of_base)
+    equations, of_base, found = fitted(richest)
+    if richest is not columns:
+        there = found is not None and richest.drive("rotor", found.pi / found.sd).max() > CLEARLY
+        if of_base.open or not there:
+            equations, of_base, found = fitted(columns)
+    if found is None:
+        left = "; ".join(of_base.open[:6]) + (" and more" if len(of_base.open) > 6 else "")
+        raise InputError(
+            f"this motion leaves open, uncertain by more than {base.OPEN_SHARE:.0%} of the torques at up to {tip_speed:.3g} m/s: "
+            f"{left}. Record one that excites them (picker identify excite), say --tip-speed M_S if the arm is moved slower, or --allow-open: "
+            "the URDF's numbers stand in",
+            *("samples", float(of_base.effect.max()), base.OPEN_SHARE),
+        )
     counted = base.usable(columns, equations.sliding)
     left, root = equations.tau - equations.Y @ found.pi, np.sqrt(of_base.weights) / of_base.sigma
     misfit = np.linalg.norm(root * left) / max(np.linalg.norm(root * of_base.residuals), 1e-300)
     residual = _root_mean_square(left, counted) / _root_mean_square(equations.tau, counted)
-    return Identified(of_base, found, equations.spikes, len(left), residual, float(misfit), tip_speed, odds)
+    return Identified(of_base, found, equations.spikes, len(left), residual, float(misfit), tip_speed)
 
 
 def _root_mean_square(x: np.ndarray, counted: np.ndarray) -> np.ndarray:
@@ -150,22 +149,13 @@ def _root_mean_square(x: np.ndarray, counted: np.ndarray) -> np.ndarray:
 
 def _require_motion(columns: Columns, equations: Equations) -> None:
     """Refuse recordings without motion, and joints whose friction is sought that move one way only."""
-    refuse_if(
-        not equations.sliding.any(),
-        f"no joint moves faster than {SLIDES:g} rad/s (or m/s) for longer than the filter looks: a recording without motion "
-        "says nothing of masses and friction (picker identify excite)",
-        "velocity",
-        float(np.abs(equations.v).max(initial=0.0)),
-        SLIDES,
-    )
+    fastest = float(np.abs(equations.v).max(initial=0.0))
+    still = f"no joint moves faster than {SLIDES:g} rad/s (or m/s) for longer than the filter looks (picker identify excite)"
+    refuse_if(not equations.sliding.any(), still, "velocity", fastest, SLIDES)
     for joint, speed, slides in zip(columns.description.joint_names, equations.v.T, equations.sliding.T):
         one_way = slides.any() and np.all(np.sign(speed[slides]) == np.sign(speed[slides][0]))
-        refuse_if(
-            one_way and "coulomb" in columns.drives,
-            f"{joint} moves one way only: its friction cannot be told from its load; record both directions, or look "
-            "for none (--no-friction)",
-            joint,
-        )
+        why = f"{joint} moves one way only: its friction cannot be told from its load; record both directions, or --no-friction"
+        refuse_if(one_way and "coulomb" in columns.drives, why, joint)
 
 
 def predict(

@@ -73,7 +73,6 @@ def as_json(found: Identified, sources: list[str], when: str) -> dict:
         "residual_percent": dict(zip(names, map(_finite, 100.0 * found.residual))),
         "systematic_percent": dict(zip(names, map(_finite, 100.0 * base.systematic))),
         "tip_speed": found.tip_speed,
-        "rotors_log_odds": None if found.odds is None else _finite(found.odds),
         "far_from_urdf": bodies.strained,
     }
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from picker_dynamics.errors import ConfigurationError, InfeasibleError, refuse_if
+from picker_dynamics.errors import ConfigurationError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_map import Servo, ServoMap
@@ -188,7 +188,6 @@ class DroopScale:
 
         Raises:
             InputError: no reading with payload, readings that cannot be or that say nothing.
-            InfeasibleError: a servo that bears more than it can: it does not rest on its spring.
         """
         refuse_if(not any(one.loaded for one in readings), "no reading with the payload in the tool", "readings", 0, 1)
         self.require_plausible(readings)
@@ -205,7 +204,6 @@ class DroopScale:
         # Only what no offset explains makes the mass more uncertain: differences between readings at one place.
         free = len(readings) - 1 - len({one.place for one in readings})
         unexplained = self.estimate(readings, found.value, WHATEVER)[1] if free > 0 else 0.0
-        self._require_resting(readings, max(found.value, 0.0))
         return weighed(found, unexplained * float(np.sqrt((len(readings) - 1) / max(free, 1))), len(readings))
 
     def require_plausible(self, readings: Sequence[Measurement]) -> None:
@@ -219,15 +217,6 @@ class DroopScale:
             )
             fits = off[row] <= SLIP[one.sensor.unit]
             refuse_if(not fits, f"{_what(readings, row)}, {expected}", one.sensor.link, one.value, float(light[row]))
-
-    def _require_resting(self, readings, mass: float) -> None:
-        load, stalls = np.abs(self.resting(readings, mass).load.torque), self.servos.model.stall_torque
-        row, column = np.unravel_index(int((load / stalls).argmax()), load.shape)
-        bears, stall, name = float(load[row, column]), float(stalls[column]), self.servos.joint_names[column]
-        if bears > stall:
-            unit = self.description.effort_units[column]
-            why = f"{name} would bear {bears:.2f} {unit} at reading {row + 1} and stalls at {stall:.2f}: weigh nearer to the base"
-            raise InfeasibleError(why, subject=name, value=bears, limit=stall, time_s=0.0)
 
 
 def _same(keys: list) -> np.ndarray:
