@@ -195,7 +195,7 @@ def test_a_motion_that_tells_too_little_is_refused_by_name_and_can_be_allowed():
         (
             one.columns,
             [changed(samples, samples.tau + noise)],
-            r"leaves open, .* at up to 2 m/s .* --tip-speed M_S if .* --allow-open",
+            r"leaves open, .* at up to 2 m/s: .* --tip-speed M_S if .* --allow-open",
         ),
     ):
         with raises(InputError, match=reason):

@@ -130,8 +130,8 @@ def identify(
         left = "; ".join(of_base.open[:6]) + (" and more" if len(of_base.open) > 6 else "")
         raise InputError(
             f"this motion leaves open, uncertain by more than {base.OPEN_SHARE:.0%} of the torques at up to {tip_speed:.3g} m/s: "
-            f"{left}. Record one that excites them (picker identify excite), say --tip-speed M_S if the arm is moved slower, or --allow-open: "
-            "the URDF's numbers stand in",
+            f"{left}. Record one that excites them (picker identify excite), say --tip-speed M_S if the arm is moved slower, or "
+            "--allow-open: the URDF's numbers stand in",
             *("samples", float(of_base.effect.max()), base.OPEN_SHARE),
         )
     counted = base.usable(columns, equations.sliding)
