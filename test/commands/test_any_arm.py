@@ -136,7 +136,7 @@ def test_an_arm_that_is_too_strong_to_sag_by_25_g_says_so(name, run_picker):
 @mark.long
 @mark.parametrize("name, grams, visits, half_kg", [("z1", 200, 4, 0.1), ("ur5", 1000, 12, 0.4), ("panda", 1000, 4, 0.25)])
 def test_a_strong_arm_weighs_what_makes_it_sag(name, grams, visits, half_kg, run_picker):
-    """Told that it may be heavier (--heaviest); as a calibration knows it: the interval has the truth, and not half of it (seeded)."""
+    """Told that it may be heavier (--heaviest); as a calibration knows it: its interval is no wider than half of it (seeded)."""
     words = "--urdf", str(any_arms.urdf(name)), "--grams", str(grams), "--heaviest", str(grams), "--visits", str(visits)
     seed = "1" if name == "z1" else "0"
     code, said, complaints = run_picker("weigh", "--simulated", *words, "--seed", seed, "--json")
