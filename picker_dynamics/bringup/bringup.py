@@ -49,6 +49,10 @@ def local_only(environment: Mapping[str, str]) -> dict[str, str]:
     return {} if any(environment.get(name) for name in REACH) else dict(LOCAL_ONLY)
 
 
+Values = dict[str, object]
+"""Parameters of a node by name."""
+
+
 @dataclass(frozen=True)
 class Graph:
     """Processes of an arm: its nodes, the simulated board, and commands beside them; ``notes`` are for who starts it."""
@@ -71,12 +75,11 @@ def graph(options: Options) -> Graph:
     """
     made = _torque_graph(options) if options.torque_controlled else _servo_graph(options)
     beside = ("--urdf", options.urdf) if options.urdf and not options.torque_controlled else ()  # where its meshes lie
-    view = (command("view", options.namespace, *beside),) if options.view else ()
     cameras = ("--cameras", options.cameras) if options.cameras else ()
+    view = (command("view", options.namespace, *beside),) if options.view else ()
     pick = (command("pick", options.namespace, "--listen", *cameras),) if options.pick else ()
-    if not ros_is_installed():
-        made = replace(made, notes=(*made.notes, "rclpy is not installed: there are no ROS topics, services and actions"))
-    return replace(made, commands=(*view, *pick))
+    missing = () if ros_is_installed() else ("rclpy is not installed: there are no ROS topics, services and actions",)
+    return replace(made, commands=(*view, *pick), notes=(*made.notes, *missing))
 
 
 def _servo_graph(options: Options) -> Graph:
@@ -94,11 +97,7 @@ def _servo_graph(options: Options) -> Graph:
     arm, servos = servo_arm.load(options.urdf_path, options.servos, overlay)
     if assumed:
         stalls = ", ".join(f"{one.joint} {one.stall_torque:.3g} {unit}" for one, unit in zip(servos.servos, arm.effort_units))
-        notes = (
-            *notes,
-            f"no servo map of {arm.name} (--servos): servos that fit are assumed, with twice the largest gravity torque and the "
-            f"URDF's velocities, or what leaves them damped; stall: {stalls}",
-        )
+        notes = (*notes, f"no servo map of {arm.name} (--servos): servos that fit are assumed; stall: {stalls}")
     collision = _collision(options, arm)
     if options.board == "avr":  # compiled now, so that what is missing is said before anything starts; the board finds it done
         from picker_dynamics.board.firmware import toolchain
@@ -106,7 +105,8 @@ def _servo_graph(options: Options) -> Graph:
         toolchain.build(servos, arm)
         toolchain.library("sim")
     if simulated:  # after all that may be wrong, so that nothing is left behind
-        directory = Path(options.directory or _directory(options.namespace))
+        name = options.namespace.strip("/").replace("/", "_")[:40] or "arm"
+        directory = Path(options.directory or tempfile.mkdtemp(prefix=f"picker_{name}_"))
         port, control = str(directory / "tty"), str(directory / "control")
         arguments = _board_arguments(options, port, control, overlay)
         board = PlainSpec("virtual_board", f"{PACKAGE}.sim.board", arguments, required=True)
@@ -118,15 +118,13 @@ def _servo_graph(options: Options) -> Graph:
 
 def _torque_graph(options: Options) -> Graph:
     """Torque-controlled joints, simulated, without a board."""
-    arm, which = options.entry, _named(options)
+    arm, which = options.entry, _given(arm=options.arm, urdf=options.urdf, arms=options.arms)
     assert arm is not None
-    control = {
-        "control": "torque",
-        "tip_speed_limit": arm.tip_speed if options.tip_speed_limit is None else options.tip_speed_limit,
-        **_collision(options, arm.description),
-    }
+    tip_speed = arm.tip_speed if options.tip_speed_limit is None else options.tip_speed_limit
+    torque = {"control": "torque"}
+    control = torque | {"tip_speed_limit": tip_speed} | _collision(options, arm.description)
     simulated = {"plant_error": options.plant_error, "seed": options.seed}
-    nodes = _nodes(options, which, control, simulated, {"control": "torque", **which})
+    nodes = _nodes(options, which, control, simulated, torque | which)
     return Graph(nodes, None, "", "", local_only(os.environ), arm.description.notes)
 
 
@@ -137,44 +135,30 @@ def view_graph(options: Options) -> Graph:
         DescriptionError, ConfigurationError: a URDF or servo map that is wrong.
     """
     if options.torque_controlled:
-        which: dict[str, object] = {"control": "torque", **_named(options)}
+        shown = {"control": "torque"} | _given(arm=options.arm, urdf=options.urdf, arms=options.arms)
     else:
-        which = _given(urdf=options.urdf, servos=options.servos, servo_overlay=options.servo_overlay)
+        shown = _given(urdf=options.urdf, servos=options.servos, servo_overlay=options.servo_overlay)
         servo_arm.load(options.urdf_path, options.servos, options.servo_overlay)
-    return Graph(_markers(options, which), None, "", "", local_only(os.environ))
+    return Graph((_node(options, "markers", {"markers": shown}, False),), None, "", "", local_only(os.environ))
 
 
-def _nodes(
-    options: Options, which: dict[str, object], control: dict[str, object], hardware: dict[str, object], shown: dict[str, object]
-) -> tuple[NodeSpec, ...]:
-    """Process of the arm that ``which`` names, with further parameters of two of its parts, and what shows it."""
+def _nodes(options: Options, which: Values, control: Values, hardware: Values, shown: Values) -> tuple[NodeSpec, ...]:
+    """Process of the arm that ``which`` names, with further parameters of two of its parts, and what shows it on request."""
     parameters = {
         "trajectory_controller": which | control | _given(rate_hz=options.rate_hz),
         "dynamics": which | _given(compensation=options.compensation, **{"payload.mass": options.payload_mass}),
         "hardware": which | hardware,
     }
-    return (NodeSpec("arm", parameters, **_common(options)), *_markers(options, shown))
+    markers = (_node(options, "markers", {"markers": shown}, False),) if options.markers else ()
+    return (_node(options, "arm", parameters), *markers)
 
 
-def _markers(options: Options, which: dict[str, object]) -> tuple[NodeSpec, ...]:
-    """The node that shows things, where somebody wants to see them; it moves nothing, so nothing ends with it."""
-    return (NodeSpec("markers", {"markers": which}, **_common(options), required=False),) if options.markers else ()
+def _node(options: Options, executable: str, parameters: dict[str, Values], required: bool = True) -> NodeSpec:
+    file = options.params_file or str(resource("config/picker.yaml"))
+    return NodeSpec(executable, parameters, options.namespace, file, options.log_level, required)
 
 
-def _common(options: Options) -> dict[str, str]:
-    return {
-        "namespace": options.namespace,
-        "log_level": options.log_level,
-        "params_file": options.params_file or str(resource("config/picker.yaml")),
-    }
-
-
-def _named(options: Options) -> dict[str, object]:
-    """The parameters that name a torque-controlled arm."""
-    return _given(arm=options.arm, urdf=options.urdf, arms=options.arms)
-
-
-def _collision(options: Options, arm: ArmDescription) -> dict[str, object]:
+def _collision(options: Options, arm: ArmDescription) -> Values:
     """Parameters about collisions; files are looked at here too, so that what is wrong with them is said once."""
     if options.scene:
         read_scene(options.scene, arm.root)
@@ -182,9 +166,8 @@ def _collision(options: Options, arm: ArmDescription) -> dict[str, object]:
         read_srdf(options.srdf, arm)
     if options.cameras:
         read_cameras(options.cameras, arm)
-    return _given(**{"collision.scene": options.scene, "collision.srdf": options.srdf}) | (
-        {"collision.enabled": True} if options.collision else {}
-    )
+    given = {"collision.scene": options.scene, "collision.srdf": options.srdf, "collision.enabled": options.collision or None}
+    return _given(**given)
 
 
 def remove_leftovers(made: Graph) -> None:
@@ -197,13 +180,7 @@ def remove_leftovers(made: Graph) -> None:
         Path(made.port).parent.rmdir()
 
 
-def _directory(namespace: str) -> Path:
-    """A new folder for the simulated board of one namespace, which nobody can foresee and no other user can enter."""
-    arm = namespace.strip("/").replace("/", "_")[:40] or "arm"
-    return Path(tempfile.mkdtemp(prefix=f"picker_{arm}_"))
-
-
-def _given(**values) -> dict[str, object]:
+def _given(**values) -> Values:
     """Only what the person chose: the rest stays with the parameter file and the nodes' defaults."""
     return {key: value for key, value in values.items() if value not in ("", None)}
 

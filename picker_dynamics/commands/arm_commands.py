@@ -16,65 +16,46 @@ from .terminal import agreed
 
 def add_parser(commands) -> None:
     """Register all commands to a running arm."""
-
-    def add(name: str, text: str, act):
-        command = commands.add_parser(name, help=text)
-        shared.add(command, *shared.RUNNING)
-        command.set_defaults(run=run, act=act)
-        return command
-
-    def moving(name: str, text: str, act):
-        command = add(name, text, act)
-        command.add_argument("--duration", type=shared.number(0.0, 600.0), default=0.0, metavar="S", help="at least this long")
-        command.add_argument("--preempt", action="store_true", help="take control from any other client")
-        return command
-
-    move = moving("move", "move the tip to a point, or joints to positions", _move)
-    move.add_argument(
-        "--tip", type=shared.METRES, nargs=3, metavar=("X", "Y", "Z"), help="in base_link [m], or with its unit: 260mm"
-    )
-    move.add_argument(
+    acts = {
+        "move": (_move, "move the tip to a point, or joints to positions"),
+        "home": (_to_pose, "move to the home pose of the servo map, or of config/arms.yaml"),
+        "park": (_to_pose, "move to the rest pose of the servo map; an arm without servos: home"),
+        "jog": (_jog, "move one joint by some degrees, a sliding one by some metres"),
+        "stop": (lambda client, _: client.stop(), "latch the stop: decelerate and hold until reset"),
+        "reset": (lambda client, _: client.reset(), "clear stop and faults whose cause is gone; moves nothing"),
+        "relax": (lambda client, _: client.relax(), "cut all pulses to free a pinched hand: the arm falls"),
+        "disable": (lambda client, _: client.disable(), "switch all outputs off: the arm falls"),
+        "enable": (_enable, "switch outputs on, or take over those that run"),
+        "payload": (_payload, "set the mass that the tool carries"),
+    }
+    made = {}
+    for name, (act, text) in acts.items():
+        made[name] = commands.add_parser(name, help=text)
+        shared.add(made[name], *shared.RUNNING)
+        made[name].set_defaults(run=run, act=act)
+        if act in (_move, _to_pose, _jog):
+            seconds = shared.number(0.0, 600.0)
+            made[name].add_argument("--duration", type=seconds, default=0.0, metavar="S", help="at least this long")
+            made[name].add_argument("--preempt", action="store_true", help="take control from any other client")
+    point = {"nargs": 3, "metavar": ("X", "Y", "Z")}
+    move, jog = made["move"].add_argument, made["jog"].add_argument
+    move("--tip", type=shared.METRES, **point, help="in base_link [m], or with its unit: 260mm")
+    move(
         "--pitch-deg",
         type=shared.number(-360.0, 360.0),
         help="elevation of the hand, 0 level, -90 down (default: for the picker the nearest to level, for other arms any)",
     )
-    move.add_argument(
-        "--direction",
-        type=shared.ANY,
-        nargs=3,
-        metavar=("X", "Y", "Z"),
-        help="where the tool points, in base_link, instead of --pitch-deg",
-    )
-    move.add_argument(
-        "--joints",
-        nargs="+",
-        default=[],
-        metavar="NAME=VALUE",
-        help="turning joints in degrees, sliding ones in metres: theta1=20 d3=0.1, or with their unit: theta1=0.35rad d3=100mm",
-    )
-    move.add_argument("--straight", action="store_true", help="the tip goes there on a straight line, and to each --via X Y Z")
-    move.add_argument(
-        "--via",
-        nargs="+",
-        action="append",
-        default=[],
-        metavar="PLACE",
-        help="on the way, may be repeated: X Y Z of the tip [m] or NAME=VALUE of joints; blend=M: pass within M metres, not stop",
-    )
-    moving("home", "move to the home pose of the servo map, or of config/arms.yaml", _to_pose)
-    moving("park", "move to the rest pose of the servo map; an arm without servos: home", _to_pose)
-    jog = moving("jog", "move one joint by some degrees, a sliding one by some metres", _jog)
-    jog.add_argument("joint")
-    jog.add_argument("amount", metavar="AMOUNT", help="in degrees (sliding joints: metres), or with its unit: -5, 0.1rad, 5mm")
-    add("stop", "latch the stop: decelerate and hold until reset", lambda client, _: client.stop())
-    add("reset", "clear stop and faults whose cause is gone; moves nothing", lambda client, _: client.reset())
-    add("relax", "cut all pulses to free a pinched hand: the arm falls", lambda client, _: client.relax())
-    add("disable", "switch all outputs off: the arm falls", lambda client, _: client.disable())
-    enable = add("enable", "switch outputs on, or take over those that run", _enable)
-    enable.add_argument("--yes", action="store_true", help="the arm stands at its rest pose, hands are away")
-    payload = add("payload", "set the mass that the tool carries", _payload)
+    move("--direction", type=shared.ANY, **point, help="where the tool points, in base_link, instead of --pitch-deg")
+    joints = "turning joints in degrees, sliding ones in metres, or with their unit: theta1=20 d3=100mm"
+    move("--joints", nargs="+", default=[], metavar="NAME=VALUE", help=joints)
+    move("--straight", action="store_true", help="the tip goes there on a straight line, and to each --via X Y Z")
+    via = "on the way, may be repeated: X Y Z of the tip [m] or NAME=VALUE of joints; blend=M: pass within M metres, not stop"
+    move("--via", nargs="+", action="append", default=[], metavar="PLACE", help=via)
+    jog("joint")
+    jog("amount", metavar="AMOUNT", help="in degrees (sliding joints: metres), or with its unit: -5, 0.1rad, 5mm")
+    made["enable"].add_argument("--yes", action="store_true", help="the arm stands at its rest pose, hands are away")
     mass = shared.number(*RANGES["payload_mass"][:2], MASS, "kg")
-    payload.add_argument("mass", type=mass, metavar="KG", help="in kilograms, or with its unit: 25g")
+    made["payload"].add_argument("mass", type=mass, metavar="KG", help="in kilograms, or with its unit: 25g")
 
 
 def run(options) -> int:

@@ -67,8 +67,8 @@ def summarise(samples: int = 1_000_000, seed: int = 0) -> dict:
         "RMS error of Coriolis": _rms(coriolis - exact_coriolis),
         f"RMS error with a berry of {1e3 * BERRY_KG:.0f} g": _rms(simplified - exact_model(BERRY_KG).inverse_dynamics(q, v, a)),
     }
-    exact_inertia = model.mass_matrix(np.zeros(5)).diagonal()
-    inertia = np.array([float(formulas.compute_mass_matrix_element(i, i, 0.0, 0.0, 0.0)) for i in range(4)])
+    exact_inertia = model.mass_matrix(np.zeros(5)).diagonal()[1:4]
+    inertia = np.array(formulas.mass_diagonal(np.zeros(5)))
     times, radians, degrees = np.degrees(1.0) ** 2, _elbow_coriolis(1.0), _elbow_coriolis(float(np.degrees(1.0)))
     return {
         "passed": True,
@@ -82,7 +82,7 @@ def summarise(samples: int = 1_000_000, seed: int = 0) -> dict:
         "tables": {
             f"simplified formulas less the exact model [N·m], {samples} random states": _by_joint(figures),
             "inertia stretched out [kg·m²]": _by_joint(
-                {"simplified": inertia, "exact": exact_inertia, "ratio": inertia[1:] / exact_inertia[1:4]}, JOINTS[1:]
+                {"simplified": inertia, "exact": exact_inertia, "ratio": inertia / exact_inertia}, JOINTS[1:]
             ),
             "degrees where radians belong: gravity torque [N·m]": _degrees(model, samples, seed),
         },
@@ -90,12 +90,8 @@ def summarise(samples: int = 1_000_000, seed: int = 0) -> dict:
 
 
 def _by_joint(figures: dict[str, np.ndarray], joints=JOINTS) -> dict[str, dict[str, float]]:
-    """Figures of the last ``joints`` of those in each array, by joint and name."""
-    first = JOINTS.index(joints[0])
-    return {
-        joint: {name: float(values[i if len(values) == len(joints) else first + i]) for name, values in figures.items()}
-        for i, joint in enumerate(joints)
-    }
+    """Figures, an array of each joint's, by joint and name."""
+    return {joint: {name: float(values[i]) for name, values in figures.items()} for i, joint in enumerate(joints)}
 
 
 def _rms(values: np.ndarray) -> np.ndarray:
@@ -140,16 +136,12 @@ def figure(path: Path, seed: int) -> None:
         (formulas.compute_joint_torques(q, v, a), "simplified", "#2471a3"),
         (model.gravity(q), "gravity only", "#e6a117"),
     )
-    panels = [
-        (
-            [(t, tau[:, i], {"label": name, "color": c}) for tau, name, c in reach],
-            {"xlabel": "time [s]", "ylabel": f"{joint} [N·m]"},
-        )
-        for i, joint in enumerate(JOINTS)
-        if i
-    ]
+    panels = []
     for i, joint in enumerate(JOINTS[1:], 1):
-        dots = needed[:, i], said[:, i], {"ls": "", "marker": ".", "ms": 2.0, "alpha": 0.3, "color": "#2471a3"}
+        curves = [(t, tau[:, i], {"label": name, "color": colour}) for tau, name, colour in reach]
+        panels.append((curves, {"xlabel": "time [s]", "ylabel": f"{joint} [N·m]"}))
+    for i, joint in enumerate(JOINTS[1:], 1):
+        dots = needed[:, i], said[:, i], {"ls": "", "marker": ".", "ms": 2.0, "alpha": 0.3}
         right = np.array([needed[:, i].min(), needed[:, i].max()])
         panels.append(([dots, (right, right, {"color": "k"})], {"xlabel": f"{joint}, exact [N·m]", "ylabel": "simplified [N·m]"}))
     title = f"Simplified Arduino formulas against the exact model: a reach in {MOVE_S:g} s; torque of motion in random states"
