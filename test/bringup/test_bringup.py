@@ -87,11 +87,10 @@ def test_commands_run_beside_the_nodes_and_the_arm_goes_on_without_them():
     assert graph(Options(pick=True)).commands[-1].arguments == ["pick", "--listen", "--wait", "60"]
 
 
-def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(monkeypatch):
-    monkeypatch.delenv("ROS_AUTOMATIC_DISCOVERY_RANGE", raising=False)
-    assert graph(Options()).environment == {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
-    assert graph(Options()).environment == {}
+@pytest.mark.parametrize(("chosen", "added"), [("", {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}), ("SUBNET", {})])
+def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(monkeypatch, chosen, added):
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", chosen)
+    assert graph(Options()).environment == added
 
 
 @pytest.mark.parametrize(

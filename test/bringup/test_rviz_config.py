@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 import yaml
 from arm_fixtures import picker
 
-from picker_dynamics.bringup.rviz_config import configuration, fitted
+from picker_dynamics.bringup.rviz_config import fitted
 from picker_dynamics.nodes.marker_shapes import ghost, plane, scene, torques
 from picker_dynamics.resources import resource
 
@@ -38,12 +37,3 @@ def test_a_namespace_changes_frames_and_nothing_else():
     displays(before)["Arm as it is"].pop("TF Prefix")
     displays(before)["TF"].pop("Filter (whitelist)")
     assert after == before
-
-
-@pytest.mark.parametrize(("root", "prefix"), [("mount", ""), ("base_link", "left/")])
-def test_another_file_is_written_and_removed(root, prefix):
-    path, remove = configuration(root, prefix)
-    assert yaml.safe_load(path.read_text())["Visualization Manager"]["Global Options"]["Fixed Frame"] == prefix + root
-    remove()
-    remove()
-    assert not path.exists()

@@ -97,14 +97,6 @@ def test_a_torque_controlled_arm_of_ones_own_moves_too(tmp_path, run_picker):
 # -- without a graph ---------------------------------------------------------------------------------------
 
 
-def test_bring_up_says_what_was_assumed_and_locked():
-    made = bringup.graph(bringup.Options(urdf=str(any_arms.urdf("four_joint"))))
-    locked, assumed = made.notes
-    bringup.remove_leftovers(made)
-    assert locked == "gripper: joint grasp drives it, grasp_mirror is locked"
-    assert "no servo map of four_joint (--servos): servos that fit are assumed" in assumed and "turn 0.3" in assumed
-
-
 def test_a_real_board_is_never_driven_by_assumed_servos(run_picker, tmp_path):
     path = str(any_arms.urdf("four_joint"))
     code, _, complaints = run_picker("up", "--port", str(tmp_path / "tty"), "--urdf", path)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pytest import fixture, mark, raises
 from ros_graph import own_domain
-from small_urdfs import TWO_LINKS, broken
+from small_urdfs import TWO_LINKS
 from waiting import PATIENCE_S
 
 from picker_dynamics import __version__
@@ -70,10 +70,7 @@ def test_the_table_of_commands_is_what_their_modules_have():
         ("move --joints theta1=10 --duration nan", "argument --duration: 'nan', must be a number from 0 to 600"),
         ("move --tip nan 0 0.1", "argument --tip: 'nan', must be a number from -10 to 10"),
         ("payload -- -1", "'-1', must be a number from 0 to 5"),
-        ("payload 25KG", "'25KG', must be a number from 0 to 5 kg, or one with its unit (g, kg, mg)"),
         ("move --tip 260 80 170", "'260', must be a number from -10 to 10 m, or one with its unit (mm, cm, m)"),
-        ("up --rate nan", "argument --rate: 'nan', must be a number"),
-        ("demo --plant-error 2", "argument --plant-error: '2', must be a number from 0 to 0.5"),
         ("up --seed -1", "argument --seed: '-1', must be a whole number from 0"),
     ],
 )
@@ -91,9 +88,7 @@ def test_numbers_of_options_are_finite_and_in_range(capsys, words, said):
     "words, code, named",
     [
         ("up --namespace '2 bad'", 4, "namespace is '2 bad'"),
-        ("up --urdf /nowhere/arm.urdf", 4, "urdf: no such file: /nowhere/arm.urdf"),
         ("up --payload-mass -1", 4, "payload_mass is -1, must be 0 to 5 kg"),
-        ("up --arm picer", 4, "no arm 'picer'"),
         ("up --urdf {}/two.urdf --servos {}/two.yaml", 4, "two.yaml"),
         ("status --namespace '2 bad'", 4, "namespace is '2 bad', must be names of letters, digits and _, separated by /"),
         ("move --joints base=20", 9, "no running arm answers"),
@@ -141,13 +136,6 @@ def test_check_passes_the_picker_and_says_how_well(picker_command):
     assert code == 0 and complaints == [] and "models passed: worst relative residual" in said
     code, said, _ = picker_command("check", str(resource("urdf/picker.urdf")), "--samples", "50", "--json")
     assert code == 0 and json.loads(said)["worst"] <= 1e-9
-
-
-def test_check_is_strict_about_findings_only_if_asked(picker_command, bad_urdf):
-    odd = bad_urdf(broken(('<mass value="0.4"/>', '<mass value="40.0"/>')))
-    code, said, _ = picker_command("check", odd, "--samples", "20")
-    assert "finding" in said and code == 0
-    assert picker_command("check", odd, "--samples", "20", "--strict")[0] == 1
 
 
 @mark.parametrize("delay_s", [0.0, 0.5])
