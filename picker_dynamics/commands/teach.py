@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 
 from picker_dynamics.errors import InputError, PickerError
@@ -16,9 +14,6 @@ from . import options as shared
 from .drive import Seat, drive
 
 LINES = {**keys.LINES, "m": "pose ", "k": "grip ", "w": "pause "}
-
-SHOWN_S = 5.0
-"""Of a step that takes longer, what share is over is shown, on a terminal."""
 
 
 def add_parser(commands) -> None:
@@ -102,18 +97,14 @@ class TeachSeat(Seat):
 
 
 class Shown:
-    """Tells a person each leg that begins, and of a long one what share is over; ``leg``: the one under way."""
+    """Tells a person each leg that begins; ``leg``: the one under way."""
 
-    def __init__(self) -> None:
-        self.leg, self._share = None, 0.0
+    leg = None
 
     def __call__(self, leg, share: float) -> None:
-        begins, self._share = self.leg is not leg or share < self._share, share
-        if begins:
+        if self.leg is not leg:
             self.leg = leg
             print(f"step {leg.number}: {leg.name}{f', {leg.plan.duration:.1f} s' if leg.moves else ''}", flush=True)
-        elif leg.plan.duration > SHOWN_S and sys.stdout.isatty():
-            print(f"\r  {share:4.0%}{chr(13) if share < 1.0 else ''}", end="" if share < 1.0 else "\n", flush=True)
 
 
 def run_replay(options) -> int:
