@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -62,27 +61,20 @@ class Hardware:
         self._state_out = node.create_publisher(JointState, "joint_states", 10)
         self._status_out = node.create_publisher(DiagnosticStatus, "hardware/status", LATCHED)
         self._held_out = node.create_publisher(JointState, "hardware/held_pose", LATCHED)
-        self._described: Future[str] | None = None
         if isinstance(self.outputs, HardwareSession):
             self._source_out = node.create_publisher(Float64, "hardware/supply", LATCHED)
             self.outputs.link.on_refused = self._on_refused
             topic, refuse = "robot_description", lambda error: self._take_description(str(error))
             hear_stream(node, String, topic, self._on_description, LATCHED, DESCRIPTION_BYTES, refuse)
-        self.services = HardwareServices(node, arm, wake, self.require_looked, self.publish_status)
+        self.services = HardwareServices(node, arm, wake, self.publish_status)
         self.session.subscribe(self.on_cycle)
         self.publish_status()
 
     # -- description ---------------------------------------------------------------------------------------
 
     def _on_description(self, message: String, _info: dict) -> None:
-        """Compare a published description with this arm, in the worker: while another one is there the arm holds."""
-        self._described = self.running.worker(disagreement, message.data, self.arm)
-        self._described.add_done_callback(lambda done: done.cancelled() or self._take_description(done.result()))
-
-    def require_looked(self) -> None:
-        """Wait for a comparison that is under way."""
-        if self._described is not None:
-            self._take_description(self._described.result())
+        """Compare a published description with this arm: while another one is there the arm holds."""
+        self._take_description(disagreement(message.data, self.arm))
 
     def _take_description(self, problem: str) -> None:
         with self.session.turn:

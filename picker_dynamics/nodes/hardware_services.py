@@ -25,13 +25,12 @@ class HardwareServices:
 
     Args:
         wake: wakes the executor, from any thread.
-        look: is called before outputs are enabled.
         said: is called when a service has changed something.
     """
 
-    def __init__(self, node, arm: RunningArm, wake: Callable[[], None], look: Callable[[], None], said: Callable[[], None]):
+    def __init__(self, node, arm: RunningArm, wake: Callable[[], None], said: Callable[[], None]):
         self._node, self._arm, self._session, self._outputs = node, arm, arm.session, arm.outputs
-        self._wake, self._look, self._said = wake, look, said
+        self._wake, self._said = wake, said
         self._group, self._answers = ReentrantCallbackGroup(), list[Future]()
         self._latched: tuple[bool, str] = (False, "")
         self._session.settles = False
@@ -77,7 +76,6 @@ class HardwareServices:
 
     def _enable(self, at_rest_pose: bool) -> str:
         self._session.gate.require_open()
-        self._look()
         return self._session.enable(at_rest_pose)
 
     def _disable(self) -> str:

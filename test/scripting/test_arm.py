@@ -234,7 +234,7 @@ def test_what_it_did_is_recorded_as_arrays_csv_and_figures(arm, tmp_path):
 # -- other arms ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["rrp", "two_link", "three_link"])
+@pytest.mark.parametrize("name", ["rrp"])
 def test_arms_whose_joints_take_efforts_move_too(name):
     with Arm.simulated(name, real_time=False) as arm:
         target = arm.q + 0.1

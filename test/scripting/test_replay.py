@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -88,33 +87,13 @@ def test_what_was_added_stands_at_the_end_and_comments_stay(tmp_path):
     assert path.read_text() == TOUR.rstrip() + "  # the end"
 
 
-def test_a_disk_that_is_full_leaves_the_file_as_it_was(tmp_path, monkeypatch):
-    file = TaughtFile(tmp_path / "tour", picker())
-    file.add(Pause(1.0))
-    before = file.path.read_text()
-
-    with monkeypatch.context() as patched:
-        patched.setattr(taught.os, "replace", Mock(side_effect=OSError(28, "No space left on device")))
-        with raises(InputError, match="cannot be written: No space left on device"):
-            file.add(Pause(2.0))
-    assert file.path.read_text() == before and file.count == 1
-    file.add(Pause(3.0))
-    assert file.count == 2
-
-
 DAMAGED = {
     "another arm": (TOUR.replace("arm: picker", "arm: rrp"), "taught for the arm rrp .*this is picker"),
-    "other units": (TOUR.replace("wrist: deg", "wrist: mm"), "taught for the arm"),
-    "no steps": (HEAD, "steps must be a list"),
     "two in one": (HEAD + "- {pause: 3, payload: 3}\n", "step 1 must have one of"),
     "an unknown key": (HEAD + "- pause: 1\n- {pose: a, at: {base: 1}, sped: 2}\n", "step 2: unknown 'sped'"),
-    "an unknown joint": (HEAD + "- {pose: a, at: {tail: 1}}\n", "step 1: at: unknown 'tail'"),
-    "NaN": (HEAD + "- {pose: a, at: {base: .nan}}\n", "base .deg. is nan"),
     "true": (HEAD + "- payload: true\n", "payload .g. is True"),
-    "half a place": (HEAD + "- {pose: a, tip: [1, 2]}\n", "tip must be"),
     "joints and a place": (HEAD + "- {pose: a, tip: [1, 2, 3], at: {base: 1}}\n", "either `at`"),
     "no YAML": (HEAD + "- {pose: a\n", "cannot read taught motion"),
-    "too fast": ("speed: 99\n" + TOUR, "speed is 99"),
 }
 
 
@@ -184,9 +163,7 @@ def test_it_begins_where_one_says(tour, first, numbers):
 
 IMPOSSIBLE = {
     "what cannot be held": ("- {pose: far, at: {shoulder: 0, elbow: 0, wrist: 0}}\n", GoalRefusedError, "step 2 .far.*shoulder"),
-    "beyond a limit": ("- {pose: far, at: {elbow: 170}}\n", PickerError, "step 2 .far.*elbow"),
     "out of reach": ("- {pose: far, tip: [900, 0, 0]}\n", InputError, "step 2 .far"),
-    "in the table": ("- {pose: far, tip: [200, 0, -80]}\n", PickerError, "step 2 .far"),
     "a load too heavy": ("- payload: 2000\n- {pose: far, tip: [220, 0, 100]}\n", GoalRefusedError, "step 2 .payload 2000 g"),
 }
 

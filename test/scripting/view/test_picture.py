@@ -3,10 +3,8 @@
 import json
 
 import numpy as np
-import pytest
 
 from picker_dynamics.robot import description
-from picker_dynamics.robot.arms import names
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.scripting.equipment import equipment
 from picker_dynamics.scripting.view.picture import mesh_file, mesh_names, picture
@@ -22,17 +20,9 @@ def meshed(path, *files: str):
     return description.load(path)
 
 
-@pytest.mark.parametrize("name", names())
-def test_every_arm_has_a_picture_of_finite_numbers(name):
-    made = picture(equipment(name))
-    json.dumps(made, allow_nan=False)
-    known = equipment(name)
-    assert [joint["name"] for joint in made["moving"]] == list(known.description.joint_names)
-    assert sum(len(shapes) for shapes in made["links"].values()) >= known.description.n
-
-
 def test_poses_lead_to_the_links_as_the_kinematic_tree_has_them():
     known, q = equipment(), np.array([0.3, 1.2, -1.0, -0.4, 0.2])
+    json.dumps(picture(known), allow_nan=False)
     made, frames = picture(known), {"base_link": np.eye(4)}
     values = dict(zip(known.description.joint_names, q))
     for joint in made["joints"]:
