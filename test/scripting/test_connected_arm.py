@@ -9,7 +9,7 @@ from arm_fixtures import servos
 from ros_graph import running_graph
 
 from picker_dynamics import Arm, Waypoint
-from picker_dynamics.errors import ClosedError, GoalAbortedError, GoalRefusedError, LinkError
+from picker_dynamics.errors import GoalRefusedError, LinkError
 from picker_dynamics.session import session
 
 pytestmark = [pytest.mark.ros, pytest.mark.long]
@@ -76,26 +76,6 @@ def test_a_second_script_is_refused_while_the_first_moves_the_arm_and_has_it_aft
         first.wait(0.5)
         assert first.q[0] == pytest.approx(0.4, abs=0.03)
         second.home()
-
-
-def test_an_exception_in_a_script_ends_its_motion_and_one_that_has_ended_cancels_nothing(running):
-    with Arm.connect() as first:
-        first.home()
-        ended = first.move(base=0.1, wait=False)
-        client = running.client
-        client.until(lambda: abs(client.reference()[0] - 0.1) < 1e-6, "its end, which it has not heard")
-        client.until(lambda: client.controller["phase"] == "holding" and not client.controller["lease"], "its last word")
-        with pytest.raises(ZeroDivisionError), Arm.connect() as second:
-            moving = second.move(base=0.6, duration=5.0, wait=False)
-            ended.cancel()
-            second.wait(1.0)
-            assert not moving.over(), "the first script's has ended, and cancels nothing"
-            1 / 0  # noqa: B018
-        with pytest.raises(GoalAbortedError, match="cancelled"):
-            moving.done()
-        assert 0.1 < first.q[0] < 0.5
-        with pytest.raises(ClosedError, match="was closed"):
-            second.move(base=0.1)
 
 
 def test_a_motion_of_a_graph_that_is_silent_ends_for_who_waits(running, monkeypatch):
