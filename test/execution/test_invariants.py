@@ -138,6 +138,7 @@ def test_generated_sequences(kind):
 # -- seen ---------------------------------------------------------------------------------------------------------------
 
 SEEN = {
+    "noise in a stream that moves": [Stream(4.0, swing=(0.3, 0.0, 0.0, 0.0, 0.0), noise=2e-3)],
     "a tip speed lowered twelvefold on a way whose middle cannot be held": [
         Speed(0.0),
         Ask(
@@ -152,6 +153,17 @@ SEEN = {
         TipLimit(0.02),
         Wait(4.0),
     ],
+    "a lower tip speed in the middle of a stream": [
+        Stream(2.0, (0.03, 0.15, -0.15, -0.25, 0.19), 0.1, seed=92),
+        Payload(0.05),
+        Stream(1.3, (-0.27, 0.08, 0.09, -0.13, 0.08), 0.1, seed=25),
+        Wait(0.2),
+        Stream(1.9, (0.29, 0.24, 0.06, 0.19, -0.08), 1.0, step=(0.0, 0.005, 0.0, -0.05, 0.05), late_s=0.3, seed=82),
+        Wait(0.03),
+        TipLimit(0.1),
+        Stream(0.9, (-0.14, 0.12, 0.2, -0.05, 0.15), 1.0, noise=0.02, step=(0.0, 0.1, -0.01, 0.0, -0.05), seed=19),
+    ],
+    "the clock steps back": [Ask((3.0,), (at(base=0.6),)), Wait(1.0), Stall(-5.0), Wait(1.0), Ask((2.0,), (at(),)), Wait(8.0)],
     "a heavy payload that stops the motion": [
         Ask((3.0,), ((-1.5, 1.88, 0.45, 1.33, 0.0),), fields="q"),
         Wait(4.2),
