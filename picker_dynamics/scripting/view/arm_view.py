@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 import time
@@ -17,7 +18,7 @@ from picker_dynamics.errors import GoalRefusedError, InfeasibleError, InputError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.session.entry import Condition, Entry
 from picker_dynamics.session.facts import facts
-from picker_dynamics.session.session import GoalData, Session
+from picker_dynamics.session.session import Session
 
 from ..equipment import Equipment
 from ..scripted_arm import ScriptedArm
@@ -28,9 +29,6 @@ from .requests import Request
 from .tours import Tours, listed
 from .truth import Truth
 from .wheel import Wheel
-
-IDLE_LOOKS = 6
-"""Without a reader one look in so many counts."""
 
 CONDITION_S = 0.5
 """How often parts, limits and surroundings are asked for [s]."""
@@ -43,6 +41,9 @@ BEGINS_S = 0.5
 
 SAMPLES = 40
 """Of a path that is shown, at most."""
+
+TOURS = ("tour", "pick", "place")
+MOTIONS = (*TOURS, "home", "park", "joints", "tip", "jog")
 
 LEVELS = ("ok", "warn", "error", "warn")
 
@@ -62,15 +63,11 @@ SETTINGS = {
 """Request -> its field, the part and the setting that it changes, and the unit."""
 
 
-class LapsedError(PickerError):
-    """Something that was asked for ended before it began."""
-
-
 class ArmView(View):
     """Shows the arm of a session, and has it moved by the page that drives.
 
-    A request waits for others, and is planned, before it begins; what was asked for before a cancel, a release, a stop or another
-    page's turn is not carried out after it.
+    Motions are planned before they begin.  Each has a turn, and begins only while that is the newest: a newer motion, a cancel, a
+    release, a stop or another driver begins another turn.
 
     Args:
         known, session: the arm.
@@ -80,11 +77,10 @@ class ArmView(View):
     def __init__(self, known: Equipment, session: Session, folder: str | Path = ""):
         super().__init__(known, folder)
         self.arm, self.session = ScriptedArm(known, session, drives=True), session
-        self.wheel, self.tours = Wheel(self._changed_hands), Tours(self.arm, self.channel, self.say)
+        self.wheel, self.tours = Wheel(), Tours(self.arm, self.channel, self.say)
         self.truth, self._recorder = Truth(session), Recorder(session, self.say)
-        self._asking, self._checking, self._order = threading.Lock(), threading.Lock(), threading.RLock()
-        self._lapsed = {"motion": 0, "jog": 0}
-        self._over, self._looks = threading.Event(), 0
+        self._lock, self._turns, self._turn = threading.RLock(), itertools.count(1), 0
+        self._over = threading.Event()
         self._told: Condition | None = None
         self._told_s, self._looked_s, self._rest = -math.inf, -math.inf, dict[str, Any]()
         session.on_words = self._hear
@@ -112,7 +108,7 @@ class ArmView(View):
         self.session.on_words = lambda _event: None
         if self._on_states in self.session.listeners:
             self.session.listeners.remove(self._on_states)
-        self._changed_hands(False)
+        self._let_go()
         self._recorder.close()
 
     # -- what is told ----------------------------------------------------------------------------------------
@@ -125,10 +121,12 @@ class ArmView(View):
         """Tell pages what is new."""
         now_s, there, session = time.monotonic(), self.channel.there, self.session
         self._looked_s = now_s
-        self.wheel.look(there, now_s, bool(self.tours.name))
+        with self._lock:
+            if self.wheel.is_idle(there, now_s, bool(self.tours.name)):
+                self._let_go()
         self._recorder.look()
-        self.truth.wanted, self._looks = bool(there), self._looks + 1
-        if not there and self._looks % IDLE_LOOKS:
+        self.truth.wanted = bool(there)
+        if not there:
             return
         age_s = session.now_s - session.heard_s
         seen = {"state": session.state, "reference": session.desired}
@@ -180,8 +178,7 @@ class ArmView(View):
 
     def check(self, asked: Request) -> Mapping[str, Any]:
         try:
-            with self._checking:  # one at a time: it is a core's work
-                plan = self.arm.planned(self._motion(asked))
+            plan = self.arm.planned(self._motion(asked))
         except (InputError, LimitError, InfeasibleError) as error:
             return {"possible": False, "q": None, **_refusal(error)}
         q = plan.motion.q
@@ -199,50 +196,37 @@ class ArmView(View):
     def do(self, asked: Request, page: str) -> Mapping[str, Any]:
         what, fields = asked
         if what == "leave":
-            self.wheel.leave(page)
+            self._leave(page)
             return {}
         if what == "cancel":
-            self._lapse()
-            with self._order:
-                self.session.jog({})
+            with self._lock:
+                self._end()
                 self.session.call("cancel")
             return {"said": "decelerating to a hold"}
         if what in ("record", "record_end"):  # whoever watches may record, too
             return {"said": self._said(self._recorder.begin if what == "record" else self._recorder.end)}
         if what == "play":
             raise InputError("this is no recording", subject="play")
-        jogs = what == "jog"
-        velocities = self._velocities(**fields) if jogs else {}
-        if jogs and not velocities:
-            self._lapse("jog")
-            with self._order:
-                self.session.jog({})
+        velocities = self._velocities(**fields) if what == "jog" else {}
+        if what == "jog" and not velocities:
+            with self._lock:
+                if self.wheel.driver == page and not self.tours.name:
+                    self._end()
             return {}
-        kind = "jog" if jogs else "motion"
-        lapsed = self._lapsed[kind]
-        lapsed += self.wheel.take(page, time.monotonic(), over=fields.get("over", False))  # a refusal is that page's alone
-
-        def stands() -> None:
-            if self._lapsed[kind] != lapsed:
-                raise LapsedError("ended before it began", subject="page")
-
+        turn = self._take(page, what, fields.get("over", False))  # a refusal is that page's alone
         try:
-            with self._asking:
-                if self.wheel.driver != page:
-                    raise LapsedError("this page has let go, or another one has taken over", subject="page")
-                return self._done(asked, velocities, page, stands)
-        except LapsedError:
-            if jogs:
-                return {}
-            raise
+            return self._done(asked, velocities, page, turn)
         except PickerError as error:
-            self.say(str(error), "error", joint=error.subject or "", outcome=EventKind.REFUSED.outcome)
+            if self._turn != turn and what == "jog":
+                return {}
+            if error.subject != "page":
+                self.say(str(error), "error", joint=error.subject or "", outcome=EventKind.REFUSED.outcome)
             raise
 
-    def _done(self, asked: Request, velocities: Mapping[str, Any], page: str, stands: Callable[[], None]) -> Mapping[str, Any]:
+    def _done(self, asked: Request, velocities: Mapping[str, Any], page: str, turn: int) -> Mapping[str, Any]:
         what, fields = asked
         if what in ("reset", "enable"):
-            stands()
+            self._require(turn)
             return {"said": self._said(self.session.reset if what == "reset" else partial(self._enable, **fields))}
         if what in SETTINGS:
             field, part, name, unit = SETTINGS[what]
@@ -259,31 +243,30 @@ class ArmView(View):
         if not ready:
             raise GoalRefusedError(f"refused: hardware: {hardware['message']}", subject="hardware")
         try:
-            self._take_arm()
+            self.session.take_arm()
         except PickerError:
-            self.wheel.leave(page)
+            self._leave(page)
             raise
-        if self.wheel.driver != page:
-            self.wheel.give_back()
-            raise LapsedError("let go before it began", subject="page")
-        if what == "jog":
-            with self._order:
-                stands()
+        with self._lock:
+            if not self.wheel.driver:  # it let go meanwhile
+                self.session.leave()
+            if what == "drive":
+                return {}
+            self._require(turn)
+            if what == "jog":
                 self.session.jog(velocities)
-            return {}
-        if what == "drive":
-            return {}
-        if what in ("tour", "pick", "place"):
-            return self.tours.begin(asked, stands)
+                return {}
+            if what in TOURS:
+                self.tours.name = what
+        if what in TOURS:
+            return self.tours.begin(asked, lambda: self._turn == turn)
         if not self.session.wait_at_most(BEGINS_S, lambda: self.session.controller.get("phase") in ("holding", "executing")):
             controller = self.session.controller
             raise GoalRefusedError(f"refused: controller: {controller['message']}", subject="controller")
-        return {"goal": self._begin(self.arm.goal(self._motion(asked)), stands)}
-
-    def _begin(self, goal: GoalData, stands: Callable[[], None]) -> str:
-        with self._order:  # a cancel comes before this, and ends it, or behind it
-            stands()
-            return self.session.submit(goal, as_driver=True)
+        goal = self.arm.goal(self._motion(asked))
+        with self._lock:
+            self._require(turn)
+            return {"goal": self.session.submit(goal, as_driver=True)}
 
     def _motion(self, asked: Request) -> Asked:
         """The motion that is asked for."""
@@ -306,19 +289,13 @@ class ArmView(View):
         still, arm = (0.0,) * 3, self.known.description
         return {"linear": list(linear or still), "angular": list(angular or still), "frame": arm.tool if tool else arm.root}
 
-    def _take_arm(self) -> None:
-        if self._over.is_set():
-            raise LinkError("this view has ended")
-        self.session.take_arm()
-
     def _enable(self, sure: bool) -> str:
         if not sure and self.session.hardware.get("outputs") != "running":
             raise InputError("enable: say that the arm stands at its rest pose, and that hands are away", subject="enable")
         return self.session.enable(sure)
 
     def stop(self) -> str:
-        self._lapse()
-        self.session.jog({})
+        self._end()  # waits for no request that is under way
         return self.session.stop()
 
     def _said(self, act: Callable[[], str]) -> str:
@@ -331,19 +308,38 @@ class ArmView(View):
         self.say(said)
         return said
 
-    def _lapse(self, *kinds: str) -> None:
-        """Let lapse what pages asked for: none of it begins any more, and a tour takes no further step."""
-        for kind in kinds or tuple(self._lapsed):
-            self._lapsed[kind] += 1
-        if not kinds:
-            self.tours.end()
+    # -- turns -----------------------------------------------------------------------------------------------
 
-    def _changed_hands(self, driven: bool) -> None:
-        self._lapse()
-        with self._order:
-            self.session.jog({})
-            if not driven:
-                self.session.leave()
+    def _take(self, page: str, what: str, over: bool) -> int:
+        """Have a page drive; returns the turn of its request, for a motion a new one."""
+        with self._lock:
+            if self._over.is_set():
+                raise LinkError("this view has ended")
+            if self.wheel.take(page, time.monotonic(), over=over):
+                self._end()
+            elif what in MOTIONS and not self.tours.name:
+                self._turn = next(self._turns)
+            return self._turn
+
+    def _require(self, turn: int) -> None:
+        if self._turn != turn:
+            raise GoalRefusedError("ended before it began", subject="page")
+
+    def _end(self) -> None:
+        """End the turn: no motion or tour of it begins or goes on, and no jog."""
+        self._turn = next(self._turns)
+        self.session.jog({})
+
+    def _leave(self, page: str) -> None:
+        with self._lock:
+            if self.wheel.driver == page:
+                self._let_go()
+
+    def _let_go(self) -> None:
+        with self._lock:
+            self.wheel.driver = ""
+            self._end()
+            self.session.leave()
 
 
 def _refusal(error: PickerError) -> dict[str, Any]:

@@ -29,10 +29,6 @@ MOST, RECORDINGS, LARGEST_BYTES = 200, 20, 262_144
 """So many files of a folder are looked at, and the newest so many recordings; none is larger that a person wrote."""
 
 
-class EndedError(PickerError):
-    """Somebody has ended the tour."""
-
-
 class Tours:
     """Makes one tour or pick at a time.
 
@@ -46,30 +42,28 @@ class Tours:
     """
 
     def __init__(self, arm: ScriptedArm, channel: Channel, say: Callable[..., None]):
-        self._arm, self._channel, self._say, self._over = arm, channel, say, threading.Event()
+        self._arm, self._channel, self._say, self._told_s = arm, channel, say, 0.0
         self.name, self.folder = "", Path.cwd()
 
-    def begin(self, asked: Request, stands: Callable[[], None]) -> Mapping[str, Any]:
-        """Check all of it from where the arm comes to rest, and have it made; ``stands`` raises where that was ended meanwhile.
+    def begin(self, asked: Request, wanted: Callable[[], bool]) -> Mapping[str, Any]:
+        """Check all of it from where the arm comes to rest, and have it made as long as it is ``wanted``.
 
         Raises:
             PickerError: it may not be made, or the arm goes on moving; nothing moves for it.
         """
-        arm, (what, fields), over = self._arm, asked, threading.Event()
-        self._over = over
-        stands()
-        if what == "tour":
-            path = _file(self.folder, fields["name"])
-            self.name = path.name.removesuffix(".yaml")
-        else:
-            self.name = f"{what} at ({', '.join(f'{1e3 * x:.0f}' for x in fields['at'])}) mm"
-        self._tell(0.0, "being checked")
+        arm, (what, fields) = self._arm, asked
         try:
+            if what == "tour":
+                path = _file(self.folder, fields["name"])
+                self.name = path.name.removesuffix(".yaml")
+            else:
+                self.name = f"{what} at ({', '.join(f'{1e3 * x:.0f}' for x in fields['at'])}) mm"
+            self._tell(0.0, "being checked")
             session = arm.session
             assert session is not None
 
             def rests() -> bool:
-                return over.is_set() or (session.controller["phase"] == "holding" and not session.under_way)
+                return not wanted() or (session.controller["phase"] == "holding" and not session.under_way)
 
             if not session.wait_at_most(ANSWER_S, rests):
                 raise GoalRefusedError("refused: the arm moves: wait until it holds, or cancel the motion", subject="controller")
@@ -79,41 +73,36 @@ class Tours:
                 found = arm.pick(fields["at"], pitch=fields["pitch"], mass=fields["kg"], check=True)
             else:
                 found = arm.place(fields["at"], pitch=fields["pitch"], check=True)
-            _require_wanted(over)
+            _require(wanted)
         except BaseException:
             self._forget()
             raise
         self._say(said := f"{self.name}: {len(found.legs)} steps, {found.duration:.1f} s")
-        threading.Thread(target=self._make, args=(found, over), name="tour", daemon=True).start()
+        threading.Thread(target=self._make, args=(found.legs, wanted), name="tour", daemon=True).start()
         return {"said": said}
 
-    def end(self) -> None:
-        """End what is under way: the arm decelerates and holds."""
-        self._over.set()
+    def _make(self, legs: tuple[Leg, ...], wanted: Callable[[], bool]) -> None:
+        where = ""
 
-    def _make(self, found: Replay, over: threading.Event) -> None:
-        name, count = self.name, len(found.legs)
-        index, told_s, where = 0, 0.0, ""
-        last: tuple[Leg | None, float] = None, 0.0
-
-        def progress(leg: Leg, share: float) -> None:
-            nonlocal index, told_s, where, last
-            _require_wanted(over)
-            begins, now_s = leg is not last[0] or share < last[1], time.monotonic()
-            last, index = (leg, share), index + begins
-            if begins or now_s - told_s >= TELL_S:
-                told_s, where = now_s, f"step {index} of {count}: {leg.name}"
-                self._tell((index - 1 + share) / count, where)
+        def progress(_leg: Leg, share: float) -> None:
+            _require(wanted)
+            if not share or time.monotonic() - self._told_s >= TELL_S:
+                self._told_s = time.monotonic()
+                self._tell((number - 1 + share) / len(legs), where)
 
         try:
-            self._arm.play(found, progress)
-            self._say(f"{name}: done")
+            for number, leg in enumerate(legs, 1):
+                where = f"step {number} of {len(legs)}: {leg.name}"
+                self._arm.play(Replay((leg,)), progress)
+            self._say(f"{self.name}: done")
         except PickerError as error:
-            ended = isinstance(error, EndedError) or over.is_set()
             with contextlib.suppress(PickerError):
                 self._arm.cancel()  # whatever began just then
-            about = {} if ended else {"joint": error.subject or "", "outcome": EventKind.REFUSED.outcome}
-            self._say(f"{name}: ended in {where}{'' if ended else f': {error}'}", "warn" if ended else "error", **about)
+            if wanted():
+                about = {"joint": error.subject or "", "outcome": EventKind.REFUSED.outcome}
+                self._say(f"{self.name}: ended in {where}: {error}", "error", **about)
+            else:
+                self._say(f"{self.name}: ended in {where}", "warn")
         finally:
             self._forget()
 
@@ -125,9 +114,9 @@ class Tours:
         self._tell(0.0, "")
 
 
-def _require_wanted(over: threading.Event) -> None:
-    if over.is_set():
-        raise EndedError("ended before it was done", subject="tour")
+def _require(wanted: Callable[[], bool]) -> None:
+    if not wanted():
+        raise GoalRefusedError("ended before it was done", subject="page")
 
 
 # -- files -------------------------------------------------------------------------------------------------------------------

@@ -9,8 +9,6 @@ import pytest
 from view_pages import Page, Told
 from waiting import until
 
-from picker_dynamics.scripting.equipment import equipment
-
 
 @pytest.fixture
 def page(unhurried):
@@ -74,8 +72,8 @@ def test_a_second_page_watches_until_it_takes_over(page, unhurried, told):
 def test_a_jog_moves_while_it_is_held_and_ends_when_it_is_not_said_again(page, told, unhurried):
     arm, _ = unhurried
     page.done("home")  # a stop left it anywhere
-    until(lambda: np.allclose(arm.q, equipment().home, atol=0.01), "the arm at home")
-    until(lambda: told.phase == "holding", "rest")
+    session = arm.session  # pages are told later, and a jog that begins while the arm moves is refused until it is let go
+    until(lambda: not session.under_way and session.controller["phase"] == "holding", "the arm at home")
     before = arm.tip[1]
 
     def again() -> None:

@@ -10,39 +10,23 @@ from picker_dynamics.scripting.view.wheel import GONE_S, IDLE_S, Wheel
 
 
 def test_one_page_drives_and_taking_over_has_to_be_said():
-    driven: list[bool] = []
-    wheel = Wheel(driven.append)
+    wheel = Wheel()
     assert wheel.take("a.1", 0.0) and not wheel.take("a.1", 1.0)
     with pytest.raises(PickerError, match="another page drives"):
         wheel.take("a.2", 1.0)
     assert wheel.driver == "a.1"
     assert wheel.take("a.2", 1.0, over=True) and wheel.driver == "a.2"
-    wheel.leave("a.1")
-    assert wheel.driver == "a.2" and driven == [True, True]
-    wheel.give_back()
-    assert wheel.driver == "a.2" and driven == [True, True]
-    wheel.leave("a.2")
-    assert wheel.driver == "" and driven == [True, True, False]
 
 
-def test_a_page_whose_stream_ends_lets_go_after_a_moment():
+def test_a_page_whose_stream_ends_is_idle_after_a_moment_and_one_that_asks_for_nothing_later():
     wheel = Wheel()
+    assert not wheel.is_idle(set(), 1e6), "nobody drives"
     wheel.take("a.1", 0.0)
-    assert wheel.look({"a"}, 5.0)
-    assert wheel.look(set(), 5.0 + 0.9 * GONE_S)
-    assert wheel.look({"a"}, 6.9) and wheel.look(set(), 6.9 + GONE_S)
-    assert not wheel.look({"b"}, 7.0 + GONE_S) and wheel.driver == ""
-
-
-def test_a_page_that_asks_for_nothing_lets_go():
-    wheel = Wheel()
-    wheel.take("a.1", 0.0)
-    assert wheel.look({"a"}, IDLE_S - 1.0)
-    assert not wheel.look({"a"}, IDLE_S + 1.0)
-    wheel.take("a.1", 0.0)
-    assert wheel.look({"a"}, IDLE_S + 1.0, busy=True), "what it asked for goes on"
-    assert wheel.look({"a"}, 2.0 * IDLE_S)
-    assert not wheel.look({"a"}, 2.0 * IDLE_S + 2.0)
+    assert not wheel.is_idle({"a"}, 5.0) and not wheel.is_idle(set(), 5.0 + 0.9 * GONE_S)
+    assert wheel.is_idle({"b"}, 5.1 + GONE_S)
+    assert not wheel.is_idle({"a"}, IDLE_S - 1.0) and wheel.is_idle({"a"}, IDLE_S + 1.0)
+    assert not wheel.is_idle({"a"}, IDLE_S + 1.0, busy=True), "what it asked for goes on"
+    assert not wheel.is_idle({"a"}, 2.0 * IDLE_S) and wheel.is_idle({"a"}, 2.0 * IDLE_S + 2.0)
 
 
 def events(data: bytes) -> list[tuple[str, dict]]:
