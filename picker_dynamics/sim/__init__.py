@@ -15,7 +15,6 @@ __all__ = [
     "plant",
     "plant_error",
     "pty_port",
-    "setpoint_queue",
     "simulated_board",
     "stage",
     "torque_plant",

@@ -39,8 +39,7 @@ from picker_dynamics.board.protocol import (
 from picker_dynamics.board.protocol.framing import FrameSplitter, RawFrame
 from picker_dynamics.board.protocol.messages import Unknown, decode
 
-from .output_motion import OutputMotion
-from .setpoint_queue import Point
+from .output_motion import OutputMotion, Point
 
 TRANSMIT_MAX = 2048
 """Bytes that wait to be fetched at most; telemetry and refusals of set-points that do not fit are dropped."""
@@ -342,7 +341,7 @@ class VirtualFirmware:
             motion.live,
             motion.owned,
             motion.limited,
-            len(motion.queue),
+            len(motion.points),
             self._accepted,
             self._rejected,
             self._last_reason,

@@ -8,7 +8,7 @@ from benchmarks.kept_board import KeptFirmware
 from benchmarks.ledger import Ledger
 from picker_dynamics.board.protocol import SetPoint, Stop
 from picker_dynamics.sim.firmware_core import VirtualFirmware
-from picker_dynamics.sim.setpoint_queue import SetPointQueue
+from picker_dynamics.sim.output_motion import OutputMotion
 
 
 class Rig(Bench):
@@ -80,14 +80,16 @@ def test_what_a_stop_or_a_reset_drops_has_a_cause(end):
 
 
 def test_a_board_that_loses_a_set_point_from_its_queue_is_found_out(monkeypatch):
-    push = SetPointQueue.push
-    pushed = []
+    accept, accepted = OutputMotion.accept, []
 
-    def forgetful(queue, point):
-        pushed.append(point)
-        if len(pushed) != 40:
-            push(queue, point)
+    def forgetful(motion, point, *rest):
+        answer = accept(motion, point, *rest)
+        if motion.points and motion.points[-1] is point:
+            accepted.append(point)
+            if len(accepted) == 40:
+                motion.points.pop()
+        return answer
 
-    monkeypatch.setattr(SetPointQueue, "push", forgetful)
+    monkeypatch.setattr(OutputMotion, "accept", forgetful)
     rig = streamed(1.0)
     assert rig.counts.telemetry_wrong > 0 and "the books of" in rig.counts.first_trouble

@@ -11,7 +11,7 @@ from picker_dynamics.board.firmware.config import FirmwareConfig
 from picker_dynamics.board.protocol import Adopt, Disable, Enable, Hello, Nack, Ping, Reason, Relax, Reset, SetPoint, Stop, encode
 from picker_dynamics.errors import InputError
 from picker_dynamics.sim.firmware_core import VirtualFirmware
-from picker_dynamics.sim.setpoint_queue import interpolate
+from picker_dynamics.sim.output_motion import interpolate
 
 
 def test_a_found_pulse_just_outside_its_limit_is_moved_to_it_and_a_far_one_refused():

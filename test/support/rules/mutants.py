@@ -13,8 +13,7 @@ from typing import Any
 from picker_dynamics.board.protocol import Fault, MessageType, Reason, Relax, Reset, Stop
 from picker_dynamics.sim.firmware_core import VirtualFirmware as Firmware
 from picker_dynamics.sim.output_motion import OutputMotion as Motion
-from picker_dynamics.sim.setpoint_queue import Point
-from picker_dynamics.sim.setpoint_queue import SetPointQueue as Queue
+from picker_dynamics.sim.output_motion import Point
 
 Wrong = Callable[..., Any]
 OK = Reason.NONE, 0
@@ -39,7 +38,7 @@ def unless(condition: Callable[..., object], otherwise: Any = None) -> Wrong:
 
 def resumes(honest: Wrong, it: Any, message: Any, *rest: Any) -> Any:
     if isinstance(message, Stop):
-        it.interrupted = tuple(it._motion.queue._points)
+        it.interrupted = tuple(it._motion.points)
     elif isinstance(message, Reset) and getattr(it, "interrupted", ()):
         answer, played_us = honest(it, message, *rest), it._motion.played_us
         it._motion.accept(Point(played_us + 200_000 & 0xFFFF_FFFF, it.interrupted[-1].pulses), played_us, 2**30)
@@ -63,7 +62,7 @@ MUTANTS: dict[str, tuple[Wrong, Wrong]] = {
     ),
     "creeps": (Motion.frame, then(pulses=lambda it: [pulse + bool(pulse) for pulse in it.pulses])),
     "enables all": (Motion.enable, then(live=lambda it: (1 << len(it.limits)) - 1)),
-    "stairs": (Queue.at, lambda h, it, at_us, joint: it.anchor.pulses[joint]),
+    "stairs": (Motion._target, lambda h, it, at_us, joint: it._anchor.pulses[joint]),
     "underruns are not counted": (Motion.frame, then(underruns=0)),
     "resumes": (Firmware._carry_out, resumes),
     "lets go of the arm": (
