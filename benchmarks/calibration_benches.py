@@ -172,7 +172,7 @@ class RestingBench(MovingBench):
         q, servo = self.resting(station, columns, side, held), plant.whole_servo
         plant.attach(station.weight.mass, station.weight.point)
         skids = skid(plant.bias(q, np.zeros(plant.n)) + side * servo.coulomb, hops, servo.gap)
-        plant.detach()
+        plant.attach(0.0)
         q[column] += skids[column] * self.rng.normal(size=len(column))
         return self.sensed(station.sensors, q)
 
@@ -198,5 +198,5 @@ class RestingBench(MovingBench):
             return servo.motor_for(plant.bias(q, still) + held, side)[column]
 
         q[column] = resting_position(q[column], sloped(motor), 1.0 / servo.stiffness[column], servo.gap[column])
-        plant.detach()
+        plant.attach(0.0)
         return q

@@ -182,34 +182,34 @@ class Operator(ros_operator.Operator):
 
     def disturb(self, **wire: float) -> None:
         """These shares of all bytes are lost or damaged for a while."""
-        self.board.wire(**wire)
+        self.board.command("wire", **wire)
         self.spin(float(self.random.uniform(0.5, 1.5)))
-        self.board.wire()
+        self.board.command("wire")
 
     def reset_board(self) -> None:
         """Its output stage goes on."""
-        self.board.reset(keep_outputs=True)
+        self.board.command("reset", keep_outputs=True)
         self.until_left()
 
     def cut_power(self) -> None:
         """Its outputs go too: the arm falls, and somebody puts it at its rest pose."""
-        self.board.reset(keep_outputs=False)
+        self.board.command("reset", keep_outputs=False)
         self.until_left()
 
     def unplug(self) -> None:
         """Pull the cable, and put it back; how long from then until the arm is ready to be told."""
         plugs = len(self.board.command("ledger")["plug_times_s"])
-        self.board.unplug(float(self.random.uniform(0.1, 3.0)))
+        self.board.command("unplug", seconds=float(self.random.uniform(0.1, 3.0)))
         self.until_left()
         self.until(lambda: len(self.board.command("ledger")["plug_times_s"]) > plugs, "the cable")
         self.until(lambda: self.hardware["state"] == "idle", "the way back")
         self.findings.recovery_s.append(self.idle_since_s - self.board.command("ledger")["plug_times_s"][-1])
 
     def dip_supply(self) -> None:
-        self.board.supply(3.9)
+        self.board.command("supply", volt=3.9)
         self.until_left()
         self.spin(0.1)
-        self.board.supply(6.0)
+        self.board.command("supply", volt=6.0)
         self.spin(0.1)
 
     def until_left(self) -> None:
@@ -233,7 +233,7 @@ class Operator(ros_operator.Operator):
 
     def last_figures(self) -> dict[str, dict[str, str]]:
         """Stop, and wait until nothing changes any more: the figures of all nodes, which then belong together."""
-        self.board.wire()
+        self.board.command("wire")
         self.until(lambda: self.hardware.get("state") in ("idle", "active"), "a board")
         self.ask("emergency_stop")
         self.spin(0.5)

@@ -136,7 +136,7 @@ class BoardControl(contextlib.AbstractContextManager):
         return made
 
     def command(self, command: str, **arguments) -> dict:
-        """Send one request and return its reply.
+        """Send one request of ``VirtualBoard.commands`` and return its reply.
 
         Raises:
             InputError: the board did not accept it.
@@ -168,40 +168,8 @@ class BoardControl(contextlib.AbstractContextManager):
         return Truth(**{**values, "faults": tuple(values["faults"])})
 
     def attach(self, mass_kg: float, com=(0.0, 0.0, 0.0)) -> None:
-        """Weld a berry to the tool; ``com`` (3,) [m], tool frame."""
+        """Weld a berry to the tool, in place of what is there; 0 kg: let go.  ``com`` (3,) [m], tool frame."""
         self.command("attach", mass_kg=mass_kg, com=[float(x) for x in com])
-
-    def detach(self) -> None:
-        """Let the berry go that is on the tool."""
-        self.command("detach")
-
-    def plant_error(self) -> dict:
-        """Plant's differences from the URDF and the servo map: factors and added friction."""
-        return self.command("plant_error")
-
-    def wire(self, drop: float = 0.0, corrupt: float = 0.0) -> None:
-        """Lose and damage these shares of all bytes from now on, in both directions."""
-        self.command("wire", drop=drop, corrupt=corrupt)
-
-    def reset(self, *, keep_outputs: bool = True, fault: str | None = None) -> None:
-        """Restart the board, with its boot silence; ``fault`` is latched from the start, for example RESTARTED."""
-        self.command("reset", keep_outputs=keep_outputs, fault=fault)
-
-    def unplug(self, seconds: float) -> None:
-        """Pull the cable, and put it back ``seconds`` later; the board keeps running."""
-        self.command("unplug", seconds=seconds)
-
-    def clock(self, jump_s: float = 0.0, drift_ppm: float | None = None) -> None:
-        """Let the board's clock jump forward, or change its drift."""
-        self.command("clock", jump_s=jump_s, drift_ppm=drift_ppm)
-
-    def supply(self, volt: float) -> None:
-        """Set what the source of the servos' supply gives without load."""
-        self.command("supply", volt=volt)
-
-    def cause(self, fault: str, present: bool) -> None:
-        """Let the cause of a fault (by name, for example OUTPUT_FAILED) appear or go."""
-        self.command("cause", fault=fault, present=present)
 
     def close(self) -> None:
         """Close the connection; the next request opens another."""

@@ -151,10 +151,6 @@ class Plant(MujocoArm):
         super().attach(mass, com)
         self.wake()
 
-    def detach(self) -> None:
-        """Let go of the berry."""
-        self.attach(0.0)
-
     def feed(self, source: float) -> None:
         """Feed the servos: from now on the supply gives the share ``source`` of its nominal voltage without load."""
         self.source = source
@@ -264,11 +260,6 @@ class Plant(MujocoArm):
         one = self.servo
         figures = one.stiffness, one.deadband, one.no_load_speed, one.stall_torque, one.joint_names
         return ServoModel(*figures, load_friction=one.load_friction, coulomb=self._held_back, play=one.play)
-
-    @property
-    def perturbed(self) -> dict:
-        """Changes by ``plant_error``, ready for JSON."""
-        return self.error.report()
 
     def tip_at(self, q) -> np.ndarray:
         """Position, (3,), at which the tool would be at ``q`` [m], base frame."""

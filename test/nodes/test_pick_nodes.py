@@ -54,7 +54,7 @@ def test_a_camera_node_has_a_berry_picked_and_placed_one_target_at_a_time(arm):
         assert np.linalg.norm(board.truth().tip - BERRY - [0.0, 0.0, 0.03]) < 5e-3
         ask("place", TRAY)
         client.until(lambda: outcomes("place")[-1] == "done", "the end of place")
-        board.detach()
+        board.attach(0.0)
         ask("move_straight", (0.2, 0.0, -0.02))
         ended("move_straight", "refused")
         terminal.press("\x03")

@@ -34,15 +34,15 @@ def test_the_real_firmware_moves_the_arm_and_has_a_side_door(tmp_path):
         exact = [servo.to_angle(pulse) for servo, pulse in zip(servos.servos, truth.pulses_us)]
         assert truth.setpoint == pytest.approx(exact, abs=1e-12)  # the plant rounds nothing on top
         boot_id = link.telemetry.boot_id
-        control.reset(fault="RESTARTED")
+        control.command("reset", fault="RESTARTED")
         until(lambda: link.telemetry and link.telemetry.boot_id != boot_id, "another boot id")
         assert link.telemetry.faults == Fault.RESTARTED.bit
         link.request(Reset())
         link.request(Adopt(ALL))
         assert np.array_equal(control.truth().pulses_us, truth.pulses_us)
         with pytest.raises(InputError, match="HOST_LOST"):
-            control.cause("HOST_LOST", True)
-        control.cause("OUTPUT_FAILED", True)
+            control.command("cause", fault="HOST_LOST", present=True)
+        control.command("cause", fault="OUTPUT_FAILED", present=True)
         until(lambda: link.telemetry.faults == Fault.OUTPUT_FAILED.bit, "OUTPUT_FAILED")
 
 

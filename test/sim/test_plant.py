@@ -46,7 +46,7 @@ def plant():
 @pytest.fixture
 def arm(plant):
     """The exact arm, at rest and unpowered in a reaching pose."""
-    plant.detach()
+    plant.attach(0.0)
     plant.reset(REACHING)
     return plant
 
@@ -204,8 +204,8 @@ def test_the_support_holds_each_joint_until_it_is_first_powered(arm):
 
 def test_errors_are_reproducible_bounded_and_reported():
     one, again, other = (Plant(ARM, SERVOS, plant_error=0.15, seed=seed) for seed in (1, 1, 2))
-    assert one.perturbed == again.perturbed != other.perturbed
-    report = one.perturbed
+    assert one.error.report() == again.error.report() != other.error.report()
+    report = one.error.report()
     factors = [f for key in ("mass", "inertia", "armature", "stiffness", "deadband", "damping") for f in report[key].values()]
     assert len(factors) == 2 * 5 + 4 * 5
     assert all(0.85 <= f <= 1.15 for f in factors) and np.std(factors) > 0.05
@@ -218,7 +218,7 @@ def test_errors_are_reproducible_bounded_and_reported():
 def test_errors_reach_the_physics():
     """Statics of the perturbed arm from its own report: masses, K and deadband by hand."""
     plant = Plant(ARM, SERVOS, plant_error=0.15, seed=3, q=REACHING)
-    report = plant.perturbed
+    report = plant.error.report()
     weights = {name: 9.81 * link.mass * report["mass"][name] for name, link in ARM.links.items() if link.mass}
     q = REACHING
     a1, a2, a3 = np.cumsum(q[1:4])

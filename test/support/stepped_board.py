@@ -95,9 +95,9 @@ class SteppedBoard(BoardInMemory):
         if not self.frames or (self.frames[-1].pulses, self.frames[-1].live, self.frames[-1].boot_id) != made:
             self.frames.append(Frame(self.now_s, *made))
 
-    def receive(self, data: bytes) -> None:
+    def send(self, data: bytes) -> None:
         if not self.deaf:
-            super().receive(data)
+            super().send(data)
 
     def deliver(self, data: bytes) -> None:
         if not self.muted:

@@ -91,7 +91,7 @@ def picked(number: int, scene: Scene, arm: Arm, client: RemoteSession, board: Bo
         if share or not isinstance(leg.step, Payload):
             return
         if not leg.step.mass:
-            board.detach()
+            board.attach(0.0)
             return
         target = arm.tip_at(leg.plan.target)
         error_m = float(np.linalg.norm(board.truth().tip - target))
