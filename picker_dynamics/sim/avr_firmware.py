@@ -21,8 +21,6 @@ from picker_dynamics.robot.servo_map import ServoMap
 from .avr_uno import ADC_COUNTS, ADC_REFERENCE_MV, CYCLES_PER_US, Cause, Uno
 from .simulated_board import HOST_TIMEOUT_S, firmware_config
 
-MODE1, LED0, PRE_SCALE = 0x00, 0x06, 0xFE
-AUTO_INCREMENT, FULL_OFF = 0x20, 0x10
 BYTE_US = 20
 """Time of a byte on the line at 500 000 baud."""
 GONE_FRAMES = 2.5
@@ -41,7 +39,6 @@ class AvrFirmware:
         elf: the firmware.
         servos: the servo map that it is built for; tells what is connected.
         backend: ``pca9685`` or ``timer``.
-        found_us: pulses that a PCA9685 runs already [us], None where it is off; default: all off.
         kind: of the simulated Uno.
 
     Attributes:
@@ -61,7 +58,6 @@ class AvrFirmware:
         servos: ServoMap,
         backend: str = "pca9685",
         *,
-        found_us: Sequence[float | None] | None = None,
         kind: type[Uno] = Uno,
     ):
         self.config, self._servos, self._backend = compiled_in(servos, backend), servos, backend
@@ -71,25 +67,12 @@ class AvrFirmware:
         self.uno.line_speed(0)  # as the board's
         self._supply_mv, self._out = 0, bytearray()
         self._restart()
-        if found_us is not None:
-            self._find(found_us)
 
     def _restart(self) -> None:
         self._decoder = FrameDecoder()
         self._piece, self._first_cycle = b"", 0  # of a frame under way
         self._telemetry = SILENT
         self._offset_us: int | None = None
-
-    def _find(self, pulses_us: Sequence[float | None]) -> None:
-        """Let the chip run already, as after a reset of the Uno alone."""
-        if self._backend != "pca9685":
-            raise InputError("timer-driven pins do not outlive a reset: nothing can be found live", subject="found_us")
-        self.uno.chip_set_register(PRE_SCALE, round(25e6 / (4096 * 1e6 / self.config.frame_us)) - 1)
-        self.uno.chip_set_register(MODE1, AUTO_INCREMENT)
-        for channel, pulse_us in zip(self.channels, pulses_us):
-            counts = 0 if pulse_us is None else round(pulse_us / self.uno.chip_count_us())
-            for offset, value in enumerate((0, 0, counts & 0xFF, counts >> 8 if counts else FULL_OFF)):
-                self.uno.chip_set_register(LED0 + 4 * channel + offset, value)
 
     # -- what the owner sees -------------------------------------------------------------------------------
 

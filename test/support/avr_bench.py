@@ -16,6 +16,8 @@ from picker_dynamics.board.firmware.header import header_text
 from picker_dynamics.sim.avr_firmware import AvrFirmware
 from picker_dynamics.sim.avr_uno import CYCLES_PER_US
 
+MODE1, LED0, PRE_SCALE = 0x00, 0x06, 0xFE
+AUTO_INCREMENT, FULL_OFF = 0x20, 0x10
 MONITOR = Path(__file__).parents[1] / "data" / "uno_monitor.c"
 BLOCKED_MAX_US = 40.0
 COUNT_EIGHTHS = 8 * 4.88
@@ -45,12 +47,12 @@ class AvrBench(Bench):
         servos: the servo map that it is built for, default the picker's.
         elf: the firmware, default one for that map.
         start_us: board time at which a firmware that is built for this starts.
-        options: of ``AvrFirmware``.
+        found_us: pulses that the PCA9685 runs already [us], as after a reset of the Uno alone.
     """
 
     wire_us, grain_us = 2000, 1000
 
-    def __init__(self, backend: str = "pca9685", *, servos=None, elf=None, start_us: int = 0, folder=None, **options):
+    def __init__(self, backend: str = "pca9685", *, servos=None, elf=None, start_us: int = 0, folder=None, found_us=None):
         arm, usual = picker()
         servos = usual if servos is None else servos
         if start_us:
@@ -58,7 +60,9 @@ class AvrBench(Bench):
             toolchain.make("elf", folder, BACKEND=backend, CONFIG=folder, DEFINES=f"-DSTART_TIME_US={start_us}UL")
             elf = folder / backend / toolchain.ELF
         elf, library = elf or toolchain.build(servos, arm, backend), toolchain.library("sim")
-        firmware = AvrFirmware(library, elf, servos, backend, kind=InspectedUno, **options)
+        firmware = AvrFirmware(library, elf, servos, backend, kind=InspectedUno)
+        if found_us:
+            run_already(firmware, found_us)
         firmware.config = replace(firmware.config, start_time_us=start_us)
         self.connect(firmware)
         self.uno = self.firmware.uno
@@ -72,6 +76,17 @@ class AvrBench(Bench):
         """Changes of a joint's true pulse [1/8 us], sample by sample, while its output runs."""
         pulses = [pulses[joint] for time_us, pulses in self.track if time_us >= since_us]
         return [8 * (b - a) for a, b in zip(pulses, pulses[1:]) if None not in (a, b) and a != b]
+
+
+def run_already(firmware: AvrFirmware, pulses_us) -> None:
+    """Let the chip run at these pulses [us]."""
+    uno = firmware.uno
+    uno.chip_set_register(PRE_SCALE, round(25e6 / (4096 * 1e6 / firmware.config.frame_us)) - 1)
+    uno.chip_set_register(MODE1, AUTO_INCREMENT)
+    for channel, pulse_us in zip(firmware.channels, pulses_us):
+        counts = 0 if pulse_us is None else round(pulse_us / uno.chip_count_us())
+        for offset, value in enumerate((0, 0, counts & 0xFF, counts >> 8 if counts else FULL_OFF)):
+            uno.chip_set_register(LED0 + 4 * channel + offset, value)
 
 
 class Monitor:

@@ -196,9 +196,8 @@ class Link:
                 return self.open(timeout_s)
             except LinkError as error:
                 self._call(on_failure, error)
-                if self._host is not SYSTEM_CLOCK:
-                    self._host.sleep(RECONNECT_S)
-                if cancelled.wait(RECONNECT_S if self._host is SYSTEM_CLOCK else 0.0):
+                self._host.sleep(RECONNECT_S)
+                if cancelled.is_set():
                     raise LinkError(f"reconnecting to {self.port} was cancelled; before: {error}") from error
                 if self._host.now() >= until_s:
                     raise
@@ -289,7 +288,7 @@ class Link:
             try:
                 self._write(wire)
             except LinkError as error:
-                self._requests.fail(sequence, error)
+                self._requests.finish(sequence, error)
             self._sequence = sequence + 1 & 0xFFFF
         return future
 
@@ -396,7 +395,9 @@ class Link:
             self._counters.setpoints_refused[answer.reason] += 1
             self._call(self.on_refused, refusal(answer, self.joint_names))
         else:
-            self._requests.answered(answer, self.joint_names)
+            self._requests.finish(
+                answer.request, refusal(answer, self.joint_names) if isinstance(answer, Nack) else answer
+            )
 
     def _send_ping(self) -> None:
         if len(self._pings) >= 32:  # their answers were lost

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, InvalidStateError
+from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
 
 from picker_dynamics.errors import BoardFaultError, LinkError, PickerError, ProtocolError
 
@@ -83,19 +82,19 @@ class PendingRequests:
             self._waiting[sequence] = _Pending(wire, message.TYPE, future, now_s + RETRY_S, now_s + timeout_s, timeout_s)
         return future
 
-    def answered(self, answer: Ack | Nack | Info, joint_names: Sequence[str]) -> None:
-        """Hand an answer to the request that it belongs to; nothing where none waits for it any more."""
+    def finish(self, sequence: int, outcome: Ack | Info | PickerError) -> None:
+        """Give a request its answer, or the error it failed with; nothing where none waits for it any more."""
         with self._lock:
-            pending = self._waiting.pop(answer.request, None)
+            pending = self._waiting.pop(sequence, None)
         if pending is None:
             return
-        if isinstance(answer, Nack):
-            _resolve(pending.future.set_exception, refusal(answer, joint_names))
-        elif isinstance(answer, Info) != (pending.type_id == MessageType.HELLO):
-            said = f"the board answers {message_name(pending.type_id)} with {answer.TYPE.name}: does it keep this protocol?"
-            _resolve(pending.future.set_exception, LinkError(said))
+        if not isinstance(outcome, PickerError) and isinstance(outcome, Info) != (pending.type_id == MessageType.HELLO):
+            said = f"the board answers {message_name(pending.type_id)} with {outcome.TYPE.name}: does it keep this protocol?"
+            outcome = LinkError(said)
+        if isinstance(outcome, PickerError):
+            pending.future.set_exception(outcome)
         else:
-            _resolve(pending.future.set_result, answer)
+            pending.future.set_result(outcome)
 
     def due(self, now_s: float) -> list[bytes]:
         """The frames to send again now; requests that waited too long fail."""
@@ -112,26 +111,12 @@ class PendingRequests:
                 f"no answer from the board to {message_name(one.type_id)}: {one.attempts} attempts in {one.timeout_s:g} s",
                 value=one.timeout_s,
             )
-            _resolve(one.future.set_exception, error)
+            one.future.set_exception(error)
         return [one.wire for one in again]
-
-    def fail(self, sequence: int, error: PickerError) -> None:
-        """Fail a request that could not even be sent: its future gets the error."""
-        with self._lock:
-            pending = self._waiting.pop(sequence, None)
-        if pending is not None:
-            _resolve(pending.future.set_exception, error)
 
     def fail_all(self, error: PickerError) -> None:
         """The link is gone, or the board has started anew: nothing may be sent again."""
         with self._lock:
             waiting, self._waiting = list(self._waiting.values()), {}
         for one in waiting:
-            _resolve(one.future.set_exception, error)
-
-
-def _resolve(outcome: Callable[[Any], None], value: Ack | Info | PickerError) -> None:
-    try:
-        outcome(value)
-    except InvalidStateError:  # resolved at the same instant from another side: the first answer stands
-        return
+            one.future.set_exception(error)
