@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 from picker_dynamics.errors import InputError
@@ -26,12 +25,12 @@ GRAVITY = 2
 """Change of pulses by which gravity compensation may shorten a stop [1/8 us]."""
 
 
-class Status(Enum):
-    """Result of a check."""
+PASSED, FAILED, SKIPPED = "passed", "FAILED", "skipped"
+"""How a check ends."""
 
-    PASSED = "passed"
-    FAILED = "FAILED"
-    SKIPPED = "skipped"
+Outcome = dict[str, Any]
+"""How a check ended on one board, ready for JSON: its ``name``, what it ``says``, its ``status``, its ``attempts``, and
+``detail``: what was expected and what came instead, or why it was skipped; '' where it passed at once."""
 
 
 @dataclass(frozen=True)
@@ -56,26 +55,6 @@ class Check:
     def says(self) -> str:
         """The rule, as the page has it."""
         return (self.run.__doc__ or "").splitlines()[0].rstrip(".")
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Result of a check on one board.
-
-    Args:
-        detail: what was expected and what came instead; why it was skipped; '' where it passed at once.
-        attempts: how often it ran.
-    """
-
-    check: Check
-    status: Status
-    detail: str = ""
-    attempts: int = 1
-
-    def as_dict(self) -> dict[str, Any]:
-        """Outcome as a dictionary, ready for JSON."""
-        rule = {"name": self.check.name, "says": self.check.says}
-        return {**rule, "status": self.status.value, "detail": self.detail, "attempts": self.attempts}
 
 
 CHECKS: list[Check] = []
@@ -325,20 +304,22 @@ def run_one(board: DoctorSession, one: Check) -> Outcome:
     Raises:
         LinkError: the board is gone.
     """
+
+    def ended(status: str, detail: str, attempts: int = 1) -> Outcome:
+        return {"name": one.name, "says": one.says, "status": status, "detail": detail, "attempts": attempts}
+
     if one.moves and not board.may_move:
-        return Outcome(
-            one, Status.SKIPPED, "moving was not allowed" if board.limits else "the joints' limits are not those of the servo map"
-        )
+        return ended(SKIPPED, "moving was not allowed" if board.limits else "the joints' limits are not those of the servo map")
     if one.off and board.found.live:
-        return Outcome(one, Status.SKIPPED, "outputs ran already: the arm would fall")
+        return ended(SKIPPED, "outputs ran already: the arm would fall")
     first = ""
     for attempt in range(1, ATTEMPTS + 1):
         try:
             board.calm()
             one.run(board)
-            return Outcome(one, Status.PASSED, first and f"not at once: {first}", attempt)
+            return ended(PASSED, first and f"not at once: {first}", attempt)
         except CheckSkipped as why:
-            return Outcome(one, Status.SKIPPED, str(why), attempt)
+            return ended(SKIPPED, str(why), attempt)
         except Violation as violation:
             first = first or str(violation)
-    return Outcome(one, Status.FAILED, first, ATTEMPTS)
+    return ended(FAILED, first, ATTEMPTS)

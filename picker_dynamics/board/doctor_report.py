@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .doctor_checks import Outcome, Status
+from .doctor_checks import FAILED, PASSED, SKIPPED, Outcome
 from .doctor_session import DoctorSession
 from .protocol import PROTOCOL_VERSION, limits_checksum
 from .protocol.codes import FAULT_TEXT, faults_in
@@ -81,14 +81,14 @@ def table(found: dict[str, Any]) -> str:
 
 def passed(report: dict[str, Any]) -> bool:
     """Whether nothing is wrong with the board, as far as was looked."""
-    failed = any(one["status"] == Status.FAILED.value for one in report["checks"])
+    failed = any(one["status"] == FAILED for one in report["checks"])
     return report["limits"]["match"] and not failed and report["left_as_found"] is not False
 
 
 def verdict(report: dict[str, Any]) -> str:
     """Verdict on the board in one line."""
     ended = [one["status"] for one in report["checks"]]
-    figures = ", ".join(f"{ended.count(one.value)} {one.value}" for one in Status if one.value in ended)
+    figures = ", ".join(f"{ended.count(one)} {one}" for one in (PASSED, FAILED, SKIPPED) if one in ended)
     troubles = {
         "other limits than the servo map's: flash the firmware that belongs to this arm": not report["limits"]["match"],
         "the outputs are not as they were found": report["left_as_found"] is False,
@@ -99,7 +99,7 @@ def verdict(report: dict[str, Any]) -> str:
 
 def line(outcome: Outcome) -> str:
     """A check in a line, and what was expected where it failed."""
-    text = f"  {outcome.status.value:8}{outcome.check.name}"
-    if outcome.status is Status.FAILED:
-        return f"{text}\n          the protocol says: {outcome.check.says}\n          {outcome.detail}"
-    return f"{text}  ({outcome.detail})" if outcome.detail else text
+    text = f"  {outcome['status']:8}{outcome['name']}"
+    if outcome["status"] == FAILED:
+        return f"{text}\n          the protocol says: {outcome['says']}\n          {outcome['detail']}"
+    return f"{text}  ({outcome['detail']})" if outcome["detail"] else text

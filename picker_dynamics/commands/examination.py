@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from picker_dynamics.board.doctor_checks import CHECKS, Status, named, run_one
+from picker_dynamics.board.doctor_checks import CHECKS, SKIPPED, named, run_one
 from picker_dynamics.board.doctor_report import findings, line, passed, table
 from picker_dynamics.board.doctor_session import DoctorSession
 from picker_dynamics.board.link import Link
@@ -74,8 +74,8 @@ class Examination:
         try:
             for check in self.checks:
                 outcome = run_one(session, check)
-                report["checks"].append(outcome.as_dict())
-                if outcome.status is not Status.SKIPPED or session.may_move or not check.moves:
+                report["checks"].append(outcome)
+                if outcome["status"] != SKIPPED or session.may_move or not check.moves:
                     self.tell(line(outcome))
         except KeyboardInterrupt:
             report["interrupted"] = True

@@ -52,13 +52,7 @@ class AvrFirmware:
     """
 
     def __init__(
-        self,
-        library: str | Path,
-        elf: str | Path,
-        servos: ServoMap,
-        backend: str = "pca9685",
-        *,
-        kind: type[Uno] = Uno,
+        self, library: str | Path, elf: str | Path, servos: ServoMap, backend: str = "pca9685", *, kind: type[Uno] = Uno
     ):
         self.config, self._servos, self._backend = compiled_in(servos, backend), servos, backend
         first = TIMER_FIRST_PIN if backend == "timer" else 0

@@ -6,7 +6,7 @@ import pytest
 from arm_fixtures import servos
 from rules.mutants import apply
 
-from picker_dynamics.board.doctor_checks import CHECKS, Status, named, run_one
+from picker_dynamics.board.doctor_checks import CHECKS, FAILED, PASSED, SKIPPED, named, run_one
 from picker_dynamics.board.doctor_session import DoctorSession
 from picker_dynamics.board.link import Link
 from picker_dynamics.board.protocol import Adopt, BoardState, Fault, JointLimits, encode, pulse_units
@@ -80,13 +80,13 @@ def outcomes(session):
 
 
 def ended(found, status):
-    return {name: one.detail for name, one in found.items() if one.status is status}
+    return {name: one["detail"] for name, one in found.items() if one["status"] == status}
 
 
 def test_a_sound_board_passes_at_once_and_is_left_off():
     bench = Bench()
     found = outcomes(bench.session())
-    assert ended(found, Status.PASSED).keys() == NAMES and not any(one.detail for one in found.values())
+    assert ended(found, PASSED).keys() == NAMES and not any(one["detail"] for one in found.values())
     assert (bench.firmware.live, bench.firmware.owned, bench.firmware.faults) == (0, 0, 0)
 
 
@@ -95,27 +95,27 @@ def test_an_arm_that_stands_is_moved_slowly_stays_near_and_is_never_let_go():
     track = [START]
     bench.each_tick = lambda: track.append(bench.firmware.pulses)
     found = outcomes(bench.session())
-    assert ended(found, Status.FAILED) == {} and bench.firmware.pulses == START and bench.firmware.faults == 0
+    assert ended(found, FAILED) == {} and bench.firmware.pulses == START and bench.firmware.faults == 0
     assert len(set(track)) > 80 and all(all(pulses) for pulses in track)
     assert max(abs(a - b) for pulses in track for a, b in zip(pulses, START)) <= 340  # 43 us, about 4 degrees
     steps = [max(abs(a - b) for a, b in zip(one, two)) for one, two in zip(track, track[1:])]
     assert max(steps) <= 40  # 250 us/s
     off = {"enable-starts-where-told", "relax-lets-go"}
-    assert off <= ended(found, Status.SKIPPED).keys()
+    assert off <= ended(found, SKIPPED).keys()
 
 
 def test_without_permission_nothing_is_switched_or_moved():
     bench, seen = Bench(found_us=(1500.0, None, 1000.0, None, None)), set()
     bench.each_tick = lambda: seen.add((bench.firmware.pulses, bench.firmware.owned))
     found = outcomes(bench.session(False))
-    assert seen == {((12000, 0, 8000, 0, 0), 0)} and ended(found, Status.FAILED) == {}
-    assert ended(found, Status.SKIPPED)["hold-stands-still"] == "moving was not allowed"
+    assert seen == {((12000, 0, 8000, 0, 0), 0)} and ended(found, FAILED) == {}
+    assert ended(found, SKIPPED)["hold-stands-still"] == "moving was not allowed"
 
 
 def test_a_board_of_another_arm_is_not_moved():
     session = Bench(config=replace(CONFIG, joints=(JointLimits(4000, 20000, 700, 70),) * 5)).session()
     assert not session.may_move and session.limits == ()
-    assert run_one(session, named("hold-stands-still")).detail == "the joints' limits are not those of the servo map"
+    assert run_one(session, named("hold-stands-still"))["detail"] == "the joints' limits are not those of the servo map"
 
 
 def test_joints_that_a_lost_host_left_behind_are_no_trouble():
@@ -123,12 +123,12 @@ def test_joints_that_a_lost_host_left_behind_are_no_trouble():
     bench.firmware.receive(encode(Adopt(0b11111), 900), 0)
     bench.sleep(0.6)
     assert bench.firmware.faults == Fault.HOST_LOST.bit
-    assert ended(outcomes(bench.session()), Status.FAILED) == {}
+    assert ended(outcomes(bench.session()), FAILED) == {}
     assert (bench.firmware.live, bench.firmware.owned, bench.firmware.pulses) == (0b11111, 0b11111, START)
 
 
 def test_a_latched_fault_whose_cause_stays_is_told_and_moves_nothing():
-    skipped = ended(outcomes(Bench(supply_mv=3000).session()), Status.SKIPPED)
+    skipped = ended(outcomes(Bench(supply_mv=3000).session()), SKIPPED)
     assert skipped.keys() == NAMES and all("SUPPLY_LOW" in detail for detail in skipped.values())
 
 
@@ -148,4 +148,4 @@ def test_a_broken_rule_is_caught(monkeypatch, check):
     session = Bench().session()
     session.watch(0.3)
     outcome = run_one(session, named(check))
-    assert outcome.status is Status.FAILED and outcome.detail.startswith("expected "), outcome
+    assert outcome["status"] == FAILED and outcome["detail"].startswith("expected "), outcome

@@ -173,7 +173,6 @@ class Link:
         *,
         give_up_s: float = float("inf"),
         cancelled: threading.Event | None = None,
-        timeout_s: float = 3.0,
         on_failure: Callable[[LinkError], None] | None = None,
     ) -> Info:
         """Close, then try to open until it works, with pauses of 0.25 s.
@@ -181,7 +180,6 @@ class Link:
         Args:
             give_up_s: Raise the last error after so long [s].
             cancelled: Set by another thread to end the attempts.
-            timeout_s: As for :meth:`open`, per attempt.
             on_failure: Called with the error of each attempt that failed.
 
         Raises:
@@ -193,7 +191,7 @@ class Link:
         until_s = self._host.now() + give_up_s
         while True:
             try:
-                return self.open(timeout_s)
+                return self.open()
             except LinkError as error:
                 self._call(on_failure, error)
                 self._host.sleep(RECONNECT_S)
@@ -395,9 +393,7 @@ class Link:
             self._counters.setpoints_refused[answer.reason] += 1
             self._call(self.on_refused, refusal(answer, self.joint_names))
         else:
-            self._requests.finish(
-                answer.request, refusal(answer, self.joint_names) if isinstance(answer, Nack) else answer
-            )
+            self._requests.finish(answer.request, refusal(answer, self.joint_names) if isinstance(answer, Nack) else answer)
 
     def _send_ping(self) -> None:
         if len(self._pings) >= 32:  # their answers were lost
