@@ -54,7 +54,13 @@ def controller(arm: ArmDescription, servos: bool, floor_z: float, shipped: Toler
     """
     joints = zip(arm.joint_names, arm.position_units, shipped.path[0].tolist(), shipped.goal[0].tolist())
     return (
-        at_start("rate_hz", 100.0, "rate of the reference [Hz]", 10.0, SERVO_RATE_HZ if servos else 500.0),
+        at_start(
+            "rate_hz",
+            100.0,
+            "rate of the reference; of torque-controlled arms up to 500 [Hz]",
+            10.0,
+            SERVO_RATE_HZ if servos else 500.0,
+        ),
         at_start("lead_s", 0.06, "how long before it holds a reference is sent [s]", 0.0, 0.5),
         at_start(
             "max_deceleration",

@@ -133,6 +133,9 @@ class Report:
             facts |= {f"holder.{number}.{field}": value for field, value in about.items()}
         if event.motion is not None:
             facts["duration_s"] = event.motion.duration_s
+            if (approach := event.motion.approach) is not None:
+                lowered = ", ".join(names[j] for j in approach.joints)
+                facts |= {"approach": lowered, "approach_s": approach.duration_s, "side_off_mm": 1e3 * approach.off_m}
         if (error := event.error) is not None:
             facts |= {"error": type(error).__name__, "joint": error.subject or "", "value": error.value, "limit": error.limit}
         return entry(LEVELS[event.kind.severity], CONTROLLER, event.text, self._name, **facts)

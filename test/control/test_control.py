@@ -99,6 +99,9 @@ def test_computed_torque_makes_double_integrators(arm):
 
 def test_pd_gravity_loses_energy_to_its_dampers_alone():
     """V = T + e^T Kp e / 2 falls by the integral of v^T Kd v, and never rises."""
+    q, v, reference = near_states(5)
+    tau, _ = LAWS["pd_gravity"](q, v, reference)
+    assert_allclose(tau, JOINT_KP * (reference.q - q) + JOINT_KD * (reference.v - v) + TOLD.gravity(q), rtol=1e-12)
     t, q, v, _ = follow(LAWS["pd_gravity"], TOLD)
     V = 0.5 * np.einsum("si,sij,sj->s", v, TOLD.mass_matrix(q), v) + 0.5 * (GOAL.q - q) ** 2 @ JOINT_KP
     dissipated = np.concatenate([[0.0], np.cumsum(0.5 * np.diff(t) * ((v[1:] ** 2 + v[:-1] ** 2) @ JOINT_KD))])

@@ -203,6 +203,11 @@ def test_over_tcp_a_token_is_wanted(running):
     for wrong in ("", "another"):
         with pytest.raises(LinkError):
             RemoteSession(host=here, token=wrong)
+    with socket.create_connection(("127.0.0.1", running.port)) as stranger, RemoteSession() as client:
+        client.move_through([0.3], [client.reference()])
+        stranger.setblocking(False)
+        with pytest.raises(BlockingIOError):  # nothing is said to it
+            stranger.recv(1)
 
 
 def test_a_client_notices_that_the_arms_process_has_ended(running, client):

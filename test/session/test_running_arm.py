@@ -13,15 +13,19 @@ from waiting import begun, until
 
 from picker_dynamics.board.request_gate import SETTLE_S
 from picker_dynamics.board.session import State
+from picker_dynamics.controller import parameters
 from picker_dynamics.controller.controller import UNCONFIRMED
 from picker_dynamics.errors import BoardFaultError, ConfigurationError, InfeasibleError, InputError, LinkError, PickerError
+from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal_tracking import Outcome
+from picker_dynamics.resources import resource
 from picker_dynamics.robot.scene import scene_shape
 from picker_dynamics.session import process
 from picker_dynamics.session.address import Claim
 from picker_dynamics.session.local import OpenedSession
 from picker_dynamics.session.park import TIP_SPEED
 from picker_dynamics.session.report import Report
+from picker_dynamics.session.running_arm import RunningArm
 from picker_dynamics.session.served import ServedSession
 
 
@@ -81,6 +85,26 @@ def test_settings_that_do_not_fit_at_the_start_are_named(rig):
     ):
         with pytest.raises(ConfigurationError, match=said):
             rig(**settings)
+
+
+def test_references_of_torque_controlled_arms_come_at_up_to_500_hz():
+    def made(rate_hz):
+        values = parameters.settings({parameters.CONTROLLER: {"control": "torque", "rate_hz": rate_hz}})
+        return RunningArm(values, plans_beside=False).controller.execution.timing.rate_hz
+
+    assert made(500.0) == 500.0
+    with pytest.raises(ConfigurationError, match="rate_hz is 501, must be 10 to 500"):
+        made(501.0)
+
+
+def test_the_event_that_accepts_a_goal_says_how_its_motion_ends(rig):
+    one = rig(str(resource("config/servos.sim.yaml"))).adopt()
+    one.move(HOME - [0.0, 0.05, 0.0, 0.0, 0.0])
+    one.run(1.0)
+    accepted = next(event for event in one.events if event.kind is EventKind.ACCEPTED)
+    values = Report(one.arm).event(accepted).values
+    assert values["approach"] == "base, shoulder" and 0.2 <= float(values["approach_s"]) <= 0.4
+    assert abs(float(values["side_off_mm"])) < 1.5
 
 
 def test_the_compensation_is_switched_off_or_on_at_rest_only_and_the_arm_droops_until_it_has_risen(rig):
