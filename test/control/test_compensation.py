@@ -175,6 +175,25 @@ def test_what_is_believed_moves_the_true_tip_no_faster_than_it_creeps(beliefs):
     assert np.linalg.norm(tips[-1] - tips[0]) < 1e-3
 
 
+@pytest.mark.parametrize("change", [lambda one: one.set_mode("none"), lambda one: one.set_payload(0.1)], ids=["mode", "payload"])
+def test_standing_still_an_offset_passes_over_in_its_time_and_is_never_faster_than_that_says(change):
+    """Two seconds are more than ``TIP_CREEP`` asks for here.  The blend's slope is 1.5 / T at most, half way it is half there."""
+    one, dt, steps = faded(made(fade_s=2.0, transition_s=2.0)), 1.0 / 64.0, 128
+    for _ in range(steps):
+        standing(one, 0.1)  # by then friction has forgotten the way there
+    change(one)
+    rows = [standing(one, 0.0)] + [standing(one, dt) for _ in range(steps - 1)]
+    assert not one.settled
+    rows.append(standing(one, dt))
+    assert one.settled
+    q_cmd, tau = map(np.array, zip(*rows))
+    way = q_cmd[-1] - q_cmd[0]
+    assert np.abs(way).max() > 0.01
+    assert (np.abs(np.diff(q_cmd, axis=0)) <= 1.51 / 2.0 * dt * np.abs(way) + 1e-12).all()
+    assert (np.abs(np.diff(q_cmd, axis=0)[[0, -1]]) <= 0.1 / 2.0 * dt * np.abs(way) + 1e-12).all(), "it begins and ends gently"
+    assert_allclose(tau[steps // 2], (tau[0] + tau[-1]) / 2.0, atol=1e-12)
+
+
 def test_set_points_that_are_clamped_are_named_as_long_as_they_are():
     upper = HOME + np.array([1.0, 0.001, 1.0, 1.0, 1.0])
     one = Compensator(MODEL, SimpleNamespace(**vars(FREE) | {"setpoint_upper": upper}), fade_s=0.0)

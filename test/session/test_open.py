@@ -1,18 +1,24 @@
-"""``Arm.open``: an arm behind a port, its control loop in a thread of this process, against a simulated board in real time."""
+"""An arm in a script's own process: its control loop in a thread, on virtual time; ``Arm.open`` at a simulated board's port."""
 
 from __future__ import annotations
 
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from arm_fixtures import picker, servos
+from arm_rig import HOME, PERIOD_S, REST, Rig
 from spawned_board import running
-from waiting import until
+from waiting import PATIENCE_S, until
 
 from picker_dynamics import Arm
+from picker_dynamics.board import hardware_session
 from picker_dynamics.errors import ConfigurationError, InputError, LinkError, PickerError
+from picker_dynamics.scripting.equipment import equipment
+from picker_dynamics.session import local
+from picker_dynamics.session.local import OpenedSession
 from picker_dynamics.session.loop_thread import LoopThread
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.virtual_board import VirtualBoard
@@ -20,65 +26,64 @@ from picker_dynamics.sim.virtual_board import VirtualBoard
 SERVOS = servos()
 
 
-@pytest.fixture
-def board(tmp_path):
-    """A board whose outputs run at home, and an arm that hangs from them."""
-    plant = Plant(picker(), SERVOS, q=SERVOS.home)
-    with running(VirtualBoard(plant, SERVOS, tmp_path / "port", live=True, boot_silence_s=0.0)) as board:
-        board.name = str(tmp_path / "port")
-        yield board
+def opened(rig: Rig) -> Arm:
+    """The rig's arm for a script; its thread alone lets virtual time pass, as fast as it can."""
+    rig.session.subscribe(lambda _cycle: rig.board.run(PERIOD_S))
+    rig.arm.clock = SimpleNamespace(now=rig.board.now, sleep=lambda _s: time.sleep(1e-3))
+    return Arm(equipment(), OpenedSession(rig.arm))
 
 
-def test_a_script_opens_enables_moves_stops_and_goes_on(board):
-    with Arm.open(board.name) as arm:
+def test_a_script_enables_moves_stops_and_goes_on():
+    rig = Rig()
+    with opened(rig) as arm:
         assert arm.status().state == "idle" and arm.status().outputs == "running"
         with pytest.raises(PickerError, match="enable it first"):
-            arm.move(q=SERVOS.home)
+            arm.move(q=HOME)
         assert "adopted" in arm.enable()
-        target = np.array(SERVOS.home) + [0.2, 0.0, 0.0, 0.0, 0.0]
+        target = HOME + [0.2, 0.0, 0.0, 0.0, 0.0]
         arm.move(q=target)
         arm.wait(0.5)
         assert np.abs(arm.q - target).max() < 0.02, "modelled"
-        assert np.abs(board.plant.q - target).max() < 0.03, "true"
+        assert np.abs(rig.plant.q - target).max() < 0.03, "true"
         arm.payload = 0.02
-        move = arm.move(q=SERVOS.home, wait=False)
+        move = arm.move(q=HOME, wait=False)
         arm.stop()
         with pytest.raises(PickerError):
             move.wait()
         assert arm.status().stop_latched
         with pytest.raises(PickerError, match="not active: stopped"):
-            arm.move(q=SERVOS.home)
+            arm.move(q=HOME)
         arm.wait(0.5)
         arm.reset()
         arm.enable()
-        arm.move(q=SERVOS.home)
+        arm.move(q=HOME)
     assert "control loop" not in {thread.name for thread in threading.enumerate()}
-    assert board.firmware.live == 0b11111, "it holds"
+    assert rig.board.firmware.live == 0b11111, "it holds"
 
 
-def test_outputs_that_are_off_are_switched_on_at_the_rest_pose_that_a_person_confirms(tmp_path):
-    plant = Plant(picker(), SERVOS, q=SERVOS.rest, support=True)
-    with (
-        running(VirtualBoard(plant, SERVOS, tmp_path / "port", boot_silence_s=0.0)) as board,
-        Arm.open(str(tmp_path / "port")) as arm,
-    ):
+def test_outputs_that_are_off_are_switched_on_at_the_rest_pose_that_a_person_confirms():
+    rig = Rig(off=True)
+    with opened(rig) as arm:
         with pytest.raises(PickerError, match="rest pose"):
             arm.enable()
-        assert board.firmware.live == 0
+        assert rig.board.firmware.live == 0
         arm.enable(at_rest_pose=True)
-        assert board.firmware.live == 0b11111 and arm.status().state == "active"
-        assert np.abs(arm.q - SERVOS.rest).max() < 0.1
+        assert rig.board.firmware.live == 0b11111 and arm.status().state == "active"
+        assert np.abs(arm.q - REST).max() < 0.1
 
 
-def test_a_pulled_cable_is_an_error_of_the_script_and_enable_connects_again(board):
-    with Arm.open(board.name) as arm:
+def test_a_pulled_cable_is_an_error_of_the_script_and_enable_connects_again(tmp_path, monkeypatch):
+    """In real time, with a port of the system: a board that a busy machine keeps waiting may take long to answer."""
+    monkeypatch.setattr(hardware_session, "REQUEST_TIMEOUT_S", PATIENCE_S)
+    monkeypatch.setattr(local, "CONNECT_S", PATIENCE_S)
+    port, plant = tmp_path / "port", Plant(picker(), SERVOS, q=SERVOS.home)
+    with running(VirtualBoard(plant, SERVOS, port, live=True, boot_silence_s=0.0)) as board, Arm.open(str(port)) as arm:
         arm.enable()
-        move = arm.move(q=np.array(SERVOS.home) + [0.5, 0.0, 0.0, 0.0, 0.0], wait=False)
+        move = arm.move(q=HOME + [0.5, 0.0, 0.0, 0.0, 0.0], wait=False)
         board.answer({"command": "unplug", "seconds": 0.5})
         with pytest.raises(PickerError, match="aborted"):
             move.wait()
-        assert arm.status().state == "offline" and arm.status().reset_needed
-        arm.wait(0.6)
+        until(lambda: arm.status().reset_needed and arm.status().state != "offline", "the board", step=lambda: arm.wait(0.05))
         with pytest.raises(PickerError, match="reset"):
             arm.enable()
         arm.reset()
@@ -86,7 +91,8 @@ def test_a_pulled_cable_is_an_error_of_the_script_and_enable_connects_again(boar
         assert arm.status().state == "active"
 
 
-def test_what_cannot_be_opened_is_refused():
+def test_what_cannot_be_opened_is_refused(monkeypatch):
+    monkeypatch.setattr(local, "CONNECT_S", 0.2)
     with pytest.raises(LinkError, match="no serial port"):
         Arm.open("/dev/there_is_none")
     with pytest.raises(ConfigurationError, match="needs its servo map"):
