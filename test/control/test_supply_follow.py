@@ -10,7 +10,8 @@ import pytest
 from arm_fixtures import picker, rigid_body, servos
 
 from picker_dynamics.control.compensation import SOURCE_RATE, Compensator
-from picker_dynamics.control.supply_follow import SupplyFollower
+from picker_dynamics.control.supply_follow import SupplyFollower, checked_source
+from picker_dynamics.errors import InputError
 from picker_dynamics.estimation.closed_loop import SETTLE_S, ClosedLoop
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.plant_error import draw
@@ -85,3 +86,9 @@ def test_the_true_arm_holds_on_a_low_supply_that_is_measured(measured, most):
     error, droop = loop.hold(SETTLE_S).tip_error[-1], np.linalg.norm(loop.plant.tip_at(loop.plant.setpoint) - loop.plant.tip)
     assert error < most
     assert measured or error > 0.05 * droop
+
+
+@pytest.mark.parametrize("share", [0.59, 1.41, np.nan])
+def test_a_source_that_cannot_be_is_refused(share):
+    with pytest.raises(InputError, match="must be 0.6 to 1.4"):
+        checked_source(share)

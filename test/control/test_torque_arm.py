@@ -222,6 +222,17 @@ def active() -> TorqueSession:
     return made
 
 
+def test_drives_become_active_only_at_rest_and_say_where():
+    made = session()
+    made.activate()
+    for time_s, v, state in ((0.0, np.full(3, 0.5), State.ENABLING), (0.1, ZERO, State.ACTIVE)):
+        made.torque(HOME, v, time_s)
+        made.tick(time_s)
+        assert made.state is state
+    assert made.epoch == 1
+    assert_array_equal(made.held, HOME)
+
+
 @mark.parametrize("least_s, most_s", [(0.0, 0.01), (0.015, 0.035), (0.04, 0.04)])
 def test_answers_that_come_too_late_swing_nothing_up(least_s, most_s):
     """A light joint on a busy machine: what answers an old state is not followed, and the drives brake and hold meanwhile."""

@@ -75,6 +75,8 @@ def test_a_pulled_cable_stops_the_arm_and_nothing_goes_on_by_itself(bench):
     name = bench.move(pose(base=0.8), duration_s=2.0)
     bench.run(1.0)
     bench.board.plugged = False
+    with pytest.raises(PickerError, match="cable"):
+        bench.session.reset()
     bench.run(1.0)
     assert bench.outputs.state is State.OFFLINE and outcome(name) is Outcome.ABORTED
     assert np.ptp(np.array(bench.set_points[-40:]), axis=0).max() == 0.0, "the board holds"
