@@ -133,15 +133,8 @@ def test_a_simulated_arm_makes_it_again(tour, arm):
         assert np.linalg.norm(tips - place, axis=1).min() < 1e-3
     assert arm.q[[0, 4]] == approx(np.radians([-30.0, 5.0]), abs=0.05) and arm.payload == 0.0
     assert recorded.arrays["t"][-1] >= replay.duration > 4.0
-    assert list(dict.fromkeys(name for name, _ in seen)) == [
-        "above",
-        "berry",
-        "grip",
-        "payload 25 g",
-        "pause of 0.5 s",
-        "back",
-        "payload 0 g",
-    ]
+    names = "above", "berry", "grip", "payload 25 g", "pause of 0.5 s", "back", "payload 0 g"
+    assert tuple(dict.fromkeys(name for name, _ in seen)) == names
     shares = [share for name, share in seen if name == "above"]
     assert shares == sorted(shares) and shares[0] == 0.0 and shares[-1] > 0.9
 
@@ -155,10 +148,10 @@ def test_offline_it_is_only_checked_and_speed_and_loops_count(tour):
     assert "above" in str(once)
 
 
-@mark.parametrize(("first", "numbers"), [(6, [6, 7]), ("6", [6, 7]), ("back", [6, 7]), ("above", [1, 2, 3, 4, 5, 6, 7])])
-def test_it_begins_where_one_says(tour, first, numbers):
+@mark.parametrize("first", [6, "6", "back"])
+def test_it_begins_where_one_says(tour, first):
     with Arm.offline() as arm:
-        assert [leg.number for leg in arm.replay(tour(TOUR), first=first).legs] == numbers
+        assert [leg.number for leg in arm.replay(tour(TOUR), first=first).legs] == [6, 7]
 
 
 IMPOSSIBLE = {
@@ -216,11 +209,8 @@ def test_samples_become_a_motion_from_rest_to_rest_without_what_stands():
     s = np.clip((t - 2.0) / 2.0, 0.0, 1.0)
     q = np.stack([s**3 * (10.0 - 15.0 * s + 6.0 * s * s), np.zeros_like(t)], axis=1)
     motion = followed(t, q, ("a", "b"), "recording")
-    assert (
-        1.6 < motion.duration < 2.2
-        and motion.start == approx([0.0, 0.0], abs=2e-3)
-        and motion.end == approx([1.0, 0.0], abs=2e-3)
-    )
+    assert 1.6 < motion.duration < 2.2
+    assert motion.start == approx([0.0, 0.0], abs=2e-3) and motion.end == approx([1.0, 0.0], abs=2e-3)
     at = np.linspace(0.0, motion.duration, 200)
     made, v, _ = motion.sample(at)
     begin_s = 2.0 + float(np.interp(0.5, made[:, 0], at))

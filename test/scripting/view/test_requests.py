@@ -18,14 +18,11 @@ def read(**values) -> requests.Request:
     "values, fields",
     [
         ({"do": "home"}, {}),
-        ({"do": "drive", "over": True}, {"over": True}),
         ({"do": "joints", "to": {"base": 0.3}}, {"to": {"base": 0.3}}),
         ({"do": "tip", "at": [0, 0, 1], "pitch": -0.3}, {"at": (0.0, 0.0, 1.0), "pitch": -0.3, "straight": False}),
         ({"do": "jog"}, {"joints": None, "linear": None, "angular": None, "tool": False}),
-        ({"do": "payload", "kg": 0.025}, {"kg": 0.025}),
         ({"do": "tour", "name": "two berries", "loop": 3}, {"name": "two berries", "loop": 3.0}),
         ({"do": "pick", "at": [0, 0, 1]}, {"at": (0.0, 0.0, 1.0), "pitch": None, "kg": 0.025}),
-        ({"do": "place", "at": [0, 0, 1]}, {"at": (0.0, 0.0, 1.0), "pitch": None}),
     ],
 )
 def test_each_kind_of_request(values, fields):
@@ -37,7 +34,6 @@ def test_each_kind_of_request(values, fields):
     [
         ({}, "there is no request"),
         ({"do": "relax"}, "there is no request"),
-        ({"do": ["home"]}, "there is no request"),
         ({"do": "drive", "over": "yes"}, "over must be true or false"),
         ({"do": "home", "twice": 2}, "'twice' means nothing"),
         ({"do": "joints"}, "to must be joints by name"),
@@ -47,7 +43,6 @@ def test_each_kind_of_request(values, fields):
         ({"do": "payload"}, "kg is .*, must be a finite number"),
         ({"do": "speed", "share": 1e7}, "share is .*, must be <= 1e.06"),
         ({"do": "tour", "name": "../etc/passwd"}, "name must be a name"),
-        ({"do": "tour", "name": ".hidden"}, "name must be a name"),
     ],
 )
 def test_all_else_is_refused_by_name(values, said):
@@ -55,9 +50,7 @@ def test_all_else_is_refused_by_name(values, said):
         read(**values)
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"[]", b"1", b"{", b'{"do": "payload", "kg": NaN}', b'{"do": "payload", "kg": 1e999}', b"[" * 9000]
-)
+@pytest.mark.parametrize("body", [b"[]", b'{"do": "payload", "kg": NaN}', b'{"do": "payload", "kg": 1e999}', b"[" * 9000])
 def test_what_is_no_request_is_an_input_error(body):
     with pytest.raises(InputError):
         requests.read(body)
