@@ -21,6 +21,7 @@ import pytest
 from patient import patiently
 from waiting import PATIENCE_S, begun, until
 
+from picker_dynamics.scripting.view.channel import Channel
 from picker_dynamics.scripting.view.live import LiveView
 from picker_dynamics.scripting.view.server import PAGE
 
@@ -196,15 +197,17 @@ class Page:
 
 
 class Told:
-    """What the stream tells, read in a thread; made once what comes ``first`` has come.
+    """What the stream of a page tells, or a channel, read in a thread; made once what comes ``first`` has come.
 
     Attributes:
         newest: of each kind.
         said: texts of the events, in order.
     """
 
-    def __init__(self, page: Page, *first: str):
-        self.newest, self.said, self._stream = {}, [], page.stream()
+    def __init__(self, source: Page | Channel, *first: str):
+        channel = isinstance(source, Channel)
+        lines = (line for data in source.read("a") for line in data.splitlines(True)) if channel else source.stream()
+        self.newest, self.said, self._stream = {}, [], lines
         begun(self._read)
         until(lambda: self.newest.keys() >= set(first), f"news: {first}")
 
@@ -219,7 +222,7 @@ class Told:
 
     def _read(self) -> None:
         kind = ""
-        while line := self._stream.readline().decode():
+        for line in map(bytes.decode, self._stream):
             if line.startswith("event: "):
                 kind = line[7:].strip()
             elif line.startswith("data: "):

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 import recordings
+from view_pages import Told
 from waiting import until
 
 from picker_dynamics.errors import GoalRefusedError, RecordingError
@@ -16,22 +17,6 @@ from picker_dynamics.scripting.view.requests import read
 
 def do(view, **values):
     return view.do(read(json.dumps(values).encode()), "a.1")
-
-
-class Reader:
-    """What a page is told, in a thread."""
-
-    def __init__(self, view):
-        self.newest, self.said = {}, []
-        self._thread = threading.Thread(target=self._read, args=(view.channel.read("a"),), daemon=True)
-        self._thread.start()
-
-    def _read(self, news):
-        for part in (part for data in news for part in data.decode().split("\n\n") if part.startswith("event")):
-            kind, _, value = part.removeprefix("event: ").partition("\ndata: ")
-            self.newest[kind] = json.loads(value)
-            if kind == "said":
-                self.said.append(self.newest[kind]["text"])
 
 
 @pytest.fixture
@@ -46,7 +31,7 @@ def view(tmp_path):
 
 
 def test_at_each_time_the_arm_is_where_it_was(view):
-    reader = Reader(view)
+    reader = Told(view.channel)
     for at_s in (0.5, 2.0, 1.0):
         do(view, do="play", on=False, at_s=at_s)
         until(lambda at_s=at_s: reader.newest.get("pose", {}).get("t") == at_s, "the pose there")
@@ -56,7 +41,7 @@ def test_at_each_time_the_arm_is_where_it_was(view):
 
 
 def test_it_plays_says_what_was_said_and_begins_again(view):
-    reader = Reader(view)
+    reader = Told(view.channel)
     do(view, do="play", on=True, at_s=0.0, rate=10.0)
     until(lambda: sum("refused: too far" in text for text in reader.said) > 1, "the second round")
     assert "2.0 s: refused: too far" in reader.said
