@@ -389,8 +389,7 @@ class Execution:
     def _hold_to_limits(self, time_s: float) -> None:
         """Where limits changed: what is left of motions under way obeys them, planned again, or the arm comes to rest."""
         moved = self.phase is not Phase.HOLDING
-        found = self._generator.hold_to_limits(time_s)
-        if found is None:
+        if (found := self._generator.hold_to_limits(time_s)) is None:
             return
         why, factor = found
         if factor is None:
@@ -399,8 +398,7 @@ class Execution:
         elif factor:
             self.tell(EventKind.NOTICE, f"goes on, slowed {factor:.2f} times for the present limits")
         else:
-            text = f"stops on its path for the present limits, the rest is planned again: {why}"
-            self.tell(EventKind.NOTICE, text, error=why)
+            self.tell(EventKind.NOTICE, f"stops on its path for the present limits, the rest is planned again: {why}", error=why)
 
     def _abort(self, text: str, why: PickerError | None = None) -> bool:
         """Abort all goals, and forget a stream; returns whether a goal was answered, else ``why`` is told."""

@@ -11,7 +11,7 @@ speed, other limits.  A goal joins in the plan's own time, so it is checked for 
 from __future__ import annotations
 
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from .motion import Motion, Phase, Reference
 from .planning import Plan, planned, staying
 from .settle_downward import foreseen, started
 from .slowing import NO_EXCESS, LimitExcess, Slowing
-from .validator import MAX_STRETCH, PERIOD_S, MotionValidator
+from .validator import PERIOD_S, MotionValidator
 from .worker import Submit
 
 AHEAD_S = 5.0
@@ -39,22 +39,8 @@ SLOWEST = 0.3
 """Share of full speed down to which joints that leave a slowed plan stop as fast as at full speed."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Replanning:
-    """A motion stops on its path because of ``why``; the worker finds by how much the rest has to be slowed."""
-
-    why: PickerError
-    validator: MotionValidator
-    trajectory: Trajectory
-    work: Future[float]
-
-
-def _slowed_rest(rest: Trajectory, validator: MotionValidator) -> float:
-    """By how much the rest of a motion has to be slowed; raises why it may not be made at any speed."""
-    try:
-        return validator.scale_time(rest.stretched).factor
-    except PickerError:
-        return MAX_STRETCH * validator.scale_time(rest.stretched(MAX_STRETCH).stretched).factor
+_Replanning = tuple[PickerError, MotionValidator, Trajectory, "Future[float]"]
+"""Why a motion stops on its path, the limits, the motion, and by how much its rest is slowed, which the worker finds."""
 
 
 class ReferenceGenerator:
@@ -293,9 +279,9 @@ class ReferenceGenerator:
                 if moving:
                     raise PickerError("the payload is not known any more", "payload")
             elif again is not None and goes:
-                if (again.validator, again.trajectory) == (validator, active.trajectory):
+                if again[1:3] == (validator, active.trajectory):
                     return self._go_on(again, active, max(time_s, self.sent_s))
-                self._plan_rest(again.why, validator)
+                self._plan_rest(again[0], validator)
             elif moving:
                 self._require_next_piece(active, validator, time_s)
             else:
@@ -315,22 +301,22 @@ class ReferenceGenerator:
 
     def _plan_rest(self, why: PickerError, validator: MotionValidator) -> None:
         """Have what is left of a plan that stops on its path planned again."""
-        plan = self.plan
+        plan, self._passed = self.plan, validator
         rest = plan.rest(plan.scaling.settled_s)
-        self._passed = validator
-        self._again = _Replanning(why, validator, plan.trajectory, self.worker(lambda: _slowed_rest(rest, validator)))
+        self._again = why, validator, plan.trajectory, self.worker(lambda: validator.scale_time(rest.stretched).factor)
 
     def _go_on(self, again: _Replanning, active: ActivePlan, time_s: float) -> tuple[PickerError, float] | None:
         """Go on with what was planned again, once the stop is over; raises why it may not be made."""
-        if not again.work.done() or time_s < active.scaling.settled_s:
+        why, _, _, work = again
+        if not work.done() or time_s < active.scaling.settled_s:
             return None
-        factor, self._again = again.work.result(), None
+        factor, self._again = work.result(), None
         slower = [
             replace(one, end_s=factor * one.end_s, slowed=factor * one.slowed) for one in active.later(time_s, active.under_way)
         ]
         made = ActivePlan(active.rest(time_s).stretched(factor), TimeScaling(time_s, 0.0), Phase.EXECUTING, tuple(slower))
         self._ramp(made, self.speed, time_s, active)
-        return again.why, factor
+        return why, factor
 
     def _require_next_piece(self, active: ActivePlan, validator: MotionValidator, time_s: float) -> None:
         """Require the next ``AHEAD_S`` of a motion under way to obey the limits."""

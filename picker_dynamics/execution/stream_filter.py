@@ -41,8 +41,8 @@ DELAY_S = 3.0 / POLE
 TORQUE_SHARE, SPEED_SHARE = 0.98, 0.997
 """Shares of the limits that are used: the response does more than that between two instants that are looked at."""
 
-HALVED, BISECTED = (0.5, 0.25, 0.1), 2
-"""Shares of the way to the target that are tried where the whole is too far, and how often the first that fits is improved."""
+TRIED, LEAST = 3, 0.1
+"""How often a part of the way to the target is tried where the whole is too far, and the least share of what is not known yet."""
 
 _LOOKED_AT = np.concatenate([np.arange(0.2, 4.0, 0.2), [4.5, 5.0, 6.0, 7.5, 14.0]])
 """x at which a response is held to the limits."""
@@ -100,21 +100,25 @@ class StreamFilter:
 
     def _allowed(self, target: Array, state: State, validator: MotionValidator) -> Array:
         """The farthest rest on the way to ``target`` whose response keeps each limit, or is no worse in that than to stay."""
-        if self._shares(state, target, validator).max() <= 1.0:
+        begin, end, way, far = 0.0, 1.0, target - self.rest, self._shares(state, target, validator)
+        if far.max() <= 1.0:
             return target
-        stay, way, near, far = np.maximum(self._shares(state, self.rest, validator), 1.0), target - self.rest, 0.0, 1.0
-        for share in (1.0, *HALVED):
-            shares = self._shares(state, self.rest + share * way, validator)
-            if np.divide(shares, stay, out=np.ones_like(shares), where=np.isfinite(stay)).max() <= 1.0:
-                near = share
+        near = self._shares(state, self.rest, validator)
+        most = np.maximum(near, 1.0)
+        for _ in range(TRIED):
+            over = far > most
+            if not over.any():
                 break
-            far = share
-        for _ in range(BISECTED if near else 0):
-            share = 0.5 * (near + far)
+            room = float(((most - near)[over] / (far - near)[over]).min())  # shares are nearly convex along the way
+            share = begin + max(room, LEAST) * (end - begin)
             shares = self._shares(state, self.rest + share * way, validator)
-            fits = np.divide(shares, stay, out=np.ones_like(shares), where=np.isfinite(stay)).max() <= 1.0
-            near, far = (share, far) if fits else (near, share)
-        rest: Array = self.rest + near * way
+            if (shares <= most).all():
+                begin, near = share, shares
+            else:
+                end, far = share, shares
+        else:
+            end = begin
+        rest: Array = self.rest + end * way
         return rest
 
     def _way(self, state: State, rest: Array) -> Trajectory:

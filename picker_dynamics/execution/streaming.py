@@ -5,8 +5,9 @@ filtered, and within every limit by construction (``stream_filter``); where a st
 lags.  What cannot be meant is refused: a pose in which the arm cannot stand, a first command that is not where the arm is held,
 a stream that is far ahead of the arm.  NaN, and what is overtaken by a sample that was sent later, is ignored.
 
-Silence becomes a stop.  Who streams may not know that the arm was stopped, and goes on.  So a stream that was refused or ended,
-or that the arm left, is followed again only where it stands at the held pose, not where it passes it.
+Silence becomes a stop, out of which a sender that only paused may go on.  Who streams may not know that the arm was stopped,
+and goes on.  So a stream that was refused, or that the arm left, is followed again only where it stands at the held pose, not
+where it passes it.
 """
 
 from __future__ import annotations
@@ -40,8 +41,15 @@ STANDING = 0.05
 SILENCE_S = 0.1
 """A stream that says nothing for this long has ended; the reference decelerates."""
 
+PAUSE_S, CATCH_UP_S = 0.5, 0.5
+"""A silence up to this long is forgiven: the stream goes on where it would be by then; and the time constant with which the arm
+has to catch up with it [s]."""
+
 MEMORY_S, MEMORY = 0.15, 16
 """The samples from which a stream's velocity is taken: of so long [s], and so many at most."""
+
+BRIDGED_S = 0.04
+"""So long [s] beyond the time of the next sample the stream is taken to go on as before."""
 
 LONGEST_STEP_S = 0.05
 """A stream is heard so long [s] before the reference that it changes, at most, where ticks are late."""
@@ -101,14 +109,15 @@ class Stream:
         self._heard: deque[tuple[float, Array]] = deque(maxlen=MEMORY)  # arrival [s] and positions of late samples
         self._q = self._trend = np.zeros(self._arm.n)  # of the stream that is followed, without noise
         self._sent_s: float | None = None
-        self._is_followed = False
+        self._is_followed = self._pauses = False
+        self._v = self._ahead = np.zeros(self._arm.n)  # of the arm when the stream was heard; how far that may be ahead of it
         self._ticked_s = -np.inf
         self._is_held_back = False  # whether limits keep it from where the stream is
         self._refused: str | None = None  # subject of the newest refusal
 
     def reset(self) -> None:
         """Follow no longer: the arm is stopped, or a goal moves it."""
-        self._is_followed = False
+        self._is_followed = self._pauses = False
 
     def push(self, q: ArrayLike, arrival_s: float, time_s: float, sent_s: float | None = None) -> None:
         """Take a sample; the reference follows it from the next ``advance`` on.
@@ -141,7 +150,7 @@ class Stream:
             heard.popleft()
         heard.append((arrival_s, q))
         try:
-            self._take(q, min(max(silence_s, 0.0), SILENCE_S), time_s)
+            self._take(q, max(silence_s, 0.0), time_s)
         except PickerError as error:
             self.statistics.refused += 1
             self._refused = error.subject
@@ -157,12 +166,15 @@ class Stream:
         self._is_followed &= generator.phase is Phase.STREAMING
         if not self._is_followed:
             return False
-        if now_s - self._heard_s >= SILENCE_S:
-            self.reset()
+        silence_s = now_s - self._heard_s
+        if silence_s >= SILENCE_S:
+            self._is_followed, self._pauses = False, True
             generator.cancel(time_s)
             return True
         if generator.validator is not None:
-            target = np.clip(self._q, self._arm.lower, self._arm.upper)
+            period_s = (self._heard_s - self._heard[0][0]) / max(len(self._heard) - 1, 1)
+            ahead = min(max(silence_s - period_s, 0.0), BRIDGED_S) * self._v
+            target = np.clip(self._q + ahead, self._arm.lower, self._arm.upper)
             generator.follow(self._filter.approach(target, generator.state_at(begin_s), generator.validator), begin_s)
             self._is_held_back = not np.array_equal(self._filter.rest, target)
         return False
@@ -181,11 +193,12 @@ class Stream:
     def _take(self, q: Array, silence_s: float, time_s: float) -> None:
         """Look whether the newest sample may be followed, and begin to where nothing was."""
         generator, validator, phase = self.generator, self.generator.validator, self.generator.phase
+        goes_on = self._is_followed or (self._pauses and silence_s < PAUSE_S)
         for wrong, text, subject in (
             (not generator.active, "the arm is not active", "hardware"),
             (phase is Phase.EXECUTING, "a goal is being executed", "goal"),
             (generator.speed == 0.0, "speed_scaling is 0, which pauses", "speed_scaling"),
-            (phase is Phase.STOPPING, "the arm comes to rest", self._refused),
+            (phase is Phase.STOPPING and not goes_on, "the arm comes to rest", self._refused),
             (validator is None, "the payload is not known yet", "payload"),
         ):
             if wrong:
@@ -194,9 +207,13 @@ class Stream:
         begin_s = self._begin_s(time_s)
         state = generator.state_at(begin_s)
         if self._is_followed:
-            text = "the stream is {value} ahead of the arm, allowed {limit}"
-            self._require(text, q - state[0], FIRST_TOLERANCE + np.abs(state[1]) * (DELAY_S + SILENCE_S))
+            self._v = state[1]
+        if goes_on:
+            allowed = FIRST_TOLERANCE + np.abs(self._v) * (DELAY_S + max(silence_s, SILENCE_S))
+            self._ahead = np.maximum(allowed, self._ahead * np.exp(-silence_s / CATCH_UP_S))
+            self._require("the stream is {value} ahead of the arm, allowed {limit}", q - state[0], self._ahead)
         else:
+            self._v = self._ahead = np.zeros_like(q)
             text = "the first command of a stream is {value} from the held pose, allowed {limit}"
             self._require(text, q - state[0], np.full_like(q, FIRST_TOLERANCE))
             text = "the stream moves it at {value}/s where the arm is at rest, and it is taken up again only at rest"
@@ -207,10 +224,11 @@ class Stream:
         if not self._is_followed or self._is_held_back:
             validator.require_holdable(within)
         if not self._is_followed:
-            self._filter.rest = self._q = state[0]
-            self._trend = still
+            if phase is not Phase.STOPPING:
+                self._filter.rest = state[0]
+            self._q, self._trend = self._filter.rest, still
             generator.follow(self._filter.settling(state), begin_s)
-        self._smooth(q, silence_s)
+        self._smooth(q, min(silence_s, SILENCE_S))
         self._is_followed = True
 
     def _smooth(self, q: Array, period_s: float) -> None:

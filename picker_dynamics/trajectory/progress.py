@@ -4,9 +4,9 @@ A path is q(s), a ``Trajectory`` whose own time is the way s.  Along it, with z 
 
     v = q' ds/dt,    a = q' u + q'' z,    so that limits are   a_k u + b_k z + c_k sqrt(z) <= d_k   and   z <= z_max
 
-at each point of a grid.  With u constant between two points all of them are linear in z, and the fastest way is the largest z: a
-linear program (D. Verscheure et al., Time-optimal path tracking for robots: a convex optimization approach, 2009).  sqrt(z) is
-replaced by its tangent, which is above it.
+at each point of a grid.  Backwards from rest, the largest z is found from which the next point can be reached within the limits;
+forwards, as much u is taken as stays below: of all ways to go along that path the fastest (H. Pham, Q.-C. Pham, A new approach to
+time-optimal path parameterization based on reachability analysis, 2018).  sqrt(z) is replaced by its tangent, which is above it.
 
 Its acceleration jumps.  The mean of s over a window of time is nowhere faster, lasts longer by the window, and its
 acceleration is continuous (L. Biagiotti, C. Melchiorri, FIR filters for online trajectory planning, 2012).
@@ -26,6 +26,9 @@ TANGENTS = 2
 
 SLOWEST = 1e-3
 """Tangents touch no nearer to rest than at this share of the largest speed."""
+
+SWEEPS = 20
+"""How often the largest z is swept for, backwards and forwards, at the most: mostly once."""
 
 STUCK = 1e-12
 """Share of the largest z below which a place is not passed."""
@@ -89,23 +92,29 @@ def fastest(limits: PathLimits, window_s: float) -> Progress:
 
 def _largest(limits: PathLimits, b: Array, d: Array) -> Array:
     """The largest z (g,), 0 at both ends, with some u between any two points that keeps a u + b z <= d at both of them."""
-    from scipy.optimize import linprog
-    from scipy.sparse import coo_array
-
-    a, count = limits.a, len(limits.s)
-    step = 2.0 * np.diff(limits.s)[:, None]  # u = (z after - z before) / step
+    a, step = limits.a, 2.0 * np.diff(limits.s)[:, None]  # u = (z after - z before) / step
     before = np.concatenate([b[:-1] - a[:-1] / step, -a[1:] / step], axis=1)
     after = np.concatenate([a[:-1] / step, b[1:] + a[1:] / step], axis=1)
     most = np.concatenate([d[:-1], d[1:]], axis=1)
-    kept = np.isfinite(most)
-    place, row = np.broadcast_to(np.arange(count - 1)[:, None], kept.shape)[kept], np.arange(kept.sum())
-    where = np.r_[row, row], np.r_[place, place + 1]
-    rows = coo_array((np.r_[before[kept], after[kept]], where), shape=(len(row), count)).tocsr()
+    back, back_of, on, on_of = (np.full_like(most, fill) for fill in (np.inf, 0.0, np.inf, 0.0))
+    for bound, of, mine, other in ((back, back_of, before, after), (on, on_of, after, before)):  # z <= bound + of * other z
+        np.divide(most, mine, out=bound, where=mine > 0.0)
+        np.divide(-other, mine, out=of, where=mine > 0.0)
+    back_of = np.maximum(back_of, 0.0)  # where a slower next place leaves more room: as if it were passed at rest
     top = np.r_[0.0, limits.z_max[1:-1], 0.0]
-    z = np.zeros(count)
-    if (top >= 0.0).all() and (found := linprog(-np.ones(count), rows, most[kept], bounds=np.c_[0.0 * top, top])).success:
-        z = np.maximum(found.x, 0.0)
-    if (z[1:-1] <= STUCK * z.max()).any():
-        k = int(d.min(axis=1).argmin()) if not z.any() else 1 + int(z[1:-1].argmin())
+    for _ in range(SWEEPS):
+        for i in range(len(top) - 2, -1, -1):
+            top[i] = min(top[i], (back[i] + back_of[i] * top[i + 1]).min())
+        z: Array = top.copy()
+        for i in range(len(top) - 1):
+            z[i + 1] = min(top[i + 1], (on[i] + on_of[i] * z[i]).min())
+        reached = (back + back_of * z[1:, None]).min(axis=1)
+        if (z[:-1] <= reached + STUCK * z.max()).all():
+            break
+        top[:-1] = np.where(z[:-1] > reached, reached, top[:-1])
+    stuck = np.r_[z[0] < 0.0, z[1:-1] <= STUCK * z.max(), z[-1] < -STUCK * z.max()]
+    if stuck.any():
+        k = int(d.min(axis=1).argmin()) if (d < 0.0).any() else int(stuck.argmax())
         raise ImpassableError(f"the path cannot be passed at {limits.s[k]:.4f}", place=float(limits.s[k]))
+    z[-1] = 0.0
     return z

@@ -10,6 +10,8 @@ from arm_fixtures import picker, rigid_body, servos
 from execution_rig import HOME, NAMES, Rig, goal, limits, moved, part
 
 from picker_dynamics.estimation.closed_loop import ClosedLoop, paths_between
+from picker_dynamics.execution.events import EventKind
+from picker_dynamics.execution.settle_downward import LIMIT_M
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.sim.plant import Plant
@@ -56,7 +58,7 @@ def test_it_lifts_by_the_band_and_ends_by_lowering():
     assert np.abs(v[-lowered // 2 :, idle]).max(initial=0.0) < 1e-9
 
 
-@pytest.mark.parametrize("which", ["off", "a gripper", "nothing moves", "no friction"])
+@pytest.mark.parametrize("which", ["off", "streams", "a gripper", "nothing moves", "no friction"])
 def test_what_is_exempt(which):
     at = rig()
     wanted = goal(moved(shoulder=0.217, elbow=0.2), times=[0.8])
@@ -69,9 +71,29 @@ def test_what_is_exempt(which):
         wanted = goal(HOME, times=[0.2])
     elif which == "no friction":
         at = Rig(replace(limits(approach=True), torque=TorqueLimits.of_servos(servos(ideal=True))))
+    if which == "streams":
+        for k in range(30):
+            at.push(DOWN - 0.0005 * k * np.eye(5)[SHOULDER])
+            at.tick()
+        at.to_rest()
+        np.testing.assert_allclose(at.newest.q, DOWN - 0.0145 * np.eye(5)[SHOULDER], atol=2e-3)
+        assert np.ptp(at["q"][-100:, SHOULDER]) < 0.02
+        return
     motion = at.submit(wanted, "g")
     assert motion.approach is None or not motion.approach.joints
     assert motion.duration_s == pytest.approx(wanted.times_s[-1])
+
+
+def test_where_none_fits_the_motion_runs_without_and_says_so():
+    """A tip that may hardly move cannot be lifted by centimetres in 0.4 s."""
+    at = rig()
+    at.change(tip_speed=0.02)
+    at.submit(goal(moved(shoulder=0.217, elbow=0.2), times=[3.0]), "g")
+    motion, text = at.events[-1].motion, at.events[-1].text
+    assert motion.approach.wanted and not motion.approach.joints and "no approach fits" in text
+    assert f"{1e3 * motion.approach.off_m:.1f} mm" in text and motion.approach.off_m > LIMIT_M
+    at.to_rest()
+    assert at.kinds("g")[-1] is EventKind.DONE
 
 
 def test_the_true_tip_is_nearer_after_a_step_that_turns_back():

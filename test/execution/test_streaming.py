@@ -9,6 +9,8 @@ from picker_dynamics.execution.lease import PAUSE_S
 from picker_dynamics.execution.motion import Phase
 
 PERIOD = 0.02
+LAG_S = 0.06
+"""By which a steady stream is followed late, at most [s]."""
 
 
 @fixture
@@ -61,12 +63,26 @@ def test_a_stream_that_was_refused_is_taken_up_where_it_stands_not_where_it_pass
     assert rig.stream([HOME] * 10) == [] and rig.phase is Phase.STREAMING
 
 
-def test_a_sender_that_was_silent_is_followed_again_where_it_stands_at_the_held_pose(rig):
+@mark.parametrize("gap", [57, 60, 72])
+def test_a_sender_that_pauses_up_to_half_a_second_goes_on(rig, gap):
     path = swing(120)
     rig.feed(path[:50])
-    rig.tick(8)
-    assert rig.phase is not Phase.STREAMING and rig.said("the stream ended")
-    assert rig.stream(path[58:]) and rig.phase is Phase.HOLDING
+    rig.tick(gap - 50)
+    assert rig.phase is not Phase.STREAMING
+    rig.references.clear()
+    rig.feed(path[gap:])
+    assert rig.refused == 0
+    assert abs(rig["q"][-1, 0] - path[-1][0]) < 0.3 * LAG_S
+    assert rig.fastest_tip() < 0.25 * 1.1
+
+
+@mark.parametrize(("gap", "off"), [(57, 0.3), (60, -0.3), (80, 0.0)])
+def test_a_sender_that_paused_longer_or_jumped_meanwhile_is_followed_again_where_it_stands_at_the_held_pose(rig, gap, off):
+    path = swing(120)
+    rig.feed(path[:50])
+    rig.tick(gap - 50)
+    assert rig.said("the stream ended")
+    assert len(rig.stream(q + [off, 0, 0, 0, 0] for q in path[gap:])) == 120 - gap and rig.phase is Phase.HOLDING
     rig.run(0.3)
     assert rig.stream([rig.newest.q] * 10) == [] and rig.phase is Phase.STREAMING
 

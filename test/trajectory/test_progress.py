@@ -1,9 +1,10 @@
-"""Fastest progress along a path: within its limits everywhere, and at one of them everywhere."""
+"""Fastest progress along a path: against a linear programme that SciPy solves."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from picker_dynamics.errors import ImpassableError
 from picker_dynamics.trajectory.progress import PathLimits, fastest
@@ -32,9 +33,25 @@ def random_limits(seed, with_speed=0.0):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("with_speed", [0.0, 1.0])
-def test_every_place_is_passed_within_the_limits_and_each_step_uses_one_of_them_up(seed, with_speed):
-    limits = random_limits(seed, with_speed)
+def test_it_is_as_fast_everywhere_as_the_linear_programme(seed):
+    """The set of feasible z has a largest element, which is at once the one of the largest sum."""
+    limits = random_limits(seed)
+    g, step = len(limits.s), 2.0 * np.diff(limits.s)
+    rate = np.diff(np.eye(g), axis=0) / step[:, None]  # u_i = (z_(i+1) - z_i) / step
+    each = [(k, ends) for k in range(limits.a.shape[1]) for ends in (slice(-1), slice(1, None))]  # both ends of each step
+    matrix = np.concatenate([limits.a[ends, k, None] * rate + np.diag(limits.b[:, k])[ends] for k, ends in each])
+    bounds = [(0.0, 0.0), *((0.0, top) for top in limits.z_max[1:-1]), (0.0, 0.0)]
+    solved = linprog(-np.ones(g), matrix, np.concatenate([limits.d[ends, k] for k, ends in each]), bounds=bounds)
+    assert solved.status == 0
+    speed = np.sqrt(solved.x)
+    found = fastest(limits, WINDOW)
+    np.testing.assert_allclose(found.at(found.when(limits.s))[1][2:-2], speed[2:-2], atol=0.01)
+    assert found.duration == pytest.approx((2.0 * np.diff(limits.s) / (speed[:-1] + speed[1:])).sum() + WINDOW, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_place_is_passed_within_the_limits_and_each_step_uses_one_of_them_up(seed):
+    limits = random_limits(seed, 1.0)
     s, t = limits.s, np.linspace(0.0, fastest(limits, WINDOW).duration, 200_001)
     z = np.interp(s, *(x for x in fastest(limits, WINDOW).at(t)[:2])) ** 2
     z[[0, -1]] = 0.0
