@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -37,6 +38,9 @@ LOOK_S = 1.0
 PRESENT_S, PRESENT = 0.1, 1e-3
 """How often the held pose is published again on the way at the most [s], and from what change on [rad or m]."""
 
+LOGGED = "state", "problem", "epoch", "stop_latched", "reset_needed"
+"""Fields of ``hardware/status`` whose changes are logged."""
+
 
 def disagreement(urdf: str, arm: ArmDescription) -> str:
     """Remark on a description that is not that of ``arm``; empty if it is."""
@@ -53,7 +57,7 @@ class Hardware:
     def __init__(self, node, arm: RunningArm, report: Report, wake: Callable[[], None]):
         self.node, self.running, self.report, self.session, self.outputs = node, arm, report, arm.session, arm.outputs
         self.arm, self._stamps = arm.description, stamp_clock(node, arm.clock)
-        self._facts: tuple = ()
+        self._facts: dict[str, Any] = {}
         self._held_epoch: int | None = -1
         self._held, self._held_s = JointState(), 0.0
         self._source, self._state_due_s, self._look_s = 1.0, 0.0, 0.0
@@ -66,7 +70,7 @@ class Hardware:
             self.outputs.link.on_refused = self._on_refused
             topic, refuse = "robot_description", lambda error: self._take_description(str(error))
             hear_stream(node, String, topic, self._on_description, LATCHED, DESCRIPTION_BYTES, refuse)
-        self.services = HardwareServices(node, arm, wake, self.publish_status)
+        self.services = HardwareServices(node, arm, report, wake, self.publish_status)
         self.session.subscribe(self.on_cycle)
         self.publish_status()
 
@@ -118,11 +122,9 @@ class Hardware:
 
     def publish_status(self) -> None:
         """Publish ``hardware/status`` where something about it changed, and behind it ``hardware/held_pose`` where that did."""
-        outputs = self.outputs
-        said = outputs.state, outputs.problem, outputs.epoch, outputs.stop_latched, outputs.fault_latched
-        facts = (*said, outputs.outputs, outputs.commanded, outputs.confirmed, self.session.gate.settling)
+        outputs, facts = self.outputs, self.report.hardware_facts()
         if facts != self._facts:
-            if said != self._facts[: len(said)]:
+            if any(facts[what] != self._facts.get(what) for what in LOGGED):
                 log, message = self.node.get_logger(), outputs.problem or Routine(outputs.state.value)
                 log.info(message) if self.report.level == OK or isinstance(message, Routine) else log.warning(message)
             self._facts = facts

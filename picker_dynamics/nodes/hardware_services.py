@@ -9,10 +9,11 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 
-from picker_dynamics.board.session import Routine
 from picker_dynamics.controller.controller import Cycle
 from picker_dynamics.errors import PickerError
+from picker_dynamics.session.report import Report
 from picker_dynamics.session.running_arm import RunningArm
+from picker_dynamics.session.served import ServedSession
 
 from .runtime import steady_timer
 
@@ -28,20 +29,19 @@ class HardwareServices:
         said: is called when a service has changed something.
     """
 
-    def __init__(self, node, arm: RunningArm, wake: Callable[[], None], said: Callable[[], None]):
+    def __init__(self, node, arm: RunningArm, report: Report, wake: Callable[[], None], said: Callable[[], None]):
         self._node, self._arm, self._session, self._outputs = node, arm, arm.session, arm.outputs
-        self._wake, self._said = wake, said
+        self._wake, self._said, served = wake, said, ServedSession(arm, report)
         self._group, self._answers = ReentrantCallbackGroup(), list[Future]()
         self._latched: tuple[bool, str] = (False, "")
         self._session.settles = False
         self._settling = steady_timer(node, SETTLE_PERIOD_S, self._settle)
         self._settling.cancel()
-        session, servos = self._session, arm.servos is not None
-        self._serve(SetBool, "emergency_stop", self._stop, stops=True)
-        self._serve(Trigger, "relax", lambda _: session.relax() or "relaxed: all outputs off", stops=True)
-        self._serve(Trigger, "reset", lambda _: self._undo(session.reset) or "reset: nothing moves; call enable to go on")
-        self._serve(SetBool, "enable", lambda request: self._enable(True) if request.data else self._disable())
-        self._serve(Trigger, "adopt", lambda _: self._enable(not servos))
+        self._serve(SetBool, "emergency_stop", lambda request: served.stop() if request.data else _latches_only(), stops=True)
+        self._serve(Trigger, "relax", lambda _: served.relax(), stops=True)
+        self._serve(Trigger, "reset", lambda _: served.reset())
+        self._serve(SetBool, "enable", lambda request: served.enable(True) if request.data else served.disable())
+        self._serve(Trigger, "adopt", lambda _: served.enable(False))
 
     def _serve(self, kind: Any, name: str, carry_out: Callable[[Any], str], stops: bool = False) -> None:
         """Offer a service; one that ``stops`` acts at once, and answers when what was asked before cannot undo that any more."""
@@ -51,10 +51,9 @@ class HardwareServices:
             with self._session.turn:
                 try:
                     response.success, response.message = True, carry_out(request)
-                    if stops and self._outputs.stop_latched:
+                    if stops:
                         settled = Future()
                         self._answers.append(settled)
-                        self._session.gate.close(self._arm.clock.now())
                 except PickerError as error:
                     response.success, response.message = False, str(error)
                 self._said()
@@ -63,27 +62,6 @@ class HardwareServices:
             return response
 
         self._node.create_service(kind, name, answer, callback_group=self._group)
-
-    def _stop(self, request: SetBool.Request) -> str:
-        if not request.data:
-            raise PickerError("emergency_stop only latches; call reset to clear it")
-        self._session.stop()
-        return f"stopped: {'braking' if self._arm.servos is None else 'decelerating'}, then holding; latched until reset"
-
-    def _undo(self, carry_out: Callable[[], Any]) -> Any:
-        self._session.gate.require_open()
-        return carry_out()
-
-    def _enable(self, at_rest_pose: bool) -> str:
-        self._session.gate.require_open()
-        return self._session.enable(at_rest_pose)
-
-    def _disable(self) -> str:
-        routine = not self._outputs.problem or isinstance(self._outputs.problem, Routine)
-        self._session.disable()
-        if routine:
-            self._outputs.problem = Routine(self._outputs.problem)  # asked for, and done
-        return "outputs off"
 
     def on_cycle(self, cycle: Cycle) -> None:
         """Close the gate at a new stop or fault, and have the executor look when it opens; called by the control loop."""
@@ -105,3 +83,7 @@ class HardwareServices:
         answers, self._answers = self._answers, []
         for settled in answers:
             settled.set_result(None)
+
+
+def _latches_only() -> str:
+    raise PickerError("emergency_stop only latches; call reset to clear it")

@@ -9,7 +9,7 @@ import numpy as np
 from picker_dynamics.errors import RecordingError
 from picker_dynamics.recording.reader import ArmRecording, Bounds, Series
 from picker_dynamics.robot.model import Array
-from picker_dynamics.session.session import Row
+from picker_dynamics.session.hearing import Row
 
 from .equipment import Equipment
 

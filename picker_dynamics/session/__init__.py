@@ -3,4 +3,16 @@ process that run its loop, its report, server and clients.
 Imports ``board``, ``control``, ``controller``, ``dynamics``, ``execution``, ``files``, ``robot``, ``sim`` and ``trajectory``.
 """
 
-__all__ = ["address", "entry", "facts", "local", "loop_thread", "process", "remote", "report", "running_arm", "session"]
+__all__ = [
+    "address",
+    "entry",
+    "facts",
+    "hearing",
+    "local",
+    "loop_thread",
+    "process",
+    "remote",
+    "report",
+    "running_arm",
+    "session",
+]

@@ -20,7 +20,8 @@ from picker_dynamics import errors
 from picker_dynamics.errors import LinkError, PickerError
 
 from .address import require_namespace, socket_path
-from .session import ANSWER_S, BEAT_S, Session
+from .hearing import ANSWER_S
+from .session import BEAT_S, Session
 
 STATE_S = 0.02
 """How often states come [s]."""

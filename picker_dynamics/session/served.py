@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from picker_dynamics.board.session import Routine
 from picker_dynamics.controller.parameters import CONTROLLER
 from picker_dynamics.controller.settings import Settings
 from picker_dynamics.errors import GoalRefusedError, InputError, LinkError
@@ -214,7 +215,7 @@ class ServedSession:
         """Latch the stop."""
         self._session.stop()
         self._session.gate.close(self._arm.clock.now())
-        return "stopped: decelerating, then holding; latched until reset"
+        return f"stopped: {'braking' if self._arm.servos is None else 'decelerating'}, then holding; latched until reset"
 
     def relax(self) -> str:
         """Switch the outputs off and latch: the arm falls."""
@@ -235,7 +236,11 @@ class ServedSession:
 
     def disable(self) -> str:
         """Switch all outputs off: the arm falls."""
+        outputs = self._arm.outputs
+        routine = not outputs.problem or isinstance(outputs.problem, Routine)
         self._session.disable()
+        if routine:
+            outputs.problem = Routine(outputs.problem)  # asked for, and done
         return "outputs off"
 
 
