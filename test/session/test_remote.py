@@ -118,7 +118,8 @@ def test_a_client_moves_cancels_and_is_refused_with_joint_value_and_limit(client
     assert running.arm.controller.execution.phase.value == "holding"
 
 
-def test_a_driver_has_the_arm_until_it_falls_silent(running, client):
+def test_a_driver_has_the_arm_until_it_falls_silent(running, client, monkeypatch):
+    monkeypatch.setattr("picker_dynamics.execution.driving.SILENCE_S", 1.0)  # a busy machine holds beats up
     with RemoteSession() as driver:
         driver.take_arm()
         goal = driver.submit(driver.message([0.5], [driver.reference() + [0.1, 0.0, 0.0]]), as_driver=True)
