@@ -14,5 +14,6 @@ __all__ = [
     "remote",
     "report",
     "running_arm",
+    "served",
     "session",
 ]
