@@ -55,11 +55,14 @@ def browser():
 
 @pytest.fixture
 def opened(browser, shown):
-    """Opens pages; afterwards nobody drives, and nothing is stopped."""
+    """Opens pages; afterwards nobody drives, nothing is stopped, and the pause after a cancelled motion is over."""
     with view_pages.Tabs(browser, shown[1].address) as tabs:
         yield tabs
+    page = Page(shown[1].server)
     for asked in ({"do": "drive", "over": True}, {"do": "reset"}, {"do": "enable"}, {"do": "leave"}):
-        Page(shown[1].server).ask("/api/do", asked)
+        page.ask("/api/do", asked)
+    page.done("drive", over=True)
+    page.do("leave")
 
 
 @pytest.fixture
