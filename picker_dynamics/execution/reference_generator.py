@@ -116,8 +116,10 @@ class ReferenceGenerator:
 
     def left(self, motion: Motion, time_s: float) -> float:
         """Rest of a motion that lies ahead at ``time_s``, in its goal's time [s]; 0: over, or displaced."""
-        found = (one for one in self.plan.under_way if one.motion is motion) if self._plan is not None else ()
-        return next((max(one.end_s - max(self.plan.progress(time_s), 0.0), 0.0) / one.slowed for one in found), 0.0)
+        for one in self._plan.under_way if self._plan else ():
+            if one.motion is motion:
+                return max(one.end_s - max(self.plan.progress(time_s), 0.0), 0.0) / one.slowed
+        return 0.0
 
     def limit_excess(self, since_s: float) -> LimitExcess:
         """Excess of ways to rest, or to another speed, over the limits from ``since_s`` on, when a reference was sent last."""
@@ -153,7 +155,7 @@ class ReferenceGenerator:
         active, now_s = self._plan, max(time_s, self.sent_s)
         begins_s = now_s + (ahead_s if active.moves else 0.0)
         streams = active.phase is Phase.STREAMING and ahead_s > 0.0
-        if streams or self._again is not None or (active.moves and active.is_over(begins_s)):
+        if streams or self._again or (active.moves and active.is_over(begins_s)):
             return None
         late_s = 0.0 if goal.start_s is None else now_s - goal.start_s
         goal = goal.after(late_s) if late_s > PAST_TOLERANCE_S else goal
@@ -244,7 +246,7 @@ class ReferenceGenerator:
         """Execute goals at ``speed``, 0 (pause) to 1 (as fast as they were checked), from ``time_s`` on, smoothly."""
         self.speed = float(speed)
         active, time_s = self._plan, max(time_s, self.sent_s)
-        if active is None or active.phase is not Phase.EXECUTING or self._again is not None:
+        if active is None or active.phase is not Phase.EXECUTING or self._again:
             return
         if time_s < active.scaling.begin_s:
             self._plan = replace(active, scaling=TimeScaling(active.scaling.begin_s, self.speed))
@@ -272,13 +274,14 @@ class ReferenceGenerator:
         active, validator, again = self._plan, self.validator, self._again
         if active is None or (again is None and validator is self._passed):
             return None
-        moving, goes = active.phase in (Phase.EXECUTING, Phase.STREAMING), active.phase is Phase.EXECUTING
+        goes = active.phase is Phase.EXECUTING
+        moving = goes or active.phase is Phase.STREAMING
         try:
             if validator is None:
                 self._passed = None
                 if moving:
                     raise PickerError("the payload is not known any more", "payload")
-            elif again is not None and goes:
+            elif again and goes:
                 if again[1:3] == (validator, active.trajectory):
                     return self._go_on(again, active, max(time_s, self.sent_s))
                 self._plan_rest(again[0], validator)

@@ -109,7 +109,7 @@ class StreamFilter:
             over = far > most
             if not over.any():
                 break
-            room = float(((most - near)[over] / (far - near)[over]).min())  # shares are nearly convex along the way
+            room = ((most - near)[over] / (far - near)[over]).min()  # shares are nearly convex along the way
             share = begin + max(room, LEAST) * (end - begin)
             shares = self._shares(state, self.rest + share * way, validator)
             if (shares <= most).all():

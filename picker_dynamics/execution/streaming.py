@@ -173,8 +173,8 @@ class Stream:
             return True
         if generator.validator is not None:
             period_s = (self._heard_s - self._heard[0][0]) / max(len(self._heard) - 1, 1)
-            ahead = min(max(silence_s - period_s, 0.0), BRIDGED_S) * self._v
-            target = np.clip(self._q + ahead, self._arm.lower, self._arm.upper)
+            bridged_s = min(max(silence_s - period_s, 0.0), BRIDGED_S)
+            target = np.clip(self._q + bridged_s * self._v, self._arm.lower, self._arm.upper)
             generator.follow(self._filter.approach(target, generator.state_at(begin_s), generator.validator), begin_s)
             self._is_held_back = not np.array_equal(self._filter.rest, target)
         return False

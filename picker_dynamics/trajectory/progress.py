@@ -114,7 +114,7 @@ def _largest(limits: PathLimits, b: Array, d: Array) -> Array:
         top[:-1] = np.where(z[:-1] > reached, reached, top[:-1])
     stuck = np.r_[z[0] < 0.0, z[1:-1] <= STUCK * z.max(), z[-1] < -STUCK * z.max()]
     if stuck.any():
-        k = int(d.min(axis=1).argmin()) if (d < 0.0).any() else int(stuck.argmax())
+        k = int(d.min(axis=1).argmin()) if d.min() < 0.0 else int(stuck.argmax())
         raise ImpassableError(f"the path cannot be passed at {limits.s[k]:.4f}", place=float(limits.s[k]))
     z[-1] = 0.0
     return z

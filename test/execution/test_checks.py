@@ -154,3 +154,15 @@ def test_a_stop_straight_on_is_as_hard_as_the_torque_allows_also_where_the_tip_i
 
 
 # -- one more entry -------------------------------------------------------------------------------------------
+
+
+def test_a_way_through_a_pose_too_heavy_is_refused_however_slowly():
+    """From raised to raised over the horizontal: both ends can be held, the middle not."""
+    up, down = np.array([0.0, 1.0, 0.0, 0.0, 0.0]), np.array([0.0, -0.34, -1.9, 0.5, 0.0])
+    middle = np.array([0.0, -0.34, 0.0, 0.0, 0.0])
+    path = from_points([0.0, 20.0, 40.0], [up, middle, down], [ZERO] * 3, joint_names=NAMES)
+    torque = np.abs(rigid_body().inverse_dynamics(*path.sample(np.linspace(0.0, 40.0, 4001))))[:, 1]
+    for look in (GATE.validate, GATE.scaled):
+        with raises(InfeasibleError, match=r"shoulder needs 0\.98 N·m at .* \(0\.80 of 1\.08 stall\)") as caught:
+            look(path)
+        assert caught.value.value == approx(torque.max(), abs=1e-4)

@@ -1,10 +1,11 @@
 """Execution: a reference that is continuous whatever happens, never anything that was not checked, and events as types."""
 
-from execution_rig import HOME, Rig, executing, goal, moved
+from execution_rig import HOME, TIP_SPEED, Rig, executing, goal, limits, moved
 from numpy.testing import assert_allclose, assert_array_equal
 from pytest import raises
 
-from picker_dynamics.errors import PickerError
+from picker_dynamics.errors import LimitError, PickerError
+from picker_dynamics.execution import checks
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal_tracking import Outcome
 from picker_dynamics.execution.motion import Phase
@@ -46,3 +47,23 @@ def test_at_the_end_whoever_waits_is_told():
     rig = executing(goal(moved(base=0.5)))
     (event,) = rig.execution.close()
     assert (event.kind, event.text) == (EventKind.ABORTED, "aborted: the controller ends") and rig.answer("g").text == event.text
+
+
+def test_a_motion_that_is_too_fast_is_slowed_or_refused():
+    quick = goal(moved(base=1.2), times=[0.5])
+    slowed = Rig().submit(quick).validated
+    assert slowed.factor > 2.0
+    speed = checks.tip_speed(slowed.motion, TIP_SPEED).value
+    assert 0.9 * 0.25 < speed <= 0.25 * (1 + 1e-6), "as fast as allowed, not slower"
+    with raises(LimitError, match="tip would move"):
+        Rig(limits(scales_time=False)).submit(goal(moved(base=1.2), times=[0.7]))
+
+
+def test_no_goal_and_no_stream_before_the_payload_is_known():
+    rig = Rig(limits(model=None))
+    with raises(PickerError, match="payload is not known"):
+        rig.submit(goal(HOME))
+    with raises(PickerError, match="payload is not known"):
+        rig.push(HOME)
+    rig.execution.change(limits())
+    assert rig.submit(goal(HOME)) is not None

@@ -62,3 +62,12 @@ def test_a_cancelled_goal_is_answered_when_the_arm_stands():
     made.ended(reference(END))
     assert made.look(END - 0.01, None) is None
     assert made.look(END, None).outcome is Outcome.CANCELED
+
+
+def test_it_may_take_as_long_as_the_goal_time_says():
+    made = tracker(goal=(0.05, 0.0), goal_time=0.5)
+    made.ended(reference(END))
+    assert look(made, END + 0.5, (0.1, 0.0)) is None
+    verdict = look(made, END + 0.51, (0.1, 0.0))
+    assert (verdict.code, verdict.stop) == (Code.GOAL_TOLERANCE_VIOLATED, False)
+    assert verdict.text == "goal tolerance: base is off by 5.7 deg, allowed 2.9 deg, 0.51 s after the end (goal time 0.5 s)"

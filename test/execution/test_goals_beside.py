@@ -4,9 +4,9 @@ from concurrent.futures import Future
 
 import numpy as np
 import pytest
-from execution_rig import ACCEPTED, HOME, NAMES, ZERO, Rig, goal, moved
+from execution_rig import ACCEPTED, HOME, NAMES, REFUSED, ZERO, Rig, goal, moved
 
-from picker_dynamics.execution.goal_manager import GoalRequest
+from picker_dynamics.execution.goal_manager import AHEAD_S, GoalRequest
 from picker_dynamics.execution.motion import Phase
 
 
@@ -167,3 +167,35 @@ def test_a_goal_of_who_streams_stops_the_stream_and_is_planned_from_there(rig, l
         later.do()
     assert [answer.text for answer in answers] == [""] and smooth(rig) <= 1.2
     assert rig.newest.q[0] == pytest.approx(HOME[0] + 0.4)
+
+
+def test_limits_that_changed_meanwhile_are_planned_with_once_more_and_then_the_goal_is_refused(rig, later):
+    for name, changes in (("once", 1), ("twice", 2)):
+        rig.send(long_goal(), name)
+        rig.tick()
+        later.do()
+        for k in range(changes):
+            rig.tick()
+            rig.change(tip_speed=0.007 - 0.001 * k - 0.002 * changes)
+            later.do()
+            rig.tick()
+            assert rig.kinds(name) == ([] if k == 0 else [REFUSED])
+        planned(rig, later)
+        if changes == 1:
+            assert "slowed" in rig.texts(ACCEPTED)[0]
+            rig.cancel()
+            rig.to_rest()
+    assert "changed both times" in rig.answer("twice").text
+
+
+def test_a_plan_that_comes_too_late_to_join_is_made_for_a_later_moment(rig, later):
+    moving(rig, later)
+    asked_s = asked(rig, later)
+    rig.run(0.5)
+    later.do()
+    rig.tick(2)
+    assert later.asked == 3 and rig.kinds("second") == []
+    later.do()
+    rig.run(AHEAD_S + 1.1)
+    assert rig.kinds("second") == [ACCEPTED] and smooth(rig) <= 1.2
+    assert rig.events[-1].motion.start_s == pytest.approx(asked_s + 0.5 + AHEAD_S + 1.0, abs=0.05)

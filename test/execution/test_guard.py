@@ -114,7 +114,7 @@ def test_what_breaks_an_invariant_is_not_sent_and_the_arm_comes_to_rest(rig, nam
     assert rig.ended == [("next", False)]
 
 
-@mark.parametrize("name", ["a jump", "time goes back"])
+@mark.parametrize("name", ["a jump", "time goes back", "a position is no number", "the tip faster and faster"])
 def test_a_generator_that_never_stops_lying_is_never_sent(rig, name, monkeypatch):
     monkeypatch.setattr(Liar, "phase", property(lambda self: Phase.EXECUTING if self.active else Phase.INACTIVE))
     monkeypatch.setattr(Liar, "lie", staticmethod(LIES[name][0]))
