@@ -26,6 +26,7 @@ def go_home(page, arm) -> None:
     page.click("#home")
     page_until(page, lambda: np.allclose(arm.held, servos().home, atol=1e-6), "the arm at home")
     page.wait_for_timeout(300)
+    shows(page, "#phase", "holding")  # a jog that begins in a motion is refused until it is let go
 
 
 def test_the_arm_is_drawn_where_it_is_and_nothing_else_is_asked(page, shown):
