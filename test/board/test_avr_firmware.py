@@ -159,13 +159,13 @@ def test_a_stuck_bus_costs_the_outputs_but_nothing_else(state):
 
 
 def test_a_slave_in_the_middle_of_a_byte_is_clocked_out():
-    """At boot too."""
+    """At boot too, and wherever in a frame it gets stuck."""
     bench = AvrBench(found_us=(1500.0,) * 5)
     bench.uno.bus(Bus.SDA_HELD)
     bench.run(200_000).tells(live=ALL, faults=0)
     bench.acked(Adopt(ALL))
-    bench.uno.bus(Bus.SDA_HELD)
-    if bench.run(100_000).last.faults:
-        bench.tells(faults=OUTPUT_FAILED)
-        bench.acked(Reset())
+    for _ in range(100):
+        bench.run(20_200)
+        bench.uno.bus(Bus.SDA_HELD)
+        bench.run(60_000).tells(faults=0)
     bench.moving(300, 10).tells(faults=0)
