@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
 from functools import partial
 
 import numpy as np
@@ -24,13 +23,10 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.picker_shape import read_shape
 
-from .marker_shapes.ghost import ghost
-from .marker_shapes.plane import region_markers
-from .marker_shapes.region import region_of
-from .marker_shapes.scene import scene_markers
-from .marker_shapes.torques import torque_markers
 from .node_parameters import settings_of, take_settings
+from .region import region_of
 from .runtime import LATCHED, LATEST, frame_prefix, own_arguments, payload_in, run
+from .shapes import ghost, region_markers, scene_markers, torque_markers
 
 STALE_S = 0.5
 """What is older than this is not shown, and RViz forgets what it showed of it [s]."""
@@ -38,19 +34,12 @@ STALE_S = 0.5
 TF_S = 1.0
 """From the first joint state to what is fixed to a moving link: its frame is known by then [s]."""
 
-SETTINGS = (
-    Setting("rate_hz", 8.0, "rate of markers [Hz]", 1.0, 30.0, fixed=True),
-    Setting(
-        "scene",
-        "",
-        "file with berries and tray; empty: config/demo.yaml, for an arm of the picker's shape; none: nothing",
-        fixed=True,
-    ),
-)
+RATE = Setting("rate_hz", 8.0, "rate of markers [Hz]", 1.0, 30.0, fixed=True)
+SCENE_TEXT = "file with berries and tray; empty: config/demo.yaml, for an arm of the picker's shape; none: nothing"
 
 
 class Markers(Node):
-    """Markers from ``marker_shapes``, while somebody looks.
+    """Markers from ``shapes``, while somebody looks.
 
     Without commands the torques are those that hold the arm where it is, so that sliders suffice to try a pose.
     """
@@ -59,63 +48,52 @@ class Markers(Node):
         super().__init__("markers", cli_args=own_arguments("markers"), automatically_declare_parameters_from_overrides=True)
         settings = settings_of(self, "markers")
         known = load_arm(settings)
-        settings.declare(*SETTINGS)
+        settings.declare(RATE, Setting("scene", "", SCENE_TEXT, fixed=True))
         take_settings(self, settings)
-        self.arm, where, self.period_s = known.description, settings["scene"], 1.0 / settings["rate_hz"]
+        self.arm, self.period_s = known.description, 1.0 / settings["rate_hz"]
         self.limits = TorqueLimits.of_arm(known.torque) if known.servos is None else TorqueLimits.of_servos(known.servos)
         self.prefix = frame_prefix(self.get_namespace())
-        self.is_picker = self._has_pickers_shape()
-        if where in ("", "none"):
-            where = resource("config/demo.yaml") if self.is_picker and not where else ""
-        self.scene = scene_markers(where, self.arm.root) if where else []
         self.bare = self.model = lagrangian.analytic_model(self.arm)
-        self.newest: dict[str, tuple[float, np.ndarray]] = {}
-        self.settled_s, self.fixed_due, self.problem = float("inf"), True, ""
-        self.out = self.create_publisher(MarkerArray, "markers", LATEST)
-        self.fixed_out = self.create_publisher(MarkerArray, "markers/fixed", LATCHED)
-        self.create_subscription(JointState, "joint_states", self.on_state, LATEST)
-        self.create_subscription(JointState, "joint_commands", self.on_command, LATEST)
-        self.create_subscription(JointTrajectory, "arm_controller/reference", self.on_reference, LATEST)
-        self.create_subscription(InertiaStamped, "payload", self.on_payload, LATCHED)
-
-    def _has_pickers_shape(self) -> bool:
+        self.is_picker = True
         try:
             read_shape(self.arm)
         except DescriptionError as error:
+            self.is_picker = False
             self.get_logger().info(f"no region and no scene: {error}")
-            return False
-        return True
-
-    # -- in --------------------------------------------------------------------------------------------------
+        scene = settings["scene"] or (resource("config/demo.yaml") if self.is_picker else "none")
+        self.scene = [] if scene == "none" else scene_markers(scene, self.arm.root)
+        self.newest: dict[str, tuple[float, np.ndarray]] = {}
+        self.settled_s, self.fixed_due = float("inf"), True
+        self.out = self.create_publisher(MarkerArray, "markers", LATEST)
+        self.fixed_out = self.create_publisher(MarkerArray, "markers/fixed", LATCHED)
+        for kind, topic, hear in (
+            (JointState, "joint_states", self.on_state),
+            (JointState, "joint_commands", lambda message: self.keep("joint_commands", message.name, message.effort)),
+            (JointTrajectory, "arm_controller/reference", self.on_reference),
+        ):
+            self.create_subscription(kind, topic, hear, LATEST)
+        self.create_subscription(InertiaStamped, "payload", self.on_payload, LATCHED)
 
     def on_state(self, message: JointState) -> None:
         self.keep("joint_states", message.name, message.position)
         self.settled_s = min(self.settled_s, time.monotonic() + TF_S)
-
-    def on_command(self, message: JointState) -> None:
-        self.keep("joint_commands", message.name, message.effort)
 
     def on_reference(self, message: JointTrajectory) -> None:
         if message.points:
             self.keep("reference", message.joint_names, message.points[0].positions)
 
     def keep(self, source: str, names, values) -> None:
-        """Remember the newest values (n,) of what can be shown; say once what cannot."""
+        """Remember the newest values (n,) of what can be shown; say what cannot."""
         try:
             self.newest[source] = time.monotonic(), ordered(names, values, self.arm.joint_names, source)
         except PickerError as error:
-            self.complain(f"not shown: {error}")
+            self.get_logger().error(f"not shown: {error}", throttle_duration_sec=10.0)
 
     def on_payload(self, message: InertiaStamped) -> None:
         try:
             self.model, self.fixed_due = self.bare.with_payload(*payload_in(message)), True
         except PickerError as error:
-            self.complain(f"payload not shown: {error}")
-
-    def complain(self, problem: str) -> None:
-        if problem != self.problem:
-            self.get_logger().error(problem)
-        self.problem = problem
+            self.get_logger().error(f"payload not shown: {error}")
 
     # -- out -------------------------------------------------------------------------------------------------
 
@@ -123,38 +101,29 @@ class Markers(Node):
         """Publish what has changed, if anybody wants it."""
         if self.fixed_due and self.fixed_out.get_subscription_count() and time.monotonic() > self.settled_s:
             self.fixed_due = False
-            self.fixed_out.publish(self.message([Marker(action=Marker.DELETEALL), *self.fixed()]))
+            region = region_markers(self.arm, region_of(self.arm, self.model, self.limits.hold)) if self.is_picker else []
+            self.fixed_out.publish(self.message([Marker(action=Marker.DELETEALL), *self.scene, *region]))
         if self.out.get_subscription_count():
             self.out.publish(self.message(self.moving(), STALE_S))
 
-    def fresh(self, source: str) -> np.ndarray | None:
-        """The newest value of that, if it is not too old."""
-        time_s, vector = self.newest.get(source, (-STALE_S, None))
-        return vector if time.monotonic() < time_s + STALE_S else None
-
     def moving(self) -> list[Marker]:
-        """Markers that follow the arm."""
-        reference, state, torque = map(self.fresh, ("reference", "joint_states", "joint_commands"))
+        """Draw what follows the arm, by what is fresh."""
+        fresh = {source: values for source, (time_s, values) in self.newest.items() if time.monotonic() < time_s + STALE_S}
+        reference, torque = fresh.get("reference"), fresh.get("joint_commands")
         made = [] if reference is None else ghost(self.arm, reference)
-        where = reference if state is None else state
+        where = fresh.get("joint_states", reference)
         if where is not None:
             torque = self.model.gravity(where) if torque is None else torque
             made += torque_markers(self.arm, where, torque, self.limits.full, self.limits.hold)
         return made
 
-    def fixed(self) -> list[Marker]:
-        """Scene, and the region for the present payload."""
-        region = region_of(self.arm, self.model, self.limits.hold) if self.is_picker else None
-        return [*self.scene, *([] if region is None else region_markers(self.arm, region))]
-
-    def message(self, markers: Iterable[Marker], lifetime_s: float = 0.0) -> MarkerArray:
-        """The markers with the frames of this node's namespace."""
-        made = MarkerArray(markers=list(markers))
-        for one in made.markers:
+    def message(self, markers: list[Marker], lifetime_s: float = 0.0) -> MarkerArray:
+        """Make a message of markers, with the frames of this node's namespace."""
+        for one in markers:
             frame = one.header.frame_id.removeprefix(self.prefix) or self.arm.root
             one.header.frame_id, one.frame_locked = self.prefix + frame, frame != self.arm.root
             one.lifetime.nanosec = int(1e9 * lifetime_s)
-        return made
+        return MarkerArray(markers=markers)
 
 
 def paced(node: Markers, executor: SingleThreadedExecutor) -> None:

@@ -30,8 +30,8 @@ from picker_dynamics.robot.sighting import FIXED, MAX_AGE_S, Camera, Sighting
 from picker_dynamics.session.entry import ERROR, OK, entry
 
 from .diagnostics import message_of, name_of
-from .marker_shapes.shapes import rotation_of
 from .runtime import OUTCOMES, frame_prefix, made, seconds
+from .shapes import rotation_of
 from .transport import prepare_transport, start_ros
 
 KINDS = "pick", "place", "move_straight"

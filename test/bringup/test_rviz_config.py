@@ -6,7 +6,7 @@ import yaml
 from arm_fixtures import picker
 
 from picker_dynamics.bringup.rviz_config import fitted
-from picker_dynamics.nodes.marker_shapes import ghost, plane, scene, torques
+from picker_dynamics.nodes import shapes
 from picker_dynamics.resources import resource
 
 TEXT = resource("rviz/picker.rviz").read_text(encoding="utf-8")
@@ -25,7 +25,7 @@ def test_it_shows_model_frames_and_both_kinds_of_markers():
     assert config["Visualization Manager"]["Global Options"]["Fixed Frame"] == picker().root
     marker_displays = [one for one in shown.values() if one["Class"].endswith("MarkerArray")]
     groups = {one["Topic"]["Value"]: set(one["Namespaces"]) for one in marker_displays}
-    assert groups == {"markers": {torques.GROUP, ghost.GROUP}, "markers/fixed": {plane.GROUP, scene.GROUP}}
+    assert groups == {"markers": {shapes.TORQUE, shapes.REFERENCE}, "markers/fixed": {shapes.NOT_HELD, shapes.SCENE}}
 
 
 def test_a_namespace_changes_frames_and_nothing_else():

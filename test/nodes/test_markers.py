@@ -19,14 +19,10 @@ from waiting import until
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import ConfigurationError, DescriptionError, InfeasibleError, LimitError, UnreachableError
 from picker_dynamics.execution.validator import torque_validator
-from picker_dynamics.nodes.marker_shapes.ghost import SKIN_M, ghost
-from picker_dynamics.nodes.marker_shapes.plane import region_markers
-from picker_dynamics.nodes.marker_shapes.region import CELL_M, region_of
-from picker_dynamics.nodes.marker_shapes.scene import scene_markers
-from picker_dynamics.nodes.marker_shapes.shapes import GREEN, RED, YELLOW
-from picker_dynamics.nodes.marker_shapes.torques import ARC_RADIUS_M, STALL_ARROW_M, torque_markers
 from picker_dynamics.nodes.markers import Markers
+from picker_dynamics.nodes.region import CELL_M, region_of
 from picker_dynamics.nodes.runtime import LATCHED, LATEST
+from picker_dynamics.nodes.shapes import ARROW_M, GREEN, RED, SKIN_M, YELLOW, ghost, region_markers, scene_markers, torque_markers
 from picker_dynamics.resources import resource
 from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
 from picker_dynamics.robot.kinematics import picker_inverse
@@ -74,38 +70,36 @@ def test_the_ghost_is_where_mujoco_draws_the_arm():
 def test_each_joint_has_its_ball_its_number_and_the_colour_of_its_share():
     made = at([0.0, 0.43, -0.2, -1e-4, 0.0])
     for j, joint in enumerate(picker().movable):
-        np.testing.assert_allclose(place(made[4 * j]), link_poses(picker(), POSE)[joint.child].position)
-    texts = [made[4 * j + 1].text for j in (0, 1, 2, 3)]
+        np.testing.assert_allclose(place(made[3 * j]), link_poses(picker(), POSE)[joint.child].position)
+    texts = [made[3 * j + 1].text for j in (0, 1, 2, 3)]
     assert texts == ["base +0.00 N·m, 0 %", "shoulder +0.43 N·m, 40 %", "elbow -0.20 N·m, 19 %", "wrist +0.00 N·m, 0 %"]
     for share, colour in ((0.0, GREEN), (0.5, YELLOW), (-0.5, YELLOW), (1.0, RED), (-1.5, RED)):
-        shown = at([0.0, share * HOLD[1], 0.0, 0.0, 0.0])[4].color
+        shown = at([0.0, share * HOLD[1], 0.0, 0.0, 0.0])[3].color
         assert (shown.r, shown.g, shown.b) == pytest.approx(colour)
 
 
 @pytest.mark.parametrize("torque", [0.3, -0.3])
-def test_the_arrow_turns_as_the_torque_does_and_is_longer_for_more(torque):
-    """The work of the torque along the arc is positive: turning the joint that way is what it does."""
+def test_the_arrow_lies_along_the_axis_by_the_right_hand_rule_and_is_longer_for_more(torque):
     for j, joint in enumerate(picker().movable):
-        values = torque * np.eye(5)[j]
-        arc, pose = corners(at(values)[4 * j + 2]), link_poses(picker(), POSE)[joint.child]
-        arms_of_force = arc - pose.position
-        np.testing.assert_allclose(np.linalg.norm(arms_of_force, axis=1), ARC_RADIUS_M)
-        turned = np.cross(arms_of_force[:-1], np.diff(arc, axis=0)) @ (pose.rotation @ joint.axis)
-        assert (np.sign(turned) == np.sign(torque)).all()
-        np.testing.assert_array_equal(corners(at(values)[4 * j + 3]), arc[-2:])
-    lengths = [np.linalg.norm(np.diff(corners(at([0, k * torque, 0, 0, 0])[6]), axis=0), axis=1).sum() for k in (1, 2, 20, 40)]
-    assert lengths[1] == pytest.approx(2.0 * lengths[0], rel=0.01) and lengths[2] == lengths[3], "none beyond stall"
-    assert not {6, 7} & set(at([0.0, 0.01, 0.0, 0.0, 0.0]))
+        tail, tip = corners(at(torque * np.eye(5)[j])[3 * j + 2])
+        pose = link_poses(picker(), POSE)[joint.child]
+        np.testing.assert_array_equal(tail, pose.position)
+        share = torque / servos().stall_torque[j]
+        np.testing.assert_allclose(tip - tail, share * ARROW_M * (pose.rotation @ joint.axis), atol=1e-12)
+    assert np.linalg.norm(np.diff(corners(at([0, 40 * torque, 0, 0, 0])[5]), axis=0)) == pytest.approx(ARROW_M), (
+        "none beyond stall"
+    )
+    assert 5 not in at([0.0, 0.01, 0.0, 0.0, 0.0])
 
 
-def test_a_force_is_a_straight_arrow_along_its_joint():
+def test_a_force_s_arrow_shows_where_its_joint_goes():
     arm, q = shipped_arm("rrp"), np.array([0.3, 1.0, 0.4])
     force = np.array([0.0, 0.0, -0.5 * arm.description.effort[2]])
     made = {one.id: one for one in torque_markers(arm.description, q, force, arm.description.effort, arm.hold_limit)}
-    (tail, tip), link = corners(made[11]), arm.description.movable[2].child
+    (tail, tip), link = corners(made[8]), arm.description.movable[2].child
     ahead = link_poses(arm.description, q + [0.0, 0.0, 0.1])[link].position
-    np.testing.assert_allclose(tip - tail, -0.5 * STALL_ARROW_M * (ahead - tail) / 0.1, atol=1e-9)
-    assert " N, 50 %" in made[9].text and 10 not in made
+    np.testing.assert_allclose(tip - tail, -0.5 * ARROW_M * (ahead - tail) / 0.1, atol=1e-9)
+    assert " N, 50 %" in made[7].text
 
 
 # -- the region --------------------------------------------------------------------------------------------------
@@ -121,7 +115,7 @@ def loaded(request):
 def least_share(model, cell) -> float:
     """The least that any pose asks at that place, by the inverse kinematics of goals and by Pinocchio."""
     poses = []
-    for pitch in np.arange(-math.pi, math.pi, math.radians(1.5)):
+    for pitch in np.arange(-math.pi, math.pi, math.radians(3.0)):
         for elbow in (-2.0, 2.0):
             with suppress(UnreachableError):
                 poses.append(
@@ -133,10 +127,10 @@ def least_share(model, cell) -> float:
 
 def test_its_shares_are_those_of_the_best_pose_and_the_validator_agrees(loaded):
     model, region = loaded
-    for k in np.random.default_rng(1).choice(len(region.centres), 5, replace=False):
-        truth = least_share(model, region.centres[k])
-        assert truth <= region.share[k] + 1e-9 and region.share[k] <= truth + 0.08, region.centres[k]
-        assert abs(truth - 1.0) < 0.04 or (truth > 1.0) == (region.share[k] > 1.0), region.centres[k]
+    offsets = 0.5 * CELL_M * np.array([[0, 0], [-1, -1], [-1, 1], [1, -1], [1, 1]])
+    for k in np.random.default_rng(1).choice(len(region.centres), 2, replace=False):
+        within = [least_share(model, region.centres[k] + offset) for offset in offsets]
+        assert min(within) - 0.02 <= region.share[k] <= within[0] + 0.08, region.centres[k]
     validator, allowed, refused = torque_validator(model, servos()), 0, 0
     for q in sample_poses(picker(), 400, seed=2) * [0.0, 1.0, 1.0, 1.0, 1.0]:
         x, _, z = model.forward_kinematics(q)
@@ -158,11 +152,11 @@ def test_the_region_turns_with_the_base_grows_with_the_load_and_is_not_drawn_whe
     light, heavy = (region_of(arm, model.with_payload(mass), HOLD) for mass in (0.0, 0.2))
     assert 0 < (light.share > 1.0).sum() < (heavy.share > 1.0).sum()
     (drawn,) = region_markers(arm, light)
-    assert len(drawn.points) == 6 * (light.share > 1.0).sum() == len(drawn.colors)
+    assert len(drawn.points) == (light.share > 1.0).sum() == len(drawn.colors)
     for base in (0.0, 0.9):
         poses = link_poses(arm, np.array([base, 0.05, 0.0, 0.0, 0.0]))
         pose = poses[drawn.header.frame_id]
-        world = (pose.position + corners(drawn) @ pose.rotation.T).reshape(-1, 6, 3).mean(axis=1)
+        world = pose.position + corners(drawn) @ pose.rotation.T
         assert np.linalg.norm(world - poses["tool0"].position, axis=1).min() < CELL_M
     assert region_markers(arm, region_of(arm, model, 10.0 * HOLD, cell_m=0.05)) == []
     rrp = shipped_arm("rrp").description
@@ -170,19 +164,16 @@ def test_the_region_turns_with_the_base_grows_with_the_load_and_is_not_drawn_whe
         region_of(rrp, lagrangian.analytic_model(rrp), rrp.effort)
 
 
-def test_berries_hang_below_their_stems_as_big_as_they_weigh_and_a_wrong_scene_is_one_line(tmp_path):
+def test_berries_hang_below_their_stems_and_a_wrong_scene_is_one_line(tmp_path):
     *berries, tray = scene_markers(resource("config/demo.yaml"), "base_link")
     assert len(berries) == 3 and tray.type == Marker.CUBE
-    diameter = berries[0].scale.x
-    assert math.pi / 6.0 * diameter**3 * 950.0 == pytest.approx(0.025)
-    np.testing.assert_allclose(np.array(place(berries[0])) + [0.0, 0.0, diameter / 2], [0.26, 0.08, 0.17])
+    np.testing.assert_allclose(np.array(place(berries[0])) + [0.0, 0.0, berries[0].scale.x / 2], [0.26, 0.08, 0.17])
     assert tray.pose.position.z - tray.scale.z / 2 >= 0.0 and tray.pose.position.z < 0.11
-    path, ok = tmp_path / "scene.yaml", "tray: {at_m: [0, 0, 0]}\npayload_kg: "
-    for text in ("", "berries: 3", f"berries: [{{at_m: [1, 2]}}]\n{ok}0.1", f"berries: []\n{ok}-1", "a: [", None):
-        if text is not None:
-            path.write_text(text)
-        with pytest.raises(ConfigurationError, match=r"scene.yaml|nowhere") as caught:
-            scene_markers(path if text is not None else tmp_path / "nowhere.yaml", "base_link")
+    path = tmp_path / "scene.yaml"
+    for text in ("", "berries: 3", "berries: [{at_m: [1, 2]}]\ntray: {at_m: [0, 0, 0]}", "a: ["):
+        path.write_text(text)
+        with pytest.raises(ConfigurationError, match="scene.yaml") as caught:
+            scene_markers(path, "base_link")
         assert "\n" not in str(caught.value)
 
 
@@ -226,8 +217,8 @@ def test_the_node_shows_what_is_fresh_by_name_while_somebody_looks_and_the_regio
         assert texts == [f"{name} {round(tau, 2) + 0.0:+.2f} N·m" for name, tau in zip(NAMES, held)] and not of("reference")
         assert {one.header.frame_id for one in shown[-1].markers} == {"left/base_link"}
         reference = JointTrajectory(joint_names=list(NAMES[::-1]), points=[JointTrajectoryPoint(positions=POSE[::-1].tolist())])
-        command = JointState(name=list(NAMES), effort=[0.0, 0.43, 0.0, 0.0, 0.0])
-        said = (node.on_reference, reference), (node.on_command, command)
+        command = [0.0, 0.43, 0.0, 0.0, 0.0]
+        said = (node.on_reference, reference), (lambda effort: node.keep("joint_commands", NAMES, effort), command)
         until(
             lambda: of("reference") and any("shoulder +0.43" in one.text for one in of("torque")),
             "both",
@@ -246,8 +237,6 @@ def test_the_node_shows_what_is_fresh_by_name_while_somebody_looks_and_the_regio
         node.on_payload(heavier)
         until(lambda: len(fixed) > 1, "the region anew", step=step)
         assert max(len(one.points) for one in fixed[1].markers) > len(region.points)
-        node.on_state(JointState(name=["a"], position=[0.0]))
-        assert node.problem.startswith("not shown: joint_states")
     finally:
         executor.shutdown()
         rclpy.try_shutdown()

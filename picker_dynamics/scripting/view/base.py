@@ -13,7 +13,7 @@ import numpy as np
 
 from picker_dynamics import __version__
 from picker_dynamics.errors import InputError
-from picker_dynamics.nodes.marker_shapes.region import region_of
+from picker_dynamics.nodes.region import region_of
 from picker_dynamics.robot.model import Array
 
 from ..equipment import Equipment
