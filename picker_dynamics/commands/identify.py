@@ -63,11 +63,7 @@ VERBS = {
         "/excitation.json",
         f"{ARM} {EXCITATION} {KINDS}",
     ),
-    "run": (
-        "move a running arm through such a motion and keep what it measures (CSV)",
-        "/samples.csv",
-        "motion --namespace --host",
-    ),
+    "run": ("move a running arm through such a motion and keep what it measures (CSV)", "/samples.csv", "motion --namespace"),
     "fit": ("find the parameters from recordings (CSV or bag)", "", f"recordings {ARM} {KINDS} {DATA} --allow-open"),
     "predict": (
         "compare a recording's torques with those that a fit predicts",

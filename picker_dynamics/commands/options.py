@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -57,7 +56,6 @@ SHARED = {
         "help": "what is simulated: virtual (the firmware's model, default) or avr (the real firmware on an Uno)",
     },
     "--check": {"action": "store_true", "help": "only look whether it may be made from here, and at what cost"},
-    "--host": {"default": "", "metavar": "HOST:PORT", "help": "an arm on another machine (docs/network.md)"},
     "--json": {"action": "store_true", "help": "print JSON"},
     "--namespace": {"default": "", "help": "ROS namespace of the running arm"},
     "--plant-error": {"type": ANY, "default": 0.0, "metavar": "SHARE"},
@@ -79,7 +77,7 @@ SHARED = {
 LOOK_S = 0.05
 """How often an arm that is coming up is looked for [s]."""
 
-RUNNING = "--namespace", "--host", "--arm", "--urdf", "--servos"
+RUNNING = "--namespace", "--arm", "--urdf", "--servos"
 """Options that name a running arm; the last three refuse another one than is meant."""
 
 
@@ -89,16 +87,11 @@ def add(parser: argparse._ActionsContainer, *names: str, **changed) -> None:
         parser.add_argument(name, **SHARED[name] | changed)
 
 
-def reached(host: str = "") -> tuple[str, str]:
-    """Host and token of an arm on another machine, by default as the environment names them; '' for one on this machine."""
-    return host or os.environ.get("PICKER_HOST", ""), os.environ.get("PICKER_TOKEN", "")
-
-
 def client(options):
     """Session with the running arm that ``RUNNING`` options name."""
     from picker_dynamics.session.remote import RemoteSession
 
-    return RemoteSession(options.namespace, *reached(options.host))
+    return RemoteSession(options.namespace)
 
 
 def equipment(options, running):

@@ -25,7 +25,7 @@ def add_parser(commands) -> None:
     parser.add_argument("-o", "--out", default=None, metavar="FILE", help="default: picker_DATE_TIME.mcap")
     seconds = shared.number(0.001, 1e6)
     parser.add_argument("--duration", type=seconds, default=1e6, metavar="S", help="end by itself after that long")
-    shared.add(parser, "--namespace", "--host")
+    shared.add(parser, "--namespace")
     parser.set_defaults(run=run)
 
 
@@ -60,9 +60,9 @@ def run(options) -> int:
 class Listener(RemoteSession):
     """Session that keeps what the arm says, for the thread that writes."""
 
-    def __init__(self, *reached: str):
+    def __init__(self, namespace: str):
         self.heard: deque[tuple[str, Any]] = deque()
-        super().__init__(*reached)
+        super().__init__(namespace)
 
     def take(self, what: str, content: Any) -> None:
         self.heard.append((what, content))
@@ -75,24 +75,25 @@ def follow(recording: Recording, options, until_s: float) -> int:
     Raises:
         LinkError: none answers.
     """
-    reached = options.namespace.strip("/"), *shared.reached(options.host)
-    with shared.waited_for(lambda: Listener(*reached), until_s - time.monotonic()) as session:
+    with shared.waited_for(lambda: Listener(options.namespace), until_s - time.monotonic()) as session:
         text, known, due_s, dropped = session.call("arm"), session.call("snapshot"), 0.0, 0
-        arm, prefix = arm_text.read(text).description, "/".join(["", *filter(None, reached[:1]), ""])
+        arm, prefix = arm_text.read(text).description, f"/{session.namespace}/" if session.namespace else "/"
         topics = ArmTopics(recording, prefix, arm.joint_names, arm.tool)
         topics.arm(text, arm.urdf)
-        topics.take("hardware", known["hardware"])
+        topics.ahead_s = known["ahead_s"]
+        for what in ("hardware", "payload"):
+            topics.take(what, known[what])
         topics.take("event", known["controller"])
-        session.tell("subscribe", period_s=PERIOD_S, whole=True)
+        session.tell("subscribe", period_s=PERIOD_S, all=True)
         try:
             while (now_s := time.monotonic()) < until_s:
                 session.wait_at_most(min(PERIOD_S, until_s - now_s), lambda: session.heard)
                 while session.heard:
                     what, content = session.heard.popleft()
                     topics.take(what, content)
-                    dropped = content["dropped"] if what == "cycles" else dropped
+                    dropped += content if what == "dropped" else 0
                 if now_s >= due_s:
-                    due_s = now_s + DIAGNOSTICS_S
+                    due_s, topics.ahead_s = now_s + DIAGNOSTICS_S, session.call("snapshot")["ahead_s"]
                     topics.diagnostics(session.call("diagnostics"))
                     recording.flush()
         except KeyboardInterrupt:

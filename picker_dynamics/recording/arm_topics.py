@@ -21,11 +21,14 @@ class ArmTopics:
         prefix: of its topics, / or /NAMESPACE/.
         names: of its joints.
         tool: its tool frame.
+
+    Attributes:
+        ahead_s: the wall clock against the arm's [s].
     """
 
     def __init__(self, recording: Recording, prefix: str, names: Sequence[str], tool: str):
         self._recording, self._prefix, self._names, self._tool = recording, prefix, names, tool
-        self._state_s, self._payload = float("-inf"), None
+        self._state_s, self.ahead_s = float("-inf"), 0.0
 
     def arm(self, text: str, urdf: str) -> None:
         """Write the arm as one text, and its URDF."""
@@ -33,30 +36,29 @@ class ArmTopics:
         self._write("robot_description", messages.text(urdf))
 
     def take(self, what: str, content: Any) -> None:
-        """Write what the arm says: ``event`` and ``hardware``, entries of its report, and ``cycles``; nothing else.
+        """Write what the arm says: ``event`` and ``hardware``, entries of its report, ``payload`` and ``states``; nothing else.
 
-        The rows of cycles have ``state`` (t, q, v, effort), ``reference`` (t, q, v, a) and ``command`` (t, set-point, effort), on
-        the arm's clock [s], which is ``ahead_s`` behind the wall clock; None: there is none.  ``payload``: mass, centre.
+        A state has time, q, v, effort; q of the reference; torque; time, v and a of the reference; time and set-point of the
+        command, on the arm's clock [s], which is ``ahead_s`` behind the wall clock; None: there is none.
         """
         if what in STATUSES:
             self._write(STATUSES[what], messages.status(**content))
-        elif what == "cycles":
-            for row in content["cycles"]:
-                self._cycle(content["ahead_s"], **row)
-            if (payload := content["payload"]) != self._payload:
-                self._payload = payload
-                self._write("payload", messages.payload(payload[0], payload[1:], self._tool))
+        elif what == "payload":
+            self._write("payload", messages.payload(content[0], content[1:], self._tool))
+        elif what == "states":
+            for row in content:
+                self._state(*row)
 
-    def _cycle(self, ahead_s: float, state: Any, reference: Any, command: Any, **_: Any) -> None:
-        if state is not None and state[0] > self._state_s:
-            self._state_s = state[0]
-            self._write("joint_states", messages.joint_state(state[0] + ahead_s, self._names, *state[1:]))
-        if reference is not None:
-            made = messages.reference(reference[0] + ahead_s, self._names, *reference[1:])
+    def _state(self, t: Any, q: Any, v: Any, effort: Any, desired: Any, torque: Any, *further: Any) -> None:
+        desired_s, desired_v, desired_a, command_s, setpoint = further
+        if q is not None and t > self._state_s:
+            self._state_s = t
+            self._write("joint_states", messages.joint_state(t + self.ahead_s, self._names, q, v, effort))
+        if desired is not None:
+            made = messages.reference(desired_s + self.ahead_s, self._names, desired, desired_v, desired_a)
             self._write("arm_controller/reference", made)
-        if command is not None:
-            time_s, setpoint, effort = command
-            self._write("joint_commands", messages.joint_state(time_s + ahead_s, self._names, setpoint, None, effort))
+        if torque is not None:
+            self._write("joint_commands", messages.joint_state(command_s + self.ahead_s, self._names, setpoint, None, torque))
 
     def diagnostics(self, entries: Sequence[Mapping[str, Any]]) -> None:
         """Write the newest entries of all parts."""

@@ -135,15 +135,12 @@ class Arm(ScriptedArm):
         return cls(known, open_port(known.known, port, compensation, None if scene is None else str(scene), rate_hz))
 
     @classmethod
-    def connect(
-        cls, namespace: str = "", arm: str | Path = "", servos: str | Path = "", *, host: str = "", token: str = ""
-    ) -> Arm:
+    def connect(cls, namespace: str = "", arm: str | Path = "", servos: str | Path = "") -> Arm:
         """The arm of the running graph (``picker up``, ``ros2 launch``).
 
         Args:
             namespace: the graph's.
             arm, servos: URDF (or name) and servo map that it has to have; empty: the arm that runs, as it says.
-            host, token: of an arm on another machine, 'HOST:PORT', which listens there (``PICKER_LISTEN``).
 
         Raises:
             LinkError: no graph answers.
@@ -153,7 +150,7 @@ class Arm(ScriptedArm):
 
         from .connected import arm_that_runs
 
-        client = RemoteSession(namespace, host, token)
+        client = RemoteSession(namespace)
         try:
             is_file = bool(Path(arm).suffix)
             known = arm_that_runs(client, "" if is_file else str(arm), arm if is_file else "", servos)

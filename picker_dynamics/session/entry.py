@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from picker_dynamics.errors import shown
+from picker_dynamics import errors
+from picker_dynamics.errors import PickerError, shown
 from picker_dynamics.execution.lease import Holder, Kind
 
 OK, WARN, ERROR, STALE = range(4)
@@ -32,6 +33,23 @@ def _text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return repr(float(value)) if isinstance(value, float) else shown(value)
+
+
+def about_error(error: PickerError | None) -> dict[str, Any]:
+    """Kind of an error, and the joint, value and limit that it is about; nothing without an error."""
+    if error is None:
+        return {}
+    return {"error": type(error).__name__, "joint": error.subject or "", "value": error.value, "limit": error.limit}
+
+
+def error_of(text: str, about: Mapping[str, Any], kind: type[PickerError] | None = None) -> PickerError:
+    """Error that was told elsewhere, by what ``about_error`` says of it; of another ``kind`` where that is given."""
+    made: type[PickerError] = kind or getattr(errors, about.get("error") or "", PickerError)
+    facts = about.get("joint"), about.get("value"), about.get("limit")
+    try:
+        return made(text, *facts)
+    except TypeError:
+        return PickerError(text, *facts)
 
 
 def number_in(text: str | None) -> float | None:

@@ -28,7 +28,7 @@ OUTCOMES_KEPT = 500
 """Of so many goals the last word is remembered."""
 
 Row = Sequence[Any]
-"""State of an arm: time [s], then position, velocity, effort, reference and torque, (n,) each or None."""
+"""State of an arm: time [s], then position, velocity, effort, reference and torque, (n,) each or None; as ``report.row``."""
 
 
 def array(numbers: Any) -> Array:
@@ -73,7 +73,7 @@ class Hearing(ABC):
     def _begin(self) -> None:
         """Take in how the arm is, once calls can be made."""
         snapshot = self.call("snapshot")
-        for what in ("payload_kg", "hardware", "controller"):
+        for what in ("payload", "hardware", "controller"):
             self.take(what, snapshot[what])
         self.joint_names = tuple(self.controller.get("joints", "").split(", "))
 
@@ -117,12 +117,12 @@ class Hearing(ABC):
     def take(self, what: str, content: Any) -> None:
         """Take in what is published of the arm."""
         if what == "states":
-            _, self.state, _, _, self.desired, self.torque = content[-1]
+            _, self.state, _, _, self.desired, self.torque, *_ = content[-1]
             self.heard_s = self.now_s
             for hear in tuple(self.listeners):
                 hear(content)
-        elif what == "payload_kg":
-            self.payload_kg = float(content)
+        elif what == "payload":
+            self.payload_kg = float(content[0])
         elif what == "hardware":
             self.hardware = {**content["values"], "message": content["message"]}
         elif what == "controller":
@@ -162,11 +162,6 @@ class Hearing(ABC):
         finally:
             self.listeners.remove(hear)
             self.subscribe(False)
-
-    def listen(self, duration_s: float) -> tuple[Array, Array | None]:
-        """Positions (s, n) [rad or m] of the states of the next ``duration_s`` [s], and efforts (s, n), or None without any."""
-        _, q, effort = self.log(lambda: self.spin(duration_s))
-        return q, effort
 
     def log(self, meanwhile: Callable[[], object]) -> tuple[Array, Array, Array | None]:
         """Times (s,) [s], positions (s, n) and efforts (s, n) or None of all states while ``meanwhile()`` goes on.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import gc
-import os
 import signal
 import sys
 import threading
@@ -32,11 +31,6 @@ from .loop_thread import LoopThread
 from .report import Report
 from .running_arm import RunningArm
 from .server import Server
-
-LISTEN, TOKEN = "PICKER_LISTEN", "PICKER_TOKEN"
-"""Variables of the environment: HOST:PORT at which an arm is served over TCP, too, and what a client has to know."""
-
-LEAST_TOKEN = 16
 
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -80,28 +74,6 @@ def tame_collector() -> None:
     gc.set_threshold(*COLLECTIONS)
 
 
-def listening() -> tuple[tuple[str, int] | None, str]:
-    """Address and token at which the environment wants the arm served over TCP.
-
-    Raises:
-        ConfigurationError: an address that is none, or a token that is too short.
-    """
-    where, token = os.environ.get(LISTEN, ""), os.environ.get(TOKEN, "")
-    if not where:
-        return None, ""
-    host, _, port = where.rpartition(":")
-    if not host or not port.isdigit():
-        raise ConfigurationError(f"{LISTEN} is {where!r}, must be HOST:PORT", subject=LISTEN, value=where)
-    if len(token) < LEAST_TOKEN:
-        raise ConfigurationError(
-            f"who reaches {where} could move the arm: give a token of {LEAST_TOKEN} characters or more ({TOKEN})",
-            subject=TOKEN,
-            value=len(token),
-            limit=LEAST_TOKEN,
-        )
-    return (host, int(port)), token
-
-
 def run(
     arm: RunningArm,
     report: Report,
@@ -123,7 +95,7 @@ def run(
     """
     with ExitStack() as at_the_end:  # the last one first
         at_the_end.callback(arm.close)
-        at_the_end.callback(Server(arm, report, claim.path, *listening()).close)
+        at_the_end.callback(Server(arm, report, claim.path).close)
         loop = LoopThread(arm.session.cycle, arm.period_s)
         at_the_end.callback(loop.close)
         tame_collector()

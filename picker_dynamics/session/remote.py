@@ -16,10 +16,10 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as LateError
 from typing import Any
 
-from picker_dynamics import errors
-from picker_dynamics.errors import LinkError, PickerError
+from picker_dynamics.errors import LinkError
 
 from .address import require_namespace, socket_path
+from .entry import error_of
 from .hearing import ANSWER_S
 from .session import BEAT_S, Session
 
@@ -28,42 +28,22 @@ STATE_S = 0.02
 
 NOBODY = "no running arm answers (is 'picker up' running, by this user, in this namespace and ROS_DOMAIN_ID?)"
 
-PORT = 8643
-"""Of an arm that is reached over TCP, where nobody says another."""
-
-
-def _raised(error: dict[str, Any]) -> PickerError:
-    """The error that a call raised there."""
-    kind = getattr(errors, error.get("type", ""), PickerError)
-    about = {what: error.get(what) for what in ("subject", "value", "limit")}
-    try:
-        return kind(error["text"], **about)
-    except TypeError:
-        return PickerError(error["text"], **about)
-
 
 class RemoteSession(Session):
-    """Connection to a running arm; use as a context manager.
+    """Connection to the running arm of a namespace; raises a LinkError where none answers.  Use as a context manager."""
 
-    Args:
-        namespace: of the arm.
-        host: 'HOST' or 'HOST:PORT' of a machine whose ``picker up`` listens; '' for this one.
-        token: that such an arm wants to know.
-
-    Raises:
-        LinkError: no arm answers.
-    """
-
-    def __init__(self, namespace: str = "", host: str = "", token: str = ""):
+    def __init__(self, namespace: str = ""):
         require_namespace(namespace)
         super().__init__()
         self.namespace, self.lost = namespace.strip("/"), ""
         self._numbers = itertools.count(1)
         self._answers: dict[int, Future[Any]] = {}
         self._news, self._sending, self._count = threading.Condition(), threading.Lock(), 0
-        self._stream = _connected(self.namespace, host)
-        if host:
-            self._send({"token": token})
+        self._stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._stream.connect(str(socket_path(namespace)))
+        except OSError as error:
+            raise LinkError(NOBODY, subject=namespace) from error
         threading.Thread(target=self._read, name="session", daemon=True).start()
         self._begin()
         self.subscribe(False)
@@ -88,8 +68,7 @@ class RemoteSession(Session):
                     if "id" in message:
                         self._answer(message)
                     else:
-                        what = next(iter(message))
-                        self.take(what, message if what == "cycles" else message[what])
+                        self.take(*next(iter(message.items())))
                     self._wake()
         except (OSError, ValueError) as error:
             self.lost = f"the connection to the arm broke: {error}"
@@ -104,9 +83,11 @@ class RemoteSession(Session):
             self._news.notify_all()
 
     def _answer(self, message: dict[str, Any]) -> None:
-        answer, error = self._answers.pop(message["id"], None), message.get("error")
-        if answer is not None:
-            answer.set_result(message["result"]) if error is None else answer.set_exception(_raised(error))
+        answer = self._answers.pop(message["id"], None)
+        if answer is not None and "error" in message:
+            answer.set_exception(error_of(message["text"], message))
+        elif answer is not None:
+            answer.set_result(message["result"])
 
     def wait_at_most(self, seconds: float, condition: Callable[[], object]) -> bool:
         deadline = time.monotonic() + seconds
@@ -161,15 +142,3 @@ class RemoteSession(Session):
                     time.sleep(BEAT_S)
 
         threading.Thread(target=beat, name="driver", daemon=True).start()
-
-
-def _connected(namespace: str, host: str) -> socket.socket:
-    try:
-        if host:
-            name, colon, port = host.rpartition(":") if host.count(":") == 1 else (host, "", "")
-            return socket.create_connection((name or host, int(port) if colon else PORT), ANSWER_S)
-        stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        stream.connect(str(socket_path(namespace)))
-        return stream
-    except (OSError, ValueError) as error:
-        raise LinkError(f"{host}: {error}" if host else NOBODY, subject=host or namespace) from error

@@ -5,34 +5,36 @@ An entry is named after its part: ``hardware: supply``.  Levels are those of dia
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from typing import Any
+
+import numpy as np
 
 from picker_dynamics.board.command_timing import CommandTiming
 from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.session import Routine, State
 from picker_dynamics.controller.controller import Cycle
-from picker_dynamics.controller.laws import ServoLaw, TorqueLaw
+from picker_dynamics.controller.laws import ServoLaw
 from picker_dynamics.controller.parameters import CONTROLLER, DYNAMICS, HARDWARE
 from picker_dynamics.dynamics import cross_check
 from picker_dynamics.execution.events import Event, EventKind, Severity
 
-from .entry import ERROR, OK, STALE, WARN, Entry, entry
+from .entry import ERROR, OK, STALE, WARN, Entry, about_error, entry
 from .running_arm import RunningArm
 
 PERIOD_S = 1.0
 """How often all entries are made anew [s]."""
 
 SOON_S = 0.8
-"""So much sooner, where a part's state is another one [s]."""
+"""So much sooner where a part's state is another one [s]."""
 
 LEVELS = {Severity.OK: OK, Severity.WARN: WARN, Severity.ERROR: ERROR}
 
 TELEMETRY = "boot_id", "faults", "queue_depth", "accepted", "rejected", "underruns", "bad_frames"
 
-Part = tuple[int, object, dict[str, Any]]
-"""Level, message and figures of a part."""
+Part = tuple[str, int, object, dict[str, Any]]
+"""Name, level, message and figures of a part."""
 
 
 class Report:
@@ -43,7 +45,7 @@ class Report:
         version: counts how often they were made.
         last: the newest event.
         listeners: each is called with what is new, and its content as plain data: ``event``, ``hardware``, ``controller``
-            (phase and holders), ``payload_kg``.
+            (phase and holders), ``payload`` (mass [kg] and centre [m]).
         description_problem: of the description that others publish; None: nobody does.
     """
 
@@ -51,9 +53,8 @@ class Report:
         self._arm, self._outputs, self._name = arm, arm.outputs, arm.description.name
         self._port = "simulated" if arm.connection is None else arm.settings[HARDWARE]["port"]
         self._timing, self._processed, self._due_s = CommandTiming(), 0, -float("inf")
-        self._trouble: tuple[int, ...] | None = None
-        self._facts: dict[str, object] = {}
-        self._stale = True
+        self._trouble: tuple[int, int] | None = None
+        self._facts, self._stale = dict[str, object](), True
         self.description_problem: str | None = None
         self.entries: dict[str, Entry] = {}
         self.version = 0
@@ -66,52 +67,41 @@ class Report:
         if cycle.command is not None:
             self._processed += 1
             self._timing.note(self._arm.clock.now(), cycle.command.time_s)
-        if cycle.tick.events:
-            self.last = cycle.tick.events[-1]
+        self.last = cycle.tick.events[-1] if cycle.tick.events else self.last
         controller = self._arm.controller
-        execution, law, payload_kg = controller.execution, controller.law, controller.payload.mass
-        facts: dict[str, object] = {
+        execution, law, before = controller.execution, controller.law, self._facts
+        self._facts = {
             "hardware": self.hardware_facts(),
             "controller": (execution.phase, tuple(execution.lease.holders)),
-            "payload_kg": payload_kg,
+            "payload": [controller.payload.mass, *controller.payload.com],
             "others": (self.last.text, controller.problem, law.compensator.mode if isinstance(law, ServoLaw) else ""),
         }
-        news = [what for what in facts if facts[what] != self._facts.get(what)]
-        self._facts, self._stale = facts, self._stale or bool(news)
+        news = [what for what, fact in self._facts.items() if fact != before.get(what)]
+        self._stale = self._stale or bool(news)
         if cycle.now_s >= self._due_s - (SOON_S if self._stale else 0.0):
             self._due_s, self._stale = cycle.now_s + PERIOD_S, False
             self.refresh()
-        if self.listeners:
-            self.publish_events(cycle.tick.events)
-            made: dict[str, Callable[[], object]] = {
-                "hardware": self.hardware_status,
-                "controller": self.controller_status,
-                "payload_kg": lambda: payload_kg,
-            }
-            for what in set(news) & set(made):
-                self._say(what, made[what]())
+        self.publish_events(cycle.tick.events)
+        for what in news if self.listeners else ():
+            if what == "payload":
+                self._say(what, self._facts[what])
+            elif what != "others":
+                self._say(what, asdict(self.hardware_status() if what == "hardware" else self.controller_status()))
 
     def publish_events(self, events: Iterable[Event]) -> None:
         """Hand events to all listeners."""
-        for event in events:
-            self._say("event", self.event(event))
+        for event in events if self.listeners else ():
+            self._say("event", asdict(self.event(event)))
 
     def _say(self, what: str, content: object) -> None:
-        plain = asdict(content) if isinstance(content, Entry) else content
         for hear in self.listeners:
-            hear(what, plain)
+            hear(what, content)
 
     def refresh(self) -> None:
         """Make all entries anew."""
-        parts = {CONTROLLER: self._controller(), DYNAMICS: self._dynamics()}
-        worst = self._arm.cross_check_worst
-        agree = f"two models of {self._name} agree to {worst:.1e}"
-        parts[f"{DYNAMICS}: cross-check"] = OK, agree, {"worst": worst, "limit": cross_check.LIMIT}
-        hardware = self._board(self._outputs) if isinstance(self._outputs, HardwareSession) else self._drives()
-        parts |= {f"{HARDWARE}: {part}": found for part, found in hardware.items()}
-        made_by = {part: self._port if part.startswith(HARDWARE) else self._name for part in parts}
         self.entries = {
-            part: entry(level, part, message, made_by[part], **figures) for part, (level, message, figures) in parts.items()
+            name: entry(level, name, message, self._port if name.startswith(HARDWARE) else self._name, **figures)
+            for name, level, message, figures in self._parts()
         }
         self.version += 1
 
@@ -136,9 +126,7 @@ class Report:
             if (approach := event.motion.approach) is not None:
                 lowered = ", ".join(names[j] for j in approach.joints)
                 facts |= {"approach": lowered, "approach_s": approach.duration_s, "side_off_mm": 1e3 * approach.off_m}
-        if (error := event.error) is not None:
-            facts |= {"error": type(error).__name__, "joint": error.subject or "", "value": error.value, "limit": error.limit}
-        return entry(LEVELS[event.kind.severity], CONTROLLER, event.text, self._name, **facts)
+        return entry(LEVELS[event.kind.severity], CONTROLLER, event.text, self._name, **facts, **about_error(event.error))
 
     def controller_status(self) -> Entry:
         """The newest event, with phase and holders as they are now."""
@@ -161,15 +149,12 @@ class Report:
         outputs = self._outputs
         return {
             "state": outputs.state.value,
-            "epoch": outputs.epoch,
-            "stop_latched": outputs.stop_latched,
+            **{
+                name: getattr(outputs, name) for name in ("epoch", "stop_latched", "outputs", "commanded", "confirmed", "problem")
+            },
             "reset_needed": outputs.stop_latched or bool(outputs.fault_latched),
-            "outputs": outputs.outputs,
-            "commanded": outputs.commanded,
-            "confirmed": outputs.confirmed,
             "settling": self._arm.session.gate.settling,
             "provenance": self._arm.provenance,
-            "problem": outputs.problem,
         }
 
     def hardware_status(self) -> Entry:
@@ -179,101 +164,94 @@ class Report:
 
     # -- parts -----------------------------------------------------------------------------------------------
 
-    def _controller(self) -> Part:
-        execution, last = self._arm.controller.execution, self.last
+    def _parts(self) -> Iterator[Part]:
+        arm, outputs, controller, last = self._arm, self._outputs, self._arm.controller, self.last
+        execution, law, worst = controller.execution, controller.law, arm.cross_check_worst
         goals = {f"goals_{what}": count for what, count in execution.counts.items()}
-        samples = {f"stream_{what}": count for what, count in vars(execution.stream_counts).items()}
-        figures = {"phase": execution.phase.value, "guard_stopped": execution.guard_stopped, **goals, **samples}
-        return LEVELS[last.kind.severity], last.text, figures
-
-    def _dynamics(self) -> Part:
-        arm, law, following = self._arm, self._arm.controller.law, self._arm.following
-        figures: dict[str, Any] = {"cross_check_worst": arm.cross_check_worst, "processed": self._processed}
-        level, message = OK, "compensating"
+        goals |= {f"stream_{what}": count for what, count in vars(execution.stream_counts).items()}
+        figures: dict[str, Any] = {"phase": execution.phase.value, "guard_stopped": execution.guard_stopped, **goals}
+        yield CONTROLLER, LEVELS[last.kind.severity], last.text, figures
+        figures, level, message = {"cross_check_worst": worst, "processed": self._processed}, OK, "compensating"
         if isinstance(law, ServoLaw):
             figures["compensation"], clamped = law.compensator.mode, ", ".join(law.compensator.clamped)
             if clamped:
                 level, message = WARN, f"set-point at the end of its pulse range: {clamped}"
             elif arm.servos is not None and arm.servos.unmeasured:
                 level, message = WARN, f"not measured, assumed: {', '.join(arm.servos.unmeasured)}"
-        elif isinstance(law, TorqueLaw):
-            message = "following" if law.loop.following else "no reference: holding"
-        if following is not None:
-            figures |= following.facts()
-            level, message = (WARN, following.problem) if following.problem else (level, message)
-        if arm.controller.problem:
-            level, message = ERROR, arm.controller.problem
-        return level, message, figures
+        if arm.following is not None:
+            figures |= arm.following.facts()
+            level, message = (WARN, arm.following.problem) if arm.following.problem else (level, message)
+        if controller.problem:
+            level, message = ERROR, controller.problem
+        yield DYNAMICS, level, message, figures
+        agree = {"worst": worst, "limit": cross_check.LIMIT}
+        yield f"{DYNAMICS}: cross-check", OK, f"two models of {self._name} agree to {worst:.1e}", agree
+        if isinstance(outputs, HardwareSession):
+            yield from self._board(outputs)
+        else:
+            figures = {f"commands_{what}": getattr(outputs, what) for what in ("taken", "not_active", "saturated")}
+            yield f"{HARDWARE}: drives", self.level, outputs.problem or outputs.state.value, figures
+            yield f"{HARDWARE}: joint state", OK, "measured", {"provenance": "measured"}
 
-    def _drives(self) -> dict[str, Part]:
-        """Parts of simulated joints that take efforts."""
-        drives = self._outputs
-        figures = {f"commands_{what}": getattr(drives, what) for what in ("taken", "not_active", "saturated")}
-        return {
-            "drives": (self.level, drives.problem or drives.state.value, figures),
-            "joint state": (OK, "measured", {"provenance": "measured"}),
-        }
-
-    def _board(self, session: HardwareSession) -> dict[str, Part]:
+    def _board(self, session: HardwareSession) -> Iterator[Part]:
         """Parts of a servo board."""
         link, telemetry, budget = session.link.statistics, session.link.telemetry, session.budget
         level, message = self.level, session.problem or session.state.value
         if level == OK and session.limits_differ:
             level, message = WARN, "the board was built with other pulse or speed limits than this servo map has"
-        connected = (OK, "connected") if link.connected else (STALE, session.problem or "not connected")
-        timing, frame_ms = self._timing.take(), 1e3 * session.servos.frame_s
-        in_time: tuple[int, str] = OK, "no commands" if timing is None else "as it should be"
-        if timing is not None and timing["ahead_least_ms"] < frame_ms:
-            late = f"commands came late ({timing['ahead_least_ms']:.1f} ms ahead, {frame_ms:g} needed): is the computer busy?"
-            in_time = WARN, late
-        cool: tuple[int, str] = OK, "estimated, all cool"
-        if (worst := budget.temperature()) is not None:
-            cool = ERROR if worst.too_hot else WARN, worst.text
-        celsius = {f"celsius.{name}": round(float(one), 1) for name, one in zip(session.servos.joint_names, budget.celsius)}
-        ampere, (peak_a, complaint) = round(float(budget.current_a.sum()), 2), budget.take_peak()
-        complaint = complaint or (session.supply.problem if session.state is not State.OFFLINE else "")
-        supplied = (WARN, complaint) if complaint else (OK, f"{peak_a:.1f} A at most (estimated)")
-        known = session.held is not None and session.state is not State.OFFLINE
-        modelled = (OK, "modelled from what is on the outputs") if known else (WARN, "nobody knows where the arm is")
-        wrong = self.description_problem
-        described = "nobody publishes one" if wrong is None else wrong or "agrees with this arm"
-        estimated, supply_mv = {"provenance": "estimated"}, 0 if telemetry is None else telemetry.supply_mv
-        return {
-            "board": (level, message, {f"commands_{key}": count for key, count in vars(session.counts).items()}),
-            "link": (*connected, {key: value for key, value in vars(link).items() if not key.startswith("setpoints")}),
-            "queue": self._queue(session),
-            "timing": (*in_time, {"delay_ms": round(1e3 * session.delay_s, 1), **(timing or {})}),
-            "temperature": (*cool, celsius | {"limit_celsius": budget.limit_c} | estimated),
-            "supply": (*supplied, {"ampere": ampere, "ampere_peak": peak_a, "measured_mv": supply_mv} | estimated),
-            "joint state": (*modelled, {"provenance": "modelled" if known else "none"}),
-            "robot description": (ERROR if wrong else OK, described, {}),
-        }
-
-    def _queue(self, session: HardwareSession) -> Part:
-        """Set-points on the board; what went wrong is a warning only when there is more of it than at the last look."""
-        link, telemetry = session.link.statistics, session.link.telemetry
+        yield f"{HARDWARE}: board", level, message, {f"commands_{key}": count for key, count in vars(session.counts).items()}
+        level, message = (OK, "connected") if link.connected else (STALE, session.problem or "not connected")
+        yield (
+            f"{HARDWARE}: link",
+            level,
+            message,
+            {key: one for key, one in vars(link).items() if not key.startswith("setpoints")},
+        )
         figures: dict[str, Any] = {"setpoints_sent": link.setpoints_sent, "setpoints_not_sent": link.setpoints_not_sent}
         figures |= {f"refused_{reason.name.lower()}": count for reason, count in link.setpoints_refused.items()}
-        if telemetry is None:
-            return STALE, "not connected", figures
-        now = telemetry.boot_id, telemetry.underruns, telemetry.rejected
-        before, self._trouble = self._trouble or now, now
-        figures |= {key: getattr(telemetry, key) for key in TELEMETRY}
-        if before[0] != now[0] or before == now:
-            return OK, "as it should be", figures
-        underruns, rejected = ((new - old) & 0xFFFF for new, old in zip(now[1:], before[1:]))
-        said = f"{underruns} times empty in motion, {rejected} set-points refused ({telemetry.last_reason.name})"
-        return WARN, said, figures
-
-
-def plain(*vectors: Any) -> list[Any]:
-    """Vectors as lists; None stays."""
-    return [None if one is None else one.tolist() for one in vectors]
+        level, message = STALE, "not connected"
+        if telemetry is not None:
+            figures |= {key: getattr(telemetry, key) for key in TELEMETRY}
+            now = telemetry.underruns, telemetry.rejected
+            worse = any(new > old for new, old in zip(now, self._trouble or now))
+            level, message, self._trouble = WARN if worse else OK, "as it should be", now
+            if worse:
+                message = f"{now[0]} times empty in motion, {now[1]} set-points refused ({telemetry.last_reason.name})"
+        yield f"{HARDWARE}: queue", level, message, figures
+        timing, frame_ms = self._timing.take() or {}, 1e3 * session.servos.frame_s
+        level, message = OK, "as it should be" if timing else "no commands"
+        if timing and timing["ahead_least_ms"] < frame_ms:
+            message = f"commands came late ({timing['ahead_least_ms']:.1f} ms ahead, {frame_ms:g} needed): is the computer busy?"
+            level = WARN
+        yield f"{HARDWARE}: timing", level, message, {"delay_ms": round(1e3 * session.delay_s, 1), **timing}
+        level, message = OK, "estimated, all cool"
+        if (worst := budget.temperature()) is not None:
+            level, message = ERROR if worst.too_hot else WARN, worst.text
+        celsius = {f"celsius.{name}": round(float(one), 1) for name, one in zip(session.servos.joint_names, budget.celsius)}
+        estimated = {"provenance": "estimated"}
+        yield f"{HARDWARE}: temperature", level, message, {**celsius, "limit_celsius": budget.limit_c, **estimated}
+        ampere, (peak_a, wrong) = round(float(budget.current_a.sum()), 2), budget.take_peak()
+        wrong = wrong or (session.supply.problem if session.state is not State.OFFLINE else "")
+        figures = {"ampere": ampere, "ampere_peak": peak_a, "measured_mv": 0 if telemetry is None else telemetry.supply_mv}
+        said = wrong or f"{peak_a:.1f} A at most (estimated)"
+        yield f"{HARDWARE}: supply", WARN if wrong else OK, said, figures | estimated
+        known = session.held is not None and session.state is not State.OFFLINE
+        level, message = (OK, "modelled from what is on the outputs") if known else (WARN, "nobody knows where the arm is")
+        yield f"{HARDWARE}: joint state", level, message, {"provenance": "modelled" if known else "none"}
+        wrong = self.description_problem or ""
+        said = "nobody publishes one" if self.description_problem is None else wrong or "agrees with this arm"
+        yield f"{HARDWARE}: robot description", ERROR if wrong else OK, said, {}
 
 
 def row(cycle: Cycle) -> list[Any]:
-    """Time [s], then position, velocity, effort, reference and torque, (n,) each or None."""
+    """What a cycle did: times [s], and vectors (n,) or None.
+
+    Time, position, velocity and effort of the state; position of the reference; torque; time, velocity and acceleration of the
+    reference; time and set-point of the command.
+    """
     state, reference, command = cycle.state, cycle.tick.reference, cycle.command
-    measured = (None, None, None) if state is None else (state.q, state.v, state.effort)
-    desired, torque = None if reference is None else reference.q, None if command is None else command.effort
-    return [cycle.now_s if state is None else state.time_s, *plain(*measured, desired, torque)]
+    measured = (cycle.now_s, None, None, None) if state is None else (state.time_s, state.q, state.v, state.effort)
+    desired = (None,) * 4 if reference is None else (reference.q, reference.time_s, reference.v, reference.a)
+    sent = (None,) * 3 if command is None else (command.effort, command.time_s, command.setpoint)
+    columns = (*measured, desired[0], sent[0], *desired[1:], *sent[1:])
+    return [one.tolist() if isinstance(one, np.ndarray) else one for one in columns]

@@ -5,6 +5,7 @@ Each public method of ``ServedSession`` is a call; ``LocalSession`` makes them i
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -57,11 +58,12 @@ class ServedSession:
         return arm_text.text_of(self._arm.known)
 
     def snapshot(self) -> dict[str, Any]:
-        """Newest status of hardware and controller, and payload [kg]."""
+        """Newest status of hardware and controller, payload (mass [kg], centre [m]), and the wall clock against the arm's [s]."""
         return {
             "hardware": asdict(self._report.hardware_status()),
             "controller": asdict(self._report.controller_status()),
-            "payload_kg": self._arm.controller.payload.mass,
+            "payload": [self._arm.controller.payload.mass, *self._arm.controller.payload.com],
+            "ahead_s": time.time() - self._arm.clock.now(),
         }
 
     def diagnostics(self) -> list[dict[str, Any]]:
@@ -79,7 +81,7 @@ class ServedSession:
         """Facts about the arm now: ``facts.facts``, and where joints and tip are and what that costs; SI units."""
         arm, snapshot = self._arm.description, self.snapshot()
         hardware, controller = ({**one["values"], "message": one["message"]} for one in list(snapshot.values())[:2])
-        condition = Condition(self.diagnostics(), snapshot["payload_kg"])
+        condition = Condition(self.diagnostics(), snapshot["payload"][0])
         found = {"arm": arm.name, **facts(hardware, controller, condition)}
         state, limits = self._session.state, self._execution.limits
         if state is None or limits.model is None:

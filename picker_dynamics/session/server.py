@@ -1,10 +1,8 @@
 """Server of a running arm: calls in, answers, events and states out, a line of JSON each, over a socket of this user.
 
-    {"call": "goal", "id": 7, ...}   ->   {"id": 7, "result": null}   or   {"id": 7, "error": {"type": ..., "text": ...}}
-    {"event": {...}}  {"hardware": {...}}  {"controller": {...}}  {"payload_kg": ...}
-    {"states": [[t, q, v, effort, reference, torque], ...]}
-    {"cycles": [{"state": [t, q, v, effort], "reference": [t, q, v, a], "command": [t, setpoint, effort]}, ...], "ahead_s": ...,
-     "payload": [mass, x, y, z], "dropped": ...}
+    {"call": "goal", "id": 7, ...}   ->   {"id": 7, "result": null}   or   {"id": 7, "text": "...", "error": "InputError", ...}
+    {"event": {...}}  {"hardware": {...}}  {"controller": {...}}  {"payload": [mass, x, y, z]}
+    {"states": [...]}  as ``report.row``     {"dropped": 7}  states that a client was too slow for
 
 One thread serves all connections, and the control loop waits for it nowhere.
 """
@@ -13,21 +11,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import json
 import os
 import socket
 import threading
-import time
 from collections import deque
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from picker_dynamics.controller.controller import Cycle
-from picker_dynamics.errors import LinkError, PickerError
+from picker_dynamics.errors import InputError, PickerError
 
-from .report import Report, plain, row
+from .entry import about_error
+from .report import Report, row
 from .running_arm import RunningArm
 from .served import STOPS, ServedSession
 
@@ -38,25 +34,18 @@ UNREAD_BYTES = 4_000_000
 """A client that leaves so much unread is left."""
 
 CONNECTIONS, STATES_KEPT = 40, 2000
-TOLD_AGAIN = 10
-"""Events of goals that a new connection is told of."""
+"""Clients at a time, and states that are kept for each at the most."""
 
 LOOK_S, LAST_S = 0.01, 0.3
 """How often one looks whether a stop is answered, and how long what was said last may be on its way at the end [s]."""
 
 
 class Server:
-    """Serves ``arm`` at a path of the file system, or over TCP at ``host`` to who knows ``token``.
+    """Serves ``arm`` at a path of the file system; a socket that a crash has left there is replaced."""
 
-    Args:
-        path: of the socket; one that a crash has left there is replaced.
-        host: address and port to listen at besides; None: none.
-    """
-
-    def __init__(self, arm: RunningArm, report: Report, path: Path, host: tuple[str, int] | None = None, token: str = ""):
+    def __init__(self, arm: RunningArm, report: Report, path: Path):
         self.session, self.arm, self._report, self.path = ServedSession(arm, report), arm, report, path
         self._count, self._clients = 0, set[_Client]()
-        self._events: deque[dict[str, Any]] = deque(maxlen=TOLD_AGAIN)
         self._loop = asyncio.new_event_loop()
         path.unlink(missing_ok=True)
         local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -65,15 +54,8 @@ class Server:
             local.bind(str(path))
         finally:
             os.umask(before)
-        how: dict[str, Any] = {"limit": LINE_BYTES}
-        listening = [asyncio.start_unix_server(partial(self._serve, ""), sock=local, **how)]
-        if host is not None:
-            listening.append(asyncio.start_server(partial(self._serve, token), *host, **how))
-        self._listeners = []
-        try:
-            self._listeners += [self._loop.run_until_complete(one) for one in listening]
-        except OSError as error:
-            raise LinkError(f"cannot listen at {host}: {error.strerror}", subject="host") from error
+        listening = asyncio.start_unix_server(self._serve, sock=local, limit=LINE_BYTES)
+        self._listener = self._loop.run_until_complete(listening)
         self._thread = threading.Thread(target=self._loop.run_forever, name="server", daemon=True)
         self._thread.start()
         report.listeners.append(self._publish)
@@ -92,8 +74,7 @@ class Server:
         self.path.unlink(missing_ok=True)
 
     async def _close(self) -> None:
-        for listener in self._listeners:
-            listener.close()
+        self._listener.close()
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for client in self._clients:
             client.writer.close()
@@ -106,8 +87,6 @@ class Server:
 
     def _publish(self, what: str, content: Any) -> None:
         """Hand what is new to all clients."""
-        if what == "event" and content["values"].get("goal"):
-            self._events.append(content)
         self._loop.call_soon_threadsafe(self._put_all, {what: content})
 
     def _put_all(self, message: Any) -> None:
@@ -120,20 +99,18 @@ class Server:
 
     # -- connections ------------------------------------------------------------------------------------------
 
-    async def _serve(self, secret: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection until it ends; of more than there may be none is taken."""
         client, self._count = _Client(writer), self._count + 1
         try:
-            if self._count > CONNECTIONS or (secret and not _knows(await reader.readline(), secret)):
+            if self._count > CONNECTIONS:
                 return
             self._clients.add(client)
-            for event in self._events:
-                client.put({"event": event})
             while line := await reader.readline():
                 if line.strip() and (answer := await self._answer(line, client)) is not None:
                     client.put(answer)
         except ValueError:
-            client.put({"error": {"type": "InputError", "text": f"a call of more than {LINE_BYTES} bytes is not taken"}})
+            client.put(_refusal(None, InputError(f"a call of more than {LINE_BYTES} bytes is not taken")))
         except OSError:
             pass
         finally:
@@ -151,23 +128,20 @@ class Server:
             name, number = asked.pop("call"), asked.pop("id", None)
             result = None
             if name == "subscribe":
-                client.subscribe(self.arm, **asked)
+                client.subscribe(**asked)
             else:
                 result = self.session.carry_out(name, asked)
             while name in STOPS and self.arm.session.gate.settling:
                 await asyncio.sleep(LOOK_S)
         except PickerError as error:
-            about = {what: getattr(error, what) for what in ("subject", "value", "limit")}
-            return {"id": number, "error": {"type": type(error).__name__, "text": str(error), **about}}
+            return _refusal(number, error)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            return {"id": number, "error": {"type": "InputError", "text": f"no call: {type(error).__name__}: {error}"}}
+            return _refusal(number, InputError(f"no call: {type(error).__name__}: {error}"))
         return None if number is None else {"id": number, "result": result}
 
 
-def _knows(line: bytes, secret: str) -> bool:
-    with contextlib.suppress(ValueError, KeyError, TypeError):
-        return hmac.compare_digest(str(json.loads(line)["token"]).encode(), secret.encode())
-    return False
+def _refusal(number: Any, error: PickerError) -> dict[str, Any]:
+    return {"id": number, "text": str(error), **about_error(error)}
 
 
 class _Client:
@@ -192,22 +166,20 @@ class _Client:
             self._dropped += len(self._cycles) == STATES_KEPT
             self._cycles.append(cycle)
 
-    def subscribe(self, arm: RunningArm, period_s: float, all: bool = False, whole: bool = False) -> None:
-        """Send what has come every ``period_s`` [s] from now on: the newest state, ``all`` states, or ``whole`` cycles."""
+    def subscribe(self, period_s: float, all: bool = False) -> None:
+        """Send what has come every ``period_s`` [s] from now on: the newest state, or ``all`` states."""
         self._end_subscription()
-        self._dropped = 0
-        self._sends = asyncio.ensure_future(self._send(arm, max(1e-3, float(period_s)), all, whole))
+        self._sends = asyncio.ensure_future(self._send(max(1e-3, float(period_s)), all))
 
-    async def _send(self, arm: RunningArm, period_s: float, all_: bool, whole: bool) -> None:
+    async def _send(self, period_s: float, all_: bool) -> None:
         while True:
             await asyncio.sleep(period_s)
             cycles = [self._cycles.popleft() for _ in range(len(self._cycles))]
-            if whole and cycles:
-                ahead_s, payload = time.time() - arm.clock.now(), arm.controller.payload
-                about = {"ahead_s": ahead_s, "payload": [payload.mass, *payload.com], "dropped": self._dropped}
-                self.put({"cycles": [_whole(one) for one in cycles], **about})
-            elif cycles:
+            if cycles:
                 self.put({"states": [row(one) for one in (cycles if all_ else cycles[-1:])]})
+            if all_ and self._dropped:
+                self.put({"dropped": self._dropped})
+                self._dropped = 0
 
     def _end_subscription(self) -> None:
         if self._sends is not None:
@@ -219,13 +191,3 @@ class _Client:
         """End the connection, once all is written."""
         self._end_subscription()
         self.writer.close()
-
-
-def _whole(cycle: Cycle) -> dict[str, Any]:
-    """State, reference and command of a cycle, each with its time [s]; None: there is none."""
-    state, reference, command = cycle.state, cycle.tick.reference, cycle.command
-    return {
-        "state": state and [state.time_s, *plain(state.q, state.v, state.effort)],
-        "reference": reference and [reference.time_s, *plain(reference.q, reference.v, reference.a)],
-        "command": command and [command.time_s, *plain(command.setpoint, command.effort)],
-    }

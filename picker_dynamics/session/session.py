@@ -20,7 +20,7 @@ from picker_dynamics.errors import BlockedError, GoalAbortedError, GoalCancelled
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.lease import IF_FREE
 
-from .entry import Condition, number_in
+from .entry import Condition, error_of, number_in
 from .hearing import Hearing, array
 
 if TYPE_CHECKING:  # a command that moves nothing does not wait until these are loaded
@@ -119,7 +119,7 @@ class Session(Hearing):
             phase=controller["phase"],
             moved_by=controller["lease"],
             measured=hardware["provenance"] == "measured",
-            payload_kg=float(snapshot["payload_kg"]),
+            payload_kg=float(snapshot["payload"][0]),
         )
 
     def running_arm(self) -> Known:
@@ -158,7 +158,7 @@ class Session(Hearing):
 
     def payload(self) -> float:
         """Payload that the tool is believed to carry [kg]."""
-        return float(self.call("snapshot")["payload_kg"])
+        return float(self.call("snapshot")["payload"][0])
 
     def tip_speed(self) -> float:
         """Tip speed that the controller allows the tool [m/s]."""
@@ -289,7 +289,7 @@ class Session(Hearing):
         values, outcome = answer.values, answer.values["outcome"]
         if outcome not in GOING:
             numbers = {name: number_in(values.get(name)) for name in ("value", "limit")}
-            raise ENDS.get(outcome, GoalRefusedError)(answer.message, subject=values.get("joint"), **numbers)
+            raise error_of(answer.message, {**values, **numbers}, ENDS.get(outcome, GoalRefusedError))
 
     @contextmanager
     def cancelling(self) -> Iterator[None]:

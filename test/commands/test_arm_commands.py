@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from arm_fixtures import picker, servos, shipped_arm
 from pytest import approx
-from served_arm import TOKEN, Running
+from served_arm import Running
 from waiting import until
 
 from picker_dynamics.commands import arm_commands, cli
@@ -101,13 +101,11 @@ def test_a_value_may_have_its_unit_and_a_minus_in_front(words, name, value):
     assert (found.strip() if isinstance(found, str) else found) == (value if isinstance(value, str) else approx(value))
 
 
-def test_commands_on_a_running_arm_over_the_network(run_picker, tmp_path, monkeypatch):
+def test_commands_on_a_running_arm_by_its_socket(run_picker, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    monkeypatch.setenv("PICKER_TOKEN", TOKEN)
     running = Running()
     try:
         until(lambda: running.arm.controller.execution.active and running.report.entries, "an active arm")
-        here = ("--host", f"127.0.0.1:{running.port}")
         for words, said in (
             ("jog theta1 5", "s: theta1 16.5 deg, theta2 126.1 deg, d3 500.0 mm"),
             ("move --joints theta1=10 d3=410mm", "theta1 10.0 deg, theta2 126.1 deg, d3 410.0 mm"),
@@ -119,20 +117,20 @@ def test_commands_on_a_running_arm_over_the_network(run_picker, tmp_path, monkey
             ("reset", "reset"),
             ("enable", ""),
         ):
-            code, out, complaints = run_picker(*words.split(), *here)
+            code, out, complaints = run_picker(*words.split())
             assert code == 0 and said in out, (words, out, complaints)
         until(lambda: running.arm.controller.execution.active, "an active arm")
-        code, out, _ = run_picker("status", "--json", *here)
+        code, out, _ = run_picker("status", "--json")
         assert code == 0 and json.loads(out)["joints"]["d3"]["unit"] == "m"
         x, y, z = json.loads(out)["tip_m"]
-        code, out, complaints = run_picker("move", "--straight", "--tip", str(x), str(y), str(z + 0.02), *here)
+        code, out, complaints = run_picker("move", "--straight", "--tip", str(x), str(y), str(z + 0.02))
         assert code == 0 and "there after" in out, complaints
         for words, code, said in (
             ("jog theta1 5s", 5, "theta1: 's' is none of"),
             ("jog theta1 900", 6, "theta1"),
             ("home --arm picker", 4, "the running graph has the arm rrp"),
         ):
-            found, _, complaints = run_picker(*words.split(), *here)
+            found, _, complaints = run_picker(*words.split())
             assert found == code and said in complaints, (words, complaints)
     finally:
         running.close()

@@ -72,9 +72,9 @@ def test_set_points_references_and_events_are_as_they_were_sent(tmp_path):
     path = tmp_path / "a.mcap"
     recording = Recording(path)
     topics = ArmTopics(recording, "/", ["a", "b"], "tool0")
-    row = {"state": [1.0, [0.1, 0.2], None, None], "reference": [1.06, [0.3, 0.4], [1.0, 2.0], [3.0, 4.0]]}
-    cycles = [row | {"command": [1.06, [0.5, 0.6], [0.7, 0.8]]}, row | {"reference": None, "command": None}]
-    topics.take("cycles", {"cycles": cycles, "ahead_s": 100.0, "payload": [0.0] * 4, "dropped": 0})
+    topics.ahead_s, state = 100.0, [1.0, [0.1, 0.2], None, None]
+    sent = [[0.3, 0.4], [0.7, 0.8], 1.06, [1.0, 2.0], [3.0, 4.0], 1.06, [0.5, 0.6]]
+    topics.take("states", [state + sent, state + [None] * 7])
     topics.take("event", {"level": 2, "name": "c", "message": "no", "hardware_id": "x", "values": {"outcome": "refused"}})
     recording.close()
     found = read(path)

@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 import pytest
-from served_arm import TOKEN, Running
+from served_arm import Running
 from waiting import until
 
 from picker_dynamics.errors import GoalCancelledError, GoalRefusedError, InputError, LinkError, PickerError
@@ -65,7 +65,7 @@ def test_both_answer_alike(session, running):
     assert session.call("get", part="dynamics", names=["payload.mass", "nonsense"]) == [0.0, None]
     session.call("set", part="dynamics", values={"payload.mass": 0.1})
     assert session.call("get", part="dynamics", names=["payload.mass"]) == [0.1]
-    assert session.call("snapshot")["payload_kg"] == 0.1 and running.arm.controller.payload.mass == 0.1
+    assert session.call("snapshot")["payload"][0] == 0.1 and running.arm.controller.payload.mass == 0.1
     for part, values, said in (
         ("dynamics", {"payload.mass": 4.9}, "needs"),
         ("dynamics", {"payload.mass": "heavy"}, "must be of type float"),
@@ -195,20 +195,6 @@ def test_who_asks_and_does_not_read_is_left(running, monkeypatch):
             while lazy.recv(65536):
                 pass
     assert running.loop.running
-
-
-def test_over_tcp_a_token_is_wanted(running):
-    here = f"127.0.0.1:{running.port}"
-    with RemoteSession(host=here, token=TOKEN) as client:
-        assert client.arm_name == "rrp"
-    for wrong in ("", "another"):
-        with pytest.raises(LinkError):
-            RemoteSession(host=here, token=wrong)
-    with socket.create_connection(("127.0.0.1", running.port)) as stranger, RemoteSession() as client:
-        client.move_through([0.3], [client.reference()])
-        stranger.setblocking(False)
-        with pytest.raises(BlockingIOError):  # nothing is said to it
-            stranger.recv(1)
 
 
 def test_a_client_notices_that_the_arms_process_has_ended(running, client):
