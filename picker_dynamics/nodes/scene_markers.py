@@ -54,10 +54,10 @@ def offer_scene(node, arm: RunningArm, complain: Callable[[str, PickerError], No
 
     def show(scene: Scene) -> None:
         """Publish the scene, what was shown before taken away."""
-        shapes = [
-            marker(name, 0, one.kind, prefix + root, outer_size(one), GREY, one.xyz, one.rotation) for name, one in scene.items()
-        ]
-        out.publish(MarkerArray(markers=[Marker(action=Marker.DELETEALL), *shapes]))
+        frame, made = prefix + root, [Marker(action=Marker.DELETEALL)]
+        made[0].header.frame_id = frame
+        made += [marker(name, 0, one.kind, frame, outer_size(one), GREY, one.xyz, one.rotation) for name, one in scene.items()]
+        out.publish(MarkerArray(markers=made))
 
     around.shown = show
     show(around.scene)

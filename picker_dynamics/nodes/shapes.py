@@ -1,4 +1,4 @@
-"""Markers of what RViz shows beside the model: torques, the reference as a ghost, the demo's scene, the region that cannot be held."""
+"""Markers that RViz shows beside the model: torques, the reference as a ghost, the demo's scene, what cannot be held."""
 
 from __future__ import annotations
 

@@ -44,10 +44,11 @@ def about_error(error: PickerError | None) -> dict[str, Any]:
 
 def error_of(text: str, about: Mapping[str, Any], kind: type[PickerError] | None = None) -> PickerError:
     """Error that was told elsewhere, by what ``about_error`` says of it; of another ``kind`` where that is given."""
-    made: type[PickerError] = kind or getattr(errors, about.get("error") or "", PickerError)
+    made: Any = kind or getattr(errors, about.get("error") or "", PickerError)
     facts = about.get("joint"), about.get("value"), about.get("limit")
     try:
-        return made(text, *facts)
+        found: PickerError = made(text, *facts)
+        return found
     except TypeError:
         return PickerError(text, *facts)
 
