@@ -14,9 +14,10 @@ import time
 
 import numpy as np
 
+from benchmarks import hidden_arms
 from benchmarks.dynamics import serial_arm
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.estimation.identification import base, limits, procedure, simulated
+from picker_dynamics.estimation.identification import base, limits, procedure
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.excitation import BETTERED, Search
 from picker_dynamics.robot import arms, description
@@ -58,28 +59,33 @@ class Arm:
 
     def measured(self, seed: int):
         """The hidden arm of that seed, and what both motions gave."""
-        truth = simulated.hidden(self.believed, seed, TIP_SPEED)
+        truth = hidden_arms.hidden(self.believed, seed, TIP_SPEED)
         return truth, *(
-            simulated.run(truth, self.believed, one.motion, 100 * seed + i) for i, one in enumerate((self.excitation, self.other))
+            hidden_arms.run(truth, self.believed, one.motion, 100 * seed + i)
+            for i, one in enumerate((self.excitation, self.other))
         )
 
 
 def predicted(arm: Arm, seed: int) -> dict:
-    """Errors on the other motion [% of the torques' root mean square]: identified, the URDF's, and the true parameters'."""
+    """Errors on the other motion while joints move [% of the torques]: identified, the URDF's, the true parameters'."""
     truth, fitted, other = arm.measured(seed)
     begin = time.perf_counter()
     found = procedure.identify(arm.columns, [fitted.samples], tip_speed=TIP_SPEED)
     seconds = time.perf_counter() - begin
     ways = {"identified": found.bodies.pi, "urdf": arm.columns.believed(), "true_parameters": Columns(truth).believed()}
-    results = {name: procedure.predict(arm.columns, pi, other.samples, truth=other.true_tau) for name, pi in ways.items()}
+    columns = {"identified": found.bodies.columns}
+    results = {
+        name: procedure.predict(columns.get(name, arm.columns), pi, other.samples, truth=other.true_tau)
+        for name, pi in ways.items()
+    }
     return {
         "seed": seed,
         "seconds": round(seconds, 2),
         "misfit": round(found.misfit, 2),
         **{
             name: {
-                "overall_percent": round(100.0 * float(one.overall[procedure.EVERYTHING]), 2),
-                "joints_percent": (100.0 * one.shares[procedure.EVERYTHING]).round(2).tolist(),
+                "overall_percent": round(100.0 * one.overall, 2),
+                "joints_percent": (100.0 * one.error / one.effort).round(2).tolist(),
             }
             for name, one in results.items()
         },
@@ -88,12 +94,12 @@ def predicted(arm: Arm, seed: int) -> dict:
 
 def coverage(arm: Arm, seeds: int) -> dict:
     """How often the 95 % intervals of the base parameters hold the truth: one arm, the noise drawn anew."""
-    truth = simulated.hidden(arm.believed, 1, TIP_SPEED)
-    run = simulated.run(truth, arm.believed, arm.excitation.motion, 0, noise=0.0)
+    truth = hidden_arms.hidden(arm.believed, 1, TIP_SPEED)
+    run = hidden_arms.run(truth, arm.believed, arm.excitation.motion, 0, noise=0.0)
     true_beta = arm.base.X @ Columns(truth).believed()
     inside = []
     for seed in range(seeds):
-        found = procedure.identify(arm.columns, [simulated.noisy(run, seed)], tip_speed=TIP_SPEED).base
+        found = procedure.identify(arm.columns, [hidden_arms.noisy(run, seed)], tip_speed=TIP_SPEED).base
         inside.append(np.abs(found.beta - true_beta) < 1.96 * found.sd)
     inside = np.array(inside)
     return {
@@ -120,7 +126,7 @@ def run(names=NAMES, seeds=SEEDS, coverage_seeds: int = COVERAGE_SEEDS, bettered
             "worst_joint_percent": max(max(case["identified"]["joints_percent"]) for case in cases),
         }
     return {
-        "noise_percent": 100.0 * simulated.TORQUE_NOISE,
+        "noise_percent": 100.0 * hidden_arms.TORQUE_NOISE,
         "tip_speed": TIP_SPEED,
         "arms": results,
         "coverage": coverage(first or Arm("three_link", bettered), coverage_seeds),

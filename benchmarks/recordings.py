@@ -4,8 +4,7 @@ Nothing is fetched and nothing of it is part of this repository: a person puts t
 runs for which there are files.  ``docs/validation.md`` says where they are from, and what came out.
 
 * Servos: logs of a pendulum, JSON with ``motor``, ``mass``, ``length``, ``kp`` and ``entries``.  XL-330: fitted at other P gains
-  than 400, compared at 400.  STS3250: the trajectory ``sin_sin`` is held out.  Each with load friction, with constant friction,
-  and with none.
+  than 400, compared at 400.  STS3250: the trajectory ``sin_sin`` is held out.
 * A UR10e: ``ur10e.urdf`` and CSV files without names.  Fitted to 30 s, another recording predicted; joints that slide in a
   point-to-point motion; and whether intervals hold between recordings.
 """
@@ -23,16 +22,13 @@ import numpy as np
 
 from benchmarks.targets import judged
 from picker_dynamics.errors import PickerError
-from picker_dynamics.estimation.identification import procedure, sample_files, servo_fit
-from picker_dynamics.estimation.identification.columns import FRICTION, Columns
+from picker_dynamics.estimation.identification import procedure, servo_fit
+from picker_dynamics.estimation.identification.columns import Columns
+from picker_dynamics.estimation.identification.samples import Samples
 from picker_dynamics.estimation.identification.servo_log import ServoLog, checked
 from picker_dynamics.files.formats import read_json
 from picker_dynamics.robot import description
 
-KINDS = {"load_friction": {}, "constant_friction": {"load_friction": 0.0}, "no_friction": {"load_friction": 0.0, "coulomb": 0.0}}
-"""Figures that are fixed."""
-
-UR_COLUMNS = "time_s,position_*_rad,velocity_*_rad_s,current_*_a"
 UR_CONSTANTS = 14.87, 13.26, 11.13, 10.62, 11.03, 11.47
 """Of De Luca, as the data set quotes them [N·m/A]."""
 
@@ -66,32 +62,28 @@ def servo_logs(folder: Path) -> dict[str, list[tuple[str, ServoLog]]]:
         t, goal, q, volts, enabled = np.array([[float(entry[name]) for name in names] for entry in content["entries"]]).T
         mass, rod = float(content["mass"]), float(content.get("arm_mass", content.get("arm-mass", 0.0)))
         pendulum = {"mass": mass, "length": float(content["length"]), "rod_mass": rod}
-        log = ServoLog(
-            str(path), t - t[0], goal, q, np.zeros_like(t), enabled > 0.5, **pendulum, voltage=volts, gain=float(content["kp"])
-        )
+        log = ServoLog(str(path), t - t[0], goal, q, enabled > 0.5, volts, **pendulum, gain=float(content["kp"]))
         found.setdefault(content["motor"], []).append((content["trajectory"], checked(log)))
     return found
 
 
 def servo(logs: list[tuple[str, ServoLog]], held_out: Callable[[str, ServoLog], bool]) -> dict:
-    """Figures and errors of each kind of friction [rad]."""
+    """Figures and errors [rad]."""
     others = [(name, log) for name, log in logs if held_out(name, log)]
     fitted = [log for name, log in logs if not held_out(name, log)]
     if not (others and fitted):
         return {"not_run": "no recordings to fit, or none to hold out"}
-    results: dict = {"fitted": len(fitted), "held_out": len(others)}
-    for kind, fixed in KINDS.items():
-        found = servo_fit.fit(fitted, fixed)
-        errors = {name: found.error(log)["mean"] for name, log in others}
-        results[kind] = {
-            "held_out_rad": round(float(np.mean(list(errors.values()))), 5),
-            "logs": {name: round(value, 5) for name, value in errors.items()},
-            "figures": {name: round(value, 6) for name, value in found.figures.items()},
-            "interval_95": {name: round(1.96 * sd, 6) for name, sd in found.sd.items() if np.isfinite(sd)},
-            "told": [name for name in found.sd if found.told(name)],
-            "at": {"voltage_v": found.rig.voltage, "gain": found.rig.gain},
-        }
-    return results
+    found = servo_fit.fit(fitted)
+    errors = {name: found.error(log)["mean"] for name, log in others}
+    result = {
+        "held_out_rad": round(float(np.mean(list(errors.values()))), 5),
+        "logs": {name: round(value, 5) for name, value in errors.items()},
+        "figures": {name: round(value, 6) for name, value in found.figures.items()},
+        "interval_95": {name: round(1.96 * sd, 6) for name, sd in found.sd.items()},
+        "told": [name for name, told in found.told.items() if told],
+        "at": {"voltage_v": found.voltage, "gain": found.gain},
+    }
+    return {"fitted": len(fitted), "held_out": len(others), "load_friction": result}
 
 
 # -- an arm ----------------------------------------------------------------------------------------------------------------
@@ -104,28 +96,27 @@ def ur10e(folder: Path) -> dict:
     if not urdfs or UR_FITTED not in paths:
         return {"not_run": f"no ur10e.urdf or no {UR_FITTED}.csv"}
     arm = description.load(urdfs[0])
-    constants = dict(zip(arm.joint_names, UR_CONSTANTS))
 
-    def samples(name: str):
-        return sample_files.read(paths[name], arm, constants, column_map=UR_COLUMNS)
+    def samples(name: str, begin_s: float = -np.inf, end_s: float = np.inf) -> Samples:
+        t, *rest = np.loadtxt(paths[name], delimiter=",", usecols=range(19)).T
+        kept = (begin_s <= t - t[0]) & (t - t[0] <= end_s)
+        q, v, current = (np.array(rest[i : i + 6]).T[kept] for i in (0, 6, 12))
+        return Samples(arm.joint_names, t[kept], q, v, current * UR_CONSTANTS, name)
 
-    found = procedure.identify(Columns(arm), [samples(UR_FITTED)], try_rotors=True)
+    found = procedure.identify(Columns(arm), [samples(UR_FITTED)])
     bodies = found.bodies
     held_out = {}
     for key, (name, begin_s, end_s) in UR_HELD_OUT.items():
-        held_out[key] = {"overall_percent": None, "sliding_percent": None}
+        held_out[key] = {"sliding_percent": None}
         if name in paths:
-            one = procedure.predict(bodies.columns, bodies.pi, samples(name).between(begin_s, end_s))
-            held_out[key] = {
-                "overall_percent": round(100.0 * float(one.overall[procedure.EVERYTHING]), 2),
-                "sliding_percent": round(100.0 * float(one.overall[procedure.MOVING]), 2),
-            }
+            one = procedure.predict(bodies.columns, bodies.pi, samples(name, begin_s, end_s))
+            held_out[key] = {"sliding_percent": round(100.0 * one.overall, 2)}
     return {"held_out": held_out, "intervals": between_recordings(arm, [samples(one) for one in UR_PAIRS if one in paths])}
 
 
 def between_recordings(arm, recordings: list) -> dict:
     """Share of base parameters of any two recordings, each fitted by itself, that differ by less than their 95 % interval."""
-    fits = [procedure.identify(Columns(arm, (*FRICTION, "rotor")), [one]).base for one in recordings]
+    fits = [procedure.identify(Columns(arm), [one]).base for one in recordings]
     if len(fits) < 2:
         return {"within_percent": None}
     ratios = np.array([(a.beta - b.beta) / np.hypot(a.sd, b.sd) for a, b in itertools.combinations(fits, 2)])

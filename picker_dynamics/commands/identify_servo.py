@@ -1,22 +1,17 @@
-"""``picker identify servo``: figures of one servo from logs of goal and position, as tables, a file and a plot."""
+"""``picker identify servo``: figures of one servo from logs of goal and position, as a table and a file."""
 
 from __future__ import annotations
 
 import datetime
 import json
-import math
 from pathlib import Path
 
-import numpy as np
-
 from picker_dynamics.estimation.calibration.measured import NORMAL_95
-from picker_dynamics.estimation.calibration.session import backup_name
-from picker_dynamics.estimation.calibration.write_back import write
-from picker_dynamics.estimation.identification import servo_figure, servo_fit, servo_log
+from picker_dynamics.estimation.identification import servo_fit, servo_log
 from picker_dynamics.estimation.identification.servo_fit import FIGURES, Fit
 
 from . import results
-from .identify_verbs import pairs
+from .identify_verbs import keep
 from .terminal import console as console_of
 
 
@@ -26,50 +21,33 @@ def servo(options) -> int:
     Raises:
         InputError: an option or a log that cannot be used.
     """
-    console, fixed = console_of(options, highlight=True), pairs(options, "fix")
-    pendulum = {"mass": options.mass, "length": options.length, "rod_mass": options.rod_mass}
-    logs, others = (
-        [servo_log.read_csv(path, options.columns, **pendulum, down=math.radians(options.down_deg)) for path in paths]
-        for paths in (options.logs, options.hold_out)
-    )
+    console = console_of(options, highlight=True)
+    pendulum = {"mass_kg": options.mass, "length_m": options.length, "rod_mass_kg": options.rod_mass}
+    logs, others = ([servo_log.read_csv(path, **pendulum) for path in paths] for paths in (options.logs, options.hold_out))
     with console.status("finding the figures"):
-        found = servo_fit.fit(logs, fixed)
-        held_out = {log.source: found.error(log) for log in others} or servo_fit.held_out(logs, fixed, found)
-    content = as_json(found, {"fitted": {log.source: found.error(log) for log in logs}, "held_out": held_out}, fixed)
-    out = Path(options.out)
-    plot, backups = out / "servo.png", [write(out / "servo.json", json.dumps(content, indent=2) + "\n")]
-    if plot.exists():
-        backups.append(plot.rename(backup_name(plot)))
-    servo_figure.draw(found, {f"{log.source} (held out)": log for log in others} | {log.source: log for log in logs}, plot)
+        found = servo_fit.fit(logs)
+        errors = {
+            which: {log.source: found.error(log) for log in some} for which, some in (("fitted", logs), ("held_out", others))
+        }
+    content, path = as_json(found) | {"error_rad": errors}, Path(options.out) / "servo.json"
     if options.json:
         print(json.dumps(content))
     else:
         results.show(content, console)
-    kept = [f"what was there is kept as {backup.name}" for backup in backups if backup]
-    for line in (*(remark for log in (*logs, *others) for remark in log.remarks), f"written: {out}/servo.json, {plot}", *kept):
-        console.print(line, soft_wrap=True)
+    keep(path, json.dumps(content, indent=2) + "\n", console)
     return 0
 
 
-def as_json(found: Fit, errors: dict[str, dict], fixed) -> dict:
+def as_json(found: Fit) -> dict:
     """Figures found of a servo, ready for JSON."""
-    figures, servo_map = {}, {}
-    for name, figure in FIGURES.items():
-        value, interval = found.figures[name], NORMAL_95 * found.sd.get(name, 0.0)
-        how = "given" if name in fixed else "assumed" if name not in found.sd else "found" if found.told(name) else "not told"
-        figures[name] = {"value": value, "interval_95": interval, "unit": figure.unit, "how": how}
-        if figure.key and how in ("found", "given"):
-            servo_map[figure.key] = round(value, 6)
-    if {figures[name]["how"] for name in ("stall_torque", "damping")} <= {"found", "given"}:
+    told = found.told
+    figures = {
+        name: {"value": found.figures[name], "interval_95": NORMAL_95 * found.sd[name], "unit": one.unit, "told": told[name]}
+        for name, one in FIGURES.items()
+    }
+    servo_map = {one.key: round(found.figures[name], 6) for name, one in FIGURES.items() if one.key and told[name]}
+    if told["stall_torque"] and told["damping"]:
         stall, x, damping = (found.figures[name] for name in ("stall_torque", "load_friction", "damping"))
         servo_map["no_load_speed_rad_s"] = round(stall / ((1.0 - x) * damping), 6)
-    return {
-        "date": datetime.date.today().isoformat(),
-        "figures": figures,
-        "at": {"voltage_v": found.rig.voltage, "gain": found.rig.gain},
-        "servo_map": servo_map,
-        "error_rad": {
-            which: {"mean": float(np.mean([one["mean"] for one in some.values()])), "logs": some}
-            for which, some in errors.items()
-        },
-    }
+    at = {"voltage_v": found.voltage or None, "gain": found.gain}
+    return {"date": datetime.date.today().isoformat(), "figures": figures, "at": at, "servo_map": servo_map}

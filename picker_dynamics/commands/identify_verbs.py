@@ -20,7 +20,7 @@ from picker_dynamics.estimation.identification import (
     report,
     sample_files,
 )
-from picker_dynamics.estimation.identification.columns import DRIVE_UNITS, Columns
+from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.samples import Samples
 from picker_dynamics.files.formats import read_json
 from picker_dynamics.robot import arms, description
@@ -50,75 +50,41 @@ class Asked:
         self.arm = description.load(options.urdf) if options.urdf else named.description
         self.tip_speed, self.home = speed or (named and named.tip_speed), named.home if options.arm and named else None
 
-    def tell(self, text: str) -> None:
-        """Print a line for a person."""
-        self.console.print(text, soft_wrap=True)
-
-    def columns(self) -> Columns:
-        """The parameters that are looked for."""
-        wanted = {"rotor": self.options.rotors, "offset": self.options.offsets}
-        return Columns(self.arm, tuple(kind for kind in DRIVE_UNITS if wanted.get(kind, not self.options.no_friction)))
-
     def samples(self, path: str) -> Samples:
-        """A recording, or the part of it that is asked for."""
-        samples = sample_files.read(
-            path, self.arm, pairs(self.options, "torque_constant"), self.options.namespace, self.options.columns
-        )
-        for remark in samples.remarks:
-            self.tell(remark)
-        return samples.between(self.options.begin_s, self.options.end_s)
+        """A recording."""
+        try:
+            pairs = (text.partition("=") for text in self.options.torque_constant)
+            constants = {joint: float(value) for joint, _, value in pairs}
+        except ValueError as error:
+            raise InputError(f"--torque-constant: must be NAME=NUMBER: {error}", "torque_constant") from error
+        return sample_files.read(path, self.arm, constants, self.options.namespace)
 
-    def search(self, columns: Columns) -> excitation.Search:
-        """Looks for motions that tell most."""
-        allowed = limits.of_arm(self.name, self.arm, self.options.tip_speed, self.options.servos)
-        return excitation.Search(base.find(columns), allowed, self.options.period)
-
-    def keep(self, path: Path, text: str) -> None:
-        """Write a file; one that was there is kept."""
-        backup = write(path, text)
-        self.tell(f"written: {path}" + (f"; what was there is kept as {backup.name}" if backup else ""))
-
-    def keep_fit(self, found: procedure.Identified, sources: list[str]) -> dict:
-        """Write ``identified.urdf`` and ``fit.json``, and show what is in them."""
-        out, when = Path(self.options.out), datetime.date.today().isoformat()
-        content = report.as_json(found, sources, when)
-        if not self.options.json:
-            results.show(content, self.console, DETAILS)
-        for link, far in found.bodies.strained.items():
-            self.tell(
-                f"warning: {link} came out {far:.0f} standard deviations from the URDF: is a payload or torque constant missing?"
-            )
-        self.keep(out / "identified.urdf", identified_urdf.text_of(found, when))
-        self.keep(out / "fit.json", json.dumps(content, indent=2) + "\n")
-        return content
-
-    def finish(self, content: dict, shown: bool = False) -> None:
-        """Print a result, unless a person was ``shown`` it."""
+    def show(self, content: dict, leave: tuple[str, ...] = ()) -> None:
+        """Print a result, but for entries that are left to its file."""
         if self.options.json:
             print(json.dumps(content))
-        elif not shown:
-            results.show(content, self.console)
+        else:
+            results.show(content, self.console, leave)
 
 
-def pairs(options, name: str) -> dict[str, float]:
-    """Numbers of an option that is given as NAME=NUMBER."""
-    try:
-        return {key: float(value) for key, _, value in (text.partition("=") for text in getattr(options, name))}
-    except ValueError as error:
-        raise InputError(f"--{name.replace('_', '-')}: must be NAME=NUMBER: {error}", name) from error
+def keep(path: Path, text: str, console) -> None:
+    """Write a file, and say so; one that was there is kept."""
+    backup = write(path, text)
+    console.print(f"written: {path}" + (f"; what was there is kept as {backup.name}" if backup else ""), soft_wrap=True)
 
 
 def excite(options) -> int:
     """Choose a motion and write it."""
     asked = Asked(options)
-    search = asked.search(asked.columns())
+    allowed = limits.of_arm(asked.name, asked.arm, options.tip_speed)
+    search = excitation.Search(base.find(Columns(asked.arm)), allowed, options.period)
     with asked.console.status("looking for a motion that tells most"):
         found = search.run(asked.home, options.seed, periods=options.periods)
-    more = {"tip_speed": search.validator.tip_speed, "seed": options.seed}
-    asked.keep(Path(options.out), fourier.text(*found, asked.name, asked.arm, **more))
+    text = fourier.text(*found, asked.name, asked.arm, tip_speed=allowed.tip_speed, seed=options.seed)
+    keep(Path(options.out), text, asked.console)
     count = len(search.base.independent)
-    asked.finish({"file": options.out, "condition": found.condition, "base_parameters": count, "seconds": found.motion.duration})
-    asked.tell(f"to run it on a running arm: picker identify run {options.out}")
+    asked.show({"file": options.out, "condition": found.condition, "base_parameters": count, "seconds": found.motion.duration})
+    asked.console.print(f"to run it on a running arm: picker identify run {options.out}", soft_wrap=True)
     return 0
 
 
@@ -156,71 +122,41 @@ def run(options) -> int:
         print(f"the controller slowed it to {took[0]:.1f} s: it allows less tip speed (picker up --tip-speed)")
     refuse_if(tau is None, "joint_states have no efforts: this arm does not measure torque", "effort")
     samples = Samples(motion.trajectory.joint_names, t - t[0], q, None, tau, "joint_states")
-    backup = write(Path(options.out), sample_files.csv_text(samples, motion.units))
-    kept = f"; what was there is kept as {backup.name}" if backup else ""
-    print(f"{options.out}: {len(t)} samples in {samples.t[-1]:.1f} s{kept}")
+    keep(Path(options.out), sample_files.csv_text(samples, motion.units), console_of(options))
+    print(f"{len(t)} samples in {samples.t[-1]:.1f} s")
     return 0
 
 
 def fit(options) -> int:
-    """Find the parameters; nothing is written unless all went well."""
+    """Find the parameters, and write ``identified.urdf`` and ``fit.json``; nothing unless all went well."""
     asked = Asked(options)
     recordings = [asked.samples(path) for path in options.recordings]
+    how = {"cutoff_hz": options.cutoff_hz, "tip_speed": asked.tip_speed, "allow_open": options.allow_open}
     with asked.console.status("finding the parameters"):
-        found = procedure.identify(
-            asked.columns(),
-            recordings,
-            cutoff_hz=options.cutoff_hz,
-            tip_speed=asked.tip_speed,
-            allow_open=options.allow_open,
-            try_rotors=options.rotors is None,
+        found = procedure.identify(Columns(asked.arm), recordings, **how)
+    out, when = Path(options.out), datetime.date.today().isoformat()
+    content = report.as_json(found, options.recordings, when)
+    asked.show(content, DETAILS)
+    for link, far in found.bodies.strained.items():
+        warning = (
+            f"warning: {link} came out {far:.0f} standard deviations from the URDF: is a payload or torque constant missing?"
         )
-    asked.finish(asked.keep_fit(found, options.recordings), shown=True)
+        asked.console.print(warning, soft_wrap=True)
+    keep(out / "identified.urdf", identified_urdf.text_of(found, when), asked.console)
+    keep(out / "fit.json", json.dumps(content, indent=2) + "\n", asked.console)
     return 0
 
 
 def predict(options) -> int:
     """Compare predicted with measured efforts."""
-    asked, columns = Asked(options), None
-    refuse_if(len(options.recordings) > 1, "one recording is compared at a time", "recordings")
-    samples = asked.samples(options.recordings[0])
-    if options.fit == "none":
-        columns = Columns(asked.arm)
-        pi = columns.believed()
-    else:
+    asked = Asked(options)
+    samples, columns = asked.samples(options.recording), Columns(asked.arm)
+    pi = columns.believed()
+    if options.fit != "none":
         columns, pi = report.parameters_of(read_json(options.fit, "fit"), asked.arm)
-    content = report.prediction_json(procedure.predict(columns, pi, samples, cutoff_hz=options.cutoff_hz), asked.arm.joint_names)
-    asked.finish(content)
-    most, error = options.limit_percent, content["overall_percent"]
-    return 1 if most is not None and not (error is not None and error <= most) else 0
+    found = procedure.predict(columns, pi, samples, cutoff_hz=options.cutoff_hz)
+    asked.show(report.prediction_json(found, asked.arm.joint_names))
+    return 0
 
 
-def rehearse(options) -> int:
-    """Excite, measure, fit and predict with a simulated arm; exit code 0 if it predicts better than the URDF."""
-    from picker_dynamics.estimation.identification import simulated
-
-    asked, seed, out = Asked(options), options.seed, Path(options.out)
-    arm, columns = asked.arm, Columns(asked.arm)
-    search = asked.search(columns)
-    with asked.console.status("looking for a motion that tells most") as status:
-        motions = [
-            search.run(asked.home, seed + i, periods=options.periods, **more) for i, more in enumerate(({}, {"bettered": 0}))
-        ]
-        status.update("moving the simulated arm")
-        truth = simulated.hidden(arm, seed, search.validator.tip_speed)
-        first, second = (simulated.run(truth, arm, one.motion, seed + i) for i, one in enumerate(motions))
-        status.update("finding the parameters")
-        found = procedure.identify(columns, [first.samples], tip_speed=search.validator.tip_speed)
-    asked.keep(out / "excitation.json", fourier.text(*motions[0], options.arm, arm, seed=seed))
-    for name, one in (("samples.csv", first), ("other.csv", second)):
-        asked.keep(out / name, sample_files.csv_text(one.samples, arm.position_units))
-    asked.keep_fit(found, [str(out / "samples.csv")])
-    urdf, identified = (
-        report.prediction_json(procedure.predict(columns, pi, second.samples, truth=second.true_tau), arm.joint_names)
-        for pi in (columns.believed(), found.bodies.pi)
-    )
-    asked.finish({"urdf": urdf, "identified": identified})
-    return 0 if identified["overall_percent"] < urdf["overall_percent"] else 1
-
-
-VERBS = {"excite": excite, "run": run, "fit": fit, "predict": predict, "rehearse": rehearse}
+VERBS = {"excite": excite, "run": run, "fit": fit, "predict": predict}

@@ -25,9 +25,8 @@ from picker_dynamics.estimation.identification import (
     procedure,
     report,
 )
-from picker_dynamics.estimation.identification.columns import DRIVE_UNITS, Columns
+from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.excitation import Search
-from picker_dynamics.estimation.identification.procedure import EVERYTHING, MOVING, RESTING
 from picker_dynamics.estimation.identification.sample_files import csv_text
 from picker_dynamics.robot import description
 
@@ -52,9 +51,9 @@ def test_the_motion_found_keeps_all_limits_and_tells_more_than_random_ones():
     q, v, a = excitation.motion.sample(excitation.motion.times(500))
     assert (q > one.believed.lower).all() and (q < one.believed.upper).all()
     assert (np.abs(v) < one.believed.velocity).all() and (np.abs(a) < search.acceleration).all()
-    assert excitation.condition < search.run(shipped_arm(ARM).home, 0, drawn=30, bettered=0).condition
-    first, again = (search.run(shipped_arm(ARM).home, 5, drawn=5, bettered=5).motion for _ in range(2))
-    assert_array_equal(again.free, first.free)
+    first, again = (search.run(shipped_arm(ARM).home, 0, drawn=30, bettered=0) for _ in range(2))
+    assert excitation.condition < first.condition
+    assert_array_equal(again.motion.free, first.motion.free)
 
 
 def test_a_servo_arm_gets_a_motion_that_its_gate_lets_through_and_a_feeble_one_none():
@@ -88,7 +87,7 @@ def identified(columns: Columns, *recordings, tip_speed=TIP_SPEED, **more) -> pr
 def error(columns: Columns, pi) -> float:
     """Of the efforts that are predicted for the other motion, against the true ones."""
     other = bench().other
-    return procedure.predict(columns, pi, other.samples, truth=other.true_tau).overall[MOVING]
+    return procedure.predict(columns, pi, other.samples, truth=other.true_tau).overall
 
 
 def changed(samples, tau):
@@ -134,37 +133,29 @@ def with_rotors():
 
 
 def test_rotors_are_found_where_they_are_and_only_there():
-    plain = identified(bench().columns, bench().run.samples, try_rotors=True)
-    assert "rotor" not in plain.bodies.columns.drives
-    result = identified(bench().columns, with_rotors(), try_rotors=True)
+    assert not found().bodies.columns.rotors
+    result = identified(bench().columns, with_rotors())
     columns = result.bodies.columns
     off = (columns.drive("rotor", result.bodies.pi) - ROTORS) / columns.drive("rotor", result.bodies.sd)
     assert np.abs(off[1:]).max() < 4.0  # the first turns as its link does
 
 
-def test_recordings_count_together_outliers_little_and_offsets_can_be_found():
-    one, offset = bench(), np.array([0.3, -0.2, 0.1])
-    columns, samples = Columns(one.believed, tuple(DRIVE_UNITS)), with_rotors()
-    result = identified(columns, changed(samples, samples.tau + offset))
-    assert_allclose(columns.drive("offset", result.bodies.pi), offset, atol=0.05)
+def test_recordings_count_together_outliers_little_and_a_body_far_from_the_urdf_is_told():
+    one = bench()
     twice = identified(one.columns, one.run.samples, one.other.samples)
     assert twice.equations > 1.8 * found().equations and twice.base.sd.sum() < found().base.sd.sum()
     spoilt = changed(one.run.samples, one.run.samples.tau.copy())
     spoilt.tau[500:540] += 4.0  # 0.16 s of a hand in the way: no spike, and not the arm
-    result = identified(one.columns, spoilt)
-    assert result.base.outliers >= 1 and error(one.columns, result.bodies.pi) < 0.03
-
-
-def test_friction_that_is_not_looked_for_is_the_urdfs_and_a_body_far_from_it_is_told():
-    one = bench()
-    columns = Columns(one.truth, ())
-    result = identified(columns, one.run.samples)
-    assert error(columns, result.bodies.pi) < 0.02
-    assert_allclose(description.parse(identified_urdf.text_of(result, "2026-01-02")).friction, one.truth.friction)
+    assert error(one.columns, identified(one.columns, spoilt).bodies.pi) < 0.03
     light = np.array([1.0, 1.0, 0.05])[:, None] * inertia.of_description(one.believed)
     text = identified_urdf.with_bodies(one.believed, light, one.believed.damping, one.believed.friction)
     result = identified(Columns(description.parse(text)), one.run.samples)
     assert list(result.bodies.strained) == ["bar4"] and result.bodies.strained["bar4"] > 3.0
+
+
+def part(samples, count: int):
+    """The first ``count`` samples."""
+    return replace(samples, t=samples.t[:count], q=samples.q[:count], tau=samples.tau[:count])
 
 
 def still_but(moving: int):
@@ -173,34 +164,29 @@ def still_but(moving: int):
     q, v, a = one.excitation.motion.sample(one.run.samples.t)
     for column in {0, 1, 2} - {moving}:
         q[:, column], v[:, column], a[:, column] = shipped_arm(ARM).home[column], 0.0, 0.0
-    tau = rigid_body.RigidBody(one.truth).inverse_dynamics(q, v, a) + np.random.default_rng(0).normal(0.0, 0.02, q.shape)
+    tau = rigid_body.RigidBody(one.truth).required_torque(q, v, a) + np.random.default_rng(0).normal(0.0, 0.02, q.shape)
     return replace(one.run.samples, q=q, tau=tau)
 
 
 def test_a_motion_that_tells_too_little_is_refused_by_name_and_can_be_allowed():
-    one, frictionless = bench(), Columns(bench().believed, ())
+    one = bench()
     samples = one.run.samples
     still = replace(samples, q=np.repeat(samples.q[:1], len(samples.t), axis=0))
     q = samples.q[:1500].copy()
     q[:, 1] = np.linspace(-0.5, 1.0, 1500)
-    one_way = replace(samples.between(0.0, samples.t[1499] - samples.t[0]), q=q)
+    one_way = replace(part(samples, 1500), q=q)
     noise = np.random.default_rng(0).normal(0.0, [6.0, 2.0, 0.6], samples.tau.shape)
-    for columns, recordings, reason in (
-        (one.columns, [still_but(0)], r"leaves open, .*(bar3|theta3).*picker identify excite"),
-        (frictionless, [still_but(2)], r"leaves open, .*picker identify excite"),
-        (one.columns, [samples.between(0.0, 2.5)], "too short for a cutoff of 5 Hz"),
-        (one.columns, [], "no recording"),
-        (one.columns, [still], "no joint moves faster than 0.02 rad/s"),
-        (one.columns, [one_way], f"{one.believed.joint_names[1]} moves one way only: .*--no-friction"),
-        (
-            one.columns,
-            [changed(samples, samples.tau + noise)],
-            r"leaves open, .* at up to 2 m/s: .* --tip-speed M_S if .* --allow-open",
-        ),
+    for recordings, reason in (
+        ([part(samples, 625)], "too short for a cutoff of 5 Hz"),
+        ([], "no recording"),
+        ([still], "no joint moves faster than 0.02 rad/s"),
+        ([one_way], f"{one.believed.joint_names[1]} moves one way only"),
+        ([still_but(0)], r"leaves open, .*(bar3|theta3).*picker identify excite"),
+        ([changed(samples, samples.tau + noise)], r"leaves open, .* at up to 2 m/s: .* --tip-speed M_S if .* --allow-open"),
     ):
         with raises(InputError, match=reason):
-            identified(columns, *recordings)
-    allowed = identified(frictionless, still_but(2), allow_open=True)
+            identified(one.columns, *recordings)
+    allowed = identified(one.columns, still_but(2), allow_open=True)
     assert allowed.base.open and exist(allowed.bodies.bodies)
     fastest = limits.tip_speeds(one.columns.model, samples.q, one.excitation.motion.sample(samples.t)[1]).max()
     assert identified(one.columns, samples, tip_speed=None).tip_speed == approx(fastest, rel=0.05)  # the recording's own
@@ -238,17 +224,14 @@ def with_rest(samples, count: int = 2000):
     return replace(samples, t=np.r_[samples.t, t], q=np.r_[samples.q, q], tau=np.r_[samples.tau, stuck])
 
 
-def test_fit_and_prediction_count_moving_joints_and_tell_rest_apart():
+def test_fit_and_prediction_count_moving_joints_only():
     one = bench()
     other, pi = with_rest(one.other.samples), Columns(one.truth).believed()
     moved, both = (procedure.predict(one.columns, pi, samples) for samples in (one.other.samples, other))
-    assert max(moved.overall[MOVING], both.overall[MOVING]) < 0.015
-    assert 3.0 * both.overall[MOVING] < both.overall[EVERYTHING] < both.overall[RESTING]
+    assert max(moved.overall, both.overall) < 0.015
     assert (both.moving < 0.6 * moved.moving).all()
-    frictionless = procedure.predict(Columns(one.truth, ()), pi[:30], other)
-    assert_allclose(frictionless.moving, 1.0)  # as its fit counts
-    content = report.prediction_json(frictionless, one.believed.joint_names)
-    assert content["resting_percent"] is None and json.dumps(content, allow_nan=False)
+    content = report.prediction_json(both._replace(moving=np.zeros(3), error=np.full(3, np.nan)), one.believed.joint_names)
+    assert content["overall_percent"] is None and json.dumps(content, allow_nan=False)
     assert max(identified(one.columns, with_rest(one.run.samples)).residual.max(), found().residual.max()) < 0.015
 
 
@@ -279,24 +262,9 @@ def test_links_of_all_shapes_are_written(seed):
 # -- from the shell --------------------------------------------------------------------------------------------
 
 
-@mark.long
-def test_the_whole_way_from_the_shell(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("picker_dynamics.estimation.identification.excitation.DRAWN", 30)
-    monkeypatch.setattr("picker_dynamics.estimation.identification.excitation.BETTERED", 60)
-    words = ["identify", "rehearse", "--arm", ARM, "--tip-speed", "2", "--seed", "2", "--json", "--period", "6", "--periods", "1"]
-    assert cli.main([*words, "-o", str(tmp_path)]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert result["identified"]["overall_percent"] < 2.0 < result["urdf"]["overall_percent"]
-    made = {"excitation.json", "samples.csv", "other.csv", "identified.urdf", "fit.json"}
-    assert {path.name for path in tmp_path.iterdir()} == made
-    other = ["identify", "predict", str(tmp_path / "other.csv"), "--fit", "none", "--limit-percent", "5"]
-    assert cli.main([*other, "--urdf", str(tmp_path / "identified.urdf")]) == 0 and cli.main([*other, "--arm", ARM]) == 1
-
-
-def test_the_shell_fits_predicts_and_refuses(tmp_path, capsys):
+def test_the_shell_finds_a_motion_fits_predicts_and_refuses(tmp_path, capsys, monkeypatch):
     path, out = tmp_path / "a.csv", tmp_path / "out"
-    header, body = csv_text(with_rotors(), bench().believed.position_units).split("\n", 1)
-    path.write_text(body.rstrip("\n")[:-30])  # no names, and the last line cut off
+    path.write_text(csv_text(with_rotors(), bench().believed.position_units)[:-30])  # the last line cut off
 
     def run(words: str, code: int = 0) -> tuple[str, str]:
         assert cli.main(["identify", *words.split()]) == code
@@ -304,13 +272,18 @@ def test_the_shell_fits_predicts_and_refuses(tmp_path, capsys):
 
     out.mkdir()
     (out / "identified.urdf").write_text("old")
-    data = f"{path} --arm {ARM} --columns {header.replace(' ', '')}"
+    data = f"{path} --arm {ARM}"
     said, _ = run(f"fit {data} -o {out}")
-    assert "was cut off and is left out" in said and "misfit: 1.0" in said
-    assert "warning" not in said and "rotor" in json.loads((out / "fit.json").read_text())["drives"]
+    assert "misfit: 1.0" in said and "warning" not in said and "rotor" in json.loads((out / "fit.json").read_text())["drives"]
     assert (out / "identified.urdf.1").read_text() == "old"
-    said, remarks = run(f"predict {data} --fit {out}/fit.json --json")
-    assert json.loads(said)["overall_percent"] < 6.0 and "was cut off" in remarks
+    said, _ = run(f"predict {data} --fit {out}/fit.json --json")
+    assert json.loads(said)["overall_percent"] < 6.0
+    urdfs = [run(f"predict {path} {arm} --fit none --json")[0] for arm in (f"--urdf {out}/identified.urdf", f"--arm {ARM}")]
+    better, worse = (json.loads(said)["overall_percent"] for said in urdfs)
+    assert better < 0.7 * worse  # it has no rotors
+    monkeypatch.setattr(Search.run, "__defaults__", (3, 3, 1))
+    said, _ = run(f"excite --arm {ARM} --tip-speed 2 --periods 2 -o {out}/excitation.json --json")
+    assert json.loads(said)["seconds"] == 20.0 and fourier.read(out / "excitation.json").trajectory.duration == approx(20.0)
     for words, reason in (
         (f"fit nowhere.csv --arm {ARM}", "cannot read samples nowhere.csv"),
         (f"fit {data} --torque-constant theta2=x", "must be NAME=NUMBER"),

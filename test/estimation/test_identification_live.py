@@ -44,6 +44,6 @@ def test_it_moves_the_arm_and_keeps_what_it_measures(tmp_path, capsys):
     np.testing.assert_allclose(samples.q[[0, -1]], np.tile(motion.sample([0.0])[0], (2, 1)), atol=5e-3)
     span = np.ptp(motion.sample(np.linspace(0.0, 4.0, 200))[0], axis=0)
     np.testing.assert_allclose(np.ptp(samples.q, axis=0), span, rtol=0.1)
-    columns = Columns(RRP.description, ())
+    columns = Columns(RRP.description)
     # This simulated arm is as its URDF says, so what is left are the delays of a busy machine: 0.03 to 0.07 seen.
-    assert procedure.predict(columns, columns.believed(), samples).overall[0] < 0.15
+    assert procedure.predict(columns, columns.believed(), samples).overall < 0.15

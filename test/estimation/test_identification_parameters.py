@@ -11,7 +11,7 @@ from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.dynamics.lagrangian.bodies import Body
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.identification import base, inertia
-from picker_dynamics.estimation.identification.columns import DRIVE_UNITS, Columns
+from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.robot import description
 
 PLATE = inertia.standard(Body(0.7, np.array([0.1, -0.05, 0.2]), np.diag([2e-3, 5e-3, 6e-3])))
@@ -36,12 +36,11 @@ def test_regressor_times_parameters_is_the_torque_of_rnea_and_of_the_equations_b
 
 def test_all_columns_together_are_the_required_torque():
     arm = description.parse(random_arm(3))
-    columns = Columns(arm, tuple(DRIVE_UNITS))
-    rotors, offsets = np.linspace(0.1, 0.2, arm.n), np.linspace(-1.0, 1.0, arm.n)
+    columns, rotors = Columns(arm, rotors=True), np.linspace(0.1, 0.2, arm.n)
     q, v, a = states(arm.n)
     pi = columns.believed()
-    pi[-2 * arm.n :] = np.concatenate([rotors, offsets])
-    expected = RigidBody(arm, rotors).required_torque(q, v, a) + offsets
+    pi[-arm.n :] = rotors
+    expected = RigidBody(arm, rotors).required_torque(q, v, a)
     assert_allclose(columns.regressor(q, v, a) @ pi, expected, rtol=0.0, atol=1e-11 * np.abs(expected).max())
     assert_array_equal(columns.drive("rotor", pi), rotors)
     assert len(columns.names) == len(set(columns.names)) == columns.count
@@ -58,8 +57,8 @@ def test_all_columns_together_are_the_required_torque():
 )
 def test_number_of_base_parameters_is_the_known_one(urdf, count, rotors_hidden):
     arm = description.parse(serial_arm(urdf)) if isinstance(urdf, int) else shipped_arm(urdf).description
-    assert len(base.find(Columns(arm, ())).independent) == count
-    assert len(base.find(Columns(arm, ("viscous", "coulomb", "rotor"))).independent) == count + 3 * arm.n - rotors_hidden
+    assert len(base.find(Columns(arm)).independent) == count + 2 * arm.n
+    assert len(base.find(Columns(arm, rotors=True)).independent) == count + 3 * arm.n - rotors_hidden
 
 
 def test_base_parameters_give_all_torques_and_are_named_with_their_combination():
@@ -67,7 +66,7 @@ def test_base_parameters_give_all_torques_and_are_named_with_their_combination()
     found = base.find(columns)
     Y, pi = columns.regressor(*states(3)), np.random.default_rng(1).normal(size=columns.count)
     assert_allclose(Y[..., found.independent] @ (found.X @ pi), Y @ pi, rtol=0.0, atol=1e-9 * np.abs(Y @ pi).max())
-    names = base.find(Columns(shipped_arm("planar_2r").description, ())).names
+    names = base.find(Columns(shipped_arm("planar_2r").description)).names
     assert "Iyy(link1) + 0.16 m(link2)" in names and "mx(link1) + 0.4 m(link2)" in names and "Iyy(link2)" in names
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from arm_fixtures import shipped_arm
 
-from picker_dynamics.estimation.identification import base, limits, procedure, simulated
+from benchmarks import hidden_arms
+from picker_dynamics.estimation.identification import base, limits, procedure
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.excitation import Excitation, Search
 from picker_dynamics.robot import description
@@ -23,8 +24,8 @@ class IdentificationCase:
     columns: Columns
     search: Search
     excitation: Excitation
-    run: simulated.Run
-    other: simulated.Run
+    run: hidden_arms.Run
+    other: hidden_arms.Run
 
 
 @functools.cache
@@ -34,8 +35,8 @@ def bench() -> IdentificationCase:
     columns = Columns(believed)
     search = Search(base.find(columns), limits.of_arm(ARM, believed, TIP_SPEED), 10.0)
     motion, other = (search.run(shipped_arm(ARM).home, seed, drawn=30, bettered=150) for seed in (0, 1))
-    truth = simulated.hidden(believed, 1, TIP_SPEED)
-    runs = (simulated.run(truth, believed, one.motion, 1 + i) for i, one in enumerate((motion, other)))
+    truth = hidden_arms.hidden(believed, 1, TIP_SPEED)
+    runs = (hidden_arms.run(truth, believed, one.motion, 1 + i) for i, one in enumerate((motion, other)))
     return IdentificationCase(believed, truth, columns, search, motion, *runs)
 
 

@@ -152,16 +152,6 @@ class BaseFit:
         """The base parameters that the data leave open."""
         return [name for name, effect in zip(self.base.names, self.effect) if effect > OPEN_SHARE]
 
-    @property
-    def outliers(self) -> int:
-        """Equations that count less than half."""
-        return int(np.count_nonzero((self.weights > 0.0) & (self.weights < 0.5)))
-
-
-def usable(columns: Columns, sliding: np.ndarray) -> np.ndarray:
-    """Whether a joint's samples count, (k, n), in fits and predictions alike: where friction is sought, while it slides."""
-    return sliding if "coulomb" in columns.drives else np.ones_like(sliding)
-
 
 def fit(base: Base, equations: Equations, usual: np.ndarray) -> BaseFit:
     """Estimate the base parameters; what has no single solution by the smallest one, with huge covariances.
@@ -173,7 +163,7 @@ def fit(base: Base, equations: Equations, usual: np.ndarray) -> BaseFit:
         InputError: too few samples of moving joints.
     """
     tau, A, r = equations.tau, equations.Y[..., base.independent], len(base.independent)
-    counted = usable(base.columns, equations.sliding)
+    counted = equations.sliding  # dry friction is anything up to its bound elsewhere
     few = f"{counted.sum()} independent samples of moving joints are too few for {r} base parameters: record a longer motion"
     refuse_if(counted.sum() <= 2 * r, f"{few} (picker identify excite)", "samples", int(counted.sum()), 2 * r)
     scale = np.sqrt(np.mean(counted[..., None] * A**2, axis=(0, 1)))
@@ -196,7 +186,7 @@ def fit(base: Base, equations: Equations, usual: np.ndarray) -> BaseFit:
         weights = counted * np.minimum(1.0, HUBER * usual_size / np.maximum(sizes, 1e-300)) ** 2
         if np.allclose(before, sigma, rtol=1e-4):
             break
-    inflation, systematic = _correlation(np.sqrt(weights) * residuals)
+    inflation, systematic = correlation(np.sqrt(weights) * residuals)
     # (AᵀA)^-1 (Aᵀ F A) (AᵀA)^-1 with F the inflation of each joint's equations.
     bread = V / np.maximum(squares, 1e-24 * squares[-1]) @ V.T
     spread = ((np.sqrt(weights * inflation) / sigma)[..., None] * A).reshape(-1, r) @ bread
@@ -212,7 +202,7 @@ def fit(base: Base, equations: Equations, usual: np.ndarray) -> BaseFit:
     )
 
 
-def _correlation(residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def correlation(residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """1 + 2 Σ rho_lag of each joint's residuals (k, n), by the initial positive sequence, and rho_1, at least 0."""
     power, lags = np.maximum(np.sum(residuals**2, axis=0), 1e-300), range(1, int(LAGS_SHARE * len(residuals)) + 1)
     rho = np.array([np.sum(residuals[lag:] * residuals[:-lag], axis=0) for lag in lags]).reshape(-1, residuals.shape[1]) / power

@@ -1,9 +1,9 @@
 """Regressor of the measured torque, linear in the inertial and drive parameters to be found:
 
-    tau = Y(q, v, a) pi + b v + f_c tanh(v / v_s) + I_r a + o
+    tau = Y(q, v, a) pi + b v + f_c tanh(v / v_s) + I_r a
 
 pi the bodies' standard parameters, b viscous and f_c Coulomb friction (with the smoothing of ``model.friction``), I_r the rotors'
-inertia at the joint, o a constant error of what measures the torque.  The last two only if asked for.
+inertia at the joint, where they are looked for.
 """
 
 from __future__ import annotations
@@ -23,26 +23,28 @@ DRIVE_UNITS = {
     "viscous": {"rad": "N·m·s/rad", "m": "N·s/m"},
     "coulomb": {"rad": "N·m", "m": "N"},
     "rotor": {"rad": "kg·m²", "m": "kg"},
-    "offset": {"rad": "N·m", "m": "N"},
 }
 """Parameters of a joint's drive, in the order of the columns, with their units by that of the joint."""
-
-FRICTION = ("viscous", "coulomb")
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
     """Parameters of an arm, and the regressor that belongs to them.
 
-    The vector of all p parameters has the bodies' 10 n first, then n of each kind of ``drives``.
+    The vector of all p parameters has the bodies' 10 n first, then n of each kind of ``drives``, rotors last.
 
     Args:
         description: the arm as believed.
-        drives: those of ``DRIVE_UNITS`` that are to be found.
+        rotors: whether rotors are to be found too.
     """
 
     description: ArmDescription
-    drives: tuple[str, ...] = FRICTION
+    rotors: bool = False
+
+    @property
+    def drives(self) -> tuple[str, ...]:
+        """Kinds of drive parameters."""
+        return tuple(DRIVE_UNITS)[: 3 if self.rotors else 2]
 
     @cached_property
     def model(self) -> RigidBody:
@@ -75,30 +77,19 @@ class Columns:
     def regressor(self, q, v, a) -> np.ndarray:
         """Regressor, (..., n, p), at states (..., n)."""
         q, v, a = batch_of_states(self.n, q=q, v=v, a=a)
-        each = {"viscous": v, "coulomb": np.tanh(v / COULOMB_SPEED), "rotor": a, "offset": np.ones_like(v)}
-        diagonals = [each[kind][..., None] * np.eye(self.n) for kind in self.drives]
+        diagonals = [x[..., None] * np.eye(self.n) for x in (v, np.tanh(v / COULOMB_SPEED), a)[: len(self.drives)]]
         return np.concatenate([self.model.regressor(q, v, a), *diagonals], axis=-1)
 
-    def known(self, v) -> np.ndarray:
-        """Friction of the URDF, (..., n), where none is looked for, 0 otherwise: a part of the effort that is no column's."""
-        return np.zeros_like(v) if "coulomb" in self.drives else self.model.friction(v)
-
     def believed(self) -> np.ndarray:
-        """Parameters as the URDF has them, (p,); rotors and offsets, of which it says nothing, 0."""
-        known = {"viscous": self.description.damping, "coulomb": self.description.friction}
-        drives = [known.get(kind, np.zeros(self.n)) for kind in self.drives]
-        return np.concatenate([inertia.of_description(self.description).ravel(), *drives])
+        """Parameters as the URDF has them, (p,); rotors, of which it says nothing, 0."""
+        drives = self.description.damping, self.description.friction, np.zeros(self.n)
+        return np.concatenate([inertia.of_description(self.description).ravel(), *drives[: len(self.drives)]])
 
     @property
     def friction(self) -> np.ndarray:
         """Whether each parameter is friction, (p,)."""
-        return np.repeat([False] * inertia.COUNT + [kind in FRICTION for kind in self.drives], self.n)
-
-    def within(self, richer: Columns) -> list[int]:
-        """Indices of these parameters among those of ``richer``, which has more drives' parameters."""
-        return [richer.names.index(name) for name in self.names]
+        return np.repeat([False] * inertia.COUNT + [kind != "rotor" for kind in self.drives], self.n)
 
     def drive(self, kind: str, values: np.ndarray) -> np.ndarray:
-        """Drive parameters of one kind, (n,), out of all (p,); 0 where that kind is not looked for."""
-        by_kind = dict(zip(self.drives, values[self.bodies :].reshape(-1, self.n)))
-        return by_kind.get(kind, np.zeros(self.n))
+        """Drive parameters of one kind, (n,), out of all (p,)."""
+        return values[self.bodies :].reshape(-1, self.n)[self.drives.index(kind)]

@@ -20,7 +20,7 @@ from picker_dynamics.errors import refuse_if
 
 from . import inertia
 from .base import FRICTION_DRIFT, BaseFit
-from .columns import DRIVE_UNITS, Columns
+from .columns import Columns
 from .filtering import Equations
 from .inertia import COUNT
 
@@ -90,8 +90,7 @@ def fit(columns: Columns, equations: Equations, base_fit: BaseFit) -> Consistent
     n, thetas, drives = columns.n, columns.bodies, columns.believed()[columns.bodies :]
     L = np.array([inertia.factor(pi) for pi in inertia.of_description(columns.description)])
     effort, v, a = (np.sqrt(np.mean(x**2, axis=0)) for x in (equations.tau, equations.v, equations.a))
-    sizes = dict(zip(DRIVE_UNITS, (effort / np.maximum(v, 1e-3), effort, effort / np.maximum(a, 1e-3), effort)))
-    usual = np.concatenate([np.zeros(0), *(sizes[kind] for kind in columns.drives)])
+    usual = np.concatenate([effort / np.maximum(v, 1e-3), effort, effort / np.maximum(a, 1e-3)])[: len(drives)]
 
     # x holds ten theta for each body, then the drives.
     def by_body(function, x):
@@ -109,12 +108,11 @@ def fit(columns: Columns, equations: Equations, base_fit: BaseFit) -> Consistent
         return np.concatenate([parameters(x) @ R.T - z, distances(x)], axis=-1)
 
     start = np.concatenate([np.zeros(thetas), np.maximum(drives, 1e-6 * usual)])
-    signs = [np.full(n, -np.inf if kind == "offset" else 0.0) for kind in columns.drives]
     found = least_squares(
         residuals,
         start,
         lambda x: inertia.slopes(residuals, x),
-        (np.concatenate([np.full(thetas, -np.inf), *signs]), np.inf),
+        (np.where(np.arange(columns.count) < thetas, -np.inf, 0.0), np.inf),
         x_scale=np.concatenate([np.full(thetas, PRIOR), usual]),
         max_nfev=1000,
         xtol=1e-9,

@@ -49,7 +49,6 @@ class Motion:
         sliding: (k, n) whether the joint moves all the while that the filter looks back and ahead: only then does dry friction
             follow the velocity.
         used: (k,) false near gaps and at both ends.
-        spikes: readings that were replaced.
     """
 
     dt: float
@@ -60,7 +59,6 @@ class Motion:
     tau: np.ndarray
     sliding: np.ndarray
     used: np.ndarray
-    spikes: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +71,6 @@ class Equations:
     v: np.ndarray
     a: np.ndarray
     sliding: np.ndarray
-    spikes: int
 
 
 def motion(samples: Samples, cutoff_hz: float = CUTOFF_HZ) -> Motion:
@@ -94,13 +91,12 @@ def motion(samples: Samples, cutoff_hz: float = CUTOFF_HZ) -> Motion:
         used &= (t < samples.t[k] - edge_s) | (t > samples.t[k + 1] + edge_s)
     refuse_if(used.sum() * dt * cutoff_hz < 10.0, f"{samples.source}: too short for a cutoff of {cutoff_hz:g} Hz", "time")
     measured = [samples.q, samples.tau] + ([] if samples.v is None else [samples.v])
-    cleaned, spikes = _without_spikes(np.hstack(measured))
-    through = make_interp_spline(samples.t, cleaned, 1 if gaps.size else 3)
+    through = make_interp_spline(samples.t, _without_spikes(np.hstack(measured)), 1 if gaps.size else 3)
     q, tau, *v = np.split(low_pass(through(t), dt, cutoff_hz), len(measured), axis=1)
     v = v[0] if v else np.gradient(q, dt, axis=0)
     reach = 2 * max(1, round(LOOKS / (dt * cutoff_hz))) + 1
     sliding = minimum_filter1d(np.abs(v), reach, axis=0, mode="nearest") > SLIDES
-    return Motion(dt, t, q, v, np.gradient(v, dt, axis=0), tau, sliding, used, spikes)
+    return Motion(dt, t, q, v, np.gradient(v, dt, axis=0), tau, sliding, used)
 
 
 def equations(recordings: Sequence[Samples], columns: Columns, cutoff_hz: float = CUTOFF_HZ) -> Equations:
@@ -109,16 +105,15 @@ def equations(recordings: Sequence[Samples], columns: Columns, cutoff_hz: float 
     Raises:
         InputError: as ``motion``.
     """
-    parts, spikes = [], 0
+    parts = []
     for samples in recordings:
         one = motion(samples, cutoff_hz)
         fine = max(1, int(1.0 / (one.dt * FINE * cutoff_hz)))
         tau, q, v, a, sliding, used = (x[::fine] for x in (one.tau, one.q, one.v, one.a, one.sliding, one.used))
-        Y, known = (low_pass(x, fine * one.dt, cutoff_hz) for x in (columns.regressor(q, v, a), columns.known(v)))
+        Y = low_pass(columns.regressor(q, v, a), fine * one.dt, cutoff_hz)
         kept = np.arange(0, len(q), max(1, round(1.0 / (fine * one.dt * COARSE * cutoff_hz))))
-        parts.append([x[kept[used[kept]]] for x in (tau - known, Y, q, v, a, sliding)])
-        spikes += one.spikes
-    return Equations(*(np.concatenate(each) for each in zip(*parts)), spikes)
+        parts.append([x[kept[used[kept]]] for x in (tau, Y, q, v, a, sliding)])
+    return Equations(*(np.concatenate(each) for each in zip(*parts)))
 
 
 def low_pass(x: np.ndarray, dt: float, cutoff_hz: float) -> np.ndarray:
@@ -127,12 +122,12 @@ def low_pass(x: np.ndarray, dt: float, cutoff_hz: float) -> np.ndarray:
     return sosfiltfilt(sections, x, axis=0, padlen=min(len(x) - 1, int(3.0 / (cutoff_hz * dt))))
 
 
-def _without_spikes(x: np.ndarray) -> tuple[np.ndarray, int]:
-    """x (k, n) with each spike replaced by the line between its neighbours, and how many there were."""
+def _without_spikes(x: np.ndarray) -> np.ndarray:
+    """x (k, n) with each spike replaced by the line between its neighbours."""
     away, half = np.abs(x - median_filter(x, (NEIGHBOURS, 1))), NEIGHBOURS // 2
     away[:half] = away[-half:] = 0.0  # too few neighbours
     spikes = away > np.maximum(SPIKE * 1.4826 * np.median(away, axis=0), SPIKE_FLOOR * np.ptp(x, axis=0))
     cleaned, rows = x.copy(), np.arange(len(x))
     for one, bad in zip(cleaned.T, spikes.T):
         one[bad] = np.interp(rows[bad], rows[~bad], one[~bad])
-    return cleaned, int(np.count_nonzero(spikes))
+    return cleaned

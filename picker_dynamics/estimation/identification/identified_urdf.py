@@ -23,10 +23,7 @@ NOTHING_M = 1e-9
 def text_of(found: Identified, when: str) -> str:
     """The URDF's text; a remark at each link says when it was found."""
     bodies, columns = found.bodies, found.bodies.columns
-    viscous, coulomb = (
-        columns.drive(kind, bodies.pi) if kind in columns.drives else believed
-        for kind, believed in (("viscous", columns.description.damping), ("coulomb", columns.description.friction))
-    )
+    viscous, coulomb = (columns.drive(kind, bodies.pi) for kind in ("viscous", "coulomb"))
     remark = f"identified {when} from torques; fit.json says how surely"
     return with_bodies(columns.description, bodies.bodies, viscous, coulomb, remark)
 

@@ -38,19 +38,19 @@ def usual_states(
     return q, slower * v, slower * a / RISE_S
 
 
-def of_arm(name: str, description: ArmDescription, tip_speed: float | None = None, servos: str = "") -> MotionValidator:
+def of_arm(name: str, description: ArmDescription, tip_speed: float | None = None) -> MotionValidator:
     """A running controller's check of a goal, but for floor and scene.
 
     Args:
-        name: of an arm; '': a URDF whose joints take efforts, or with ``servos``, of a servo arm.
+        name: of an arm; '': a URDF whose joints take efforts.
         tip_speed: of the tool [m/s]; None: the arm's.
 
     Raises:
         InputError: a joint that takes efforts without a velocity or effort limit.
     """
-    named = arms.load(name) if name else Arm(description.name, description, "servo" if servos else "torque", **TORQUE_ARM)
+    named = arms.load(name) if name else Arm(description.name, description, "torque", **TORQUE_ARM)
     if named.control == "servo":
-        found = servo_map.load(servos or resource("config/servos.yaml"), description.joint_names)
+        found = servo_map.load(resource("config/servos.yaml"), description.joint_names)
         torques, model, usual = TorqueLimits.of_servos(found), RigidBody(description, found.armature), TIP_SPEED
     else:
         for joint, *limits in zip(description.joint_names, description.velocity.tolist(), description.effort.tolist()):

@@ -1,17 +1,17 @@
 """Identification from recordings in Python: parameters of the arm, and how well they predict another motion.
 
 columns = Columns(description)
-found = identify(columns, [samples])                 # base parameters and bodies that can exist
-result = predict(columns, found.bodies.pi, other)    # on another motion
+found = identify(columns, [samples])                          # base parameters and bodies that can exist
+result = predict(found.bodies.columns, found.bodies.pi, other)    # on another motion
 
-Where nobody said whether an arm has rotors worth mentioning, they are looked for, and kept if the motion tells them and one is
-clearly there.
+Rotors are looked for too, and kept if the motion tells them and one is clearly there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from picker_dynamics.robot.model import tip_speeds
 
 from . import base, consistent, filtering
 from .base import BaseFit
-from .columns import DRIVE_UNITS, Columns
+from .columns import Columns
 from .consistent import ConsistentFit
 from .filtering import CUTOFF_HZ, SLIDES, Equations
 from .limits import usual_states
@@ -37,50 +37,33 @@ class Identified:
     Attributes:
         base: base parameters with their covariance.
         bodies: all parameters, of bodies that can exist.
-        spikes: readings that were replaced.  equations: independent samples that were used.
-        residual: (n,) what is left, root mean square, as a share of the (filtered) efforts, of samples that count.
+        equations: independent samples that were used.
+        residual: (n,) what is left, root mean square, as a share of the (filtered) efforts, while the joint moves.
         misfit: what bodies that can exist leave, over what free base parameters leave: 1 where nothing is lost by that.
         tip_speed: at which it was judged whether anything stays open [m/s].
     """
 
     base: BaseFit
     bodies: ConsistentFit
-    spikes: int
     equations: int
     residual: np.ndarray
     misfit: float
     tip_speed: float
 
 
-MOVING, RESTING, EVERYTHING = range(3)
-"""Samples that count in a fit too, while the joint slides if its friction was sought; the others, in which dry friction is
-anything up to its bound; both together."""
-
-
-@dataclass(frozen=True, eq=False)
-class Prediction:
-    """How well efforts were predicted.
-
-    Attributes:
-        error, effort: root mean squares (3, n) [N·m or N] of ``MOVING``, ``RESTING``, ``EVERYTHING``; nan: no such samples.
-        moving: (n,) share of samples that count.
-    """
+class Prediction(NamedTuple):
+    """How well efforts were predicted while joints move: root mean squares (n,) [N·m or N] of the error and of the efforts, nan
+    where none moves, and the share of samples that count."""
 
     error: np.ndarray
     effort: np.ndarray
     moving: np.ndarray
 
     @property
-    def shares(self) -> np.ndarray:
-        """Error relative to effort, (3, n)."""
-        return self.error / self.effort
-
-    @property
-    def overall(self) -> np.ndarray:
-        """Error of all joints, (3,): the root mean square of their shares, as N·m and N cannot be added."""
-        there = np.isfinite(self.shares)
-        total = np.sum(self.shares**2, axis=1, where=there)
-        return np.sqrt(np.where(there.any(axis=1), total / np.maximum(there.sum(axis=1), 1), np.nan))
+    def overall(self) -> float:
+        """Error of all joints that move: the root mean square of their shares, as N·m and N cannot be added."""
+        shares = (self.error / self.effort)[self.moving > 0.0]
+        return float(np.sqrt(np.mean(shares**2))) if shares.size else float("nan")
 
 
 def identify(
@@ -90,15 +73,14 @@ def identify(
     cutoff_hz: float = CUTOFF_HZ,
     tip_speed: float | None = None,
     allow_open: bool = False,
-    try_rotors: bool = False,
 ) -> Identified:
     """Find the parameters.
 
     Args:
+        columns: of the arm, without rotors.
         recordings: one or more, of the same arm.
         tip_speed: with which the arm is moved [m/s]: what matters to its torques is judged by that; None: as in the recordings.
         allow_open: let the URDF stand in for what the recordings do not tell.
-        try_rotors: look for rotors too, and keep them where they are told and clearly there.
 
     Raises:
         InputError, LimitError: recordings that cannot be, or that leave parameters open (named).
@@ -106,9 +88,7 @@ def identify(
     refuse_if(not recordings, "no recording to identify from")
     for samples in recordings:
         checked(samples, columns.description)
-    richest = columns
-    if try_rotors:
-        richest = replace(columns, drives=tuple(kind for kind in DRIVE_UNITS if kind in (*columns.drives, "rotor")))
+    richest = replace(columns, rotors=True)
     whole = filtering.equations(recordings, richest, cutoff_hz)
     _require_motion(columns, whole)
     if tip_speed is None:
@@ -117,15 +97,13 @@ def identify(
 
     def fitted(one: Columns) -> tuple[Equations, BaseFit, ConsistentFit | None]:
         """Equations and fits of some parameters; without bodies where something stays open that may not."""
-        part = replace(whole, Y=whole.Y[..., one.within(richest)])
-        of_base = base.fit(base.find(one), part, usual[..., one.within(richest)])
+        part = replace(whole, Y=whole.Y[..., : one.count])
+        of_base = base.fit(base.find(one), part, usual[..., : one.count])
         return part, of_base, consistent.fit(one, part, of_base) if allow_open or not of_base.open else None
 
     equations, of_base, found = fitted(richest)
-    if richest is not columns:
-        there = found is not None and richest.drive("rotor", found.pi / found.sd).max() > CLEARLY
-        if of_base.open or not there:
-            equations, of_base, found = fitted(columns)
+    if of_base.open or found is None or richest.drive("rotor", found.pi / found.sd).max() <= CLEARLY:
+        equations, of_base, found = fitted(columns)
     if found is None:
         left = "; ".join(of_base.open[:6]) + (" and more" if len(of_base.open) > 6 else "")
         raise InputError(
@@ -134,11 +112,10 @@ def identify(
             "--allow-open: the URDF's numbers stand in",
             *("samples", float(of_base.effect.max()), base.OPEN_SHARE),
         )
-    counted = base.usable(columns, equations.sliding)
     left, root = equations.tau - equations.Y @ found.pi, np.sqrt(of_base.weights) / of_base.sigma
     misfit = np.linalg.norm(root * left) / max(np.linalg.norm(root * of_base.residuals), 1e-300)
-    residual = _root_mean_square(left, counted) / _root_mean_square(equations.tau, counted)
-    return Identified(of_base, found, equations.spikes, len(left), residual, float(misfit), tip_speed)
+    residual = _root_mean_square(left, equations.sliding) / _root_mean_square(equations.tau, equations.sliding)
+    return Identified(of_base, found, len(left), residual, float(misfit), tip_speed)
 
 
 def _root_mean_square(x: np.ndarray, counted: np.ndarray) -> np.ndarray:
@@ -148,20 +125,19 @@ def _root_mean_square(x: np.ndarray, counted: np.ndarray) -> np.ndarray:
 
 
 def _require_motion(columns: Columns, equations: Equations) -> None:
-    """Refuse recordings without motion, and joints whose friction is sought that move one way only."""
+    """Refuse recordings without motion, and joints that move one way only."""
     fastest = float(np.abs(equations.v).max(initial=0.0))
     still = f"no joint moves faster than {SLIDES:g} rad/s (or m/s) for longer than the filter looks (picker identify excite)"
     refuse_if(not equations.sliding.any(), still, "velocity", fastest, SLIDES)
     for joint, speed, slides in zip(columns.description.joint_names, equations.v.T, equations.sliding.T):
         one_way = slides.any() and np.all(np.sign(speed[slides]) == np.sign(speed[slides][0]))
-        why = f"{joint} moves one way only: its friction cannot be told from its load; record both directions, or --no-friction"
-        refuse_if(one_way and "coulomb" in columns.drives, why, joint)
+        refuse_if(one_way, f"{joint} moves one way only: friction and load look alike; record both directions", joint)
 
 
 def predict(
     columns: Columns, pi: np.ndarray, samples: Samples, *, cutoff_hz: float = CUTOFF_HZ, truth: np.ndarray | None = None
 ) -> Prediction:
-    """Predict the efforts of a recording from its positions.
+    """Predict the efforts of a recording from its positions, and compare while joints move.
 
     Args:
         pi: (p,) parameters.
@@ -172,12 +148,9 @@ def predict(
         InputError, LimitError: a recording that cannot be.
     """
     moved = filtering.motion(checked(samples, columns.description), cutoff_hz)
-    predicted = columns.regressor(moved.q, moved.v, moved.a) @ pi + columns.known(moved.v)
+    predicted = columns.regressor(moved.q, moved.v, moved.a) @ pi
     if truth is None:
         predicted, truth = filtering.low_pass(predicted, moved.dt, cutoff_hz), moved.tau
-    counted = base.usable(columns, moved.sliding)[moved.used]
-    error, effort = (
-        np.array([_root_mean_square(x[moved.used], which) for which in (counted, ~counted, np.ones_like(counted))])
-        for x in (predicted - truth, truth)
-    )
-    return Prediction(error, effort, counted.mean(axis=0))
+    counted = moved.sliding & moved.used[:, None]
+    error, effort = (_root_mean_square(x, counted) for x in (predicted - truth, truth))
+    return Prediction(error, effort, moved.sliding[moved.used].mean(axis=0))

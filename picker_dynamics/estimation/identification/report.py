@@ -11,7 +11,7 @@ from picker_dynamics.errors import InputError
 from . import inertia
 from .columns import DRIVE_UNITS, Columns
 from .consistent import ConsistentFit
-from .procedure import EVERYTHING, MOVING, RESTING, Identified, Prediction
+from .procedure import Identified, Prediction
 
 FIGURES = {"mass": "kg", **dict.fromkeys(("cx", "cy", "cz"), "m")}
 FIGURES |= dict.fromkeys(("ixx", "ixy", "iyy", "ixz", "iyz", "izz"), "kg·m²")
@@ -36,15 +36,15 @@ def links(bodies: ConsistentFit) -> dict[str, dict[str, dict]]:
 
 def joints(bodies: ConsistentFit) -> dict[str, dict[str, dict]]:
     """Drive parameters of all joints by name, alike."""
-    columns, whats = bodies.columns, ("urdf", "value", "sd")
-    values = {kind: [columns.drive(kind, x) for x in (columns.believed(), bodies.pi, bodies.sd)] for kind in columns.drives}
-    units = zip(columns.description.joint_names, columns.description.position_units)
+    columns = bodies.columns
+    of_kind = {kind: [columns.drive(kind, x) for x in (columns.believed(), bodies.pi, bodies.sd)] for kind in columns.drives}
     return {
         name: {
-            kind: {what: float(x[i]) for what, x in zip(whats, three)} | {"unit": DRIVE_UNITS[kind][unit], "told": True}
-            for kind, three in values.items()
+            kind: dict(zip(("urdf", "value", "sd"), (float(x[i]) for x in three)))
+            | {"unit": DRIVE_UNITS[kind][unit], "told": True}
+            for kind, three in of_kind.items()
         }
-        for i, (name, unit) in enumerate(units)
+        for i, (name, unit) in enumerate(zip(columns.description.joint_names, columns.description.position_units))
     }
 
 
@@ -66,8 +66,6 @@ def as_json(found: Identified, sources: list[str], when: str) -> dict:
         "open": base.open,
         "condition": base.condition,
         "misfit": found.misfit,
-        "outliers": base.outliers,
-        "spikes": found.spikes,
         "independent_samples": found.equations,
         "noise": dict(zip(names, base.sigma.tolist())),
         "residual_percent": dict(zip(names, map(_finite, 100.0 * found.residual))),
@@ -89,7 +87,7 @@ def parameters_of(content: dict, description) -> tuple[Columns, np.ndarray]:
         InputError: it is of another arm, or none.
     """
     try:
-        columns = Columns(description, tuple(kind for kind in DRIVE_UNITS if kind in content["drives"]))
+        columns = Columns(description, "rotor" in content["drives"])
         return columns, np.array([float(content["parameters"][name]) for name in columns.names])
     except (KeyError, TypeError, ValueError) as error:
         what = f"no result of `picker identify fit` for this arm: {type(error).__name__}: {error}"
@@ -97,17 +95,9 @@ def parameters_of(content: dict, description) -> tuple[Columns, np.ndarray]:
 
 
 def prediction_json(result: Prediction, joint_names) -> dict:
-    """Root mean squares per joint and overall: moving, resting, everything."""
-    quantities = {
-        "rms_error": result.error[MOVING],
-        "rms_effort": result.effort[MOVING],
-        "percent": 100.0 * result.shares[MOVING],
-        "moving_percent": 100.0 * result.moving,
-        "resting_rms_error": result.error[RESTING],
-        "resting_rms_effort": result.effort[RESTING],
-    }
-    overall = {"overall_percent": MOVING, "resting_percent": RESTING, "everything_percent": EVERYTHING}
-    return {
-        "joints": {name: {key: _finite(x[i]) for key, x in quantities.items()} for i, name in enumerate(joint_names)},
-        **{name: _finite(100.0 * result.overall[which]) for name, which in overall.items()},
-    }
+    """Root mean squares per joint while it moves, and overall."""
+    shares = 100.0 * result.error / result.effort
+    rows = zip(joint_names, result.error, result.effort, shares, 100.0 * result.moving)
+    names = "rms_error", "rms_effort", "percent", "moving_percent"
+    joints = {joint: dict(zip(names, map(_finite, row))) for joint, *row in rows}
+    return {"joints": joints, "overall_percent": _finite(100.0 * result.overall)}

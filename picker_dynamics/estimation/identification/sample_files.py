@@ -4,8 +4,7 @@
             position_JOINT_m,   velocity_JOINT_m_s,   effort_JOINT_n            sliding ones
 
 Velocities may be left out (for all joints).  ``position_JOINT_deg`` and ``velocity_JOINT_deg_s`` are taken too, and
-``current_JOINT_a`` in place of an effort where a torque constant is given.  Other columns are ignored.  A file without such
-names is read with a column map (``table``).
+``current_JOINT_a`` in place of an effort where a torque constant is given.  Other columns are ignored.
 """
 
 from __future__ import annotations
@@ -21,11 +20,8 @@ from picker_dynamics.errors import JointNamesError, refuse_if
 from picker_dynamics.recording import reader
 from picker_dynamics.robot.description import ArmDescription
 
+from . import table
 from .samples import Samples
-from .table import Table
-
-MAP = "time_s,position_*_rad,velocity_*_rad_s,effort_*_nm"
-"""A column map, for messages."""
 
 DEGREE = math.radians(1.0)
 SUFFIXES = {
@@ -36,39 +32,33 @@ SUFFIXES = {
 
 
 def read(
-    path: str | Path,
-    description: ArmDescription,
-    constants: Mapping[str, float] | None = None,
-    namespace: str | None = None,
-    column_map: str | None = None,
+    path: str | Path, description: ArmDescription, constants: Mapping[str, float] | None = None, namespace: str | None = None
 ) -> Samples:
     """Read a recording, CSV or bag.
 
     Args:
         constants: torque constants [N·m/A or N/A, at the joint, gear included] of joints whose current was measured.
         namespace: of the arm, in a bag that has several.
-        column_map: of a CSV file whose columns have no names.
 
     Raises:
-        InputError: no such file, columns that are missing, an entry that is no number, ``joint_states`` without efforts, a
-            constant that is 0 or not finite.
+        InputError: no such file, columns that are missing, ``joint_states`` without efforts, a constant that is 0 or not finite.
         JointNamesError: of another arm.
         RecordingError: a bag that cannot be read.
     """
-    constants, suffix, names = constants or {}, Path(path).suffix.lower(), description.joint_names
+    constants, names = constants or {}, description.joint_names
     for joint, value in constants.items():
         if joint not in names:
             raise JointNamesError(f"torque constant for {joint!r}: no such joint; there are {', '.join(names)}", subject=joint)
         wrong = f"torque constant of {joint} is {value}, must be a finite number other than 0"
         refuse_if(not (math.isfinite(value) and value), wrong, joint, value)
-    if suffix in (".mcap", ".db3") or (column_map is None and suffix != ".csv"):
-        samples = _read_bag(path, description, namespace)
+    if Path(path).suffix.lower() == ".csv":
+        samples = of_table(table.read(path), description, constants, str(path))
     else:
-        samples = _read_csv(path, description, constants, column_map)
+        samples = _of_bag(path, description, namespace)
     return replace(samples, tau=samples.tau * np.array([constants.get(joint, 1.0) for joint in names]))
 
 
-def _read_bag(path: str | Path, description: ArmDescription, namespace: str | None) -> Samples:
+def _of_bag(path: str | Path, description: ArmDescription, namespace: str | None) -> Samples:
     """Read one arm of a bag, velocities left out.  A stamp that comes twice counts once."""
     recorded = reader.read(path, namespace)
     missing = sorted(set(description.joint_names) - set(recorded.joint_names))
@@ -82,23 +72,20 @@ def _read_bag(path: str | Path, description: ArmDescription, namespace: str | No
     return Samples(description.joint_names, t - t[0], q, None, tau, str(path))
 
 
-def _read_csv(path: str | Path, description: ArmDescription, constants: Mapping[str, float], column_map: str | None) -> Samples:
-    """Read a CSV file as far as it goes, currents [A] in place of efforts of joints with a constant."""
-    table = Table(path, column_map, MAP, description.joint_names)
-    t = table.column({"time_s": 1.0})
+def of_table(columns: table.Table, description: ArmDescription, constants: Mapping[str, float], source: str) -> Samples:
+    """Samples of the columns of a CSV file, currents [A] in place of efforts of joints with a constant."""
     found: dict[str, list] = {"position": [], "velocity": [], "effort": []}
     for joint, unit in zip(description.joint_names, description.position_units):
-        for kind, columns in found.items():
+        for kind, values in found.items():
             names = {f"{kind}_{joint}_{suffix}": factor for suffix, factor in SUFFIXES[unit][kind].items()}
-            otherwise = None if kind == "velocity" else ""
-            if kind == "effort" and joint in constants:
-                names, otherwise = {f"current_{joint}_a": 1.0}, f", for which --torque-constant {joint} is given"
-            elif kind == "effort":
-                per_ampere = "N·m" if unit == "rad" else "N"
-                otherwise = f", or current_{joint}_a with --torque-constant {joint}=({per_ampere} per A)"
-            columns.append(table.column(names, otherwise))
-    q, v, tau = (None if any(x is None for x in each) else np.stack(each, axis=-1) for each in found.values())
-    return Samples(description.joint_names, t, q, v, tau, str(path), table.remarks)
+            hint = ""
+            if kind == "effort":
+                hint = f" (a current_{joint}_a takes --torque-constant {joint}=NM_PER_A)"
+                names = {f"current_{joint}_a": 1.0} if joint in constants else names
+            if kind != "velocity" or any(name in columns for name in names):
+                values.append(table.column(columns, names, hint))
+    q, v, tau = (np.stack(each, axis=-1) if len(each) == description.n else None for each in found.values())
+    return Samples(description.joint_names, table.column(columns, {"time_s": 1.0}), q, v, tau, source)
 
 
 def csv_text(samples: Samples, units) -> str:

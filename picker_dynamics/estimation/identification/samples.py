@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,7 +37,6 @@ class Samples:
         v: (k, n) [rad/s or m/s], or None: not measured.
         tau: (k, n) [N·m or N].
         source: for messages.
-        remarks: what a person should know of how they were read.
     """
 
     joint_names: tuple[str, ...]
@@ -46,13 +45,6 @@ class Samples:
     v: np.ndarray | None
     tau: np.ndarray
     source: str = "samples"
-    remarks: tuple[str, ...] = ()
-
-    def between(self, begin_s: float, end_s: float) -> Samples:
-        """Samples from ``begin_s`` to ``end_s`` after the first [s]."""
-        since = self.t - self.t[:1].sum()
-        keep = (since >= begin_s) & (since <= end_s)
-        return replace(self, t=self.t[keep], q=self.q[keep], v=None if self.v is None else self.v[keep], tau=self.tau[keep])
 
 
 def checked(samples: Samples, description: ArmDescription) -> Samples:

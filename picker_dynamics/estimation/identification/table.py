@@ -1,82 +1,51 @@
-"""Tables of numbers as CSV, by the names of their columns.
-
-A file without names is read with a column map: the names in the order of its columns, ``*`` for all joints in the arm's order,
-``-`` for a column to be ignored, as those after the last name are:
-
-    time_s,position_*_rad,velocity_*_rad_s,-,effort_*_nm
-
-A last line that was cut off is left out, and a remark says so.
-"""
+"""CSV files of samples: one line of names, with units in them, then numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from picker_dynamics.errors import refuse_if
+from picker_dynamics.errors import InputError, refuse_if
 from picker_dynamics.files.reading import TABLE_BYTES, read_text
 
+Table = dict[str, np.ndarray]
+"""Columns (k,) by name; entries that are no numbers are NaN."""
 
-class Table:
-    """A table; entries that are no numbers are NaN.
 
-    Args:
-        column_map: names of its columns in their order; a first line that is none of numbers is passed over then.
-        example: of a column map, for messages.
-        joints: what ``*`` in a name stands for.
-
-    Attributes:
-        remarks: what a person should know of how it was read.
+def read(path: str | Path) -> Table:
+    """Read a CSV file.  Columns behind the last name, and a last line that was cut off, are left out.
 
     Raises:
-        InputError: no such file, no names, a line of another length.
+        InputError: no such file, numbers in place of names, a line with fewer entries than names.
     """
-
-    def __init__(self, path: str | Path, column_map: str | None, example: str, joints: Sequence[str] = ()):
-        lines = [line for line in read_text(path, "samples", TABLE_BYTES, encoding="utf-8-sig").splitlines() if line.strip()]
-        rows = [[entry.strip(' "') for entry in line.split(",")] for line in lines]
-        self.path, self.remarks, self.names = path, (), rows[0] if rows else []
-        width, bare = len(self.names), not np.isnan(_numbers(rows[:1])).any()
-        if column_map is None:
-            why = f"{path}: its first line is numbers: name its columns, for example --columns {example}"
-            refuse_if(bare and rows, why, "columns")
-        else:
-            parts = [part.strip() for part in column_map.split(",")]
-            self.names = [name.replace("*", joint, 1) for name in parts for joint in (joints if "*" in name else [""])]
-            many = f"{path}: {width} columns, --columns names {len(self.names)}"
-            refuse_if(len(self.names) > width, many, value=width, limit=len(self.names))
-        rows = rows if bare else rows[1:]
-        if rows and (len(rows[-1]) < width or np.isnan(_numbers([rows[-1][-1:]])).any()):
-            self.remarks = (f"{path}: its last line, {len(lines)}, was cut off and is left out",)
-            rows.pop()
-        for number, row in enumerate(rows):
-            refuse_if(len(row) != width, f"{path}: {len(row)} entries in sample {number}, the first line has {width}")
-        self._values = _numbers(rows).reshape(len(rows), width)
-
-    def column(self, units: Mapping[str, float], otherwise: str | None = "") -> np.ndarray | None:
-        """The first column of those names that is there, (k,), times the factor of its unit.
-
-        Args:
-            otherwise: what to say of the other ways where there is none; None: then it is not needed.
-
-        Raises:
-            InputError: a column that is missing, or there twice.
-        """
-        name = next((name for name in units if name in self.names), "")
-        there = ", ".join(one for one in self.names if one != "-") or "none"
-        missing = f"{self.path}: no column {' or '.join(units)}{otherwise}; it has {there}"
-        refuse_if(not name and otherwise is not None, missing, next(iter(units)))
-        refuse_if(self.names.count(name) > 1, f"{self.path}: {name} is there {self.names.count(name)} times", name)
-        return units[name] * self._values[:, self.names.index(name)] if name else None
+    lines = [line for line in read_text(path, "samples", TABLE_BYTES, encoding="utf-8-sig").splitlines() if line.strip()]
+    names, *rows = lines or [""]
+    named = [name.strip(' "') for name in names.split(",")]
+    bare = named[0][:1] in {*"0123456789.-+"} - {""}
+    refuse_if(bare, f"{path}: its first line is numbers, must be the names of its columns: time_s, ...", "columns")
+    if rows and (rows[-1].count(",") < names.count(",") or not rows[-1].rpartition(",")[2].strip()):
+        rows.pop()
+    if not rows:
+        return dict.fromkeys(named, np.zeros(0))
+    try:
+        values = np.genfromtxt(rows, delimiter=",", comments=None, usecols=range(len(named)), ndmin=2)
+    except ValueError as error:
+        raise InputError(f"{path}: {' '.join(str(error).split())}, its first line has {len(named)}", value=str(path)) from error
+    return dict(zip(named, values.T))
 
 
-def _numbers(rows: list[list[str]]) -> np.ndarray:
-    def number(entry: str) -> float:
-        try:
-            return float(entry)
-        except ValueError:
-            return np.nan
+def column(table: Table, units: Mapping[str, float], otherwise: str = "") -> np.ndarray:
+    """The first column of those names that is there, (k,), times the factor of its unit.
 
-    return np.array([number(entry) for row in rows for entry in row])
+    Args:
+        otherwise: what to say of other ways where there is none.
+
+    Raises:
+        InputError: there is none.
+    """
+    name = next((name for name in units if name in table), "")
+    missing = f"no column {' or '.join(units)}{otherwise}; there are {', '.join(table) or 'none'}"
+    refuse_if(not name, missing, next(iter(units)))
+    return units[name] * table[name]

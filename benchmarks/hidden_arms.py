@@ -1,4 +1,4 @@
-"""Simulated torque-measuring arm with hidden parameters, to rehearse with: MuJoCo moves it, readings have noise."""
+"""Simulated torque-measuring arms with hidden parameters: MuJoCo moves them, readings have noise."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from picker_dynamics.control.laws.computed_torque import ComputedTorque
 from picker_dynamics.control.laws.law import NO_STATE, Reference
 from picker_dynamics.dynamics.lagrangian.bodies import Body
 from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.estimation.identification.fourier import Fourier
+from picker_dynamics.estimation.identification.identified_urdf import with_bodies
+from picker_dynamics.estimation.identification.inertia import body, of_description, pseudo_inertia, standard
+from picker_dynamics.estimation.identification.limits import usual_states
+from picker_dynamics.estimation.identification.samples import Samples
 from picker_dynamics.robot.description import ArmDescription, parse
 from picker_dynamics.sim.torque_plant import TorquePlant
-
-from .fourier import Fourier
-from .identified_urdf import with_bodies
-from .inertia import body, of_description, pseudo_inertia, standard
-from .limits import usual_states
-from .samples import Samples
 
 STEP_S, SAMPLE_EVERY = 1e-3, 4
 """Step of the simulation and its control [s]; how many of them pass between two samples."""
