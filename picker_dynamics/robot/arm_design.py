@@ -9,8 +9,8 @@
       - {name: lift, axis: y, length_mm: 120, mass_g: 160, servo: DS3218}
     gripper: {servo: MG90S, length_mm: 60, open_deg: 50}      # or none
 
-A joint carries one straight link of ``length_mm``, which points along ``along``, z by default: at 0 the arm stands upright.  The
-servo of the next joint rides at its end.
+A joint carries one straight, round link of ``length_mm``, which points along ``along``, z by default: at 0 the arm stands upright.
+The servo of the next joint rides at its end.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .servo_types import ServoType, servo_type
 DENSITY = {"printed": 450.0, "pla": 1240.0, "petg": 1270.0, "plywood": 650.0, "acrylic": 1190.0, "aluminium": 2700.0}
 """Of materials [kg/m³]; ``printed`` is PLA with walls and a fifth of infill, assumed."""
 
-AXES = [f"{sign}{name}" for name in "xyz" for sign in ("", "-")]
+AXES = ["x", "-x", "y", "-y", "z", "-z"]
 MOST_JOINTS = 7
 RESERVE_DEG = 10.0
 """Of a servo's travel that joints leave to set-points beyond their limits: what compensation adds to bear a load."""
@@ -42,8 +42,6 @@ RESERVE_DEG = 10.0
 PRESET = {"supply_v": 6.0, "base_mm": 60.0, "servo": "MG996R", "material": "printed", "gripper": None}
 LIMITS_DEG, JAW = (-80.0, 80.0), "gripper"
 """Limits where none are given; the gripper's joint."""
-
-GRIPPER = {"length_mm": 60.0, "open_deg": 50.0, "mass_g": None, "servo": None, "channel": None}
 
 
 def pointing(axis: str) -> Array:
@@ -56,21 +54,20 @@ def pointing(axis: str) -> Array:
 class Part:
     """Part of an arm: one joint and the link that it carries; m, kg, rad (limits of a sliding joint: m).
 
-    ``section`` is the diameter of a round link, or both edges; ``mass`` is with the servo that rides on it, None where
-    ``material`` has to say; ``pinion`` [m] drives a sliding joint.
+    ``mass`` is with the servo that rides on it, None where ``material`` has to say; ``pinion`` [m] drives a sliding joint.
     """
 
     name: str
     limits: tuple[float, float]
-    section: tuple[float, ...]
     servo: ServoType
     type: str = figure("type", ["revolute", "prismatic"], "revolute")
-    axis: str = figure("axis", AXES, None)
+    axis: str = figure("axis", AXES, "y")
     along: str = figure("along", AXES, "z")
     length: float = figure("length_mm", (1.0, True, 2000.0), unit=1e-3)
+    diameter: float = figure("section_mm", (1.0, True, 500.0), 0.03, unit=1e-3)
     mass: float | None = figure("mass_g", (0.1, True, 20_000.0), None, unit=1e-3)
     material: str = figure("material", [*DENSITY], PRESET["material"])
-    channel: int = figure("channel", [*range(CHANNELS)], None)
+    channel: int = figure("channel", [*range(CHANNELS)])
     pinion: float = figure("pinion_mm", (1.0, True, 200.0), 0.015, unit=1e-3)
 
     @property
@@ -84,22 +81,16 @@ class Part:
         return self.pinion if self.slides else 1.0
 
 
-JOINT = ("name", "servo", "section_mm", "limits_deg", "limits_mm", *(key.name for key in keys_of(Part).values()))
+JOINT = ("name", "servo", "limits_deg", "limits_mm", *(key.name for key in keys_of(Part).values()))
 
 
 @dataclass(frozen=True)
 class Design:
-    """An arm: its parts from the base outwards; ``jaw`` is the gripper's, None where there is none."""
+    """An arm: its parts from the base outwards, of which one called ``JAW`` is the gripper's."""
 
     parts: tuple[Part, ...]
-    jaw: Part | None = None
     supply_v: float = figure("supply_v", (3.0, True, 30.0), 6.0)
     base: float = figure("base_mm", (0.0, True, 1000.0), 0.06, unit=1e-3)
-
-    @property
-    def all_parts(self) -> tuple[Part, ...]:
-        """The arm's, then the jaw."""
-        return self.parts if self.jaw is None else (*self.parts, self.jaw)
 
 
 def read_design(values: Any) -> Design:
@@ -109,19 +100,19 @@ def read_design(values: Any) -> Design:
         InputError, ConfigurationError: naming the joint, its value and what may be there.
     """
     top = PRESET | mapping(values, "the arm", (*PRESET, "joints"), error=InputError)
-    joints = top.get("joints")
+    joints, jaw = top.get("joints"), top["gripper"]
     if not isinstance(joints, list) or not 1 <= len(joints) <= MOST_JOINTS:
-        has = len(joints) if isinstance(joints, list) else joints
-        raise InputError(f"joints: 1 to {MOST_JOINTS} are needed, a list; given: {has}", "joints", limit=MOST_JOINTS)
+        raise InputError(f"joints: a list of 1 to {MOST_JOINTS} is needed", "joints", limit=MOST_JOINTS)
     figures, _ = read_fields(Design, top, "the arm: ", "the arm")
     parts: list[Part] = []
     for joint in joints:
         parts.append(read_joint(joint, top, parts))
-    jaw = None if top["gripper"] in (None, "none", "None") else _read_gripper(top["gripper"], top, parts)
-    design = Design(tuple(parts), jaw, **figures)
-    for part in design.all_parts:
-        part.servo.figures_at(design.supply_v)
-    return design
+    if jaw not in (None, "none", "None"):  # turns out of the arm's plane, closed at 0
+        jaw = mapping({"servo": jaw} if isinstance(jaw, str) else jaw, JAW, ("servo", "length_mm", "open_deg", "mass_g", "channel"))
+        across = next(name for name in "xyz" if name not in (parts[-1].along[-1], parts[-1].axis[-1]))
+        shape = {"axis": across, "along": parts[-1].along, "section_mm": 10.0, "length_mm": 60.0}
+        parts.append(_part(JAW, shape | {"limits_deg": [0.0, jaw.pop("open_deg", 50.0)]} | jaw, top, parts, JAW))
+    return Design(tuple(parts), **figures)
 
 
 def read_joint(values: Any, top: Mapping[str, Any], before: list[Part]) -> Part:
@@ -129,53 +120,30 @@ def read_joint(values: Any, top: Mapping[str, Any], before: list[Part]) -> Part:
     name: Any = values.get("name") if isinstance(values, dict) else None
     where = f"joint {name if name is not None else len(before) + 1}"
     joint = mapping(values, where, JOINT, error=InputError)
-    if why := why_no_name(name, before):
-        raise InputError(f"{where}: name is {name!r}: {why}", "name", str(name))
+    taken = name in (*(part.name for part in before), JAW)
+    right = isinstance(name, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", name)
+    why = "it is taken" if taken else "a letter, then letters, digits or _, 41 at the most"
+    refuse_if(taken or not right, f"{where}: name is {name!r}: {why}", "name", str(name))
     return _part(name, joint, top, before, where)
 
 
-def why_no_name(name: Any, before: list[Part]) -> str:
-    """Reason why a joint after those ``before`` it cannot be called so; empty: it can."""
-    if name in (*(part.name for part in before), JAW):
-        return "it is taken"
-    right = isinstance(name, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", name)
-    return "" if right else "a letter, then letters, digits or _, 41 at the most"
-
-
-def _read_gripper(values: Any, top: Mapping[str, Any], before: list[Part]) -> Part:
-    """One jaw that turns out of the arm's plane: closed at 0."""
-    values = {} if values is True else {"servo": values} if isinstance(values, str) else values
-    jaw = GRIPPER | mapping(values, JAW, GRIPPER, error=InputError)
-    opening, last = number(jaw.pop("open_deg"), f"{JAW}: open_deg", (1.0, True, 170.0), JAW, InputError), before[-1]
-    across = next(name for name in "xyz" if name not in (last.along[-1], last.axis[-1]))
-    shape = {"axis": across, "along": last.along, "section_mm": [10.0, 10.0], "limits_deg": [0.0, opening]}
-    return _part(JAW, jaw | shape, top, before, JAW)
-
-
 def _part(name: str, given: dict[str, Any], top: Mapping[str, Any], before: list[Part], where: str) -> Part:
-    given = {"material": top["material"], "section_mm": 30.0} | {key: value for key, value in given.items() if value is not None}
+    preset = {"material": top["material"], "servo": top["servo"], "channel": len(before)}
+    given = preset | {key: value for key, value in given.items() if value is not None}
+    slides = given.get("type") == "prismatic"
+    given = {"axis": "y" if before or slides else "z"} | given
     values, _ = read_fields(Part, given, f"{where}: ", name)
-    other = "take one like it, and give its figures in servos.yaml"
-    servo = servo_type(given.get("servo", top["servo"]), f"{where}: servo", other)
-    edges = given["section_mm"] if isinstance(given["section_mm"], list) else [given["section_mm"]]
-    refuse_if(not 1 <= len(edges) <= 2, f"{where}: section_mm is {edges}, must be a diameter, or [width, height]", name)
-    section = tuple(1e-3 * number(edge, f"{where}: section_mm", (1.0, True, 500.0), name, InputError) for edge in edges)
-    drives = {one.channel: one.name for one in before}
-    if values["channel"] is None:
-        values["channel"] = next(number for number in range(CHANNELS) if number not in drives)
-    taken = drives.get(values["channel"])
-    refuse_if(taken, f"{where}: channel {values['channel']} already drives {taken}", name, values["channel"])
-    slides = values["type"] == "prismatic"
-    values["axis"] = values["axis"] or ("y" if before or slides else "z")
-    key, unit, travel = ("limits_mm", 1e-3, values["pinion"]) if slides else ("limits_deg", math.pi / 180.0, 1.0)
+    servo = servo_type(given["servo"], f"{where}: servo")
+    key, unit, travel, bound = (
+        ("limits_mm", 1e-3, values["pinion"], 1000.0) if slides else ("limits_deg", math.pi / 180.0, 1.0, 180.0)
+    )
     limits = given.get(key, None if slides else LIMITS_DEG)
     if not isinstance(limits, (list, tuple)) or len(limits) != 2:
         raise InputError(f"{where}: {key} is {limits!r}, must be [lower, upper]", name)
-    bound = 1000.0 if slides else 180.0
     lower, upper = (number(value, f"{where}: {key}", (-bound, True, bound), name, InputError) for value in limits)
     refuse_if(lower >= upper, f"{where}: {key} is [{lower:g}, {upper:g}]: the upper must be larger", name, upper, lower)
     most = math.radians(servo.travel_deg - RESERVE_DEG) * travel / unit
     kept = f"{servo.name} turns {servo.travel_deg:g} deg, of which {RESERVE_DEG:g} are kept to bear loads"
     said = f"{where}: {key} span {upper - lower:g}, at most {math.floor(most)}: {kept}"
     refuse_if(upper - lower > most, said, name, upper - lower, most)
-    return Part(name=name, limits=(unit * lower, unit * upper), section=section, servo=servo, **values)
+    return Part(name=name, limits=(unit * lower, unit * upper), servo=servo, **values)

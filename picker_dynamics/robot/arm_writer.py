@@ -15,11 +15,11 @@ from xml.etree import ElementTree
 import numpy as np
 import yaml
 
-from picker_dynamics.errors import ConfigurationError, InputError, refuse_if
+from picker_dynamics.errors import ConfigurationError, refuse_if
 from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.resources import resource
 
-from .arm_design import DENSITY, Design, Part, pointing
+from .arm_design import DENSITY, JAW, Design, Part, pointing
 from .assumed_servos import home_and_rest
 from .description import ArmDescription, Geometry, parse
 from .lint import holding_torque
@@ -27,8 +27,8 @@ from .model import Array
 from .shapes import composed, volume
 from .urdf_elements import rotation_from_rpy
 
-BASE, TOOL, ROOM_M = "base_link", "tool0", 0.06
-"""Names of the first and the last link; edge of the drawn base [m]."""
+TOOL = "tool0"
+"""Name of the last link."""
 
 ALONG = {"x": (0.0, 0.5 * math.pi, 0.0), "y": (0.5 * math.pi, 0.0, 0.0), "z": (0.0, 0.0, 0.0)}
 """Roll, pitch and yaw of a cylinder along an axis [rad]."""
@@ -42,34 +42,21 @@ GRIP_SHARE = 0.25
 
 
 @dataclass(frozen=True)
-class Load:
-    """Load on one joint: its largest gravity torque, and what its servo may hold [N·m or N]."""
-
-    joint: str
-    servo: str
-    worst: float
-    holds: float
-    unit: str
-
-    @property
-    def bears(self) -> bool:
-        return self.worst <= self.holds
-
-    def __str__(self) -> str:
-        said = f"{self.joint}: at most {self.worst:.3g} {self.unit} of gravity; {self.servo} may hold {self.holds:.3g}"
-        return said if self.bears else f"{said}: too weak for the whole range by {self.worst / self.holds:.1f} times"
-
-
-@dataclass(frozen=True)
 class Written:
-    """Texts of a URDF and of a servo map, the arm, its poses (n,) [rad or m], and what each servo has to bear."""
+    """Texts of a URDF and of a servo map, the arm, its poses (n,) [rad or m], and what each servo has to bear.
+
+    Attributes:
+        loads: a sentence for each joint.
+        weak: joints whose servo is too weak for the whole range.
+    """
 
     urdf: str
     servos: str
     arm: ArmDescription
     home: Array
     rest: Array
-    loads: tuple[Load, ...]
+    loads: tuple[str, ...]
+    weak: tuple[str, ...]
 
 
 def written(name: str, design: Design) -> Written:
@@ -80,52 +67,50 @@ def written(name: str, design: Design) -> Written:
         DescriptionError: names that a URDF may not have.
     """
     text = _urdf(name, design)
-    arm, parts = parse(text, f"{name}.urdf"), design.all_parts
+    arm, parts = parse(text, f"{name}.urdf"), design.parts
     usual = read_yaml(resource("config/servos.yaml"), "servo map", ConfigurationError)
     home, rest, worst = home_and_rest(arm, arm.effort, _bent(design))
     home, rest = (np.clip(np.round(pose, 3), arm.lower, arm.upper) for pose in (home, rest))
     holds, needs = float(usual["defaults"]["hold_share"]) * arm.effort, np.abs(holding_torque(arm, home))
-    j = int(np.argmax(needs / holds))
-    refuse_if(
-        needs[j] > holds[j],
-        f"joint {parts[j].name}: {parts[j].servo.name} may hold {holds[j]:.3g} {arm.effort_units[j]}, half bent it needs "
-        f"{needs[j]:.3g}, and the arm can be held in no pose above the table: take a stronger servo, or shorter or lighter links",
-        parts[j].name,
-        float(needs[j]),
-        float(holds[j]),
-    )
-    loads = tuple(
-        Load(part.name, part.servo.name, *figures)
-        for part, *figures in zip(parts, worst.tolist(), holds.tolist(), arm.effort_units)
-    )
-    return Written(text, _servos(name, design, usual, home, rest), arm, home, rest, loads)
+    loads, weak = list[str](), list[str]()
+    for part, most, most_held, need, unit in zip(parts, worst, holds, needs, arm.effort_units):
+        said = f"{part.name}: at most {most:.3g} {unit} of gravity; {part.servo.name} may hold {most_held:.3g}"
+        refuse_if(
+            need > most_held,
+            f"joint {said}, half bent it needs {need:.3g}: the arm can be held in no pose above the table; take a stronger servo, "
+            "or shorter or lighter links",
+            part.name,
+            float(need),
+            float(most_held),
+        )
+        if most > most_held:
+            weak.append(part.name)
+            said += f": too weak for the whole range by {most / most_held:.1f} times"
+        loads.append(said)
+    return Written(text, _servos(name, design, usual, home, rest), arm, home, rest, tuple(loads), tuple(weak))
 
 
 # -- URDF ------------------------------------------------------------------------------------------------------------------
 
 
+def _figure(part: Part, key: str, design: Design) -> float:
+    """A figure of the part's servo at the design's voltage."""
+    value = part.servo.figures_at(design.supply_v)[key]
+    return float(value["value"] if isinstance(value, dict) else value)
+
+
 def _urdf(name: str, design: Design) -> str:
-    parts = design.all_parts
-    box = Geometry("box", (ROOM_M, ROOM_M, design.base), np.array([0.0, 0.0, 0.5 * design.base]), np.eye(3))
-    said = [f'<link name="{BASE}">{_drawn(box) if design.base else ""}</link>']
-    parent, end = BASE, np.array([0.0, 0.0, design.base])
-    for part, after in zip(parts, (*parts[1:], None)):
-        figures = part.servo.figures_at(design.supply_v)
-        speed, stall = (
-            float(one["value"] if isinstance(one, dict) else one)
-            for one in (figures["no_load_speed_rad_s"], figures["stall_torque_nm"])
-        )
+    said, parent, end = ['<link name="base_link"/>'], "base_link", np.array([0.0, 0.0, design.base])
+    for part, after in zip(design.parts, (*design.parts[1:], None)):
+        speed, stall = (_figure(part, key, design) for key in ("no_load_speed_rad_s", "stall_torque_nm"))
         values = zip(("lower", "upper", "velocity", "effort"), (*part.limits, speed * part.per_turn, stall / part.per_turn))
         limit = " ".join(f'{key}="{value:.6g}"' for key, value in values)
         child = f"{part.name}_link" if part.name != "base" else "base_moved_link"
-        said.append(
-            _joint(part.name, part.type, parent, child, end, f'<axis xyz="{_text(pointing(part.axis))}"/><limit {limit}/>')
-        )
-        said.append(f'<link name="{child}">{_body(part, after)}</link>')
-        if part is not design.jaw:
-            parent, end = child, pointing(part.along) * part.length
-    reach = design.jaw.length if design.jaw else 0.0
-    said += [f'<link name="{TOOL}"/>', _joint("tool", "fixed", parent, TOOL, end + pointing(design.parts[-1].along) * reach)]
+        motion = f'<axis xyz="{_text(pointing(part.axis))}"/><limit {limit}/>'
+        said += [_joint(part.name, part.type, parent, child, end, motion), f'<link name="{child}">{_body(part, after)}</link>']
+        length = pointing(part.along) * part.length
+        parent, end = (parent, end + length) if part.name == JAW else (child, length)
+    said += [f'<link name="{TOOL}"/>', _joint("tool", "fixed", parent, TOOL, end)]
     robot = ElementTree.fromstring(f'<robot name="{name}">{"".join(said)}</robot>')
     ElementTree.indent(robot)
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(robot, encoding="unicode") + "\n"
@@ -137,43 +122,30 @@ def _joint(name: str, kind: str, parent: str, child: str, at: Array, more: str =
 
 
 def _body(part: Part, after: Part | None) -> str:
-    """Inertial and drawing of the link that ``part`` moves, with the servo of the joint ``after`` it at its end.
-
-    A round link is a cylinder along it, another one a box with the first edge of its section before the second.
-    """
-    way, axis = pointing(part.along) * part.length, part.along[-1]
-    size = [*part.section] if len(part.section) == 2 else [0.5 * part.section[0], part.length]
-    if len(part.section) == 2:
-        size.insert("xyz".index(axis), part.length)
-    kind = "box" if len(size) == 3 else "cylinder"
-    turned = rotation_from_rpy(ALONG[axis]) if kind == "cylinder" else np.eye(3)
-    shapes = [Geometry(kind, tuple(size), 0.5 * way, turned)]
+    """Inertial and drawing of the link that ``part`` moves, with the servo of the joint ``after`` it at its end."""
+    way, rpy = pointing(part.along) * part.length, ALONG[part.along[-1]]
+    shapes = [Geometry("cylinder", (0.5 * part.diameter, part.length), 0.5 * way, rotation_from_rpy(rpy))]
+    drawn = f'<cylinder radius="{0.5 * part.diameter:.6g}" length="{part.length:.6g}"/>'
+    visuals = f'<visual><origin xyz="{_text(0.5 * way)}" rpy="{_text(rpy)}"/><geometry>{drawn}</geometry></visual>'
     masses = [DENSITY[part.material] * volume(shapes[0]) if part.mass is None else part.mass]
     if after is not None:
-        rides = after.servo.mass
-        masses = [masses[0] - (0.0 if part.mass is None else rides), rides]
-        shapes.append(Geometry("box", after.servo.size, way, np.eye(3)))
-        if masses[0] <= 0.0:
-            given = 1e3 * (masses[0] + rides)
-            text = f"mass_g is {given:g}, but the {after.servo.name} that rides on its link has {1e3 * rides:g} g"
-            raise InputError(f"joint {part.name}: {text}: weigh links with the servos on them", part.name, given, 1e3 * rides)
+        rides = after.servo
+        if part.mass is not None:
+            masses[0] -= rides.mass
+            said = f"joint {part.name}: mass_g is {1e3 * part.mass:g}, but the {rides.name} that rides on its link has "
+            refuse_if(masses[0] <= 0.0, f"{said}{1e3 * rides.mass:g} g: weigh links with the servos on them", part.name, part.mass)
+        masses.append(rides.mass)
+        shapes.append(Geometry("box", rides.size, way, np.eye(3)))
+        drawn = f'<geometry><box size="{_text(rides.size)}"/></geometry>'
+        visuals += f'<visual><origin xyz="{_text(way)}"/>{drawn}</visual>'
     centre, inertia = composed(masses, shapes)
     entries = " ".join(f'i{a}{b}="{inertia[i, j]:.6g}"' for i, a in enumerate("xyz") for j, b in enumerate("xyz") if i <= j)
     inertial = f'<origin xyz="{_text(centre)}"/><mass value="{sum(masses):.6g}"/><inertia {entries}/>'
-    drawn = "".join(_drawn(shape, ALONG[axis]) for shape in shapes)
-    return f"<inertial>{inertial}</inertial>{drawn}"
-
-
-def _drawn(shape: Geometry, rpy: tuple[float, ...] = (0.0, 0.0, 0.0)) -> str:
-    if shape.kind == "box":
-        return f'<visual><origin xyz="{_text(shape.xyz)}"/><geometry><box size="{_text(shape.size)}"/></geometry></visual>'
-    cylinder = f'<cylinder radius="{shape.size[0]:.6g}" length="{shape.size[1]:.6g}"/>'
-    origin = f'<origin xyz="{_text(shape.xyz)}" rpy="{" ".join(map(repr, rpy))}"/>'
-    return f"<visual>{origin}<geometry>{cylinder}</geometry></visual>"
+    return f"<inertial>{inertial}</inertial>{visuals}"
 
 
 def _text(values: Any) -> str:
-    return " ".join(f"{value + 0.0:.6g}" for value in values)
+    return " ".join(f"{value + 0.0:.9g}" for value in values)
 
 
 # -- servos ----------------------------------------------------------------------------------------------------------------
@@ -182,9 +154,9 @@ def _text(values: Any) -> str:
 def _bent(design: Design) -> Array:
     """Where home would be best: joints that turn the link across itself bent, the others in the middle, the jaw half open."""
     pose, lifts = [], 0
-    for part in design.all_parts:
+    for part in design.parts:
         lower, upper = part.limits
-        across = not part.slides and part.axis[-1] != part.along[-1] and part is not design.jaw
+        across = not part.slides and part.axis[-1] != part.along[-1] and part.name != JAW
         share = BENT[min(lifts, 1)] if across and lower < 0.0 < upper else 0.0
         lifts += across
         pose.append(0.5 * (lower + upper) + share * (upper - lower))
@@ -193,16 +165,14 @@ def _bent(design: Design) -> Array:
 
 def _servos(name: str, design: Design, usual: dict[str, Any], home: Array, rest: Array) -> str:
     joints = {}
-    for part, at_home, at_rest in zip(design.all_parts, home.tolist(), rest.tolist()):
-        unit = "m" if part.slides else "rad"
-        entry: dict[str, Any] = {"type": part.servo.name, "channel": part.channel, "direction": 1}
-        entry["zero_deg"] = round(-math.degrees(0.5 * sum(part.limits) / part.per_turn), 3) + 0.0
+    for part, at_home, at_rest in zip(design.parts, home.tolist(), rest.tolist()):
+        unit, zero = "m" if part.slides else "rad", -math.degrees(0.5 * sum(part.limits) / part.per_turn)
+        entry: dict[str, Any] = {"type": part.servo.name, "channel": part.channel, "direction": 1, "zero_deg": round(zero, 3) + 0.0}
         entry |= {f"rest_{unit}": at_rest, f"home_{unit}": at_home}
-        entry |= {"pinion_mm": round(1e3 * part.pinion, 6)} if part.slides else {}
-        if part is design.jaw:
-            stall = part.servo.figures_at(design.supply_v)["stall_torque_nm"]
-            torque = GRIP_SHARE * (stall["value"] if isinstance(stall, dict) else stall)
-            entry["grip"] = {"contact_rad": 0.0, "torque_nm": round(torque, 4)}
+        if part.slides:
+            entry["pinion_mm"] = round(1e3 * part.pinion, 6)
+        if part.name == JAW:
+            entry["grip"] = {"contact_rad": 0.0, "torque_nm": round(GRIP_SHARE * _figure(part, "stall_torque_nm", design), 4)}
         joints[part.name] = entry
     board = {key: usual["board"][key] for key in ("frame_us", "quantum_us")} | {"supply_v": design.supply_v}
     defaults = {key: value for key, value in usual["defaults"].items() if key != "type"}

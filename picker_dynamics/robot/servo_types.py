@@ -87,8 +87,8 @@ def servo_types() -> Mapping[str, ServoType]:
     return MappingProxyType(made)
 
 
-def servo_type(name: object, what: str = "type", other: str = f"give its figures, as {FILE} does") -> ServoType:
-    """The data sheet of that name, in capitals or not; ``other`` says what to do where there is none.
+def servo_type(name: object, what: str = "type") -> ServoType:
+    """The data sheet of that name, in capitals or not.
 
     Raises:
         ConfigurationError: there is none; says which there are.
@@ -96,7 +96,9 @@ def servo_type(name: object, what: str = "type", other: str = f"give its figures
     found = servo_types().get(name.upper()) if isinstance(name, str) else None
     if found is None:
         raise ConfigurationError(
-            f"{what} is {name!r}, must be one of {', '.join(servo_types())}; of another servo {other}", what, str(name)
+            f"{what} is {name!r}, must be one of {', '.join(servo_types())}; of another servo give its figures, as {FILE} does",
+            what,
+            str(name),
         )
     return found
 
