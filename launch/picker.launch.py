@@ -40,7 +40,6 @@ ARGUMENTS = (
     ("params_file", "", "ROS parameter file; empty: config/picker.yaml"),
     ("scene", "", "what stands about the arm, as config/scene.yaml: no motion may hit it, or the arm itself"),
     ("collision", "false", "true: the same without a scene: the arm itself and its floor"),
-    ("srdf", "", "SRDF with pairs of links that may touch; empty: that beside the URDF, if there is one"),
     ("pick", "false", "true: also pick as a camera node says, on the topics pick and place"),
     ("cameras", "", "for pick: file with hand-eye transforms, as config/cameras.yaml"),
     ("log_level", "info", "of the nodes: debug, info, warn, error"),

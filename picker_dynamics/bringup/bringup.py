@@ -15,7 +15,6 @@ from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.scene import read_scene
 from picker_dynamics.robot.sighting import read_cameras
-from picker_dynamics.robot.srdf import read_srdf
 
 from .options import Options
 from .processes import NodeSpec, PlainSpec, command, ros_is_installed
@@ -162,11 +161,9 @@ def _collision(options: Options, arm: ArmDescription) -> Values:
     """Parameters about collisions; files are looked at here too, so that what is wrong with them is said once."""
     if options.scene:
         read_scene(options.scene, arm.root)
-    if options.srdf:
-        read_srdf(options.srdf, arm)
     if options.cameras:
         read_cameras(options.cameras, arm)
-    given = {"collision.scene": options.scene, "collision.srdf": options.srdf, "collision.enabled": options.collision or None}
+    given = {"collision.scene": options.scene, "collision.enabled": options.collision or None}
     return _given(**given)
 
 

@@ -28,7 +28,7 @@ RANGES = {
 }
 """What numbers may be, and their unit; the nodes refuse the same."""
 
-FILES = ("scene", "srdf", "cameras", "urdf", "arms", "servos", "servo_overlay", "params_file")
+FILES = ("scene", "cameras", "urdf", "arms", "servos", "servo_overlay", "params_file")
 FOR_SERVOS = ("board", "servo", "servos", "servo_overlay", "compensation", "on_shutdown")
 
 
@@ -56,7 +56,6 @@ class Options:
         log_level: of the nodes.
         scene: file like config/scene.yaml: what stands about the arm; enables collision.
         collision: hold motions clear of the arm itself and of the scene.
-        srdf: SRDF with pairs of links that may touch; by default that beside the URDF.
         markers: also what RViz shows beside the model.
         view: also the page in the browser.
         pick: also what picks as a camera node says.
@@ -85,7 +84,6 @@ class Options:
     log_level: str = "info"
     scene: str = ""
     collision: bool = False
-    srdf: str = ""
     markers: bool = False
     view: bool = False
     pick: bool = False
@@ -135,7 +133,6 @@ class Options:
             ("port", sim, "hardware is sim"),
             ("arms", not (self.arm or self.urdf), "neither a urdf nor an arm of that file"),
             ("arms", self.entry and not torque, f"it has {self.arm or self.urdf} with servos: leave it out, give a urdf"),
-            ("srdf", not (self.scene or self.collision), "neither a scene nor collision"),
             ("cameras", not self.pick, "nothing is to be picked: add pick"),
             ("urdf", self.arm, f"the arm {self.arm} is given too: not both"),
             ("hardware", torque, f"{joints}: there is no driver for such hardware, it can only be simulated"),

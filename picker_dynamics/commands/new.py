@@ -146,7 +146,7 @@ def _write(folder: Path, made: Written, answers: dict) -> None:
 def _said(folder: Path, made: Written) -> list[str]:
     """What was written, what the servos bear, and what comes next, with a place for the tip that this arm can reach."""
     urdf = folder / f"{folder.name}.urdf"
-    too_weak = f"too weak: {', '.join(made.weak)}. Motions that need more are refused; take a stronger servo, or shorter or lighter links"
+    too_weak = f"too weak: {', '.join(made.weak)}. Motions that need more are refused; take stronger servos, or lighter links"
     tip = link_poses(made.arm, made.home + 0.2 * (made.rest - made.home))[TOOL].position
     return [
         f"{folder}/: {folder.name}.urdf, servos.yaml, answers.yaml",

@@ -19,7 +19,6 @@ TEXTS = {
     "--compensation": "none, gravity or full (default: as the parameter file says)",
     "--on-shutdown": "what the arm does at Ctrl-C: hold, park or relax (default: as the parameter file says)",
     "--scene": "what stands about the arm, as config/scene.yaml: no motion may hit it, or the arm",
-    "--srdf": "pairs of links that may touch (default: the SRDF beside the URDF, if there is one)",
     "--cameras": "for --pick: hand-eye transforms, as config/cameras.yaml",
 }
 SWITCHES = {

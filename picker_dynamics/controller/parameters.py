@@ -43,14 +43,13 @@ TORQUE_ARM = (
 )
 
 
-def controller(arm: ArmDescription, servos: bool, floor_z: float, shipped: Tolerances, srdf: str) -> tuple[Setting, ...]:
+def controller(arm: ArmDescription, servos: bool, floor_z: float, shipped: Tolerances) -> tuple[Setting, ...]:
     """Settings of reference, limits and collisions of ``arm``; names as joint_trajectory_controller has them.
 
     Args:
         servos: its joints are servos; else they take efforts.
         floor_z: default height of the floor [m].
         shipped: default tolerances.
-        srdf: the file beside the URDF.
     """
     joints = zip(arm.joint_names, arm.position_units, shipped.path[0].tolist(), shipped.goal[0].tolist())
     return (
@@ -132,7 +131,6 @@ def controller(arm: ArmDescription, servos: bool, floor_z: float, shipped: Toler
             "scene; needs coal, some 30 MB",
         ),
         at_start("collision.scene", "", "file like config/scene.yaml: what stands about the arm; enables collision"),
-        at_start("collision.srdf", srdf, "SRDF with pairs of links that may touch; by default that beside the URDF, of its name"),
     )
 
 

@@ -14,7 +14,6 @@ from picker_dynamics.robot.description import ArmDescription, Geometry
 from picker_dynamics.robot.model import Array
 from picker_dynamics.robot.scene import Scene, read_scene, require_few
 from picker_dynamics.robot.servo_map import ServoMap
-from picker_dynamics.robot.srdf import Allowed, read_srdf
 
 
 class Surroundings:
@@ -24,7 +23,7 @@ class Surroundings:
         arm, servos: the arm; servos None: its joints are measured.
         poses: (n,) each, at which its links may be as close as they are.
         enabled: whether collisions are looked at; a scene file enables them.
-        scene, srdf: files; '' for none.
+        scene: file; '' for none.
         deceleration: with which a stream is brought to rest [rad/s²].
 
     Attributes:
@@ -43,11 +42,9 @@ class Surroundings:
         *,
         enabled: bool = False,
         scene: str = "",
-        srdf: str = "",
     ):
         self.arm, self._servos, self._poses, self._deceleration = arm, servos, poses, deceleration
         self.enabled = enabled or bool(scene)
-        self.allowed: Allowed = read_srdf(srdf, arm) if srdf and self.enabled else frozenset()
         self._of_file: Scene = read_scene(scene, arm.root) if scene else {}
         self.added: dict[str, Geometry] = {}
         self.droops = servos is not None
@@ -71,7 +68,6 @@ class Surroundings:
                 floor_z,
                 self._poses,
                 margin_m=margin_m,
-                allowed=self.allowed,
                 deceleration=self._deceleration,
                 servos=self._servos,
                 droops=self.droops,

@@ -22,7 +22,6 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, DynamicsModel, checked_number
 from picker_dynamics.robot.scene import PAYLOAD, Scene, payload_radius
 from picker_dynamics.robot.servo_map import ServoMap
-from picker_dynamics.robot.srdf import Allowed
 
 from .checks import BLOCK, SampledMotion, Usage
 from .floor import SHARE_PER_M, STATE_TOLERANCE_M, TOLERANCE_M
@@ -155,20 +154,12 @@ class CollisionCheck:
 
 
 def collision_check(
-    description: ArmDescription,
-    scene: Scene,
-    floor_z: float,
-    poses: ArrayLike,
-    *,
-    margin_m: float = MARGIN_M,
-    allowed: Allowed = frozenset(),
-    **options: Any,
+    description: ArmDescription, scene: Scene, floor_z: float, poses: ArrayLike, *, margin_m: float = MARGIN_M, **options: Any
 ) -> CollisionCheck:
     """The check of an arm about which ``scene`` stands; from the first one on, coal is in memory.
 
     Args:
         floor_z, poses: as of ``CollisionModel``.
-        allowed: pairs of links, as of ``CollisionModel``.
         options: as of ``CollisionCheck``.
 
     Raises:
@@ -177,7 +168,7 @@ def collision_check(
     """
     from picker_dynamics.robot.collision import CollisionModel
 
-    return CollisionCheck(CollisionModel(description, scene, floor_z, poses, allowed), margin_m, **options)
+    return CollisionCheck(CollisionModel(description, scene, floor_z, poses), margin_m, **options)
 
 
 _Lack = tuple[float, int, float, int]

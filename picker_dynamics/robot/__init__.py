@@ -31,7 +31,6 @@ __all__ = [
     "servo_types",
     "shapes",
     "sighting",
-    "srdf",
     "tip_target",
     "units",
 ]

@@ -9,8 +9,8 @@
       - {name: lift, axis: y, length_mm: 120, mass_g: 160, servo: DS3218}
     gripper: {servo: MG90S, length_mm: 60, open_deg: 50}      # or none
 
-A joint carries one straight, round link of ``length_mm``, which points along ``along``, z by default: at 0 the arm stands upright.
-The servo of the next joint rides at its end.
+A joint carries one straight, round link of ``length_mm``, which points along ``along``, z by default: at 0 the arm stands upright,
+and the servo of the next joint rides at its end.
 """
 
 from __future__ import annotations
@@ -108,7 +108,9 @@ def read_design(values: Any) -> Design:
     for joint in joints:
         parts.append(read_joint(joint, top, parts))
     if jaw not in (None, "none", "None"):  # turns out of the arm's plane, closed at 0
-        jaw = mapping({"servo": jaw} if isinstance(jaw, str) else jaw, JAW, ("servo", "length_mm", "open_deg", "mass_g", "channel"))
+        jaw = mapping(
+            {"servo": jaw} if isinstance(jaw, str) else jaw, JAW, ("servo", "length_mm", "open_deg", "mass_g", "channel")
+        )
         across = next(name for name in "xyz" if name not in (parts[-1].along[-1], parts[-1].axis[-1]))
         shape = {"axis": across, "along": parts[-1].along, "section_mm": 10.0, "length_mm": 60.0}
         parts.append(_part(JAW, shape | {"limits_deg": [0.0, jaw.pop("open_deg", 50.0)]} | jaw, top, parts, JAW))

@@ -77,8 +77,8 @@ def written(name: str, design: Design) -> Written:
         said = f"{part.name}: at most {most:.3g} {unit} of gravity; {part.servo.name} may hold {most_held:.3g}"
         refuse_if(
             need > most_held,
-            f"joint {said}, half bent it needs {need:.3g}: the arm can be held in no pose above the table; take a stronger servo, "
-            "or shorter or lighter links",
+            f"joint {said}, half bent it needs {need:.3g}: the arm can be held in no pose above the table; "
+            "take a stronger servo, or shorter or lighter links",
             part.name,
             float(need),
             float(most_held),
@@ -133,7 +133,9 @@ def _body(part: Part, after: Part | None) -> str:
         if part.mass is not None:
             masses[0] -= rides.mass
             said = f"joint {part.name}: mass_g is {1e3 * part.mass:g}, but the {rides.name} that rides on its link has "
-            refuse_if(masses[0] <= 0.0, f"{said}{1e3 * rides.mass:g} g: weigh links with the servos on them", part.name, part.mass)
+            refuse_if(
+                masses[0] <= 0.0, f"{said}{1e3 * rides.mass:g} g: weigh links with the servos on them", part.name, part.mass
+            )
         masses.append(rides.mass)
         shapes.append(Geometry("box", rides.size, way, np.eye(3)))
         drawn = f'<geometry><box size="{_text(rides.size)}"/></geometry>'
@@ -167,7 +169,12 @@ def _servos(name: str, design: Design, usual: dict[str, Any], home: Array, rest:
     joints = {}
     for part, at_home, at_rest in zip(design.parts, home.tolist(), rest.tolist()):
         unit, zero = "m" if part.slides else "rad", -math.degrees(0.5 * sum(part.limits) / part.per_turn)
-        entry: dict[str, Any] = {"type": part.servo.name, "channel": part.channel, "direction": 1, "zero_deg": round(zero, 3) + 0.0}
+        entry: dict[str, Any] = {
+            "type": part.servo.name,
+            "channel": part.channel,
+            "direction": 1,
+            "zero_deg": round(zero, 3) + 0.0,
+        }
         entry |= {f"rest_{unit}": at_rest, f"home_{unit}": at_home}
         if part.slides:
             entry["pinion_mm"] = round(1e3 * part.pinion, 6)

@@ -6,8 +6,7 @@ a distance can change is known for each pair: a joint between both moves no poin
     |d(q') - d(q)| <= sum_j L_j |q'_j - q_j|,        L_j [m/rad], 1 for a joint that slides.
 
 What that leaves open is computed, and nothing else.  Two shapes of one rigid body, or of bodies with one joint between them, are
-no pair; neither are links that an SRDF calls allowed, and shapes that overlap at a pose which the arm's owner calls its own
-(home, rest).
+no pair; neither are shapes that overlap at a pose which the arm's owner calls its own (home, rest).
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from .description import FRAME_KG, ArmDescription
 from .kinematic_tree import joint_frames
 from .model import Array, read_only
 from .scene import PAYLOAD, Scene
-from .srdf import Allowed
 from .urdf_elements import Geometry, Link
 
 try:
@@ -121,7 +119,6 @@ class CollisionModel:
         scene: what stands about it, in the root's frame.
         floor_z: height of the plane that no link may pass [m]; -inf: none.
         poses: (k, n) where the arm is meant to be [rad, m]: shapes of links that overlap there are no pair.
-        allowed: pairs of links that may touch, as of ``read_srdf``.
 
     Attributes:
         pairs: (p,) that may meet.
@@ -133,9 +130,7 @@ class CollisionModel:
         DescriptionError: a mesh that cannot be read.
     """
 
-    def __init__(
-        self, description: ArmDescription, scene: Scene, floor_z: float, poses: ArrayLike, allowed: Allowed = frozenset()
-    ):
+    def __init__(self, description: ArmDescription, scene: Scene, floor_z: float, poses: ArrayLike):
         self.description, root, notes = description, description.root, list[str]()
         links = [body for link in description.links.values() for body in _bodies(link, description, notes)]
         still = [_body(name, root, geometry, description) for name, geometry in scene.items()]
@@ -146,7 +141,7 @@ class CollisionModel:
         self.bodies = [*links, *still, load]
         poses = np.atleast_2d(np.asarray(poses, dtype=float))
         placed, kept, touching = self.placed(poses), [], dict[tuple[str, str], None]()
-        for pair in _candidates(description, links, still, load, allowed):
+        for pair in _candidates(description, links, still, load):
             if not (levers := self._levers(pair)).any():
                 continue
             owned = (pair.b not in still or pair.b.is_plane) and pair.a is not load
@@ -196,9 +191,7 @@ class CollisionModel:
         return levers
 
 
-def _candidates(
-    description: ArmDescription, links: list[Body], still: list[Body], load: Body, allowed: Allowed
-) -> Iterator[Pair]:
+def _candidates(description: ArmDescription, links: list[Body], still: list[Body], load: Body) -> Iterator[Pair]:
     """Links against each other and what stands, the payload against both; farther out first."""
     parents = description.transforms.parents
     moving, fixed = [body for body in (*links, load) if body.carrier >= 0], [body for body in links if body.carrier < 0]
@@ -206,7 +199,7 @@ def _candidates(
         for other in (*fixed, *moving[:i]):
             a, b = body.carrier, other.carrier
             adjacent = a == b or parents[a] == b or (b >= 0 and parents[b] == a)
-            if not adjacent and (body is load or frozenset((body.link, other.link)) not in allowed):
+            if not adjacent:
                 yield Pair(body, other)
         yield from (Pair(body, other) for other in still)
 

@@ -59,5 +59,5 @@ def surroundings(known: Equipment, told: Mapping[str, Any]) -> Equipment:
             one["name"]: scene_shape(one["name"], one["kind"], one["size"], one["at"], np.array(one["rotation"]), "scene")
             for one in told["scene"]
         }
-        held |= {"droops": told["droops"], "allowed": frozenset(frozenset(pair) for pair in told["allowed"])}
+        held["droops"] = told["droops"]
     return replace(known, **held)

@@ -19,7 +19,6 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, DynamicsModel, read_only
 from picker_dynamics.robot.scene import Scene, read_scene
 from picker_dynamics.robot.servo_map import ServoMap
-from picker_dynamics.robot.srdf import Allowed, read_srdf, srdf_beside
 
 if TYPE_CHECKING:  # what takes a while to load is loaded by who asks for it
     from picker_dynamics.dynamics.rigid_body import RigidBody
@@ -41,7 +40,6 @@ class Equipment:
         servos: the servo map; None: the joints take efforts.
         torque: the entry of config/arms.yaml where they do.
         scene: what stands about it; None: collisions are not looked at, the floor alone.
-        allowed: pairs of its links that may touch.
         droops: nothing makes up for the servos' springs.
         floor_z: height of the floor [m]; None: that on which the arm stands.
         margin_m: that motions keep [m]; None: the default.
@@ -51,7 +49,6 @@ class Equipment:
     servos: ServoMap | None = None
     torque: TorqueArm | None = None
     scene: Scene | None = None
-    allowed: Allowed = frozenset()
     droops: bool = False
     floor_z: float | None = None
     margin_m: float | None = None
@@ -142,7 +139,7 @@ class Equipment:
         floor_z = standing_floor(self.description, self.rest)[0] if self.floor_z is None else self.floor_z
         if self.scene is None:
             return FloorCheck(self.description, floor_z)
-        how: dict[str, Any] = {"servos": self.servos, "droops": self.droops, "allowed": self.allowed} | (
+        how: dict[str, Any] = {"servos": self.servos, "droops": self.droops} | (
             {} if self.margin_m is None else {"margin_m": self.margin_m}
         )
         return collision_check(self.description, self.scene, floor_z, [self.home, self.rest], **how)
@@ -169,8 +166,7 @@ def equipment(
         arm: path of a URDF, or a name.
         servos, overlay: servo map and differences from it.
         arms: a file like config/arms.yaml, of one's own, that has the arm.
-        scene: a file like config/scene.yaml, or empty: collisions are looked at, but for the pairs of an SRDF beside the URDF;
-            None: they are not.
+        scene: a file like config/scene.yaml, or empty: collisions are looked at; None: they are not.
         droops: nothing makes up for the servos' springs.
 
     Raises:
@@ -179,10 +175,7 @@ def equipment(
     known = _known(arm, servos, overlay, arms)
     if scene is None:
         return known
-    arm_itself, standing = known.description, read_scene(scene, known.description.root) if scene else {}
-    srdf = srdf_beside(arm_itself)
-    allowed = read_srdf(srdf, arm_itself) if srdf else frozenset()
-    return replace(known, scene=standing, allowed=allowed, droops=droops)
+    return replace(known, scene=read_scene(scene, known.description.root) if scene else {}, droops=droops)
 
 
 def _known(arm: str | Path, servos: str | Path, overlay: str | Path, arms: str | Path) -> Equipment:

@@ -49,7 +49,6 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array
 from picker_dynamics.robot.servo_budget import ServoBudget
 from picker_dynamics.robot.servo_map import ServoMap
-from picker_dynamics.robot.srdf import srdf_beside
 
 from .park import TIP_SPEED, park
 
@@ -104,7 +103,7 @@ class RunningArm:
         limits, shipped, rest, home = _bounds(self.known)
         self.poses = rest, home
         floor_z, why_no_floor = standing_floor(arm, rest)
-        control.declare(*parameters.controller(arm, self.servos is not None, floor_z, shipped, srdf_beside(arm)))
+        control.declare(*parameters.controller(arm, self.servos is not None, floor_z, shipped))
         self.gripper = _gripper(control, arm, self.servos)
         dynamics.declare(*parameters.PAYLOAD)
         self.model_of = partial(lagrangian.analytic_model, arm, armature)
@@ -119,7 +118,7 @@ class RunningArm:
         rate_hz, deceleration = control["rate_hz"], control["max_deceleration"]
         timing = Timing(rate_hz, control["lead_s"], max(1, round(rate_hz / control["action_monitor_rate"])))
         execution = Execution(arm, Limits(limits), timing, deceleration, worker=self.worker or at_once)
-        around = {name: control[f"collision.{name}"] for name in ("enabled", "scene", "srdf")}
+        around = {name: control[f"collision.{name}"] for name in ("enabled", "scene")}
         self.surroundings = Surroundings(arm, self.servos, self.poses, deceleration, **around)
         self.controller = self.session = Controller(board, law, execution, self.model_of, clock, self.poses)
         self.controller.passive = passive

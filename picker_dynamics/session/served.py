@@ -120,7 +120,7 @@ class ServedSession:
                 {"name": name, "kind": one.kind, "size": list(one.size), "at": list(one.xyz), "rotation": _plain(one.rotation)}
                 for name, one in around.scene.items()
             ]
-            held |= {"droops": around.droops, "allowed": [sorted(pair) for pair in around.allowed]}
+            held["droops"] = around.droops
         return held
 
     def get(self, part: str, names: Sequence[str]) -> list[Any]:

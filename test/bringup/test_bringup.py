@@ -97,7 +97,6 @@ def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(monkeypa
     ("options", "named"),
     [
         ({"hardware": "cloud"}, "hardware"),
-        ({"srdf": CAMERAS}, "srdf is .*, but neither a scene nor collision"),
         ({"cameras": CAMERAS}, "cameras is .*, but nothing is to be picked: add pick"),
         ({"compensation": "gravty"}, "compensation is 'gravty', must be one of none, gravity, full"),
         ({"payload_mass": float("nan")}, "payload_mass is nan, must be 0 to 5 kg"),
