@@ -9,7 +9,7 @@
       - {name: lift, axis: y, length_mm: 120, mass_g: 160, servo: DS3218}
     gripper: {servo: MG90S, length_mm: 60, open_deg: 50}      # or none
 
-A joint carries one straight, round link of ``length_mm``, which points along ``along``, z by default: at 0 the arm stands upright,
+A joint carries one straight, round link of ``length_mm``, along ``along``, z by default: at 0 the arm stands upright,
 and the servo of the next joint rides at its end.
 """
 
