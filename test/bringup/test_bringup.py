@@ -142,7 +142,7 @@ def test_a_torque_controlled_arm_may_be_in_a_file_of_ones_own(tmp_path, by):
 
 def test_the_numbers_that_are_refused_are_those_that_the_nodes_refuse():
     arm = arms.load("rrp")
-    declared = (*controller(arm.description, False, 0.0, Tolerances.of_arm(arm), ""), *PAYLOAD, *SIMULATED_TORQUE_ARM)
+    declared = (*controller(arm.description, False, 0.0, Tolerances.of_arm(arm)), *PAYLOAD, *SIMULATED_TORQUE_ARM)
     bounds = {one.name.replace("payload.mass", "payload_mass"): (one.low, one.high) for one in declared}
     assert {name: bounds[name] for name in RANGES} == {name: (low, high) for name, (low, high, _) in RANGES.items()}
 
