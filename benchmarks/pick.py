@@ -17,7 +17,7 @@ from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.scene import scene_shape
 from picker_dynamics.scripting.arm import Arm
 from picker_dynamics.scripting.equipment import equipment
-from picker_dynamics.scripting.taught import Payload
+from picker_dynamics.scripting.steps import Payload
 from picker_dynamics.session.local import simulate
 
 SEED, PICKED, IMPOSSIBLE = 1, 20, 10

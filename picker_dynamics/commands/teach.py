@@ -7,7 +7,8 @@ import numpy as np
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.robot.units import MASS, quantity
 from picker_dynamics.scripting import taught
-from picker_dynamics.scripting.taught import SPEEDS, Pause, Payload, TaughtFile
+from picker_dynamics.scripting.steps import Pause, Payload
+from picker_dynamics.scripting.taught import SPEEDS, TaughtFile
 
 from . import drive_keys as keys
 from . import options as shared
@@ -22,8 +23,8 @@ def add_parser(commands) -> None:
     teach.add_argument("name", metavar="NAME", help="motion name; an existing file is extended")
     teach.add_argument("--here", default="", metavar="POSE", help="add the pose that is held now, under that name, and end")
     teach.set_defaults(run=run_teach)
-    replay = commands.add_parser("replay", help="make a taught motion, or that of a recording, again")
-    replay.add_argument("name", metavar="NAME", help="motion name, or FILE.mcap")
+    replay = commands.add_parser("replay", help="make a taught motion again")
+    replay.add_argument("name", metavar="NAME", help="motion name")
     replay.add_argument("--loop", type=shared.whole(1, 1000), default=1, metavar="N", help="repeat N times")
     replay.add_argument("--speed", type=shared.number(*SPEEDS), default=1.0, metavar="S", help="speed factor; limits are kept")
     replay.add_argument("--from", dest="first", default="1", metavar="STEP", help="begin with this step, by number or name")
@@ -117,9 +118,8 @@ def run_replay(options) -> int:
             found = arm.replay(options.name, **how, progress=tell)
         except (KeyboardInterrupt, PickerError):
             if (last := tell.leg) is not None:
-                first = last.number if last.path is None else 1
-                again = f" --speed {options.speed:g}" if options.speed != 1.0 else ""
-                print(f"stopped in step {last.number} ({last.name}); picker replay {options.name} --from {first}{again} goes on")
+                again = f"--from {last.number}" + (f" --speed {options.speed:g}" if options.speed != 1.0 else "")
+                print(f"stopped in step {last.number} ({last.name}); picker replay {options.name} {again} goes on")
             raise
     print(found if options.check else f"done: {len(found.legs)} steps")
     return 0

@@ -84,14 +84,13 @@ class Equipment:
         """Index of the gripper's joint, which has to be there.
 
         Raises:
-            InputError: there is none; says what would make the last joint one.
+            InputError: there is none.
         """
         if self.gripper is not None:
             return self.gripper
         arm = self.description
         raise InputError(
-            f"{arm.name} has no gripper: each of its joints moves the tool ({arm.tool}); if {arm.joint_names[-1]} is one, give "
-            "the URDF a link without mass at the fingertips, fixed to the link before that joint, or its servo a `grip`",
+            f"{arm.name} has no gripper: each joint moves the tool ({arm.tool}); give the gripper's servo a `grip`",
             subject="gripper",
         )
 

@@ -1,8 +1,8 @@
-"""Legs of a replay, a pick or a place: motions from rest to rest, pauses and payloads, each checked as it is added."""
+"""Legs of a replay, a pick or a place: motions from rest to rest, pauses and payloads, all checked before the first is made."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,27 +11,18 @@ from picker_dynamics.errors import GoalRefusedError, InputError, PickerError
 from picker_dynamics.execution.goal import asked_duration
 from picker_dynamics.execution.waypoints import Waypoint, motion_through
 from picker_dynamics.robot.model import Array
-from picker_dynamics.robot.tip_target import tip_target
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .equipment import Equipment
 from .plan import Plan, planned
+from .steps import Grip, Pause, Payload, Pose, Step
 from .target import duration_s, line
-from .taught import Pause, Payload, Pose, Step
 
 STILL = 1e-3
 """A path begins where the arm is held, within this [rad, m]."""
 
 STAY_S = 0.2
 """Length of the plan of a leg in which nothing moves [s]."""
-
-
-@dataclass(frozen=True)
-class Grip:
-    """The gripper's joint moves to ``at`` [rad or m], or until what it grips stops it."""
-
-    name: str
-    at: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +40,7 @@ class Leg:
     number: int
     name: str
     plan: Plan
-    step: Step | Grip
+    step: Step
     path: Trajectory | None = None
 
     @property
@@ -82,8 +73,8 @@ class Replay:
     def __str__(self) -> str:
         rows = [f"{len(self.legs)} steps, {self.duration:.1f} s"]
         for leg in self.legs:
-            worst = f", {leg.plan.worst_joint} has {leg.plan.margins[leg.plan.worst_joint]:.0%} left" if leg.moves else ""
-            rows.append(f"{leg.number:>4} {leg.name}{f': {leg.plan.duration:.2f} s{worst}' if leg.moves else ''}")
+            worst = f": {leg.plan.duration:.2f} s, {leg.plan.worst_joint} has {min(leg.plan.margins.values()):.0%} left"
+            rows.append(f"{leg.number:>4} {leg.name}{worst if leg.moves else ''}")
         return "\n".join(rows)
 
 
@@ -93,98 +84,76 @@ def refused(text: str, why: PickerError) -> PickerError:
     return kind(f"{text}: {why}", subject=why.subject, value=why.value, limit=why.limit)
 
 
-class Way:
-    """Legs one after another, each from where the one before ends, with what is carried then; a leg that may not be made raises
-    its refusal.
+def checked(
+    known: Equipment,
+    steps: Iterable[tuple[int, Step]],
+    held: Array,
+    payload: float,
+    tip_speed: float | None,
+    refusal: str,
+    speed: float = 1.0,
+) -> Iterator[Leg]:
+    """Check numbered steps one after another, each from where the one before ends, with what is carried then.
 
     Args:
-        known: the arm.
-        held: (n,) where it begins [rad or m].
-        payload: with which it begins [kg].
-        tip_speed: that is allowed [m/s]; None: the default.
+        held: (n,) where the arm is held [rad or m], with ``payload`` [kg].
+        tip_speed: that its controller allows [m/s]; None: the default.
+        refusal: what is said of a step that may not be made, with its {number} and {name}.
+        speed: times as fast as usual, all of them.
 
-    Attributes:
-        legs: that may be made.
-        number: of the next leg; name: of the one that is looked at.
-        held: (n,) where they end.
+    Raises:
+        PickerError: a step that may not be made: which, and why.
     """
+    way = _Way(known, held, payload, tip_speed, speed)
+    for number, step in steps:
+        try:
+            for name, plan, path in way.motions(step):
+                if plan.refusal is not None:
+                    raise plan.refusal
+                if path is None:
+                    duration_s(plan.duration)
+                way.held = np.array(plan.target)
+                yield Leg(number, name, plan, step, path)
+        except PickerError as error:
+            raise refused(refusal.format(number=number, name=step.name), error) from error
 
-    def __init__(self, known: Equipment, held: Array, payload: float = 0.0, tip_speed: float | None = None):
-        self.known, self.tip_speed, self.held = known, tip_speed, held
-        self.validator = known.validator(payload, tip_speed)
-        self.name, self.number, self.legs = "the target", 1, list[Leg]()
 
-    def pose(self, name: str, target: Array, least_s: float = 0.0, speed: float = 1.0) -> None:
-        """Move to a pose (n,) on the joints' own way.
+class _Way:
+    """Where the arm is held (n,), and what checks its motions from there; arguments as of ``checked``."""
 
-        Args:
-            least_s: it takes at least so long [s].
-            speed: times as fast as usual; limits are kept.
-        """
-        self.name = name
-        plan = self._direct(target, asked_duration(self.known.description, self.held, target, least_s) / max(speed, 1.0))
-        if speed < 1.0 and plan.possible:  # half as fast takes twice as long as it takes at full speed
-            plan = self._direct(target, plan.duration / speed)
-        self._add(Pose(name), plan)
+    def __init__(self, known: Equipment, held: Array, payload: float, tip_speed: float | None, speed: float):
+        self.known, self.held, self._tip_speed, self._speed = known, held, tip_speed, speed
+        self._validator = known.validator(payload, tip_speed)
 
-    def to(self, name: str, tip: Array, pitch: float | None, jaws: float | None = None) -> None:
-        """Move the tip to a place (3,) [m] on the joints' own way; by way of home, where the direct one may not be made."""
-        self.name = name
-        target = np.array(tip_target(self.known.description, tip, near=self.held, pitch_rad=pitch))
-        if jaws is not None:
-            target[self.known.gripper] = jaws
-        home = self.known.home.copy()
-        home[self.known.gripper] = target[self.known.gripper]
-        plan = self._direct(target)
-        if not plan.possible and (clear := self._direct(home)).possible:
-            again = self._direct(target, start=home)
-            if again.possible:
-                self._add(Pose("by way of home"), clear)
-                plan = again
-        self._add(Pose(name), plan)
+    def motions(self, step: Step) -> Iterator[tuple[str, Plan, Trajectory | None]]:
+        """Name, plan and path of each motion that a step is."""
+        arm, path = self.known.description, None
+        if isinstance(step, Payload):
+            self._validator = self.known.validator(step.mass, self._tip_speed)
+        if isinstance(step, Pause | Payload):
+            plan = self._direct(self.held, self.held, STAY_S)
+        elif isinstance(step, Grip):
+            target = step.target(arm, self.held)
+            if np.array_equal(target, self.held):
+                return
+            plan = self._direct(self.held, target)
+        elif step.straight:
+            waypoint = Waypoint(np.asarray(step.tip).tolist(), pitch=step.pitch, straight=True)
+            path = motion_through(self.held, [waypoint], self._validator, arm)
+            plan = planned(self._validator, path)
+        else:
+            target, speed = step.target(arm, self.held), self._speed * step.speed
+            plan = self._direct(self.held, target, asked_duration(arm, self.held, target, step.seconds) / max(speed, 1.0))
+            if speed < 1.0 and plan.possible:  # half as fast takes twice as long as it takes at full speed
+                plan = self._direct(self.held, target, plan.duration / speed)
+            if step.detour and not plan.possible:
+                home = Pose("by way of home", step.at).target(arm, self.known.home)
+                clear, again = self._direct(self.held, home), self._direct(home, target)
+                if clear.possible and again.possible:
+                    yield "by way of home", clear, None
+                    plan = again
+        yield step.name, plan, path
 
-    def straight(self, name: str, tip: Array, pitch: float | None) -> None:
-        """Move the tool on a straight line."""
-        self.name = name
-        waypoint = Waypoint(tip.tolist(), pitch=pitch, straight=True)
-        self.follow(name, motion_through(self.held, [waypoint], self.validator, self.known.description))
-
-    def follow(self, name: str, path: Trajectory) -> None:
-        """Follow a path that begins where the arm is held."""
-        self.name = name
-        if np.abs(self.held - path.start).max() > STILL:
-            raise InputError("the arm is not where the recording begins: begin with step 1", subject="from")
-        self._add(Pose(name), planned(self.validator, path), path)
-
-    def grip(self, name: str, at: float) -> None:
-        """Move the gripper's joint alone."""
-        self.name, target = name, self.held.copy()
-        target[self.known.gripper] = at
-        if not np.array_equal(target, self.held):
-            self._add(Grip(name, at), self._direct(target))
-
-    def set_payload(self, mass: float) -> None:
-        """Set what the tool carries from here on [kg]."""
-        step = Payload(mass)
-        self.name = step.name
-        self.validator = self.known.validator(mass, self.tip_speed)
-        self._add(step, self._direct(self.held, STAY_S))
-
-    def pause(self, seconds: float) -> None:
-        """Stand for ``seconds`` [s]."""
-        step = Pause(seconds)
-        self.name = step.name
-        self._add(step, self._direct(self.held, STAY_S))
-
-    def _direct(self, target: Array, seconds: float | None = None, start: Array | None = None) -> Plan:
-        arm, begin = self.known.description, self.held if start is None else start
-        return planned(self.validator, line(arm, begin, target, seconds or asked_duration(arm, begin, target)))
-
-    def _add(self, step: Step | Grip, plan: Plan, path: Trajectory | None = None) -> None:
-        if plan.refusal is not None:
-            raise plan.refusal
-        if path is None:
-            duration_s(plan.duration)
-        self.legs.append(Leg(self.number, step.name, plan, step, path))
-        self.number += 1
-        self.held = np.array(plan.target)
+    def _direct(self, start: Array, target: Array, seconds: float | None = None) -> Plan:
+        arm = self.known.description
+        return planned(self._validator, line(arm, start, target, seconds or asked_duration(arm, start, target)))

@@ -15,14 +15,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.errors import InfeasibleError, LimitError, SingularityError, UnreachableError, refuse_if
+from picker_dynamics.errors import LimitError, PickerError, refuse_if
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.model import Array, as_vector, checked_number
 from picker_dynamics.robot.tip_target import TASK, tip_target
 from picker_dynamics.robot.units import told
 
 from .equipment import Equipment
-from .legs import Replay, Way, refused
+from .legs import Leg, Replay, checked, refused
+from .steps import Grip, Pause, Payload, Pose, Step
 
 APPROACH_M, LIFT_M, SETTLE_S = 0.04, 0.03, 0.5
 MASS_KG, MASS_MAX_KG = 0.025, 5.0
@@ -30,6 +31,8 @@ MASS_KG, MASS_MAX_KG = 0.025, 5.0
 
 WAY_MAX_M = 0.5
 """No straight leg is longer [m]."""
+
+UP = np.array([0.0, 0.0, 1.0])
 
 PITCHES = tuple(math.radians(by) for by in (0.0, 10.0, -10.0, 20.0, -20.0, 35.0, -35.0, 50.0, -50.0))
 """Turns of the hand that are tried, from the pitch that the arm itself would take [rad]."""
@@ -85,91 +88,95 @@ def pick(known: Equipment, how: Handling, held: Array, payload: float, tip_speed
         GoalRefusedError, UnreachableError: a leg that may not be made: which, and why.
         InputError: an arm without a gripper.
     """
-    opened, closed = _jaws(known, how)
+    jaws, opened, closed = _jaws(known, how)
     chain, tip = ChainKinematics(known.description), np.asarray(how.tip, dtype=float)
 
-    def legs(way: Way, target: Array, pitch: float | None) -> None:
+    def steps(target: Array, pitch: float | None) -> list[Step]:
         before = tip - how.approach * chain.direction(target)
-        way.to("approach", before, pitch, opened)
-        way.straight("in", tip, pitch)
-        _settle(way, how)
-        way.grip("close", closed)
-        way.set_payload(how.mass)
-        _settle(way, how)
-        way.straight("out", tip + np.array([0.0, 0.0, how.lift]) if how.lift else before, pitch)
+        out = tip + how.lift * UP if how.lift else before
+        return [
+            Pose("approach", {jaws: opened}, before, pitch, detour=True),
+            Pose("in", tip=tip, pitch=pitch, straight=True),
+            Pause(how.settle),
+            Grip("close", jaws, closed),
+            Payload(how.mass),
+            Pause(how.settle),
+            Pose("out", tip=out, pitch=pitch, straight=True),
+        ]
 
-    return _found("pick", known, how, legs, held, payload, tip_speed)
+    return _found("pick", known, how, steps, held, payload, tip_speed)
 
 
 def place(known: Equipment, how: Handling, held: Array, payload: float, tip_speed: float | None = None) -> Replay:
     """The legs that put what the arm carries down; arguments and errors as ``pick``."""
-    opened, _ = _jaws(known, how)
+    jaws, opened, _ = _jaws(known, how)
     tip = np.asarray(how.tip, dtype=float)
-    above = tip + np.array([0.0, 0.0, how.lift or how.approach])
+    above, carried = tip + (how.lift or how.approach) * UP, {jaws: float(held[known.require_gripper()])}
 
-    def legs(way: Way, _target: Array, pitch: float | None) -> None:
-        way.to("above", above, pitch)
-        way.straight("in", tip, pitch)
-        _settle(way, how)
-        way.grip("open", opened)
-        way.set_payload(0.0)
-        _settle(way, how)
-        way.straight("out", above, pitch)
+    def steps(_target: Array, pitch: float | None) -> list[Step]:
+        return [
+            Pose("above", carried, above, pitch, detour=True),
+            Pose("in", tip=tip, pitch=pitch, straight=True),
+            Pause(how.settle),
+            Grip("open", jaws, opened),
+            Payload(0.0),
+            Pause(how.settle),
+            Pose("out", tip=above, pitch=pitch, straight=True),
+        ]
 
-    return _found("place", known, how, legs, held, payload, tip_speed)
-
-
-def _settle(way: Way, how: Handling) -> None:
-    if how.settle:
-        way.pause(how.settle)
+    return _found("place", known, how, steps, held, payload, tip_speed)
 
 
-def _jaws(known: Equipment, how: Handling) -> tuple[float, float]:
-    """Where the gripper's joint is open, and closed."""
+def _jaws(known: Equipment, how: Handling) -> tuple[str, float, float]:
+    """The gripper's joint, and where it is open, and closed."""
     j, arm = known.require_gripper(), known.description
     name, lower, upper = arm.joint_names[j], float(arm.lower[j]), float(arm.upper[j])
     grip = None if known.servos is None else known.servos.servos[j].grip
-    opened = upper if how.opened is None else checked_number("opened", how.opened)
     touches = lower if grip is None else min(max(grip.contact, lower), upper)
-    closed = touches if how.closed is None else checked_number("closed", how.closed)
-    for what, value in (("opened", opened), ("closed", closed)):
-        if not (math.isfinite(value) and lower <= value <= upper):
+    found = []
+    for what, value, usual in (("opened", how.opened, upper), ("closed", how.closed, touches)):
+        value = usual if value is None else checked_number(what, value)
+        if not lower <= value <= upper:
             low, high, asked = (told(one, arm.position_units[j]) for one in (lower, upper, value))
             text = f"{what} is {asked}, {name} goes from {low} to {high}"
             raise LimitError(text, subject=name, value=value, limit=upper if value > upper else lower)
-    return opened, closed
+        found.append(value)
+    return name, found[0], found[1]
 
 
 def _found(
     what: str,
     known: Equipment,
     how: Handling,
-    legs: Callable[[Way, Array, float | None], None],
+    steps: Callable[[Array, float | None], list[Step]],
     held: Array,
     payload: float,
     tip_speed: float | None,
 ) -> Replay:
     """The legs at the first pitch of the hand with which all may be made."""
     arm, chain, why, furthest = known.description, ChainKinematics(known.description), None, -1
+    nothing = f"{what} refused, nothing moves; "
     try:
         target = tip_target(arm, how.tip, near=held, pitch_rad=how.pitch)
-    except (LimitError, UnreachableError, SingularityError) as error:
-        raise refused(f"{what} refused, nothing moves; the target", error) from error
+    except PickerError as error:
+        raise refused(f"{nothing}the target", error) from error
     chooses = len(chain.columns) >= TASK
     own = float(chain.pitch(target)) if how.pitch is None else how.pitch
     for turn in PITCHES if chooses and how.pitch is None else (0.0,):
         if turn and abs(own + turn) > 0.5 * math.pi:  # beyond straight up or down
             continue
-        way = Way(known, held, payload, tip_speed)
+        legs = list[Leg]()
         try:
             if turn:
                 target = tip_target(arm, how.tip, near=held, pitch_rad=own + turn)
-            way.validator.require_holdable(target)
-            legs(way, target, own + turn if chooses else how.pitch)
-        except (LimitError, InfeasibleError, UnreachableError, SingularityError) as error:
-            if len(way.legs) > furthest:
-                why, furthest = refused(f"{what} refused, nothing moves; {way.name}", error), len(way.legs)
+            known.validator(payload, tip_speed).require_holdable(target)
+            made = steps(target, own + turn if chooses else how.pitch)
+            for leg in checked(known, enumerate(made, 1), held, payload, tip_speed, nothing + "{name}"):
+                legs.append(leg)
+        except PickerError as error:
+            if len(legs) > furthest:
+                why, furthest = error if str(error).startswith(nothing) else refused(f"{nothing}the target", error), len(legs)
             continue
-        return Replay(tuple(way.legs))
+        return Replay(tuple(legs))
     assert why is not None
     raise why

@@ -29,13 +29,13 @@ from picker_dynamics.trajectory.trajectory import Trajectory
 from . import pick, replay
 from .connected import surroundings
 from .equipment import Equipment
-from .legs import STILL, Grip, Leg, Progress, Replay, refused, unheard
+from .legs import STILL, Leg, Progress, Replay, refused, unheard
 from .move import STEP_S, Move
 from .pick import APPROACH_M, LIFT_M, MASS_KG, SETTLE_S
 from .plan import Plan, planned
 from .recorded import Recorded
+from .steps import Grip, Pause, Payload
 from .target import Asked, duration_s
-from .taught import Pause, Payload
 
 
 class ScriptedArm:
@@ -219,12 +219,12 @@ class ScriptedArm:
         check: bool = False,
         progress: Progress = unheard,
     ) -> Replay:
-        """Make a taught motion (``picker teach``), or that of a recording, again; offline it is only checked.
+        """Make a taught motion (``picker teach``) again; offline it is only checked.
 
         All of it is checked before anything moves, from the pose that is held.
 
         Args:
-            name: NAME.yaml of a taught motion, with or without the ending, or FILE.mcap.
+            name: NAME.yaml of a taught motion, with or without the ending.
             loop: how many times.
             speed: times as fast as taught; limits are kept all the same.
             first: step to begin with, by its number or its name.
@@ -234,7 +234,7 @@ class ScriptedArm:
         Raises:
             GoalRefusedError, UnreachableError, LimitError: a step may not be made: which, and why; nothing moves.
             GoalAbortedError: a step came to no end; the arm holds.
-            InputError, RecordingError: a file of another arm, or that cannot be used.
+            InputError: a file of another arm, or that cannot be used.
         """
         found = replay.checked(self.holds, name, *self._start(), loop=loop, speed=speed, first=first)
         return self._made(found, check, progress)

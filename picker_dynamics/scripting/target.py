@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError, JointNamesError
+from picker_dynamics.errors import JointNamesError, refuse_if
 from picker_dynamics.execution.goal import MAX_GOAL_S, asked_duration
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.execution.waypoints import Waypoint, motion_through
@@ -27,25 +27,6 @@ def line(arm: ArmDescription, start: Array, target: Array, seconds: float) -> Tr
     still = np.zeros(arm.n)
     points = [seconds], [target], [still], [still]
     return from_points(*points, joint_names=arm.joint_names, start=(start, still, still))
-
-
-def joint_target(arm: ArmDescription, held: Array, joints: Mapping[str, float], unit: str = "rad") -> Array:
-    """``held`` (n,) [rad or m], but for the joints that are named.
-
-    Raises:
-        InputError: an unknown unit, or a value that is no number.
-        JointNamesError: a joint that the arm does not have.
-    """
-    if unit not in UNITS:
-        raise InputError(f"unit is {unit!r}, must be one of {', '.join(UNITS)}", subject="unit", value=unit)
-    target = np.array(held, dtype=float)
-    for name, value in joints.items():
-        if name not in arm.joint_names:
-            raise JointNamesError(f"no joint {name!r}; the arm has {', '.join(arm.joint_names)}", subject=name)
-        j = arm.joint_names.index(name)
-        factor = 1.0 if arm.position_units[j] == "m" else UNITS[unit]
-        target[j] = factor * checked_number(name, value)
-    return target
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +49,25 @@ class Asked:
         return bool(self.straight or self.via)
 
     def target(self, arm: ArmDescription, held: Array) -> Array:
-        """Pose (n,) [rad or m] where the motion ends, for an arm that is held at ``held`` (n,), within its limits."""
+        """Pose (n,) [rad or m] where the motion ends, for an arm that is held at ``held`` (n,), within its limits.
+
+        Raises:
+            InputError: none or several of q, tip and joints, an unknown unit, or a value that is no number.
+            JointNamesError: a joint that the arm does not have.
+        """
         self._require_one()
         if self.q is not None:
             return as_vector("q", self.q, arm.n)
         if self.tip is not None:
             return tip_target(arm, self.tip, near=held, pitch_rad=self.pitch, direction=self.direction)
-        return joint_target(arm, held, self.joints, self.unit)
+        refuse_if(self.unit not in UNITS, f"unit is {self.unit!r}, must be one of {', '.join(UNITS)}", "unit", self.unit)
+        target = np.array(held, dtype=float)
+        for name, value in self.joints.items():
+            if name not in arm.joint_names:
+                raise JointNamesError(f"no joint {name!r}; the arm has {', '.join(arm.joint_names)}", subject=name)
+            j = arm.joint_names.index(name)
+            target[j] = (1.0 if arm.position_units[j] == "m" else UNITS[self.unit]) * checked_number(name, value)
+        return target
 
     def seconds(self, arm: ArmDescription, held: Array, target: Array) -> float:
         """Duration that the motion asks for [s]."""
@@ -90,8 +83,8 @@ class Asked:
         else:
             self._require_one()
             last = Waypoint(self.tip, pitch=self.pitch, direction=self.direction, straight=self.straight)
-        if self.straight and not any(one.straight for one in (*self.via, last)):
-            raise InputError("straight belongs to a tip: tip=(x, y, z)", subject="straight")
+        straight = any(one.straight for one in (*self.via, last))
+        refuse_if(self.straight and not straight, "straight belongs to a tip: tip=(x, y, z)", "straight")
         motion = motion_through(held, [*self.via, last], validator, arm)
         least_s = 0.0 if self.duration is None else duration_s(self.duration)
         return motion if motion.duration >= least_s else motion.stretched(least_s / motion.duration)
@@ -99,15 +92,13 @@ class Asked:
     def _require_one(self) -> None:
         ways = {"q": self.q is not None, "tip": self.tip is not None, "joints by name": bool(self.joints)}
         given = [name for name, is_given in ways.items() if is_given]
-        if len(given) != 1:
-            raise InputError(f"give q, tip or joints by name; given: {' and '.join(given) or 'none'}", subject="target")
-        if self.tip is None and not (self.pitch is None and self.direction is None):
-            raise InputError("pitch and direction belong to a tip: tip=(x, y, z)", subject="tip")
+        refuse_if(len(given) != 1, f"give q, tip or joints by name; given: {' and '.join(given) or 'none'}", "target")
+        turned = self.tip is None and not (self.pitch is None and self.direction is None)
+        refuse_if(turned, "pitch and direction belong to a tip: tip=(x, y, z)", "tip")
 
 
 def duration_s(value: float) -> float:
     """A duration [s] that may be asked for."""
     seconds = checked_number("seconds", value, "s", above=0.0)
-    if seconds > MAX_GOAL_S:
-        raise InputError(f"{seconds:g} s, at most {MAX_GOAL_S:g} s are taken", subject="seconds", value=seconds, limit=MAX_GOAL_S)
+    refuse_if(seconds > MAX_GOAL_S, f"{seconds:g} s, at most {MAX_GOAL_S:g} s are taken", "seconds", seconds, MAX_GOAL_S)
     return seconds

@@ -18,21 +18,20 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import yaml
 
-from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.errors import InputError, PickerError, refuse_if
 from picker_dynamics.execution.goal import MAX_GOAL_S
 from picker_dynamics.files.fields import mapping, number
 from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array
-from picker_dynamics.robot.tip_target import tip_target
+
+from .steps import Pause, Payload, Pose, Step
 
 STEPS_MAX = 1000
 """Steps of one file."""
@@ -40,66 +39,24 @@ STEPS_MAX = 1000
 SPEEDS = 0.05, 4.0
 """How many times as fast as usual motions may be asked for; limits are kept at any."""
 
-PAYLOAD_G = 5000.0
+DEGREE, MILLI = math.pi / 180.0, 1e-3
 
-NUMBER_MAX = 1e5
-"""No angle [deg] or length [mm] is larger."""
-
-UNITS = {"rad": ("deg", math.pi / 180.0), "m": ("mm", 1e-3)}
+UNITS = {"rad": ("deg", DEGREE), "m": ("mm", MILLI)}
 """Unit of a joint in here -> its name in the file, and how much one of that is."""
+
+NUMBERS = {
+    "pause": (0.0, MAX_GOAL_S, 1.0),
+    "payload": (0.0, 5000.0, MILLI),
+    "seconds": (0.0, MAX_GOAL_S, 1.0),
+    "speed": (*SPEEDS, 1.0),
+    "pitch": (-360.0, 360.0, DEGREE),
+    "tip": (-1e5, 1e5, MILLI),
+    "at": (-1e5, 1e5, 1.0),
+}
+"""Field -> the least and the most of it, and how much one of that is in SI units."""
 
 KINDS = {"pose": ("at", "tip", "pitch", "seconds", "speed"), "pause": (), "payload": ()}
 """Kinds of steps, and what else they may have."""
-
-
-@dataclass(frozen=True)
-class Pose:
-    """A pose to move to and rest at; SI units, ``at`` by joint names, ``tip`` with ``pitch`` instead of it.
-
-    Attributes:
-        seconds: the motion takes at least so long; None: as usual.
-    """
-
-    name: str
-    at: Mapping[str, float] | None = None
-    tip: tuple[float, ...] | None = None
-    pitch: float | None = None
-    seconds: float | None = None
-    speed: float = 1.0
-
-    def target(self, arm: ArmDescription, before: Array) -> Array:
-        """The pose (n,) [rad or m] for an arm at ``before`` (n,); errors as ``tip_target``."""
-        if self.tip is not None:
-            return tip_target(arm, self.tip, near=before, pitch_rad=self.pitch)
-        target = np.array(before, dtype=float)
-        for name, value in (self.at or {}).items():
-            target[arm.joint_names.index(name)] = value
-        return target
-
-
-@dataclass(frozen=True)
-class Pause:
-    """Pause in which nothing moves [s]."""
-
-    seconds: float
-
-    @property
-    def name(self) -> str:
-        return f"pause of {self.seconds:g} s"
-
-
-@dataclass(frozen=True)
-class Payload:
-    """Payload that the tool carries from here on [kg]."""
-
-    mass: float
-
-    @property
-    def name(self) -> str:
-        return f"payload {1e3 * self.mass:g} g"
-
-
-Step = Pose | Pause | Payload
 
 
 @dataclass(frozen=True)
@@ -135,73 +92,44 @@ def read(name: str | Path, arm: ArmDescription) -> Taught:
 
 
 def _taught(values: Any, arm: ArmDescription) -> Taught:
-    values = _mapping("the file", values, ("arm", "joints", "steps"), ("speed",))
-    units = _units(arm)
-    if values["arm"] != arm.name or values["joints"] != units:
-        there = ", ".join(map(str, values["joints"])) if isinstance(values["joints"], dict) else "no joints"
-        raise InputError(
-            f"taught for the arm {values['arm']} ({there}); this is "
-            f"{arm.name} ({', '.join(' '.join(one) for one in units.items())}): nothing moves",
-            subject="arm",
-            value=str(values["arm"]),
-        )
-    steps = values["steps"]
+    values = mapping(values, "the file", ("arm", "joints", "speed", "steps"), error=InputError)
+    taught, this = (values.get("arm"), values.get("joints")), (arm.name, _units(arm))
+    refuse_if(taught != this, f"taught for the arm {taught[0]} {taught[1]}; this is {arm.name} {this[1]}", "arm", str(taught[0]))
+    steps = values.get("steps")
     if not isinstance(steps, list) or not 0 < len(steps) <= STEPS_MAX:
         raise InputError(f"steps must be a list of 1 to {STEPS_MAX} steps", subject="steps", limit=STEPS_MAX)
-    return Taught(
-        _number("speed", values.get("speed", 1.0), *SPEEDS),
-        tuple(_step(f"step {number}", step, arm) for number, step in enumerate(steps, 1)),
-    )
+    speed = _number("speed", values.get("speed", 1.0), "the file")
+    return Taught(speed, tuple(_step(f"step {k}", step, arm) for k, step in enumerate(steps, 1)))
 
 
 def _step(where: str, values: Any, arm: ArmDescription) -> Step:
     kinds = [kind for kind in KINDS if isinstance(values, dict) and kind in values]
-    if len(kinds) != 1:
-        raise InputError(f"{where} must have one of {', '.join(KINDS)}; it is {values!r}", subject=where)
-    kind = kinds[0]
-    values = _mapping(where, values, (kind,), KINDS[kind])
-    if kind == "pause":
-        return Pause(_number(f"{where}: pause [s]", values["pause"], 0.0, MAX_GOAL_S))
-    if kind == "payload":
-        return Payload(1e-3 * _number(f"{where}: payload [g]", values["payload"], 0.0, PAYLOAD_G))
-    if ("at" in values) == ("tip" in values) or ("pitch" in values and "tip" not in values):
-        raise InputError(f"{where} must have either `at` with joints, or `tip`, perhaps with `pitch`", subject=where)
-    at = tip = pitch = None
-    if "at" in values:
-        units = _units(arm)
-        at = {
-            name: _factor(units[name]) * _number(f"{where}: {name} [{units[name]}]", value, -NUMBER_MAX, NUMBER_MAX)
-            for name, value in _mapping(f"{where}: at", values["at"], (), arm.joint_names).items()
-        }
-    else:
-        place = values["tip"]
-        if not isinstance(place, list) or len(place) != 3:
-            raise InputError(f"{where}: tip must be [x, y, z] in millimetres; it is {place!r}", subject=where)
-        tip = tuple(1e-3 * _number(f"{where}: tip [mm]", x, -NUMBER_MAX, NUMBER_MAX) for x in place)
-        if "pitch" in values:
-            pitch = math.radians(_number(f"{where}: pitch [deg]", values["pitch"], -360.0, 360.0))
-    seconds = _number(f"{where}: seconds", values["seconds"], 0.0, MAX_GOAL_S) if "seconds" in values else None
-    return Pose(str(values["pose"]), at, tip, pitch, seconds, _number(f"{where}: speed", values.get("speed", 1.0), *SPEEDS))
+    refuse_if(len(kinds) != 1, f"{where} must have one of {', '.join(KINDS)}; it is {values!r}", where)
+    values = mapping(values, where, (*kinds, *KINDS[kinds[0]]), error=InputError)
+    plain: dict[str, Any] = {key: _number(key, value, where) for key, value in values.items() if key not in ("pose", "at", "tip")}
+    if "pause" in plain:
+        return Pause(plain["pause"])
+    if "payload" in plain:
+        return Payload(plain["payload"])
+    wrong = ("at" in values) == ("tip" in values) or ("pitch" in values and "tip" not in values)
+    refuse_if(wrong, f"{where} must have either `at` with joints, or `tip`, perhaps with `pitch`", where)
+    if "tip" in values:
+        tip = values["tip"] if isinstance(values["tip"], list) else []
+        refuse_if(len(tip) != 3, f"{where}: tip must be [x, y, z] in millimetres", where)
+        return Pose(str(values["pose"]), tip=tuple(_number("tip", x, where) for x in tip), **plain)
+    joints, units = mapping(values["at"], f"{where}: at", arm.joint_names, error=InputError), _units(arm)
+    at = {name: dict(UNITS.values())[units[name]] * _number("at", value, f"{where}: {name}") for name, value in joints.items()}
+    return Pose(str(values["pose"]), at, **plain)
 
 
 def _units(arm: ArmDescription) -> dict[str, str]:
     return {name: UNITS[unit][0] for name, unit in zip(arm.joint_names, arm.position_units)}
 
 
-def _factor(unit: str) -> float:
-    return dict(UNITS.values())[unit]
-
-
-def _mapping(what: str, values: Any, needed: tuple[str, ...], allowed: tuple[str, ...]) -> dict[str, Any]:
-    found = mapping(values, what, (*needed, *allowed), error=InputError)
-    for key in needed:
-        if key not in found:
-            raise InputError(f"{what}: {key} is missing", subject=key)
-    return found
-
-
-def _number(what: str, value: Any, low: float, high: float) -> float:
-    return number(value, what, (low, True, high), what, InputError)
+def _number(field: str, value: Any, where: str) -> float:
+    """A value of the file in SI units."""
+    least, most, factor = NUMBERS[field]
+    return factor * number(value, f"{where}: {field}", (least, True, most), where, InputError)
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------------
@@ -228,13 +156,12 @@ class TaughtFile:
 
     def add_pose(self, name: str, q: Array, joints: tuple[int, ...] | None = None) -> None:
         """The joints, all of them by default, of the pose ``q`` (n,) [rad or m]."""
-        names, units = self.arm.joint_names, _units(self.arm)
+        factors = [UNITS[unit][1] for unit in self.arm.position_units]
         chosen = range(self.arm.n) if joints is None else joints
-        at = {names[j]: round(float(q[j]) / _factor(units[names[j]]), 2) + 0.0 for j in chosen}
-        self._add({"pose": name, "at": at})
+        self._add({"pose": name, "at": {self.arm.joint_names[j]: round(float(q[j] / factors[j]), 2) + 0.0 for j in chosen}})
 
     def add(self, step: Pause | Payload) -> None:
-        self._add({"pause": step.seconds} if isinstance(step, Pause) else {"payload": round(1e3 * step.mass, 3)})
+        self._add({"pause": step.seconds} if isinstance(step, Pause) else {"payload": round(step.mass / MILLI, 3)})
 
     def undo(self) -> bool:
         """Take back the step that was added last; whether there was one.
@@ -245,8 +172,7 @@ class TaughtFile:
         if not self._texts:
             return False
         before, after = self._texts[-1]
-        if self._read() != after:
-            raise InputError(f"{self.path} was changed since: take the step back there", subject="undo")
+        refuse_if(self._read() != after, f"{self.path} was changed since: take the step back there", "undo")
         self._write(before)
         self._texts.pop()
         self.count -= 1
@@ -280,14 +206,12 @@ class TaughtFile:
         """Put ``text`` in the place of the file, whole or not at all; without text there is none."""
         new = self.path.with_name(f".{self.path.name}.new")
         try:
-            if not text:
-                return self.path.unlink()
             new.write_text(text, encoding="utf-8")
             os.replace(new, self.path)
+            if not text:
+                self.path.unlink()
         except OSError as error:
-            new.unlink(missing_ok=True)
             raise InputError(f"{self.path} cannot be written: {error.strerror}", subject=str(self.path)) from error
-        return None
 
 
 def _text(values: Any) -> str:

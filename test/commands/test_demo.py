@@ -19,7 +19,7 @@ from picker_dynamics.commands.demo.scene import load_scene
 from picker_dynamics.estimation.closed_loop import Recording
 from picker_dynamics.resources import resource
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
-from picker_dynamics.scripting.taught import Payload
+from picker_dynamics.scripting.steps import Payload
 from picker_dynamics.trajectory.straight_line import off_line
 
 SCENE_FILE = resource("config/demo.yaml")

@@ -208,24 +208,19 @@ def test_with_a_scene_motions_are_held_clear_of_it_and_of_the_arm_itself(tmp_pat
         Arm.offline(scene=path)
 
 
-def test_what_it_did_is_recorded_as_arrays_csv_and_figures(arm, tmp_path):
+def test_what_it_did_is_recorded_as_arrays(arm):
     with pytest.raises(RecordingError, match="nothing was recorded"), arm.record() as nothing:
         nothing.arrays  # noqa: B018
     with arm.record() as recorded:
         arm.move(base=0.3, duration=1.0)
-    length = len(recorded)
+    length = len(recorded.rows)
     arm.wait(0.1)
-    assert len(recorded) == length
+    assert len(recorded.rows) == length
     arrays = recorded.arrays
     assert arrays["t"][0] == 0.0 and (np.diff(arrays["t"]) > 0.0).all() and arrays["t"][-1] > 0.98
     assert arrays["q_ref"][-1, 0] == pytest.approx(0.3, abs=0.01) and np.abs(arrays["q"] - arrays["q_ref"]).max() < 0.1
+    assert np.isfinite(arrays["torque"]).all()
     np.testing.assert_allclose(arrays["tip"], rigid_body().forward_kinematics(arrays["q"]), atol=1e-9)
-    table = np.genfromtxt(recorded.to_csv(tmp_path / "arm.csv"), delimiter=",", names=True)
-    np.testing.assert_allclose(table["q_ref_base"], arrays["q_ref"][:, 0], rtol=1e-7, atol=1e-12)
-    assert table.dtype.names[:2] == ("t", "q_base") and table.dtype.names[-1] == "tip_ref_z"
-    assert all(path.stat().st_size > 10_000 for path in recorded.plot(tmp_path)) and len(list(tmp_path.glob("*.png"))) == 3
-    with pytest.raises(RecordingError, match="cannot write"):
-        recorded.to_csv(tmp_path / "no" / "folder.csv")
 
 
 # -- other arms ----------------------------------------------------------------------------------------------

@@ -30,10 +30,6 @@ export class Header {
   /** @param {Status} status */
   take(status) {
     this.status = status;
-    if (!status.known) {
-      this.#chip("hardware", "no controller and hardware node answer", "bad");
-      return;
-    }
     this.#chip("hardware", ...condition(status));
     this.#chip("phase", status.controller.phase, "quiet");
     this.#chip("mover", status.moved_by ? `moved by ${mover(status.moved_by)}` : "", "quiet");
@@ -97,13 +93,14 @@ const mover = (lease) => lease.replace(/\b(driver [\w-]+)\.\d+\.\d+/g, "$1").rep
 /** @param {Status} status */
 function facts(status) {
   const said = [];
-  if (status.payload_kg !== null) said.push(`payload ${(1e3 * status.payload_kg).toFixed(0)} g`);
+  if (typeof status.payload_kg === "number") said.push(`payload ${(1e3 * status.payload_kg).toFixed(0)} g`);
   if (status.compensation) said.push(`compensation ${status.compensation}`);
   if (status.supply_v) said.push(`supply ${status.supply_v.toFixed(1)} V`);
-  if (status.supply_a !== null) said.push(`${status.supply_a.toFixed(1)} A (estimated)`);
+  if (typeof status.supply_a === "number") said.push(`${status.supply_a.toFixed(1)} A (estimated)`);
   if (status.limits?.tip_speed_limit) said.push(`tip at most ${(1e3 * status.limits.tip_speed_limit).toFixed(0)} mm/s`);
-  said.push(...loop(status.loop ?? {}));
-  if (status.latency_ms) said.push(`board answers within ${status.latency_ms.toFixed(1)} ms`);
+  said.push(...loop(status.parts?.["hardware: timing"] ?? {}));
+  const answers = Number(status.parts?.["hardware: link"]?.round_trip_p99_ms);
+  if (answers) said.push(`board answers within ${answers.toFixed(1)} ms`);
   said.push(...status.faults.map((/** @type {string} */ fault) => `⚠ ${fault}`));
   return status.faults.length && status.next ? [...said, `next: ${status.next}`] : said;
 }

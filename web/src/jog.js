@@ -30,8 +30,10 @@ export class Jog {
   /**
    * @param {(what: object) => Promise<import("./connection.js").Answer>} ask
    * @param {import("./arm.js").Moving[]} moving
+   * @param {string} tool link in whose axes the tip moves, too
    */
-  constructor(ask, moving) {
+  constructor(ask, moving, tool) {
+    this.tool = tool;
     this.ask = ask;
     this.moving = moving;
     this.pad = byId("jog-pad", HTMLElement);
@@ -87,7 +89,7 @@ export class Jog {
     const base = this.pose?.q.state?.[0] ?? 0;
     const turn = (pitch ?? 0) * PITCH * Math.max(share, 0.3);
     const angular = tool ? [0, -turn, 0] : [turn * Math.sin(base), -turn * Math.cos(base), 0];
-    return { linear: (linear ?? [0, 0, 0]).map((x) => x * FULL_M_S * share), angular: pitch ? angular : [0, 0, 0], tool };
+    return { linear: (linear ?? [0, 0, 0]).map((x) => x * FULL_M_S * share), angular: pitch ? angular : [0, 0, 0], ...(tool ? { frame: this.tool } : {}) };
   }
 
   #lay() {

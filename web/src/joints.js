@@ -86,12 +86,14 @@ export class Joints {
   }
 
   /** @param {any} status */
-  warm({ celsius, celsius_limit, celsius_are }) {
-    if (celsius_are) write(byId("bars-note", HTMLElement), `${NOTE} Temperatures are ${celsius_are}, at most ${celsius_limit} °C.`);
+  warm({ parts }) {
+    const told = parts?.["hardware: temperature"] ?? {};
+    const limit = Number(told.limit_celsius);
+    if (told.provenance) write(byId("bars-note", HTMLElement), `${NOTE} Temperatures are ${told.provenance}, at most ${limit} °C.`);
     this.#rows.forEach(({ warm }, k) => {
-      const value = celsius?.[k];
-      write(warm, value === null || value === undefined ? "" : `${value.toFixed(0)} °C`);
-      warm.classList.toggle("hot", Boolean(celsius_limit) && value > 0.85 * celsius_limit);
+      const value = Number(told[`celsius.${this.moving[k].name}`] || NaN);
+      write(warm, Number.isFinite(value) ? `${value.toFixed(0)} °C` : "");
+      warm.classList.toggle("hot", value > 0.85 * limit);
     });
   }
 

@@ -1,7 +1,7 @@
-// What is drawn beside the arm: the tip's way, where it cannot be held, what stands about, and the target that is dragged.
+// What is drawn beside the arm: the tip's way, what stands about, and the target that is dragged.
 import {
-  BufferAttribute, BufferGeometry, DoubleSide, Group, Line, LineBasicMaterial, Matrix4, Mesh, MeshBasicMaterial,
-  MeshLambertMaterial, Object3D, Quaternion, SphereGeometry, Vector3,
+  BufferAttribute, BufferGeometry, Group, Line, LineBasicMaterial, Matrix4, Mesh, MeshBasicMaterial,
+  MeshLambertMaterial, Object3D, SphereGeometry, Vector3,
 } from "three";
 import { TransformControls } from "three/addons/controls/TransformControls.js";
 import { solid } from "./arm.js";
@@ -51,43 +51,21 @@ export class Trail extends Line {
   }
 }
 
-/** Cells of the arm's plane in which the tip cannot be held; the plane turns with the first joint. */
-export class Region extends Group {
-  constructor() {
-    super();
-    this.material = new MeshBasicMaterial({ transparent: true, opacity: 0.3, side: DoubleSide, depthWrite: false });
-  }
-
-  /** @param {{ cells: number[][], cell_m?: number }} region */
-  show({ cells, cell_m = 0.01 }) {
-    for (const old of this.children) /** @type {Mesh} */ (old).geometry.dispose();
-    this.clear();
-    const h = cell_m / 2;
-    const corners = [[-h, -h], [h, -h], [h, h], [-h, -h], [h, h], [-h, h]];
-    const places = cells.flatMap(([x, z]) => corners.flatMap(([dx, dz]) => [x + dx, 0, z + dz]));
-    const geometry = new BufferGeometry();
-    geometry.setAttribute("position", new BufferAttribute(new Float32Array(places), 3));
-    this.add(new Mesh(geometry, this.material));
-  }
-}
-
 /** Shapes that the controller holds the arm clear of. */
 export class Surroundings extends Group {
   #now = "";
 
-  /** @param {{ name: string, kind: string, edges: number[], place: number[], turn: number[] }[]} shapes */
+  /** @param {{ kind: string, size: number[], at: number[], rotation: number[][] }[]} shapes */
   show(shapes) {
     const text = JSON.stringify(shapes);
     if (text === this.#now) return false;
     this.#now = text;
     this.clear();
-    for (const { kind, edges: [x, y, z], place, turn } of shapes) {
-      const size = kind === "box" ? [x, y, z] : kind === "cylinder" ? [x / 2, z] : [x / 2];
+    for (const { kind, size, at: [x, y, z], rotation: [a, b, c] } of shapes) {
       const geometry = solid({ kind, size, pose: [], colour: [] });
       if (kind === "cylinder") geometry.applyMatrix4(new Matrix4().makeRotationX(Math.PI / 2));
       const mesh = new Mesh(geometry, new MeshLambertMaterial({ color: "#9aa3b0", transparent: true, opacity: 0.55 }));
-      mesh.position.set(place[0], place[1], place[2]);
-      mesh.quaternion.copy(new Quaternion(turn[0], turn[1], turn[2], turn[3]));
+      mesh.applyMatrix4(new Matrix4().set(a[0], a[1], a[2], x, b[0], b[1], b[2], y, c[0], c[1], c[2], z, 0, 0, 0, 1));
       this.add(mesh);
     }
     return true;

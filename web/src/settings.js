@@ -27,18 +27,10 @@ export class Settings {
 
   /** @param {any} status */
   take({ payload_kg, compensation, limits }) {
-    show(this.payload, payload_kg === null ? "" : String(Math.round(1e4 * payload_kg) / 10));
+    show(this.payload, typeof payload_kg === "number" ? String(Math.round(1e4 * payload_kg) / 10) : "");
     show(this.mode, compensation ?? "");
     if (limits?.speed_scaling !== undefined) show(this.speed, String(Math.round(100 * limits.speed_scaling)));
-    offer(this.mode, compensation !== null);
-    offer(this.speed, limits !== null);
   }
-}
-
-/** With its label; a script's simulated arm has not all of them. @param {HTMLElement} field @param {boolean} there */
-function offer(field, there) {
-  const label = field.closest("label");
-  if (label) label.hidden = !there;
 }
 
 /** Unless somebody writes into it. @param {HTMLInputElement | HTMLSelectElement} field @param {string} value */

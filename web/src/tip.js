@@ -67,7 +67,7 @@ export class TipPanel {
     this.#mass.setAttribute("aria-invalid", String(bad));
     if (!asked || bad) return null;
     const { at, pitch } = asked;
-    return { do: what, at, ...(pitch === undefined ? {} : { pitch }), ...(what === "pick" ? { kg: mass / 1e3 } : {}) };
+    return { do: what, at, ...(pitch === undefined ? {} : { pitch }), ...(what === "pick" ? { mass: mass / 1e3 } : {}) };
   }
 
   /** Dragged to there. @param {number[]} tip */

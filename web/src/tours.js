@@ -1,13 +1,11 @@
-// Tours and recordings: what can be made again and how far it is, and what is being recorded.
+// Tours: what can be made again, and how far it is.
 import { byId, make, write } from "./page.js";
 
-/** @typedef {{ name: string, steps: number | null, why: string }} Tour */
+/** @typedef {{ name: string, steps: number }} Tour */
 
 export class Tours {
   #list = byId("tours", HTMLUListElement);
   #times = byId("times", HTMLInputElement);
-  #record = byId("record", HTMLButtonElement);
-  #writes = "";
 
   /**
    * @param {import("./connection.js").Connection} connection
@@ -19,7 +17,6 @@ export class Tours {
     this.send = send;
     byId("tours-again", HTMLButtonElement).addEventListener("click", () => this.look());
     byId("tour-end", HTMLButtonElement).addEventListener("click", () => ask({ do: "cancel" }));
-    this.#record.addEventListener("click", () => ask({ do: this.#writes ? "record_end" : "record" }));
     connection.on("hello", () => this.tell({ name: "", share: 0, what: "" }));
     connection.on("tour", (told) => this.tell(told));
     this.look();
@@ -30,7 +27,7 @@ export class Tours {
     /** @type {{ folder: string, tours: Tour[] }} */
     const { folder, tours } = await this.connection.get("/api/tours").then((answer) => answer.json(), () => ({ folder: "", tours: [] }));
     this.#list.replaceChildren(...tours.map((tour) => this.#row(tour)));
-    const what = tours.length ? "Checked as a whole before anything moves" : "No taught motion (picker teach NAME) and no recording";
+    const what = tours.length ? "Checked as a whole before anything moves" : "No taught motion (picker teach NAME)";
     write(byId("tours-note", HTMLElement), folder && `${what}; in ${folder}`);
   }
 
@@ -40,26 +37,13 @@ export class Tours {
     write(byId("tour-name", HTMLElement), name);
     write(byId("tour-what", HTMLElement), what);
     byId("tour-bar", HTMLProgressElement).value = share;
-    for (const button of this.#list.querySelectorAll("button")) button.disabled = Boolean(name) || button.dataset.why === "yes";
-  }
-
-  /** @param {any} status */
-  take({ writes }) {
-    if (writes === this.#writes) return;
-    this.#writes = writes;
-    this.#record.setAttribute("aria-pressed", String(Boolean(writes)));
-    write(this.#record, writes ? "End recording" : "Record");
-    write(byId("record-what", HTMLElement), writes && `recording to ${writes}`);
-    if (!writes) this.look();
+    for (const button of this.#list.querySelectorAll("button")) button.disabled = Boolean(name);
   }
 
   /** @param {Tour} tour */
-  #row({ name, steps, why }) {
-    const label = name.replace(/\.yaml$/, "");
-    const about = why || (steps === null ? "recording" : `${steps} steps`);
-    const run = make("button", { type: "button", "aria-label": `Run ${label}`, "data-why": why ? "yes" : "no" }, "Run");
-    run.disabled = Boolean(why);
+  #row({ name, steps }) {
+    const run = make("button", { type: "button", "aria-label": `Run ${name}` }, "Run");
     run.addEventListener("click", () => this.send({ do: "tour", name, loop: Math.round(Number(this.#times.value)) || 1 }));
-    return make("li", { class: "tour" }, make("span", {}, make("b", {}, label), " ", make("small", {}, about)), run);
+    return make("li", { class: "tour" }, make("span", {}, make("b", {}, name), " ", make("small", {}, `${steps} steps`)), run);
   }
 }

@@ -47,10 +47,10 @@ export function load(torque, limits) {
 
 /**
  * Rate and latency of the commands, as the hardware node measured them; nothing of what it did not.
- * @param {{ period_ms?: number | null, jitter_p99_ms?: number | null, ahead_ms?: number | null }} timing
+ * @param {{ period_ms?: string, jitter_p99_ms?: string, ahead_ms?: string }} timing
  */
 export function loop({ period_ms, jitter_p99_ms, ahead_ms }) {
-  if (!period_ms) return [];
-  const rate = `loop ${(1e3 / period_ms).toFixed(1)} Hz ± ${(jitter_p99_ms ?? 0).toFixed(1)} ms`;
-  return [rate, `commands ${(ahead_ms ?? 0).toFixed(0)} ms ahead`];
+  if (!Number(period_ms)) return [];
+  const rate = `loop ${(1e3 / Number(period_ms)).toFixed(1)} Hz ± ${Number(jitter_p99_ms ?? 0).toFixed(1)} ms`;
+  return [rate, `commands ${Number(ahead_ms ?? 0).toFixed(0)} ms ahead`];
 }

@@ -12,7 +12,7 @@ from picker_dynamics.estimation.closed_loop import SETTLE_S, ClosedLoop, Recordi
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.scripting.legs import Leg
-from picker_dynamics.scripting.taught import Payload
+from picker_dynamics.scripting.steps import Payload
 from picker_dynamics.sim.plant import Plant
 
 from .scene import Scene

@@ -17,7 +17,7 @@ from picker_dynamics.errors import GoalAbortedError, GoalCancelledError, GoalRef
 from picker_dynamics.scripting.arm import Arm
 from picker_dynamics.scripting.equipment import Equipment
 from picker_dynamics.scripting.legs import Leg
-from picker_dynamics.scripting.taught import Payload
+from picker_dynamics.scripting.steps import Payload
 from picker_dynamics.session import address
 from picker_dynamics.session.remote import RemoteSession
 from picker_dynamics.sim.control_socket import BoardControl

@@ -7,12 +7,10 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from picker_dynamics.errors import GoalRefusedError, InfeasibleError, InputError, LimitError, LinkError, PickerError
 from picker_dynamics.execution.events import EventKind
@@ -24,17 +22,12 @@ from ..equipment import Equipment
 from ..scripted_arm import ScriptedArm
 from ..target import Asked
 from .base import LOOK_S, View, rounded
-from .record import Recorder
 from .requests import Request
-from .tours import Tours, listed
-from .truth import Truth
+from .tours import Tours
 from .wheel import Wheel
 
 CONDITION_S = 0.5
 """How often parts, limits and surroundings are asked for [s]."""
-
-FRESH_S = 0.5
-"""A torque that is older is not shown [s]."""
 
 BEGINS_S = 0.5
 """How long an arm that was just enabled has until it takes goals [s]."""
@@ -50,8 +43,8 @@ LEVELS = ("ok", "warn", "error", "warn")
 OUTPUTS = ("stop_latched", "reset_needed", "outputs", "commanded", "settling")
 """Fields of the hardware's status that a page needs."""
 
-LOOP = ("period_ms", "jitter_p99_ms", "ahead_ms")
-"""Figures of the commands, as the arm publishes them."""
+PARTS = ("hardware: temperature", "hardware: link", "hardware: timing")
+"""Parts whose figures pages show, as the arm publishes them."""
 
 LIMITS = ("tip_speed_limit", "speed_scaling")
 
@@ -78,7 +71,6 @@ class ArmView(View):
         super().__init__(known, folder)
         self.arm, self.session = ScriptedArm(known, session, drives=True), session
         self.wheel, self.tours = Wheel(), Tours(self.arm, self.channel, self.say)
-        self.truth, self._recorder = Truth(session), Recorder(session, self.say)
         self._lock, self._turns, self._turn = threading.RLock(), itertools.count(1), 0
         self._over = threading.Event()
         self._told: Condition | None = None
@@ -90,7 +82,6 @@ class ArmView(View):
     def run(self, over: Callable[[], bool] = lambda: False) -> None:
         """Look at the arm until ``over`` says that it is enough, or it is gone."""
         due_s = time.monotonic()
-        self.truth.start()
         try:
             while not (over() or self._over.is_set()):
                 self.session.spin(max(due_s - time.monotonic(), 0.0))
@@ -104,12 +95,10 @@ class ArmView(View):
         if self._over.is_set():
             return
         self._over.set()
-        self.truth.over = True
         self.session.on_words = lambda _event: None
         if self._on_states in self.session.listeners:
             self.session.listeners.remove(self._on_states)
         self._let_go()
-        self._recorder.close()
 
     # -- what is told ----------------------------------------------------------------------------------------
 
@@ -124,15 +113,11 @@ class ArmView(View):
         with self._lock:
             if self.wheel.is_idle(there, now_s, bool(self.tours.name)):
                 self._let_go()
-        self._recorder.look()
-        self.truth.wanted = bool(there)
         if not there:
             return
         age_s = session.now_s - session.heard_s
-        seen = {"state": session.state, "reference": session.desired}
-        shown = {name: None if q is None else (np.array(q), age_s) for name, q in seen.items()}
-        torque = session.torque if age_s < FRESH_S else None
-        self.tell(session.now_s, torque, **shown, truth=self.truth.newest(now_s))
+        seen = {"state": (session.state, age_s), "reference": (session.desired, age_s)}
+        self.tell(session.now_s, (session.torque, age_s), seen)
 
     @property
     def payload(self) -> float:
@@ -143,27 +128,20 @@ class ArmView(View):
         if now_s - self._told_s >= CONDITION_S:
             self._told_s, self._told = now_s, session.condition()
             limits = session.call("get", part="trajectory_controller", names=list(LIMITS))
-            scene = session.call("surroundings")["scene"] or ()
-            self._rest = {"limits": dict(zip(LIMITS, limits)), "scene": [_drawn(shape) for shape in scene]}
-        told = self._told
-        assert told is not None
-        found = {"arm": session.arm_name, **facts(session.hardware, session.controller, told)}
-        if session.simulated:
-            found["provenance"] = "simulated, true"
+            entries = self._told.entries
+            self._rest = {
+                "limits": dict(zip(LIMITS, limits)),
+                "scene": session.call("surroundings")["scene"] or [],
+                "parts": {name: dict(entries[name].values) for name in PARTS if name in entries},
+            }
+        assert self._told is not None
         return {
-            **found,
+            "arm": session.arm_name,
+            **facts(session.hardware, session.controller, self._told),
+            **({"provenance": "simulated, true"} if session.simulated else {}),
             **{name: session.hardware.get(name, "") for name in OUTPUTS},
             **self._rest,
-            "known": True,
             "driver": self.wheel.driver,
-            "writes": self._recorder.path,
-            "measured": found["provenance"] != "modelled",
-            "celsius": [told.number("hardware: temperature", f"celsius.{name}") for name in self.known.description.joint_names],
-            "celsius_limit": told.number("hardware: temperature", "limit_celsius"),
-            "celsius_are": told.value("hardware: temperature", "provenance"),
-            "simulated": session.simulated or self.truth.there,
-            "latency_ms": told.number("hardware: link", "round_trip_p99_ms"),
-            "loop": {name: told.number("hardware: timing", name) for name in LOOP},
         }
 
     def _hear(self, event: Entry) -> None:
@@ -171,8 +149,8 @@ class ArmView(View):
             about = {name: event.values.get(name, "") for name in ("outcome", "joint", "goal")}
             self.say(event.message, LEVELS[event.level], **about)
 
-    def look_up(self, what: str) -> Mapping[str, Any]:
-        return listed(self.tours.folder, self.known.description) if what == "tours" else super().look_up(what)
+    def listed_tours(self) -> Mapping[str, Any]:
+        return self.tours.listed()
 
     # -- what is asked ---------------------------------------------------------------------------------------
 
@@ -203,19 +181,16 @@ class ArmView(View):
                 self._end()
                 self.session.call("cancel")
             return {"said": "decelerating to a hold"}
-        if what in ("record", "record_end"):  # whoever watches may record, too
-            return {"said": self._said(self._recorder.begin if what == "record" else self._recorder.end)}
         if what == "play":
             raise InputError("this is no recording", subject="play")
-        velocities = self._velocities(**fields) if what == "jog" else {}
-        if what == "jog" and not velocities:
+        if what == "jog" and not any(map(_moves, fields.values())):
             with self._lock:
                 if self.wheel.driver == page and not self.tours.name:
                     self._end()
             return {}
         turn = self._take(page, what, fields.get("over", False))  # a refusal is that page's alone
         try:
-            return self._done(asked, velocities, page, turn)
+            return self._done(asked, page, turn)
         except PickerError as error:
             if self._turn != turn and what == "jog":
                 return {}
@@ -223,11 +198,12 @@ class ArmView(View):
                 self.say(str(error), "error", joint=error.subject or "", outcome=EventKind.REFUSED.outcome)
             raise
 
-    def _done(self, asked: Request, velocities: Mapping[str, Any], page: str, turn: int) -> Mapping[str, Any]:
+    def _done(self, asked: Request, page: str, turn: int) -> Mapping[str, Any]:
         what, fields = asked
         if what in ("reset", "enable"):
             self._require(turn)
-            return {"said": self._said(self.session.reset if what == "reset" else partial(self._enable, **fields))}
+            self.say(said := self.session.reset() if what == "reset" else self._enable(**fields))
+            return {"said": said}
         if what in SETTINGS:
             field, part, name, unit = SETTINGS[what]
             self.session.set(part, {name: fields[field]})
@@ -254,7 +230,7 @@ class ArmView(View):
                 return {}
             self._require(turn)
             if what == "jog":
-                self.session.jog(velocities)
+                self.session.jog({name: value for name, value in fields.items() if value is not None})
                 return {}
             if what in TOURS:
                 self.tours.name = what
@@ -271,23 +247,11 @@ class ArmView(View):
     def _motion(self, asked: Request) -> Asked:
         """The motion that is asked for."""
         what, fields = asked
-        poses = {"home": self.known.home, "park": self.known.rest}
-        if what in poses:
-            return Asked(q=poses[what])
-        if what == "joints":
-            return Asked(joints=fields["to"])
         if what == "tip":
             return Asked(tip=fields["at"], pitch=fields["pitch"], straight=fields["straight"])
-        raise InputError("that cannot be asked for here", subject="request")
-
-    def _velocities(self, joints: Any, linear: Any, angular: Any, tool: bool) -> dict[str, Any]:
-        """Arguments of ``ServedSession.jog``; none: let go."""
-        if joints is not None and any(joints.values()):
-            return {"joints": joints}
-        if not any((*(linear or ()), *(angular or ()))):
-            return {}
-        still, arm = (0.0,) * 3, self.known.description
-        return {"linear": list(linear or still), "angular": list(angular or still), "frame": arm.tool if tool else arm.root}
+        if what == "joints":
+            return Asked(joints=fields["to"])
+        return Asked(q=self.known.home if what == "home" else self.known.rest)
 
     def _enable(self, sure: bool) -> str:
         if not sure and self.session.hardware.get("outputs") != "running":
@@ -297,16 +261,6 @@ class ArmView(View):
     def stop(self) -> str:
         self._end()  # waits for no request that is under way
         return self.session.stop()
-
-    def _said(self, act: Callable[[], str]) -> str:
-        """Do that, and say to all pages what came of it."""
-        try:
-            said = act()
-        except PickerError as error:
-            self.say(str(error), "error")
-            raise
-        self.say(said)
-        return said
 
     # -- turns -----------------------------------------------------------------------------------------------
 
@@ -347,9 +301,6 @@ def _refusal(error: PickerError) -> dict[str, Any]:
     return {"why": str(error), "subject": error.subject, "time_s": getattr(error, "time_s", None)}
 
 
-def _drawn(shape: Mapping[str, Any]) -> dict[str, Any]:
-    """A shape of the scene as pages draw it: edges [m], place (3,) [m] and quaternion (x, y, z, w) in the root frame."""
-    size = shape["size"]
-    edges = size if shape["kind"] == "box" else (2.0 * size[0], 2.0 * size[0], size[1] if len(size) > 1 else 2.0 * size[0])
-    turn = Rotation.from_matrix(shape["rotation"]).as_quat(canonical=True).tolist()
-    return {"name": shape["name"], "kind": shape["kind"], "edges": tuple(edges), "place": tuple(shape["at"]), "turn": tuple(turn)}
+def _moves(velocity: Any) -> bool:
+    """Whether a field of a jog is a velocity of something, and not zero."""
+    return not isinstance(velocity, str) and any(velocity.values() if isinstance(velocity, dict) else velocity or ())

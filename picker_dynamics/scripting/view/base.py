@@ -5,20 +5,18 @@ from __future__ import annotations
 import secrets
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics import __version__
-from picker_dynamics.errors import InputError
-from picker_dynamics.nodes.region import region_of
-from picker_dynamics.robot.model import Array
 
 from ..equipment import Equipment
 from .channel import Channel
-from .picture import has_pickers_shape, mesh_file, picture
+from .picture import mesh_file, picture
 from .requests import Request
 
 LOOK_S = 1.0 / 30.0
@@ -30,8 +28,11 @@ STATUS_S = 0.2
 LONGEST_S = 99.0
 """Of an age that is told."""
 
-Seen = tuple[Array, float] | None
-"""A vector (n,) with its age [s]; None: not known."""
+FRESH_S = 0.5
+"""A torque that is older is not shown [s]."""
+
+Seen = tuple[ArrayLike | None, float]
+"""A vector (n,), None where it is not known, with its age [s]."""
 
 
 class View(ABC):
@@ -46,7 +47,6 @@ class View(ABC):
         self.known, self.channel = known, Channel()
         self._folder, self._status_s = folder, 0.0
         self._status: Mapping[str, Any] | None = None
-        self._region: tuple[float, Mapping[str, Any]] | None = None
         self.channel.tell("hello", {"server": secrets.token_hex(6), "version": __version__, "arm": known.description.name})
 
     @property
@@ -82,37 +82,28 @@ class View(ABC):
         """File of a mesh that the URDF names, by number."""
         return mesh_file(self.known.description, number, self._folder)
 
-    def look_up(self, what: str) -> Mapping[str, Any]:
-        """Look up what takes long to make, or is seldom asked for."""
-        if what != "region":
-            raise InputError(f"there is no {what}", subject="request")
-        arm, payload = self.known.description, self.payload
-        if not has_pickers_shape(arm):
-            return {"cells": []}
-        if self._region is None or self._region[0] != payload:
-            region = region_of(arm, self.known.model(payload), self.known.limits.hold)
-            bad = region.share > 1.0
-            cells = np.column_stack([region.centres[bad], region.share[bad]]).round(4)
-            self._region = payload, {"cells": cells.tolist(), "cell_m": region.cell_m, "payload_kg": payload}
-        return self._region[1]
+    def listed_tours(self) -> Mapping[str, Any]:
+        """Taught motions that can be made again."""
+        return {"folder": "", "tours": []}
 
-    def tell(self, time_s: float, torque: Iterable[float] | None, **seen: Seen) -> None:
+    def tell(self, time_s: float, torque: Seen, seen: Mapping[str, Seen]) -> None:
         """Tell the pages where the arm is and, where that has changed, how it is.
 
         Args:
             time_s: on any one clock, for curves.
-            torque: (n,) that the joints have to give; None: what gravity asks for.
-            seen: ``state``, ``reference`` and ``truth``.
+            torque: that the joints have to give; where it is not known, or old, what gravity asks for is told.
+            seen: ``state`` and ``reference``.
         """
-        model, there = self.known.model(self.payload), {name: one for name, one in seen.items() if one is not None}
+        model = self.known.model(self.payload)
         told: dict[str, Any] = {"t": round(time_s, 3), "age": {}, "q": {}, "tip": {}}
-        for name, (q, age_s) in there.items():
-            told["q"][name], told["tip"][name] = rounded(q), rounded(model.forward_kinematics(q))
-            told["age"][name] = round(min(age_s, LONGEST_S), 2)
-        if torque is not None:
-            told["torque"], told["torque_of"] = rounded(torque), "command"
-        elif "state" in there:
-            told["torque"], told["torque_of"] = rounded(model.gravity(there["state"][0])), "gravity"
+        for name, (q, age_s) in seen.items():
+            if q is not None:
+                told["q"][name], told["tip"][name] = rounded(q), rounded(model.forward_kinematics(q))
+                told["age"][name] = round(min(age_s, LONGEST_S), 2)
+        if torque[0] is not None and torque[1] < FRESH_S:
+            told["torque"], told["torque_of"] = rounded(torque[0]), "command"
+        elif seen["state"][0] is not None:
+            told["torque"], told["torque_of"] = rounded(model.gravity(seen["state"][0])), "gravity"
         self.channel.tell("pose", told)
         if (now_s := time.monotonic()) - self._status_s >= STATUS_S:
             self._status_s = now_s
@@ -125,6 +116,7 @@ class View(ABC):
         self.channel.say({"text": text, "level": level, "time": round(time.time(), 1), **about})
 
 
-def rounded(values: Iterable[float]) -> list[float]:
+def rounded(values: ArrayLike) -> list[float]:
     """Numbers as a page needs them: tenths of a milliradian, and of a millimetre, ten times finer."""
-    return [round(float(value), 5) for value in values]
+    found: list[float] = np.round(np.asarray(values, dtype=float), 5).tolist()
+    return found

@@ -17,7 +17,6 @@ from picker_dynamics.errors import DescriptionError
 from picker_dynamics.files.formats import parse_xml
 from picker_dynamics.robot.description import ArmDescription, Geometry, Joint, Link
 from picker_dynamics.robot.model import Array
-from picker_dynamics.robot.picker_shape import read_shape
 
 from ..equipment import Equipment
 
@@ -36,7 +35,6 @@ def picture(known: Equipment) -> dict[str, Any]:
         "name": arm.name,
         "root": arm.root,
         "tool": arm.tool,
-        "picker": has_pickers_shape(arm),
         "gripper": known.gripper is not None,
         "links": {
             name: [_shape(one, colour, meshes) for one, colour in _shapes(arm, link, colours)] for name, link in arm.links.items()
@@ -59,15 +57,6 @@ def picture(known: Equipment) -> dict[str, Any]:
             for j, name in enumerate(arm.joint_names)
         ],
     }
-
-
-def has_pickers_shape(arm: ArmDescription) -> bool:
-    """Whether the arm is of the picker's shape: where the tip cannot be held is known for that alone."""
-    try:
-        read_shape(arm)
-    except DescriptionError:
-        return False
-    return True
 
 
 def mesh_names(arm: ArmDescription) -> tuple[str, ...]:

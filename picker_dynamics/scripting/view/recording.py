@@ -12,14 +12,10 @@ import numpy as np
 from picker_dynamics.errors import GoalRefusedError, RecordingError
 from picker_dynamics.recording.reader import ArmRecording, Series, read
 from picker_dynamics.robot import arm_text
-from picker_dynamics.robot.model import Array
 
 from ..equipment import Equipment, equipment
-from .base import LOOK_S, View
+from .base import LOOK_S, Seen, View
 from .requests import Request
-
-FRESH_S = 0.5
-"""A torque that is older is not shown [s]."""
 
 LEAST_RATE, MOST_RATE = 0.05, 10.0
 
@@ -65,15 +61,15 @@ class RecordingView(View):
     def _show(self) -> None:
         at_s, recorded = float(self._begin_s) + self._at_s, self.recording
         torque = self._newest(recorded.torque if len(recorded.torque) else recorded.state_torque, at_s)
-        state, reference = self._newest(recorded.state, at_s), self._newest(recorded.reference, at_s)
-        self.tell(self._at_s, None if torque is None or torque[1] > FRESH_S else torque[0], state=state, reference=reference)
+        seen = {"state": self._newest(recorded.state, at_s), "reference": self._newest(recorded.reference, at_s)}
+        self.tell(self._at_s, torque, seen)
         told = {"at_s": round(self._at_s, 2), "length_s": round(self.length_s, 2), "plays": self._plays, "rate": self._rate}
         self.channel.tell("play", told)
 
-    def _newest(self, series: Series, at_s: float) -> tuple[Array, float] | None:
-        index = int(np.searchsorted(series.t, at_s, side="right")) - 1 if len(series) else -1
+    def _newest(self, series: Series, at_s: float) -> Seen:
+        index = int(np.searchsorted(series.t, at_s, side="right")) - 1
         if index < 0 or not np.isfinite(values := series.values[index][self._order]).all():
-            return None
+            return None, 0.0
         return values, float(at_s - series.t[index])
 
     def _say_between(self, before_s: float, after_s: float) -> None:
@@ -105,24 +101,13 @@ class RecordingView(View):
         return 0.0
 
     def status(self) -> Mapping[str, Any]:
-        unknown = dict.fromkeys(("payload_kg", "compensation", "supply_v", "supply_a"))
-        empty = dict.fromkeys(("moved_by", "next", "driver", "writes"), "")
-        return (
-            unknown
-            | empty
-            | {
-                "known": True,
-                "arm": self.known.description.name,
-                "hardware": {"state": "recorded", "message": f"recording {self._name}"},
-                "controller": {"phase": "", "message": ""},
-                "provenance": "recorded",
-                "faults": [self.recording.damaged] if self.recording.damaged else [],
-                "celsius": [],
-                "simulated": False,
-                "limits": {},
-                "scene": [],
-            }
-        )
+        return {
+            "arm": self.known.description.name,
+            "hardware": {"state": "recorded", "message": f"recording {self._name}"},
+            "controller": {"phase": "", "message": ""},
+            "provenance": "recorded",
+            "faults": [self.recording.damaged] if self.recording.damaged else [],
+        }
 
     def close(self) -> None:
         """Play no more."""

@@ -8,7 +8,6 @@ SI units and radians.  Whether a motion may be made, or a setting have that valu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,11 +17,8 @@ from picker_dynamics.files.formats import parse_json
 
 from ..pick import MASS_KG
 
-NAME = re.compile(r"[^\x00-\x1f/\\.][^\x00-\x1f/\\]{0,99}")
-"""Of a taught motion: a file in the folder of such files, and nowhere else."""
-
-MOST, JOINTS_MAX = 1e6, 32
-"""No number is larger; so many joints are named at the most."""
+MOST, JOINTS_MAX, LETTERS = 1e6, 32, 100
+"""No number is larger; so many joints are named at the most, and so long is a name."""
 
 NUMBER, FLAG, TEXT, VECTOR, JOINTS = "a number", "true or false", "a name", "three numbers", "joints by name"
 """Types of fields."""
@@ -33,17 +29,17 @@ Request = tuple[str, Mapping[str, Any]]
 _HAND = {"at": (VECTOR, ...), "pitch": (NUMBER, None)}
 
 KINDS: Mapping[str, Mapping[str, tuple[str, Any]]] = {
-    **{what: {} for what in ("home", "park", "cancel", "reset", "leave", "record", "record_end")},
+    **{what: {} for what in ("home", "park", "cancel", "reset", "leave")},
     "drive": {"over": (FLAG, False)},
     "enable": {"sure": (FLAG, False)},
     "joints": {"to": (JOINTS, ...)},
     "tip": {**_HAND, "straight": (FLAG, False)},
-    "jog": {"joints": (JOINTS, None), "linear": (VECTOR, None), "angular": (VECTOR, None), "tool": (FLAG, False)},
+    "jog": {"joints": (JOINTS, None), "linear": (VECTOR, None), "angular": (VECTOR, None), "frame": (TEXT, None)},
     "payload": {"kg": (NUMBER, ...)},
     "speed": {"share": (NUMBER, ...)},
     "compensation": {"mode": (TEXT, ...)},
     "tour": {"name": (TEXT, ...), "loop": (NUMBER, 1.0)},
-    "pick": {**_HAND, "kg": (NUMBER, MASS_KG)},
+    "pick": {**_HAND, "mass": (NUMBER, MASS_KG)},
     "place": _HAND,
     "play": {"on": (FLAG, False), "at_s": (NUMBER, None), "rate": (NUMBER, 1.0)},
 }
@@ -80,6 +76,6 @@ def _checked(name: str, kind: str, value: Any) -> Any:
         return tuple(map(finite, value))
     if kind == JOINTS and isinstance(value, dict) and 1 <= len(value) <= JOINTS_MAX:
         return {joint: finite(one, joint) for joint, one in value.items()}
-    if (kind == FLAG and isinstance(value, bool)) or (kind == TEXT and isinstance(value, str) and NAME.fullmatch(value)):
+    if (kind == FLAG and isinstance(value, bool)) or (kind == TEXT and isinstance(value, str) and len(value) <= LETTERS):
         return value
     raise InputError(f"{name} must be {kind}", subject=name)

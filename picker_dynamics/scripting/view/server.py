@@ -151,8 +151,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._stream()
         elif path.startswith("/api/mesh/"):
             self._mesh(path.rpartition("/")[2])
-        elif path.startswith("/api/"):
-            self._json(viewed.look_up(path.removeprefix("/api/")))
+        elif path == "/api/tours":
+            self._json(viewed.listed_tours())
         else:
             raise RefusedAccess(HTTPStatus.NOT_FOUND, "there is no such page")
 

@@ -14,19 +14,18 @@ from typing import Any
 
 from picker_dynamics.errors import GoalRefusedError, InputError, PickerError
 from picker_dynamics.execution.events import EventKind
-from picker_dynamics.robot.description import ArmDescription
 
 from .. import taught
 from ..legs import Leg, Replay
 from ..scripted_arm import ScriptedArm
 from .channel import Channel
-from .requests import NAME, Request
+from .requests import Request
 
 ANSWER_S, TELL_S = 5.0, 0.2
 """How long the arm has to come to rest before a tour, and how often pages are told how far it is [s]."""
 
-MOST, RECORDINGS, LARGEST_BYTES = 200, 20, 262_144
-"""So many files of a folder are looked at, and the newest so many recordings; none is larger that a person wrote."""
+MOST = 200
+"""So many files of a folder are looked at."""
 
 
 class Tours:
@@ -45,34 +44,26 @@ class Tours:
         self._arm, self._channel, self._say, self._told_s = arm, channel, say, 0.0
         self.name, self.folder = "", Path.cwd()
 
+    def listed(self) -> dict[str, Any]:
+        """Taught motions of this arm in the folder, with their numbers of steps; of other files nothing is told."""
+        found = []
+        for path in sorted(self.folder.glob("*.yaml"))[:MOST]:
+            with contextlib.suppress(PickerError):
+                found.append({"name": path.stem, "steps": len(taught.read(path, self._arm.description).steps)})
+        return {"folder": str(self.folder), "tours": found}
+
     def begin(self, asked: Request, wanted: Callable[[], bool]) -> Mapping[str, Any]:
         """Check all of it from where the arm comes to rest, and have it made as long as it is ``wanted``.
 
         Raises:
             PickerError: it may not be made, or the arm goes on moving; nothing moves for it.
         """
-        arm, (what, fields) = self._arm, asked
+        what, fields = asked
+        self.name = fields["name"] if what == "tour" else f"{what} at ({', '.join(f'{1e3 * x:.0f}' for x in fields['at'])}) mm"
         try:
-            if what == "tour":
-                path = _file(self.folder, fields["name"])
-                self.name = path.name.removesuffix(".yaml")
-            else:
-                self.name = f"{what} at ({', '.join(f'{1e3 * x:.0f}' for x in fields['at'])}) mm"
             self._tell(0.0, "being checked")
-            session = arm.session
-            assert session is not None
-
-            def rests() -> bool:
-                return not wanted() or (session.controller["phase"] == "holding" and not session.under_way)
-
-            if not session.wait_at_most(ANSWER_S, rests):
-                raise GoalRefusedError("refused: the arm moves: wait until it holds, or cancel the motion", subject="controller")
-            if what == "tour":
-                found = arm.replay(path, loop=int(fields["loop"]), check=True)
-            elif what == "pick":
-                found = arm.pick(fields["at"], pitch=fields["pitch"], mass=fields["kg"], check=True)
-            else:
-                found = arm.place(fields["at"], pitch=fields["pitch"], check=True)
+            self._wait_for_rest(wanted)
+            found = self._checked(what, **fields)
             _require(wanted)
         except BaseException:
             self._forget()
@@ -80,6 +71,23 @@ class Tours:
         self._say(said := f"{self.name}: {len(found.legs)} steps, {found.duration:.1f} s")
         threading.Thread(target=self._make, args=(found.legs, wanted), name="tour", daemon=True).start()
         return {"said": said}
+
+    def _wait_for_rest(self, wanted: Callable[[], bool]) -> None:
+        session = self._arm.session
+        assert session is not None
+
+        def rests() -> bool:
+            return not wanted() or (session.controller["phase"] == "holding" and not session.under_way)
+
+        if not session.wait_at_most(ANSWER_S, rests):
+            raise GoalRefusedError("refused: the arm moves: wait until it holds, or cancel the motion", subject="controller")
+
+    def _checked(self, what: str, name: str = "", loop: float = 1.0, **how: Any) -> Replay:
+        if what != "tour":
+            return (self._arm.pick if what == "pick" else self._arm.place)(how.pop("at"), **how, check=True)
+        if name not in (one["name"] for one in self.listed()["tours"]):
+            raise InputError(f"there is no taught motion {name} of this arm in {self.folder}", subject="tour", value=name)
+        return self._arm.replay(self.folder / f"{name}.yaml", loop=int(loop), check=True)
 
     def _make(self, legs: tuple[Leg, ...], wanted: Callable[[], bool]) -> None:
         where = ""
@@ -117,40 +125,3 @@ class Tours:
 def _require(wanted: Callable[[], bool]) -> None:
     if not wanted():
         raise GoalRefusedError("ended before it was done", subject="page")
-
-
-# -- files -------------------------------------------------------------------------------------------------------------------
-
-
-def listed(folder: Path, arm: ArmDescription) -> dict[str, Any]:
-    """Motions of a folder to make again: taught ones with their steps, or why they cannot be used; the newest recordings."""
-    found = []
-    for path in sorted(folder.glob("*.yaml"))[:MOST]:
-        if _is_taught(path):
-            try:
-                found.append({"name": path.name, "steps": len(taught.read(path, arm).steps), "why": ""})
-            except PickerError as error:
-                found.append({"name": path.name, "steps": None, "why": str(error).removeprefix(f"{path}: ")})
-    recordings = sorted((one.name for one in folder.glob("*.mcap") if NAME.fullmatch(one.name)), reverse=True)[:RECORDINGS]
-    return {"folder": str(folder), "tours": [*found, *({"name": name, "steps": None, "why": ""} for name in recordings)]}
-
-
-def _is_taught(path: Path) -> bool:
-    """Whether a file looks like a taught motion; of others nothing is told."""
-    try:
-        plain = NAME.fullmatch(path.name) is not None and path.is_file() and path.stat().st_size <= LARGEST_BYTES
-        return plain and b"\nsteps:" in b"\n" + path.read_bytes()
-    except OSError:
-        return False
-
-
-def _file(folder: Path, name: str) -> Path:
-    """The file of a taught motion or recording.
-
-    Raises:
-        InputError: there is none.
-    """
-    path = taught.path_of(folder / name)
-    if not (path.is_file() if path.suffix == ".mcap" else path.suffix == ".yaml" and _is_taught(path)):
-        raise InputError(f"there is no taught motion or recording {name} in {folder}", subject="tour", value=name)
-    return path

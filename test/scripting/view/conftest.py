@@ -22,7 +22,6 @@ def shown(tmp_path_factory):
     """An arm and its view, time passing, in a folder with a taught motion."""
     folder = tmp_path_factory.mktemp("tours")
     (folder / "berries.yaml").write_text(TOUR)
-    (folder / "other.yaml").write_text(TOUR.replace("arm: picker", "arm: other"))
     with pytest.MonkeyPatch.context() as patched, Arm.simulated() as arm:
         patched.chdir(folder)
         with view_pages.served(arm.view(browser=False)) as view:
@@ -31,7 +30,7 @@ def shown(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Where the view of ``unhurried`` finds taught motions and writes recordings."""
+    """Where the view of ``unhurried`` finds taught motions."""
     return tmp_path_factory.mktemp("tours")
 
 

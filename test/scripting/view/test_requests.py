@@ -20,9 +20,9 @@ def read(**values) -> requests.Request:
         ({"do": "home"}, {}),
         ({"do": "joints", "to": {"base": 0.3}}, {"to": {"base": 0.3}}),
         ({"do": "tip", "at": [0, 0, 1], "pitch": -0.3}, {"at": (0.0, 0.0, 1.0), "pitch": -0.3, "straight": False}),
-        ({"do": "jog"}, {"joints": None, "linear": None, "angular": None, "tool": False}),
+        ({"do": "jog"}, {"joints": None, "linear": None, "angular": None, "frame": None}),
         ({"do": "tour", "name": "two berries", "loop": 3}, {"name": "two berries", "loop": 3.0}),
-        ({"do": "pick", "at": [0, 0, 1]}, {"at": (0.0, 0.0, 1.0), "pitch": None, "kg": 0.025}),
+        ({"do": "pick", "at": [0, 0, 1]}, {"at": (0.0, 0.0, 1.0), "pitch": None, "mass": 0.025}),
     ],
 )
 def test_each_kind_of_request(values, fields):
@@ -42,7 +42,7 @@ def test_each_kind_of_request(values, fields):
         ({"do": "tip", "at": [0, 1]}, "at must be three numbers"),
         ({"do": "payload"}, "kg is .*, must be a finite number"),
         ({"do": "speed", "share": 1e7}, "share is .*, must be <= 1e.06"),
-        ({"do": "tour", "name": "../etc/passwd"}, "name must be a name"),
+        ({"do": "tour", "name": 3}, "name must be a name"),
     ],
 )
 def test_all_else_is_refused_by_name(values, said):

@@ -1,4 +1,4 @@
-"""Tours, picks and recordings that a page asks for, of an arm simulated in the process, by HTTP."""
+"""Tours and picks that a page asks for, of an arm simulated in the process, by HTTP."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ def folder(tmp_path_factory):
         "other.yaml": TOUR.replace("arm: picker", "arm: rrp"),
         "settings.yaml": "secret: 1\n",
         "tour.txt": TOUR,
-        "picker_1.mcap": "",
     }.items():
         (folder / name).write_text(text)
     return folder
@@ -61,17 +60,13 @@ def said(page, *words: str) -> bool:
 
 def test_what_can_be_made_again_is_listed_and_of_other_files_nothing_is_told(page, folder):
     found = page.ask("/api/tours")[1]
-    assert found["folder"] == str(folder)
-    listed = {one["name"]: (one["steps"], one["why"]) for one in found["tours"]}
-    steps, why = listed.pop("other.yaml")
-    assert steps is None and why.startswith("taught for the arm rrp")
-    own = {"two berries.yaml": (5, ""), "long.yaml": (1, ""), "heavy.yaml": (2, ""), "picker_1.mcap": (None, "")}
-    assert listed == own
+    listed = [("heavy", 2), ("long", 1), ("two berries", 5)]
+    assert found["folder"] == str(folder) and [(one["name"], one["steps"]) for one in found["tours"]] == listed
 
 
 def test_a_tour_is_made_and_how_far_it_is_is_told(page, unhurried):
     seen: list[tuple[str, float]] = []
-    assert page.done("tour", name="two berries.yaml", loop=2)["said"].startswith("two berries: 10 steps, ")
+    assert page.done("tour", name="two berries", loop=2)["said"].startswith("two berries: 10 steps, ")
     until(lambda: "tour" in page.told.newest, "news of it")
 
     def look() -> None:
@@ -89,12 +84,12 @@ def test_a_tour_is_made_and_how_far_it_is_is_told(page, unhurried):
 
 def test_a_tour_with_a_step_that_may_not_be_made_is_refused_before_anything_moves(page, unhurried):
     before = unhurried[0].held
-    answer = page.refused("tour", name="heavy.yaml")
+    answer = page.refused("tour", name="heavy")
     assert "step 2 (payload 900 g) cannot be made, so none is" in answer["error"] and answer["subject"] == "shoulder"
     assert unhurried[0].held == approx(before, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["nothing", "settings.yaml", "tour.txt", "other.yaml", "picker_1.mcap"])
+@pytest.mark.parametrize("name", ["nothing", "settings", "other", "../tours0/long"])
 def test_other_files_are_no_tours(page, name):
     assert "secret" not in page.refused("tour", name=name)["error"]
 
@@ -103,7 +98,7 @@ def test_other_files_are_no_tours(page, name):
 def test_a_tour_ends_where_it_is_told_to_and_the_arm_holds(page, unhurried, how):
     page.done("joints", to={"base": 0.0})
     until(lambda: abs(unhurried[0].held[0]) < 1e-3 and held(page), "the begin")
-    page.done("tour", name="long.yaml")
+    page.done("tour", name="long")
     until(lambda: unhurried[0].held[0] > 0.02, "the motion")
     assert "long is under way: end it first" in page.refused("home")["error"]
     page.ask("/api/stop", {}) if how == "stop" else page.do(how)
@@ -115,14 +110,9 @@ def test_a_tour_ends_where_it_is_told_to_and_the_arm_holds(page, unhurried, how)
 def test_a_berry_is_picked_and_placed_from_the_page(page, unhurried):
     page.done("home")
     until(lambda: held(page) and said(page, "done"), "home")
-    assert page.done("pick", at=BERRY, kg=0.02)["said"].startswith("pick at (260, 80, 170) mm: 7 steps")
+    assert page.done("pick", at=BERRY, mass=0.02)["said"].startswith("pick at (260, 80, 170) mm: 7 steps")
     until(lambda: said(page, "pick at (260, 80, 170) mm: done"), "the pick")
     assert unhurried[0].payload == 0.02 and unhurried[0].tip == approx([0.26, 0.08, 0.20], abs=0.005)
     page.done("place", at=[0.10, -0.20, 0.11])
     until(lambda: said(page, "place at (100, -200, 110) mm: done"), "the end")
     assert unhurried[0].payload == 0.0
-
-
-def test_a_script_s_own_arm_is_recorded_by_the_script(page):
-    assert "with arm.record()" in page.refused("record")["error"]
-    assert "nothing is being recorded" in page.refused("record_end")["error"]
