@@ -180,6 +180,4 @@ def test_keys_teach_and_record_through_terminals(tmp_path):
             assert done.returncode == 0 and done.stdout.endswith("done: 6 steps\n"), done.stderr
             client.move(HOME + 0.3 * np.eye(5)[0], 2.0)
             recorder.press("\x03")
-            recorder.process.wait(PATIENCE_S)
-        again = picker("replay", str(log), "--speed", "0.8")
-        assert again.returncode == 0, again.stderr
+            assert recorder.process.wait(PATIENCE_S) == 0 and log.stat().st_size > 10_000
