@@ -70,7 +70,7 @@ def live(options):
     """Weigh on the running arm, and tell it where that is wanted; what was found, and more for the report."""
     with shared.client(options) as client:
         known = shared.equipment(options, client)
-        efforts = f"{known.description.name} measures efforts: let it follow the payload (payload.follow, docs/calibration.md)"
+        efforts = f"{known.description.name} does not sag, and weighing reads droop: set the payload by picker payload"
         refuse_if(known.torque is not None, efforts, "arm")
         # No approach at the end, and set-points that tell nothing of a side: joints rest on that from which they come, and may
         # be off their goals by what their gears hold: readings go by pulses.

@@ -2,4 +2,4 @@
 control laws, and the models of both.  Imports ``robot``, and models by its interface.
 """
 
-__all__ = ["compensation", "laws", "payload_follow", "state_model", "supply_follow", "torque_loop"]
+__all__ = ["compensation", "laws", "payload_change", "state_model", "supply_follow", "torque_loop"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,13 @@ STEEPEST = 1.5
 
 SETTLED_WEIGHT = 1e-12
 """Share of torque below which a former payload is forgotten."""
+
+
+class Payload(NamedTuple):
+    """A load at the tool: mass [kg], centre of mass (3,) [m] in the tool frame."""
+
+    mass: float = 0.0
+    com: tuple[float, ...] = (0.0, 0.0, 0.0)
 
 
 def progress(elapsed: float, duration: float) -> float:

@@ -9,7 +9,6 @@ __all__ = [
     "hardware",
     "laws",
     "parameters",
-    "payload_following",
     "servo_board",
     "settings",
     "simulated",

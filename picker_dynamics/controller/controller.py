@@ -20,7 +20,7 @@ import numpy as np
 from picker_dynamics.board.clock import Clock
 from picker_dynamics.board.request_gate import RequestGate
 from picker_dynamics.board.session import State
-from picker_dynamics.control.payload_follow import Payload
+from picker_dynamics.control.payload_change import Payload
 from picker_dynamics.errors import DescriptionError, PickerError
 from picker_dynamics.execution.driving import Drivers
 from picker_dynamics.execution.events import EventKind
@@ -270,13 +270,10 @@ class Controller:
             return (state.q,)
         return self._resting if held is None else (held,)
 
-    def set_payload(self, mass: float, com: Sequence[float], now_s: float, believed_kg: float | None = None) -> None:
+    def set_payload(self, mass: float, com: Sequence[float], now_s: float) -> None:
         """Carry ``mass`` [kg] at ``com`` (3,) [m], tool frame: plans, compensation and modelled state change together.
 
         A smaller mass in the same place is always taken; an arm that cannot rest with it is idle then, and says why.
-
-        Args:
-            believed_kg: mass with which the arm is controlled, where that is another one.
 
         Raises:
             InputError: not a payload.
@@ -289,7 +286,7 @@ class Controller:
             require_graspable(*payload, torque)
             if poses := self._poses(now_s):
                 require_holdable(model, torque, poses)
-        self.law.set_payload(payload.mass if believed_kg is None else believed_kg, payload.com, now_s)
+        self.law.set_payload(*payload, now_s)
         self.payload = payload
         self.execution.change_some(model=model)
         try:

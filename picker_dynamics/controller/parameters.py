@@ -168,12 +168,6 @@ SERVO_DYNAMICS = (
     at_start("fade_s", 0.5, "shortest duration of the fade after activation and mode changes [s]", 0.1, 10.0),
 )
 
-FOLLOWED_PAYLOAD = (
-    Setting("payload.follow", False, "follow the payload by what the joints measure"),
-    Setting("payload.follow_max", 0.5, "largest mass that is followed [kg]", 0.001, 5.0),
-    Setting("payload.follow_rate", 0.1, "fastest change of what is followed [kg/s]", 0.001, 5.0),
-)
-
 
 def bandwidth(default: float) -> Setting:
     return at_start("bandwidth", default, "of the computed torque: Kp = w^2, Kd = 2 w [rad/s]", 0.1, 500.0)

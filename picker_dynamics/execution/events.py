@@ -54,7 +54,6 @@ class Event:
         kind: what.
         text: in words.
         phase: of the reference, right after it.
-        accepted, refused: goals so far.
         identifier: what the sender calls the goal; empty: no goal's.
         motion: what the goal became.
         error: why it was refused.
@@ -64,8 +63,6 @@ class Event:
     kind: EventKind
     text: str
     phase: Phase
-    accepted: int = 0
-    refused: int = 0
     identifier: str = ""
     motion: Motion | None = None
     error: PickerError | None = None

@@ -25,11 +25,11 @@ from .events import Event, EventKind
 from .goal_manager import GoalManager, GoalRequest
 from .goal_tracking import ArmState, Error, SentReferences
 from .guard import ReferenceGuard
-from .lease import HeldError, Holder, Kind, Lease
+from .lease import Holder, Kind, Lease
 from .motion import Phase, Reference
 from .reference_generator import ReferenceGenerator
 from .settle_downward import started, take_load
-from .streaming import SILENCE_S, Complaints, Stream, StreamStatistics
+from .streaming import SILENCE_S, Complaints, Stream
 from .torque_limits import TorqueLimits
 from .validator import TIP_SPEED, MotionValidator
 from .worker import Submit, at_once
@@ -169,18 +169,9 @@ class Execution:
         return self._generator.speed
 
     @property
-    def counts(self) -> dict[str, int]:
-        """Goals accepted, refused and overtaken."""
-        return self._goals.counts
-
-    @property
     def guard_stopped(self) -> int:
         """References that the guard did not let pass: none, where there is no mistake in here."""
         return self._guard.stopped
-
-    @property
-    def stream_counts(self) -> StreamStatistics:
-        return self._stream.statistics
 
     def pose(self, now_s: float) -> Array:
         """Reference (n,) as the next one will be sent [rad]; zeros where there is none."""
@@ -224,7 +215,6 @@ class Execution:
         holder = Holder(Kind.STREAM, sender)
         try:
             if np.isnan(positions).any():
-                self._stream.statistics.ignored += 1
                 return None
             self.lease.require(holder, self._all, now_s, number)
             target = ordered(names, positions, self.description.joint_names, "joint_reference")
@@ -238,7 +228,6 @@ class Execution:
             if self.lease.grant(holder, self._all, now_s + SILENCE_S, number):
                 self.tell(EventKind.REMARK, f"following a {holder}")
         except PickerError as error:
-            self._stream.statistics.refused += isinstance(error, HeldError)
             if self._complaints.are_news(error.subject, now_s):
                 self.tell(EventKind.PROBLEM, f"stream refused: {error}", error=error)
             return error
@@ -256,7 +245,7 @@ class Execution:
         return self._goals.cancel(now_s + self.timing.lead_s, request)
 
     def change(self, limits: Limits) -> None:
-        """Hold motions to other limits; one under way goes on, or stops and is planned again."""
+        """Hold motions to other limits; one under way that breaks them is stopped on its path."""
         before, self.limits = self.limits, limits
         self._wanted_speed = limits.speed if limits.speed != self._generator.speed else None
         if before is not limits and replace(before, speed=limits.speed) == limits:
@@ -387,18 +376,11 @@ class Execution:
         return self._guard.breach(reference, self._generator.validator, self._generator.limit_excess(since_s))
 
     def _hold_to_limits(self, time_s: float) -> None:
-        """Where limits changed: what is left of motions under way obeys them, planned again, or the arm comes to rest."""
+        """Where limits changed: what is left of motions under way obeys them, or the arm comes to rest."""
         moved = self.phase is not Phase.HOLDING
-        if (found := self._generator.hold_to_limits(time_s)) is None:
-            return
-        why, factor = found
-        if factor is None:
+        if (why := self._generator.hold_to_limits(time_s)) is not None:
             text = "stopped for the present limits" if moved else "the pose that is held is beyond the present limits"
             self._abort(f"{text}: {why}", why)
-        elif factor:
-            self.tell(EventKind.NOTICE, f"goes on, slowed {factor:.2f} times for the present limits")
-        else:
-            self.tell(EventKind.NOTICE, f"stops on its path for the present limits, the rest is planned again: {why}", error=why)
 
     def _abort(self, text: str, why: PickerError | None = None) -> bool:
         """Abort all goals, and forget a stream; returns whether a goal was answered, else ``why`` is told."""
@@ -433,16 +415,12 @@ class Execution:
         return error if heard else None
 
     def refuse(self, error: PickerError, identifier: str = "") -> None:
-        """Count and tell a message that cannot be a goal."""
-        self.counts["refused"] += 1
+        """Tell of a message that cannot be a goal."""
         self.tell(EventKind.REFUSED, f"refused: {error}", identifier=identifier, error=error)
 
     def tell(self, kind: EventKind, text: str, **fields: Any) -> None:
         """Put what happened in line with all other events; ``fields`` of ``Event``."""
-        counts = self.counts
-        self._events.append(
-            Event(kind, text, self.phase, counts["accepted"], counts["refused"], holders=self.lease.holders, **fields)
-        )
+        self._events.append(Event(kind, text, self.phase, holders=self.lease.holders, **fields))
 
     def take_events(self) -> tuple[Event, ...]:
         """Events that were not handed out yet, in order."""

@@ -102,7 +102,6 @@ class GoalManager:
         self, generator: ReferenceGenerator, stream: Stream, sent: SentReferences, lease: Lease, tell: Callable[..., None]
     ):
         self.generator, self.stream, self.sent, self.lease, self.tell = generator, stream, sent, lease, tell
-        self.counts = {"accepted": 0, "refused": 0, "overtaken": 0}
         self._waiting: dict[str, list[_Waiting]] = {}  # of each track the one that is looked at, and the newest
         self._executing: list[_Executing] = []
         self._now_s = self._time_s = 0.0
@@ -117,7 +116,6 @@ class GoalManager:
             return
         waiting = self._waiting.setdefault(request.track, [])
         if waiting and waiting[-1].work is None:
-            self.counts["overtaken"] += 1
             error = PickerError("overtaken by a newer goal before it was looked at")
             self.refuse(waiting.pop().request, error, EventKind.OVERTAKEN)
         waiting.append(_Waiting(request))
@@ -188,7 +186,6 @@ class GoalManager:
             yield
 
     def _accept(self, request: GoalRequest, motion: Motion) -> None:
-        self.counts["accepted"] += 1
         self.stream.reset()
         for entry in list(self._executing):
             if entry.request.track == request.track or set(entry.motion.joints) & set(motion.joints):
@@ -210,8 +207,7 @@ class GoalManager:
         self.tell(EventKind.ACCEPTED, ", ".join(filter(None, parts)), identifier=request.identifier, motion=motion)
 
     def refuse(self, request: GoalRequest, error: PickerError, kind: EventKind = EventKind.REFUSED) -> None:
-        """Count, tell and answer a goal that is not executed."""
-        self.counts["refused"] += 1
+        """Tell and answer a goal that is not executed."""
         self.tell(kind, f"refused: {error}", identifier=request.identifier, error=error)
         request.answer(Verdict.of(error))
 

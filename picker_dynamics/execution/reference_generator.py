@@ -10,7 +10,6 @@ speed, other limits.  A goal joins in the plan's own time, so it is checked for 
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
@@ -37,10 +36,6 @@ AHEAD_S = 5.0
 
 SLOWEST = 0.3
 """Share of full speed down to which joints that leave a slowed plan stop as fast as at full speed."""
-
-
-_Replanning = tuple[PickerError, MotionValidator, Trajectory, "Future[float]"]
-"""Why a motion stops on its path, the limits, the motion, and by how much its rest is slowed, which the worker finds."""
 
 
 class ReferenceGenerator:
@@ -70,7 +65,6 @@ class ReferenceGenerator:
         self._excess, self._excess_until_s = NO_EXCESS, -np.inf
         self._passed: MotionValidator | None = None  # the limits that the whole plan obeys
         self._looked: tuple[MotionValidator | None, Trajectory | None, float] = None, None, 0.0  # until when this obeys them
-        self._again: _Replanning | None = None
 
     @property
     def active(self) -> bool:
@@ -94,11 +88,11 @@ class ReferenceGenerator:
 
     def start(self, q: ArrayLike) -> None:
         """Become active, holding the pose ``q`` (n,) [rad]."""
-        self._plan, self._again = ActivePlan.hold(self.description.joint_names, q), None
+        self._plan = ActivePlan.hold(self.description.joint_names, q)
 
     def deactivate(self) -> None:
         """Stop producing a reference."""
-        self._plan = self._again = None
+        self._plan = None
         self.sent_s = -np.inf  # what was sent before binds nobody who starts anew
 
     # -- the reference -------------------------------------------------------------------------------------
@@ -118,7 +112,7 @@ class ReferenceGenerator:
         """Rest of a motion that lies ahead at ``time_s``, in its goal's time [s]; 0: over, or displaced."""
         for one in self._plan.under_way if self._plan else ():
             if one.motion is motion:
-                return max(one.end_s - max(self.plan.progress(time_s), 0.0), 0.0) / one.slowed
+                return max(one.end_s - max(self.plan.progress(time_s), 0.0), 0.0)
         return 0.0
 
     def limit_excess(self, since_s: float) -> LimitExcess:
@@ -155,7 +149,7 @@ class ReferenceGenerator:
         active, now_s = self._plan, max(time_s, self.sent_s)
         begins_s = now_s + (ahead_s if active.moves else 0.0)
         streams = active.phase is Phase.STREAMING and ahead_s > 0.0
-        if streams or self._again or (active.moves and active.is_over(begins_s)):
+        if streams or (active.moves and active.is_over(begins_s)):
             return None
         late_s = 0.0 if goal.start_s is None else now_s - goal.start_s
         goal = goal.after(late_s) if late_s > PAST_TOLERANCE_S else goal
@@ -185,8 +179,7 @@ class ReferenceGenerator:
         before = self.plan
         self._plan = ActivePlan(trajectory, TimeScaling(time_s, self.speed), Phase.EXECUTING, under_way)
         if before.moves and time_s >= before.scaling.begin_s:
-            speed = self.speed if self._again is None else 0.0
-            self._ramp(replace(self._plan, scaling=before.scaling), speed, time_s, before, restarted=True)
+            self._ramp(replace(self._plan, scaling=before.scaling), self.speed, time_s, before, restarted=True)
 
     # -- streams and stops -----------------------------------------------------------------------------------
 
@@ -232,7 +225,7 @@ class ReferenceGenerator:
 
     def _to_rest(self, time_s: float) -> None:
         """Bring the arm to rest: on the path of goals, or as a stream's filter foresaw."""
-        before, self._again = self.plan, None
+        before = self.plan
         stopping = replace(before, under_way=tuple(replace(one, cancelled=True) for one in before.under_way))
         if before.phase is Phase.EXECUTING:
             self._ramp(stopping, 0.0, time_s, before, phase=Phase.STOPPING)
@@ -246,7 +239,7 @@ class ReferenceGenerator:
         """Execute goals at ``speed``, 0 (pause) to 1 (as fast as they were checked), from ``time_s`` on, smoothly."""
         self.speed = float(speed)
         active, time_s = self._plan, max(time_s, self.sent_s)
-        if active is None or active.phase is not Phase.EXECUTING or self._again:
+        if active is None or active.phase is not Phase.EXECUTING:
             return
         if time_s < active.scaling.begin_s:
             self._plan = replace(active, scaling=TimeScaling(active.scaling.begin_s, self.speed))
@@ -262,64 +255,33 @@ class ReferenceGenerator:
 
     # -- other limits ----------------------------------------------------------------------------------------
 
-    def hold_to_limits(self, time_s: float) -> tuple[PickerError, float | None] | None:
+    def hold_to_limits(self, time_s: float) -> PickerError | None:
         """Hold what is left of motions under way to limits that changed, a piece at a time.
 
-        A goal that does not pass stops on its path, and its rest is planned again from there.
-
         Returns:
-            None: nothing new.  Else why motions do not pass, and the factor by which their rest is slowed, with which they go
-            on; 0: they stop on their path, and it is being planned; None: they come to rest for good.
+            Why they were stopped, or why the arm may not stand where it does; None: nothing new.
         """
-        active, validator, again = self._plan, self.validator, self._again
-        if active is None or (again is None and validator is self._passed):
+        active, validator = self._plan, self.validator
+        if active is None or validator is self._passed:
             return None
-        goes = active.phase is Phase.EXECUTING
-        moving = goes or active.phase is Phase.STREAMING
+        moving = active.phase in (Phase.EXECUTING, Phase.STREAMING)
         try:
             if validator is None:
                 self._passed = None
                 if moving:
                     raise PickerError("the payload is not known any more", "payload")
-            elif again and goes:
-                if again[1:3] == (validator, active.trajectory):
-                    return self._go_on(again, active, max(time_s, self.sent_s))
-                self._plan_rest(again[0], validator)
             elif moving:
                 self._require_next_piece(active, validator, time_s)
             else:
-                self._passed, self._again = validator, None
+                self._passed = validator
                 self._allow_rest(time_s)
                 validator.require_holdable(active.state_at(active.ends_s)[0])
         except PickerError as error:
             self._passed = validator
             if moving:
                 self._to_rest(time_s)
-            if validator is not None and goes and again is None and validator.can_hold(self.state_at(self.plan.ends_s)[0]):
-                self._plan = replace(self.plan, phase=Phase.EXECUTING, under_way=active.under_way)
-                self._plan_rest(error, validator)
-                return error, 0.0
-            return error, None
+            return error
         return None
-
-    def _plan_rest(self, why: PickerError, validator: MotionValidator) -> None:
-        """Have what is left of a plan that stops on its path planned again."""
-        plan, self._passed = self.plan, validator
-        rest = plan.rest(plan.scaling.settled_s)
-        self._again = why, validator, plan.trajectory, self.worker(lambda: validator.scale_time(rest.stretched).factor)
-
-    def _go_on(self, again: _Replanning, active: ActivePlan, time_s: float) -> tuple[PickerError, float] | None:
-        """Go on with what was planned again, once the stop is over; raises why it may not be made."""
-        why, _, _, work = again
-        if not work.done() or time_s < active.scaling.settled_s:
-            return None
-        factor, self._again = work.result(), None
-        slower = [
-            replace(one, end_s=factor * one.end_s, slowed=factor * one.slowed) for one in active.later(time_s, active.under_way)
-        ]
-        made = ActivePlan(active.rest(time_s).stretched(factor), TimeScaling(time_s, 0.0), Phase.EXECUTING, tuple(slower))
-        self._ramp(made, self.speed, time_s, active)
-        return why, factor
 
     def _require_next_piece(self, active: ActivePlan, validator: MotionValidator, time_s: float) -> None:
         """Require the next ``AHEAD_S`` of a motion under way to obey the limits."""

@@ -13,7 +13,6 @@ where it passes it.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -88,13 +87,6 @@ class Complaints:
         self._said.pop(of, None)
 
 
-@dataclass
-class StreamStatistics:
-    accepted: int = 0
-    ignored: int = 0
-    refused: int = 0
-
-
 class Stream:
     """Feeds a :class:`ReferenceGenerator` from position samples.
 
@@ -104,7 +96,6 @@ class Stream:
 
     def __init__(self, generator: ReferenceGenerator):
         self.generator, self._arm = generator, generator.description
-        self.statistics = StreamStatistics()
         self._filter = StreamFilter(self._arm)
         self._heard: deque[tuple[float, Array]] = deque(maxlen=MEMORY)  # arrival [s] and positions of late samples
         self._q = self._trend = np.zeros(self._arm.n)  # of the stream that is followed, without noise
@@ -140,7 +131,6 @@ class Stream:
             if late > LATE_S:
                 raise OutdatedError(f"the sample is {late:.1f} s old, allowed {LATE_S} s", "stamp", late, LATE_S)
             if self._sent_s is not None and 0.0 < self._sent_s - sent_s < LATE_S:  # by more it is another clock
-                self.statistics.ignored += 1
                 return
             self._sent_s = sent_s
         heard, silence_s = self._heard, arrival_s - self._heard_s
@@ -152,13 +142,11 @@ class Stream:
         try:
             self._take(q, max(silence_s, 0.0), time_s)
         except PickerError as error:
-            self.statistics.refused += 1
             self._refused = error.subject
             self.reset()
             if self.generator.phase is Phase.STREAMING:
                 self.generator.cancel(time_s)
             raise
-        self.statistics.accepted += 1
 
     def advance(self, now_s: float, time_s: float) -> bool:
         """Let the reference for ``time_s`` follow the stream, or stop where it has ended; returns whether it just did."""

@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from picker_dynamics.control.compensation import NONE
-from picker_dynamics.control.payload_follow import Payload
+from picker_dynamics.control.payload_change import Payload
 from picker_dynamics.controller import parameters
 from picker_dynamics.controller.arm_settings import load_arm
 from picker_dynamics.controller.controller import Cycle

@@ -167,9 +167,7 @@ class Report:
     def _parts(self) -> Iterator[Part]:
         arm, outputs, controller, last = self._arm, self._outputs, self._arm.controller, self.last
         execution, law, worst = controller.execution, controller.law, arm.cross_check_worst
-        goals = {f"goals_{what}": count for what, count in execution.counts.items()}
-        goals |= {f"stream_{what}": count for what, count in vars(execution.stream_counts).items()}
-        figures: dict[str, Any] = {"phase": execution.phase.value, "guard_stopped": execution.guard_stopped, **goals}
+        figures: dict[str, Any] = {"phase": execution.phase.value, "guard_stopped": execution.guard_stopped}
         yield CONTROLLER, LEVELS[last.kind.severity], last.text, figures
         figures, level, message = {"cross_check_worst": worst, "processed": self._processed}, OK, "compensating"
         if isinstance(law, ServoLaw):
@@ -178,9 +176,6 @@ class Report:
                 level, message = WARN, f"set-point at the end of its pulse range: {clamped}"
             elif arm.servos is not None and arm.servos.unmeasured:
                 level, message = WARN, f"not measured, assumed: {', '.join(arm.servos.unmeasured)}"
-        if arm.following is not None:
-            figures |= arm.following.facts()
-            level, message = (WARN, arm.following.problem) if arm.following.problem else (level, message)
         if controller.problem:
             level, message = ERROR, controller.problem
         yield DYNAMICS, level, message, figures

@@ -16,7 +16,6 @@ from picker_dynamics.board.session import Session as Outputs
 from picker_dynamics.board.session import State
 from picker_dynamics.board.torque_session import TorqueSession
 from picker_dynamics.control.compensation import Compensator
-from picker_dynamics.control.payload_follow import Payload, drive_effort_sd
 from picker_dynamics.control.state_model import MODEL_STEP_S, ArmStateModel
 from picker_dynamics.control.torque_loop import TorqueLoop
 from picker_dynamics.controller import parameters
@@ -25,7 +24,6 @@ from picker_dynamics.controller.connection import Connection
 from picker_dynamics.controller.controller import Controller, Cycle, Hardware
 from picker_dynamics.controller.laws import Law, ServoLaw, TorqueLaw
 from picker_dynamics.controller.parameters import CONTROLLER, DYNAMICS, HARDWARE
-from picker_dynamics.controller.payload_following import PayloadFollowing
 from picker_dynamics.controller.servo_board import ServoBoard
 from picker_dynamics.controller.settings import Setting, Settings
 from picker_dynamics.controller.surroundings import Surroundings
@@ -122,12 +120,6 @@ class RunningArm:
         self.surroundings = Surroundings(arm, self.servos, self.poses, deceleration, **around)
         self.controller = self.session = Controller(board, law, execution, self.model_of, clock, self.poses)
         self.controller.passive = passive
-        self.following: PayloadFollowing | None = None
-        if isinstance(law, TorqueLaw):
-            dynamics.declare(*parameters.FOLLOWED_PAYLOAD)
-            sd, transition_s = drive_effort_sd(arm.effort, arm.friction), dynamics["payload.transition_s"]
-            self.following = PayloadFollowing(self.controller, law.loop, self.model, sd, transition_s)
-            self.session.subscribe(self.following.hear)
         self._take_control(set())
         self._take_payload()
         self.surroundings.changed = partial(self._take_control, set())
@@ -208,13 +200,8 @@ class RunningArm:
             law.compensator.set_mode(mode)
 
     def _take_payload(self) -> None:
-        values, now_s = self.settings[DYNAMICS], self.clock.now()
-        payload = Payload(values["payload.mass"], tuple(values["payload.com"]))
-        if self.following is None:
-            self.controller.set_payload(*payload, now_s)
-        else:
-            most, rate = values["payload.follow_max"], values["payload.follow_rate"]
-            self.following.set(payload, values["payload.follow"], most, rate, now_s)
+        values = self.settings[DYNAMICS]
+        self.controller.set_payload(values["payload.mass"], values["payload.com"], self.clock.now())
 
     def _take_hardware(self, names: set[str]) -> None:
         values, outputs = self.settings[HARDWARE], self.outputs

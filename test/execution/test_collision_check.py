@@ -109,7 +109,7 @@ def test_the_refusal_names_pair_time_and_distance():
     folded = [0.0, 1.2, -2.5, -1.5, 1.2]
     with raises(LimitError, match="would (hit|come within .* of) (turret|base_link|upper_arm)"):
         rig.submit(goal(folded))
-    assert rig.phase is Phase.HOLDING and rig.execution.counts["refused"] == 4
+    assert rig.phase is Phase.HOLDING
     assert rig.submit(goal(at(0.2, 0.15))) is not None
 
 

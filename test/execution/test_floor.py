@@ -54,7 +54,7 @@ def test_goals_below_the_floor_are_refused_with_place_depth_and_time():
     folded = [0.0, 0.9, -2.3, 1.5, 0.0]
     with raises(LimitError, match=f"wrist would be {140 - 1e3 * lowest([folded]):.0f} mm below the floor"):
         rig.submit(goal(folded))
-    assert rig.phase is Phase.HOLDING and rig.execution.counts["refused"] == 3
+    assert rig.phase is Phase.HOLDING
 
 
 def test_from_below_the_arm_may_come_up_and_no_deeper():

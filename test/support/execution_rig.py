@@ -62,6 +62,7 @@ class Rig:
     Attributes:
         error: by which the base lags behind its reference [rad].
         last: newest tick.
+        refused: how many samples of streams were.
         ended: goals that were done or cancelled: (identifier, whether cancelled).
     """
 
@@ -84,7 +85,7 @@ class Rig:
         )
         self.period_s, self.lead_s, self.time_s, self.error = period_s, lead_s, begin_s, 0.0
         self.events, self.references, self.last = [], [], None
-        self.guard_may_stop = guard_may_stop
+        self.guard_may_stop, self.refused = guard_may_stop, 0
         self.requests: dict[str, GoalRequest] = {}
         self.answers: dict[str, list[Verdict]] = {}
         self.feedback: dict[str, list[float]] = {}
@@ -199,6 +200,7 @@ class Rig:
         arrival_s = self.now_s if arrival_s is None else arrival_s
         refusal = self.execution.stream(self.execution.description.joint_names, q, arrival_s, sent_s)
         if refusal is not None:
+            self.refused += 1
             raise refusal
 
     def feed(self, path: Iterable) -> None:
@@ -249,11 +251,6 @@ class Rig:
     def holds(self) -> bool:
         """And stands."""
         return self.phase is Phase.HOLDING and not self.newest.v.any()
-
-    @property
-    def refused(self) -> int:
-        """Samples of streams."""
-        return self.execution.stream_counts.refused
 
     def kinds(self, name: str) -> list[EventKind]:
         """What became of a goal, remarks left out."""
