@@ -87,7 +87,6 @@ def test_two_streams_are_not_mixed(rig, sender):
     assert all(isinstance(one, HeldError) for one in refused)
     assert "a stream" in str(refused[0]) and "another stream" in str(refused[1])
     np.testing.assert_allclose(np.diff(rig["q"][-20:, 0]), 0.2 * PERIOD, rtol=1e-3)
-    assert len(refused) == 200
     assert len(rig.problems) < 10
 
 
