@@ -11,7 +11,7 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
 from picker_dynamics.estimation.calibration.droop_fit import DroopFit, whitening
 from picker_dynamics.estimation.calibration.droop_model import DroopModel, Reading, skid, wrapped
-from picker_dynamics.estimation.calibration.instruments import ANGLE_SD, SensorModel, lay
+from picker_dynamics.estimation.calibration.instruments import ANGLE_SD, INCLINOMETER_SD, Inclinometer, lay
 from picker_dynamics.estimation.calibration.mass_properties import link_properties
 from picker_dynamics.estimation.calibration.poses import TRAVEL_SPEED, Station, Weight, stand_off, way
 from picker_dynamics.estimation.calibration.procedure import droop_fit, gravity_joints, measured_links
@@ -82,7 +82,7 @@ def cross_validation(fit: DroopFit) -> np.ndarray:
     expected, jacobian, chance = model.linearised(fit.unknowns, readings)
     visits = np.array([one.visit for one in readings])
     whiten = whitening(chance, readings)
-    off = wrapped(np.array([one.value for one in readings]) - expected, readings)
+    off = wrapped(np.array([one.value for one in readings]) - expected)
     scaled, residuals = whiten @ jacobian, whiten @ off
     covariance = np.linalg.inv(scaled.T @ scaled + np.diag(model.prior[1] ** -2))
     stations: dict[tuple, list[int]] = {}
@@ -107,7 +107,7 @@ def tip_off(model: DroopModel, unknowns, looks: Sequence[Reading], off) -> float
     q = model.rest(unknowns, looks[:1]).q[0]
     poses = link_poses(model.description, q)
     rates = np.array([one.sensor.rates(model.description, poses)[columns] for one in looks])
-    sd = np.array([one.sensor.sd for one in looks])
+    sd = np.full(len(looks), INCLINOMETER_SD)
     matrix = np.vstack([rates / sd[:, None], np.diag(1.0 / (TURNED_SD * model.servos.per_turn[columns]))])
     turned = np.linalg.lstsq(matrix, np.concatenate([off / sd, np.zeros(len(columns))]), rcond=None)[0]
     return float(np.linalg.norm(RigidBody(model.description).jacobian(q)[:, columns] @ turned))
@@ -144,10 +144,10 @@ class MovingBench(SimulatedBench):
         true = self.plant.servo_map.servos[column]
         return float(true.to_angle(servos.servos[column].to_pulse_us(setpoint)) + self.rng.normal(0.0, ANGLE_SD))
 
-    def sensed(self, sensors: Sequence[SensorModel], q) -> list[float]:
+    def sensed(self, sensors: Sequence[Inclinometer], q) -> list[float]:
         """Sensor readings with the joints at q (n,) [rad or m], the instruments' noise in it."""
         poses = link_poses(self.plant.description, q)
-        return [float(sensor.of(poses) + self.rng.normal(0.0, sensor.sd)) for sensor in sensors]
+        return [float(sensor.of(poses) + self.rng.normal(0.0, INCLINOMETER_SD)) for sensor in sensors]
 
     def _travel(self, servos: ServoMap, setpoint, duration_s: float = 0.0) -> None:
         """Set-points along a smooth line to ``setpoint``, in the board's frames."""

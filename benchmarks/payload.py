@@ -18,7 +18,7 @@ PAYLOAD_KG, SEEDS = 0.025, 24
 def run(seeds: int = SEEDS, servo: str = "ideal") -> dict:
     """Errors [g] over the seeds, how often the stated interval contains the truth, and what a person has to read."""
     from picker_dynamics.dynamics.rigid_body import RigidBody
-    from picker_dynamics.estimation.calibration.instruments import SensorModel
+    from picker_dynamics.estimation.calibration.instruments import Inclinometer
     from picker_dynamics.estimation.payload.droop import DroopScale
     from picker_dynamics.estimation.payload.poses import plan
     from picker_dynamics.estimation.payload.simulated import WeighingBench
@@ -26,7 +26,7 @@ def run(seeds: int = SEEDS, servo: str = "ideal") -> dict:
     from picker_dynamics.resources import resource
     from picker_dynamics.robot import servo_arm
 
-    started, forearm = time.perf_counter(), SensorModel("elevation", "forearm")
+    started, forearm = time.perf_counter(), Inclinometer("forearm")
     arm, servos = servo_arm.load(overlay=resource(f"config/servos.{servo}.yaml"))
     scale, validator = DroopScale(arm, servos), torque_validator(RigidBody(arm, servos.armature), servos)
     visits = plan(scale, validator, forearm, servos.home).visits

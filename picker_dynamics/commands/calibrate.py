@@ -117,7 +117,7 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
         return terminal.INTERRUPTED
     finally:
         if mover is not None:
-            mover.outputs.let_go()
+            mover.let_go()
     return _ended(options, console, estimate, simulation)
 
 
@@ -178,11 +178,10 @@ def _answering(options, console, servos, ask):
     person, mover = Terminal(console, ask or input), None
     if options.port:
         from picker_dynamics.board.link import Link
-        from picker_dynamics.estimation.calibration.board_bench import BoardOutputs
         from picker_dynamics.estimation.calibration.mover import Mover
 
-        mover = Mover(BoardOutputs(Link(options.port, baud=options.baud, joint_names=servos.joint_names), servos))
-        mover.outputs.take()
+        mover = Mover(Link(options.port, baud=options.baud, joint_names=servos.joint_names), servos)
+        mover.take()
     return None, person, mover
 
 

@@ -18,7 +18,7 @@ NUMBER = {"type": shared.ANY}
 ARGUMENTS = {
     "--com": NUMBER
     | {"nargs": 3, "default": (0.0, 0.0, 0.0), "metavar": ("X", "Y", "Z"), "help": "of the payload, in the tool frame [m]"},
-    "--link": {"default": "", "help": "that is read (default: the last but one that the payload turns down, else the tool)"},
+    "--link": {"default": "", "help": "that is read (default: the last but one that the payload turns down)"},
     "--within": NUMBER | {"default": 3.0, "metavar": "G", "help": "plan for this half-width of the 95 %% interval (default 3 g)"},
     "--heaviest": NUMBER
     | {"default": 100.0, "metavar": "G", "help": "the heaviest payload that poses are to bear (default 100 g)"},
@@ -39,9 +39,8 @@ def add_parser(commands) -> None:
     """Register ``weigh``."""
     one = commands.add_parser(
         "weigh",
-        help="what the tool holds, by inclinometer or ruler",
-        description="On a running arm: visits poses without and with the payload, and asks for what the inclinometer says there, "
-        "or, where the tool only slides down, for its height by a ruler.",
+        help="what the tool holds, by inclinometer",
+        description="On a running arm: visits poses without and with the payload, and asks for what the inclinometer says there.",
     )
     shared.add(one, *shared.RUNNING, "--servo-overlay", "--seed", "--json")
     for name, settings in ARGUMENTS.items():

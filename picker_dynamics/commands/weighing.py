@@ -1,6 +1,6 @@
 """The arm as a scale: what is read where, which poses are visited, and weighing on a running arm.
 
-The arm moves from visit to visit; a person says what inclinometer or ruler show.
+The arm moves from visit to visit; a person says what the inclinometer shows.
 """
 
 from __future__ import annotations
@@ -38,18 +38,14 @@ def scale_of(options, overlay: str = "", known=None):
 
 
 def sensor_for(scale, link: str):
-    """The inclinometer on a link; on none that is named: the last but one of those that the payload turns down.
-
-    Of an arm whose joints it only slides down: a ruler under the link, or under the tool.
-    """
-    from picker_dynamics.estimation.calibration.instruments import sensor_on
+    """The inclinometer on a link; on none that is named: the last but one of those that the payload turns down."""
+    from picker_dynamics.estimation.calibration.instruments import inclinometer_on
 
     arm = scale.description
-    refuse_if(not scale.columns, f"no joint of {arm.name} bears a payload: its droop tells no mass", "payload")
-    turned = [joint.child for joint in (arm.movable[column] for column in scale.columns) if joint.type != "prismatic"]
-    link = link or ([*turned[-2:], arm.tool][0])
+    refuse_if(not scale.columns, f"no joint of {arm.name} that turns bears a payload: its droop tells no mass", "payload")
+    link = link or [arm.movable[column].child for column in scale.columns][-2:][0]
     refuse_if(link not in arm.links, f"no link {link!r}; the arm has {', '.join(arm.links)}", link, link)
-    return sensor_on(arm, link, "elevation" if turned else "height")
+    return inclinometer_on(arm, link)
 
 
 def planned(options, scale, validator, near):
@@ -88,7 +84,7 @@ def live(options):
 
 def by_droop(options, client, known):
     """Visit poses without and with the payload; a person types what the instrument shows."""
-    from picker_dynamics.estimation.payload.poses import before
+    from picker_dynamics.estimation.calibration.poses import stand_off
 
     scale, validator = scale_of(options, options.servo_overlay, known)
     servos = scale.servos
@@ -97,14 +93,15 @@ def by_droop(options, client, known):
     asked = f"The arm will visit {len(visits) // 2} poses, twice. Is the tool empty, and are hands away? Type yes: "
     refuse_if(not options.yes and not agreed(asked, _answer), "not weighed")
     read = []
-    for visit in visits:
-        if visit.loaded and visit.visit == len(visits) // 2:
+    for number, visit in enumerate(visits):
+        if visit.loaded and visit.pose == 0:
             asked = f"Put the payload, {1e3 * borne_kg:.0f} g at the most, into the tool, gently, and take your hands away. "
             while not agreed(asked + "Type yes, and the arm moves on: ", _answer):
                 pass
-        _go(client, before(scale, visit), servos.to_angle(visit.pulses_us))
+        there = servos.to_angle(visit.pulses_us)
+        _go(client, stand_off(servos, there, visit.side, scale.columns), there)
         pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(client.setpoint())))
-        read.append(_typed(scale, replace(visit, pulses_us=pulses), len(visits)))
+        read.append(_typed(scale, replace(visit, pulses_us=pulses), f"{number + 1} of {len(visits)}"))
     return scale.weigh(read), {"planned_half_width_kg": half}
 
 
@@ -122,18 +119,16 @@ def _go(client, stand_off, pose) -> None:
             client.wait_holding()
 
 
-def _typed(scale, visit, count: int):
-    """The person reads inclinometer or ruler [deg or mm]; asked again where that is none, or none that can be."""
+def _typed(scale, visit, which: str):
+    """The person reads the inclinometer [deg]; asked again where that is none, or none that can be."""
     from picker_dynamics.estimation.calibration.instruments import lay
-    from picker_dynamics.robot.units import ANGLE, LENGTH, quantity
+    from picker_dynamics.robot.units import ANGLE, quantity
 
-    sensor = visit.sensor
-    what, units = f"height of {sensor.link} above the mounting plane [mm]", (LENGTH, "mm")
-    if sensor.kind == "elevation":
-        what, units = f"inclinometer on {sensor.link}, {lay(scale.description, sensor.link).laid} [deg]", (ANGLE, "deg")
+    link = visit.sensor.link
+    what = f"{which}: inclinometer on {link}, {lay(scale.description, link).laid} [deg]: "
     while True:
         try:
-            read = replace(visit, value=quantity(sensor.link, _answer(f"{visit.visit + 1} of {count}: {what}: "), *units))
+            read = replace(visit, value=quantity(link, _answer(what), ANGLE, "deg"))
             scale.require_plausible([read])
             return read
         except InputError as slip:

@@ -14,8 +14,6 @@ from pytest import approx, mark
 from ros_graph import own_domain, running_graph, running_nodes
 
 from picker_dynamics.bringup import bringup
-from picker_dynamics.estimation.calibration.instruments import SensorModel
-from picker_dynamics.estimation.payload.droop import DroopScale, Measurement
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
@@ -135,15 +133,3 @@ def test_a_strong_arm_weighs_what_makes_it_sag(name, grams, visits, half_kg, run
     assert code == 0, complaints
     (low, high), truth = json.loads(said)["interval_kg"], 1e-3 * grams
     assert low < truth < high and low > 0.5 * truth and high - low < 2.0 * half_kg
-
-
-@mark.parametrize("side, empty, loaded", [(-1.0, 197.87, 197.27), (1.0, 195.25, 193.86)])
-def test_heights_tell_a_mass_by_the_side_from_which_the_tool_came(side, empty, loaded):
-    """100 g lower its spindle, K = 1177 N/m, by 0.83 mm without friction; x = 0.4 makes that 0.60 from above, 1.39 from below."""
-    scale = DroopScale(*servo_arm.load(any_arms.urdf("gantry")))
-    there = np.where(np.array(scale.servos.joint_names) == "down", 0.06, scale.servos.home)
-    pulses, ruler = scale.servos.quantise_us(scale.servos.to_pulse_us(there)), SensorModel("height", "nozzle")
-    looks = [
-        Measurement(pulses, ruler, visit, visit >= 60, -side, 1e-3 * (loaded if visit >= 60 else empty)) for visit in range(120)
-    ]
-    assert scale.weigh(looks).mass.value == approx(0.1, abs=0.003)

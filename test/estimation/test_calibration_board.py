@@ -10,7 +10,7 @@ from pytest import approx, fixture, raises
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
 from picker_dynamics.errors import BoardFaultError, LinkError
-from picker_dynamics.estimation.calibration import arm_estimate, board_bench, guided, mover, poses, questions, rehearsal
+from picker_dynamics.estimation.calibration import arm_estimate, guided, mover, poses, questions, rehearsal
 from picker_dynamics.estimation.calibration.session import Session, checksums
 from picker_dynamics.estimation.calibration.steps import droop
 from picker_dynamics.resources import resource
@@ -57,20 +57,20 @@ class Bench:
         true = servos(ideal=True)
         self.plant = Plant(self.arm, true, dt=2e-3, q=true.rest, support=True)
         self.bench = rehearsal.BoardOnBench(self.plant, np.random.default_rng(0), self.servos)
-        self.outputs, self.board = self.bench.outputs, self.bench.board
-        self.outputs.let_go()
+        self.mover, self.board = self.bench.mover, self.bench.board
+        self.mover.let_go()
 
     def walk(self, *steps, mishaps=(), then=None):
         """Some steps; who answered, what is believed, and what ``then`` makes of it."""
         person = Reader(self.bench, mishaps)
         session = Session.open(self.folder, self.tied, {})
-        self.outputs.take()
+        self.mover.take()
         try:
-            context = questions.Context(session, person, mover.Mover(self.outputs), settle_s=SETTLE_S)
+            context = questions.Context(session, person, self.mover, settle_s=SETTLE_S)
             estimate = guided.run_steps(context, arm_estimate.ArmEstimate(self.arm, self.servos), steps)
             return person, estimate, then and then(context, estimate)
         finally:
-            self.outputs.let_go()
+            self.mover.let_go()
 
     def interrupt_soon(self):
         """Ctrl-C while the arm moves."""
@@ -101,9 +101,9 @@ def test_ctrl_c_in_a_motion_stops_the_arm_and_keeps_what_was_answered(bench):
     stood = bench.plant.q
     bench.board.run(0.5)
     assert bench.plant.q == approx(stood, abs=1e-4)
-    bench.outputs.take()
-    assert "stop" in bench.outputs.faults.lower()
-    bench.outputs.let_go()
+    bench.mover.take()
+    assert "stop" in bench.mover.faults.lower()
+    bench.mover.let_go()
     session = Session.open(bench.folder, bench.tied, {})
     assert not session.done
     assert session.value("map", "wrist.0.pulses") and session.value("map", "wrist.0.hand") is not None
@@ -146,11 +146,11 @@ def test_a_station_is_read_with_its_weight_on_and_a_weight_that_was_left_is_take
     for values, hung, q in found:
         assert hung in (approx(0.1), approx(0.0))
         assert values == approx([q[1], q[1] + q[2], q[1] + q[2] + q[3]], abs=math.radians(1.5))
-    assert bench.plant.payload == approx(0.0) and bench.outputs.link is not None
+    assert bench.plant.payload == approx(0.0) and bench.mover.link is not None
 
 
 def test_a_set_point_that_jumps_is_refused_and_moves_nothing(bench):
-    outputs = bench.outputs
+    outputs = bench.mover
     outputs.take()
     try:
         outputs.reset()
@@ -165,7 +165,7 @@ def test_a_set_point_that_jumps_is_refused_and_moves_nothing(bench):
 
 
 def test_another_arms_board_is_refused(bench):
-    outputs = board_bench.BoardOutputs(Link("memory", clock=bench.board, open_port=bench.board.open), bench.servos, bench.board)
+    outputs = mover.Mover(Link("memory", clock=bench.board, open_port=bench.board.open), bench.servos, bench.board)
     outputs.limits = tuple(board_limits(bench.servos)[:4])
     with raises(BoardFaultError, match="was flashed for 5 joints, the servo map has 4"):
         outputs.take()

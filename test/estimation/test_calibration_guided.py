@@ -15,7 +15,6 @@ from picker_dynamics.commands import calibrate as command
 from picker_dynamics.errors import InputError
 from picker_dynamics.estimation.calibration import arm_estimate, guided, questions, rehearsal, simulated
 from picker_dynamics.estimation.calibration.joint_map import mapped
-from picker_dynamics.estimation.calibration.mover import Mover
 from picker_dynamics.estimation.calibration.questions import LeaveError
 from picker_dynamics.estimation.calibration.session import Session
 from picker_dynamics.robot import description as descriptions
@@ -58,14 +57,14 @@ class Rig:
         self.bench = rehearsal.BoardOnBench(plant, made.rng, believed)
 
     def context(self, person):
-        mover = Mover(self.bench.outputs)
+        mover = self.bench.mover
         return questions.Context(Session.open(self.folder, {}, {}), person, mover, when="today", settle_s=1.5)
 
     def walk(self, *steps, **options):
         """Some steps: who answered, and what is believed then."""
         self.last = person = Person(self.bench, np.random.default_rng(1), **options)
         context = self.context(person)
-        context.on = not np.isnan(self.bench.outputs.pulses_us).any()
+        context.on = not np.isnan(self.bench.mover.pulses_us).any()
         return person, guided.run_steps(context, arm_estimate.ArmEstimate(ARM, self.believed), steps)
 
     def true_angles(self, joint, pulses):

@@ -1,6 +1,6 @@
 """Droop fit: zero, scale, spring, gap and friction of each servo from how far an arm sags, without an encoder.
 
-Least squares on inclinometer and ruler readings (``droop_model``), with what is known beforehand (masses as weighed, a servo's
+Least squares on inclinometer readings (``droop_model``), with what is known beforehand (masses as weighed, a servo's
 usual figures) as further readings.  So a figure about which the readings say nothing keeps its prior and its prior's
 uncertainty, and the uncertainty of the masses is part of the stiffness's.  The readings of one visit share its friction, and what
 skids: their covariance is
@@ -22,6 +22,7 @@ from picker_dynamics.errors import refuse_if
 
 from .. import least_squares
 from .droop_model import DroopModel, Reading, wrapped
+from .instruments import INCLINOMETER_SD
 from .measured import Measured
 
 ROUNDS, TOLERANCE = 8, 1e-4
@@ -103,7 +104,7 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
     for _ in range(ROUNDS):
         whiten = whitening(linearised(unknowns.tobytes())[2], readings)
         solved = least_squares.solve(
-            lambda x, whiten=whiten: whiten @ wrapped(value - linearised(x.tobytes())[0], readings),
+            lambda x, whiten=whiten: whiten @ wrapped(value - linearised(x.tobytes())[0]),
             unknowns,
             lambda x, whiten=whiten: -whiten @ linearised(x.tobytes())[1],
             prior=(mean, np.diag(1.0 / prior_sd)),
@@ -115,9 +116,9 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
         if abs(cost - before) < TOLERANCE * cost:
             break
     expected, jacobian, chance = linearised(unknowns.tobytes())
-    off, jacobian = wrapped(value - expected, readings), whiten @ jacobian
+    off, jacobian = wrapped(value - expected), whiten @ jacobian
     covariance = np.linalg.inv(jacobian.T @ jacobian + np.diag(prior_sd**-2))
-    residuals = off / np.sqrt([one.sensor.sd**2 for one in readings] + (chance**2).sum(axis=1))
+    residuals = off / np.sqrt(INCLINOMETER_SD**2 + (chance**2).sum(axis=1))
     used = float(np.trace(jacobian @ covariance @ jacobian.T))
     misfit = float(np.linalg.norm(whiten @ off) / np.sqrt(max(1.0, len(readings) - used)))
     usual = float(np.median(np.abs(residuals))) / NORMAL_MEDIAN
@@ -142,5 +143,7 @@ def whitening(chance: np.ndarray, readings: Sequence[Reading]) -> np.ndarray:
     Args:
         chance: (r, c) how much a standard deviation of each friction and skid moves each reading.
     """
-    visits, sd = (np.array(column) for column in zip(*((one.visit, one.sensor.sd) for one in readings)))
-    return np.linalg.inv(np.linalg.cholesky(chance @ chance.T * (visits[:, None] == visits) + np.diag(sd**2)))
+    visits = np.array([one.visit for one in readings])
+    return np.linalg.inv(
+        np.linalg.cholesky(chance @ chance.T * (visits[:, None] == visits) + INCLINOMETER_SD**2 * np.eye(len(visits)))
+    )

@@ -6,7 +6,7 @@ A servo told q_cmd that bears G(q) and came to rest on side s (+1 from below, -1
     L = G(q) - s eta h + f
 
 zero offset z [rad], scale error e, compliance c = 1/K of the motor's spring [rad/(N·m)], gap g = delta + b/2 [rad] (deadband and
-play act alike), all in m and N where the joint slides, and in tau_m(L, s) the friction of the gears: x as a share of the
+play act alike), and in tau_m(L, s) the friction of the gears: x as a share of the
 motor's torque and tau_c without load.  Read from both sides, x follows from the difference and K from the mean; weights hung on
 tell both from z, tau_c and g.
 
@@ -42,7 +42,7 @@ from picker_dynamics.robot.resting import resting_position, sag
 from picker_dynamics.robot.servo import SIGN_TORQUE, ServoModel
 from picker_dynamics.robot.servo_map import ServoMap
 
-from .instruments import SensorModel, lay
+from .instruments import Inclinometer, lay
 from .mass_properties import LinkProperties
 from .statics import Loads, PointMass, links_of, loads
 
@@ -81,7 +81,7 @@ class Reading:
     Args:
         pulses_us: (n,) on the servos' inputs, as the board makes them.
         sensor: what was read.
-        value: the reading [rad or m].
+        value: the reading [rad].
         visit: number of the visit to a pose at which it was taken; readings of one visit share its friction.
         weight: mass [kg] hung at ``weight_point`` (3,) [m] of the tool's frame; 0: none.
         side: from which the arm came: +1 from below, -1 from above, 0 not known.
@@ -89,7 +89,7 @@ class Reading:
     """
 
     pulses_us: np.ndarray
-    sensor: SensorModel
+    sensor: Inclinometer
     value: float
     visit: int
     weight: float = 0.0
@@ -212,8 +212,8 @@ class DroopModel:
     def prior(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation (u,) of every unknown before the arm is looked at."""
         rows = []
-        for times, way in zip(self.strength, self._of("per_turn")):  # a sliding joint's friction is so much the larger
-            unit = {"zero": way, "compliance": way / times, "gap": way, "coulomb": USUAL_STALL_NM * times}
+        for times in self.strength:
+            unit = {"compliance": 1.0 / times, "coulomb": USUAL_STALL_NM * times}
             rows += [np.array(PRIORS[figure]) * unit.get(figure, 1.0) for figure in FIGURES]
         rows += [(known.value, known.sd) for link in self.links.values() for known in (link.mass, link.distance)]
         mean, sd = np.array(rows, dtype=float).reshape(-1, 2).T
@@ -273,7 +273,7 @@ class DroopModel:
         return Rest(at.q, by_unknowns, by_chance)
 
     def linearised(self, unknowns, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The readings as they should be (r,) [rad or m], their derivatives by the unknowns (r, u), and how much a standard
+        """The readings as they should be (r,) [rad], their derivatives by the unknowns (r, u), and how much a standard
         deviation of each friction and skid moves them (r, 2 j), which those of one visit share."""
         number: dict[tuple, int] = {}
         rows = np.array([number.setdefault(one.pose, len(number)) for one in readings])
@@ -331,10 +331,16 @@ def skid(edge, hop, gap) -> np.ndarray:
     return 2.0 * gap * np.exp(-0.5 * (edge / np.maximum(hop, 1e-6)) ** 2)
 
 
-def wrapped(difference, readings: Sequence[Reading]) -> np.ndarray:
-    """Differences of readings, (r,), those of angles within ±pi."""
-    turns = np.array([one.sensor.unit == "rad" for one in readings])
-    return np.where(turns, (difference + np.pi) % (2.0 * np.pi) - np.pi, difference)
+def believed(servos: ServoMap) -> np.ndarray:
+    """(n, f) ``FIGURES`` of every servo as its map has them."""
+    servo = servos.model
+    nothing, usual = np.zeros(servos.n), np.ones(servos.n)
+    return np.stack([nothing, nothing, 1.0 / servo.stiffness, servo.gap, servo.load_friction, servo.coulomb, usual], axis=-1)
+
+
+def wrapped(difference) -> np.ndarray:
+    """Differences of angles [rad], within ±pi."""
+    return (difference + np.pi) % (2.0 * np.pi) - np.pi
 
 
 def hung_weights(tool: str, readings: Sequence[Reading]) -> list[PointMass]:

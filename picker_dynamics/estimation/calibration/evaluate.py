@@ -17,7 +17,7 @@ from picker_dynamics.trajectory.trajectory import Trajectory
 from ..closed_loop import HEIGHT_M, REACH_M, ClosedLoop, feasible_poses, hold_errors, paths_between
 from .arm_estimate import ArmEstimate
 from .droop_model import FIGURES, PRIORS, DroopModel, Reading
-from .instruments import LEAST_KG, SensorModel, lay
+from .instruments import LEAST_KG, Inclinometer, lay
 from .mass_properties import LinkProperties
 from .measured import Measured
 from .poses import SIDES, least_height
@@ -138,9 +138,8 @@ def tip_uncertainty(found: ArmEstimate, poses, share: float = 0.95, seed: int = 
     """
     (model, unknowns, covariance), poses = with_assumed(found), np.asarray(poses)
     told = [(row, side) for side in SIDES for row in pulses_at(found, poses, side)]
-    rest = model.rest(
-        unknowns, [Reading(row, SensorModel("height", found.description.tool), 0.0, 0, side=side) for row, side in told]
-    )
+    unread = Inclinometer(found.description.tool)
+    rest = model.rest(unknowns, [Reading(row, unread, 0.0, 0, side=side) for row, side in told])
     drawn = np.random.default_rng(seed).multivariate_normal(np.zeros(len(unknowns)), covariance, DRAWS)
     drawn[:, model.places("hop")] = 0.0
     off = np.einsum("kxu,du->dkx", RigidBody(found.description).jacobian(rest.q) @ rest.by_unknowns, drawn)

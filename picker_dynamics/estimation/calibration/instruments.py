@@ -1,6 +1,6 @@
-"""Instruments at an arm at rest, an inclinometer on a link or a ruler under it: how they lie, and what they read.
+"""Inclinometer on a link of an arm at rest: how it lies, and what it reads.
 
-How they lie is told from the URDF's geometry alone: along which line a link is balanced, about which axis it swings, how an
+How it lies is told from the URDF's geometry alone: along which line a link is balanced, about which axis it swings, how an
 inclinometer lies on it.  The line runs from the link's own joint to the next one on the way to the tool, to the tool, or to its
 centre of mass where nothing comes after it: not along some axis of its frame, which is wherever the drawing put it.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import Pose, link_poses
 
-from .statics import AHEAD, UP, Direction, elevation, elevation_rates, height_rates
+from .statics import AHEAD, UP, Direction, elevation, elevation_rates
 
 SCALE_SD, RULER_SD, STOPWATCH_SD = 1e-3, 5e-4, 5e-2
 """Standard deviation of one reading: kitchen scale [kg], ruler [m], stopwatch by hand [s]."""
@@ -142,40 +142,23 @@ def _unit(vector: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class SensorModel:
-    """Sensor on an arm at rest: ``elevation`` of a link [rad] by inclinometer, or ``height`` of its origin above the
-    base [m] by ruler.  ``ahead`` and ``up`` as for ``statics.elevation``."""
+class Inclinometer:
+    """Inclinometer on a link of an arm at rest; ``ahead`` and ``up`` as for ``statics.elevation``."""
 
-    kind: str
     link: str
     ahead: Direction = AHEAD
     up: Direction = UP
 
-    @property
-    def unit(self) -> str:
-        """``rad``, or ``m`` of a height."""
-        return "rad" if self.kind == "elevation" else "m"
-
-    @property
-    def sd(self) -> float:
-        """Standard deviation of one reading [rad or m]."""
-        return INCLINOMETER_SD if self.kind == "elevation" else RULER_SD
-
     def of(self, poses: Mapping[str, Pose]) -> np.ndarray:
-        """The reading without error [rad or m], (...), with the links at ``poses``."""
-        pose = poses[self.link]
-        return elevation(pose, self.ahead, self.up) if self.kind == "elevation" else pose.position[..., 2]
+        """The reading without error [rad], (...), with the links at ``poses``."""
+        return elevation(poses[self.link], self.ahead, self.up)
 
     def rates(self, description: ArmDescription, poses: Mapping[str, Pose]) -> np.ndarray:
         """Derivatives, (..., n), of the reading by the joint positions."""
-        if self.kind == "height":
-            return height_rates(description, self.link, poses)
         return elevation_rates(description, self.link, poses, self.ahead, self.up)
 
 
-def sensor_on(description: ArmDescription, link: str, kind: str = "elevation") -> SensorModel:
-    """An instrument on a link as it lies there (``lay.Lay``)."""
-    if kind == "height":
-        return SensorModel(kind, link)
+def inclinometer_on(description: ArmDescription, link: str) -> Inclinometer:
+    """An inclinometer on a link as it lies there (``Lay``)."""
     along = lay(description, link)
-    return SensorModel(kind, link, tuple(along.level.tolist()), tuple(along.up.tolist()))
+    return Inclinometer(link, tuple(along.level.tolist()), tuple(along.up.tolist()))

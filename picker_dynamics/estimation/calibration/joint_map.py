@@ -21,14 +21,14 @@ from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.resting import resting_position
 from picker_dynamics.robot.servo_map import Servo
 
-from .instruments import SensorModel, sensor_on
+from .instruments import Inclinometer, inclinometer_on
 from .statics import level_joints
 
 SHARE_MIN, SHARE_MAX = 0.6, 1.6
 """Of the angle per microsecond that was believed: beyond is another servo, or a slip."""
 
 
-def tilted_links(description: ArmDescription, name: str) -> list[SensorModel]:
+def tilted_links(description: ArmDescription, name: str) -> list[Inclinometer]:
     """Inclinometers that tell a joint's angle: on its link, after the one on the link before it, if joints tilt that; none for a
     joint whose axis is not level in every pose."""
     level = level_joints(description)
@@ -36,7 +36,7 @@ def tilted_links(description: ArmDescription, name: str) -> list[SensorModel]:
         return []
     path = [one for one in description.path_to(description.joint(name).child) if one.movable]
     before = path[-2:-1] if set(level) & {one.name for one in path[:-1]} else []
-    return [sensor_on(description, joint.child) for joint in (*before, path[-1])]
+    return [inclinometer_on(description, joint.child) for joint in (*before, path[-1])]
 
 
 def tilt(description: ArmDescription, name: str, q: np.ndarray, values: Sequence[float]) -> tuple[float, float]:

@@ -30,7 +30,7 @@ from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .droop_fit import DroopFit, whitening
 from .droop_model import DroopModel, Reading
-from .instruments import SensorModel, lay, sensor_on
+from .instruments import Inclinometer, inclinometer_on, lay
 
 TRAVEL_SPEED, TRAVEL_ACCELERATION = 0.8, 1.0
 """Largest of a servo between poses [rad/s], [rad/s²]: so slow that inertia hardly counts."""
@@ -95,10 +95,6 @@ common centre (where stick and weight balance) is 120 mm beyond the tool: the wr
 LIGHTER, BEARABLE = (1.0, 0.5, 0.25, 0.1, 0.05), 0.05
 """Shares of these masses, of which the largest is hung on that servos bear in such a share of random poses at least."""
 
-HEAVIER = 1.3
-"""How many times a weight an arm has to bear whose joints only slide: in every pose the same, so that none is left if it weighs
-a little more than is believed."""
-
 
 @dataclass(frozen=True)
 class Station:
@@ -106,7 +102,7 @@ class Station:
 
     pulses_us: np.ndarray
     weight: Weight
-    sensors: tuple[SensorModel, ...]
+    sensors: tuple[Inclinometer, ...]
 
     def readings(
         self, values: Sequence[float] | None = None, visit: int = 0, side: float = 0.0, supply: float = 1.0
@@ -133,45 +129,35 @@ def cautious_validator(
     return torque_validator(model, replace(servos, servos=wary))
 
 
-def sensors(description: ArmDescription, joints: Sequence[str]) -> tuple[SensorModel, ...]:
-    """Sensors that are read at a station of an arm whose sought joints, from the base outwards, are ``joints``: the elevation of
-    each link that such a joint turns; of one that slides the height of its far end, the next joint's axis or the tool."""
-    links = [description.joint(name).child for name in joints]
-    return tuple(
-        SensorModel("height", end) if description.joint(name).type == "prismatic" else sensor_on(description, link)
-        for name, link, end in zip(joints, links, (*links[1:], description.tool))
-    )
+def sensors(description: ArmDescription, joints: Sequence[str]) -> tuple[Inclinometer, ...]:
+    """Inclinometers that are read at a station of an arm whose sought joints, from the base outwards, are ``joints``."""
+    return tuple(inclinometer_on(description, description.joint(name).child) for name in joints)
 
 
 def bearable_weights(model: DroopModel) -> tuple[Weight, ...]:
-    """``WEIGHTS``, lighter where the servos would not bear them, the stick along the last link that turns down, if any does; none
-    at all for an arm that bears hardly anything."""
+    """``WEIGHTS``, lighter where the servos would not bear them, the stick along the last link that turns down; none at all for
+    an arm that bears hardly anything."""
     arm, servos = model.description, model.servos
     validator = cautious_validator(RigidBody(arm), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
-    turning, along = [one.child for one in map(arm.joint, model.joints) if one.type != "prismatic"], np.zeros(3)
-    if turning:
-        poses = link_poses(arm, servos.home)
-        along = poses[arm.tool].rotation.T @ poses[turning[-1]].rotation @ lay(arm, turning[-1]).level
-    q = _random(model, servos, np.random.default_rng(0), CANDIDATES)
+    poses, last = link_poses(arm, servos.home), arm.joint(model.joints[-1]).child
+    along = poses[arm.tool].rotation.T @ poses[last].rotation @ lay(arm, last).level
+    q = drawn(arm, servos, model.columns, np.random.default_rng(0), CANDIDATES)
     for share in LIGHTER:
         weights = tuple(
-            Weight(share * one.mass, tuple(np.round(one.point[0] * along, 9).tolist()))
-            for one in WEIGHTS
-            if one.mass and (turning or not any(one.point))
+            Weight(share * one.mass, tuple(np.round(one.point[0] * along, 9).tolist())) for one in WEIGHTS if one.mass
         )
-        tried = [with_weight(validator, one if turning else replace(one, mass=HEAVIER * one.mass)) for one in weights]
-        if all(np.mean([passes(loaded, row) for row in q]) >= BEARABLE for loaded in tried):
+        if all(np.mean([passes(with_weight(validator, one), row) for row in q]) >= BEARABLE for one in weights):
             return (Weight(), *weights)
     return (Weight(),)
 
 
-def affordable(seen: Sequence[SensorModel], read: int = 0) -> int:
+def affordable(seen: Sequence[Inclinometer], read: int = 0) -> int:
     """How many stations a person can be asked to read, after ``read`` readings."""
     return (READINGS - read) // (len(SIDES) * len(seen))
 
 
 def bare_stations(
-    model: DroopModel, servos: ServoMap, seen: tuple[SensorModel, ...], seed: int, quick: bool = False
+    model: DroopModel, servos: ServoMap, seen: tuple[Inclinometer, ...], seed: int, quick: bool = False
 ) -> tuple[MotionValidator, list[Station]]:
     """The first stations to look at, without weights, and the validator to go there by: only the masses are known yet.
 
@@ -185,7 +171,7 @@ def bare_stations(
 
 
 def loaded_stations(
-    first: DroopFit, servos: ServoMap, weights: Sequence[Weight], seen: tuple[SensorModel, ...], seed: int
+    first: DroopFit, servos: ServoMap, weights: Sequence[Weight], seen: tuple[Inclinometer, ...], seed: int
 ) -> tuple[MotionValidator, list[Station]]:
     """The stations to look at next, with weights, after what the first ones told, and the validator to go there by.
 
@@ -202,7 +188,7 @@ def candidates(
     model: DroopModel,
     validator: MotionValidator,
     weights: Sequence[Weight],
-    seen: tuple[SensorModel, ...],
+    seen: tuple[Inclinometer, ...],
     *,
     count: int,
     seed: int,
@@ -222,7 +208,7 @@ def candidates(
         for _ in range(tries):
             if len(found) == wanted:
                 break
-            (q,) = _random(model, servos, rng, 1)
+            (q,) = drawn(model.description, servos, model.columns, rng, 1)
             pulses = servos.quantise_us(servos.to_pulse_us(q))
             if validator.model.forward_kinematics(q)[2] > least and passes(loaded, servos.to_angle(pulses)):
                 found.append(Station(pulses, weight, seen))
@@ -232,12 +218,26 @@ def candidates(
     return found
 
 
-def _random(model: DroopModel, servos: ServoMap, rng: np.random.Generator, count: int) -> np.ndarray:
-    """Random poses (count, n) [rad or m], other joints at home: the arm can stand off from them on both sides."""
-    arm, columns, q = model.description, model.columns, np.tile(servos.home, (count, 1))
-    margin = 2.0 * STAND_OFF * servos.per_turn
-    lower, upper = np.maximum(arm.lower, servos.setpoint_lower) + margin, np.minimum(arm.upper, servos.setpoint_upper) - margin
-    q[:, columns] = rng.uniform(lower[columns], upper[columns], (count, len(columns)))
+def drawn(
+    arm: ArmDescription,
+    servos: ServoMap,
+    columns: Sequence[int],
+    rng: np.random.Generator,
+    count: int,
+    about=None,
+    reach: float = math.inf,
+) -> np.ndarray:
+    """Random poses (count, n) [rad or m]: the arm can stand off from them on both sides.
+
+    Args:
+        columns: of the joints that move; the others stay.
+        about: (n,) where they stay, and from where joints move by ``reach`` at the most [rad]; default home.
+    """
+    some, about = list(columns), np.array(servos.home if about is None else about, dtype=float)
+    lower = np.maximum(np.maximum(arm.lower, servos.setpoint_lower) + 2.0 * STAND_OFF, about - reach)
+    upper = np.minimum(np.minimum(arm.upper, servos.setpoint_upper) - 2.0 * STAND_OFF, about + reach)
+    q = np.tile(about, (count, 1))
+    q[:, some] = rng.uniform(lower[some], np.maximum(lower, upper)[some], (count, len(some)))
     return q
 
 
@@ -295,11 +295,10 @@ def passes(validator: MotionValidator, q) -> bool:
     return True
 
 
-def stand_off(servos: ServoMap, there, side: float, columns: Sequence[int], share: float = 1.0) -> np.ndarray:
-    """Set-points (n,) [rad or m] where the arm waits before it comes to ``there`` (n,): side +1 from below, -1 from above;
-    ``share`` of ``STAND_OFF`` away."""
+def stand_off(servos: ServoMap, there, side: float, columns: Sequence[int]) -> np.ndarray:
+    """Set-points (n,) [rad or m] where the arm waits before it comes to ``there`` (n,): side +1 from below, -1 from above."""
     away, some = np.array(there), list(columns)
-    away[some] -= side * share * STAND_OFF * servos.per_turn[some]
+    away[some] -= side * STAND_OFF * servos.per_turn[some]
     return away
 
 

@@ -36,19 +36,17 @@ WORTH_SHARE = 0.1
 
 def gravity_joints(description: descriptions.ArmDescription, servos: ServoMap) -> tuple[str, ...]:
     """Joints of whose servos a droop tells: they bear weight, and turn about axes that are level in every pose, or in every one
-    in which the others are at home, as stations have them; or they slide, and what they bear is on the way to the tool.  All but
-    the first only if they bear ``WORTH_SHARE`` of stall torque.
+    in which the others are at home, as stations have them; the latter only if they bear ``WORTH_SHARE`` of stall torque.
 
     An arm whose upper arm and forearm roll (a seventh joint) has its elbow among them, if it does not roll at home.
     """
     always, level = level_joints(description), level_joints(description, servos.home)
-    carrying = {joint.name for joint in description.path_to(description.tool)}
     columns, q = [description.joint_names.index(name) for name in level], np.tile(servos.home, (64, 1))
     q[:, columns] = random_poses(description, 64)[:, columns]
     found, most = [], np.abs(RigidBody(description).gravity(q)).max(axis=0)
     for servo, load, stall in zip(servos.servos, most, servos.stall_torque):
         least = LEAST_LOAD_NM if servo.joint in always else WORTH_SHARE * stall
-        if load > least and (servo.joint in level or servo.slides and servo.joint in carrying):
+        if load > least and servo.joint in level:
             found.append(servo.joint)
     return tuple(found)
 
@@ -91,7 +89,7 @@ def droop_fit(
         angles: of the joints that bear nothing, as far as known.
         bench: ``keep(stage, stations)`` is told the chosen stations of a stage ("bare", "loaded"), and returns those to visit;
             ``read_station(validator, station, side, columns)`` comes to a station from one side and returns what its sensors
-            read [rad or m], or None where it is left out; ``supply`` is the share of their nominal voltage that servos got then.
+            read [rad], or None where it is left out; ``supply`` is the share of their nominal voltage that servos got then.
         seed: of the random poses: the same readings lead to the same stations.
         quick: bare stations alone; links that were not measured weigh what the URDF says, more or less.
     """

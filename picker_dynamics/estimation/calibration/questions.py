@@ -18,11 +18,10 @@ import numpy as np
 
 from picker_dynamics.errors import InputError, PickerError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.units import LENGTH, quantity
 
 from . import readings
 from .arm_estimate import ArmEstimate
-from .instruments import SensorModel, lay
+from .instruments import Inclinometer, lay
 from .mover import Mover
 from .session import Session
 
@@ -211,32 +210,30 @@ class Context:
             known = self.note(key, value, typed)
         return known
 
-    def read_sensor(
+    def read_inclinometer(
         self,
         key: str,
         arm: ArmDescription,
-        sensor: SensorModel,
+        sensor: Inclinometer,
         expected: float,
         within: float,
         most: float = math.inf,
         *,
         words: Mapping[str, str] | None = None,
     ) -> float | str:
-        """Reading of an instrument on the arm [rad or m], or one of ``words``; doubted further than ``within`` from what is
-        expected, refused further than ``most``."""
+        """Elevation of a link [rad], or one of ``words``; doubted further than ``within`` from what is expected, refused further
+        than ``most``."""
         link = sensor.link
 
         def off(value: float, most: float) -> str:
-            return readings.near(f"{sensor.kind} of {link}", value, expected, most, sensor.unit)
+            return readings.near(f"elevation of {link}", value, expected, most)
 
         def parse(text: str) -> float:
-            value = quantity(link, text, LENGTH, "mm") if sensor.unit == "m" else readings.angle(link, text)
+            value = readings.angle(link, text)
             refuse_if(off(value, most), off(value, most), link, value, most)
             return value
 
         text = f"Inclinometer on {link}, {lay(arm, link).laid} [deg]?"
-        if sensor.unit == "m":
-            text = f"Height of {link if link == arm.tool else f'the axis of {link}'} above the mounting plane [mm]?"
         return self.read(key, text, parse, words=words, doubt=lambda value: off(value, within), about=("sensor", sensor))
 
     def choose(self, key: str, text: str, words: Mapping[str, str], *, about: tuple = (), keep: bool = True) -> str:
@@ -282,15 +279,14 @@ class Context:
 
     def _switch_on(self, mover: Mover, servos) -> None:
         """Take over outputs that run; switch on what is off, joint by joint, each after a yes."""
-        outputs = mover.outputs
-        if outputs.faults:
-            text = f"The board is stopped: {outputs.faults}. Is the cause gone, and the arm safe? yes clears it; nothing moves."
+        if mover.faults:
+            text = f"The board is stopped: {mover.faults}. Is the cause gone, and the arm safe? yes clears it; nothing moves."
             self.agree("reset", text, "the fault stays latched; the arm holds")
-            outputs.reset()
+            mover.reset()
         off = np.flatnonzero(~mover.live)
         if off.size < servos.n:
             self.tell("Outputs run already and hold. They are taken over as they stand.", "hint")
-            outputs.adopt()
+            mover.adopt()
         if not off.size:
             text = "All outputs run, and the arm moves from here on. Are hands out of it?"
             self.agree("move", text, "nothing was moved; the arm holds")
@@ -307,8 +303,8 @@ class Context:
             name, at = servos.joint_names[joint], readings.position(servos.rest[joint], servos.servos[joint].slides, "+.0f")
             text = f"Switch {name} on, at its rest pose ({at}, {pulses[joint]:.0f} us)?"
             self.agree(f"on.{name}", text, f"{name} is off; what is on holds")
-            outputs.switch_on(joint, float(pulses[joint]))
-            outputs.wait(min(0.5, self.settle_s))
+            mover.switch_on(joint, float(pulses[joint]))
+            mover.wait(min(0.5, self.settle_s))
 
     @property
     def hanging(self) -> list[float] | None:
@@ -328,4 +324,4 @@ class Context:
             words = {"": "it holds", "off": "all outputs off, I support it"}
             text = "The arm holds. Leave it so, or switch it off? It falls then: support it first."
             if self.choose("leave", text, words, keep=False) == "off":
-                self.mover.outputs.switch_off()
+                self.mover.switch_off()

@@ -18,9 +18,8 @@ from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.sim.board_in_memory import BoardInMemory
 
 from .arm_estimate import ArmEstimate, given
-from .board_bench import BoardOutputs
 from .evaluate import exact, tip_error_report, usual_paths
-from .instruments import ANGLE_SD, RULER_SD, SensorModel
+from .instruments import ANGLE_SD, INCLINOMETER_SD, RULER_SD, Inclinometer
 from .mover import Mover
 from .questions import Question
 from .simulated import SimulatedBench
@@ -82,9 +81,9 @@ class SimulatedPerson:
         value = q + self.rng.normal(0.0, RULER_SD if slides else ANGLE_SD)
         return f"{1e3 * value if slides else math.degrees(value):.2f}"
 
-    def _sensor(self, sensor: SensorModel) -> str:
-        value = float(sensor.of(link_poses(self.world.description, self.world.q()))) + self.rng.normal(0.0, sensor.sd)
-        return f"{1e3 * value:.1f} mm" if sensor.unit == "m" else f"{math.degrees(value):.2f}"
+    def _sensor(self, sensor: Inclinometer) -> str:
+        value = float(sensor.of(link_poses(self.world.description, self.world.q())))
+        return f"{math.degrees(value + self.rng.normal(0.0, INCLINOMETER_SD)):.2f}"
 
     def _link(self, name: str, what: str) -> str:
         left = self._links.setdefault((name, what), [])
@@ -105,12 +104,12 @@ class BoardOnBench(SimulatedBench):
         self.board = board = BoardInMemory(self.plant, self.servos)
         link = Link("memory", joint_names=self.servos.joint_names, clock=board, open_port=board.open)
         board.on_arrival = link.poll
-        self.outputs = BoardOutputs(link, self.servos, board)
-        self.outputs.take()
+        self.mover = Mover(link, self.servos, board)
+        self.mover.take()
 
     def wait(self, seconds: float) -> None:
         """Let the arm rest."""
-        self.outputs.wait(seconds)
+        self.mover.wait(seconds)
 
 
 class Rehearsal:
@@ -127,7 +126,7 @@ class Rehearsal:
         self.simulated, self.settings = given(urdf, servos, overlay, simulated=True)[1], settings
         self.bench = BoardOnBench.with_errors(arm, self.simulated, believed=self.believed, **settings)
         self.person = SimulatedPerson(self.bench, np.random.default_rng(settings["seed"] + 1), show)
-        self.mover = Mover(self.bench.outputs)
+        self.mover = self.bench.mover
 
     def judged(self, estimate: ArmEstimate, report: dict) -> tuple[dict, int]:
         """The report with the truth beside what was found, and hold errors before, after, and with the truth; exit code 0 if it

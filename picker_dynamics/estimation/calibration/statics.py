@@ -137,25 +137,9 @@ def elevation_rates(
     one, other = (poses[link].rotation @ np.asarray(direction) for direction in (ahead, up))
     rising, turning = (np.cross(axes, direction[..., None, :])[..., 2] for direction in (one, other))
     sine, cosine = one[..., 2, None], other[..., 2, None]
-    return _moves(description, link, True) * (cosine * rising - sine * turning) / (sine**2 + cosine**2)
-
-
-def height_rates(description: ArmDescription, link: str, poses: Mapping[str, Pose]) -> np.ndarray:
-    """Derivatives, (..., n), of the height of a link's origin by the joint positions."""
-    axes, origins = joint_axes(description, poses)
-    turned = np.cross(axes, poses[link].position[..., None, :] - origins)[..., 2]
-    return _moves(description, link, True) * turned + _moves(description, link, False) * axes[..., 2]
-
-
-def lifts(description: ArmDescription, q, ways) -> bool:
-    """Whether the tool rises where the joints go on from q (n,) by shares of ``ways`` (n,) [rad or m]."""
-    return bool(height_rates(description, description.tool, link_poses(description, q)) @ ways >= 0.0)
-
-
-def _moves(description: ArmDescription, link: str, turning: bool) -> np.ndarray:
-    """(n,) 1 for joints that move the link, by turning or by sliding."""
     path = description.path_to(link)
-    return np.array([float(joint in path and (joint.type != "prismatic") == turning) for joint in description.movable])
+    turned = np.array([float(joint in path and joint.type != "prismatic") for joint in description.movable])
+    return turned * (cosine * rising - sine * turning) / (sine**2 + cosine**2)
 
 
 def _carried(description: ArmDescription, masses: Sequence[PointMass]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Calibrated figures as files: a servo-map overlay and a URDF, each number with its uncertainty.
+"""Calibrated figures as files: a servo-map overlay and a URDF.
 
 Nothing is written in place: the URDF is a copy of the given one in which only ``<inertial>`` blocks and limits differ, comments
 and all; the overlay is to be used beside the servo map.  ``check_result`` comes first: of a result that fails nothing is written.
@@ -22,23 +22,18 @@ from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
 from picker_dynamics.robot.description import ArmDescription, parse
-from picker_dynamics.robot.lint import link_findings
 from picker_dynamics.robot.servo_map import SLIDING, Servo, ServoMap
 
 from ..urdf_text import find, inertial
 from .instruments import lay
 from .mass_properties import LinkProperties
-from .measured import NORMAL_95
-from .servo_figures import ServoFigures, own_figures
+from .servo_figures import own_figures
 from .session import backup_name, write_whole
 
 _INERTIAL, _LIMIT = re.compile(r"<inertial\b.*?</inertial>", re.DOTALL), re.compile(r"<limit\b[^>]*>")
 _MEASURED = re.compile(r"<!-- limits measured [^>]*-->\s*\Z")
 
 URDF_NAME, OVERLAY_NAME = "arm.urdf", "servos.calibrated.yaml"
-
-MASS_RATIO = (0.6, 1.7)
-"""Measured mass over the URDF's beyond which one of them is of other parts: a servo is left off, or weighed twice."""
 
 SAMPLES = 200
 """Random states in which the models are compared."""
@@ -47,33 +42,24 @@ SAMPLES = 200
 # -- the servo map's overlay -----------------------------------------------------------------------------------------------
 
 
-def overlay_text(servos: ServoMap, found: Mapping[str, ServoFigures], when: str, *, before: ServoMap, earlier: str = "") -> str:
+def overlay_text(servos: ServoMap, when: str, *, before: ServoMap, earlier: str = "") -> str:
     """A servo-map overlay (YAML) with the calibrated figures.
 
     Args:
         servos: the calibrated map.
-        found: with which it was made.
         when: date, for the comment.
         before: the map that the overlay is to be used with; what differs from it is written.
         earlier: overlay file that was in use; what it has besides is in this one too.
     """
-    old = read_yaml(earlier, "servo map", ConfigurationError) if earlier else {}
-    lines = [f"# Differences from the servo map, found by picker calibrate on {when}.  ±: half the 95 % interval."]
-    for section in ("board", "defaults"):
-        lines += [f"{section}: {_flow(old[section])}"] if old.get(section) else []
-    lines.append("joints:")
+    old, joints = read_yaml(earlier, "servo map", ConfigurationError) if earlier else {}, {}
     for servo, was in zip(servos.servos, before.servos):
-        one, now, then = found.get(servo.joint, ServoFigures()), _entries(servo), {} if earlier else _entries(was)
-        entries = {**old.get("joints", {}).get(servo.joint, {}), **{k: v for k, v in now.items() if v != then.get(k)}}
-        remarks = _remarks(servo, one)
-        lines += [f"  {servo.joint}:" + (f"  # {one.how}" if one.how else "")] if entries else []
-        for key, value in entries.items():
-            lines.append(f"    {key}: {_flow(value)}" + (f"  # {remarks[key]}" if key in remarks else ""))
-    return "\n".join(lines if lines[-1] != "joints:" else [*lines[:-1], "joints: {}"]) + "\n"
-
-
-def _flow(value) -> str:
-    return yaml.safe_dump(value, default_flow_style=True, width=1000, sort_keys=False).replace("\n...", "").strip()
+        now, then = _entries(servo), {} if earlier else _entries(was)
+        changed = {key: value for key, value in now.items() if value != then.get(key)}
+        if entries := {**old.get("joints", {}).get(servo.joint, {}), **changed}:
+            joints[servo.joint] = entries
+    content = {name: old[name] for name in ("board", "defaults") if old.get(name)} | {"joints": joints}
+    said = f"# Differences from the servo map, found by picker calibrate on {when}; how sure each is, report.json says.\n"
+    return said + yaml.safe_dump(content, default_flow_style=None, sort_keys=False, width=130)
 
 
 def _entries(servo: Servo) -> dict[str, object]:
@@ -86,24 +72,6 @@ def _entries(servo: Servo) -> dict[str, object]:
         sd = {"sd": float(f"{servo.stiffness_sd * servo.per_turn**2:.4g}")} if stiff and servo.stiffness_sd is not None else {}
         made[called.get(name, name)] = value if known and not sd else {"value": value, "measured": known, **sd}
     return made
-
-
-def _remarks(servo: Servo, one: ServoFigures) -> dict[str, str]:
-    """How sure the figures are that were found, by their keys in the servo map."""
-    way, turn = servo.per_turn, math.degrees(1.0 / servo.per_turn)
-    units = {
-        "pulse_map": (one.scale, 100.0, " % of the angle"),
-        "zero_deg": (one.zero, turn, ""),
-        "load_friction": (one.load_friction, 1.0, ""),
-        "coulomb_nm": (one.coulomb, way, ""),
-        "play_deg": (one.gap, 2.0 * turn, ""),
-        "stiffness_nm_rad": (one.stiffness, way**2, ""),
-    }
-    return {
-        key: f"± {unit * NORMAL_95 * figure.sd:.2g}{what}{': mostly assumed' if key in one.assumed else ''}"
-        for key, (figure, unit, what) in units.items()
-        if figure is not None
-    }
 
 
 # -- the URDF --------------------------------------------------------------------------------------------------------------
@@ -131,11 +99,8 @@ def urdf_text(
         link, along = description.links[name], lay(description, name)
         begin, end = _found(text, "link", name, _INERTIAL, "<inertial>", description.source)
         ratio = one.mass.value / link.mass if one.inertia is None else one.inertia.value / along.inertia(link.inertia)
-        mass, centre = NORMAL_95 * one.mass.sd, 1e3 * NORMAL_95 * one.distance.sd
-        swung = f"inertia ± {NORMAL_95 * one.inertia.sd:.1e} by pendulum" if one.inertia else "inertia scaled with the mass"
-        remark = f"measured {when}: mass ± {mass:.4f} kg, centre ± {centre:.1f} mm, {swung}"
         com = tuple(along.at(link.com, one.distance.value).tolist())
-        text = text[:begin] + inertial(one.mass.value, com, link.inertia * ratio, remark, ".6f", ".6e") + text[end:]
+        text = text[:begin] + inertial(one.mass.value, com, link.inertia * ratio, f"measured {when}", ".6f", ".6e") + text[end:]
     for name, (lower, upper) in (limits or {}).items():
         begin, end = _found(text, "joint", name, _LIMIT, "<limit>", description.source)
         limit = text[begin:end]
@@ -192,19 +157,6 @@ def check_result(urdf: str, overlay: str, servos: str | Path = "") -> list[str]:
     if refused:
         raise DescriptionError(f"the calibrated arm fails picker check, nothing was written: {'; '.join(refused)}")
     return [str(finding) for finding in report.findings]
-
-
-def geometry_findings(description: ArmDescription, links: Mapping[str, LinkProperties]) -> list[str]:
-    """What of the measured links the drawing or the masses believed before contradict, a line each."""
-    measured = rewritten(description, links)
-    found = [str(finding) for name in links for finding in link_findings(measured, name)]
-    for name, one in links.items():
-        ratio = one.mass.value / description.links[name].mass
-        if not MASS_RATIO[0] <= ratio <= MASS_RATIO[1]:
-            found.append(
-                f"link {name}: {ratio:.2g} times as heavy as in the URDF: weighed without its servo, or with another link?"
-            )
-    return found
 
 
 def write(path: str | Path, text: str) -> Path | None:

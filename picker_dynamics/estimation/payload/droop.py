@@ -1,69 +1,63 @@
-"""Payload from droop: the mass in the tool from how far it makes the arm sag, by inclinometer or ruler.
+"""Payload from droop: the mass in the tool from how much further the arm sags with it, by inclinometer.
 
-A servo told q_cmd that bears G, and came to rest on side s, rests at q = q_cmd - offset(tau_m(G, s)), G that of the sagged pose
-(``droop_model.balance``).  A reading h(q) is compared with h for m kilograms in the tool; its errors have the covariance
+Each pose is read without and with the payload; the difference of the two readings is d_k.  The droop model of the calibration
+(``calibration.droop_model``) says what it should be for a mass m; about a mass that is near,
 
-    V = sd² 1                                                the instrument's noise
-      + Σ_j (f_sd)² (∂y/∂G_j)(∂y/∂G_j)ᵀ   at one visit       what dry friction, or a deadband, happens to hold back at joint j
-      + offset_sd²           of one instrument, at one place  what zeros, scales and masses leave: cancels with and without
-      + Σ_j (sd_K)² (∂y/∂ln K_j)(∂y/∂ln K_j)ᵀ                stiffness, as well as calibration knows it
-      + Σ_j (sd_x)² (∂y/∂x_j)(∂y/∂x_j)ᵀ                      friction that grows with the load, as well as it is known
+    d_k = d_k(m_0) + s_k (m - m_0) + e_k,          V = 2 sd² 1 + Σ chance² + N Nᵀ
 
-How much one visit tells:  with K = 10 N·m/rad, 25 g at 0.29 m lower the forearm by 0.7°; an inclinometer (0.1°) is then good for
-3.5 g, and friction (1 % of stall at two joints) for 2.8 g.  So weighing to 3 g takes two dozen visits with and without.
+e_k has the instrument's noise twice, what friction happens to hold back at both visits, and, alike at all poses, N: how well
+stiffness K and load friction x are known.  Zeros, scales and masses that are a little off cancel in the difference, and
+
+    m = m_0 + (sᵀ V⁻¹ y) / (sᵀ V⁻¹ s)            sd² = 1 / (sᵀ V⁻¹ s)                      (generalised least squares)
+
+How much one pose tells:  with K = 10 N·m/rad, 25 g at 0.29 m lower the forearm by 0.7°; an inclinometer (0.1°) is then good for
+3.5 g, and friction (1 % of stall at two joints) for 2.8 g, each twice.  So weighing to 3 g takes two dozen poses.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from picker_dynamics.errors import ConfigurationError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_map import Servo, ServoMap
-from picker_dynamics.robot.units import told
 
-from ..calibration.droop_model import FRICTION_SD, USUAL_STALL_NM, Balance, balance
-from ..calibration.instruments import SensorModel
+from ..calibration.droop_model import DroopModel, Reading, believed, wrapped
+from ..calibration.instruments import INCLINOMETER_SD, Inclinometer
 from ..calibration.measured import Measured
-from ..calibration.statics import PointMass, links_of, loads, random_poses
-from .mass import HEAVIEST_KG, LIGHTEST_KG, Weighed, estimate, require_payload_place, weighed
+from ..calibration.statics import PointMass, loads, random_poses
+
+LIGHTEST_KG, HEAVIEST_KG = 1e-3, 1.0
+"""Less is nothing to weigh, and more no gripper of these servos holds: slips of unit."""
+
+FURTHEST_M = 0.3
+"""Of the payload's centre of mass from the tool frame: more is a slip of unit."""
 
 USUAL_KG, BLIND_SHARE = 0.1, 0.25
 """What a payload weighs at the most, unless somebody says otherwise, and the standard deviation of the mass, as a share of that,
 above which the readings say nothing: a strawberry or none looks the same."""
 
-STIFFNESS_SD, STIFFNESS_LEAST_SD, ROUGHEST_SD = {"rad": 0.04, "m": 0.15}, 0.04, 0.5
-"""What a calibration leaves of K, as a share, by the unit of the joint, where the servo map does not say: a ruler tells less of
-one that slides.  No K is known better than the second; what is known to less than the third is of no use."""
-
-OFFSET_SD, WHATEVER = {"rad": np.radians(0.3), "m": 1e-3}, 60.0
-"""What a calibration leaves of a reading at rest, by its unit; so many times that is an offset that no arm has."""
+STIFFNESS_SD, ROUGHEST_SD = 0.04, 0.5
+"""No K is known better than to the first share, nor is it where the servo map does not say; what is known to less than the second
+is of no use."""
 
 LOAD_FRICTION_SD, ASSUMED_SD = 0.03, 0.12
 """Of x: what a calibration leaves, and where nobody has measured it."""
 
-LOOSE_NM = 0.1
-"""Load below which friction may keep a joint of a servo of usual strength inside its deadband [N·m]."""
+SLIP = 0.12
+"""Distance of a reading from anything that a payload explains, which is a slip [rad]."""
 
-SLIP = {"rad": 0.12, "m": 0.01}
-"""Distance of a reading from anything that a payload explains, which is a slip, by its unit."""
+MISREAD, NEGATIVE = 5.0, 3.0
+"""Standard deviations from what the other poses say beyond which one was misread, and below nothing beyond which readings without
+and with the payload were exchanged."""
 
-MISREAD = 5.0
-"""Standard deviations from what the other readings say beyond which one is a slip."""
-
-ROUNDS = 6
-"""In which the mass, and the readings linearised about it, are found in turn."""
-
-
-def stiffness_sd(servo: Servo) -> float:
-    """How well a servo's K is known, as a share (one standard deviation)."""
-    stated = servo.stiffness_sd
-    return STIFFNESS_SD[servo.position_unit] if stated is None else max(stated / servo.stiffness, STIFFNESS_LEAST_SD)
+ROUNDS, STEP_KG = 6, 1e-3
+"""In which the mass, and the readings linearised about it, are found in turn; step of differences."""
 
 
 @dataclass(frozen=True)
@@ -72,34 +66,29 @@ class Measurement:
 
     Args:
         pulses_us: (n,) on the servos' inputs.
-        sensor: what is read: the elevation of a link, or its height.
-        visit: number of the visit to the pose; readings of one visit share its friction.
+        sensor: what is read.
+        pose: number of the pose, which is visited without and with the payload.
         loaded: whether the payload is in the tool.
-        side: from which the arm comes: +1 from below, -1 from above, 0 not known.
-        value: the reading [rad or m].
+        side: from which the arm comes: +1 from below, -1 from above.
+        value: the reading [rad].
     """
 
     pulses_us: np.ndarray
-    sensor: SensorModel
-    visit: int
+    sensor: Inclinometer
+    pose: int
     loaded: bool
-    side: float = 0.0
+    side: float
     value: float = 0.0
 
-    @property
-    def place(self) -> tuple:
-        """Pose and instrument, where offsets are the same."""
-        return *np.round(self.pulses_us, 3), self.sensor
 
+@dataclass(frozen=True)
+class Weighed:
+    """Weighed payload: mass [kg], its uncertainty as much larger as the poses disagree; misfit, root mean square of the residuals
+    in standard deviations, about 1 where the model fits; number of readings."""
 
-class Linearised(NamedTuple):
-    """Readings (r,) and their changes: (r,) by the mass [rad/kg or m/kg], (r, j) by a standard deviation of what friction
-    holds back by chance at each joint, (r, 2 j) of its stiffness, and of its friction that grows with the load."""
-
-    values: np.ndarray
-    slope: np.ndarray
-    friction: np.ndarray
-    known: np.ndarray
+    mass: Measured
+    misfit: float
+    readings: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,14 +109,14 @@ class DroopScale:
     servos: ServoMap
     com: tuple[float, float, float] = (0.0, 0.0, 0.0)
     heaviest_kg: float = USUAL_KG
-    columns: tuple[int, ...] = field(init=False)
 
     def __post_init__(self):
-        require_payload_place(self.com)
+        wrong = (
+            f"the payload's centre of mass is {self.com}, must be three numbers of at most {FURTHEST_M} m: are these millimetres?"
+        )
+        refuse_if(not np.abs(self.com).max() <= FURTHEST_M, wrong, "payload.com", self.com, FURTHEST_M)
         most = f"a payload of {1e3 * self.heaviest_kg:g} g at the most, must be {1e3 * LIGHTEST_KG:g} to {1e3 * HEAVIEST_KG:g} g"
         refuse_if(not LIGHTEST_KG <= self.heaviest_kg <= HEAVIEST_KG, most, "heaviest", self.heaviest_kg, HEAVIEST_KG)
-        bears = loads(self.description, random_poses(self.description, 32), [self._payload(np.ones(32))]).torque
-        object.__setattr__(self, "columns", tuple(np.flatnonzero(np.abs(bears).max(axis=0) > 1e-3)))
         for servo in (self.servos.servos[column] for column in self.columns):
             known, last = stiffness_sd(servo), "picker calibrate first, with weights that it bears"
             rough = f"the stiffness of {servo.joint} is known to {known:.0%} only, at most {ROUGHEST_SD:.0%} is of use: {last}"
@@ -136,101 +125,107 @@ class DroopScale:
                 why = f"the stiffness of {servo.joint} was never measured, so its droop tells no mass: {last}"
                 raise ConfigurationError(why, subject=servo.joint, value=servo.stiffness)
 
+    @cached_property
+    def columns(self) -> tuple[int, ...]:
+        """Of the joints that turn and bear the payload."""
+        payload = PointMass(self.description.tool, np.ones(32), np.asarray(self.com, dtype=float))
+        bears = np.abs(loads(self.description, random_poses(self.description, 32), [payload]).torque).max(axis=0) > 1e-3
+        return tuple(i for i, joint in enumerate(self.description.movable) if bears[i] and joint.type != "prismatic")
+
+    @cached_property
+    def _model(self) -> tuple[DroopModel, np.ndarray, np.ndarray]:
+        """Droop model of those joints, its unknowns (u,) as believed, and how well they are known besides zero and scale (u,)."""
+        servos = [self.servos.servos[column] for column in self.columns]
+        model = DroopModel(self.description, self.servos, tuple(servo.joint for servo in servos), {})
+        unknowns, sd = believed(self.servos)[list(self.columns)].ravel(), np.zeros(len(model.names))
+        sd[model.places("compliance")] = [stiffness_sd(servo) / servo.stiffness for servo in servos]
+        sd[model.places("load_friction")] = [
+            (ASSUMED_SD if "load_friction" in servo.unmeasured else LOAD_FRICTION_SD) * (servo.load_friction > 0.0)
+            for servo in servos
+        ]
+        return model, unknowns, sd
+
     @property
     def blind_kg(self) -> float:
         """Standard deviation of the mass above which readings say nothing."""
         return BLIND_SHARE * self.heaviest_kg
 
-    def _payload(self, mass) -> PointMass:
-        return PointMass(self.description.tool, mass, np.asarray(self.com, dtype=float))
+    def expected(self, readings: Sequence[Measurement], mass: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The readings (r,) [rad] with ``mass`` [kg] in the tool at those with payload; how much a standard deviation of what is
+        known of servos moves them, (r, u), and of what friction holds back by chance, (r, c)."""
+        model, unknowns, sd = self._model
+        looks = [
+            Reading(one.pulses_us, one.sensor, 0.0, row, mass * one.loaded, self.com, one.side)
+            for row, one in enumerate(readings)
+        ]
+        values, by_unknowns, by_chance = model.linearised(unknowns, looks)
+        return values, by_unknowns * sd, by_chance
 
-    def resting(self, readings: Sequence[Measurement], mass: float) -> Balance:
-        """Rest of the joints at each reading, with ``mass`` [kg] in the tool at those with payload."""
-        q = self.servos.to_angle([one.pulses_us for one in readings])
-        masses = [*links_of(self.description), self._payload(np.array([mass * one.loaded for one in readings]))]
-        side = np.array([[one.side] for one in readings])
-        return balance(self.description, self.servos.model, q, q, range(self.servos.n), masses, side)
+    def linearised(self, readings: Sequence[Measurement], mass: float) -> tuple[np.ndarray, ...]:
+        """The readings (r,) [rad] with ``mass`` [kg] in the tool at those with payload; what a kilogram does to them, (r,)
+        [rad/kg]; a standard deviation of noise and friction, (r,) [rad]; and one of what is known of the servos, (r, u)."""
+        values, known, chance = self.expected(readings, mass)
+        slope = (self.expected(readings, mass + STEP_KG)[0] - values) / STEP_KG
+        return values, slope, np.sqrt(INCLINOMETER_SD**2 + (chance**2).sum(axis=1)), known
 
-    def linearised(self, readings: Sequence[Measurement], mass: float) -> Linearised:
-        """Readings with ``mass`` [kg] in the tool at those with payload, and how they change."""
-        at, servo, side = self.resting(readings, mass), self.servos.model, np.array([[one.side] for one in readings])
-        poses, by_load = link_poses(self.description, at.q), -at.turn * at.slope[:, None, :]
-        seen = {one.sensor: (one.sensor.of(poses), one.sensor.rates(self.description, poses)) for one in readings}
-        values, rates = (np.array([seen[one.sensor][i][row] for row, one in enumerate(readings)]) for i in (0, 1))
-        by_friction = (rates[:, None, :] @ by_load)[:, 0]
-        strength = servo.stall_torque / USUAL_STALL_NM
-        held_back = FRICTION_SD * strength + servo.stiffness * servo.gap * (np.abs(at.load.torque) < LOOSE_NM * strength)
-        k_sd = np.array([stiffness_sd(servo) for servo in self.servos.servos])
-        assumed = ["load_friction" in one.unmeasured for one in self.servos.servos]
-        x_sd = np.where(assumed, ASSUMED_SD, LOAD_FRICTION_SD) * (servo.load_friction > 0.0)
-        known = by_friction / at.slope * at.motor / servo.stiffness * k_sd, by_friction * side * np.abs(at.motor) * x_sd
-        return Linearised(
-            values,
-            (by_friction * at.load.by_mass[..., -1]).sum(axis=-1) * [one.loaded for one in readings],
-            (by_friction * held_back)[:, self.columns],
-            np.hstack([one[:, self.columns] for one in known]),
-        )
+    def estimate(self, readings: Sequence[Measurement], mass: float) -> tuple[Measured, float, np.ndarray]:
+        """The mass, about ``mass`` [kg]; the misfit; and each pose as the others see it, (p,) in standard deviations.
 
-    def estimate(self, readings: Sequence[Measurement], mass: float, times: float = 1.0) -> tuple[Measured, float, np.ndarray]:
-        """``mass.estimate``, linearised about ``mass``, with ``times`` the usual offsets; of planned readings its sd counts."""
-        change = self.linearised(readings, mass)
-        offset_sd = times * np.array([OFFSET_SD[one.sensor.unit] for one in readings])
-        covariance = np.diag([one.sensor.sd**2 for one in readings]) + change.known @ change.known.T
-        covariance += change.friction @ change.friction.T * _same([one.visit for one in readings])
-        for shared in ([one.sensor for one in readings], [one.place for one in readings]):
-            covariance += np.outer(offset_sd, offset_sd) * _same(shared)
-        excess = _less([one.value for one in readings], change.values, readings)
-        found, misfit, apart = estimate(excess, change.slope, covariance)
-        return Measured(mass + found.value, found.sd), misfit, apart
+        Args:
+            readings: the poses' without the payload, then, in the same order, with it.
+        """
+        values, slope, sd, known = self.linearised(readings, mass)
+        empty, loaded = np.split(np.arange(len(readings)), 2)
+        covariance = np.diag(sd[empty] ** 2 + sd[loaded] ** 2) + (known[loaded] - known[empty]) @ (known[loaded] - known[empty]).T
+        off = wrapped(np.array([one.value for one in readings]) - values)
+        excess, slope, weights = wrapped(off[loaded] - off[empty]), slope[loaded], np.linalg.inv(covariance)
+        information = max(float(slope @ weights @ slope), 1e-300)
+        change = float(slope @ weights @ excess) / information
+        residual = excess - change * slope
+        weighted = weights @ residual
+        misfit = float(np.sqrt(max(0.0, residual @ weighted) / max(1, len(excess) - 1)))
+        return Measured(mass + change, information**-0.5), misfit, weighted / np.sqrt(np.diag(weights))
 
     def weigh(self, readings: Sequence[Measurement]) -> Weighed:
         """Find the mass in the tool.
 
         Raises:
-            InputError: no reading with payload, readings that cannot be or that say nothing.
+            InputError: poses that were not read without and with the payload, readings that cannot be or that say nothing.
         """
-        refuse_if(not any(one.loaded for one in readings), "no reading with the payload in the tool", "readings", 0, 1)
-        self.require_plausible(readings)
-        found = Measured(self.blind_kg, np.inf)
+        pairs = sorted(readings, key=lambda one: (one.loaded, one.pose))
+        poses = [[one.pose for one in pairs if one.loaded is loaded] for loaded in (False, True)]
+        refuse_if(not pairs or poses[0] != poses[1], "each pose has to be read without and with the payload", "readings")
+        self.require_plausible(pairs)
+        mass = self.blind_kg
         for _ in range(ROUNDS):
-            found, misfit, apart = self.estimate(readings, found.value)
-            nothing = (
-                f"these readings tell the payload to ± {1e3 * found.sd:.3g} g, which says nothing: stretch the arm further out"
-            )
-            refuse_if(found.sd > self.blind_kg, nothing, "pose", found.sd, self.blind_kg)
-        worst = int(np.abs(apart).argmax())
-        slip = f"{_what(readings, worst)} is {abs(apart[worst]):.0f} standard deviations from what the others say: read it again"
-        refuse_if(abs(apart[worst]) > MISREAD * max(1.0, misfit / 2.0), slip, readings[worst].sensor.link, readings[worst].value)
-        # Only what no offset explains makes the mass more uncertain: differences between readings at one place.
-        free = len(readings) - 1 - len({one.place for one in readings})
-        unexplained = self.estimate(readings, found.value, WHATEVER)[1] if free > 0 else 0.0
-        return weighed(found, unexplained * float(np.sqrt((len(readings) - 1) / max(free, 1))), len(readings))
+            found, misfit, apart = self.estimate(pairs, mass)
+            mass = min(max(found.value, 0.0), HEAVIEST_KG - STEP_KG)
+        said = f"the readings say {1e3 * found.value:.1f} ± {1e3 * found.sd:.1f} g"
+        refuse_if(found.sd > self.blind_kg, f"{said}, which says nothing: stretch the arm further out", "pose", found.sd)
+        worst, count = int(np.abs(apart).argmax()), len(apart)
+        others = float(np.sqrt(max(0.0, (count - 1) * misfit**2 - apart[worst] ** 2) / max(1, count - 2)))  # their misfit alone
+        slip = f"pose {worst + 1} is {abs(apart[worst]):.0f} standard deviations from what the others say: read it again"
+        refuse_if(abs(apart[worst]) > MISREAD * max(1.0, others), slip, f"pose {worst + 1}", float(apart[worst]))
+        found = replace(found, sd=found.sd * max(1.0, misfit))
+        low, high = (found.value + sign * NEGATIVE * found.sd for sign in (-1.0, 1.0))
+        refuse_if(
+            high < 0.0, f"{said}, less than nothing: readings with and without payload exchanged?", "payload", found.value, 0.0
+        )
+        refuse_if(
+            low > HEAVIEST_KG, f"{said}, more than the tool could hold: unit mixed up?", "payload", found.value, HEAVIEST_KG
+        )
+        return Weighed(found, misfit, len(readings))
 
     def require_plausible(self, readings: Sequence[Measurement]) -> None:
         """Refuse a reading that is neither where the arm is without payload, nor below, as far as half a kilogram goes."""
-        light, heavy = (self.linearised(readings, mass).values for mass in (0.0, 0.5))
-        values = np.array([one.value for one in readings])
-        off = np.abs(_less(values, np.clip(values, np.minimum(light, heavy), np.maximum(light, heavy)), readings))
-        for row, one in enumerate(readings):
-            expected = (
-                f"expected about {told(float(light[row]), one.sensor.unit)}: another link, unit or sign, or not at rest yet?"
-            )
-            fits = off[row] <= SLIP[one.sensor.unit]
-            refuse_if(not fits, f"{_what(readings, row)}, {expected}", one.sensor.link, one.value, float(light[row]))
+        light, heavy = (self.expected(readings, mass)[0] for mass in (0.0, 0.5))
+        for number, (one, *ends) in enumerate(zip(readings, light, heavy), start=1):
+            off = wrapped(one.value - np.clip(one.value, min(ends), max(ends)))
+            said = f"reading {number}, elevation of {one.sensor.link}, is {math.degrees(one.value):.1f} deg, expected about"
+            why = f"{said} {math.degrees(ends[0]):.1f} deg: another link, unit or sign, or not at rest yet?"
+            refuse_if(not abs(off) <= SLIP, why, one.sensor.link, one.value, float(ends[0]))
 
 
-def _same(keys: list) -> np.ndarray:
-    """(r, r) whether two have the same key."""
-    return np.array([[one == other for other in keys] for one in keys])
-
-
-def _less(values, expected, readings: Sequence[Measurement]) -> np.ndarray:
-    """Readings less what is expected, (r,), those of angles within ±pi."""
-    off, turns = np.subtract(values, expected), np.array([one.sensor.unit == "rad" for one in readings])
-    return np.where(turns, (off + np.pi) % (2.0 * np.pi) - np.pi, off)
-
-
-def _what(readings, row: int) -> str:
-    """A reading in words."""
-    one = readings[row]
-    return f"reading {row + 1}, {one.sensor.kind} of {one.sensor.link}, is {told(one.value, one.sensor.unit)}"
+def stiffness_sd(servo: Servo) -> float:
+    """How well a servo's K is known, as a share (one standard deviation)."""
+    return STIFFNESS_SD if servo.stiffness_sd is None else max(servo.stiffness_sd / servo.stiffness, STIFFNESS_SD)

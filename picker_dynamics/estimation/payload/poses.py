@@ -1,9 +1,7 @@
 """Poses for weighing by droop, and how many: where a kilogram moves the reading most, among those that servos can bear.
 
-A reading's own share of the mass's uncertainty is  sqrt(sd² + Σ_j (c_j f_sd)²) / |s|; the poses with the least of it are taken, a
-little apart from each other.  Each is visited once without and once with the payload, from the same side, every other one from
-above: an arm that comes to a pose again in the same way stops where it stopped before, so that what friction holds back there is
-the same again and does not average out.
+The poses with the most |s| / sd are taken, a little apart from each other.  Each is visited once without and once with the
+payload, from the same side, every other one from above: what friction holds back at one pose does not average out there.
 """
 
 from __future__ import annotations
@@ -17,13 +15,10 @@ import numpy as np
 from picker_dynamics.errors import refuse_if
 from picker_dynamics.execution.validator import MotionValidator
 
-from ..calibration.instruments import SensorModel
+from ..calibration.instruments import Inclinometer
 from ..calibration.measured import NORMAL_95
-from ..calibration.poses import SIDES, STAND_OFF, can_be_visited, least_height, passes, stand_off
+from ..calibration.poses import SIDES, can_be_visited, drawn, least_height, passes
 from .droop import DroopScale, Measurement
-
-GOLDEN = 0.618034
-"""Its multiples spread evenly over the unit interval, whatever their number."""
 
 APART = 0.03
 """How far some servo at least is turned from where it is in the other poses [rad]: four steps of a PCA9685."""
@@ -38,15 +33,8 @@ BORNE = 1.0, 0.5, 0.25, 0.1
 """Shares of the heaviest payload that poses are to bear, the largest that finds some."""
 
 
-def before(scale: DroopScale, visit: Measurement) -> np.ndarray:
-    """Set-points (n,) [rad or m] from which the arm comes: ``STAND_OFF`` away at most, another distance at each visit; always
-    further than friction reaches, so that the side is sure."""
-    share = 0.75 + 0.25 * (GOLDEN * visit.visit % 1.0)
-    return stand_off(scale.servos, scale.servos.to_angle(visit.pulses_us), visit.side, scale.columns, share)
-
-
 def poses(
-    scale: DroopScale, validator: MotionValidator, sensor: SensorModel, near, count: int, heaviest_kg: float
+    scale: DroopScale, validator: MotionValidator, sensor: Inclinometer, near, count: int, heaviest_kg: float
 ) -> list[np.ndarray]:
     """Pulses (n,) [us] of the poses that tell most, the best first; at most ``count``.
 
@@ -55,23 +43,17 @@ def poses(
         near: (n,) set-points now [rad or m]; joints that do not bear the payload stay there.
         heaviest_kg: that may be in the tool: each pose and the way to it must be bearable with it.
     """
-    servos, columns, arm = scale.servos, list(scale.columns), scale.description
+    servos, arm = scale.servos, scale.description
     loaded = replace(validator, model=validator.model.with_payload(heaviest_kg, scale.com))
-    margin, reach = 2.0 * STAND_OFF * servos.per_turn, NEAR * servos.per_turn
-    lower = np.maximum(np.maximum(arm.lower, servos.setpoint_lower) + margin, np.subtract(near, reach))
-    upper = np.minimum(np.minimum(arm.upper, servos.setpoint_upper) - margin, np.add(near, reach))
-    drawn = np.tile(np.asarray(near, dtype=float), (CANDIDATES, 1))
-    sizes = CANDIDATES, len(columns)
-    drawn[:, columns] = np.random.default_rng(0).uniform(lower[columns], np.maximum(lower, upper)[columns], sizes)
-    pulses = servos.quantise_us(servos.to_pulse_us(drawn))
-    change = scale.linearised([Measurement(row, sensor, 0, True, 1.0) for row in pulses], scale.blind_kg)
-    told = np.abs(change.slope) / np.sqrt(sensor.sd**2 + (change.friction**2).sum(axis=-1))
+    some = drawn(arm, servos, scale.columns, np.random.default_rng(0), CANDIDATES, near, NEAR)
+    pulses = servos.quantise_us(servos.to_pulse_us(some))
+    _, slope, sd, _ = scale.linearised([Measurement(row, sensor, 0, True, 1.0) for row in pulses], scale.blind_kg)
     lowest, found = least_height(arm, servos), []
-    for row in np.argsort(-told):
+    for row in np.argsort(-np.abs(slope) / sd):
         there = servos.to_angle(pulses[row])
         if (
-            told[row] > 0.0
-            and all(np.abs((there - servos.to_angle(one)) / servos.per_turn).max() > APART for one in found)
+            abs(slope[row]) > 0.0
+            and all(np.abs(there - servos.to_angle(one)).max() > APART for one in found)
             and passes(loaded, there)
             and can_be_visited(near, there, scale.columns, loaded, loaded)
             and float(loaded.model.forward_kinematics(there)[2]) > lowest
@@ -82,11 +64,10 @@ def poses(
     return found
 
 
-def visits(where: Sequence[np.ndarray], sensor: SensorModel) -> list[Measurement]:
+def visits(where: Sequence[np.ndarray], sensor: Inclinometer) -> list[Measurement]:
     """Visits to every pose without payload, then to every pose with it, each from the same side whenever it is visited."""
-    count = len(where)
     return [
-        Measurement(pulses, sensor, loaded * count + number, loaded, SIDES[number % 2])
+        Measurement(pulses, sensor, number, loaded, SIDES[number % 2])
         for loaded in (False, True)
         for number, pulses in enumerate(where)
     ]
@@ -101,7 +82,7 @@ class Plan(NamedTuple):
 
 
 def plan(
-    scale: DroopScale, validator: MotionValidator, sensor: SensorModel, near, within_kg: float = WITHIN_KG, count: int = 0
+    scale: DroopScale, validator: MotionValidator, sensor: Inclinometer, near, within_kg: float = WITHIN_KG, count: int = 0
 ) -> Plan:
     """Choose poses, as few as reach ``within_kg``, or as many as a person can be asked for; ``count``: so many.
 

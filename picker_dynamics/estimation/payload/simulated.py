@@ -11,9 +11,10 @@ from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.plant_error import draw
 
+from ..calibration.instruments import INCLINOMETER_SD
+from ..calibration.poses import stand_off
 from ..calibration.simulated import SimulatedBench, hidden_servos
 from .droop import DroopScale, Measurement
-from .poses import before
 
 HORNS, OFF, FRICTION = 0.075, 0.07, 2.0
 """How well a calibration knows the arm: horns, as a share of what they are usually off; bound of the errors of masses, stiffness
@@ -53,11 +54,12 @@ class WeighingBench(SimulatedBench):
         for visit in visits:
             if bool(self.plant.payload) != visit.loaded:
                 self.hang(visit.loaded * self.payload, self.scale.com, np.arange(6) / 5.0, 0.6)
-            self._go(before(self.scale, visit), TRAVEL_S)
-            self._go(self.servos.to_angle(visit.pulses_us), APPROACH_S)
+            there = self.servos.to_angle(visit.pulses_us)
+            self._go(stand_off(self.servos, there, visit.side, self.scale.columns), TRAVEL_S)
+            self._go(there, APPROACH_S)
             self.wait(SETTLE_S)
             seen = float(visit.sensor.of(link_poses(self.description, self.plant.q)))
-            looks.append(replace(visit, value=seen + self.rng.normal(0.0, visit.sensor.sd)))
+            looks.append(replace(visit, value=seen + self.rng.normal(0.0, INCLINOMETER_SD)))
         return looks
 
     def _go(self, setpoint, least_s: float) -> None:

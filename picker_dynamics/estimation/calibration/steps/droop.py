@@ -21,20 +21,15 @@ from ..poses import SIDES, Station, Weight, bearable_weights, sensors, stand_off
 from ..procedure import droop_fit
 from ..questions import Context
 from ..servo_figures import calibrated_servos
-from ..statics import lifts
 
 NAME, TITLE, MINUTES = "droop", "how far the arm sags, bare and with weights", 30
 INTRODUCTION = (
     "The arm comes to a few poses from above and from below, and you read how its links stand: inclinometer along it, 0 when "
-    "level, positive when the far end is up; of one that slides, how high it is. Hang weights on gently; hold them until the arm "
-    "bears them."
+    "level, positive when the far end is up. Hang weights on gently; hold them until the arm bears them."
 )
 
-TOLERANCE = {"rad": math.radians(12.0), "m": 0.08}
-"""A reading further from what is expected is doubted [rad, m]."""
-
-IMPOSSIBLE = {"rad": math.radians(38.0), "m": 0.24}
-"""And one this far is refused: no servo explains it."""
+TOLERANCE, IMPOSSIBLE = math.radians(12.0), math.radians(38.0)
+"""A reading further from what is expected is doubted; and one this far is refused: no servo explains it [rad]."""
 
 COMING_SPEED = 0.1
 """At which a station is come to [rad/s]."""
@@ -55,9 +50,8 @@ def run_step(context: Context, estimate: ArmEstimate) -> ArmEstimate:
             return replace(estimate, fit=found)
         odd = [found.readings[i] for i in found.outliers]
         for i, one in zip(found.outliers, odd):
-            value = readings.position(one.value, one.sensor.unit == "m", ".1f")
-            told = f"the {one.sensor.kind} of {one.sensor.link}, {value}, is {abs(found.residuals[i]):.0f} standard deviations"
-            context.tell(f"{told} from what all others say", "warning")
+            told = f"the elevation of {one.sensor.link}, {math.degrees(one.value):.1f} deg, is {abs(found.residuals[i]):.0f}"
+            context.tell(f"{told} standard deviations from what all others say", "warning")
         words = {"again": "go there and read again", "keep": "they are right"}
         if context.choose("misread", "These look misread.", words, keep=False) == "keep":
             context.note("outliers", "keep", "keep")
@@ -103,9 +97,9 @@ class StationReader:
     def read_station(
         self, validator: MotionValidator, station: Station, side: float, columns: Sequence[int]
     ) -> list[float] | None:
-        """Readings at a station [rad or m], all of one coming; None: it is left out.  The weight comes off after the second."""
+        """Readings at a station [rad], all of one coming; None: it is left out.  The weight comes off after the second."""
         context, key = self.context, _key(station.pulses_us, station.weight, side)
-        keys = [f"{key}.{sensor.kind}.{sensor.link}" for sensor in station.sensors]
+        keys = [f"{key}.elevation.{sensor.link}" for sensor in station.sensors]
         while context.known(f"{key}.skip") is None and any(context.known(one) is None for one in keys):
             context.forget(f"{key}.")
             self._go(validator, station, side, columns)
@@ -121,20 +115,19 @@ class StationReader:
         context, mover, servos = self.context, self.context.arm(self.estimate), validator.limits.servo_map
         there, weight = servos.to_angle(station.pulses_us), station.weight
         away = stand_off(servos, there, side, columns)
-        below = lifts(self.estimate.description, there, there - away)
         hung = f", with {1e3 * weight.mass:.0f} g" if weight.mass else ""
         if context.hanging != [weight.mass, *weight.point]:
             context.take_off()
-        context.tell(f"the arm moves, and comes to the pose from {'below' if below else 'above'}{hung}", "hint")
+        context.tell(f"the arm moves, and comes to the pose from {'one' if side < 0.0 else 'the other'} side{hung}", "hint")
         mover.travel(validator, away, weight if context.hanging else None)
         if weight.mass and not context.hanging:
             text = f"Hang {1e3 * weight.mass:.0f} g {weight.where}, gently, until the arm bears it. Are hands away again?"
             context.agree("hang", text, "the arm holds", ("hang", weight.mass, weight.point))
             context.session.record("arm", "hanging", [weight.mass, *weight.point])
         mover.line(with_weight(validator, weight), there, COMING_SPEED)
-        mover.outputs.wait(context.settle_s)
-        if servos.measures_supply and mover.outputs.supply_mv:  # springs are proportional to it
-            share = checked_source(1e-3 * mover.outputs.supply_mv / servos.supply_v)
+        mover.wait(context.settle_s)
+        if servos.measures_supply and mover.supply_mv:  # springs are proportional to it
+            share = checked_source(1e-3 * mover.supply_mv / servos.supply_v)
             context.note(f"{_key(station.pulses_us, weight, side)}.supply", share)
 
     def _read(self, keys: Sequence[str], station: Station, validator: MotionValidator, side: float) -> str:
@@ -143,8 +136,8 @@ class StationReader:
         poses = link_poses(arm, resting_at(weighted, validator.limits.servo_map.to_angle(station.pulses_us), side))
         words = {"repeat": "come to this pose again", "skip": "leave it out"}
         for key, sensor in zip(keys, station.sensors):
-            within, most = TOLERANCE[sensor.unit], IMPOSSIBLE[sensor.unit]
-            value = self.context.read_sensor(key, arm, sensor, float(sensor.of(poses)), within, most, words=words)
+            expected = float(sensor.of(poses))
+            value = self.context.read_inclinometer(key, arm, sensor, expected, TOLERANCE, IMPOSSIBLE, words=words)
             if isinstance(value, str):
                 return value
         return ""

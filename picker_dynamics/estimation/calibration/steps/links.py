@@ -15,7 +15,7 @@ from ..mass_properties import LinkProperties, LinkReadings, properties, reach, w
 from ..measured import NORMAL_95
 from ..procedure import measured_links
 from ..questions import Context
-from ..write_back import geometry_findings, rewritten
+from ..write_back import rewritten
 
 NAME, TITLE, MINUTES = "links", "weigh, balance and swing the links", 20
 INTRODUCTION = (
@@ -42,8 +42,6 @@ def run_step(context: Context, estimate: ArmEstimate) -> ArmEstimate:
     links = properties(arm, read)
     for name, one in links.items():
         context.tell(f"{name}: {told(one)}", "good")
-    for finding in geometry_findings(arm, links):
-        context.tell(finding, "warning")
     return replace(estimate, description=rewritten(arm, links, context.when), links=links) if links else estimate
 
 

@@ -122,7 +122,7 @@ def _place(
     q = resting_at(validator, setpoints)
     angle = _standing(context, estimate, key, name, q)
     if context.on:  # the board may have stopped while a person read
-        context.arm(estimate).outputs.wait(0.0)
+        context.arm(estimate).wait(0.0)
     if not estimate.servos.servos[column].slides:
         angle = q[column] + math.remainder(angle - q[column], 2.0 * math.pi)  # a joint may stand beyond half a turn
     return float(pulses[column]), setpoint_of(validator, setpoints, column, angle)
@@ -131,17 +131,19 @@ def _place(
 def _moved(context: Context, estimate: ArmEstimate, column: int, number: str, place: float | None, side: float) -> list[float]:
     """Go to a place, see ``_place``: the pulses there (n,) [us]."""
     mover, validator = context.arm(estimate), estimate.validator()
-    servo, start = estimate.servos.servos[column], mover.setpoint(validator)
+    servo, start = estimate.servos.servos[column], mover.setpoint(validator.limits.servo_map)
     if place is not None and number == "1":
         mover.line(validator, start + place * np.eye(len(start))[column], WATCHED_SPEED)
     elif place is not None:
         goal = held_place(validator, estimate, column, place, start)
         context.tell(f"{servo.joint} goes to {readings.position(goal[column], servo.slides, '+.0f')}.", "hint")
         if side:
-            mover.travel(validator, np.clip(stand_off(estimate.servos, goal, side, [column]), *mover.reach(validator)))
+            mover.travel(
+                validator, np.clip(stand_off(estimate.servos, goal, side, [column]), *mover.reach(validator.limits.servo_map))
+            )
         mover.travel(validator, goal)
-    mover.outputs.wait(context.settle_s)
-    return mover.outputs.pulses_us.tolist()
+    mover.wait(context.settle_s)
+    return mover.pulses_us.tolist()
 
 
 def _standing(context: Context, estimate: ArmEstimate, key: str, name: str, q: np.ndarray) -> float:
@@ -160,7 +162,7 @@ def _standing(context: Context, estimate: ArmEstimate, key: str, name: str, q: n
     for one in sensors:
         last = one is sensors[-1]
         expected, within = (tilt(arm, name, q, [*values, 0.0])[1], TOLERANCE) if last else (0.0, math.pi)
-        values.append(context.read_sensor(f"{key}.{one.link}", arm, one, expected, within))
+        values.append(context.read_inclinometer(f"{key}.{one.link}", arm, one, expected, within))
     return tilt(arm, name, q, values)[0]
 
 

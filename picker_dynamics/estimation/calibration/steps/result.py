@@ -56,7 +56,7 @@ def run_step(context: Context, estimate: ArmEstimate) -> ArmEstimate:
         context.tell("Without the step droop the tip is as uncertain as before.", "warning")
     base, earlier = context.files.get("servos") or resource("config/servos.yaml"), context.files.get("servo-overlay", "")
     given = servo_map.load(base, servos.joint_names)
-    overlay = overlay_text(servos, estimate.figures, context.when, before=given, earlier=earlier)
+    overlay = overlay_text(servos, context.when, before=given, earlier=earlier)
     urdf = urdf_text(estimate.description, {}, context.when, limits=estimate.limits)
     for finding in check_result(urdf, overlay, base):
         context.tell(f"picker check: {finding}", "warning")
