@@ -9,7 +9,6 @@ from . import options as shared
 from . import terminal
 
 WHERE = "a folder of picker calibrate, URDF[,OVERLAY], or 'shipped'"
-SIDES = {"before": "before", "after": "after", "floor": "its own numbers"}
 
 
 def add_parser(commands) -> None:
@@ -27,8 +26,6 @@ def add_parser(commands) -> None:
     hidden = "the true arm is the simulated one with hidden errors up to this share, as in picker demo"
     shared.add(truth, "--plant-error", default=None, help=hidden)
     shared.add(one, "--seed", default=1, help="of the hidden errors (default 1)")
-    horns = "hidden errors of the horns' zeros and scales too, as a share of those of picker calibrate (default 0)"
-    one.add_argument("--horn-error", type=shared.ANY, default=0.0, metavar="SHARE", help=horns)
     poses = "random poses at which the simulated arm holds (default 10); 0: none, only the numbers"
     one.add_argument("--poses", type=shared.whole(0, 1_000_000), default=10, help=poses)
     shared.add(one, "--json")
@@ -50,18 +47,17 @@ def run(options: argparse.Namespace) -> int:
             true = compare.load(options.truth, options.servos) if options.truth else after
             truth, called = Plant(true.description, true.servos), f"the arm of {true.name}"
         else:
-            hidden = {"plant_error": options.plant_error, "seed": options.seed, "horn_error": options.horn_error}
+            hidden = {"plant_error": options.plant_error, "seed": options.seed, "horn_error": 0.0}
             truth = SimulatedBench.with_errors(*given(simulated=True), **hidden).plant
             called = f"the simulated arm (plant error {options.plant_error:g}, seed {options.seed})"
         with console.status(f"moving {called} with either set of numbers"):
-            errors = compare.tip_errors(before, after, truth, poses=options.poses, floor=options.plant_error is not None)
+            errors = compare.tip_errors(before, after, truth, poses=options.poses)
     report = {
         "before": before.name,
         "after": after.name,
         "truth": called,
         "differences": differences,
         "errors_mm": errors and errors.summary(),
-        "tip_uncertainty_95_mm": {"before": before.tip_mm, "after": after.tip_mm},
         "no_worse": errors is None or errors.no_worse,
     }
     if options.json:
@@ -77,15 +73,12 @@ def _show(console, report: dict) -> None:
     for one in report["differences"]:
         table.add_row(one["where"], one["figure"], f"{one['before']:.5g}", f"{one['after']:.5g}")
     console.print(table)
-    for side, stated in report["tip_uncertainty_95_mm"].items():
-        if stated is not None:
-            console.print(f"{side}: its readings state the tip within {stated:.1f} mm (95 %)", soft_wrap=True)
     if not report["errors_mm"]:
         return
     kinds = [(kind, what) for kind in ("hold", "tracking") for what in ("median", "max")]
     told = [f"{kind}, {what}" for kind in ("at rest", "on the way") for what in ("median", "worst")]
     table = terminal.table(f"tip error of {report['truth']} [mm]", "controlled with", *told, left=("controlled with",))
     for side, errors in report["errors_mm"].items():
-        table.add_row(SIDES[side], *(f"{errors[kind][what]:.2f}" for kind, what in kinds))
+        table.add_row(side, *(f"{errors[kind][what]:.2f}" for kind, what in kinds))
     console.print(table)
     console.print("after is no worse than before" if report["no_worse"] else "after is WORSE than before")

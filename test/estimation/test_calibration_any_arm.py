@@ -82,25 +82,14 @@ def test_an_inclinometer_on_the_links_tells_the_angles_of_their_joints(name):
 
 
 def test_what_was_found_of_a_rack_is_written_as_its_servo_s_own_figures(tmp_path):
-    urdf = any_arms.urdf("gantry")
     assumed, overlay = tmp_path / "servos.yaml", tmp_path / "overlay.yaml"
     assumed.write_text(map_text(known("gantry")[1]))
-    arm, servos = servo_arm.load(urdf, assumed)
-    found = {
-        "down": ServoFigures(
-            zero=Measured(2e-3, 1e-4),
-            scale=Measured(0.02, 1e-3),
-            stiffness=Measured(1100.0, 90.0),
-            gap=Measured(6e-4, 1e-4),
-            load_friction=Measured(0.35, 0.04),
-            coulomb=Measured(0.14, 0.03),
-        )
-    }
+    arm, servos = servo_arm.load(any_arms.urdf("gantry"), assumed)
+    found = {"down": ServoFigures(zero=Measured(2e-3, 1e-4), scale=Measured(0.02, 1e-3))}
     made = calibrated_servos(servos, found)
-    turned = replace(made.servos[0], rest=0.1, home=0.2)
-    made = replace(made, servos=(turned, *made.servos[1:]))
-    overlay.write_text(overlay_text(made, found, "today", before=servos))
-    again = servo_arm.load(urdf, assumed, overlay)[1]
+    made = replace(made, servos=(replace(made.servos[0], rest=0.1, home=0.2), *made.servos[1:]))
+    overlay.write_text(overlay_text(made, "today", before=servos))
+    again = servo_arm.load(any_arms.urdf("gantry"), assumed, overlay)[1]
     for one, other in zip(again.servos, made.servos):
         pulses = np.linspace(one.pulses_us[0], one.pulses_us[-1], 5)
         assert one.to_angle(pulses) == approx(other.to_angle(pulses), abs=1e-6)
@@ -108,9 +97,6 @@ def test_what_was_found_of_a_rack_is_written_as_its_servo_s_own_figures(tmp_path
             assert getattr(one, figure) == approx(getattr(other, figure), rel=1e-3), figure
     middle = float(np.interp(0.0, servos.servos[2].horn_angles, servos.servos[2].pulses_us))
     assert made.servos[2].to_angle(middle) == approx(servos.servos[2].to_angle(middle) + 2e-3)
-    assert again.servos[2].stiffness == approx(1100.0, rel=1e-3) and again.servos[2].play > 0.0
-    assert "stiffness_nm_rad: {value: 2.75, measured: true, sd: 0.225}  # ± 0.44" in overlay.read_text()
-    assert again.servos[2].stiffness_sd == approx(90.0, rel=1e-3)
 
 
 @mark.parametrize("name, found", [("panda", (2, 4, 6)), ("xarm7", (2, 4)), ("z1", (2, 3, 4))])
@@ -172,20 +158,24 @@ def test_what_is_assumed_of_servos_however_strong_lies_within_the_bounds_of_the_
 
 
 @mark.long
-@mark.parametrize("words", [[], ["--quick"]])
-def test_an_arm_of_which_every_joint_slides_is_rehearsed_to_the_end(words, tmp_path, capsys):
-    urdf = str(any_arms.urdf("gantry"))
-    code = cli.main(["calibrate", "--simulated", *words, "--json", "--settle", "1.5", "--urdf", urdf, "--out", str(tmp_path)])
+def test_an_arm_of_which_every_joint_slides_gets_zeros_and_scales(tmp_path, capsys):
+    words = (
+        "calibrate",
+        "--simulated",
+        "--json",
+        "--settle",
+        "1.5",
+        "--urdf",
+        str(any_arms.urdf("gantry")),
+        "--out",
+        str(tmp_path),
+    )
+    assert cli.main(words) == 0
     report = json.loads(capsys.readouterr().out)
-    assert code == 0 and report["hold_mm"]["after"]["median"] < report["hold_mm"]["before"]["median"] / 3.0
-    assert report["hold_mm"]["after"]["median"] < report["tip_uncertainty_95_mm"], "as well as it says"
-    for name, entries in report["joints"].items():
-        zero = entries["zero_m"]
-        assert zero["found"] == approx(zero["truth"], abs=3.0 * zero["sd"])
-        assert ("stiffness_nm_rad" in entries) == (name == "down"), "what bears nothing tells no spring"
-    assert (set(report["links"]) == {"spindle"}) == (not words) and report["misfit"] < 2.0
-    made = servo_arm.load(tmp_path / "arm.urdf", tmp_path / "servos.assumed.yaml", tmp_path / "servos.calibrated.yaml")
-    assert DroopScale(*made).columns == (2,), "it can be weighed, as well as that spring is known"
+    assert report["hold_mm"]["after"]["median"] < report["hold_mm"]["before"]["median"]
+    for entries in report["joints"].values():
+        assert set(entries) == {"zero_m", "scale"}, "nothing tells a spring"
+        assert entries["zero_m"]["found"] == approx(entries["zero_m"]["truth"], abs=3.0 * entries["zero_m"]["sd"])
 
 
 def test_a_weak_arm_gets_lighter_weights_and_a_real_one_needs_its_servo_map(tmp_path):

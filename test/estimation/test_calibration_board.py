@@ -37,8 +37,6 @@ class Reader(rehearsal.SimulatedPerson):
         mishap = self.mishaps.pop(question.key, None)
         if mishap is not None:
             mishap()
-        if question.key == "again":
-            return "no"
         if question.key.endswith(".how") and not question.key.startswith("wrist"):
             return "keep"
         return super().answer(question)

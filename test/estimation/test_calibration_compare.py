@@ -21,7 +21,6 @@ def folder(tmp_path):
     made.mkdir()
     (made / "arm.urdf").write_text(picker().urdf.replace('<mass value="0.12"/>', '<mass value="0.132"/>'))
     (made / "servos.calibrated.yaml").write_text("joints:\n  shoulder: {stiffness_nm_rad: 12.5, zero_deg: -66.0}\n")
-    (made / "report.json").write_text('{"tip_uncertainty_95_mm": 1.13}')
     return made
 
 
@@ -33,7 +32,6 @@ def test_only_what_differs_is_listed(folder):
     found = {(one["where"], one["figure"]): (one["before"], one["after"]) for one in compare.differences(before, after)}
     assert set(found) == {("shoulder", "stiffness_nm_rad"), ("shoulder", "zero_deg"), ("forearm", "mass_kg")}
     assert found["shoulder", "zero_deg"] == approx((-65.0, -66.0)) and found["forearm", "mass_kg"] == approx((0.12, 0.132))
-    assert (before.tip_mm, after.tip_mm) == (None, 1.13)
     assert compare.differences(before, compare.load(URDF)) == []
     assert compare.load(f"{URDF},{SIM}").servos == servos()
 
@@ -52,9 +50,6 @@ def test_what_is_not_there_is_named(name, named):
 
 
 def test_a_folder_has_to_be_whole(folder):
-    (folder / "report.json").write_text("{")
-    with raises(ConfigurationError, match="cannot read .*report.json"):
-        compare.load(str(folder))
     (folder / "servos.calibrated.yaml").unlink()
     with raises(ConfigurationError, match=r"no such file: .*servos\.calibrated\.yaml"):
         compare.load(str(folder))
@@ -90,14 +85,14 @@ def test_the_command_says_what_better_numbers_are_worth_and_fails_where_they_are
     report = json.loads(capsys.readouterr().out)
     assert {one["figure"] for one in report["differences"]} == {"stiffness_nm_rad"}
     hold = {side: kinds["hold"]["median"] for side, kinds in report["errors_mm"].items()}
-    assert hold["after"] > 2.0 * hold["before"] > 2.0 * hold["floor"] > 0.0
+    assert hold["after"] > 2.0 * hold["before"] > 0.0
     assert report["truth"] == "the simulated arm (plant error 0.15, seed 1)" and report["no_worse"] is False
 
 
-def test_the_numbers_alone_are_told_with_what_a_calibration_states(folder, capsys):
+def test_the_numbers_alone_are_told(folder, capsys):
     assert cli.main(["compare", "shipped", str(folder), "--poses", "0"]) == 0
     out = capsys.readouterr().out
-    assert "stiffness_nm_rad" in out and "after: its readings state the tip within 1.1 mm (95 %)" in out
+    assert "stiffness_nm_rad" in out and "tip error" not in out
 
 
 @mark.parametrize(

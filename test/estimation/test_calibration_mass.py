@@ -12,14 +12,12 @@ from picker_dynamics.estimation.calibration.mass_properties import (
     AMPLITUDE,
     REACH_SLACK,
     SLOWDOWN,
-    LinkProperties,
     LinkReadings,
     link_properties,
     reach,
     weighings,
 )
 from picker_dynamics.estimation.calibration.measured import Measured, mean
-from picker_dynamics.estimation.calibration.write_back import geometry_findings
 from picker_dynamics.robot.model import GRAVITY
 
 ROD_M, ROD_KG = 0.2, 0.15
@@ -63,19 +61,3 @@ def test_another_number_of_swings_is_refused(swings, message):
 def test_light_links_are_weighed_more_often_and_links_reach_as_far_as_they_are_drawn():
     assert [weighings(mass) for mass in (0.3, 0.15, 0.08, 0.05, 0.0)] == [1, 1, 4, 9, 10]
     assert reach(picker(), "upper_arm") == approx(REACH_SLACK * math.hypot(0.20, 0.012), rel=0.05)
-
-
-@mark.parametrize(
-    "mass, distance, inertia, reason",
-    [
-        (0.15, 0.1, 5e-4, ""),
-        (2.5, 0.1, 5e-4, "kg/m³ for the"),
-        (0.06, 0.1, 5e-4, "0.4 times as heavy as in the URDF: weighed without its servo"),
-        (0.15, 0.26, 5e-4, "outside of what is drawn"),
-        (0.15, 0.1, 3e-3, "that of a uniform body of the drawn shape"),
-    ],
-)
-def test_what_the_drawing_contradicts_is_named(mass, distance, inertia, reason):
-    one = LinkProperties(Measured(mass, 1e-3), Measured(distance, 1e-3), Measured(inertia, 1e-5))
-    found = geometry_findings(picker(), {"upper_arm": one})
-    assert bool(found) == bool(reason) and reason in " / ".join(found)

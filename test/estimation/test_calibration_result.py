@@ -22,17 +22,16 @@ FIGURES = {
         Measured(-0.02, 0.001),
         Measured(11.0, 0.3),
         Measured(0.009, 5e-4),
-        "droop",
         load_friction=Measured(0.3, 0.02),
         coulomb=Measured(0.02, 0.004),
     ),
-    "base": ServoFigures(Measured(-0.01, 0.002), Measured(0.01, 0.002), how="two places of the tip on a ruler"),
+    "base": ServoFigures(Measured(-0.01, 0.002), Measured(0.01, 0.002)),
 }
 
 
-def written(tmp_path, figures, servos_after, **more):
+def written(tmp_path, servos_after, **more):
     path = tmp_path / "overlay.yaml"
-    path.write_text(overlay_text(servos_after, figures, "2026-05-04", **{"before": BELIEVED, **more}))
+    path.write_text(overlay_text(servos_after, "2026-05-04", **{"before": BELIEVED, **more}))
     return servos(overlay=path), path.read_text()
 
 
@@ -40,14 +39,13 @@ def written(tmp_path, figures, servos_after, **more):
 
 
 def test_friction_and_play_that_were_found_are_known_and_those_of_other_joints_are_assumed(tmp_path):
-    again, text = written(tmp_path, FIGURES, calibrated_servos(BELIEVED, FIGURES))
+    again, _ = written(tmp_path, calibrated_servos(BELIEVED, FIGURES))
     shoulder, elbow = again.servos[1], again.servos[2]
     assert (shoulder.load_friction, shoulder.coulomb) == approx((0.3, 0.02))
     assert (
         shoulder.deadband + 0.5 * shoulder.play == approx(0.009, abs=1e-6)
         and shoulder.deadband_us == BELIEVED.servos[1].deadband_us
     )
-    assert "load_friction: 0.3  # ± 0.039" in text and "play_deg: 0.5" in text
     assert not {"load_friction", "coulomb_nm", "play_deg", "stiffness_nm_rad"} & set(shoulder.unmeasured)
     assert {"load_friction", "coulomb_nm", "play_deg"} <= set(elbow.unmeasured) and elbow.load_friction == 0.4
     assert elbow.stiffness == approx(11.0), "the mean of those measured"
@@ -62,8 +60,8 @@ def test_a_map_without_friction_gets_typical_one_where_none_was_measured_and_a_n
     assert elbow.stiffness == bare[2].stiffness and "stiffness_nm_rad" not in elbow.unmeasured
     assert (elbow.load_friction, elbow.coulomb, elbow.play) == approx((0.4, 0.02 * 1.08, np.radians(0.5)))
     assert shoulder.deadband == approx(0.002) and shoulder.play == 0.0
-    _, text = written(tmp_path, FIGURES, made, before=replace(BELIEVED, servos=bare))
-    assert "    load_friction: {value: 0.4, measured: false}" in text
+    _, text = written(tmp_path, made, before=replace(BELIEVED, servos=bare))
+    assert "load_friction: {value: 0.4, measured: false}" in text
 
 
 def test_what_was_set_beside_is_written_and_what_an_earlier_overlay_had(tmp_path):
@@ -74,12 +72,12 @@ def test_what_was_set_beside_is_written_and_what_an_earlier_overlay_had(tmp_path
     )
     changed = calibrated_servos(servos(overlay=earlier), FIGURES)
     turned = tuple(replace(one, direction=-one.direction, rest=0.1) if one.joint == "base" else one for one in changed.servos)
-    again, text = written(tmp_path, FIGURES, replace(changed, servos=turned), before=BELIEVED, earlier=str(earlier))
+    again, text = written(tmp_path, replace(changed, servos=turned), before=BELIEVED, earlier=str(earlier))
     assert again.supply_a == 8.0 and again.servos[0].armature == 2e-3
     assert again.servos[0].direction == -BELIEVED.servos[0].direction and again.servos[0].rest == 0.1
     assert "rest_rad: 0.1" in text
     np.testing.assert_allclose(again.servos[1].horn_angles, changed.servos[1].horn_angles, atol=1e-5)
-    assert written(tmp_path, {}, BELIEVED)[0] == BELIEVED, "nothing found: no differences"
+    assert written(tmp_path, BELIEVED)[0] == BELIEVED, "nothing found: no differences"
 
 
 # -- the URDF ------------------------------------------------------------------------------------------
@@ -87,7 +85,7 @@ def test_what_was_set_beside_is_written_and_what_an_earlier_overlay_had(tmp_path
 
 def test_every_number_of_the_urdf_says_where_it_comes_from():
     text = urdf_text(ARM, LINKS, "2026-05-04", limits={"shoulder": (-0.20005, 2.50009)})
-    assert "measured 2026-05-04: mass ± 0.0012 kg, centre ± 0.6 mm, inertia ± 3.9e-05 by pendulum -->" in text
+    assert text.count("<!-- measured 2026-05-04 -->") == 1
     arm = descriptions.parse(text)
     assert (arm.links["upper_arm"].mass, arm.links["upper_arm"].com[0]) == approx((0.16, 0.105))
     assert arm.joint("shoulder").lower == -0.2000 and arm.joint("shoulder").upper == 2.5000
@@ -126,7 +124,7 @@ def test_what_was_there_is_kept_and_stays_where_writing_fails(tmp_path, monkeypa
 
 def test_a_result_in_order_passes_the_check():
     after = calibrated_servos(BELIEVED, FIGURES)
-    assert check_result(urdf_text(ARM, LINKS, "today"), overlay_text(after, FIGURES, "today", before=BELIEVED)) == []
+    assert check_result(urdf_text(ARM, LINKS, "today"), overlay_text(after, "today", before=BELIEVED)) == []
 
 
 @mark.parametrize(

@@ -189,11 +189,10 @@ def test_an_interrupted_session_goes_on_with_the_first_open_question(calibrate, 
     assert capsys.readouterr().out.count("│ open") == 2
 
 
-def test_a_step_that_is_done_is_done_again_only_if_the_person_says_so(calibrate, tmp_path):
+def test_a_step_that_is_done_is_done_again_and_the_session_as_it_was_is_kept(calibrate, tmp_path):
     assert calibrate(*ONCE, lines=KEEP) == 0
-    assert calibrate(*ONCE, lines=["no"]) == 0
     assert not (tmp_path / "session.json.1").exists()
-    assert calibrate(*ONCE, lines=["yes", *KEEP]) == 0
+    assert calibrate(*ONCE, lines=KEEP) == 0
     assert (tmp_path / "session.json.1").exists()
 
 

@@ -1,6 +1,7 @@
 """What the scissor holds: by droop against MuJoCo's arm with hidden numbers."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from arm_fixtures import picker, servos
@@ -11,7 +12,7 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import ConfigurationError, InputError
 from picker_dynamics.estimation.calibration.instruments import Inclinometer
 from picker_dynamics.estimation.calibration.simulated import mounted
-from picker_dynamics.estimation.payload import droop
+from picker_dynamics.estimation.payload import droop, simulated
 from picker_dynamics.estimation.payload.poses import plan, poses, visits
 from picker_dynamics.estimation.payload.simulated import WeighingBench
 from picker_dynamics.execution.validator import torque_validator
@@ -84,8 +85,9 @@ def test_a_mass_is_no_better_known_than_the_springs_it_hangs_on(where):
         known(0.6)
 
 
-def test_the_payload_is_found_on_an_arm_with_hidden_numbers():
+def test_the_payload_is_found_on_an_arm_with_hidden_numbers(monkeypatch):
     """MuJoCo, quantised pulses, dry friction, figures as a calibration leaves them; statistics are in benchmarks/payload.py."""
+    monkeypatch.setattr(simulated, "Plant", partial(simulated.Plant, dt=2e-3))
     made, half, _ = plan(SCALE, VALIDATOR, FOREARM, SERVOS.home, count=3)
     found = SCALE.weigh(WeighingBench(SCALE, 0.025, seed=1).read(made))
     assert half == approx(1.96 * found.mass.sd, rel=0.3)

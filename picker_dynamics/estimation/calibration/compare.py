@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from picker_dynamics.errors import ConfigurationError, JointNamesError
-from picker_dynamics.files.formats import read_json
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
 
 from .arm_estimate import given
-from .evaluate import TipErrorReport, exact, tip_error_report, usual_paths
+from .evaluate import TipErrorReport, tip_error_report, usual_paths
 from .servo_figures import horn_slope, own_figures
 from .write_back import OVERLAY_NAME, URDF_NAME
 
@@ -26,12 +25,11 @@ SAME = 1e-6
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers believed of an arm; ``name``: their source; ``tip_mm``: their stated uncertainty at the tip (95 %), if any."""
+    """Numbers believed of an arm; ``name``: their source."""
 
     name: str
     description: ArmDescription
     servos: ServoMap
-    tip_mm: float | None = None
 
 
 def load(name: str, servos: str = "") -> Numbers:
@@ -47,16 +45,13 @@ def load(name: str, servos: str = "") -> Numbers:
     """
     if name == SHIPPED:
         return Numbers(name, *given(servos=servos))
-    folder, report = Path(name), None
+    folder = Path(name)
     urdf, _, overlay = (str(folder / URDF_NAME), ",", str(folder / OVERLAY_NAME)) if folder.is_dir() else name.partition(",")
     for path in filter(None, (urdf, overlay)):
         if not Path(path).is_file():
             why = f"no such file: {path}; give a folder that picker calibrate wrote, URDF[,OVERLAY], or {SHIPPED}"
             raise ConfigurationError(why, value=path)
-    if (path := folder / "report.json").is_file():
-        report = read_json(path, "report", ConfigurationError)
-    stated = report.get("tip_uncertainty_95_mm") if isinstance(report, dict) else None
-    return Numbers(name, *given(urdf, servos, overlay), stated if isinstance(stated, (int, float)) else None)
+    return Numbers(name, *given(urdf, servos, overlay))
 
 
 def differences(before: Numbers, after: Numbers) -> list[dict]:
@@ -92,16 +87,15 @@ def _figures(one: Numbers) -> dict[tuple[str, str], float]:
     return found | {("board", "oscillator_hz"): one.servos.oscillator_hz}
 
 
-def tip_errors(before: Numbers, after: Numbers, truth: Plant, *, poses: int, floor: bool = False) -> TipErrorReport:
+def tip_errors(before: Numbers, after: Numbers, truth: Plant, *, poses: int) -> TipErrorReport:
     """Move the true arm through random poses, controlled with either set.
 
     Args:
         truth: the arm, hidden errors included.
         poses: how many.
-        floor: also with the true arm's own numbers, as far as a URDF and a servo map can say them; dry friction is not in.
     """
     for one in (before, after):
         if truth.joint_names != one.description.joint_names:
             raise JointNamesError(f"the true arm has the joints {', '.join(truth.joint_names)}, not those of {one.name}")
-    sides = [(one.description, one.servos) for one in (before, after)] + ([exact(truth, truth.servo_map)] if floor else [])
+    sides = [(one.description, one.servos) for one in (before, after)]
     return tip_error_report(truth, sides, usual_paths(truth.description, truth.servo_map, poses))

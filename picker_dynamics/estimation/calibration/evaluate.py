@@ -16,7 +16,7 @@ from picker_dynamics.trajectory.trajectory import Trajectory
 
 from ..closed_loop import HEIGHT_M, REACH_M, ClosedLoop, feasible_poses, hold_errors, paths_between
 from .arm_estimate import ArmEstimate
-from .droop_model import FIGURES, PRIORS, DroopModel, Reading
+from .droop_model import FIGURES, PRIORS, DroopModel, Reading, believed
 from .instruments import LEAST_KG, Inclinometer, lay
 from .mass_properties import LinkProperties
 from .measured import Measured
@@ -136,39 +136,38 @@ def tip_uncertainty(found: ArmEstimate, poses, share: float = 0.95, seed: int = 
     Args:
         poses: (k, n) [rad] at which to hold.
     """
-    (model, unknowns, covariance), poses = with_assumed(found), np.asarray(poses)
+    model, unknowns, covariance = with_assumed(found)
     told = [(row, side) for side in SIDES for row in pulses_at(found, poses, side)]
     unread = Inclinometer(found.description.tool)
     rest = model.rest(unknowns, [Reading(row, unread, 0.0, 0, side=side) for row, side in told])
     drawn = np.random.default_rng(seed).multivariate_normal(np.zeros(len(unknowns)), covariance, DRAWS)
-    drawn[:, model.places("hop")] = 0.0
     off = np.einsum("kxu,du->dkx", RigidBody(found.description).jacobian(rest.q) @ rest.by_unknowns, drawn)
     return float(np.quantile(np.linalg.norm(off, axis=-1), share))
 
 
 def with_assumed(found: ArmEstimate) -> tuple[DroopModel, np.ndarray, np.ndarray]:
-    """The droop model of every joint, those too of which no droop was read; its unknowns (u,), their covariance (u, u).
+    """The droop model of every joint as calibrated, those too of which no droop was read; its unknowns (u,), their covariance.
 
     A joint that no droop tells of may bear weight nevertheless, one that rolls the forearm for example: it sags as is assumed of
-    its servo, by what the others give and by what friction is typical.  Zero and scale that nobody read count as exact.
+    its servo, by what the others give and by what friction is typical.  Zero and scale that nobody read count as exact, and what
+    hops leave as none.
     """
-    fit, servos, told, arm = found.fit, found.known_servos, found.figures, found.description
-    model = DroopModel(arm, servos, arm.joint_names, {}) if fit is None else replace(fit.model, joints=arm.joint_names)
-    give, unknowns, covariance = usual_give(servos, told), np.zeros(len(model.names)), np.zeros((len(model.names),) * 2)
-    if fit is not None:
-        known = [model.names.index(name) for name in fit.model.names]
-        unknowns[known], covariance[np.ix_(known, known)] = fit.unknowns, fit.covariance
-    for number, servo in enumerate(servos.servos):
-        if fit is not None and servo.joint in fit.model.joints:
-            continue
-        one, exactly, i = told.get(servo.joint, ServoFigures()), Measured(0.0, 0.0), number * len(FIGURES)
-        zero, scale = one.zero or exactly, one.scale or exactly
-        softer = ALIKE_SD / servo.stiffness if give is None or servo.slides else give.sd / servo.stall_torque
-        units = np.array([servo.per_turn, 1.0, servo.stall_torque])
-        friction = units * [PRIORS[name][1] for name in ("gap", "load_friction", "coulomb")]
-        gap = servo.deadband + 0.5 * servo.play
-        unknowns[i : i + 6] = zero.value, scale.value, 1.0 / servo.stiffness, gap, servo.load_friction, servo.coulomb
-        covariance[range(i, i + 6), range(i, i + 6)] = np.square([zero.sd, scale.sd, softer, *friction])
+    servos, figures, fit = found.known_servos, found.figures, found.fit
+    model = DroopModel(found.description, servos, found.description.joint_names, fit.model.links if fit else {})
+    give, sd = usual_give(servos, figures), np.zeros((servos.n, len(FIGURES)))
+    for row, servo in zip(sd, servos.servos):
+        one, stall = figures.get(servo.joint, ServoFigures()), servo.stall_torque
+        softer = ALIKE_SD / servo.stiffness if give is None or servo.slides else give.sd / stall
+        friction = servo.per_turn * PRIORS["gap"][1], PRIORS["load_friction"][1], stall * PRIORS["coulomb"][1]
+        row[:-1] = one.zero.sd if one.zero else 0.0, one.scale.sd if one.scale else 0.0, softer, *friction
+    places = [model.names.index(name) for name in fit.model.names] if fit else []
+    unknowns = np.concatenate([believed(servos).ravel(), model.prior[0][sd.size :]])
+    covariance = np.diag(np.concatenate([sd.ravel(), model.prior[1][sd.size :]]) ** 2)
+    if fit:
+        covariance[np.ix_(places, places)] = fit.covariance
+        unknowns[sd.size :] = fit.unknowns[len(fit.model.joints) * len(FIGURES) :]
+    hops = model.places("hop")
+    unknowns[hops], covariance[hops], covariance[:, hops] = 0.0, 0.0, 0.0
     return model, unknowns, covariance
 
 

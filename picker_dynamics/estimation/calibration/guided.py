@@ -39,14 +39,9 @@ def run_steps(context: Context, estimate: ArmEstimate, only: Sequence[str] = ())
     for step in STEPS:
         name = context.step = step.NAME
         if again and name in wanted and name != "result":
-            text, words = (
-                f"{name} is done. Again, from its start? What is there is kept as a backup.",
-                {"yes": "anew", "no": "leave it"},
-            )
-            if context.choose("again", text, words, keep=False) == "yes":
-                shutil.copy2(session.path, kept := backup_name(session.path))
-                context.tell(f"the session as it was is kept as {kept.name}", "hint")
-                context.forget()
+            shutil.copy2(session.path, kept := backup_name(session.path))
+            context.tell(f"{name} is done: again, from its start; the session as it was is kept as {kept.name}", "hint")
+            context.forget()
         if name in session.done and (name not in wanted or name != "result"):
             try:
                 estimate = step.run_step(replace(context, person=None, mover=None), estimate)

@@ -75,7 +75,9 @@ class Mover:
         if info.joints != n or info.limits_crc != limits_checksum(self.limits):
             self.link.close()
             what = f"{info.joints} joints, the servo map has {n}" if info.joints != n else "other pulse or speed limits"
-            why = f"the board on {self.link.port} was flashed for {what}: give it the servo map that it was flashed with, or flash it"
+            why = (
+                f"the board on {self.link.port} was flashed for {what}: give the servo map that it was flashed with, or flash it"
+            )
             raise BoardFaultError(why, value=info.joints, limit=n)
         self._boot_id = self._telemetry().boot_id
 

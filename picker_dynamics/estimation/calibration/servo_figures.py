@@ -9,7 +9,6 @@ import numpy as np
 
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
-from .. import least_squares
 from .droop_fit import DroopFit
 from .droop_model import PRIORS, TYPICAL_COULOMB, TYPICAL_LOAD_FRICTION, TYPICAL_PLAY
 from .instruments import ANGLE_SD
@@ -32,9 +31,8 @@ class ServoFigures:
 
     Args:
         zero: offset of the joint [rad, of a sliding one m].  scale: error of the horn's angle, as a share.
-        stiffness: K of the motor's spring [N·m/rad or N/m].  gap: half of deadband and play [rad or m].
-        how: in words, for the file.
-        load_friction: x.  coulomb: tau_c [N·m or N].
+        stiffness: K of the motor's spring [N·m/rad].  gap: half of deadband and play [rad].
+        load_friction: x.  coulomb: tau_c [N·m].
         assumed: keys of the servo map of which the readings told little, so that what was assumed stays, mostly.
     """
 
@@ -42,7 +40,6 @@ class ServoFigures:
     scale: Measured | None = None
     stiffness: Measured | None = None
     gap: Measured | None = None
-    how: str = ""
     load_friction: Measured | None = None
     coulomb: Measured | None = None
     assumed: tuple[str, ...] = ()
@@ -50,35 +47,32 @@ class ServoFigures:
 
 def figures_from(fit: DroopFit, angles: Mapping[str, ServoFigures]) -> dict[str, ServoFigures]:
     """Figures of all joints: from the fit where gravity loads them, from an angle pair elsewhere."""
-    how = f"droop at {len({one.visit for one in fit.readings})} visits of poses, misfit {fit.misfit:.2f}"
     found = dict(angles)
     for joint in fit.model.joints:
         keys = zip(("load_friction", "coulomb", "gap", "compliance"), (*FRICTION_KEYS, "stiffness_nm_rad"))
         assumed, stiffness = {key for figure, key in keys if not fit.told(joint, figure)}, fit.stiffness(joint)
         if stiffness.sd > ROUGH_SD * stiffness.value:
             assumed.add("stiffness_nm_rad")
-        zero, scale, gap, *friction = (fit.figure(joint, name) for name in ("zero", "scale", "gap", "load_friction", "coulomb"))
-        found[joint] = ServoFigures(zero, scale, stiffness, gap, how, *friction, assumed=tuple(sorted(assumed)))
+        others = {name: fit.figure(joint, name) for name in ("zero", "scale", "gap", "load_friction", "coulomb")}
+        found[joint] = ServoFigures(stiffness=stiffness, assumed=tuple(sorted(assumed)), **others)
     return found
 
 
-def angle_figures(servo: Servo, told, read, how: str = "places read", sd: float = ANGLE_SD) -> ServoFigures:
+def angle_figures(servo: Servo, told, read, sd: float = ANGLE_SD) -> ServoFigures:
     """Zero and scale of a joint of which no droop tells.
 
     Args:
         told, read: (k,) set-points, and where the joint went [rad or m].
-        how: they were read, for the file.
         sd: standard deviation of one of them [rad or m].
     """
     told, read = np.asarray(told, dtype=float), np.asarray(read, dtype=float)
     away = told + servo.direction * servo.zero  # from mid-travel
     spread = np.array([servo.per_turn * PRIORS["zero"][1], PRIORS["scale"][1]])
-    slopes = -np.stack([np.ones(len(told)), away], axis=-1) / sd
-    found = least_squares.solve(
-        lambda x: (read - told) / sd + slopes @ x, np.zeros(2), lambda _x: slopes, prior=(np.zeros(2), np.diag(1.0 / spread))
-    )
-    zero, scale = (Measured(float(value), float(off)) for value, off in zip(found.x, found.sd))
-    return ServoFigures(zero, scale, how=how)
+    slopes = np.stack([np.ones(len(told)), away], axis=-1)
+    covariance = np.linalg.inv(slopes.T @ slopes / sd**2 + np.diag(spread**-2))
+    found = covariance @ slopes.T @ (read - told) / sd**2
+    zero, scale = (Measured(float(value), float(off)) for value, off in zip(found, np.sqrt(np.diag(covariance))))
+    return ServoFigures(zero, scale)
 
 
 def own_figures(servo: Servo) -> dict[str, float]:

@@ -100,7 +100,7 @@ def _across(context: Context, estimate: ArmEstimate, name: str, points: list[tup
     if name not in estimate.loaded:
         pulses, read = np.array(ends).T
         sd = RULER_SD if servo.slides else ANGLE_SD
-        figures = angle_figures(servo, servo.to_angle(pulses), read, f"{len(ends)} places read from both sides", sd)
+        figures = angle_figures(servo, servo.to_angle(pulses), read, sd)
         estimate = replace(estimate, angles={**estimate.angles, name: figures})
     return estimate
 

@@ -82,11 +82,10 @@ def figures(estimate: ArmEstimate) -> dict:
     servos, joints, links = estimate.known_servos, {}, {}
     for servo, was in zip(servos.servos, estimate.given.servos):
         if (one := estimate.figures.get(servo.joint)) is not None:
-            sds = one.zero, one.scale, one.stiffness, one.gap, one.load_friction, one.coulomb
-            units = 1.0, 1.0, servo.per_turn**2, 1.0 / servo.per_turn, 1.0, servo.per_turn
-            joints[servo.joint] = _found(servo_figures(servo, was), sds, units)
+            known = one.zero, one.scale, one.stiffness, one.gap, one.load_friction, one.coulomb
+            joints[servo.joint] = _found(servo_figures(servo, was), known)
     for name, one in estimate.links.items():
-        links[name] = _found(link_figures(estimate.description, name), (one.mass, one.distance, one.inertia), (1.0, 1.0, 1.0))
+        links[name] = _found(link_figures(estimate.description, name), (one.mass, one.distance, one.inertia))
     report = {"joints": joints, "links": links, "limits_rad": {}, "limits_m": {}}
     for name, ends in estimate.limits.items():
         report[f"limits_{servos.servos[servos.joint_names.index(name)].position_unit}"][name] = list(ends)
@@ -96,10 +95,9 @@ def figures(estimate: ArmEstimate) -> dict:
     return report
 
 
-def _found(values: dict[str, float], measured: Sequence[Measured | None], units: Sequence[float]) -> dict:
+def _found(values: dict[str, float], measured: Sequence[Measured | None]) -> dict:
     """Value and standard deviation of what was measured, by key."""
-    some = zip(values.items(), measured, units)
-    return {key: {"found": value, "sd": unit * one.sd} for (key, value), one, unit in some if one is not None}
+    return {key: {"found": value, "sd": one.sd} for (key, value), one in zip(values.items(), measured) if one is not None}
 
 
 def servo_figures(servo: Servo, was: Servo) -> dict[str, float]:
