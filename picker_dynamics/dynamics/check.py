@@ -14,13 +14,11 @@ import json
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from picker_dynamics.errors import DescriptionError
 from picker_dynamics.robot import description
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.lint import Finding, lint
-from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.serial_arm import serial_arm
 
 from . import lagrangian
@@ -38,7 +36,7 @@ class CheckReport:
         urdf: where it came from.
         robot, joints: names of the arm and of its movable joints.
         findings: of the linter.
-        comparisons: what was compared -> term -> worst relative residual.
+        comparisons: what was compared -> term -> worst relative residual; infinite where one is no number.
         notes: what could not be compared, and why.
     """
 
@@ -51,17 +49,12 @@ class CheckReport:
 
     @property
     def worst(self) -> float:
-        """The worst residual of all; NaN counts as infinite, 0 if nothing was compared."""
-        residuals = [value for terms in self.comparisons.values() for value in terms.values()]
-        return max((value if math.isfinite(value) else math.inf for value in residuals), default=0.0)
-
-    def fatal(self, strict: bool) -> int:
-        """How many findings are fatal; with ``strict`` all are."""
-        return sum(strict or finding.fatal for finding in self.findings)
+        """The worst residual of all, 0 if nothing was compared."""
+        return max((value for terms in self.comparisons.values() for value in terms.values()), default=0.0)
 
     def passed(self, strict: bool = False) -> bool:
-        """Models agree, and nothing fatal was found."""
-        return self.worst <= LIMIT and not self.fatal(strict)
+        """Models agree, and nothing fatal was found; with ``strict`` every finding is."""
+        return self.worst <= LIMIT and not any(strict or finding.fatal for finding in self.findings)
 
 
 def run(path: str | Path, *, strict: bool = False, samples: int = 1000, seed: int = 0, as_json: bool = False) -> int:
@@ -83,8 +76,14 @@ def run(path: str | Path, *, strict: bool = False, samples: int = 1000, seed: in
         MissingDependencyError: Pinocchio is not installed.
     """
     report = check(description.load(path), samples=samples, seed=seed)
-    print((as_json_text if as_json else as_text)(report, strict))
-    return 0 if report.passed(strict) else 1
+    passed = report.passed(strict)
+    if as_json:
+        more = {"worst": report.worst, "limit": LIMIT, "strict": strict, "passed": passed}
+        text = json.dumps(asdict(report) | more, indent=2, ensure_ascii=False)
+        print(text.replace(": Infinity", ": null"))
+    else:
+        print("\n".join(_lines(report, strict)))
+    return 0 if passed else 1
 
 
 def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckReport:
@@ -101,47 +100,29 @@ def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckRe
         notes.append("no model was built: with a fatal finding the arm cannot be simulated")
     else:
         payload = PAYLOAD_KG if any(joint.movable for joint in arm.path_to(arm.tool)) else 0.0
-        models: dict[str, DynamicsModel] = {"N-joint chain": lagrangian.ChainModel(arm)}
-        special = lagrangian.analytic_model(arm)
-        if isinstance(special, lagrangian.ClosedForm):
-            models[f"closed form ({special.system})"] = special
-        for title, model in models.items():
-            report = compare(model, RigidBody(arm), arm, samples=samples, seed=seed, payload=payload)
-            comparisons[f"{title} and Pinocchio"] = report.residuals
+        models = [lagrangian.ChainModel(arm), lagrangian.analytic_model(arm)]
+        for title, model in zip(
+            ("N-joint chain", "closed form (picker)"), models[: 1 + isinstance(models[1], lagrangian.ClosedForm)]
+        ):
+            found = compare(model, RigidBody(arm), arm, samples=samples, seed=seed, payload=payload).residuals
+            comparisons[f"{title} and Pinocchio"] = {term: x if math.isfinite(x) else math.inf for term, x in found.items()}
         if not payload:
             notes.append(f"compared without a payload: no joint moves the tool {arm.tool}")
     return CheckReport(arm.source, arm.name, arm.joint_names, findings, comparisons, tuple(notes))
 
 
-def as_text(report: CheckReport, strict: bool) -> str:
-    """Report as a text for a person: findings, a table of residuals, and one line of verdict."""
-
-    def counted(number: int, what: str) -> str:
-        return f"{number or 'no'} {what}{'' if number == 1 else 's'}"
-
+def _lines(report: CheckReport, strict: bool) -> list[str]:
+    """Report for a person: findings, residuals, and a verdict on both."""
     lines = [f"{report.urdf}: {report.robot}, {len(report.joints)} joints: {' '.join(report.joints)}"]
-    lines.append(f"lint: {counted(len(report.findings), 'finding')}")
+    lines.append(f"lint: {len(report.findings) or 'no'} findings")
     lines += [f"  {'FATAL ' if strict or finding.fatal else ''}{finding}" for finding in report.findings]
     for title, terms in report.comparisons.items():
-        lines.append(title)
-        for term, value in terms.items():
-            lines.append(f"  {term:<20} {value:8.1e}  {'ok' if value <= LIMIT else f'above {LIMIT:.0e}'}")
+        rows = (f"  {term:<20} {x:8.1e}  {'ok' if x <= LIMIT else f'above {LIMIT:.0e}'}" for term, x in terms.items())
+        lines += [title, *rows]
     lines += [f"note: {note}" for note in report.notes]
     if report.comparisons:
         agreement = "passed" if report.worst <= LIMIT else "FAILED"
         lines.append(f"models {agreement}: worst relative residual {report.worst:.1e}, limit {LIMIT:.0e}")
-    if report.fatal(strict):
-        lines.append(f"lint FAILED: {counted(report.fatal(strict), 'fatal finding')}")
-    return "\n".join(lines)
-
-
-def as_json_text(report: CheckReport, strict: bool) -> str:
-    """Report as JSON for programs; what is not a number is null."""
-
-    def finite(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: finite(one) for key, one in value.items()}
-        return None if isinstance(value, float) and not math.isfinite(value) else value
-
-    more = {"worst": report.worst, "limit": LIMIT, "strict": strict, "passed": report.passed(strict)}
-    return json.dumps(finite(asdict(report) | more), indent=2, ensure_ascii=False)
+    if any(strict or finding.fatal for finding in report.findings):
+        lines.append("lint FAILED")
+    return lines

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import messages
-from .messages import KINDS, STREAMED, serialised
+from .messages import STREAMED
 from .writer import Recording
 
 STATUSES = {"event": "arm_controller/status", "hardware": "hardware/status"}
@@ -66,4 +66,4 @@ class ArmTopics:
 
     def _write(self, topic: str, message: Any) -> None:
         name = topic if topic.startswith("/") else self._prefix + topic
-        self._recording.write(name, KINDS[topic], serialised(KINDS[topic], message), time.time_ns(), topic not in STREAMED)
+        self._recording.write(name, message, time.time_ns(), topic not in STREAMED)

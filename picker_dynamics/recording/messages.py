@@ -1,4 +1,4 @@
-"""Messages of an arm's topics without ROS: made of plain data, serialised and defined by rosbags."""
+"""Messages of an arm's topics without ROS: made of plain data, of the types that rosbags has."""
 
 from __future__ import annotations
 
@@ -13,19 +13,6 @@ from picker_dynamics.errors import MissingDependencyError
 
 JOINT_STATE, TRAJECTORY = "sensor_msgs/msg/JointState", "trajectory_msgs/msg/JointTrajectory"
 STATUS, STRING = "diagnostic_msgs/msg/DiagnosticStatus", "std_msgs/msg/String"
-
-KINDS = {
-    "arm_controller/reference": TRAJECTORY,
-    "joint_commands": JOINT_STATE,
-    "joint_states": JOINT_STATE,
-    "arm_controller/arm": STRING,
-    "arm_controller/status": STATUS,
-    "hardware/status": STATUS,
-    "payload": "geometry_msgs/msg/InertiaStamped",
-    "robot_description": STRING,
-    "/diagnostics": "diagnostic_msgs/msg/DiagnosticArray",
-}
-"""Type of each topic that is recorded of an arm, below its namespace or, with a slash, of the whole system."""
 
 STREAMED = "arm_controller/reference", "joint_commands", "joint_states", "/diagnostics"
 """Topics of which a late subscriber does not get the last message."""
@@ -50,16 +37,6 @@ def known_types() -> Any:
     except ImportError as error:
         raise missing(error) from error
     return get_typestore(Stores.ROS2_JAZZY)
-
-
-def definition(kind: str) -> str:
-    """Definition of a message type such as ``sensor_msgs/msg/JointState``: its text, and those of all types in it."""
-    return str(known_types().generate_msgdef(kind, ros_version=2)[0])
-
-
-def serialised(kind: str, message: Any) -> bytes:
-    """CDR bytes of a message."""
-    return bytes(known_types().serialize_cdr(message, kind))
 
 
 def _new(kind: str, **fields: Any) -> Any:
@@ -110,7 +87,7 @@ def status(level: int, name: str, message: str, hardware_id: str, values: Mappin
 
 def diagnostics(entries: Sequence[Mapping[str, Any]]) -> Any:
     """DiagnosticArray of entries, now."""
-    return _new(KINDS["/diagnostics"], header=header(time.time()), status=[status(**entry) for entry in entries])
+    return _new("diagnostic_msgs/msg/DiagnosticArray", header=header(time.time()), status=[status(**entry) for entry in entries])
 
 
 def payload(mass: float, com: Sequence[float], tool: str) -> Any:
@@ -118,4 +95,4 @@ def payload(mass: float, com: Sequence[float], tool: str) -> Any:
     centre = _new("geometry_msgs/msg/Vector3", **dict(zip("xyz", com)))
     moments = dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), 0.0)
     inertia = _new("geometry_msgs/msg/Inertia", m=mass, com=centre, **moments)
-    return _new(KINDS["payload"], header=header(time.time(), tool), inertia=inertia)
+    return _new("geometry_msgs/msg/InertiaStamped", header=header(time.time(), tool), inertia=inertia)

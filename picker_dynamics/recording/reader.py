@@ -1,10 +1,11 @@
-"""Reader of recordings into arrays: any rosbag2, MCAP or SQLite, with or without definitions in it, and files cut short."""
+"""Reader of recordings into arrays: any rosbag2, MCAP or SQLite, and files cut short."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,24 +16,22 @@ from picker_dynamics.files.reading import opened
 
 from .messages import known_types, missing
 
-REFERENCE, CONTROLLER_STATE = "arm_controller/reference", "arm_controller/controller_state"
-STATE, COMMAND, STATUS, ARM = "joint_states", "joint_commands", "arm_controller/status", "arm_controller/arm"
+REFERENCE, STATE, COMMAND = "arm_controller/reference", "joint_states", "joint_commands"
+STATUS, ARM = "arm_controller/status", "arm_controller/arm"
 TORQUE = " torque"
 """Behind the topic: the efforts in its messages."""
 
-WANTED = (REFERENCE, CONTROLLER_STATE, STATE, COMMAND, STATUS, ARM)
+WANTED = (REFERENCE, STATE, COMMAND, STATUS, ARM)
 ENDS = tuple("/" + name for name in WANTED)
 
 RECORD_BYTES = 64 << 20
-"""Largest record, and largest chunk when it is inflated [bytes]; ours are a thousandth of it."""
-
-LEFT_OUT = "messages that cannot be read were left out"
+"""Largest record [bytes]; ours are a thousandth of it."""
 
 UNREADABLE = Exception
 """What the parsers of damaged messages and files raise: each part of the library has its own."""
 
-Read = tuple[str, float, Any]
-"""Topic, time of reception [s since 1970], and message."""
+Read = tuple[str, float, Callable[[], Any]]
+"""Topic, time of reception [s since 1970], and what decodes the message."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,11 +107,10 @@ class _Collected:
         else:
             stamp = message.header.stamp
             time_s = stamp.sec + 1e-9 * stamp.nanosec or received_s
-            if topic in (STATE, COMMAND):
-                names, parts = message.name, {topic: message.position, topic + TORQUE: message.effort}
+            if topic == REFERENCE:
+                names, parts = message.joint_names, {topic: message.points[0].positions}
             else:
-                names, point = message.joint_names, message.points[0] if topic == REFERENCE else message.reference
-                parts = {topic: point.positions}
+                names, parts = message.name, {topic: message.position, topic + TORQUE: message.effort}
             for kind, values in parts.items():
                 if 0 < len(values) == len(names):
                     self.rows[kind][tuple(names)].append([time_s, *map(float, values)])
@@ -145,12 +143,12 @@ def read(path: str | Path, namespace: str | None = None) -> ArmRecording:
     collected: dict[str, _Collected] = defaultdict(_Collected)
     damage: list[str] = []
     messages = _of_mcap if path.suffix == ".mcap" and not path.is_dir() else _of_bag
-    for topic, time_s, message in messages(path, damage):
+    for topic, time_s, decoded in messages(path, damage):
         wanted = next(name for name in WANTED if topic.endswith("/" + name))
         try:
-            collected[topic[: -len(wanted) - 1].strip("/")].take(wanted, message, time_s)
+            collected[topic[: -len(wanted) - 1].strip("/")].take(wanted, decoded(), time_s)
         except UNREADABLE:  # its definition is another one
-            damage.append(LEFT_OUT)
+            damage.append("messages that cannot be read were left out")
     arms = sorted(name for name, one in collected.items() if one.rows)
     there = ", ".join(map(repr, arms)) or "none"
     chosen = [name for name in arms if namespace is None or name == namespace.strip("/")]
@@ -161,12 +159,11 @@ def read(path: str | Path, namespace: str | None = None) -> ArmRecording:
     if len(chosen) > 1:
         raise RecordingError(f"{path} has {len(arms)} arms: choose with --namespace one of {there}", value=str(path))
     one = collected[chosen[0]]
-    kinds = (REFERENCE, CONTROLLER_STATE, COMMAND, COMMAND + TORQUE, *one.rows)
+    kinds = (REFERENCE, COMMAND, COMMAND + TORQUE, *one.rows)
     names = next(next(iter(one.rows[kind])) for kind in kinds if kind in one.rows)
     return ArmRecording(
         names,
-        one.series(REFERENCE if REFERENCE in one.rows else CONTROLLER_STATE, names),
-        *(one.series(kind, names) for kind in (STATE, COMMAND, COMMAND + TORQUE, STATE + TORQUE)),
+        *(one.series(kind, names) for kind in (REFERENCE, STATE, COMMAND, COMMAND + TORQUE, STATE + TORQUE)),
         tuple(one.events),
         one.arm,
         chosen[0],
@@ -176,51 +173,28 @@ def read(path: str | Path, namespace: str | None = None) -> ArmRecording:
 
 
 def _of_mcap(path: Path, damage: list[str]) -> Iterator[Read]:
-    """Messages of an MCAP file, up to where it breaks off; types as ROS 2 Jazzy has them, others by their definition in it."""
+    """Messages of an MCAP file, up to where it breaks off."""
     try:
         from mcap.records import Channel, Message, Schema
         from mcap.stream_reader import StreamReader
     except ImportError as error:
         raise missing(error) from error
-    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-
-    store, schemas, topics, found = get_typestore(Stores.ROS2_JAZZY), dict[int, str](), dict[int, tuple[str, int]](), False
+    decode, schemas, topics, found = known_types().deserialize_cdr, dict[int, str](), dict[int, tuple[str, int]](), False
     with opened(path, "recording", RecordingError) as file:
         try:
-            records = StreamReader(file, emit_chunks=True, record_size_limit=RECORD_BYTES).records
-            for record in (part for one in records for part in _inflated(one)):
+            for record in StreamReader(file, validate_crcs=True, record_size_limit=RECORD_BYTES).records:
                 if isinstance(record, Schema):
                     schemas[record.id] = record.name
-                    if record.name not in store.fielddefs and record.encoding == "ros2msg":
-                        types = get_types_from_msg(record.data.decode(), record.name)
-                        store.register({name: fields for name, fields in types.items() if name not in store.fielddefs})
                 elif isinstance(record, Channel):
                     topics[record.id] = record.topic, record.schema_id
                 elif isinstance(record, Message):
                     found, (topic, schema) = True, topics[record.channel_id]
                     if topic.endswith(ENDS):
-                        try:
-                            message = store.deserialize_cdr(record.data, schemas[schema])
-                        except UNREADABLE:
-                            damage.append(LEFT_OUT)
-                            continue
-                        yield topic, 1e-9 * record.log_time, message
+                        yield topic, 1e-9 * record.log_time, partial(decode, record.data, schemas[schema])
         except UNREADABLE:
             damage.append("the file is damaged, or has no end: read up to there")
     if not found:
         raise RecordingError(f"{path} is no MCAP recording, or an empty one", value=str(path))
-
-
-def _inflated(record: Any) -> list[Any]:
-    """Records in a chunk; any other record alone."""
-    from mcap.records import Chunk
-    from mcap.stream_reader import breakup_chunk
-
-    if not isinstance(record, Chunk):
-        return [record]
-    if record.uncompressed_size > RECORD_BYTES:
-        raise ValueError("a chunk that is too large")
-    return breakup_chunk(record, validate_crc=True)
 
 
 def _of_bag(path: Path, damage: list[str]) -> Iterator[Read]:
@@ -232,7 +206,7 @@ def _of_bag(path: Path, damage: list[str]) -> Iterator[Read]:
         with AnyReader([path], default_typestore=known_types()) as reader:
             begun, wanted = True, [one for one in reader.connections if one.topic.endswith(ENDS)]
             for connection, time_ns, data in reader.messages(wanted) if wanted else ():
-                yield connection.topic, 1e-9 * time_ns, reader.deserialize(data, connection.msgtype)
+                yield connection.topic, 1e-9 * time_ns, partial(reader.deserialize, data, connection.msgtype)
     except UNREADABLE as error:
         words = " ".join(str(error).split()) or type(error).__name__
         if not begun:

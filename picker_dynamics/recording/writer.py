@@ -9,10 +9,11 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from picker_dynamics.errors import ConfigurationError, RecordingError
 
-from .messages import definition, missing
+from .messages import known_types, missing
 
 CHUNK_BYTES = 64 * 1024
 """Small: what was not yet written when the power went is a second of an arm's messages."""
@@ -61,7 +62,7 @@ class Recording:
             from mcap.writer import Writer
         except ImportError as error:
             raise missing(error) from error
-        self.path, self.counts = path, Counter[str]()
+        self.path, self.counts, self._types = path, Counter[str](), known_types()
         self._channels: dict[str, int] = {}
         try:
             self._file = open(path, "xb")
@@ -75,16 +76,18 @@ class Recording:
     def messages(self) -> int:
         return self.counts.total()
 
-    def write(self, topic: str, kind: str, data: bytes, time_ns: int, latched: bool = False, defined: str = "") -> None:
-        """Write one serialised message of the type ``kind``, with the time at which it came [ns since 1970].
+    def write(self, topic: str, message: Any, time_ns: int, latched: bool = False) -> None:
+        """Write one message with the time at which it came [ns since 1970].
 
         Args:
             latched: whether a late subscriber still gets the topic's last message.
-            defined: the type's definition, of one that rosbags does not know.
         """
+        kind = message.__msgtype__
+        data = bytes(self._types.serialize_cdr(message, kind))
         with self._said():
             if topic not in self._channels:
-                schema = self._writer.register_schema(kind, "ros2msg", (defined or definition(kind)).encode())
+                definition = self._types.generate_msgdef(kind, ros_version=2)[0]
+                schema = self._writer.register_schema(kind, "ros2msg", definition.encode())
                 qos = {"offered_qos_profiles": _qos(latched)}
                 self._channels[topic] = self._writer.register_channel(topic, "cdr", schema, qos)
             self._writer.add_message(self._channels[topic], time_ns, data, time_ns, self.messages & 0xFFFFFFFF)

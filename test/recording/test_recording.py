@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from pytest import approx, fixture, importorskip, mark, raises
-from recordings import NAMES, STATES, joint_state, reference, story, wanted, written_by_us, written_elsewhere
+from recordings import NAMES, STATES, joint_state, story, wanted, written_by_us, written_elsewhere
 from rosbags.highlevel import AnyReader
 from rosbags.rosbag2 import StoragePlugin
 
@@ -142,21 +142,6 @@ def test_what_is_no_recording_gets_one_clear_line(tmp_path, name, content, said)
     with raises(RecordingError, match=said) as caught:
         read(path)
     assert "\n" not in str(caught.value) and name in str(caught.value)
-
-
-def test_a_foreign_controllers_state_serves_as_reference(tmp_path):
-    """With the definition that is in the file: control_msgs need not be installed."""
-    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-
-    kind, store, told = "control_msgs/msg/JointTrajectoryControllerState", get_typestore(Stores.ROS2_JAZZY), []
-    text = "std_msgs/Header header\nstring[] joint_names\ntrajectory_msgs/JointTrajectoryPoint reference\n"
-    store.register(get_types_from_msg(text, kind))
-    for t in 100.0 + 0.02 * np.arange(50):
-        point = reference(t, NAMES, wanted(t)).points[0]
-        said = store.types[kind](header=messages.header(t), joint_names=list(NAMES), reference=point)
-        told.append(("/arm_controller/controller_state", kind, t, said))
-    path = written_by_us(tmp_path / "a.mcap", told, store, store.generate_msgdef(kind, ros_version=2)[0])
-    assert_allclose(read(path).reference.values, [wanted(t) for t in read(path).reference.t], atol=1e-9)
 
 
 # -- what is made of it --------------------------------------------------------------------------------------------

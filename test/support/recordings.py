@@ -34,14 +34,14 @@ def story(namespace: str = "", offset=0.01) -> list[tuple[str, str, float, objec
             ("joint_commands", t - 0.055, joint_state(t, NAMES, wanted(t) + 0.05, effort=0.5 * np.cos(t - 100.0) * np.ones(5)))
         )
         said.append(("joint_states", t + 0.013, joint_state(t + 0.01, NAMES[::-1], (wanted(t + 0.01) + offset)[::-1])))
-    return [(f"{namespace}/{name}", messages.KINDS[name], t, one) for name, t, one in sorted(said, key=lambda row: row[1])]
+    return [(f"{namespace}/{name}", one.__msgtype__, t, one) for name, t, one in sorted(said, key=lambda row: row[1])]
 
 
-def written_by_us(path: Path, told=None, store=STORE, defined="") -> Path:
+def written_by_us(path: Path, told=None) -> Path:
     """An MCAP file of (topic, type, time, message), default the story."""
     recording = writer.Recording(path)
-    for topic, kind, t, one in told or story():
-        recording.write(topic, kind, bytes(store.serialize_cdr(one, kind)), round(t * 1e9), "status" in topic, defined)
+    for topic, _, t, one in told or story():
+        recording.write(topic, one, round(t * 1e9), "status" in topic)
     recording.close()
     return path
 

@@ -94,6 +94,13 @@ class AnalyticModel(DynamicsModel):
         """Joint torques tau = M a + C v + g, written out, (..., n) [N·m], without friction."""
         return self._torque(*batch_of_states(self.n, q=q, v=v, a=a))
 
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """Mass matrix M = dtau/da, (..., n, n), rotors included."""
+        (q,) = batch_of_states(self.n, q=q)
+        M = self._torque(q[..., None, :], np.zeros(self.n), STEP * np.eye(self.n)).imag / STEP.imag
+        symmetric: Array = 0.5 * (M + np.swapaxes(M, -1, -2))  # rounding leaves it a little unsymmetric
+        return symmetric
+
     def gravity(self, q: ArrayLike) -> Array:
         (q,) = batch_of_states(self.n, q=q)
         still = np.zeros(self.n)

@@ -1,12 +1,6 @@
 """N joints, a chain or a tree: the generalisation of the note on Lagrange equations (docs/derivations.md, "N joints").
 
-    Jv_l         columns dc_l/dq_j = z_j x (c_l - p_j) of joints that turn, z_j of joints that slide, 0 of joints not on the way
-    Jw_l         columns z_j of joints that turn: the angular velocity of body l is Jw_l v
-
-    M = sum_l  m_l Jv_l^T Jv_l + Jw_l^T (R_l I_l R_l^T) Jw_l
-
-with c_l the centre of mass of body l, p_j and z_j the origin and the axis of joint j, in base axes (``kinematic_tree``).  The
-torques are those of ``chain_torque``, and the other terms follow from them (``analytic``).
+The torques are those of ``chain_torque``, and the other terms follow from them (``analytic``).
 """
 
 from __future__ import annotations
@@ -87,21 +81,6 @@ class ChainModel(AnalyticModel):
     def torque_equation(self) -> Equation:
         return chain_torque.inverse_dynamics
 
-    def _centres(self, frames: Array) -> Array:
-        """Centres of mass of the bodies (..., n, 3) [m, base frame]."""
-        coms = np.array([body.com for body in self.bodies])[..., None]
-        centres: Array = (frames[..., :-1, :3, :3] @ coms)[..., 0] + frames[..., :-1, :3, 3]
-        return centres
-
-    def mass_matrix(self, q: ArrayLike) -> Array:
-        frames = joint_frames(self.description, q)
-        Jv, Jw = point_jacobians(self.description, frames, range(self.n), self._centres(frames))
-        R, masses = frames[..., :-1, :3, :3], np.array(self.constants.mass)[:, None, None]
-        inertia = R @ np.array([body.inertia for body in self.bodies]) @ R.swapaxes(-1, -2)
-        M = (masses * (Jv.swapaxes(-1, -2) @ Jv) + Jw.swapaxes(-1, -2) @ inertia @ Jw).sum(axis=-3)
-        symmetric: Array = 0.5 * (M + M.swapaxes(-1, -2)) + self.armature_matrix  # rounding leaves it a little unsymmetric
-        return symmetric
-
     def velocity_product_matrices(self, q: ArrayLike) -> tuple[Array, Array, tuple[tuple[int, int], ...]]:
         """The note's two matrices of the velocity products, C v = Cc [v_j²] + B [v_j v_k].
 
@@ -116,7 +95,9 @@ class ChainModel(AnalyticModel):
 
     def potential_energy(self, q: ArrayLike) -> Array:
         """Potential energy V = - sum_l m_l g0 · c_l, (...): zero with all mass at height 0 of the base frame."""
-        energy: Array = -(self._centres(joint_frames(self.description, q)) @ self.gravity_vector) @ self.constants.mass
+        coms = np.array([[*body.com, 1.0] for body in self.bodies])[..., None]
+        centres = (joint_frames(self.description, q)[..., :-1, :3, :] @ coms)[..., 0]
+        energy: Array = -(centres @ self.gravity_vector) @ self.constants.mass
         return energy
 
     def forward_kinematics(self, q: ArrayLike) -> Array:
