@@ -114,9 +114,9 @@ class Study:
 
     def tour(self) -> dict:
         """The demo's tour: motions, those that ended by an approach, and how much longer that makes it [%]."""
-        scene = load_scene(resource("config/demo.yaml"), self.arm, self.servos)
+        scene = load_scene(self.arm, self.servos)
         loop = self.loop()
-        loop.start(scene.home)
+        loop.start(self.servos.home)
         loop.hold(SETTLE_S)
         motions_s = 0.0
         for _ in driven(loop, scene):

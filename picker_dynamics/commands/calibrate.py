@@ -18,25 +18,13 @@ STEP_NAMES = ("links", "map", "droop", "result")
 DESCRIPTION = """\
 Find the numbers of your own arm, step by step: what links weigh, how pulses become angles, how far the arm sags.  You need a
 kitchen scale, a ruler, a stopwatch and an inclinometer (a phone).  Every answer is kept at once: Ctrl-C ends at any time, and the
-same command goes on there.  Nothing moves without your word.  docs/calibration.md explains each step."""
-EXAMPLES = """\
-examples:
-  picker calibrate --simulated                      rehearse all of it, unattended, on an arm with hidden numbers
-  picker calibrate --port /dev/ttyACM0              begin, or go on, with the real arm
-  picker calibrate --step links                     on the table: no board needed
-
-exit codes: 0 done (or left on purpose), 1 the simulated arm holds no better than before, 5 a value or file that cannot be used,
-9 the link is gone, 10 the board reports a fault, 130 interrupted; what was answered is kept in all cases."""
+same command goes on there.  Nothing moves without your word.  docs/calibration.md explains each step, and the exit codes."""
 
 
 def add_parser(commands) -> None:
     """Register ``calibrate``; imports nothing heavy."""
     one = commands.add_parser(
-        "calibrate",
-        help="find the numbers of an arm with scale, ruler, stopwatch and inclinometer",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "calibrate", help="find the numbers of an arm with scale, ruler, stopwatch and inclinometer", description=DESCRIPTION
     )
     where = one.add_mutually_exclusive_group()
     shared.add(where, "--port")
@@ -48,17 +36,12 @@ def add_parser(commands) -> None:
     one.add_argument("--step", action="append", choices=STEP_NAMES, metavar="NAME", help=steps)
     quick = "zeros and stiffness alone, from about 40 answers; masses are the URDF's"
     one.add_argument("--quick", action="store_true", help=quick)
-    one.add_argument("--list", action="store_true", help="what is done and what is open, then end")
-    one.add_argument("--restart", action="store_true", help="begin anew; the session that is there is kept as session.json.1 ...")
     repeats = "readings of each link, of a kind (default 3)"
     one.add_argument("--repeats", type=shared.whole(1, 20), default=3, metavar="N", help=repeats)
     settle = "coming to rest before a reading (default 2.5 s)"
     one.add_argument("--settle", type=shared.number(0.0, 60.0), default=2.5, metavar="S", help=settle)
     shared.add(one, "--seed", help="of the random poses; with --simulated also of hidden errors and noise")
     shared.add(one, "--plant-error", default=0.15, help="simulated: bound of the hidden errors")
-    horns = "simulated: hidden errors of the horns' zeros and scales, as a share of the usual 2 deg and 3 %%"
-    one.add_argument("--horn-error", type=shared.ANY, default=1.0, metavar="SHARE", help=horns)
-    one.add_argument("--quiet", action="store_true", help="with --simulated: do not show questions and answers")
     shared.add(one, "--json", help="print the report as JSON; what happens goes to standard error")
     one.set_defaults(run=run)
 
@@ -80,17 +63,10 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
     from picker_dynamics.estimation.calibration.questions import Context, LeaveError
 
     refuse_if(options.quick and options.step, "--quick has steps of its own: leave --step out", "quick")
-    refuse_if(options.restart and options.list, "--restart and --list do not go together", "restart")
     options.out = options.out or ("out/rehearsal" if options.simulated else "out/calibration")
     console = terminal.console(options)
     _with_servos(options, console)
     session, estimate = _opened(options)
-    if options.list:
-        table = terminal.table(str(session.path), "step", "what", "how far", left=("step", "what", "how far"))
-        for row in guided.table(session):
-            table.add_row(*row)
-        console.print(table)
-        return 0
     simulation, person, mover = _answering(options, console, estimate.servos, ask)
     context = Context(
         session,
@@ -142,7 +118,7 @@ def _with_servos(options, console) -> None:
 def _opened(options):
     """The session, and what is believed before its first step; a rehearsal begins anew, for its arm is another one."""
     from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate, given
-    from picker_dynamics.estimation.calibration.session import NAME, SIMULATED, Session, checksums
+    from picker_dynamics.estimation.calibration.session import SIMULATED, Session, checksums
     from picker_dynamics.resources import resource
 
     files = [options.servos or str(resource("config/servos.yaml")), *filter(None, [options.servo_overlay])]
@@ -150,12 +126,7 @@ def _opened(options):
     kind = SIMULATED if options.simulated else "a real arm"
     tied = {"kind": kind, "name": arm.name, "urdf": arm.source, "servos": files[0], **checksums(arm.urdf, *files)}
     settings = {key: getattr(options, key) for key in ("seed", "repeats", "quick")}
-    path = Path(options.out) / NAME
-    if options.list and not path.exists():
-        return Session(path, tied, settings), ArmEstimate(arm, servos)  # nothing is written to look at it
-    session = Session.open(options.out, tied, settings, restart=options.restart)
-    if options.simulated and session.answers and not options.list:
-        session = Session.open(options.out, tied, settings, restart=True)
+    session = Session.open(options.out, tied, settings, restart=options.simulated)
     return session, ArmEstimate(arm, servos)
 
 
@@ -167,10 +138,9 @@ def _answering(options, console, servos, ask):
         from picker_dynamics.estimation.calibration.rehearsal import Rehearsal
 
         def show(text: str, style: str) -> None:
-            if not (options.quiet and style in ("hint", "")):
-                console.print(text, style=STYLES[style], markup=False, soft_wrap=True)
+            console.print(text, style=STYLES[style], markup=False, soft_wrap=True)
 
-        hidden = {key: getattr(options, key) for key in ("plant_error", "seed", "horn_error")}
+        hidden = {key: getattr(options, key) for key in ("plant_error", "seed")}
         simulation = Rehearsal(options.urdf, options.servos, options.servo_overlay, hidden, show)
         return simulation, simulation.person, simulation.mover
     why = "there is nobody to ask: standard input is no terminal; --simulated walks unattended"

@@ -14,14 +14,13 @@ from textwrap import wrap
 
 import numpy as np
 
-from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.tip_target import tip_step
-from picker_dynamics.robot.units import MASS, quantity, told
+from picker_dynamics.robot.units import told
 
-from . import drive_keys as keys
+from . import keyboard
 from . import options as shared
-from .keyboard import keyboard
 
 LOOK_S = 0.01
 """How long a key is waited for, which is answered at once [s]."""
@@ -48,7 +47,7 @@ def add_parser(commands) -> None:
 
 def drive(options, make_seat: Callable[..., Seat] | None = None) -> int:
     """Have a person drive the arm that runs until q, Ctrl-C or Ctrl-D; returns the exit code."""
-    with keyboard() as pressed, shared.client(options) as client:
+    with keyboard.keyboard() as pressed, shared.client(options) as client:
         arm = shared.equipment(options, client)
         client.take_arm()
         try:
@@ -67,17 +66,15 @@ class Seat:
     Args:
         client: a session that drives the arm.
         arm: that runs.
-        lines: keys that begin a line, and with what.
     """
 
-    help = (keys.__doc__ or "").split("\n\n")[1]
+    help = (keyboard.__doc__ or "").split("\n\n")[1]
 
-    def __init__(self, client, arm, lines=keys.LINES):
+    def __init__(self, client, arm):
         self.client, self.arm, self.description = client, arm, arm.description
-        self.panel = keys.Panel(arm.description.n, lines)
+        self.keys = keyboard.Keys(arm.description.n)
         self.kinematics = arm.model().forward_kinematics
         self.said = ["h: which keys there are"]
-        self._requests: list = []
         self._goal = ""
         self._drawn_s, self._lines = -math.inf, 0
 
@@ -85,7 +82,7 @@ class Seat:
         """Take keys and make steps, until the person quits."""
         while True:
             for key in pressed(LOOK_S):
-                action = self.panel.press(key, time.monotonic())
+                action = self.keys.press(key, time.monotonic())
                 if action is not None and action.what == "quit":
                     return
                 try:
@@ -93,37 +90,26 @@ class Seat:
                 except PickerError as error:
                     self.say(str(error))
             self.client.spin(0.0)
-            self.look()
+            if self._goal and not self.client.under_way:
+                ended, self._goal = self.client.outcomes[self._goal], ""
+                if ended.values["outcome"] != "done":
+                    self.say(ended.message)
             if time.monotonic() - self._drawn_s >= DRAWN_S:
                 self.draw()
 
-    def look(self) -> None:
-        """See what has come of the steps and commands that were asked for."""
-        if self._goal and not self.client.under_way:
-            ended, self._goal = self.client.outcomes[self._goal], ""
-            if ended.values["outcome"] != "done":
-                self.say(ended.message)
-        for name, answer in [one for one in self._requests if one[1].done()]:
-            self._requests.remove((name, answer))
-            try:
-                self.say(answer.result() or f"{name}: done")
-            except PickerError as error:
-                self.say(f"{name}: {error}")
-
     # -- what keys mean ----------------------------------------------------------------------------------------
 
-    def act(self, action: keys.Action | None) -> None:
+    def act(self, action: keyboard.Action | None) -> None:
         """Do what a key asks for; raises a PickerError where that cannot be."""
         if action is None:
             return
         if action.what == "stop":
-            self.say("stop")
-            self._ask("stop")
+            self.say(self.client.stop())
         elif action.what == "help":
             self.say(*self.help.splitlines())
-        elif action.what == "words":
-            self.word(*action.words)
-        elif why := "the key repeats itself" if action.what == "repeated" else self.hindrance():
+        elif action.what not in ("tip", "joint", "gripper"):
+            self.keep(action.what)
+        elif why := self.hindrance():
             if self.said[-1] != f"dropped: {why}":
                 self.say(f"dropped: {why}")
         else:
@@ -132,21 +118,8 @@ class Seat:
             duration_s = max(SHORTEST_S, tip_way(self.description, held, target) / SPEED_M_S)
             self._goal = self.client.submit(self.client.message([duration_s], [target]), as_driver=True)
 
-    def word(self, word: str, *values: str) -> None:
-        """Carry out a line that was typed."""
-        if word == "payload" and len(values) == 1:
-            self._ask("set", part="dynamics", values={"payload.mass": quantity("payload", values[0], MASS, "g")})
-        elif word in ("reset", "enable") and not values:
-            if self._requests:
-                asked = self._requests[-1][0]
-                raise InputError(f"{word} was not asked for: {asked} is not answered yet; then type it again", subject=word)
-            self._ask(word, **({"at_rest_pose": True} if word == "enable" else {}))
-        else:
-            raise InputError(f"{' '.join((word, *values))!r} means nothing: reset, enable, or p and the payload in grams")
-
-    def _ask(self, call: str, **arguments: object) -> None:
-        """Make a call whose answer is shown when it comes."""
-        self._requests.append(("payload" if call == "set" else call, self.client.ask(call, **arguments)))
+    def keep(self, key: str) -> None:
+        """Do what a key means that moves nothing: nothing here."""
 
     def held(self) -> np.ndarray:
         """The pose that is held, (n,) [rad or m], within the limits."""
@@ -165,13 +138,13 @@ class Seat:
             return f"controller: {client.controller.get('message', 'not heard')}"
         return ""
 
-    def target(self, action: keys.Action, held: np.ndarray) -> np.ndarray:
+    def target(self, action: keyboard.Action, held: np.ndarray) -> np.ndarray:
         """The pose after a step, (n,) [rad or m].
 
         Raises:
             PickerError: there is none.
         """
-        size = action.sign * self.panel.step
+        size = action.sign * self.keys.step
         if action.what == "tip" and action.which == 3:
             return tip_step(self.description, held, pitch_rad=math.radians(size))
         if action.what == "tip":
@@ -199,20 +172,15 @@ class Seat:
         self._lines = len(lines)
 
     def status(self) -> list[str]:
-        """Status in lines: where the arm is, what it carries, who has it, what is chosen."""
-        client, panel, names = self.client, self.panel, self.description.joint_names
-        lines, units = ["no joint states have come"], self.description.position_units
+        """Status in lines: where the arm is, what it carries, what is chosen."""
+        client, names, units = self.client, self.description.joint_names, self.description.position_units
+        lines, joint = [], self.keys.joint
         if client.state is not None:
             age_s = time.monotonic() - client.heard_s
-            joints = (
-                f"{'>' if j == panel.joint else ''}{j + 1} {name} {told(value, unit)}"
-                for j, (name, value, unit) in enumerate(zip(names, client.state, units))
-            )
             tip = ", ".join(f"{1e3 * x:.1f}" for x in self.kinematics(np.array(client.state)))
-            provenance, old = client.hardware.get("provenance") or "not known how", ": OLD" if age_s > STALE_S else ""
-            carried = f"payload {1e3 * client.payload_kg:.0f} g   {provenance}, {age_s:.2f} s old{old}"
-            lines = ["  ".join(joints), f"tip {tip} mm   {carried}"]
+            how = f"{client.hardware.get('provenance') or 'not known how'}{', OLD' if age_s > STALE_S else ''}"
+            lines = ["  ".join(f"{name} {told(*at)}" for name, *at in zip(names, client.state, units))]
+            lines.append(f"tip {tip} mm ({how})   payload {1e3 * client.payload_kg:.0f} g")
         state = f"{client.hardware.get('message', '?')}, {client.controller.get('phase', '?')}"
-        unit = "mm" if units[panel.joint] == "m" else "deg"
-        typed = "" if panel.line is None else f"   > {panel.line}_"
-        return [*lines, f"{state}   step: {panel.step} mm of the tip, {panel.step} {unit} of {names[panel.joint]}{typed}"]
+        size, unit = self.keys.step, "mm" if units[joint] == "m" else "deg"
+        return [*lines, f"{state}   step: {size} mm of the tip, {size} {unit} of {joint + 1} {names[joint]}"]

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from picker_dynamics.errors import InputError, PickerError
-from picker_dynamics.robot.units import MASS, quantity
+from picker_dynamics.errors import PickerError
 from picker_dynamics.scripting import taught
-from picker_dynamics.scripting.steps import Pause, Payload
+from picker_dynamics.scripting.steps import Pause
 from picker_dynamics.scripting.taught import SPEEDS, TaughtFile
 
-from . import drive_keys as keys
 from . import options as shared
 from .drive import Seat, drive
 
-LINES = {**keys.LINES, "m": "pose ", "k": "grip ", "w": "pause "}
+KEPT, PAUSE_S = {"m": "pose", "k": "grip", "w": "pause"}, 1.0
+"""Keys that add a step, and which; how long a pause is [s]."""
 
 
 def add_parser(commands) -> None:
     """Register ``teach`` and ``replay``."""
-    teach = commands.add_parser("teach", help="drive the arm and keep poses, grips, pauses and payloads as NAME.yaml")
+    teach = commands.add_parser("teach", help="drive the arm and keep poses, grips and pauses as NAME.yaml")
     teach.add_argument("name", metavar="NAME", help="motion name; an existing file is extended")
     teach.add_argument("--here", default="", metavar="POSE", help="add the pose that is held now, under that name, and end")
     teach.set_defaults(run=run_teach)
@@ -55,43 +54,30 @@ def run_teach(options) -> int:
 class TeachSeat(Seat):
     """A driver's seat with keys that keep things."""
 
-    help = (
-        Seat.help
-        + "\n    m, k          keep this pose, the gripper's alone             w: a pause in seconds; : undo, then Enter"
-        + "\n    p             the payload is kept too"
-    )
+    help = f"{Seat.help}\n    m, k, w       keep this pose, the gripper's alone, a pause of a second"
 
     def __init__(self, client, arm, name: str):
-        super().__init__(client, arm, LINES)
+        super().__init__(client, arm)
         self.file = TaughtFile(name, self.description)
         self.say("m keeps a pose", f"{self.file.path}: {self.file.count} steps")
 
-    def word(self, word: str, *values: str) -> None:
-        if word in ("pose", "grip") and len(values) <= 1:
-            self.keep(word, values[0] if values else f"{word} {self.file.count + 1}")
-        elif word == "pause" and len(values) == 1:
-            self.file.add(Pause(quantity("pause", values[0], {"s": 1.0}, "s")))
-        elif word == "undo" and not values:
-            if not self.file.undo():
-                raise InputError("nothing was added that could be taken back", subject="undo")
-            return self.say(f"taken back: {self.file.count} steps are left")
-        else:
-            super().word(word, *values)
-            if word != "payload":
-                return None
-            self.file.add(Payload(quantity("payload", values[0], MASS, "g")))
-        return self.say(f"step {self.file.count} of {self.file.path}: {' '.join((word, *values))}")
-
-    def keep(self, word: str, name: str) -> None:
-        """Add the pose that is held, or what of it grips.
+    def keep(self, key: str) -> None:
+        """Add the pose that is held, or what of it grips, or a pause.
 
         Raises:
-            PickerError: the arm moves, or is not held.
+            PickerError: the arm moves, or is not held; there is no gripper.
         """
-        if why := self.hindrance():
+        if key not in KEPT:
+            return
+        what = KEPT[key]
+        if what == "pause":
+            self.file.add(Pause(PAUSE_S))
+        elif why := self.hindrance():
             raise PickerError(f"no pose is held: {why}")
-        joints = (self.arm.require_gripper(),) if word == "grip" else None
-        self.file.add_pose(name, self.held(), joints)
+        else:
+            joints = (self.arm.require_gripper(),) if what == "grip" else None
+            self.file.add_pose(f"{what} {self.file.count + 1}", self.held(), joints)
+        self.say(f"step {self.file.count} of {self.file.path}: {what}")
 
 
 # -- replay ------------------------------------------------------------------------------------------------------------------

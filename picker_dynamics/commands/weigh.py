@@ -1,38 +1,27 @@
-"""``picker weigh``: what the tool holds, from how far it makes the arm sag."""
+"""``picker weigh``: what the tool holds, from how far it makes the arm sag.
+
+The arm moves from visit to visit; a person says what the inclinometer shows.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
+from dataclasses import replace
 
-from picker_dynamics.errors import refuse_if
+from picker_dynamics.errors import InputError, refuse_if
+from picker_dynamics.robot import arms, servo_arm
+from picker_dynamics.robot.units import ANGLE, quantity
 
 from . import options as shared
-from . import weighing
+from .terminal import agreed
 
-GRAMS = 25.0
-"""A berry: what a rehearsal weighs."""
+SETTLE_S = 2.0
+"""Until the arm stands after a motion [s]."""
 
-NUMBER = {"type": shared.ANY}
-
-ARGUMENTS = {
-    "--com": NUMBER
-    | {"nargs": 3, "default": (0.0, 0.0, 0.0), "metavar": ("X", "Y", "Z"), "help": "of the payload, in the tool frame [m]"},
-    "--link": {"default": "", "help": "that is read (default: the last but one that the payload turns down)"},
-    "--within": NUMBER | {"default": 3.0, "metavar": "G", "help": "plan for this half-width of the 95 %% interval (default 3 g)"},
-    "--heaviest": NUMBER
-    | {"default": 100.0, "metavar": "G", "help": "the heaviest payload that poses are to bear (default 100 g)"},
-    "--visits": {
-        "type": shared.whole(0, 200),
-        "default": 0,
-        "metavar": "N",
-        "help": "poses to read, each without and with the payload",
-    },
-    "--yes": {"action": "store_true", "help": "the tool is empty and hands are away: do not ask"},
-    "--set": {"action": "store_true", "help": "tell the arm"},
-    "--simulated": {"action": "store_true", "help": "rehearse on a simulated arm with hidden numbers"},
-    "--grams": NUMBER | {"metavar": "G", "help": "what the simulated tool holds (default 25, or what poses bear)"},
-}
+MOVE_S, APPROACH_S = 0.8, 2.5
+"""At least, for a motion between visits, and from the stand-off into the pose: an arm that comes slowly does not swing [s]."""
 
 
 def add_parser(commands) -> None:
@@ -43,44 +32,147 @@ def add_parser(commands) -> None:
         description="On a running arm: visits poses without and with the payload, and asks for what the inclinometer says there.",
     )
     shared.add(one, *shared.RUNNING, "--servo-overlay", "--seed", "--json")
-    for name, settings in ARGUMENTS.items():
-        one.add_argument(name, **settings)
+    grams, visits = {"type": shared.ANY, "metavar": "G"}, shared.whole(0, 200)
+    heaviest = "the heaviest payload that poses are to bear (default 100 g)"
+    one.add_argument("--heaviest", **grams, default=100.0, help=heaviest)
+    one.add_argument("--visits", type=visits, default=0, metavar="N", help="poses to read, each without and with the payload")
+    one.add_argument("--yes", action="store_true", help="the tool is empty and hands are away: do not ask")
+    one.add_argument("--set", action="store_true", help="tell the arm")
+    one.add_argument("--simulated", action="store_true", help="rehearse on a simulated arm with hidden numbers")
+    held = "what the simulated tool holds, at most what the poses bear (default 25)"
+    one.add_argument("--grams", **grams, default=25.0, help=held)
     one.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Weigh, print, and tell the arm where that is wanted."""
     refuse_if(options.simulated and options.set, "--simulated is a rehearsal: it sets nothing")
-    weighed, more = simulated(options) if options.simulated else weighing.live(options)
+    weighed, more = (simulated if options.simulated else live)(options)
     mass = weighed.mass
     if options.json:
         about = {"mass_kg": mass.value, "sd_kg": mass.sd, "interval_kg": mass.interval, "readings": weighed.readings}
         print(json.dumps({**about, "misfit": weighed.misfit, "set": bool(options.set), **more}))
         return 0
     low, high = (max(1e3 * x, 0.0) for x in mass.interval)
-    said = f"payload {1e3 * mass.value:.1f} g, 95 % within {low:.1f} to {high:.1f} g ({weighed.readings} readings)"
-    said += "; that may be nothing at all" if low <= 0.0 else ""
+    print(f"payload {1e3 * mass.value:.1f} g, 95 % within {low:.1f} to {high:.1f} g ({weighed.readings} readings)")
     if options.simulated:
-        print(f"{said}; in truth {1e3 * more['truth_kg']:.1f} g")
+        print(f"in truth {1e3 * more['truth_kg']:.1f} g")
     else:
-        print(said + ("; set" if options.set else f"; to use it: picker payload {max(mass.value, 0.0):.4f}"))
+        print("set" if options.set else f"to use it: picker payload {max(mass.value, 0.0):.4f}")
     return 0
+
+
+def scale_of(options, arm, servos):
+    """The arm as a scale, and its validator."""
+    from picker_dynamics.dynamics.rigid_body import RigidBody
+    from picker_dynamics.estimation.payload.droop import DroopScale
+    from picker_dynamics.execution.validator import torque_validator
+
+    scale = DroopScale(arm, servos, heaviest_kg=1e-3 * options.heaviest)
+    refuse_if(not scale.columns, f"no joint of {arm.name} that turns bears a payload: its droop tells no mass", "payload")
+    return scale, torque_validator(RigidBody(arm, servos.armature), servos)
+
+
+def planned(options, scale, validator, near):
+    """The plan of the visits; the person is told what it promises.
+
+    Read is an inclinometer on the last but one of the links that the payload turns down.
+    """
+    from picker_dynamics.estimation.calibration.instruments import inclinometer_on
+    from picker_dynamics.estimation.payload.poses import plan
+
+    arm = scale.description
+    sensor = inclinometer_on(arm, [arm.movable[column].child for column in scale.columns][-2:][0])
+    made = plan(scale, validator, sensor, near, count=options.visits)
+    print(
+        f"{len(made.visits) // 2} poses without and with the payload, which bear up to {1e3 * made.borne_kg:.0f} g: the mass to "
+        f"± {1e3 * made.half_kg:.1f} g (95 %)",
+        file=sys.stderr if options.json else sys.stdout,
+        flush=True,
+    )
+    return made
 
 
 def simulated(options):
     """A rehearsal: an arm with hidden numbers, known as well as a calibration knows it."""
     from picker_dynamics.estimation.payload.simulated import WeighingBench
-    from picker_dynamics.robot import servo_arm
 
-    grams = min(GRAMS, options.heaviest) if options.grams is None else options.grams
-    holds = f"the simulated tool holds {grams:g} g"
-    wrong = f"{holds}, must be 1 to {options.heaviest:g} g (--heaviest): are these kilograms?"
+    name, grams = options.arm, options.grams
+    refuse_if(name not in ("", arms.DEFAULT), f"the droop of the {name} tells nothing: its joints are no servos", "arm", name)
+    wrong = f"the simulated tool holds {grams:g} g, must be 1 to {options.heaviest:g} g (--heaviest): are these kilograms?"
     refuse_if(not 1.0 <= grams <= options.heaviest, wrong, "grams", grams, options.heaviest)
     overlay = options.servo_overlay or servo_arm.overlay_of(servo_arm.read_arm(options.urdf), options.servos, "ideal")
-    scale, validator = weighing.scale_of(options, overlay)
-    visits, half, borne_kg = weighing.planned(options, scale, validator, scale.servos.home)
-    payload = 1e-3 * grams if options.grams is not None else min(1e-3 * grams, borne_kg)
-    heavy = f"{holds}, and the poses bear {1e3 * borne_kg:.0f} g: rehearse with less (--grams)"
-    refuse_if(payload > borne_kg, heavy, "grams", grams, 1e3 * borne_kg)
+    scale, validator = scale_of(options, *servo_arm.load(options.urdf, options.servos, overlay))
+    visits, half, borne_kg = planned(options, scale, validator, scale.servos.home)
+    payload = min(1e-3 * grams, borne_kg)
     weighed = scale.weigh(WeighingBench(scale, payload, options.seed).read(visits))
     return weighed, {"truth_kg": payload, "visits": len(visits), "planned_half_width_kg": half}
+
+
+def live(options):
+    """Weigh on the running arm, and tell it where that is wanted; what was found, and more for the report."""
+    with shared.client(options) as client:
+        known = shared.equipment(options, client)
+        efforts = f"{known.description.name} does not sag, and weighing reads droop: set the payload by picker payload"
+        refuse_if(known.torque is not None, efforts, "arm")
+        arm, servos = known.description, known.servos
+        if options.servo_overlay:
+            arm, servos = servo_arm.load(options.urdf, options.servos, options.servo_overlay)
+        # No approach at the end, and set-points that tell nothing of a side: joints rest on that from which they come, and may
+        # be off their goals by what their gears hold: readings go by pulses.
+        anywhere = {f"constraints.{name}.goal": 0.0 for name in arm.joint_names}
+        with (
+            client.meanwhile("trajectory_controller", {"approach": "off", **anywhere}),
+            client.meanwhile("dynamics", {"compensation": "gravity"}),
+        ):
+            weighed, more = by_droop(options, client, *scale_of(options, arm, servos))
+        if options.set:
+            client.set("dynamics", {"payload.mass": max(0.0, weighed.mass.value)})
+    return weighed, more
+
+
+def by_droop(options, client, scale, validator):
+    """Visit poses without and with the payload; a person types what the instrument shows."""
+    from picker_dynamics.estimation.calibration.poses import stand_off
+
+    servos, read = scale.servos, []
+    client.wait_holding()
+    visits, half, borne_kg = planned(options, scale, validator, client.reference())
+    asked = f"The arm will visit {len(visits) // 2} poses, twice. Is the tool empty, and are hands away? Type yes: "
+    refuse_if(not options.yes and not agreed(asked, _answer), "not weighed")
+    for number, visit in enumerate(visits):
+        if visit.loaded and visit.pose == 0:
+            asked = f"Put the payload, {1e3 * borne_kg:.0f} g at the most, into the tool, gently, and take your hands away. "
+            while not agreed(asked + "Type yes, and the arm moves on: ", _answer):
+                pass
+        there = servos.to_angle(visit.pulses_us)
+        client.move_through([MOVE_S], [stand_off(servos, there, visit.side, scale.columns)])
+        client.move_through([APPROACH_S], [there])
+        client.spin(SETTLE_S)
+        pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(client.setpoint())))
+        read.append(_typed(scale, replace(visit, pulses_us=pulses), f"{number + 1} of {len(visits)}"))
+    return scale.weigh(read), {"planned_half_width_kg": half}
+
+
+def _typed(scale, visit, which: str):
+    """The person reads the inclinometer [deg]; asked again where that is none, or none that can be."""
+    from picker_dynamics.estimation.calibration.instruments import lay
+
+    link = visit.sensor.link
+    what = f"{which}: inclinometer on {link}, {lay(scale.description, link).laid} [deg]: "
+    while True:
+        answer = _answer(what)
+        try:
+            read = replace(visit, value=quantity(link, answer, ANGLE, "deg"))
+            scale.require_plausible([read])
+            return read
+        except InputError as slip:
+            print(slip, file=sys.stderr, flush=True)
+
+
+def _answer(question: str) -> str:
+    print(question, end="", file=sys.stderr, flush=True)
+    try:
+        return input()
+    except EOFError as error:
+        raise InputError("nobody answers: not weighed", subject="input") from error

@@ -151,7 +151,6 @@ class TaughtFile:
 
     def __init__(self, name: str | Path, arm: ArmDescription):
         self.path, self.arm = path_of(name), arm
-        self._texts: list[tuple[str, str]] = []  # of the file, before and after each step that was added here
         self.count = len(read(self.path, arm).steps) if self.path.exists() else 0
 
     def add_pose(self, name: str, q: Array, joints: tuple[int, ...] | None = None) -> None:
@@ -162,21 +161,6 @@ class TaughtFile:
 
     def add(self, step: Pause | Payload) -> None:
         self._add({"pause": step.seconds} if isinstance(step, Pause) else {"payload": round(step.mass / MILLI, 3)})
-
-    def undo(self) -> bool:
-        """Take back the step that was added last; whether there was one.
-
-        Raises:
-            InputError: somebody has written in the file since.
-        """
-        if not self._texts:
-            return False
-        before, after = self._texts[-1]
-        refuse_if(self._read() != after, f"{self.path} was changed since: take the step back there", "undo")
-        self._write(before)
-        self._texts.pop()
-        self.count -= 1
-        return True
 
     def _add(self, step: dict[str, Any]) -> None:
         """Append a step; the file is as before where that cannot be read again.
@@ -196,7 +180,6 @@ class TaughtFile:
         if found != self.count + 1:
             self._write(before)
             raise InputError(f"{self.path} does not end with its steps: nothing was added; put them last", subject="steps")
-        self._texts.append((before, after))
         self.count += 1
 
     def _read(self) -> str:

@@ -15,7 +15,6 @@ from ros_graph import own_domain
 from picker_dynamics.commands import cli, demo
 from picker_dynamics.commands.demo import animation, measure
 from picker_dynamics.commands.demo import scene as scenes
-from picker_dynamics.commands.demo.scene import load_scene
 from picker_dynamics.estimation.closed_loop import Recording
 from picker_dynamics.resources import resource
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
@@ -34,7 +33,7 @@ KEYS = {
 
 @fixture(scope="module")
 def scene():
-    return load_scene(SCENE_FILE, picker(), servos())
+    return scenes.load_scene(picker(), servos())
 
 
 # -- the scene -----------------------------------------------------------------------------------------
@@ -47,7 +46,7 @@ def test_every_berry_is_picked_straight_and_placed(scene):
     for legs, berry in zip(scene.picks, raw["berries"]):
         moves = [leg for leg in legs if leg.moves]
         assert [leg.name for leg in moves] == ["approach", "in", "close", "out", "above", "in", "open", "out"]
-        assert [leg.step.mass for leg in legs if isinstance(leg.step, Payload)] == [scene.payload_kg, 0.0]
+        assert [leg.step.mass for leg in legs if isinstance(leg.step, Payload)] == [raw["payload_kg"], 0.0]
         approach, into, close, out, _, put, opened, _ = moves
         assert_allclose(tips(into.plan.target), berry["at_m"], atol=1e-5)
         assert_allclose(tips(out.plan.target) - tips(into.plan.target), [0.0, 0.0, raw["lift_m"]], atol=1e-5)
@@ -66,7 +65,7 @@ def test_every_berry_is_picked_straight_and_placed(scene):
 
 def test_every_way_passes_the_validator_with_what_is_carried(scene):
     """As the controller will ask: from where the leg before ends, with the payload that hangs on the tool then."""
-    check, before = validator(), scene.home
+    check, before = validator(), servos().home
     for leg in (leg for legs in scene.picks for leg in legs):
         if isinstance(leg.step, Payload):
             check = validator(leg.step.mass)
@@ -87,28 +86,20 @@ def test_a_miss_a_fault_or_nothing_refused_is_no_success():
 LEGS = [measure.Began(0, 100, 300, 0.0), measure.Began(300, 400, 600, 0.025), measure.Began(600, 700, 900, 0.0)]
 
 
-def run_off_by(scene, off_m: float) -> measure.ModeResult:
-    """One berry: to it, away with it, and without it; the arm at home, its tip off by so much."""
-    rows = 900
-    poses, told = np.tile(scene.home, (rows, 1)), np.linspace([0.26, 0.08, 0.17], [0.10, -0.20, 0.11], rows)
-    run = Recording(0.01 * np.arange(rows), poses, poses, poses, poses, poses, told, told - [0.0, 0.0, off_m])
-    return measure.ModeResult(np.array([off_m]), off_m, run, legs=LEGS)
-
-
 @mark.parametrize("off_m, got", [(0.0012, 1), (0.0062, 0)])
 def test_a_berry_goes_with_the_tip_that_was_near_enough_and_hangs_where_it_was_missed(scene, off_m, got):
-    result = run_off_by(scene, off_m)
-    shots = animation.film(scene, picker(), result, result)
-    berries = [[prop for prop in shot.props if prop.kind == "sphere"] for shot in shots]
-    assert [len(one) for one in berries] == [1] * len(shots)
-    assert shots[0].got == 0 and shots[-1].got == got and all(shot.error_m == approx(off_m) for shot in shots)
-    below = [0.0, 0.0, animation.STEM_M + animation.BERRY_M]
-    hung = result.recording.tip_ref[299] - below
-    assert_allclose(berries[0][0].at, hung)
-    on_tray = [0.10, -0.20, 0.015 + animation.BERRY_M]
-    assert_allclose(berries[-1][0].at, on_tray if got else hung, atol=1e-9)
-    held = result.recording.tip[300] - below
-    assert any(np.allclose(one[0].at, held) for one in berries) is bool(got)
+    """One berry: to it, away with it, and without it; the arm at home, its tip off by so much."""
+    rows = 900
+    poses, told = np.tile(servos().home, (rows, 1)), np.linspace([0.26, 0.08, 0.17], [0.10, -0.20, 0.11], rows)
+    run = Recording(0.01 * np.arange(rows), poses, poses, poses, poses, poses, told, told - [0.0, 0.0, off_m])
+    result = measure.ModeResult(np.array([off_m]), off_m, run, legs=LEGS)
+    shown, places, counts = animation.berries(scene, picker(), result, result)
+    below = [0.0, 0.0, animation.STEM_M]
+    hung, on_tray = told[299] - below, [0.10, -0.20, 0.0075 + 0.5 * animation.BETWEEN_M]
+    assert shown[0] == 0 and counts[0] == 0 and counts[-1] == got
+    assert_allclose(places[0], [hung])
+    assert_allclose(places[-1], [on_tray if got else hung], atol=1e-9)
+    assert any(np.allclose(one, run.tip[300] - below) for one in places) is bool(got)
 
 
 # -- the whole, with one berry -------------------------------------------------------------------------
@@ -121,8 +112,8 @@ def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(monkey
     out = tmp_path / "demo"
     whole = scenes.load_scene
 
-    def cut(*files):
-        found = whole(*files)
+    def cut(*arm):
+        found = whole(*arm)
         return dataclasses.replace(found, picks=found.picks[:1], errands=found.errands[:1])
 
     monkeypatch.setattr(scenes, "load_scene", cut)

@@ -169,7 +169,7 @@ def test_the_command_rehearses_all_of_it(tmp_path, few_poses, capsys):
 
 
 def test_the_quick_way_takes_few_answers_and_marks_what_they_do_not_tell(tmp_path, few_poses, capsys):
-    words = ["--simulated", "--quick", "--out", str(tmp_path), "--seed", "0", "--json", "--settle", "1", "--quiet"]
+    words = ["--simulated", "--quick", "--out", str(tmp_path), "--seed", "0", "--json", "--settle", "1"]
     assert command_run(*words) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["answers"] <= 44 and not report["links"]

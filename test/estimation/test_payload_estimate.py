@@ -141,7 +141,6 @@ def test_poses_and_arms_that_tell_nothing_are_refused():
 @mark.parametrize(
     "words, code, named",
     [
-        ("--simulated --link tail", 5, "no link 'tail'"),
         ("--simulated --set", 5, "rehearsal"),
         ("--simulated --grams 0.025", 5, "are these kilograms"),
         ("--simulated --arm rrp", 5, "its joints are no servos"),

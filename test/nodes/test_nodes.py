@@ -155,12 +155,10 @@ def test_keys_teach_and_record_through_terminals(tmp_path):
             terminal.press("1+")
             client.until(lambda: abs(client.reference()[0] - before[0] - np.radians(5.0)) < 1e-6, "one step of 5 degrees")
             terminal.press(" ")
-            shown(terminal, "stopped: decelerating")  # its answer: what is typed before that is refused
+            shown(terminal, "stopped: decelerating")
             client.until(lambda: client.hardware["stop_latched"] == "true", "a latched stop")
-            terminal.press(":reset\r")
-            shown(terminal, "reset: nothing moves")
-            terminal.press(":enable\r")
-            shown(terminal, "outputs were running: adopted")
+            for word, said in (("reset", "reset: nothing moves"), ("enable", "outputs were running: adopted")):
+                assert said in picker(word).stdout
             client.until(lambda: client.controller["lease"].startswith("driver"), "the driver again")
             client.until(lambda: "active, holding" in terminal.shown.rpartition("\033[J")[2], "an arm that is held")
             terminal.press("-")  # from where the stop holds it: by the model, some tenths of a degree from the reference before
@@ -169,8 +167,8 @@ def test_keys_teach_and_record_through_terminals(tmp_path):
             client.until(lambda: not client.controller["lease"], "an arm that nobody drives")
         with Terminal(patiently("picker", "teach", str(tour))) as terminal:
             shown(terminal, "m keeps a pose", "holding")
-            for keys, steps in (("mhome\r", 1), ("w0.2\r", 2), ("kgrip\r", 3)):
-                terminal.press(keys)
+            for steps, key in enumerate("mwk", 1):
+                terminal.press(key)
                 until(lambda steps=steps: tour.exists() and tour.read_text().count("\n- ") == steps, f"{steps} steps")
             terminal.press("q")
             assert terminal.process.wait(PATIENCE_S) == 0

@@ -83,8 +83,6 @@ def test_what_was_added_stands_at_the_end_and_comments_stay(tmp_path):
     file.add(Pause(1.5))
     steps = taught.read(path, picker()).steps
     assert steps[-1] == Pause(1.5) and steps[-2].at["wrist"] == approx(math.radians(-45.13)) and "# the end\n" in path.read_text()
-    assert file.undo() and file.undo() and not file.undo()
-    assert path.read_text() == TOUR.rstrip() + "  # the end"
 
 
 DAMAGED = {

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 from picker_dynamics.errors import PickerError
-from picker_dynamics.resources import resource
 
 from .. import options as shared
 
@@ -36,24 +35,23 @@ def run(options) -> int:
 
     from ..report import show
     from ..terminal import console
-    from . import animation, figures
+    from . import animation, figures, scene
     from .measure import MODES, measured
     from .picking import pick_all
-    from .scene import SURROUNDINGS, load_scene
 
     out = Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
     log = out / "nodes.log"
     arm, servos = servo_arm.load(overlay=options.servo)
-    scene = load_scene(resource("config/demo.yaml"), arm, servos)
+    tour = scene.load_scene(arm, servos)
     same = {name: getattr(options, name) for name in ("board", "plant_error", "seed", "servo", "view")}
     try:
-        summary = pick_all(scene, Equipment(arm, servos), Options(scene=str(SURROUNDINGS), **same), log)
+        summary = pick_all(tour, Equipment(arm, servos), Options(scene=str(scene.SURROUNDINGS), **same), log)
     except PickerError:
         print(f"the log of the arm's process: {log}")
         raise
     print("measuring the same motions with each compensation mode, faster than real time, on the same servo model and plant")
-    modes = {mode: measured(scene, arm, servos, mode, options.plant_error, options.seed) for mode in MODES}
+    modes = {mode: measured(tour, arm, servos, mode, options.plant_error, options.seed) for mode in MODES}
     hold_mm = {mode: 1e3 * one.hold for mode, one in modes.items()}
     summary |= {
         "board": options.board,
@@ -65,12 +63,12 @@ def run(options) -> int:
     (out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
     figures.draw(modes, servos, out)
     print("drawing pick.gif")
-    animation.draw(scene, arm, modes, out)
+    animation.draw(tour, arm, modes, out)
     rest = {f"rest, {which}": {mode: one[which] for mode, one in summary["hold_error_mm"].items()} for which in ("median", "max")}
     columns = rest | {"moving, rms": summary["tracking_rms_mm"]}
     show(console(options), "tip error of the simulated arm (mm), by compensation", columns, "{:.2f}".format)
     good, picked = passed(summary), sum(pick["ok"] for pick in summary["picks"])
-    print(f"berries picked within {1e3 * scene.tolerance_m:.0f} mm: {picked} of {len(summary['picks'])}")
+    print(f"berries picked within {1e3 * tour.tolerance_m:.0f} mm: {picked} of {len(summary['picks'])}")
     print("control loop: " + ", ".join(f"{name} {value}" for name, value in summary["loop"].items()))
     print("\n".join([*(f"fault: {fault}" for fault in summary["faults"]), f"figures, pick.gif and numbers in {out}/"]))
     print("everything went well" if good else "NOT everything went well")

@@ -44,7 +44,7 @@ def measured(scene: Scene, arm: ArmDescription, servos: ServoMap, mode: str, pla
     """Drive the tour in one mode, on one and the same simulated arm, which differs from what the controller believes."""
     plant, model = Plant(arm, servos, plant_error=plant_error, seed=seed), RigidBody(arm, armature=servos.armature)
     loop = ClosedLoop(plant, model, servos, mode, ends=endings(arm, model, servos))
-    loop.start(scene.home)
+    loop.start(servos.home)
     recording, hold, tracking, legs = loop.hold(SETTLE_S), [], [], list[Began]()
     for way in driven(loop, scene):
         rest = loop.hold(SETTLE_S)

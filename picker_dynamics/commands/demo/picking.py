@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
-from picker_dynamics.errors import GoalAbortedError, GoalCancelledError, GoalRefusedError, LinkError, PickerError
+from picker_dynamics.errors import GoalRefusedError, LinkError, PickerError
 from picker_dynamics.scripting.arm import Arm
 from picker_dynamics.scripting.equipment import Equipment
 from picker_dynamics.scripting.legs import Leg
@@ -26,7 +25,6 @@ from .. import options as shared
 from .scene import Scene
 
 BRINGUP_S = 60.0
-TRIES, AGAIN_S = 3, 1.0
 
 
 def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path) -> dict[str, Any]:
@@ -54,9 +52,9 @@ def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path
             arm = Arm(known, client)
             try:
                 for number in range(len(scene.picks)):
-                    found["picks"].append(picked(number, scene, arm, client, board))
+                    found["picks"].append(picked(number, scene, arm, board))
                 found["refused"] = refusal_of(client)
-                again(arm.home, client)
+                arm.home()
             except PickerError as error:
                 found["faults"].append(str(error))
                 print(f"the arm gave up: {error}", flush=True)
@@ -72,15 +70,11 @@ def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path
                 "missed": int(missed),
             }
             found["cross_check_worst"] = condition.number("dynamics", "cross_check_worst") or 0.0
-        if (ended := runner.dead()) is not None:
-            found["faults"].append(f"{ended[0]} ended with exit code {ended[1]}")
     return found
 
 
-def picked(number: int, scene: Scene, arm: Arm, client: RemoteSession, board: BoardControl) -> dict[str, Any]:
-    """Pick one berry and put it on the tray, each again where the machine stood still; errors as of ``Arm.pick``.
-
-    What the berry weighs hangs on the simulated tool meanwhile.
+def picked(number: int, scene: Scene, arm: Arm, board: BoardControl) -> dict[str, Any]:
+    """Pick one berry and put it on the tray; errors as of ``Arm.pick``.  What it weighs hangs on the simulated tool meanwhile.
 
     Returns:
         Where it hung, and how far the true tip was from it when the scissor closed.
@@ -90,35 +84,17 @@ def picked(number: int, scene: Scene, arm: Arm, client: RemoteSession, board: Bo
     def tell(leg: Leg, share: float) -> None:
         if share or not isinstance(leg.step, Payload):
             return
-        if not leg.step.mass:
-            board.attach(0.0)
-            return
-        target = arm.tip_at(leg.plan.target)
-        error_m = float(np.linalg.norm(board.truth().tip - target))
-        ok = error_m <= scene.tolerance_m
-        found.update(target_m=target.tolist(), tip_error_mm=round(1e3 * error_m, 3), ok=ok)
+        if leg.step.mass:
+            target = arm.tip_at(leg.plan.target)
+            error_m = float(np.linalg.norm(board.truth().tip - target))
+            found.update(target_m=target.tolist(), tip_error_mm=round(1e3 * error_m, 3), ok=error_m <= scene.tolerance_m)
         board.attach(leg.step.mass)
 
     taken, put = (asdict(errand) for errand in scene.errands[number])
-    placed = {name: put[name] for name in ("tip", "pitch", "lift", "opened", "settle")}
-    again(lambda: arm.pick(**taken, progress=tell), client)
-    again(lambda: arm.place(**placed, progress=tell), client)
+    arm.pick(**taken, progress=tell)
+    arm.place(**{name: put[name] for name in ("tip", "pitch", "lift", "opened", "settle")}, progress=tell)
     print(f"berry {number + 1}: tip was {found['tip_error_mm']:.2f} mm away", flush=True)
     return found
-
-
-def again(motion: Callable[[], object], client: RemoteSession) -> None:
-    """Make it, from where the arm is, again where it was aborted: a machine that stands still for a moment stops it, no more."""
-    for left in reversed(range(TRIES)):
-        try:
-            motion()
-            return
-        except GoalAbortedError as error:
-            if not left or isinstance(error, GoalCancelledError):
-                raise
-            print(f"{error}; once more", flush=True)
-            client.spin(AGAIN_S)
-            client.wait_holding(BRINGUP_S)
 
 
 def refusal_of(client: RemoteSession) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -24,42 +23,30 @@ SURROUNDINGS = resource("config/scene.yaml")
 
 @dataclass(frozen=True)
 class Scene:
-    """The tour over all berries, and what the demo asks of it.
+    """The tour over all berries, from home, and how far the tip may be off [m].
 
-    ``picks``: the legs of each, one berry after the other, from ``home`` (n,) [rad].  ``errands``: the same as what ``Arm.pick``
-    and ``Arm.place`` are asked for.
+    ``picks``: the legs of each, one berry after the other.  ``errands``: the same as what ``Arm.pick`` and ``Arm.place`` are
+    asked for.
     """
 
-    home: np.ndarray
     picks: tuple[tuple[Leg, ...], ...]
     errands: tuple[tuple[Handling, Handling], ...]
-    payload_kg: float
     tolerance_m: float
 
 
-def load_scene(path: Path, arm: ArmDescription, servos: ServoMap) -> Scene:
-    """Read the scene and plan all its legs: each berry is picked and placed on the tray, with nothing hit of config/scene.yaml.
-
-    Raises:
-        ConfigurationError: a key that is missing or no number; a berry or the tray that is out of reach.
-        GoalRefusedError, UnreachableError: a berry that cannot be picked, or a tray.
-    """
-    try:
-        raw = read_yaml(path, "scene", ConfigurationError)
-        payload, settle, tolerance_mm = (float(raw[key]) for key in ("payload_kg", "settle_s", "tolerance_mm"))
-        opened, closed = (math.radians(raw[f"scissor_{grip}_deg"]) for grip in ("open", "closed"))
-        how = {"mass": payload, "approach": raw["approach_m"], "lift": raw["lift_m"], "opened": opened, "closed": closed}
-
-        def handling(what: dict) -> Handling:
-            return Handling(tuple(what["at_m"]), math.radians(what["pitch_deg"]), settle=settle, **how)
-
-        errands = tuple((handling(berry), handling(raw["tray"])) for berry in raw["berries"])
-        known, held, picks = Equipment(arm, servos, scene=read_scene(SURROUNDINGS, arm.root)), np.array(servos.home), []
-        for berry, tray in errands:
-            taken = pick(known, berry, held, 0.0).legs
-            put = place(known, tray, np.array(taken[-1].plan.target), payload).legs
-            picks.append((*taken, *put))
-            held = np.array(put[-1].plan.target)
-        return Scene(np.array(servos.home), tuple(picks), errands, payload, 1e-3 * tolerance_mm)
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise ConfigurationError(f"{path.name}: {type(error).__name__}: {error}") from error
+def load_scene(arm: ArmDescription, servos: ServoMap) -> Scene:
+    """Read config/demo.yaml and plan all legs: each berry is picked and placed on the tray, nothing about is hit."""
+    raw = read_yaml(resource("config/demo.yaml"), "scene", ConfigurationError)
+    opened, closed = (math.radians(raw[f"scissor_{grip}_deg"]) for grip in ("open", "closed"))
+    how = {"mass": raw["payload_kg"], "approach": raw["approach_m"], "lift": raw["lift_m"], "settle": raw["settle_s"]}
+    berries, tray = (
+        [Handling(what["at_m"], math.radians(what["pitch_deg"]), opened=opened, closed=closed, **how) for what in places]
+        for places in (raw["berries"], [raw["tray"]])
+    )
+    known, held, picks = Equipment(arm, servos, scene=read_scene(SURROUNDINGS, arm.root)), np.array(servos.home), []
+    for berry in berries:
+        taken = pick(known, berry, held, 0.0).legs
+        put = place(known, tray[0], np.array(taken[-1].plan.target), berry.mass).legs
+        picks.append((*taken, *put))
+        held = np.array(put[-1].plan.target)
+    return Scene(tuple(picks), tuple((berry, tray[0]) for berry in berries), 1e-3 * raw["tolerance_mm"])

@@ -10,21 +10,11 @@ from picker_dynamics.errors import InputError
 
 from .arm_estimate import ArmEstimate
 from .questions import Context, OpenQuestionError, TakenBackError
-from .session import Session, backup_name
+from .session import backup_name
 from .steps import STEPS
 
 QUICK = ("map", "droop", "result")
 """Steps of a quick calibration."""
-
-
-def table(session: Session) -> list[tuple[str, str, str]]:
-    """Table of the steps: name, what each is, how far it is."""
-    rows = []
-    for step in STEPS:
-        count, done = session.count(step.NAME), session.done.get(step.NAME)
-        state = f"done {done}" if done else f"{count} answers" if count else "open"
-        rows.append((step.NAME, f"{step.TITLE} (about {step.MINUTES} min)", state))
-    return rows
 
 
 def run_steps(context: Context, estimate: ArmEstimate, only: Sequence[str] = ()) -> ArmEstimate:

@@ -108,7 +108,7 @@ class Rehearsal:
 
     Args:
         urdf, servos, overlay: files, "": the picker's.
-        settings: ``plant_error``, ``horn_error`` and ``seed`` of the hidden errors.
+        settings: ``plant_error`` and ``seed`` of the hidden errors.
         show: where questions and answers are told.
     """
 

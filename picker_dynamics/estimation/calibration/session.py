@@ -86,7 +86,7 @@ class Session:
         return made
 
     def _read(self) -> None:
-        instead = f"{self.path}: choose another folder with --out, or --restart, which keeps it as a backup"
+        instead = f"{self.path}: choose another folder with --out, or move this file away"
         with said(f"no session of picker calibrate, {instead}"):
             found = read_json(self.path, "session")
             version, arm, self.done = found["version"], dict(found["arm"]), dict(found["done"])
