@@ -76,11 +76,11 @@ def run(arms: int = 10, rate_hz: float = 50.0, seconds: float = 20.0, tell=lambd
         for number in range(arms):
             environment = stack.enter_context(own_domain())
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix=f"picker_arm_{number}_"))
-            graph = bringup.graph(bringup.Options(directory=folder, rate_hz=rate_hz))
+            file = Path(folder) / "rate.yaml"
+            file.write_text(f"/**/trajectory_controller: {{ros__parameters: {{rate_hz: {rate_hz}}}}}")
+            graph = bringup.graph(bringup.Options(directory=folder, params_file=str(file)))
             board = replace(graph.board, arguments=[*graph.board.arguments, "--tick", str(BOARD_TICK_S)])
-            runner = stack.enter_context(
-                GraphRunner(replace(graph, board=board, environment=environment), log_path=Path(folder) / "nodes.log")
-            )
+            runner = stack.enter_context(GraphRunner(replace(graph, board=board), log_path=Path(folder) / "nodes.log"))
             witness = Witness(int(environment["ROS_DOMAIN_ID"]))
             stack.callback(witness.close)
             witnesses.append(witness)

@@ -59,14 +59,14 @@ def run(minutes: float = 10.0, seed: int = 0, load: float = 0.5, tell=lambda _te
         tell: called with a line about what is being done.
     """
     arm, servos = servo_arm.load(overlay=resource("config/servos.sim.yaml"))
-    with own_domain() as environment, tempfile.TemporaryDirectory(prefix="picker_soak_") as folder:
+    with own_domain(), tempfile.TemporaryDirectory(prefix="picker_soak_") as folder:
         graph = bringup.graph(bringup.Options(directory=folder))
         board = replace(graph.board, arguments=[*graph.board.arguments, "--seed", str(seed)], module="benchmarks.kept_board")
         log = Path(folder) / "nodes.log"
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         try:
             with (
-                GraphRunner(replace(graph, board=board, environment=environment), log_path=log, grace_s=10.0) as runner,
+                GraphRunner(replace(graph, board=board), log_path=log, grace_s=10.0) as runner,
                 _side_door(graph.control, runner) as door,
                 Machine() as watch,
                 Operator(arm, servos, door, runner.dead, watch, seed) as operator,

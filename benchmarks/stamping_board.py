@@ -16,7 +16,7 @@ import time
 import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.domain import own_domain
@@ -145,13 +145,11 @@ def bench(rate_hz: float) -> Iterator[Bench]:
     """The picker's graph in a domain of its own; where what is done meanwhile fails, the nodes' last words are printed."""
     overlay = resource("config/servos.sim.yaml")
     arm, servos = servo_arm.load(overlay=overlay)
-    with (
-        own_domain() as environment,
-        tempfile.TemporaryDirectory(prefix="picker_bench_") as folder,
-        StampingBoard(servos) as board,
-    ):
-        options = bringup.Options(hardware="serial", port=board.port, rate_hz=float(rate_hz), servo_overlay=str(overlay))
-        graph, log = replace(bringup.graph(options), environment=environment), Path(folder) / "nodes.log"
+    with own_domain(), tempfile.TemporaryDirectory(prefix="picker_bench_") as folder, StampingBoard(servos) as board:
+        file, log = Path(folder) / "rate.yaml", Path(folder) / "nodes.log"
+        file.write_text(f"/**/trajectory_controller: {{ros__parameters: {{rate_hz: {float(rate_hz)}}}}}")
+        files = {"params_file": str(file), "servo_overlay": str(overlay)}
+        graph = bringup.graph(bringup.Options(hardware="serial", port=board.port, **files))
         with GraphRunner(graph, log_path=log) as runner:
             try:
                 yield Bench(arm, servos, board, runner)

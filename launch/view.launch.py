@@ -3,6 +3,7 @@
 Model, a slider for each joint, and RViz, which shows the torque that holds each pose, and where the tip cannot be held.
 """
 
+import os
 from pathlib import Path
 
 from launch import LaunchDescription
@@ -28,7 +29,6 @@ ARGUMENTS = (
     ("servo_overlay", "", "file with differences from the servo map, for example a calibration"),
     ("namespace", "", "ROS namespace; two arms side by side need two"),
     ("params_file", "", "ROS parameter file; empty: config/picker.yaml"),
-    ("log_level", "info", "of the markers: debug, info, warn, error"),
     ("sliders", "true", "false: joint_states come from elsewhere, for example from a bag"),
     ("rviz", "true", "false: show it with something else"),
 )
@@ -47,13 +47,13 @@ def processes(context):
         except LookupError:
             raise MissingDependencyError(f"package {package} is not installed: run rosdep install") from None
     graph = bringup.view_graph(options)
-    actions = [SetEnvironmentVariable(name, value) for name, value in graph.environment.items()]
+    actions = [SetEnvironmentVariable(*one) for one in bringup.local_only(os.environ).items()]
     actions += [
         Node(
             package=PACKAGE,
-            executable=spec.executable,
+            executable=spec.name,
             output="screen",
-            ros_arguments=spec.ros_arguments(),
+            ros_arguments=spec.arguments[1:],
             additional_env=lifeline.children(),
         )
         for spec in graph.nodes

@@ -21,17 +21,20 @@ from rclpy.action import get_action_server_names_and_types_by_node
 from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
 
-from picker_dynamics.bringup.bringup import Graph, NodeSpec
+from picker_dynamics.bringup.bringup import Graph, Process
 from picker_dynamics.bringup.runner import GraphRunner
 
 DOC = Path(__file__).resolve().parent.parent / "docs" / "ros.md"
 PATIENCE_S = 60.0
 SERVO, TORQUE = "servo", "torque"
 PARTS = ("trajectory_controller", "dynamics", "hardware")
-SPECS = (
-    NodeSpec("arm", {name: {} for name in PARTS}, SERVO),
-    NodeSpec("markers", {"markers": {}}, SERVO),
-    NodeSpec("arm", {"trajectory_controller": {"control": "torque"}}, TORQUE),
+SPECS = tuple(
+    Process(f"{namespace}/{name}", f"picker_dynamics.nodes.{name}", ["--ros-args", "-r", f"__ns:=/{namespace}", *more])
+    for name, namespace, more in (
+        ("arm", SERVO, ()),
+        ("markers", SERVO, ()),
+        ("arm", TORQUE, ("-p", 'trajectory_controller:control:="torque"')),
+    )
 )
 OF_SERVO_ARM = (*PARTS, "markers")
 NODES = (*((name, SERVO) for name in OF_SERVO_ARM), *((name, TORQUE) for name in PARTS))
@@ -158,7 +161,7 @@ def collect() -> dict[tuple[str, str], list[Row]]:
     rclpy.init()
     looker = Looker()
     try:
-        with tempfile.TemporaryDirectory() as folder, GraphRunner(Graph(SPECS, None, ""), log_path=Path(folder) / "log"):
+        with tempfile.TemporaryDirectory() as folder, GraphRunner(Graph(SPECS), log_path=Path(folder) / "log"):
             looker.settle()
             parameters = {("parameters", table): looker.parameter_rows(*node) for table, node in PARAMETERS.items()}
             return parameters | {

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import os
+import json
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import PACKAGE, resource
 from picker_dynamics.robot import servo_arm
-from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.scene import read_scene
-from picker_dynamics.robot.sighting import read_cameras
 
 from .options import Options
-from .processes import NodeSpec, PlainSpec, command, ros_is_installed
 
 SIMULATED_HOST_TIMEOUT_S = 2.0
 """Silence of the host after which a simulated board latches HOST_LOST [s]: a real one has 0.25 s, but no computer to share with
@@ -25,6 +22,9 @@ its host.  Either comes to rest as soon as it runs out of set-points."""
 
 SIMULATED_BOOT_S = 0.1
 """How long the simulated board's boot loader takes [s]; an Uno's takes 1 s."""
+
+COMMAND_WAITS_S = 60.0
+"""How long a graph may take to come up until a command beside it gives up [s]."""
 
 LOCAL_ONLY = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
 """Discovery stays on this machine unless the user's environment says otherwise."""
@@ -53,16 +53,28 @@ Values = dict[str, object]
 
 
 @dataclass(frozen=True)
+class Process:
+    """A process of a graph, ``python -m MODULE ARGUMENTS``; the arm goes on where one that is not ``required`` ends by itself.
+
+    Of a node ``name`` is its executable, and the arguments begin with ``--ros-args``.
+    """
+
+    name: str
+    module: str
+    arguments: list[str]
+    required: bool = True
+
+
+@dataclass(frozen=True)
 class Graph:
     """Processes of an arm: its nodes, the simulated board, and commands beside them; ``notes`` are for who starts it."""
 
-    nodes: tuple[NodeSpec, ...]
-    board: PlainSpec | None
-    port: str
+    nodes: tuple[Process, ...]
+    board: Process | None = None
+    port: str = ""
     control: str = ""
-    environment: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    commands: tuple[PlainSpec, ...] = ()
+    commands: tuple[Process, ...] = ()
 
 
 def graph(options: Options) -> Graph:
@@ -72,99 +84,39 @@ def graph(options: Options) -> Graph:
         DescriptionError, ConfigurationError: a URDF or servo map that is wrong, said once before anything starts.
         MissingDependencyError, BuildError: board ``avr``, whose firmware is compiled here where that is due.
     """
-    made = _torque_graph(options) if options.torque_controlled else _servo_graph(options)
+    which, entry, tip_speed = _which(options), options.entry, options.tip_speed_limit
+    board, port, control, hardware, notes = None, options.port, "", {}, ()
+    if entry is not None and options.torque_controlled:
+        notes, tip_speed = entry.description.notes, entry.tip_speed if tip_speed is None else tip_speed
+        hardware = {"plant_error": options.plant_error, "seed": options.seed}
+    else:
+        overlay, notes = _servos(options)
+        which |= _given(servo_overlay=overlay)
+        if options.hardware == "sim":
+            board, port, control = _board(options, overlay)
+        hardware = _given(port=port, on_shutdown=options.on_shutdown)
+        hardware |= {"autostart": True, "at_rest_pose": board is not None}
+    collision = {"scene": options.scene, "enabled": options.collision or None}
+    motion = _given(tip_speed_limit=tip_speed, **{f"collision.{name}": value for name, value in collision.items()})
+    law: Values = {"control": "torque"} if options.torque_controlled else {}
+    parts = {"trajectory_controller": which | law | motion, "dynamics": which, "hardware": which | hardware}
+    nodes = [_node(options, "arm", parts)]
+    if options.markers:
+        nodes.append(_node(options, "markers", {"markers": which | law}, False))
+    if find_spec("rclpy") is None:
+        notes = (*notes, "rclpy is not installed: there are no ROS topics, services and actions")
     beside = ("--urdf", options.urdf) if options.urdf and not options.torque_controlled else ()  # where its meshes lie
     cameras = ("--cameras", options.cameras) if options.cameras else ()
-    view = (command("view", options.namespace, *beside),) if options.view else ()
-    pick = (command("pick", options.namespace, "--listen", *cameras),) if options.pick else ()
-    missing = () if ros_is_installed() else ("rclpy is not installed: there are no ROS topics, services and actions",)
-    return replace(made, commands=(*view, *pick), notes=(*made.notes, *missing))
-
-
-def _servo_graph(options: Options) -> Graph:
-    """Servos behind a board, or its simulation."""
-    board, port, control, overlay, simulated = None, options.port, "", options.servo_overlay, options.hardware == "sim"
-    arm = servo_arm.read_arm(options.urdf_path)
-    notes, assumed = arm.notes, servo_arm.assumes(arm, options.servos)
-    if simulated:
-        overlay = overlay or servo_arm.overlay_of(arm, options.servos, options.servo)
-    elif assumed:
-        raise ConfigurationError(
-            f"{arm.name} on hardware needs its servo map: give --servos (README, Your own arm); only simulated ones are assumed",
-            subject="servos",
-        )
-    arm, servos = servo_arm.load(options.urdf_path, options.servos, overlay)
-    if assumed:
-        stalls = ", ".join(f"{one.joint} {one.stall_torque:.3g} {unit}" for one, unit in zip(servos.servos, arm.effort_units))
-        notes = (*notes, f"no servo map of {arm.name} (--servos): servos that fit are assumed; stall: {stalls}")
-    collision = _collision(options, arm)
-    if options.board == "avr":  # compiled now, so that what is missing is said before anything starts; the board finds it done
-        from picker_dynamics.board.firmware import toolchain
-
-        toolchain.build(servos, arm)
-        toolchain.library("sim")
-    if simulated:  # after all that may be wrong, so that nothing is left behind
-        name = options.namespace.strip("/").replace("/", "_")[:40] or "arm"
-        directory = Path(options.directory or tempfile.mkdtemp(prefix=f"picker_{name}_"))
-        port, control = str(directory / "tty"), str(directory / "control")
-        arguments = _board_arguments(options, port, control, overlay)
-        board = PlainSpec("virtual_board", f"{PACKAGE}.sim.board", arguments, required=True)
-    which = _given(urdf=options.urdf, servos=options.servos, servo_overlay=overlay)
-    hardware = _given(port=port, on_shutdown=options.on_shutdown) | {"autostart": True, "at_rest_pose": simulated}
-    nodes = _nodes(options, which, _given(tip_speed_limit=options.tip_speed_limit) | collision, hardware, which)
-    return Graph(nodes, board, port, control, local_only(os.environ), notes)
-
-
-def _torque_graph(options: Options) -> Graph:
-    """Torque-controlled joints, simulated, without a board."""
-    arm, which = options.entry, _given(arm=options.arm, urdf=options.urdf, arms=options.arms)
-    assert arm is not None
-    tip_speed = arm.tip_speed if options.tip_speed_limit is None else options.tip_speed_limit
-    torque = {"control": "torque"}
-    control = torque | {"tip_speed_limit": tip_speed} | _collision(options, arm.description)
-    simulated = {"plant_error": options.plant_error, "seed": options.seed}
-    nodes = _nodes(options, which, control, simulated, torque | which)
-    return Graph(nodes, None, "", "", local_only(os.environ), arm.description.notes)
+    commands = [_command("view", options, *beside)] if options.view else []
+    commands += [_command("pick", options, "--listen", *cameras)] if options.pick else []
+    return Graph(tuple(nodes), board, port, control, notes, tuple(commands))
 
 
 def view_graph(options: Options) -> Graph:
-    """Graph that only shows an arm whose joints somebody else moves, sliders for example.
-
-    Raises:
-        DescriptionError, ConfigurationError: a URDF or servo map that is wrong.
-    """
-    if options.torque_controlled:
-        shown = {"control": "torque"} | _given(arm=options.arm, urdf=options.urdf, arms=options.arms)
-    else:
-        shown = _given(urdf=options.urdf, servos=options.servos, servo_overlay=options.servo_overlay)
-        servo_arm.load(options.urdf_path, options.servos, options.servo_overlay)
-    return Graph((_node(options, "markers", {"markers": shown}, False),), None, "", "", local_only(os.environ))
-
-
-def _nodes(options: Options, which: Values, control: Values, hardware: Values, shown: Values) -> tuple[NodeSpec, ...]:
-    """Process of the arm that ``which`` names, with further parameters of two of its parts, and what shows it on request."""
-    parameters = {
-        "trajectory_controller": which | control | _given(rate_hz=options.rate_hz),
-        "dynamics": which | _given(compensation=options.compensation, **{"payload.mass": options.payload_mass}),
-        "hardware": which | hardware,
-    }
-    markers = (_node(options, "markers", {"markers": shown}, False),) if options.markers else ()
-    return (_node(options, "arm", parameters), *markers)
-
-
-def _node(options: Options, executable: str, parameters: dict[str, Values], required: bool = True) -> NodeSpec:
-    file = options.params_file or str(resource("config/picker.yaml"))
-    return NodeSpec(executable, parameters, options.namespace, file, options.log_level, required)
-
-
-def _collision(options: Options, arm: ArmDescription) -> Values:
-    """Parameters about collisions; files are looked at here too, so that what is wrong with them is said once."""
-    if options.scene:
-        read_scene(options.scene, arm.root)
-    if options.cameras:
-        read_cameras(options.cameras, arm)
-    given = {"collision.scene": options.scene, "collision.enabled": options.collision or None}
-    return _given(**given)
+    """Graph that only shows an arm whose joints somebody else moves, sliders for example."""
+    law: Values = {"control": "torque"} if options.torque_controlled else {}
+    which = law | _which(options) | _given(servo_overlay=options.servo_overlay)
+    return Graph((_node(options, "markers", {"markers": which}, False),))
 
 
 def remove_leftovers(made: Graph) -> None:
@@ -177,19 +129,66 @@ def remove_leftovers(made: Graph) -> None:
         Path(made.port).parent.rmdir()
 
 
-def _given(**values) -> Values:
+def _which(options: Options) -> Values:
+    """Parameters that say which arm it is."""
+    return _given(arm=options.arm, urdf=options.urdf, arms=options.arms, servos=options.servos)
+
+
+def _given(**values: object) -> Values:
     """Only what the person chose: the rest stays with the parameter file and the nodes' defaults."""
     return {key: value for key, value in values.items() if value not in ("", None)}
 
 
-def _board_arguments(options: Options, port: str, control: str, overlay: str) -> list[str]:
+def _servos(options: Options) -> tuple[str, tuple[str, ...]]:
+    """The overlay of the servo map, and what is to be said of the servos."""
+    overlay, arm = options.servo_overlay, servo_arm.read_arm(options.urdf_path)
+    notes, assumed = arm.notes, servo_arm.assumes(arm, options.servos)
+    if options.hardware == "sim":
+        overlay = overlay or servo_arm.overlay_of(arm, options.servos, options.servo)
+    elif assumed:
+        raise ConfigurationError(
+            f"{arm.name} on hardware needs its servo map: give --servos (README, Your own arm); only simulated ones are assumed",
+            subject="servos",
+        )
+    arm, servos = servo_arm.load(options.urdf_path, options.servos, overlay)
+    if assumed:
+        stalls = ", ".join(f"{one.joint} {one.stall_torque:.3g} {unit}" for one, unit in zip(servos.servos, arm.effort_units))
+        notes = (*notes, f"no servo map of {arm.name} (--servos): servos that fit are assumed; stall: {stalls}")
+    if options.board == "avr":  # compiled now, so that what is missing is said before anything starts; the board finds it done
+        from picker_dynamics.board.firmware import toolchain
+
+        toolchain.build(servos, arm)
+        toolchain.library("sim")
+    return overlay, notes
+
+
+def _board(options: Options, overlay: str) -> tuple[Process, str, str]:
+    """The simulated board, its port, and its control socket."""
+    name = options.namespace.strip("/").replace("/", "_")[:40] or "arm"
+    directory = Path(options.directory or tempfile.mkdtemp(prefix=f"picker_{name}_"))
+    port, control = str(directory / "tty"), str(directory / "control")
     arguments = ["--link", port, "--control", control, "--linger", "--boot-silence", str(SIMULATED_BOOT_S)]
-    files = {"--servo-overlay": overlay, "--urdf": options.urdf, "--servos": options.servos}
-    arguments += [word for flag, path in files.items() if path for word in (flag, path)]
-    if options.board == "virtual":
-        arguments += ["--host-timeout", str(SIMULATED_HOST_TIMEOUT_S)]
-    else:  # its firmware has its own
-        arguments += ["--board", options.board]
-    if options.plant_error:
-        arguments += ["--plant-error", repr(options.plant_error), "--seed", str(options.seed)]
-    return arguments
+    for flag, path in (("--servo-overlay", overlay), ("--urdf", options.urdf), ("--servos", options.servos)):
+        arguments += [flag, path] if path else []
+    own = options.board == "avr"  # its firmware has its own timeout
+    arguments += ["--board", "avr"] if own else ["--host-timeout", str(SIMULATED_HOST_TIMEOUT_S)]
+    arguments += ["--plant-error", repr(options.plant_error), "--seed", str(options.seed)]
+    return Process("virtual_board", f"{PACKAGE}.sim.board", arguments), port, control
+
+
+def _node(options: Options, executable: str, parameters: dict[str, Values], required: bool = True) -> Process:
+    """A process with nodes, of the arm without ROS where rclpy is not installed, and the parameters of each by its name."""
+    arguments = ["--ros-args", "--params-file", options.params_file or str(resource("config/picker.yaml"))]
+    if options.namespace:
+        arguments += ["-r", f"__ns:=/{options.namespace.strip('/')}"]
+    for node, values in parameters.items():
+        for key, value in values.items():
+            arguments += ["-p", f"{node}:{key}:={json.dumps(value)}"]
+    alone = executable == "arm" and find_spec("rclpy") is None
+    return Process(executable, f"{PACKAGE}.session.process" if alone else f"{PACKAGE}.nodes.{executable}", arguments, required)
+
+
+def _command(name: str, options: Options, *words: str) -> Process:
+    """A ``picker`` command, which waits until the arm is there."""
+    named = ("--namespace", options.namespace) if options.namespace else ()
+    return Process(name, PACKAGE, [name, *words, "--wait", f"{COMMAND_WAITS_S:g}", *named], required=False)

@@ -12,7 +12,7 @@ from pathlib import Path
 from picker_dynamics import lifeline
 from picker_dynamics.errors import PickerError
 
-from .bringup import Graph, remove_leftovers
+from .bringup import Graph, local_only, remove_leftovers
 
 POLL_S, END_POLL_S = 0.1, 0.01
 GRACE_S = 1.2
@@ -60,7 +60,7 @@ class GraphRunner:
         """Start the board first, then the nodes; each in a process group of its own, so that Ctrl-C reaches us alone."""
         if self.log_path is not None:
             self._log = open(self.log_path, "ab")
-        environment = os.environ | self.graph.environment | lifeline.children()
+        environment = os.environ | local_only(os.environ) | lifeline.children()
         for name, spec in self._specs.items():
             output = None if spec in self.graph.commands else self._log
             self.processes[name] = subprocess.Popen(
@@ -101,7 +101,7 @@ class GraphRunner:
 
     def stop(self) -> None:
         """End the process of the arm first (it may park), then the others, the board last."""
-        arm = {node.name for node in self.graph.nodes if node.executable == "arm"}
+        arm = {"arm"} & set(self._specs)
         board = {self.graph.board.name} if self.graph.board else set()
         self._end(arm, max(PARK_S, self.grace_s))
         self._end(set(self._specs) - arm - board, self.grace_s)

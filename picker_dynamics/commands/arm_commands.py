@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from picker_dynamics.bringup.options import RANGES
 from picker_dynamics.errors import InputError, JointNamesError, refuse_if
 from picker_dynamics.robot.units import ANGLE, LENGTH, MASS, quantity, told
 
@@ -54,7 +53,7 @@ def add_parser(commands) -> None:
     jog("joint")
     jog("amount", metavar="AMOUNT", help="in degrees (sliding joints: metres), or with its unit: -5, 0.1rad, 5mm")
     made["enable"].add_argument("--yes", action="store_true", help="the arm stands at its rest pose, hands are away")
-    mass = shared.number(*RANGES["payload_mass"][:2], MASS, "kg")
+    mass = shared.number(0.0, 5.0, MASS, "kg")
     made["payload"].add_argument("mass", type=mass, metavar="KG", help="in kilograms, or with its unit: 25g")
 
 

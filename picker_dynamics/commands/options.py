@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from picker_dynamics.bringup.options import BOARDS, SIMULATED_SERVOS
+from picker_dynamics.bringup.options import CHOICES
 from picker_dynamics.errors import InputError, LinkError, shown
 from picker_dynamics.robot.units import LENGTH, TIP_M, quantity
 
@@ -52,7 +52,7 @@ SHARED = {
     "--baud": {"type": whole(0, 10_000_000), "default": 500_000, "help": "speed of the serial line (default 500000)"},
     "--board": {
         "default": "virtual",
-        "choices": BOARDS,
+        "choices": CHOICES["board"],
         "help": "what is simulated: virtual (the firmware's model, default) or avr (the real firmware on an Uno)",
     },
     "--check": {"action": "store_true", "help": "only look whether it may be made from here, and at what cost"},
@@ -63,7 +63,7 @@ SHARED = {
     "--seed": {"type": SEED, "default": 0},
     "--servo": {
         "default": "typical",
-        "choices": SIMULATED_SERVOS,
+        "choices": CHOICES["servo"],
         "help": "what simulated servos are like: typical (friction and play, default) or ideal",
     },
     "--servo-overlay": {"default": "", "help": "file with differences from the servo map, for example a calibration"},

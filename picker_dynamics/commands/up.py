@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import fields
 
 from picker_dynamics.bringup import bringup
-from picker_dynamics.bringup.options import Options
+from picker_dynamics.bringup.options import CHOICES, Options
 from picker_dynamics.errors import LinkError
 from picker_dynamics.session.facts import first_command
 
@@ -16,8 +16,6 @@ from . import options as shared
 
 TEXTS = {
     "--params-file": "ROS parameter file (default: config/picker.yaml)",
-    "--compensation": "none, gravity or full (default: as the parameter file says)",
-    "--on-shutdown": "what the arm does at Ctrl-C: hold, park or relax (default: as the parameter file says)",
     "--scene": "what stands about the arm, as config/scene.yaml: no motion may hit it, or the arm",
     "--cameras": "for --pick: hand-eye transforms, as config/cameras.yaml",
 }
@@ -26,7 +24,6 @@ SWITCHES = {
     "--markers": "also publish what RViz and Foxglove show beside the model",
     "--pick": "also pick as a camera node says: picker pick --listen",
 }
-"""Options whose values ``Options`` checks, and their help."""
 
 
 def add_parser(commands) -> None:
@@ -37,16 +34,16 @@ def add_parser(commands) -> None:
     shared.add(where, "--port")
     shared.add(up, "--board", "--arm", "--urdf", "--arms", "--servos", "--servo-overlay", "--seed", "--servo", "--view")
     shared.add(up, "--namespace", help="ROS namespace; two arms side by side need two")
-    shared.add(up, "--plant-error", help="simulate an arm that differs from its URDF")
-    shared.add(up, "--tip-speed", dest="tip_speed_limit", help="largest speed of the tip (default 0.25)")
-    rate = "rate of the reference, 10 to 200; of a torque-controlled arm to 500 (default 100)"
-    up.add_argument("--rate", type=shared.ANY, default=None, metavar="HZ", dest="rate_hz", help=rate)
-    up.add_argument("--payload-mass", type=shared.ANY, default=None, metavar="KG")
+    error = "simulate an arm that differs from its URDF"
+    shared.add(up, "--plant-error", type=shared.number(0.0, 0.5), help=error)
+    speed = "largest speed of the tip (default 0.25)"
+    shared.add(up, "--tip-speed", type=shared.number(0.01, 2.0), dest="tip_speed_limit", help=speed)
+    at_end = "what the arm does at Ctrl-C: hold, park or relax (default: as the parameter file says)"
+    up.add_argument("--on-shutdown", default="", choices=CHOICES["on_shutdown"][1:], help=at_end)
     for flag, text in TEXTS.items():
         up.add_argument(flag, default="", help=text)
     for flag, text in SWITCHES.items():
         up.add_argument(flag, action="store_true", help=text)
-    up.add_argument("--log-level", default="info", help="of the nodes: debug, info, warn, error")
     up.set_defaults(run=run)
 
 

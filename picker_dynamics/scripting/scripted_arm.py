@@ -31,7 +31,7 @@ from .connected import surroundings
 from .equipment import Equipment
 from .legs import STILL, Leg, Progress, Replay, refused, unheard
 from .move import STEP_S, Move
-from .pick import APPROACH_M, LIFT_M, MASS_KG, SETTLE_S
+from .pick import APPROACH_M, LIFT_M, MASS_KG, MASS_MAX_KG, SETTLE_S
 from .plan import Plan, planned
 from .recorded import Recorded
 from .steps import Grip, Pause, Payload
@@ -117,9 +117,7 @@ class ScriptedArm:
 
     @payload.setter
     def payload(self, mass: float) -> None:
-        from picker_dynamics.bringup.options import RANGES
-
-        session, most = self._moving(), RANGES["payload_mass"][1]
+        session, most = self._moving(), MASS_MAX_KG
         mass = checked_number("payload", mass, "kg", least=0.0)
         refuse_if(mass > most, f"payload is {mass:g} kg, at most {most:g}: are these grams?", "payload", mass, most)
         session.set("dynamics", {"payload.mass": float(mass)})

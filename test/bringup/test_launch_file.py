@@ -25,7 +25,6 @@ from places import ROOT
 from waiting import PATIENCE_S, until
 
 from picker_dynamics.bringup.bringup import Options
-from picker_dynamics.controller.parameters import PARTS
 from picker_dynamics.resources import resource
 
 SUPPORT = str(ROOT / "test/support")
@@ -185,17 +184,14 @@ def parameters(command: list[str], node: str = "**") -> dict[str, object]:
 
 
 def test_one_process_per_spec_with_what_was_chosen_and_ctrl_c_ends_them(prefix):
-    chosen = ("namespace:=left", "payload_mass:=1", "compensation:=gravity", "on_shutdown:=park", "log_level:=warn")
+    chosen = ("namespace:=left", "on_shutdown:=park", "collision:=true")
     with launched(stand_ins(prefix), *chosen) as process:
         wait_for(prefix, STARTED)
         found = {name: record["arguments"] for name, record in records(prefix).items()}
         interrupted(process)
     arm = found["arm"]
-    levels = [after for word, after in pairwise(arm) if word == "--log-level"]
-    assert "__ns:=/left" in arm and levels == [f"left.{name}:=warn" for name in PARTS]
-    dynamics, hardware = parameters(arm, "dynamics"), parameters(arm, "hardware")
-    assert dynamics["compensation"] == "gravity"
-    assert dynamics["payload.mass"] == 1.0 and isinstance(dynamics["payload.mass"], float)
+    hardware = parameters(arm, "hardware")
+    assert "__ns:=/left" in arm and parameters(arm, "trajectory_controller")["collision.enabled"] is True
     assert hardware["on_shutdown"] == "park" and hardware["autostart"] is True and hardware["baud"] == 500000
     board = found["virtual_board"]
     assert hardware["port"] == board[board.index("--link") + 1] and "--ros-args" not in board

@@ -6,13 +6,13 @@ In `make test`, of running nodes: `picker up --sim` gets ready, and Ctrl-C and S
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,7 @@ from ros_graph import BOARD, Up, process_tree
 from waiting import PATIENCE_S, until
 
 from picker_dynamics.bringup import runner as runners
-from picker_dynamics.bringup.bringup import Graph, NodeSpec, PlainSpec
+from picker_dynamics.bringup.bringup import Graph, Process
 from picker_dynamics.bringup.runner import GraphRunner, ProcessEndedError
 
 SUPPORT = str(Path(stand_in.__file__).parent)
@@ -30,23 +30,6 @@ UP = "[hardware]: active"
 
 NEVER_S = 1e6
 """What would be killed after so long is this process [s]."""
-
-
-@dataclasses.dataclass(frozen=True)
-class StandIn(NodeSpec):
-    """A node whose process is ``stand_in``."""
-
-    behaviour: str = "polite"
-
-    @property
-    def module(self) -> str:
-        return "stand_in"
-
-    @property
-    def arguments(self) -> list[str]:
-        if self.behaviour == "impossible":
-            raise OSError("no such thing")
-        return [self.name, self.behaviour]
 
 
 def alive(pid: int) -> bool:
@@ -63,20 +46,18 @@ def record(tmp_path):
 
 
 @pytest.fixture
-def graph(tmp_path, record):
+def graph(tmp_path, record, monkeypatch):
     """A graph of stand-ins, by the behaviour of each."""
+    monkeypatch.setenv("RECORD", str(record))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (SUPPORT, os.environ.get("PYTHONPATH")))))
+    (tmp_path / "arm").mkdir(exist_ok=True)
 
-    def make(*, board="polite", arm="polite", markers="polite") -> Graph:
-        nodes = (StandIn("arm", {}, behaviour=arm), StandIn("markers", {}, behaviour=markers, required=False))
-        path = os.pathsep.join(filter(None, (SUPPORT, os.environ.get("PYTHONPATH"))))
-        (tmp_path / "arm").mkdir(exist_ok=True)
-        return Graph(
-            nodes,
-            PlainSpec("virtual_board", "stand_in", ["board", board], required=True),
-            str(tmp_path / "arm" / "tty"),
-            str(tmp_path / "arm" / "control"),
-            {"RECORD": str(record), "PYTHONPATH": path},
-        )
+    def process(name: str, behaviour: str, required: bool = True) -> Process:
+        return Process(name, "stand_in", [name, behaviour], required)
+
+    def make(*, arm="polite", markers="polite") -> Graph:
+        nodes = (process("arm", arm), process("markers", markers, False))
+        return Graph(nodes, process("board", "polite"), str(tmp_path / "arm" / "tty"), str(tmp_path / "arm" / "control"))
 
     return make
 
@@ -166,9 +147,10 @@ def test_the_arm_has_time_to_park_unless_hurried(graph, record, capfd):
     assert "killed" not in capfd.readouterr().err
 
 
-def test_a_start_that_fails_half_way_leaves_nobody_behind(graph, record):
-    runner = GraphRunner(graph(markers="impossible"), grace_s=0.5)
-    with pytest.raises(OSError, match="no such thing"), runner:
+def test_a_start_that_fails_half_way_leaves_nobody_behind(graph):
+    made = graph()
+    runner = GraphRunner(replace(made, nodes=(made.nodes[0], replace(made.nodes[1], arguments=[None]))), grace_s=0.5)
+    with pytest.raises(TypeError), runner:
         pytest.fail("it did not start")
     assert len(runner.processes) == 2 and all(process.poll() is not None for process in runner.processes.values())
 

@@ -88,7 +88,6 @@ def test_numbers_of_options_are_finite_and_in_range(capsys, words, said):
     "words, code, named",
     [
         ("up --namespace '2 bad'", 4, "namespace is '2 bad'"),
-        ("up --payload-mass -1", 4, "payload_mass is -1, must be 0 to 5 kg"),
         ("up --urdf {}/two.urdf --servos {}/two.yaml", 4, "two.yaml"),
         ("status --namespace '2 bad'", 4, "namespace is '2 bad', must be names of letters, digits and _, separated by /"),
         ("move --joints base=20", 9, "no running arm answers"),

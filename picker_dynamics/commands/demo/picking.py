@@ -40,7 +40,7 @@ def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path
     address.require_free("")
     log.unlink(missing_ok=True)
     graph = bringup.graph(options)
-    os.environ.update(graph.environment)
+    os.environ.update(bringup.local_only(os.environ))
     found: dict[str, Any] = {"picks": [], "refused": {}, "faults": []}
     with GraphRunner(graph, log_path=log) as runner:
         client = shared.waited_for(RemoteSession, BRINGUP_S, lambda: runner.dead() is not None)
