@@ -23,7 +23,6 @@ from picker_dynamics.execution.waypoints import Waypoint
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
 from picker_dynamics.robot.model import checked_number
-from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
 
 from .equipment import equipment, rigid_body
 from .scripted_arm import ScriptedArm
@@ -126,9 +125,6 @@ class Arm(ScriptedArm):
         from picker_dynamics.session.local import open_port
 
         known = equipment(arm, servos)
-        refuse_if(
-            not 10.0 <= rate_hz <= SERVO_RATE_HZ, f"rate_hz is {rate_hz:g}, must be 10 to {SERVO_RATE_HZ:g}", "rate_hz", rate_hz
-        )
         if known.servos is None or servo_arm.assumes(known.description, servos):
             name = known.description.name
             raise ConfigurationError(f"{name} on a serial port needs its servo map: servos=FILE", subject="servos", value=name)
@@ -215,6 +211,6 @@ class Arm(ScriptedArm):
 
     def view(self, *, port: int = 0, browser: bool = True) -> LiveView:
         """Show the arm in the browser, and have it driven from there; see ``LiveView``."""
-        from .view import live
+        from .view.live import LiveView
 
-        return live.view(self.known, self._moving(), port, browser)
+        return LiveView(self.known, self._moving(), port, browser)

@@ -12,6 +12,7 @@ import numpy as np
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.robot import servo_arm, servo_map
 from picker_dynamics.robot.scene import scene_shape
+from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.session.session import Session
 
 from .equipment import Equipment
@@ -31,24 +32,20 @@ def arm_that_runs(client: Session, arm: str = "", urdf: str | Path = "", servos:
         DescriptionError, ConfigurationError: a file that cannot be used.
     """
     runs = Equipment(*client.running_arm())
-    there = runs.description
+    there, other = runs.description, ""
     if arm and arm != there.name:
-        raise ConfigurationError(f"the running graph has the arm {there.name}, not {arm}", subject="arm", value=arm)
-    if urdf and (here := servo_arm.read_arm(urdf)).urdf != there.urdf:
-        raise _differs(there.name, here.name, "--urdf", urdf)
-    if servos:
-        told, used = servo_map.load(servos, there.joint_names).servos, () if runs.servos is None else runs.servos.servos
-        if [(one.home, one.rest, one.channel) for one in told] != [(one.home, one.rest, one.channel) for one in used]:
-            raise _differs(there.name, there.name, "--servos", servos)
+        other = arm
+    elif urdf and servo_arm.read_arm(urdf).urdf != there.urdf:
+        other = str(urdf)
+    elif servos and _poses(servo_map.load(servos, there.joint_names)) != _poses(runs.servos):
+        other = str(servos)
+    if other:
+        raise ConfigurationError(f"the running graph has the arm {there.name}, not {other}: nothing was done", "arm", other)
     return runs
 
 
-def _differs(runs: str, meant: str, option: str, path: object) -> ConfigurationError:
-    return ConfigurationError(
-        f"the running graph has the arm {runs}, not {meant} as in {path}: nothing was done; leave out {option}, the graph tells",
-        subject=option,
-        value=str(path),
-    )
+def _poses(servos: ServoMap | None) -> list[Any]:
+    return [(one.home, one.rest, one.channel) for one in (servos.servos if servos else ())]
 
 
 def surroundings(known: Equipment, told: Mapping[str, Any]) -> Equipment:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # what takes a while to load is loaded by who asks for it
 
 
 MODELS = 8
-"""So many loads are remembered with their models."""
+"""So many loads are remembered with their models; making one takes three hundred times as long as asking it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,26 +104,16 @@ class Equipment:
         assert self.torque is not None
         return TorqueLimits.of_arm(self.torque)
 
-    def model(self, payload: float = 0.0, com: Sequence[float] = (0.0, 0.0, 0.0)) -> DynamicsModel:
-        """The arm carrying a point mass [kg] at ``com`` [m], tool frame.
+    @cached_property
+    def model(self) -> Callable[..., DynamicsModel]:
+        """Makes, and remembers, the arm carrying a point mass [kg] at the tool."""
 
-        Raises:
-            InputError: a load that can be none.
-        """
-        load = (payload, *com)
-        if load not in self._models:
+        def carrying(payload: float = 0.0) -> DynamicsModel:
             from picker_dynamics.dynamics import lagrangian
 
-            model = lagrangian.analytic_model(self.description, self.armature, payload, com)
-            if len(self._models) >= MODELS:
-                self._models.clear()
-            self._models[load] = model
-        return self._models[load]
+            return lagrangian.analytic_model(self.description, self.armature, payload)
 
-    @cached_property
-    def _models(self) -> dict[tuple[float, ...], DynamicsModel]:
-        """By what they carry; making one takes three hundred times as long as asking it."""
-        return {}
+        return lru_cache(MODELS)(carrying)
 
     @cached_property
     def surroundings(self) -> Check:
@@ -138,10 +128,9 @@ class Equipment:
         floor_z = standing_floor(self.description, self.rest)[0] if self.floor_z is None else self.floor_z
         if self.scene is None:
             return FloorCheck(self.description, floor_z)
-        how: dict[str, Any] = {"servos": self.servos, "droops": self.droops} | (
-            {} if self.margin_m is None else {"margin_m": self.margin_m}
-        )
-        return collision_check(self.description, self.scene, floor_z, [self.home, self.rest], **how)
+        how: dict[str, Any] = {} if self.margin_m is None else {"margin_m": self.margin_m}
+        poses = [self.home, self.rest]
+        return collision_check(self.description, self.scene, floor_z, poses, servos=self.servos, droops=self.droops, **how)
 
     def validator(self, payload: float = 0.0, tip_speed: float | None = None) -> MotionValidator:
         """Checks motions as the controller would; ``tip_speed``: what it allows [m/s], where it is not the default."""
@@ -157,7 +146,6 @@ def equipment(
     overlay: str | Path = "",
     arms: str | Path = "",
     scene: str | Path | None = None,
-    droops: bool = False,
 ) -> Equipment:
     """The arm of a URDF with a servo map, or a named one of config/arms.yaml; empty: the picker.
 
@@ -166,25 +154,20 @@ def equipment(
         servos, overlay: servo map and differences from it.
         arms: a file like config/arms.yaml, of one's own, that has the arm.
         scene: a file like config/scene.yaml, or empty: collisions are looked at; None: they are not.
-        droops: nothing makes up for the servos' springs.
 
     Raises:
         DescriptionError, ConfigurationError: a file that cannot be used, or a name that there is not.
     """
-    known = _known(arm, servos, overlay, arms)
-    if scene is None:
-        return known
-    return replace(known, scene=read_scene(scene, known.description.root) if scene else {}, droops=droops)
-
-
-def _known(arm: str | Path, servos: str | Path, overlay: str | Path, arms: str | Path) -> Equipment:
     is_file = bool(Path(arm).suffix) or Path(arm).is_file()
+    entry = None
     if arms or (arm and not is_file):
         entry = registry.load("" if is_file else str(arm), arms or None, arm if is_file else "")
-        if entry.control == "torque":
-            return Equipment(entry.description, torque=entry)
         arm = entry.description.source
-    return Equipment(*servo_arm.load(arm, servos, overlay))
+    if entry is not None and entry.control == "torque":
+        known = Equipment(entry.description, torque=entry)
+    else:
+        known = Equipment(*servo_arm.load(arm, servos, overlay))
+    return known if scene is None else replace(known, scene=read_scene(scene, known.description.root) if scene else {})
 
 
 def rigid_body(arm: str | Path = "") -> RigidBody:

@@ -18,7 +18,6 @@ from picker_dynamics.errors import (
     JointNamesError,
     LimitError,
     PickerError,
-    refuse_if,
 )
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.execution.waypoints import Waypoint
@@ -31,7 +30,7 @@ from .connected import surroundings
 from .equipment import Equipment
 from .legs import STILL, Leg, Progress, Replay, refused, unheard
 from .move import STEP_S, Move
-from .pick import APPROACH_M, LIFT_M, MASS_KG, MASS_MAX_KG, SETTLE_S
+from .pick import APPROACH_M, LIFT_M, MASS_KG, SETTLE_S
 from .plan import Plan, planned
 from .recorded import Recorded
 from .steps import Grip, Pause, Payload
@@ -117,10 +116,7 @@ class ScriptedArm:
 
     @payload.setter
     def payload(self, mass: float) -> None:
-        session, most = self._moving(), MASS_MAX_KG
-        mass = checked_number("payload", mass, "kg", least=0.0)
-        refuse_if(mass > most, f"payload is {mass:g} kg, at most {most:g}: are these grams?", "payload", mass, most)
-        session.set("dynamics", {"payload.mass": float(mass)})
+        self._moving().set("dynamics", {"payload.mass": checked_number("payload", mass, "kg")})
 
     def gravity_torque(self, q: ArrayLike | None = None) -> Array:
         """Gravity torques, (..., n), which hold the arm [N·m or N], payload included, at ``q`` (..., n), by default here.

@@ -24,10 +24,10 @@ from typing import Any
 
 import yaml
 
-from picker_dynamics.errors import InputError, PickerError, refuse_if
+from picker_dynamics.errors import InputError, refuse_if
 from picker_dynamics.execution.goal import MAX_GOAL_S
 from picker_dynamics.files.fields import mapping, number
-from picker_dynamics.files.formats import read_yaml
+from picker_dynamics.files.formats import parse_yaml, read_yaml
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array
 
@@ -163,38 +163,29 @@ class TaughtFile:
         self._add({"pause": step.seconds} if isinstance(step, Pause) else {"payload": round(step.mass / MILLI, 3)})
 
     def _add(self, step: dict[str, Any]) -> None:
-        """Append a step; the file is as before where that cannot be read again.
+        """Append a step.
 
         Raises:
             InputError: a step that makes no sense, a file that cannot be written, or in which something else follows ``steps``.
         """
         _step(f"step {self.count + 1}", step, self.arm)
-        before = self._read()
-        head = before or _text({"arm": self.arm.name, "joints": _units(self.arm), "speed": 1.0}) + "steps:\n"
+        head = _text({"arm": self.arm.name, "joints": _units(self.arm), "speed": 1.0}) + "steps:\n"
+        if self.path.exists():
+            head = self.path.read_text(encoding="utf-8")
         after = head + ("" if head.endswith("\n") else "\n") + _text([step])
-        self._write(after)
         try:
-            found = len(read(self.path, self.arm).steps)
-        except PickerError:
+            found = len(_taught(parse_yaml(after), self.arm).steps)
+        except InputError:
             found = -1
-        if found != self.count + 1:
-            self._write(before)
-            raise InputError(f"{self.path} does not end with its steps: nothing was added; put them last", subject="steps")
-        self.count += 1
-
-    def _read(self) -> str:
-        return self.path.read_text(encoding="utf-8") if self.path.exists() else ""
-
-    def _write(self, text: str) -> None:
-        """Put ``text`` in the place of the file, whole or not at all; without text there is none."""
+        text = f"{self.path} does not end with its steps: nothing was added; put them last"
+        refuse_if(found != self.count + 1, text, "steps")
         new = self.path.with_name(f".{self.path.name}.new")
         try:
-            new.write_text(text, encoding="utf-8")
-            os.replace(new, self.path)
-            if not text:
-                self.path.unlink()
+            new.write_text(after, encoding="utf-8")
+            os.replace(new, self.path)  # whole or not at all
         except OSError as error:
             raise InputError(f"{self.path} cannot be written: {error.strerror}", subject=str(self.path)) from error
+        self.count += 1
 
 
 def _text(values: Any) -> str:

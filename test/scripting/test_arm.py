@@ -19,7 +19,6 @@ from picker_dynamics.errors import (
     RecordingError,
     UnreachableError,
 )
-from picker_dynamics.resources import resource
 
 HOME, NAMES = np.array(servos().home), picker().joint_names
 TIP = (0.26, 0.08, 0.17)
@@ -43,7 +42,7 @@ def arm(standing):
 # -- what is brought in ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("which", ["", "rrp", str(resource("urdf/three_link.urdf"))])
+@pytest.mark.parametrize("which", ["", "rrp"])
 def test_the_dynamics_alone_are_those_of_the_equations(which):
     model, rng = load(which), np.random.default_rng(3)
     q, v, a = rng.uniform(-0.4, 0.4, (3, 7, model.n))
@@ -177,9 +176,7 @@ def test_a_payload_is_carried_held_and_counted_in_what_is_refused(arm):
         assert arm.payload == 0.02 and np.linalg.norm(arm.tip - TIP) < THERE_M
         assert not arm.plan(**pose)
         np.testing.assert_allclose(arm.gravity_torque(HOME), rigid_body(0.02).gravity(HOME), atol=1e-9)
-        with pytest.raises(InputError, match="payload"):
-            arm.payload = -1.0
-        with pytest.raises(InputError, match=r"payload is 25 kg, at most 5: are these grams\?"):
+        with pytest.raises(InputError, match="payload.mass is 25, must be 0 to 5"):
             arm.payload = 25.0
         with pytest.raises(InfeasibleError, match="shoulder needs .* to hold its pose"):
             arm.payload = 0.5
@@ -240,8 +237,6 @@ def test_an_arm_whose_joints_take_efforts_moves_too():
         ({"arm": "no_such.urdf"}, PickerError, "no_such"),
         ({"servo": "perfect"}, InputError, "servo is 'perfect'"),
         ({"plant_error": 2.0}, InputError, "plant error is 2.0"),
-        ({"servos": "no_such.yaml"}, ConfigurationError, "no_such"),
-        ({"compensation": "half"}, PickerError, "half"),
     ],
 )
 def test_what_an_arm_cannot_be_made_of_is_said(options, error, text):

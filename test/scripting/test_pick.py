@@ -139,32 +139,24 @@ def test_where_the_direct_way_is_blocked_it_goes_by_home():
     assert legs(Arm(replace(known, scene={"post": post}), pose=low).pick(berry))[:2] == ["by way of home", "approach"]
 
 
-def test_jaws_close_where_the_servo_map_says_that_they_touch_and_press_no_harder_than_the_grip_torque():
-    known = equipment(overlay="typical")
+def test_jaws_close_where_the_servo_map_says_that_they_touch_and_a_straight_leg_goes_on_where_commands_began_anew():
+    """They press no harder than the grip torque; commands begin anew a little off, as after a machine stood still."""
+    known, shifts = equipment(overlay="typical"), []
     *others, scissor = known.servos.servos
-    thick = replace(
-        known, servos=replace(known.servos, servos=(*others, replace(scissor, grip=replace(scissor.grip, contact=0.4))))
-    )
+    grip = replace(scissor.grip, contact=0.4)
+    thick = replace(known, servos=replace(known.servos, servos=(*others, replace(scissor, grip=grip))))
     simulated = simulate(thick.known)
     with Arm(thick, simulated) as arm:
-        arm.pick(BERRY)
-        assert arm.q[4] == approx(0.4, abs=0.01) and off_mm(arm.tip, BERRY + 0.03 * UP) < 4.0
-        arm.grip(0.39)
-        arm.wait(0.5)
-        assert 0.0 < -simulated.plant.torque[4] <= scissor.grip.torque + scissor.coulomb + 0.01
-        with raises(GoalRefusedError, match="scissor needs its set-point .* its pulses allow"):
-            arm.grip(0.0)
-
-
-def test_a_straight_leg_goes_on_where_commands_began_anew_a_little_off():
-    """As where a machine stood still for a moment: the reference begins again where the servos hold the arm."""
-    with Arm.simulated(real_time=False) as arm:
-        execution, shifts = arm.session.arm.controller.execution, []
 
         def tell(leg, share):
             if leg.name == "payload 25 g" and not shifts:
-                shifts.append(arm.held + [0.0, 0.0, 0.0, 0.0, 0.02])
-                execution.start(shifts[0])
+                shifts.append(arm.held + [0.0, 0.0, 0.0, 0.0, -0.02])
+                arm.session.arm.controller.execution.start(shifts[0])
 
-        arm.pick(BERRY, closed=0.1, progress=tell)
-        assert shifts and arm.held[4] == approx(0.1)
+        arm.pick(BERRY, progress=tell)
+        assert shifts and arm.held[4] == approx(0.4) and off_mm(arm.tip, BERRY + 0.03 * UP) < 4.0
+        arm.grip(0.39)
+        arm.wait(0.5)
+        assert 0.0 < -simulated.plant.torque[4] <= grip.torque + scissor.coulomb + 0.01
+        with raises(GoalRefusedError, match="scissor needs its set-point .* its pulses allow"):
+            arm.grip(0.0)

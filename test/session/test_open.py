@@ -15,7 +15,7 @@ from waiting import PATIENCE_S, until
 
 from picker_dynamics import Arm
 from picker_dynamics.board import hardware_session
-from picker_dynamics.errors import ConfigurationError, InputError, LinkError, PickerError
+from picker_dynamics.errors import ConfigurationError, LinkError, PickerError
 from picker_dynamics.scripting.equipment import equipment
 from picker_dynamics.session import local
 from picker_dynamics.session.local import OpenedSession
@@ -97,7 +97,7 @@ def test_what_cannot_be_opened_is_refused(monkeypatch):
         Arm.open("/dev/there_is_none")
     with pytest.raises(ConfigurationError, match="needs its servo map"):
         Arm.open(arm="rrp")
-    with pytest.raises(InputError, match="rate_hz is 500"):
+    with pytest.raises(ConfigurationError, match="rate_hz is 500"):
         Arm.open(rate_hz=500.0)
 
 

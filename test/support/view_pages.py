@@ -8,17 +8,11 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-import re
 import shutil
-import signal
-import subprocess
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from patient import patiently
 from waiting import PATIENCE_S, begun, until
 
 from picker_dynamics.scripting.view.channel import Channel
@@ -27,7 +21,6 @@ from picker_dynamics.scripting.view.server import PAGE
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
-TOKEN = "a-token-of-this-test"
 WAIT_MS = 120_000
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--mute-audio"]
 DRAWN = """() => {
@@ -238,16 +231,3 @@ def served(view: LiveView) -> Iterator[LiveView]:
         thread = begun(view.run)
         yield view
     thread.join()
-
-
-@contextlib.contextmanager
-def viewing(*words: str, folder: Path | None = None) -> Iterator[tuple[subprocess.Popen, Page]]:
-    """``picker view`` of the graph that runs, and a page of it."""
-    command = patiently("picker", "view", "--no-browser", "--token", TOKEN, "--view-port", "0", *words)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder) as process:
-        try:
-            port = int(re.search(r":(\d+)/", process.stdout.readline())[1])
-            yield process, Page(SimpleNamespace(door=SimpleNamespace(port=port, token=TOKEN)))
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(PATIENCE_S)

@@ -77,17 +77,14 @@ class Door:
         if not self.is_here(host):
             raise RefusedAccess(HTTPStatus.MISDIRECTED_REQUEST, "this server has another address")
         origin, site = headers.get("Origin"), headers.get("Sec-Fetch-Site", "none")
-        if origin is not None and origin != f"http://{host}":
-            raise RefusedAccess(HTTPStatus.FORBIDDEN, "another page asks: refused")
-        if site not in ("same-origin", "none") and not (method in ("GET", "HEAD") and path == "/"):
+        elsewhere = site not in ("same-origin", "none") and not (method == "GET" and path == "/")
+        if elsewhere or origin not in (None, f"http://{host}"):
             raise RefusedAccess(HTTPStatus.FORBIDDEN, "another page asks: refused")
         if not path.startswith("/api/"):
             return
         given = headers.get("Authorization", "").removeprefix("Bearer ")
         if not secrets.compare_digest(given.encode(), self.token.encode()):
-            raise RefusedAccess(
-                HTTPStatus.UNAUTHORIZED, "this page was opened for another start of the server: open the address that it prints"
-            )
+            raise RefusedAccess(HTTPStatus.UNAUTHORIZED, "the server was started anew: open the address that it prints")
         if not PAGE.fullmatch(headers.get("X-Page", "")):
             raise RefusedAccess(HTTPStatus.BAD_REQUEST, "the page does not say which it is")
         if method == "POST":
@@ -109,11 +106,8 @@ class Door:
             name, port = asked.hostname or "", asked.port or 80
         except ValueError:
             return False
-        if port != self.port:
-            return False
-        if self.host in LOOPBACK:
-            return name in LOOPBACK
-        return name in (*LOOPBACK, self.host.lower()) or _is_number(name)
+        beyond = self.host not in LOOPBACK and (name == self.host.lower() or _is_number(name))
+        return port == self.port and (name in LOOPBACK or beyond)
 
 
 def _is_number(name: str) -> bool:

@@ -8,7 +8,7 @@ import threading
 import time
 import webbrowser
 
-from picker_dynamics.errors import LinkError, PickerError
+from picker_dynamics.errors import LinkError
 from picker_dynamics.session.session import Session
 
 from ..equipment import Equipment
@@ -22,17 +22,31 @@ class LiveView:
 
     A simulated arm moves, and does what the page asks, while time passes: in ``run``, and in the arm's own ``move`` and ``wait``.
 
+    Args:
+        port: of the page; 0: any.
+        browser: open it, where there is one.
+
+    Raises:
+        MissingDependencyError: the page has not been built.
+        LinkError: nobody can listen there.
+
     Attributes:
         address: of the page, with its token.
         server: of the page.
     """
 
-    def __init__(self, view: ArmView, server: ViewServer):
-        self._view, self.server, self.address = view, server, server.door.address
-        self._over = threading.Event()
-        server.__enter__()
-        if not view.session.simulated:
+    def __init__(self, known: Equipment, session: Session, port: int = 0, browser: bool = True):
+        with contextlib.ExitStack() as undo:
+            self._view = ArmView(known, session)
+            undo.callback(self._view.close)
+            self.server = ViewServer(self._view, port=port)
+            undo.pop_all()
+        self.server.__enter__()
+        self.address, self._over = self.server.door.address, threading.Event()
+        if not session.simulated:
             threading.Thread(target=self._look, name="view", daemon=True).start()
+        if browser:
+            webbrowser.open(self.address)
 
     def _look(self) -> None:
         with contextlib.suppress(LinkError):  # the arm's process has ended
@@ -58,30 +72,5 @@ class LiveView:
     def __exit__(self, *_exception: object) -> None:
         self.close()
 
-    def __repr__(self) -> str:
-        return f"<view of {self._view.known.description.name} at {self.address}>"
-
     def _repr_html_(self) -> str:
         return f'<a href="{self.address}" target="_blank" rel="noopener">{self._view.known.description.name} in the browser</a>'
-
-
-def view(known: Equipment, session: Session, port: int = 0, browser: bool = True) -> LiveView:
-    """A page for a script's arm.
-
-    Args:
-        port: of the page; 0: any.
-        browser: open it, where there is one.
-
-    Raises:
-        MissingDependencyError: the page has not been built.
-        LinkError: nobody can listen there.
-    """
-    made = ArmView(known, session)
-    try:
-        live = LiveView(made, ViewServer(made, port=port))
-    except PickerError:
-        made.close()
-        raise
-    if browser:
-        webbrowser.open(live.address)
-    return live

@@ -9,7 +9,6 @@ import contextlib
 import gzip
 import json
 import logging
-import math
 import socket
 import sys
 import threading
@@ -52,8 +51,7 @@ def require_page() -> None:
     """Raise a MissingDependencyError where nobody has built the page."""
     if not (PAGE / "index.html").is_file():
         raise MissingDependencyError(
-            "the page of picker view has not been built: 'make setup' does, where node is there or can be fetched "
-            "(or, with node and npm: npm ci --ignore-scripts && npm run build, in web/)"
+            "the page of picker view has not been built: 'make setup' does, with node or where it can be fetched"
         )
 
 
@@ -104,7 +102,7 @@ class ViewServer(ThreadingHTTPServer):
         self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Log what failed, with where it comes from; a connection that breaks is no news."""
+        """Log what failed; a connection that breaks is no news."""
         if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
             _log.exception("a request of the page failed")
 
@@ -137,8 +135,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True  # what else it sent is not read
             self._json({"error": str(refused)}, refused.status)
         except PickerError as error:
-            about = {"subject": error.subject, "value": _plain(error.value), "limit": _plain(error.limit)}
-            self._json({"error": str(error), "kind": type(error).__name__, **about}, HTTPStatus.CONFLICT)
+            about = {"kind": type(error).__name__, "subject": error.subject}
+            self._json({"error": str(error), **about}, HTTPStatus.CONFLICT)
 
     def _get(self) -> None:
         viewed, path = self.server.viewed, self.path
@@ -198,10 +196,3 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in {**HEADERS, **lines}.items():
             self.send_header(name, value)
         self.end_headers()
-
-
-def _plain(value: object) -> object:
-    """A value of an error as JSON has it."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, (str, int, float)) else None

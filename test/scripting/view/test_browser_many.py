@@ -1,8 +1,6 @@
-"""Many pages of one browser, one that sleeps, and a gamepad."""
+"""Many pages of one browser, and a gamepad."""
 
 from __future__ import annotations
-
-import contextlib
 
 import pytest
 import view_pages
@@ -70,32 +68,6 @@ def test_a_stop_in_the_twentieth_tab_of_a_browser(opened, plain, server):
     page_until(last, lambda: last.locator("#enable").is_enabled(), "the way on")
     last.click("#enable")
     hides(tabs[0], "#again")
-
-
-@contextlib.contextmanager
-def sleep_of(session):
-    """Nothing of a page runs meanwhile, as in a tab that its browser has put to sleep."""
-    session.send("Debugger.pause")
-    yield
-    session.send("Debugger.resume")
-    session.send("Debugger.disable")
-
-
-def test_a_tab_that_slept_wakes_to_the_present_and_its_stop_works(opened, plain):
-    asleep, awake = with_arm(opened(context=plain)), with_arm(opened(context=plain))
-    for page in (asleep, awake):
-        page.evaluate("picker.connection.on('pose', () => (window.poses = (window.poses ?? 0) + 1))")
-    shows(asleep, "#hardware", "active")
-    sleep = plain.new_cdp_session(asleep)
-    sleep.send("Debugger.enable")
-    before, seen = asleep.evaluate("poses"), awake.evaluate("poses")
-    with sleep_of(sleep):
-        page_until(awake, lambda: awake.evaluate("poses") > seen + 90, "news")
-    asleep.evaluate("new Promise((resolve) => setTimeout(resolve))")
-    assert before <= asleep.evaluate("poses") < before + 60, "what it slept through came one by one"
-    shows(asleep, "#stop strong", "STOP")
-    asleep.click("#stop")
-    shows(awake, "#hardware", "STOPPED")
 
 
 def test_a_gamepad_moves_while_it_is_held_here_and_not_beyond(opened, plain, shown):
