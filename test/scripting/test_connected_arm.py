@@ -1,7 +1,6 @@
 """``Arm.connect``: the same script on the running graph, judged by the simulation's truth."""
 
 import signal
-import time
 
 import numpy as np
 import pytest
@@ -61,21 +60,6 @@ def test_the_script_moves_asks_records_and_is_refused_on_the_running_graph(runni
         assert arm.payload == 0.01
         arm.payload = 0.0
         arm.home()
-
-
-def test_a_second_script_is_refused_while_the_first_moves_the_arm_and_has_it_afterwards(running):
-    with Arm.connect() as first, Arm.connect() as second:
-        first.home()
-        moving = first.move(base=0.4, duration=3.0, wait=False)
-        first.wait(0.5)
-        begin_s = time.monotonic()
-        with pytest.raises(GoalRefusedError, match=r"the arm is moved by another \(goal \w+\): wait"):
-            second.move(base=-0.4)
-        assert time.monotonic() - begin_s < 2.0 and not moving.done()
-        moving.wait()
-        first.wait(0.5)
-        assert first.q[0] == pytest.approx(0.4, abs=0.03)
-        second.home()
 
 
 def test_a_motion_of_a_graph_that_is_silent_ends_for_who_waits(running, monkeypatch):
