@@ -18,6 +18,7 @@ __all__ = [
     "joint_order",
     "kinematic_tree",
     "lint",
+    "meshes",
     "model",
     "picker_shape",
     "resting",

@@ -25,6 +25,7 @@ from picker_dynamics.errors import DescriptionError, MissingDependencyError
 
 from .description import FRAME_KG, ArmDescription
 from .kinematic_tree import joint_frames
+from .meshes import find_mesh
 from .model import Array, read_only
 from .scene import PAYLOAD, Scene
 from .urdf_elements import Geometry, Link
@@ -240,7 +241,11 @@ def _body(name: str, link: str, geometry: Geometry, description: ArmDescription)
 
 def _hull(geometry: Geometry, description: ArmDescription, where: str) -> tuple[Any, Array]:
     """Convex hull of a mesh, about the middle of its box, and that middle."""
-    path = _mesh_file(str(geometry.filename), description.source, where)
+    found = find_mesh(str(geometry.filename), Path(description.source).absolute().parent)
+    if found is None:
+        text = f"{where}: no file of the mesh {geometry.filename} (package:// is looked for above the URDF, {description.source})"
+        raise DescriptionError(text, where, str(geometry.filename))
+    path = found[0]
     try:
         if path.stat().st_size > MESH_BYTES:
             raise DescriptionError(
@@ -254,23 +259,6 @@ def _hull(geometry: Geometry, description: ArmDescription, where: str) -> tuple[
     except (OSError, ValueError, RuntimeError) as failure:
         raise DescriptionError(f"{where}: mesh {path}: {' '.join(str(failure).split())}", where, str(path)) from failure
     return hull, centre
-
-
-def _mesh_file(filename: str, source: str, where: str) -> Path:
-    """The file of a mesh: package://NAME/..., below a folder NAME that holds the URDF; file://...; or beside the URDF."""
-    scheme, _, rest = filename.rpartition("://")
-    folder = Path(source).absolute().parent
-    if scheme == "package":
-        package = rest.partition("/")[0]
-        tried = [up.parent / rest for up in (folder, *folder.parents) if up.name == package]
-    else:
-        tried = [folder / rest]
-    for path in tried:
-        if path.is_file():
-            return path
-    raise DescriptionError(
-        f"{where}: no file of the mesh {filename} (package:// is looked for above the URDF, {source})", where, filename
-    )
 
 
 def _z_along(axis: Array) -> Array:

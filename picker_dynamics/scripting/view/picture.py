@@ -16,6 +16,7 @@ from scipy.spatial.transform import Rotation
 from picker_dynamics.errors import DescriptionError
 from picker_dynamics.files.formats import parse_xml
 from picker_dynamics.robot.description import ArmDescription, Geometry, Joint, Link
+from picker_dynamics.robot.meshes import find_mesh
 from picker_dynamics.robot.model import Array
 
 from ..equipment import Equipment
@@ -73,16 +74,10 @@ def mesh_file(arm: ArmDescription, number: int, folder: str | Path = "") -> Path
         folder: of the URDF, where the description does not know it.
     """
     names = mesh_names(arm)
-    if not 0 <= number < len(names):
+    found = find_mesh(names[number], Path(folder or Path(arm.source).parent)) if 0 <= number < len(names) else None
+    if found is None or found[0].suffix.lower() not in MESHES or not found[0].resolve().is_relative_to(found[1]):
         return None
-    scheme, _, rest = names[number].rpartition("://")
-    home = Path(folder or Path(arm.source).parent).resolve()
-    above = [up for up in (home, *home.parents) if up.name == rest.partition("/")[0]] if scheme == "package" else [home]
-    for allowed in above:
-        path = ((allowed.parent if scheme == "package" else allowed) / rest).resolve()
-        if path.is_relative_to(allowed) and path.suffix.lower() in MESHES and path.is_file():
-            return path
-    return None
+    return found[0].resolve()
 
 
 def colours_of(arm: ArmDescription) -> dict[str, list[list[float] | None]]:

@@ -17,8 +17,6 @@ from ..equipment import Equipment, equipment
 from .base import LOOK_S, Seen, View
 from .requests import Request
 
-LEAST_RATE, MOST_RATE = 0.05, 10.0
-
 LEVELS = {"refused": "error", "aborted": "error", "cancelled": "warn"}
 
 
@@ -34,16 +32,11 @@ class RecordingView(View):
         super().__init__(known)
         self.recording, self._name = recording, name
         self._order = [recording.joint_names.index(joint) for joint in known.description.joint_names]
-        series = [one for one in (recording.state, recording.reference) if len(one)]
-        if not series:
+        times = np.concatenate([recording.state.t, recording.reference.t])
+        if not len(times):
             raise RecordingError(f"{name}: nothing in it says where the arm was", value=name)
-        self._begin_s, self._end_s = min(one.t[0] for one in series), max(one.t[-1] for one in series)
+        self._begin_s, self._length_s = float(times.min()), max(float(np.ptp(times)), LOOK_S)
         self._at_s, self._rate, self._plays, self._over = 0.0, 1.0, True, False
-
-    @property
-    def length_s(self) -> float:
-        """Length of the recording [s]."""
-        return max(float(self._end_s - self._begin_s), LOOK_S)
 
     def run(self, over: Callable[[], bool]) -> None:
         """Play until ``over`` says that it is enough."""
@@ -52,19 +45,20 @@ class RecordingView(View):
             time.sleep(LOOK_S)
             now_s, before_s = time.monotonic(), self._at_s
             if self._plays and self.channel.there:
-                self._at_s = before_s + self._rate * (now_s - last_s)
-                self._say_between(before_s, self._at_s)
-                self._at_s = self._at_s if self._at_s <= self.length_s else 0.0
+                self._at_s += self._rate * (now_s - last_s)
+                for event in self.recording.events:
+                    if before_s <= (at_s := event.t - self._begin_s) < self._at_s:
+                        self.say(f"{at_s:.1f} s: {event.message}", LEVELS.get(event.outcome, "ok"), outcome="recorded")
+                self._at_s = self._at_s if self._at_s <= self._length_s else 0.0
             last_s = now_s
             self._show()
 
     def _show(self) -> None:
-        at_s, recorded = float(self._begin_s) + self._at_s, self.recording
+        at_s, recorded = self._begin_s + self._at_s, self.recording
         torque = self._newest(recorded.torque if len(recorded.torque) else recorded.state_torque, at_s)
         seen = {"state": self._newest(recorded.state, at_s), "reference": self._newest(recorded.reference, at_s)}
         self.tell(self._at_s, torque, seen)
-        told = {"at_s": round(self._at_s, 2), "length_s": round(self.length_s, 2), "plays": self._plays, "rate": self._rate}
-        self.channel.tell("play", told)
+        self.channel.tell("play", {"at_s": round(self._at_s, 2), "length_s": round(self._length_s, 2), "plays": self._plays})
 
     def _newest(self, series: Series, at_s: float) -> Seen:
         index = int(np.searchsorted(series.t, at_s, side="right")) - 1
@@ -72,20 +66,15 @@ class RecordingView(View):
             return None, 0.0
         return values, float(at_s - series.t[index])
 
-    def _say_between(self, before_s: float, after_s: float) -> None:
-        for event in self.recording.events:
-            if before_s <= (at_s := event.t - self._begin_s) < after_s:
-                self.say(f"{at_s:.1f} s: {event.message}", LEVELS.get(event.outcome, "ok"), outcome="recorded")
-
     # -- what is asked ---------------------------------------------------------------------------------------
 
     def do(self, asked: Request, page: str) -> Mapping[str, Any]:
         """Show the recording from a place on its time line; nothing else is done."""
         what, fields = asked
         if what == "play":
-            self._plays, self._rate = fields["on"], min(max(fields["rate"], LEAST_RATE), MOST_RATE)
+            self._plays, self._rate = fields["on"], abs(fields["rate"])
             if fields["at_s"] is not None:
-                self._at_s = min(max(fields["at_s"], 0.0), self.length_s)
+                self._at_s = min(max(fields["at_s"], 0.0), self._length_s)
         elif what not in ("leave", "cancel"):
             raise GoalRefusedError("this is a recording: nothing moves", subject="recording")
         return {}
@@ -122,12 +111,12 @@ def open_recording(path: str | Path, arm: str = "", urdf: str = "", servos: str 
         ConfigurationError, DescriptionError: an arm that cannot be used.
     """
     recording = read(path)
-    named = bool(arm or urdf or servos)
-    known = Equipment(*arm_text.read(recording.told)) if recording.told and not named else equipment(urdf or arm, servos)
-    if set(recording.joint_names) != set(known.description.joint_names):
-        raise RecordingError(
-            f"{path} is of joints {', '.join(recording.joint_names)}, the arm {known.description.name} has "
-            f"{', '.join(known.description.joint_names)}: name another with --urdf",
-            value=str(path),
-        )
+    if recording.told and not (arm or urdf or servos):
+        known = Equipment(*arm_text.read(recording.told))
+    else:
+        known = equipment(urdf or arm, servos)
+    joints, name = known.description.joint_names, known.description.name
+    if set(recording.joint_names) != set(joints):
+        text = f"{path} is of joints {', '.join(recording.joint_names)}, the arm {name} has {', '.join(joints)}"
+        raise RecordingError(f"{text}: name another with --urdf", value=str(path))
     return RecordingView(known, recording, Path(path).name)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
-import logging
 import socket
 import sys
 import threading
@@ -43,8 +42,6 @@ KINDS = {
     ".txt": "text/plain; charset=utf-8",
 }
 """Of the page's files, whatever this machine's own list says of them."""
-
-_log = logging.getLogger(__name__)
 
 
 def require_page() -> None:
@@ -102,9 +99,9 @@ class ViewServer(ThreadingHTTPServer):
         self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Log what failed; a connection that breaks is no news."""
+        """Say what failed; a connection that breaks is no news."""
         if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
-            _log.exception("a request of the page failed")
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -115,28 +112,24 @@ class _Handler(BaseHTTPRequestHandler):
     server: ViewServer
 
     def do_GET(self) -> None:
-        self._answer(self._get)
-
-    def do_POST(self) -> None:
-        self._answer(self._post)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is written down."""
-
-    # -- how -----------------------------------------------------------------------------------------------
-
-    def _answer(self, act: Any) -> None:
         """Carry out a request that may be made, and say what came of it."""
         self.path = self.path.partition("?")[0]
         try:
             self.server.door.check(self.command, self.path, self.headers)
-            act()
+            (self._post if self.command == "POST" else self._get)()
         except RefusedAccess as refused:
             self.close_connection = True  # what else it sent is not read
             self._json({"error": str(refused)}, refused.status)
         except PickerError as error:
             about = {"kind": type(error).__name__, "subject": error.subject}
             self._json({"error": str(error), **about}, HTTPStatus.CONFLICT)
+
+    do_POST = do_GET
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing is written down."""
+
+    # -- how -----------------------------------------------------------------------------------------------
 
     def _get(self) -> None:
         viewed, path = self.server.viewed, self.path
@@ -193,6 +186,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _head(self, status: HTTPStatus, lines: Mapping[str, str]) -> None:
         self.send_response(status)
-        for name, value in {**HEADERS, **lines}.items():
-            self.send_header(name, value)
+        for line in {**HEADERS, **lines}.items():
+            self.send_header(*line)
         self.end_headers()
