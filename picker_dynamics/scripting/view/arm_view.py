@@ -14,7 +14,7 @@ import numpy as np
 
 from picker_dynamics.errors import GoalRefusedError, InfeasibleError, InputError, LimitError, LinkError, PickerError
 from picker_dynamics.execution.events import EventKind
-from picker_dynamics.session.entry import Condition, Entry
+from picker_dynamics.session.entry import Entry
 from picker_dynamics.session.facts import facts
 from picker_dynamics.session.session import Session
 
@@ -25,9 +25,6 @@ from .base import LOOK_S, View, rounded
 from .requests import Request
 from .tours import Tours
 from .wheel import Wheel
-
-CONDITION_S = 0.5
-"""How often parts, limits and surroundings are asked for [s]."""
 
 BEGINS_S = 0.5
 """How long an arm that was just enabled has until it takes goals [s]."""
@@ -40,7 +37,7 @@ MOTIONS = (*TOURS, "home", "park", "joints", "tip", "jog")
 
 LEVELS = ("ok", "warn", "error", "warn")
 
-OUTPUTS = ("stop_latched", "reset_needed", "outputs", "commanded", "settling")
+OUTPUTS = ("stop_latched", "reset_needed", "outputs")
 """Fields of the hardware's status that a page needs."""
 
 PARTS = ("hardware: temperature", "hardware: link", "hardware: timing")
@@ -73,8 +70,7 @@ class ArmView(View):
         self.wheel, self.tours = Wheel(), Tours(self.arm, self.channel, self.say)
         self._lock, self._turns, self._turn = threading.RLock(), itertools.count(1), 0
         self._over = threading.Event()
-        self._told: Condition | None = None
-        self._told_s, self._looked_s, self._rest = -math.inf, -math.inf, dict[str, Any]()
+        self._looked_s = -math.inf
         session.on_words = self._hear
         if session.simulated:  # time passes, and the arm is looked at, in the script's own thread
             session.listeners.append(self._on_states)
@@ -124,23 +120,17 @@ class ArmView(View):
         return self.session.payload_kg
 
     def status(self) -> Mapping[str, Any]:
-        session, now_s = self.session, time.monotonic()
-        if now_s - self._told_s >= CONDITION_S:
-            self._told_s, self._told = now_s, session.condition()
-            limits = session.call("get", part="trajectory_controller", names=list(LIMITS))
-            entries = self._told.entries
-            self._rest = {
-                "limits": dict(zip(LIMITS, limits)),
-                "scene": session.call("surroundings")["scene"] or [],
-                "parts": {name: dict(entries[name].values) for name in PARTS if name in entries},
-            }
-        assert self._told is not None
+        session = self.session
+        condition = session.condition()
+        limits = session.call("get", part="trajectory_controller", names=list(LIMITS))
         return {
             "arm": session.arm_name,
-            **facts(session.hardware, session.controller, self._told),
+            **facts(session.hardware, session.controller, condition),
             **({"provenance": "simulated, true"} if session.simulated else {}),
             **{name: session.hardware.get(name, "") for name in OUTPUTS},
-            **self._rest,
+            "limits": dict(zip(LIMITS, limits)),
+            "scene": session.call("surroundings")["scene"] or [],
+            "parts": {name: one.values for name, one in condition.entries.items() if name in PARTS},
             "driver": self.wheel.driver,
         }
 
@@ -207,7 +197,6 @@ class ArmView(View):
         if what in SETTINGS:
             field, part, name, unit = SETTINGS[what]
             self.session.set(part, {name: fields[field]})
-            self._told_s = -math.inf
             self.say(f"{what}: {fields[field]}{unit}")
             return {}
         hardware = self.session.hardware

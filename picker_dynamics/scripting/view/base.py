@@ -22,7 +22,7 @@ from .requests import Request
 LOOK_S = 1.0 / 30.0
 """How often pages are told where the arm is [s]."""
 
-STATUS_S = 0.2
+STATUS_S = 0.25
 """How often they are told how the arm is, where that has changed [s]."""
 
 LONGEST_S = 99.0
