@@ -104,7 +104,7 @@ class ArmView(View):
 
     def look(self) -> None:
         """Tell pages what is new."""
-        now_s, there, session = time.monotonic(), self.channel.there, self.session
+        now_s, there, session = time.monotonic(), set(self.channel.readers), self.session
         self._looked_s = now_s
         with self._lock:
             if self.wheel.is_idle(there, now_s, bool(self.tours.name)):

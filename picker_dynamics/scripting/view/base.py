@@ -113,7 +113,7 @@ class View(ABC):
 
     def say(self, text: str, level: str = "ok", **about: Any) -> None:
         """Say something to all pages."""
-        self.channel.say({"text": text, "level": level, "time": round(time.time(), 1), **about})
+        self.channel.tell("said", {"text": text, "level": level, "time": round(time.time(), 1), **about})
 
 
 def rounded(values: ArrayLike) -> list[float]:

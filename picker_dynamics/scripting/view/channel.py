@@ -5,12 +5,10 @@ Nothing waits for a reader, and nothing is kept for one: who is slow or asleep m
 
 from __future__ import annotations
 
-import itertools
 import json
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any
 
 SAID = 50
@@ -18,33 +16,29 @@ SAID = 50
 
 
 class Channel:
-    """Channel of what is told, as the bytes of server-sent events."""
+    """Channel of what is told, as the bytes of server-sent events.
+
+    Attributes:
+        readers: names of the streams that are read.
+    """
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._changed, self._count = threading.Condition(), 0
         self._newest: dict[str, tuple[int, bytes]] = {}
         self._said: deque[tuple[int, bytes]] = deque(maxlen=SAID)
-        self._numbers = itertools.count(1)
-        self.closed = False
-        self.readers: dict[int, str] = {}
-
-    @property
-    def there(self) -> set[str]:
-        """Names of the streams that are read."""
-        return set(self.readers.values())
+        self.closed, self.readers = False, list[str]()
 
     def tell(self, kind: str, value: Mapping[str, Any]) -> None:
-        """Put something in the place of what was told of this kind before."""
-        data = _event(kind, value)
+        """Put something in the place of what was told of this kind before; words, the kind ``said``, reach every reader."""
         with self._changed:
-            self._newest[kind] = next(self._numbers), data
-            self._changed.notify_all()
-
-    def say(self, value: Mapping[str, Any]) -> None:
-        """Say words, which every reader gets."""
-        with self._changed:
-            number = next(self._numbers)
-            self._said.append((number, _event("said", {**value, "id": number})))
+            self._count += 1
+            words = {"id": self._count} if kind == "said" else {}
+            text = json.dumps({**value, **words}, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+            event = self._count, f"event: {kind}\ndata: {text}\n\n".encode()
+            if words:
+                self._said.append(event)
+            else:
+                self._newest[kind] = event
             self._changed.notify_all()
 
     def close(self) -> None:
@@ -55,23 +49,15 @@ class Channel:
 
     def read(self, name: str, silence_s: float = 0.3) -> Iterator[bytes]:
         """Events that are told from now on, and before that the newest of each kind; a blank comment after a silence."""
-        seen, me = 0, next(self._numbers)
-        self.readers[me] = name
+        seen = 0
+        self.readers.append(name)
         try:
             while not self.closed:
                 with self._changed:
-                    self._changed.wait_for(partial(self._is_news, seen), silence_s)
-                    news = [one for one in (*self._newest.values(), *self._said) if one[0] > seen]
-                seen = max((number for number, _ in news), default=seen)
-                yield b"".join(data for _, data in sorted(news)) or b":\n\n"
+                    if self._count == seen and not self.closed:
+                        self._changed.wait(silence_s)
+                    news = sorted(one for one in (*self._newest.values(), *self._said) if one[0] > seen)
+                    seen = self._count
+                yield b"".join(data for _, data in news) or b":\n\n"
         finally:
-            self.readers.pop(me, None)
-
-    def _is_news(self, seen: int) -> bool:
-        said = self._said[-1][0] if self._said else 0
-        return self.closed or max(said, max((number for number, _ in self._newest.values()), default=0)) > seen
-
-
-def _event(kind: str, value: Mapping[str, Any]) -> bytes:
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return f"event: {kind}\ndata: {text}\n\n".encode()
+            self.readers.remove(name)

@@ -44,7 +44,7 @@ class RecordingView(View):
         while not (over() or self._over):
             time.sleep(LOOK_S)
             now_s, before_s = time.monotonic(), self._at_s
-            if self._plays and self.channel.there:
+            if self._plays and self.channel.readers:
                 self._at_s += self._rate * (now_s - last_s)
                 for event in self.recording.events:
                     if before_s <= (at_s := event.t - self._begin_s) < self._at_s:

@@ -37,13 +37,13 @@ def events(data: bytes) -> list[tuple[str, dict]]:
 def test_a_reader_gets_the_newest_of_each_kind_and_the_words_before():
     channel = Channel()
     channel.tell("pose", {"t": 1})
-    channel.say({"text": "first"})
+    channel.tell("said", {"text": "first"})
     channel.tell("pose", {"t": 2})
     reader = channel.read("a")
     assert [(kind, value.get("t") or value["text"]) for kind, value in events(next(reader))] == [("said", "first"), ("pose", 2)]
     for t in range(3, 3000):
         channel.tell("pose", {"t": t})
-    channel.say({"text": "second"})
+    channel.tell("said", {"text": "second"})
     assert [(kind, value.get("t") or value["text"]) for kind, value in events(next(reader))] == [
         ("pose", 2999),
         ("said", "second"),
