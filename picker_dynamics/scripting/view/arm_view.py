@@ -62,13 +62,16 @@ class ArmView(View):
     Args:
         known, session: the arm.
         folder: of the URDF, for meshes beside it, where the description does not know it.
+
+    Attributes:
+        turn: the newest.
     """
 
     def __init__(self, known: Equipment, session: Session, folder: str | Path = ""):
         super().__init__(known, folder)
         self.arm, self.session = ScriptedArm(known, session, drives=True), session
         self.wheel, self.tours = Wheel(), Tours(self.arm, self.channel, self.say)
-        self._lock, self._turns, self._turn = threading.RLock(), itertools.count(1), 0
+        self._lock, self._turns, self.turn = threading.RLock(), itertools.count(1), 0
         self._over = threading.Event()
         self._looked_s = -math.inf
         session.on_words = self._hear
@@ -182,7 +185,7 @@ class ArmView(View):
         try:
             return self._done(asked, page, turn)
         except PickerError as error:
-            if self._turn != turn and what == "jog":
+            if self.turn != turn and what == "jog":
                 return {}
             if error.subject != "page":
                 self.say(str(error), "error", joint=error.subject or "", outcome=EventKind.REFUSED.outcome)
@@ -224,7 +227,7 @@ class ArmView(View):
             if what in TOURS:
                 self.tours.name = what
         if what in TOURS:
-            return self.tours.begin(asked, lambda: self._turn == turn)
+            return self.tours.begin(asked, lambda: self.turn == turn)
         if not self.session.wait_at_most(BEGINS_S, lambda: self.session.controller.get("phase") in ("holding", "executing")):
             controller = self.session.controller
             raise GoalRefusedError(f"refused: controller: {controller['message']}", subject="controller")
@@ -261,16 +264,16 @@ class ArmView(View):
             if self.wheel.take(page, time.monotonic(), over=over):
                 self._end()
             elif what in MOTIONS and not self.tours.name:
-                self._turn = next(self._turns)
-            return self._turn
+                self.turn = next(self._turns)
+            return self.turn
 
     def _require(self, turn: int) -> None:
-        if self._turn != turn:
+        if self.turn != turn:
             raise GoalRefusedError("ended before it began", subject="page")
 
     def _end(self) -> None:
         """End the turn: no motion or tour of it begins or goes on, and no jog."""
-        self._turn = next(self._turns)
+        self.turn = next(self._turns)
         self.session.jog({})
 
     def _leave(self, page: str) -> None:

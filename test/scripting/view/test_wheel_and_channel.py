@@ -2,20 +2,8 @@
 
 import json
 
-import pytest
-
-from picker_dynamics.errors import PickerError
 from picker_dynamics.scripting.view.channel import Channel
 from picker_dynamics.scripting.view.wheel import GONE_S, IDLE_S, Wheel
-
-
-def test_one_page_drives_and_taking_over_has_to_be_said():
-    wheel = Wheel()
-    assert wheel.take("a.1", 0.0) and not wheel.take("a.1", 1.0)
-    with pytest.raises(PickerError, match="another page drives"):
-        wheel.take("a.2", 1.0)
-    assert wheel.driver == "a.1"
-    assert wheel.take("a.2", 1.0, over=True) and wheel.driver == "a.2"
 
 
 def test_a_page_whose_stream_ends_is_idle_after_a_moment_and_one_that_asks_for_nothing_later():
