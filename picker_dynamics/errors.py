@@ -45,12 +45,6 @@ class PickerError(Exception):
         self.value = shown(value) if isinstance(value, str) else value
         self.limit = limit
 
-    def reworded(self, message: str) -> PickerError:
-        """The same error, of the same fields, in other words."""
-        error = type(self).__new__(type(self), shown(message))
-        error.__dict__.update(self.__dict__)
-        return error
-
 
 class DescriptionError(PickerError):
     """A URDF that is malformed, unphysical, or of a kind that is not supported."""

@@ -36,15 +36,13 @@ def add_parser(commands) -> None:
             seconds = shared.number(0.0, 600.0)
             made[name].add_argument("--duration", type=seconds, default=0.0, metavar="S", help="at least this long")
             made[name].add_argument("--preempt", action="store_true", help="take control from any other client")
-    point = {"nargs": 3, "metavar": ("X", "Y", "Z")}
     move, jog = made["move"].add_argument, made["jog"].add_argument
-    move("--tip", type=shared.METRES, **point, help="in base_link [m], or with its unit: 260mm")
+    move("--tip", type=shared.METRES, nargs=3, metavar=("X", "Y", "Z"), help="in base_link [m], or with its unit: 260mm")
     move(
         "--pitch-deg",
         type=shared.number(-360.0, 360.0),
         help="elevation of the hand, 0 level, -90 down (default: for the picker the nearest to level, for other arms any)",
     )
-    move("--direction", type=shared.ANY, **point, help="where the tool points, in base_link, instead of --pitch-deg")
     joints = "turning joints in degrees, sliding ones in metres, or with their unit: theta1=20 d3=100mm"
     move("--joints", nargs="+", default=[], metavar="NAME=VALUE", help=joints)
     move("--straight", action="store_true", help="the tip goes there on a straight line, and to each --via X Y Z")
@@ -86,8 +84,8 @@ def amounts(joints: dict, words) -> dict[str, float]:
 def _move(client, options) -> str:
     if bool(options.tip) == bool(options.joints):
         raise InputError("give either --tip X Y Z or --joints NAME=VALUE ...")
-    if not options.tip and (options.direction is not None or options.pitch_deg is not None):
-        raise InputError("--pitch-deg and --direction belong to --tip X Y Z", subject="tip")
+    if not options.tip and options.pitch_deg is not None:
+        raise InputError("--pitch-deg belongs to --tip X Y Z", subject="tip")
     if options.joints and not (options.straight or options.via):
         return _there(client, client.move(amounts(client.joints(), options.joints), False, options.duration))
     client.require_free()
@@ -123,7 +121,7 @@ def places(joints: dict, held, options):
     if options.joints:
         return via, {"q": posed(q, options.joints)}
     pitch = None if options.pitch_deg is None else math.radians(options.pitch_deg)
-    return via, {"tip": options.tip, "pitch": pitch, "direction": options.direction}
+    return via, {"tip": options.tip, "pitch": pitch}
 
 
 def _there(client, took_s: float) -> str:

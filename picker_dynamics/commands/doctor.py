@@ -9,12 +9,25 @@ A board that keeps the protocol moves nothing before somebody has agreed, and th
 from __future__ import annotations
 
 import json
+import sys
+from contextlib import closing
+from typing import Any
+
+from picker_dynamics.board.doctor_checks import CHECKS, SKIPPED, named, run_one
+from picker_dynamics.board.doctor_report import findings, line, passed, table, verdict
+from picker_dynamics.board.doctor_session import DoctorSession
+from picker_dynamics.board.link import Link
+from picker_dynamics.errors import InputError
+from picker_dynamics.robot import servo_arm
 
 from . import options as shared
-from .terminal import INTERRUPTED, interruptible
+from .terminal import INTERRUPTED, agreed, interruptible
 
 NOT_CONFORMING = 15
 """Exit code: the board answers, but a check failed, or it was flashed for another arm."""
+
+WATCH_S = 2.0
+"""How long the wire is watched before the checks [s]."""
 
 
 def add_parser(commands) -> None:
@@ -42,16 +55,56 @@ def run(options, *, ask=None) -> int:
     Raises:
         LinkError: no such port, busy, silent, gone.
         VersionError: the board speaks another protocol version.
-        PickerError: a file or value that cannot be used.
+        PickerError: a file or value that cannot be used; nobody agreed to what moves.
     """
-    from picker_dynamics.board.doctor_report import verdict
 
-    from .examination import Examination
+    def tell(text: str) -> None:
+        print(text, file=sys.stderr if options.json else sys.stdout, flush=True)
 
-    examination = Examination(options, ask)
-    with interruptible():
-        report = examination.run()
+    _, servos = servo_arm.load(options.urdf, options.servos, options.servo_overlay)
+    checks = tuple(map(named, options.check)) if options.check else CHECKS
+    with interruptible(), closing(Link(options.port, baud=options.baud, joint_names=servos.joint_names)) as link:
+        session = DoctorSession(link, servos, options.motion)
+        session.watch(WATCH_S)
+        report = {**findings(session), "checks": [], "left_as_found": None, "interrupted": False}
+        tell(f"board on {options.port}\n{table(findings(session))}")
+        if session.may_move and any(one.moves for one in checks):
+            tell(_warning(session))
+            if not options.yes and not agreed("Type yes to go on: ", ask):
+                raise InputError("nothing was moved: nobody agreed (--yes agrees in advance)", subject="yes")
+        _check(session, checks, report, tell)
+        report["drift_ppm"] = round(link.statistics.drift_ppm, 1)
+    report["passed"] = passed(report)
     if options.json:
         print(json.dumps(report, indent=2, ensure_ascii=False))
-    examination.tell(verdict(report))
+    tell(verdict(report))
     return INTERRUPTED if report["interrupted"] else 0 if report["passed"] else NOT_CONFORMING
+
+
+def _check(session: DoctorSession, checks, report: dict[str, Any], tell) -> None:
+    """Run the checks, and leave the outputs as they were found, whatever happens."""
+    try:
+        for check in checks:
+            outcome = run_one(session, check)
+            report["checks"].append(outcome)
+            if outcome["status"] != SKIPPED or session.may_move or not check.moves:
+                tell(line(outcome))
+    except KeyboardInterrupt:
+        report["interrupted"] = True
+        tell("interrupted: the outputs are brought back to where they were found (Ctrl-C again: leave them)")
+    touched = session.touched
+    session.leave(hurry=report["interrupted"])
+    if touched:
+        now, found = session.fresh(), session.found
+        report["left_as_found"] = (now.live, now.pulses) == (found.live, found.pulses)
+
+
+def _warning(session: DoctorSession) -> str:
+    live, off = session.found.live & session.usable, session.usable & ~session.found.live
+    lines = ["Joints will move by up to 43 us of pulse (about 4 degrees), slowly. Hands away."]
+    if live:
+        lines.append(f"  from where they stand now: {session.names(live)}")
+    if off:
+        pulses = ", ".join(f"{session.names(1 << j)} {session.start[j] / 8:g}" for j in session.joints if off >> j & 1)
+        lines.append(f"  switched on at the rest pose, where the arm has to stand now: {pulses} us; afterwards off again")
+    return "\n".join(lines)

@@ -18,21 +18,22 @@ from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.arm_design import AXES, DENSITY, LIMITS_DEG, MOST_JOINTS, PRESET, Part, read_design, read_joint
 from picker_dynamics.robot.arm_writer import TOOL, Written, written
 from picker_dynamics.robot.kinematic_tree import link_poses
-from picker_dynamics.robot.servo_file import CHANNELS
 from picker_dynamics.robot.servo_types import servo_types
 
 QUESTIONS = {
-    "name": "name",
-    "type": "does it turn (revolute) or slide (prismatic)",
-    "axis": f"axis ({', '.join(AXES)})",
-    "length_mm": "length of its link, to the next joint [mm]",
-    "lower": "lower limit [deg, sliding: mm]",
-    "upper": "upper limit [deg, sliding: mm]",
-    "heavy": f"mass of the link with the next servo on it [g], or a material ({', '.join(DENSITY)})",
-    "servo": "servo ({servos})",
-    "channel": "channel of the board",
+    "name": ("name", "joint{}"),
+    "type": ("does it turn (revolute) or slide (prismatic)", "revolute"),
+    "axis": (f"axis ({', '.join(AXES)})", "y"),
+    "length_mm": ("length of its link, to the next joint [mm]", 100),
+    "lower": ("lower limit [deg, sliding: mm]", LIMITS_DEG[0]),
+    "upper": ("upper limit [deg, sliding: mm]", LIMITS_DEG[1]),
+    "heavy": (f"mass of the link with the next servo on it [g], or a material ({', '.join(DENSITY)})", PRESET["material"]),
+    "servo": ("servo ({})", PRESET["servo"]),
 }
-"""What is asked of each joint."""
+"""What is asked of each joint, and what stands in brackets."""
+
+FIRST, SLIDES = {"axis": "z", "length_mm": 40}, {"lower": 0, "upper": 40}
+"""Other brackets: of the first joint, of one that slides."""
 
 
 def add_parser(commands) -> None:
@@ -57,14 +58,10 @@ def run(options) -> int:
     answers = read_yaml(options.source, "answers", InputError) if options.source else asked()
     try:
         made = written(folder.name, read_design(answers))
-    except PickerError as error:
-        if options.source:
-            raise
-        handle, path = tempfile.mkstemp(prefix=f"{folder.name}_", suffix=".yaml")
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(_text(answers))
-        again = f"{error}; the answers are in {path}: change them, then picker new {folder} --from {path}"
-        raise error.reworded(again) from error
+    except PickerError:
+        if not options.source:
+            print(f"the answers, for a file of --from:\n{_text(answers)}")
+        raise
     _write(folder, made, answers)
     print("\n".join(_said(folder, made)))
     return 0
@@ -94,15 +91,13 @@ def asked(ask: Callable[[str], str] | None = None) -> dict[str, Any]:
     kinds = ", ".join(servo_types())
     for number in range(count):
         print(f"Joint {number + 1}")
-        free = next(channel for channel in range(CHANNELS) if channel not in {part.channel for part in before})
-        turns = {"type": "revolute", "axis": "y" if number else "z", "length_mm": 100 if number else 40, "channel": free}
-        limits, most = dict(zip(("lower", "upper"), LIMITS_DEG)), {"heavy": PRESET["material"], "servo": PRESET["servo"]}
-        joint = {"name": f"joint{number + 1}"} | turns | limits | most
+        joint = {key: preset for key, (_, preset) in QUESTIONS.items()} | ({} if number else FIRST)
+        joint["name"] = joint["name"].format(number + 1)
         while len(before) == number:
-            for key, text in QUESTIONS.items():
-                joint[key] = answer(f"  {text.format(servos=kinds)}", joint[key])
+            for key, (text, _) in QUESTIONS.items():
+                joint[key] = answer(f"  {text.format(kinds)}", joint[key])
                 if (key, joint[key]) == ("type", "prismatic") and joint["lower"] == LIMITS_DEG[0]:
-                    joint |= {"axis": "y", "lower": 0, "upper": 40}
+                    joint |= SLIDES
             made = {key: value for key, value in joint.items() if key not in ("lower", "upper", "heavy")}
             made["limits_mm" if joint["type"] == "prismatic" else "limits_deg"] = [joint["lower"], joint["upper"]]
             made["material" if joint["heavy"] in DENSITY else "mass_g"] = joint["heavy"]
@@ -129,18 +124,14 @@ def _text(answers: dict) -> str:
 
 
 def _write(folder: Path, made: Written, answers: dict) -> None:
-    """All files at once, after they were read back as the arm will be."""
-    name = folder.name
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{name}_", dir=folder.parent))
-    try:
-        for file, text in ((f"{name}.urdf", made.urdf), ("servos.yaml", made.servos), ("answers.yaml", _text(answers))):
-            (scratch / file).write_text(text, encoding="utf-8")
-        servo_arm.load(scratch / f"{name}.urdf", scratch / "servos.yaml")
-        scratch.chmod(0o755)
-        scratch.rename(folder)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    """Write all files, once they were read back as the arm will be."""
+    files = {f"{folder.name}.urdf": made.urdf, "servos.yaml": made.servos, "answers.yaml": _text(answers)}
+    with tempfile.TemporaryDirectory() as scratch:
+        for file, text in files.items():
+            Path(scratch, file).write_text(text, encoding="utf-8")
+        servo_arm.load(Path(scratch, f"{folder.name}.urdf"), Path(scratch, "servos.yaml"))
+        shutil.copytree(scratch, folder)
+    folder.chmod(0o755)
 
 
 def _said(folder: Path, made: Written) -> list[str]:

@@ -24,7 +24,7 @@ def add_parser(commands) -> None:
     )
     place = commands.add_parser("place", help="put down what the arm carries: straight down, open, straight up")
     length, posture = shared.number(0.0, 500.0), {"type": shared.ANY, "default": None, "metavar": "DEG"}
-    angle, age = shared.number(-90.0, 90.0), shared.number(0.0, 60.0)
+    angle = shared.number(-90.0, 90.0)
     for command in (pick, place):
         count, names = ("*", "X Y Z") if command is pick else (3, ("X", "Y", "Z"))
         command.add_argument("tip", type=shared.METRES, nargs=count, metavar=names, help="in base_link [m]")
@@ -41,7 +41,6 @@ def add_parser(commands) -> None:
     asked = "do what the topics pick, place and move_straight ask for, until Ctrl-C"
     pick.add_argument("--listen", action="store_true", help=asked)
     pick.add_argument("--cameras", default="", metavar="FILE", help="hand-eye transforms, as config/cameras.yaml")
-    pick.add_argument("--max-age", type=age, default=2.0, metavar="S", help="of a target that is heard (default 2)")
     shared.add(pick, "--wait", help="with --listen, for an arm that is coming up")
 
 
@@ -55,7 +54,8 @@ def run(options) -> int:
         if options.listen:
             return listen(options, arm)
         client.wait_holding()
-        found = make(arm, options, options.command, options.tip, _radians(options.pitch_deg), Shown())
+        pitch = None if options.pitch_deg is None else math.radians(options.pitch_deg)
+        found = make(arm, options, options.command, options.tip, pitch, Shown())
     print(found if options.check else f"{'picked' if options.command == 'pick' else 'placed'} in {found.duration:.1f} s")
     return 0
 
@@ -63,8 +63,6 @@ def run(options) -> int:
 def make(arm, options, kind: str, tip, pitch: float | None, progress):
     """Pick, place or move there, with the command's options; returns what was made or, with ``--check``, planned."""
     if kind == STRAIGHT:
-        if options.check:
-            return arm.plan(tip=tip, pitch=pitch, straight=True)
         move = arm.move(tip=tip, pitch=pitch, straight=True, wait=False)
         progress(SimpleNamespace(name="straight line", number=1), 0.0)
         move.wait()
@@ -82,10 +80,6 @@ def make(arm, options, kind: str, tip, pitch: float | None, progress):
     return arm.pick(tip, mass=1e-3 * options.mass_g, approach=1e-3 * options.approach_mm, closed=jaws(options.close), **how)
 
 
-def _radians(degrees: float | None) -> float | None:
-    return None if degrees is None else math.radians(degrees)
-
-
 def listen(options, arm) -> int:
     """Pick and place what is asked for, one after the other."""
     from picker_dynamics.nodes.pick_topic import PickTopics, client_node
@@ -94,7 +88,7 @@ def listen(options, arm) -> int:
     cameras = read_cameras(options.cameras, arm.description) if options.cameras else {}
     arm.known.require_gripper()
     with client_node(options.namespace) as node:
-        topics = PickTopics(node, arm.description, cameras, options.max_age)
+        topics = PickTopics(node, arm.description, cameras)
         print("ready: PoseStamped on pick, place and move_straight, what became of it on pick/status; Ctrl-C ends", flush=True)
         try:
             while True:
@@ -118,8 +112,6 @@ def serve(options, topics, arm, target) -> None:
 
     try:
         tip, pitch = topics.in_base(target)
-        if options.pitch_deg is not None and target.kind != STRAIGHT:
-            pitch = math.radians(options.pitch_deg)
         found = make(arm, options, target.kind, tip, pitch, tell)
     except PickerError as error:
         outcome = ABORTED if begun or isinstance(error, GoalAbortedError) else REFUSED

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib
-from rich.markup import escape
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-from .terminal import table
+from . import results
 
 Columns = Mapping[str, Mapping[str, Any]]
 """Heading of a column -> name of a row -> number or word."""
@@ -21,21 +20,10 @@ Panel = tuple[Sequence[tuple[Any, Any, dict[str, Any]]], dict[str, Any]]
 """Curves (x, y, style), and settings of their axes."""
 
 
-def show(console, title: str, columns: Columns, form: Callable[[Any], str] | None = None) -> None:
-    """Print a table; every column has the same rows.  ``form`` writes a value."""
-    made = table(escape(title), "", *columns, left=("",), title_justify="left")
-    for row in next(iter(columns.values())):
-        made.add_row(row.replace("_", " "), *((form or _number)(column[row]) for column in columns.values()))
-    console.print(made)
-
-
-def _number(value: Any) -> str:
-    """A number in few digits, whatever its size; a word as it is."""
-    if value is None or isinstance(value, str | bool):
-        return {None: "never", True: "yes", False: "NO"}.get(value, str(value))
-    if abs(value) < 1e-5:
-        return "<1e-5"
-    return f"{value:.0f}" if abs(value) >= 100.0 else f"{value:.2g}" if abs(value) < 1.0 else f"{value:.3g}"
+def show(console, title: str, columns: Columns) -> None:
+    """Print a table; every column has the same rows."""
+    rows = {row: {name: column[row] for name, column in columns.items()} for row in next(iter(columns.values()))}
+    results.show({title: rows}, console)
 
 
 def draw(path: Path, title: str, columns: int, panels: Sequence[Panel]) -> None:

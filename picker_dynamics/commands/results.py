@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from rich.markup import escape
+
 from .terminal import table
 
 
@@ -18,10 +20,10 @@ def show(content: Mapping, console, leave: tuple[str, ...] = ()) -> None:
         for columns, rows in tables.items():
             if columns:
                 shown = table(
-                    name.replace("_", " "), "", *columns, left=("", "unit", "how"), title_justify="left", overflow="fold"
+                    escape(name.replace("_", " ")), "", *columns, left=("", "unit", "how"), title_justify="left", overflow="fold"
                 )
                 for path, one in rows:
-                    shown.add_row(" ".join(path), *map(text, one.values()))
+                    shown.add_row(" ".join(path).replace("_", " "), *map(text, one.values()))
                 console.print(shown)
             for path, one in [] if columns else rows:
                 console.print(f"{' '.join((name, *path)).replace('_', ' ')}: {text(one)}", soft_wrap=True)

@@ -103,33 +103,20 @@ def test_a_real_board_is_never_driven_by_assumed_servos(run_picker, tmp_path):
     assert code == 4 and "needs its servo map: give --servos" in complaints
 
 
-@mark.long
-@mark.parametrize("name", ["four_joint", "so101", "so100", "pan_tilt"])
-def test_what_an_arm_holds_is_weighed_by_an_inclinometer_on_one_of_its_links(name, run_picker):
-    """25 g, or what the poses bear of it, four poses, as a calibration knows the arm: the interval has the truth (seeded)."""
-    words = "--urdf", str(any_arms.urdf(name)), "--visits", "4", "--seed", "1" if name == "four_joint" else "0"
-    code, said, complaints = run_picker("weigh", "--simulated", *words, "--json")
-    assert code == 0, complaints
-    weighed = json.loads(said)
-    low, high = weighed["interval_kg"]
-    assert weighed["truth_kg"] == approx(0.01 if name == "four_joint" else 0.025) and low < weighed["truth_kg"] < high
-
-
-@mark.parametrize("name", ["z1", "ur5", "panda"])
-def test_an_arm_that_is_too_strong_to_sag_by_25_g_says_so(name, run_picker):
+def test_an_arm_that_is_too_strong_to_sag_by_25_g_says_so(run_picker):
     """How well it could tell is said before anybody is asked to do anything, and no mass is told that may be nothing."""
-    code, said, complaints = run_picker("weigh", "--simulated", "--urdf", str(any_arms.urdf(name)), "--visits", "4", "--json")
+    code, said, complaints = run_picker("weigh", "--simulated", "--urdf", str(any_arms.urdf("z1")), "--visits", "4", "--json")
     (half_g,) = re.search(r"the mass to ± (\S+) g \(95 %\), which says nothing: such stiff servos", complaints).groups()
     assert (code, said) == (5, "") and float(half_g) > 1.96 * 25.0 and complaints.count("\n") == 1
 
 
 @mark.long
-@mark.parametrize("name, grams, visits, half_kg", [("z1", 200, 4, 0.1), ("ur5", 1000, 12, 0.4), ("panda", 1000, 4, 0.25)])
-def test_a_strong_arm_weighs_what_makes_it_sag(name, grams, visits, half_kg, run_picker):
-    """Told that it may be heavier (--heaviest); as a calibration knows it: its interval is no wider than half of it (seeded)."""
-    words = "--urdf", str(any_arms.urdf(name)), "--grams", str(grams), "--heaviest", str(grams), "--visits", str(visits)
-    seed = "1" if name == "z1" else "0"
-    code, said, complaints = run_picker("weigh", "--simulated", *words, "--seed", seed, "--json")
+@mark.parametrize("name, grams, seed", [("four_joint", 25, 1), ("so101", 25, 0), ("z1", 200, 1), ("panda", 1000, 0)])
+def test_what_an_arm_holds_is_weighed_by_an_inclinometer_on_one_of_its_links(name, grams, seed, run_picker):
+    """Four poses, as a calibration knows the arm: the interval has the truth, and is no wider than it where that is heavy (seeded)."""
+    words = "--grams", str(grams), "--heaviest", str(max(grams, 100)), "--visits", "4", "--seed", str(seed)
+    code, said, complaints = run_picker("weigh", "--simulated", "--urdf", str(any_arms.urdf(name)), *words, "--json")
     assert code == 0, complaints
-    (low, high), truth = json.loads(said)["interval_kg"], 1e-3 * grams
-    assert low < truth < high and low > 0.5 * truth and high - low < 2.0 * half_kg
+    weighed = json.loads(said)
+    (low, high), truth = weighed["interval_kg"], weighed["truth_kg"]
+    assert low < truth < high and (grams == 25 or high - low < truth)

@@ -35,7 +35,7 @@ def test_via_points_are_places_of_the_tip_or_joints_in_degrees_each_with_its_ble
     (one, two), end = asked(f"--via 0.2 -0.1 0.2 blend=0.02 --via base=30 {TIP} --straight --pitch-deg -45")
     assert one.tip == [0.2, -0.1, 0.2] and one.blend == 0.02 and one.straight
     np.testing.assert_allclose(two.q, [np.radians(30.0), *HOME[1:]])
-    assert two.blend == 0.0 and end == {"tip": [0.26, 0.08, 0.17], "pitch": approx(-np.pi / 4.0), "direction": None}
+    assert two.blend == 0.0 and end == {"tip": [0.26, 0.08, 0.17], "pitch": approx(-np.pi / 4.0)}
     _, end = asked("--via base=30 --joints wrist=10")
     np.testing.assert_allclose(end["q"], [np.radians(30.0), *HOME[1:3], np.radians(10.0), HOME[4]])
 
@@ -55,7 +55,7 @@ def test_via_points_that_are_none_are_refused(via, error, said):
 
 
 @pytest.mark.parametrize(
-    "words, said", [("", "either --tip X Y Z or --joints"), ("--joints base=1 --pitch-deg 3", "belong to --tip")]
+    "words, said", [("", "either --tip X Y Z or --joints"), ("--joints base=1 --pitch-deg 3", "belongs to --tip")]
 )
 def test_a_move_has_one_target(words, said):
     with pytest.raises(InputError, match=said):

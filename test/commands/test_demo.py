@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import yaml
-from arm_fixtures import picker, servos, validator
+from arm_fixtures import picker, servos
 from numpy.testing import assert_allclose
 from patient import patience, patient_clients
 from pytest import approx, fixture, mark
@@ -61,17 +61,6 @@ def test_every_berry_is_picked_straight_and_placed(scene):
             assert (leg.path is not None) == straight
             if straight:
                 assert off_line(points, points[0], points[-1]).max() < 5e-4
-
-
-def test_every_way_passes_the_validator_with_what_is_carried(scene):
-    """As the controller will ask: from where the leg before ends, with the payload that hangs on the tool then."""
-    check, before = validator(), servos().home
-    for leg in (leg for legs in scene.picks for leg in legs):
-        if isinstance(leg.step, Payload):
-            check = validator(leg.step.mass)
-        assert_allclose(leg.plan.start, before, atol=1e-9)
-        check.validate(leg.plan.motion.trajectory)
-        before = leg.plan.target
 
 
 def test_a_miss_a_fault_or_nothing_refused_is_no_success():

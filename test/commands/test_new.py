@@ -104,16 +104,16 @@ def answering(*answers):
 
 
 def test_enter_alone_makes_an_arm_of_four_joints():
-    made = new.written("own", new.read_design(new.asked(answering("", *[""] * 9 * 4, ""))))
+    made = new.written("own", new.read_design(new.asked(answering("", *[""] * 8 * 4, ""))))
     assert made.arm.joint_names == ("joint1", "joint2", "joint3", "joint4")
     assert not made.weak
 
 
 def test_a_joint_that_cannot_be_is_asked_again_with_its_answers_in_brackets(capsys):
-    first = ["base", "", "w", "40", "", "", "80", "MG996R", "0"]
-    mended = ["", "", "z", *[""] * 6]
-    second = ["base", "prismatic", "x", "60", "", "30", "aluminium", "SG90", "5"]
-    named = ["out", *[""] * 8]
+    first = ["base", "", "w", "40", "", "", "80", "MG996R"]
+    mended = ["", "", "z", *[""] * 5]
+    second = ["base", "prismatic", "x", "60", "", "30", "aluminium", "SG90"]
+    named = ["out", *[""] * 7]
     answers = new.asked(answering("nine", "9", "2", *first, *mended, *second, *named, "MG90S"))
     said = capsys.readouterr().out
     assert said.count("that must be 1 to 7") == 2 and "axis is 'w', must be one of x" in said and "it is taken" in said
@@ -121,20 +121,19 @@ def test_a_joint_that_cannot_be_is_asked_again_with_its_answers_in_brackets(caps
     made = new.written("own", new.read_design(answers))
     assert made.arm.joint_names == ("base", "out", "gripper") and made.arm.position_units == ("rad", "m", "rad")
     assert made.arm.movable[0].child == "base_moved_link", "base_link is what stands on the table"
-    assert "channel: 0," in made.servos and "channel: 5," in made.servos
+    assert "channel: 0," in made.servos and "channel: 1," in made.servos
 
 
-def test_answers_that_make_no_arm_are_kept(tmp_path, run_picker, monkeypatch):
+def test_answers_that_make_no_arm_are_said(tmp_path, run_picker, monkeypatch):
     """What is wrong shows at the end alone: a link lighter than the servo on it, which the next joint names."""
-    typed = ["2", *["", "", "", "", "", "", "20", "", ""], *[""] * 9, ""]
+    typed = ["2", *["", "", "", "", "", "", "20", ""], *[""] * 8, ""]
     monkeypatch.setattr("builtins.input", answering(*typed))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    code, _, complaints = run_picker("new", str(tmp_path / "own"))
+    code, said, complaints = run_picker("new", str(tmp_path / "own"))
     assert code == 5 and "joint joint1: mass_g is 20, but the MG996R" in complaints and not (tmp_path / "own").exists()
-    (kept,) = tmp_path.iterdir()
-    assert f"picker new {tmp_path / 'own'} --from {kept}" in complaints
-    kept.write_text(kept.read_text().replace("mass_g: 20", "mass_g: 80"))
-    assert run_picker("new", str(tmp_path / "own"), "--from", str(kept))[0] == 0
+    answers = yaml.safe_load(said.partition("--from:\n")[2])
+    answers["joints"][0]["mass_g"] = 80
+    (tmp_path / "answers.yaml").write_text(yaml.safe_dump(answers))
+    assert run_picker("new", str(tmp_path / "own"), "--from", str(tmp_path / "answers.yaml"))[0] == 0
 
 
 def test_an_arm_is_made_again_of_its_answers(arm, run_picker):

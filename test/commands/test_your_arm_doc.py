@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from ros_graph import own_domain, running_graph
 
-from picker_dynamics.commands import cli
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.arm_design import JOINT
 
@@ -28,12 +27,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "answers.yaml").write_text(ANSWERS, encoding="utf-8")
     return tmp_path
-
-
-def test_its_commands_are_ones():
-    assert {words[0] for words in COMMANDS} == {*ALONE, *FIRST_MOVES, "up", "enable", "jog", "relax"}
-    for words in COMMANDS:
-        cli.parser().parse_args(words)
 
 
 def test_what_needs_no_graph_runs_in_its_order(folder, run_picker):

@@ -1,12 +1,11 @@
 """The audit of set-points (benchmarks): clean where the board does what it should, and not where it does not."""
 
 import numpy as np
-import pytest
 from firmware_bench import CONFIG, FRAME_US, LIMITS, Bench
 
 from benchmarks.kept_board import KeptFirmware
 from benchmarks.ledger import Ledger
-from picker_dynamics.board.protocol import SetPoint, Stop
+from picker_dynamics.board.protocol import SetPoint
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.output_motion import OutputMotion
 
@@ -59,21 +58,6 @@ def test_a_motion_is_executed_to_the_last_set_point():
     assert rig.counts.frames_compared > 90 and rig.counts.telemetry_compared > 90
     assert rig.counts.frames_off_line == rig.counts.telemetry_wrong == rig.counts.dropped == rig.counts.repeated == 0
     assert rig.counts.first_trouble == "" and 0.1 < rig.counts.worst_step_share <= 1.0
-
-
-@pytest.mark.parametrize("end", ["stop", "reset"])
-def test_what_a_stop_or_a_reset_drops_has_a_cause(end):
-    rig = streamed(0.5)
-    if end == "reset":
-        rig.firmware.reboot(rig.now_us)
-        rig.boot_us = rig.now_us
-    else:
-        rig.send(Stop())
-    rig.run(300_000)
-    rig.require_balance()
-    assert rig.counts.dropped >= 2, "60 ms ahead at 100 Hz"
-    assert rig.counts.dropped_without_cause == rig.counts.telemetry_wrong == rig.counts.frames_off_line == 0
-    assert len(rig.ledger.stop_times_s) == rig.counts.stops == (end == "stop")
 
 
 # -- boards that do it wrong ---------------------------------------------------------------------------

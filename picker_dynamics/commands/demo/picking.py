@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import numpy as np
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
-from picker_dynamics.errors import GoalRefusedError, LinkError, PickerError
+from picker_dynamics.errors import GoalAbortedError, GoalRefusedError, LinkError, PickerError
 from picker_dynamics.scripting.arm import Arm
 from picker_dynamics.scripting.equipment import Equipment
 from picker_dynamics.scripting.legs import Leg
@@ -24,7 +26,7 @@ from picker_dynamics.sim.control_socket import BoardControl
 from .. import options as shared
 from .scene import Scene
 
-BRINGUP_S = 60.0
+BRINGUP_S, AGAIN_S = 60.0, 3.0
 
 
 def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path) -> dict[str, Any]:
@@ -54,7 +56,7 @@ def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path
                 for number in range(len(scene.picks)):
                     found["picks"].append(picked(number, scene, arm, board))
                 found["refused"] = refusal_of(client)
-                arm.home()
+                again(arm.home)
             except PickerError as error:
                 found["faults"].append(str(error))
                 print(f"the arm gave up: {error}", flush=True)
@@ -91,10 +93,20 @@ def picked(number: int, scene: Scene, arm: Arm, board: BoardControl) -> dict[str
         board.attach(leg.step.mass)
 
     taken, put = (asdict(errand) for errand in scene.errands[number])
-    arm.pick(**taken, progress=tell)
-    arm.place(**{name: put[name] for name in ("tip", "pitch", "lift", "opened", "settle")}, progress=tell)
+    again(lambda: arm.pick(**taken, progress=tell))
+    again(lambda: arm.place(**{name: put[name] for name in ("tip", "pitch", "lift", "opened", "settle")}, progress=tell))
     print(f"berry {number + 1}: tip was {found['tip_error_mm']:.2f} mm away", flush=True)
     return found
+
+
+def again(motion: Callable[[], object]) -> None:
+    """Make it, a second time where it was aborted: a machine that stands still for a moment stops it, no more."""
+    try:
+        motion()
+    except GoalAbortedError as error:
+        print(f"{error}; once more", flush=True)
+        time.sleep(AGAIN_S)
+        motion()
 
 
 def refusal_of(client: RemoteSession) -> dict[str, Any]:
