@@ -9,7 +9,7 @@ import pytest
 from arm_fixtures import picker, servos, shipped_arm
 from pytest import approx
 from served_arm import Running
-from waiting import until
+from waiting import PATIENCE_S, until
 
 from picker_dynamics.commands import arm_commands, cli
 from picker_dynamics.errors import InputError, JointNamesError
@@ -103,6 +103,7 @@ def test_a_value_may_have_its_unit_and_a_minus_in_front(words, name, value):
 
 def test_commands_on_a_running_arm_by_its_socket(run_picker, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr("picker_dynamics.session.remote.ANSWER_S", PATIENCE_S)
     running = Running()
     try:
         until(lambda: running.arm.controller.execution.active and running.report.entries, "an active arm")
