@@ -1,4 +1,4 @@
-"""``picker plot``: three figures of a recording, and one line a joint of what is in them."""
+"""``picker plot``: a figure of a recording, a row for each joint, and one line a joint of what is in it."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ import numpy as np
 
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.recording.messages import missing
-from picker_dynamics.recording.reader import ArmRecording, Bounds, read
-from picker_dynamics.recording.tracking import tracking_error
+from picker_dynamics.recording.reader import ArmRecording, Bounds, Series, read
+from picker_dynamics.recording.tracking import tracking_error, with_gaps
 from picker_dynamics.robot import arm_text, arms
 from picker_dynamics.robot.units import told_in
 from picker_dynamics.scripting.equipment import Equipment, equipment
 
 from . import options as shared
 
+REFERENCE, STATE, SETPOINT = "#1f1f1f", "#2471a3", "#e67e22"
+
 
 def add_parser(commands) -> None:
     """Register ``plot``."""
-    parser = commands.add_parser("plot", help="figures from a recording, ours or any rosbag2 (MCAP or SQLite)")
+    parser = commands.add_parser("plot", help="a figure of a recording, ours or any rosbag2 (MCAP or SQLite)")
     parser.add_argument("file", help="an .mcap or .db3 file, or the folder of a bag")
-    parser.add_argument("-o", "--out", default="", metavar="DIR", help="folder for the figures (default: beside the file)")
+    parser.add_argument("-o", "--out", default="", metavar="DIR", help="folder for the figure (default: beside the file)")
     shared.add(parser, "--namespace", default=None, help="of the arm, where the recording has several")
     shared.add(parser, "--arm", help="an arm of config/arms.yaml (default: as recorded)")
     shared.add(parser, "--urdf", help="URDF of the arm")
@@ -35,19 +37,59 @@ def plot(options) -> int:
     Raises:
         RecordingError, ConfigurationError, DescriptionError, MissingDependencyError: with the reason.
     """
-    try:
-        from picker_dynamics.recording import figures
-    except ImportError as error:
-        raise missing(error) from error
     recorded = read(options.file, options.namespace)
     limits = limits_of(recorded, options.urdf or options.arm, options.servos)
     source = Path(options.file)
     folder = Path(options.out) if options.out else source.parent
     folder.mkdir(parents=True, exist_ok=True)
-    paths = figures.draw(recorded, limits, folder, source.stem)
+    path = folder / f"{source.stem}.png"
+    draw(recorded, limits, path)
     note = [f"note: {recorded.damaged}"] if recorded.damaged else []
-    print("\n".join([*summary(recorded, limits), "figures: " + ", ".join(map(str, paths)), *note]))
+    print("\n".join([*summary(recorded, limits), f"figure: {path}", *note]))
     return 0
+
+
+def draw(recorded: ArmRecording, limits: Bounds | None, path: Path) -> None:
+    """Write a figure with a row for each joint: positions, tracking error, torque within its bounds.
+
+    Raises:
+        MissingDependencyError: matplotlib is not installed.
+    """
+    try:
+        from . import report
+    except ImportError as error:
+        raise missing(error) from error
+    error = tracking_error(recorded.reference, recorded.state)
+    every = [s for s in (recorded.reference, recorded.state, recorded.setpoint, recorded.torque, recorded.state_torque) if len(s)]
+    start, end = min(series.t[0] for series in every), max(series.t[-1] for series in every)
+    panels: list[report.Panel] = []
+    for j, joint in enumerate(recorded.joint_names):
+        factor, unit = told_in(limits.units[j]) if limits else (1.0, "rad or m")
+
+        def line(series: Series, label: str, colour: str, times: float = factor, j: int = j, **style):
+            broken = with_gaps(series)
+            return broken.t - start, times * broken.values[:, j], {"label": label, "color": colour} | style
+
+        positions = [
+            line(recorded.setpoint, "set-point sent to the servo", SETPOINT),
+            line(recorded.reference, "reference", REFERENCE, ls="--"),
+            line(recorded.state, "state", STATE),
+        ]
+        torques = [
+            line(recorded.state_torque, "torque reported", STATE, 1.0),
+            line(recorded.torque, "torque asked for", SETPOINT, 1.0),
+        ]
+        for what, bound, style in zip(("at stall", "moving", "holding"), limits or (), ("-", "--", ":")):
+            for sign in (-1.0, 1.0):
+                level = [0.0, end - start], [sign * bound[j]] * 2, {"color": "0.45", "ls": style}
+                torques.append((*level[:2], level[2] | ({"label": f"most {what}"} if sign > 0.0 else {})))
+        named = {"title": joint, "xlabel": "time [s]"}
+        panels += [
+            (positions, named | {"ylabel": f"position [{unit}]"}),
+            ([line(error, "state less reference", STATE)], named | {"ylabel": f"tracking error [{unit}]"}),
+            (torques, named | {"ylabel": "force [N]" if unit == "mm" else "torque [N·m]"}),
+        ]
+    report.draw(path, path.stem, 3, panels)
 
 
 def limits_of(recorded: ArmRecording, arm: str = "", servos: str = "") -> Bounds | None:

@@ -27,7 +27,7 @@ def show(console, title: str, columns: Columns) -> None:
 
 
 def draw(path: Path, title: str, columns: int, panels: Sequence[Panel]) -> None:
-    """Write a figure of panels, row by row, with the legend of the first."""
+    """Write a figure of panels, row by row, with one legend."""
     rows, size = -(-len(panels) // columns), (max(4.5 * columns, 8.0), 1.2 + 3.2 * -(-len(panels) // columns))
     figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
     figure.suptitle(title)
@@ -36,7 +36,7 @@ def draw(path: Path, title: str, columns: int, panels: Sequence[Panel]) -> None:
             one.plot(x, y, **{"lw": 1.3} | style)
         one.set(**settings)
         one.grid(True, alpha=0.25)
-    handles, labels = axes.flat[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=9)
+    handles = {label: handle for one in axes.flat for handle, label in zip(*one.get_legend_handles_labels())}
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, fontsize=9)
     figure.savefig(path, dpi=120)
     plt.close(figure)

@@ -2,4 +2,4 @@
 ``robot``.
 """
 
-__all__ = ["arm_topics", "figures", "messages", "reader", "tracking", "writer"]
+__all__ = ["arm_topics", "messages", "reader", "tracking", "writer"]

@@ -118,7 +118,7 @@ def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(monkey
     for mode in MODES:
         assert np.isfinite([*summary["hold_error_mm"][mode].values(), summary["tracking_rms_mm"][mode]]).all(), mode
     assert summary["hold_error_mm"]["full"]["median"] < summary["hold_error_mm"]["none"]["median"] / 5.0
-    assert {path.name for path in out.iterdir()} >= {"nodes.log", "pick.gif", "summary.json", "tip_error.png", "full_torque.png"}
+    assert {path.name for path in out.iterdir()} >= {"nodes.log", "pick.gif", "summary.json", "tip_error.png", "full.png"}
     assert summary["refused"]["joint"] == "shoulder" and summary["refused"]["value"] > summary["refused"]["limit"]
     assert summary["tracking_rms_mm"]["full"] < summary["tracking_rms_mm"]["none"] / 5.0
     assert "berries picked within 5 mm: 1 of 1" in capsys.readouterr().out

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from picker_dynamics.recording import figures
 from picker_dynamics.recording.reader import ArmRecording, Bounds, Series
 from picker_dynamics.robot.servo_map import ServoMap
 
+from .. import plot
 from ..report import draw as draw_panels
 from .measure import ModeResult
 
@@ -17,7 +17,7 @@ COLOURS = {"none": "#c0392b", "gravity": "#e6a117", "full": "#1e8449"}
 
 
 def draw(measured: dict[str, ModeResult], servos: ServoMap, out: Path) -> None:
-    """Write tip_error.png, and of the compensated arm the figures of ``picker plot``: full_position.png, _error, _torque."""
+    """Write tip_error.png, and of the compensated arm the figure of ``picker plot``, full.png."""
     curves = []
     for mode, result in measured.items():
         label = f"{mode}: {1e3 * np.median(result.hold):.1f} mm median at rest"
@@ -29,4 +29,4 @@ def draw(measured: dict[str, ModeResult], servos: ServoMap, out: Path) -> None:
     run, units, stall = measured["full"].recording, ("rad",) * servos.n, servos.stall_torque
     series = (Series(run.t, x) for x in (run.q_ref, run.q, run.setpoint, run.tau_ref, run.tau))
     limits = Bounds(stall, servos.peak_share * stall, servos.hold_share * stall, units)
-    figures.draw(ArmRecording(servos.joint_names, *series), limits, out, "full")
+    plot.draw(ArmRecording(servos.joint_names, *series), limits, out / "full.png")
