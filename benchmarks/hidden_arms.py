@@ -15,8 +15,8 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.identification.fourier import Fourier
 from picker_dynamics.estimation.identification.identified_urdf import with_bodies
 from picker_dynamics.estimation.identification.inertia import body, of_description, pseudo_inertia, standard
-from picker_dynamics.estimation.identification.limits import usual_states
 from picker_dynamics.estimation.identification.samples import Samples
+from picker_dynamics.estimation.identification.usual import usual_states
 from picker_dynamics.robot.description import ArmDescription, parse
 from picker_dynamics.sim.torque_plant import TorquePlant
 

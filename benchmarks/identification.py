@@ -16,12 +16,15 @@ import numpy as np
 
 from benchmarks import hidden_arms
 from benchmarks.dynamics import serial_arm
+from picker_dynamics.commands.identify_verbs import TORQUE_ARM
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.estimation.identification import base, limits, procedure
+from picker_dynamics.estimation.identification import base, procedure
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.excitation import BETTERED, Search
+from picker_dynamics.estimation.identification.usual import usual_states
 from picker_dynamics.robot import arms, description
 from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.scripting.equipment import Equipment
 
 TIP_SPEED = 2.0
 """Largest that a controller accepts [m/s]: nobody stands beside these arms."""
@@ -37,7 +40,7 @@ STRONG = 1.5
 def chain(joints: int) -> ArmDescription:
     """A serial arm whose drives are as strong as it needs."""
     arm = description.parse(serial_arm(joints))
-    q, v, a = limits.usual_states(arm, RigidBody(arm))
+    q, v, a = usual_states(arm, RigidBody(arm))
     largest = iter(STRONG * np.abs(RigidBody(arm).inverse_dynamics(q, v, a)).max(axis=0))
     return description.parse(re.sub('effort="100"', lambda _match: f'effort="{next(largest):.3g}"', arm.urdf), f"chain_{joints}")
 
@@ -47,9 +50,9 @@ class Arm:
 
     def __init__(self, name: str, bettered: int = BETTERED):
         chained = name.startswith("chain_")
-        self.believed = chain(int(name[-1])) if chained else arms.load(name).description
-        allowed = limits.of_arm("" if chained else name, self.believed, TIP_SPEED)
-        home = None if chained else arms.load(name).home
+        named = arms.Arm(name, chain(int(name[-1])), "torque", **TORQUE_ARM) if chained else arms.load(name)
+        self.believed, home = named.description, named.home
+        allowed = Equipment(self.believed, torque=named).validator(tip_speed=TIP_SPEED)
         self.columns = Columns(self.believed)
         self.base = base.find(self.columns)
         search, begin = Search(self.base, allowed, PERIOD_S), time.perf_counter()

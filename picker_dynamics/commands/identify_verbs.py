@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import datetime
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from picker_dynamics.errors import InputError, JointNamesError, refuse_if
 from picker_dynamics.estimation.calibration.write_back import write
-from picker_dynamics.estimation.identification import (
-    base,
-    excitation,
-    fourier,
-    identified_urdf,
-    limits,
-    procedure,
-    report,
-    sample_files,
-)
+from picker_dynamics.estimation.identification import base, excitation, fourier, identified_urdf, procedure, report, sample_files
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.samples import Samples
 from picker_dynamics.files.formats import read_json
-from picker_dynamics.robot import arms, description
+from picker_dynamics.robot import description
+from picker_dynamics.robot.arms import Arm
+from picker_dynamics.scripting.equipment import Equipment, equipment
 
 from . import options as shared
 from . import results
@@ -35,20 +29,28 @@ STILL_S = 0.5
 APPROACH = 0.5
 """Speed with which the arm goes to the first pose [rad/s or m/s]; the controller slows it further where it has to."""
 
+TORQUE_ARM = {"peak_share": 0.8, "hold_share": 0.6, "tip_speed": 0.5}
+"""Of an arm that stands in no file; as the defaults of config/arms.yaml."""
+
 DETAILS = "when", "sources", "joint_names", "drives", "parameters", "parameters_sd", "base_parameters", "noise"
 """Of a fit, what is in its file and not on the screen."""
 
 
 class Asked:
-    """What the options mean: the arm, its name in config/arms.yaml, empty where a URDF takes its place; and whom to tell."""
+    """What the options mean: the arm, its name in config/arms.yaml or empty (a URDF alone says what it is), and whom to tell."""
 
     def __init__(self, options):
         self.options, self.console, speed = options, console_of(options, highlight=True), options.tip_speed
         refuse_if(speed is not None and not speed > 0.0, f"tip speed is {speed} m/s, must be above 0", "tip_speed", speed)
-        self.name = options.arm or ("" if options.urdf else arms.DEFAULT)
-        named = arms.load(self.name) if self.name else None
-        self.arm = description.load(options.urdf) if options.urdf else named.description
-        self.tip_speed, self.home = speed or (named and named.tip_speed), named.home if options.arm and named else None
+        known = equipment(options.arm) if options.arm or not options.urdf else None
+        self.name, self.home = known.description.name if known else "", known.home if options.arm else None
+        self.tip_speed = speed or (known and known.torque and known.torque.tip_speed)
+        if options.urdf:
+            arm = description.load(options.urdf)
+            torque = Arm(arm.name, arm, "torque", **TORQUE_ARM) if known is None else known.torque
+            of_urdf = {"description": arm, "torque": torque and replace(torque, description=arm)}
+            known = replace(known, **of_urdf) if known else Equipment(**of_urdf)
+        self.known, self.arm = known, known.description
 
     def samples(self, path: str) -> Samples:
         """A recording."""
@@ -76,7 +78,7 @@ def keep(path: Path, text: str, console) -> None:
 def excite(options) -> int:
     """Choose a motion and write it."""
     asked = Asked(options)
-    allowed = limits.of_arm(asked.name, asked.arm, options.tip_speed)
+    allowed = asked.known.validator(tip_speed=options.tip_speed)
     search = excitation.Search(base.find(Columns(asked.arm)), allowed, options.period)
     with asked.console.status("looking for a motion that tells most"):
         found = search.run(asked.home, options.seed, periods=options.periods)

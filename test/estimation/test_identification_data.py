@@ -111,14 +111,14 @@ def at(array: np.ndarray, index, value: float) -> np.ndarray:
     [
         (changed(q=at(wave().q, (5, 1), np.nan)), InputError, "q of theta2 is nan in sample 5"),
         (changed(t=at(wave().t, 9, 0.0)), InputError, "time does not increase at sample 9"),
-        (changed(t=1000.0 * wave().t), InputError, r"0.25 samples a second.*milliseconds given for seconds\?"),
-        (changed(t=0.01 * wave().t), InputError, "0.040 s long"),
+        (changed(t=1000.0 * wave().t), InputError, r"0.25 samples a second.*milliseconds for seconds\?"),
+        (changed(t=0.01 * wave().t), InputError, "0.040 s at"),
         (wave(0), InputError, "0 samples, at least 100"),
-        (changed(q=np.degrees(wave().q) * [1, 1, math.radians(1)]), LimitError, r"theta1 reads .*degrees given for radians\?"),
-        (changed(q=wave().q * [1, 1, 1000]), LimitError, r"d3 reads .*millimetres given for metres\?"),
+        (changed(q=np.degrees(wave().q) * [1, 1, math.radians(1)]), LimitError, r"theta1 reads .*degrees for radians\?"),
+        (changed(q=wave().q * [1, 1, 1000]), LimitError, r"d3 reads .*millimetres for metres\?"),
         (changed(tau=wave().tau * [1, 0, 1]), InputError, "effort of theta2 is 0 all the time"),
         (changed(tau=wave().tau * [1, 1000, 1]), LimitError, "effort of theta2 reaches .*another unit"),
-        (changed(v=np.degrees(wave().v)), InputError, "velocity of theta1 .*degrees per second"),
+        (changed(v=np.degrees(wave().v)), InputError, "positions of theta1 move .* its velocity .*degrees"),
     ],
 )
 def test_readings_that_cannot_be_are_refused(samples, kind, reason):

@@ -15,20 +15,14 @@ from small_urdfs import random_arm
 from picker_dynamics.commands import cli
 from picker_dynamics.dynamics import check, rigid_body
 from picker_dynamics.errors import InfeasibleError, InputError
-from picker_dynamics.estimation.identification import (
-    base,
-    filtering,
-    fourier,
-    identified_urdf,
-    inertia,
-    limits,
-    procedure,
-    report,
-)
+from picker_dynamics.estimation.identification import base, filtering, fourier, identified_urdf, inertia, procedure, report
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.excitation import Search
 from picker_dynamics.estimation.identification.sample_files import csv_text
+from picker_dynamics.estimation.identification.usual import usual_states
 from picker_dynamics.robot import description
+from picker_dynamics.robot.model import tip_speeds
+from picker_dynamics.scripting.equipment import equipment
 
 # -- excitation ------------------------------------------------------------------------------------------------
 
@@ -58,7 +52,7 @@ def test_the_motion_found_keeps_all_limits_and_tells_more_than_random_ones():
 
 def test_a_servo_arm_gets_a_motion_that_its_gate_lets_through_and_a_feeble_one_none():
     arm = picker()
-    allowed = limits.of_arm("picker", arm)
+    allowed = replace(equipment().validator(), further=())
     motion = Search(base.find(Columns(arm)), allowed, 10.0).run(servos(simulated=False).home, 1, drawn=10, bettered=0).motion
     assert allowed.tip_speed == 0.25
     allowed.validate(motion.trajectory(arm.joint_names))
@@ -188,7 +182,7 @@ def test_a_motion_that_tells_too_little_is_refused_by_name_and_can_be_allowed():
             identified(one.columns, *recordings)
     allowed = identified(one.columns, still_but(2), allow_open=True)
     assert allowed.base.open and exist(allowed.bodies.bodies)
-    fastest = limits.tip_speeds(one.columns.model, samples.q, one.excitation.motion.sample(samples.t)[1]).max()
+    fastest = tip_speeds(one.columns.model, samples.q, one.excitation.motion.sample(samples.t)[1]).max()
     assert identified(one.columns, samples, tip_speed=None).tip_speed == approx(fastest, rel=0.05)  # the recording's own
 
 
@@ -209,7 +203,7 @@ def another_day(seed: int):
 def test_intervals_hold_between_recordings_whose_errors_last_and_whose_friction_changes():
     one = bench()
     of_base = base.find(one.columns)
-    usual = one.columns.regressor(*limits.usual_states(one.believed, one.columns.model, TIP_SPEED))
+    usual = one.columns.regressor(*usual_states(one.believed, one.columns.model, TIP_SPEED))
     fits = [base.fit(of_base, filtering.equations([another_day(seed)], one.columns), usual) for seed in range(16)]
     far = np.array([(x.beta - y.beta) / np.hypot(x.sd, y.sd) for x, y in itertools.combinations(fits, 2)])
     assert 0.90 < np.mean(np.abs(far) < 1.96) < 0.985

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from arm_fixtures import shipped_arm
 
 from benchmarks import hidden_arms
-from picker_dynamics.estimation.identification import base, limits, procedure
+from picker_dynamics.estimation.identification import base, procedure
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.excitation import Excitation, Search
 from picker_dynamics.robot import description
+from picker_dynamics.scripting.equipment import equipment
 
 TIP_SPEED = 2.0
 ARM = "three_link"
@@ -33,7 +34,7 @@ def bench() -> IdentificationCase:
     """Made once."""
     believed = shipped_arm(ARM).description
     columns = Columns(believed)
-    search = Search(base.find(columns), limits.of_arm(ARM, believed, TIP_SPEED), 10.0)
+    search = Search(base.find(columns), equipment(ARM).validator(tip_speed=TIP_SPEED), 10.0)
     motion, other = (search.run(shipped_arm(ARM).home, seed, drawn=30, bettered=150) for seed in (0, 1))
     truth = hidden_arms.hidden(believed, 1, TIP_SPEED)
     runs = (hidden_arms.run(truth, believed, one.motion, 1 + i) for i, one in enumerate((motion, other)))

@@ -146,29 +146,24 @@ def chain(joints: Sequence[Joint], gravity: ArrayLike, *, armature: ArrayLike | 
 
 def _elements(joint: Joint, name: str, parent: str, child: str) -> str:
     """A joint of :func:`chain`, and its link, as a URDF has them."""
-    what = f"joint {name}"
     given = {key: value for key, value in joint.items() if key != "name"} if isinstance(joint, Mapping) else joint
-    require_keys(what, given, KEYS, name)
-    require_keys(f"{what}: inertia", given["inertia"], INERTIA_KEYS, name)
-    for key, allowed in (("type", TYPES), ("axis", AXES)):
-        if isinstance(given[key], str) and given[key] not in allowed:
-            raise InputError(f"{what}: {key} is {given[key]!r}, must be {', '.join(allowed)}", name, given[key])
-    axis = AXES[given["axis"]] if isinstance(given["axis"], str) else given["axis"]
-    moments = [given["inertia"][key] for key in INERTIA_KEYS]
-    texts = {}
-    for key, value, count in (
-        *((key, given[key], 3) for key in ("xyz", "rpy", "com")),
-        ("axis", axis, 3),
-        ("mass", [given["mass"]], 1),
-        ("inertia", moments, 6),
-    ):
-        texts[key] = [repr(x) for x in as_vector(f"{what}: {key}", value, count).tolist()]
-    xyz, rpy, com, axis, mass = (" ".join(texts[key]) for key in ("xyz", "rpy", "com", "axis", "mass"))
-    inertia = " ".join(f'{key.lower()}="{x}"' for key, x in zip(INERTIA_KEYS, texts["inertia"]))
+    require_keys(f"joint {name}", given, KEYS, name)
+    require_keys(f"joint {name}: inertia", given["inertia"], INERTIA_KEYS, name)
+    if given["type"] not in TYPES:
+        raise InputError(f"joint {name}: type is {given['type']!r}, must be {', '.join(TYPES)}", name, given["type"])
+    axis = AXES.get(given["axis"], given["axis"]) if isinstance(given["axis"], str) else given["axis"]
+
+    def numbers(key: str, values: Any, count: int = 3) -> str:
+        return " ".join(map(repr, as_vector(f"joint {name}: {key}", values, count).tolist()))
+
+    moments = [f'{key.lower()}="{numbers(key, [given["inertia"][key]], 1)}"' for key in INERTIA_KEYS]
     return (
         f'<joint name="{name}" type="{TYPES[given["type"]]}"><parent link="{parent}"/><child link="{child}"/>'
-        f'<origin xyz="{xyz}" rpy="{rpy}"/><axis xyz="{axis}"/><limit lower="-1" upper="1" velocity="1" effort="1"/></joint>'
-        f'<link name="{child}"><inertial><origin xyz="{com}"/><mass value="{mass}"/><inertia {inertia}/></inertial></link>'
+        f'<origin xyz="{numbers("xyz", given["xyz"])}" rpy="{numbers("rpy", given["rpy"])}"/>'
+        f'<axis xyz="{numbers("axis", axis)}"/><limit lower="-1" upper="1" velocity="1" effort="1"/></joint>'
+        f'<link name="{child}"><inertial><origin xyz="{numbers("com", given["com"])}"/>'
+        f'<mass value="{numbers("mass", [given["mass"]], 1)}"/>'
+        f"<inertia {' '.join(moments)}/></inertial></link>"
     )
 
 

@@ -23,7 +23,7 @@ from picker_dynamics.robot.model import tip_speeds
 
 from .base import Base
 from .fourier import HARMONICS, Fourier
-from .limits import RISE_S, usual_states
+from .usual import RISE_S, usual_states
 
 SAMPLES = 60
 """States of one period at which regressor and limits are looked at in the search; four times as many in the end."""
@@ -56,14 +56,20 @@ class Search:
 
     Args:
         base: of the arm.
-        validator: of motions.
+        validator: a running controller's check of a goal, floor and surroundings apart.
         period: [s] of the series.
+
+    Raises:
+        InputError: a joint without a velocity or effort limit, or a period that cannot be.
     """
 
     def __init__(self, base: Base, validator: MotionValidator, period: float):
         refuse_if(not 0.5 <= period <= 600.0, f"period is {period} s, must be 0.5 to 600", "period", period, 600.0)
-        self.base, self.validator, self.period = base, validator, period
+        self.base, self.validator, self.period = base, replace(validator, further=(), scales_time=False), period
         self.columns, self.arm, self.model = base.columns, base.columns.description, base.columns.model
+        for joint, *limits in zip(self.arm.joint_names, self.arm.velocity.tolist(), self.arm.effort.tolist()):
+            none = f"joint {joint} has no velocity or effort limit above 0 in {self.arm.source}: no motion can be chosen"
+            refuse_if(not all(0.0 < limit < math.inf for limit in limits), none, joint, limits)
         self.lower, self.upper = np.maximum(self.arm.lower, -math.pi), np.minimum(self.arm.upper, math.pi)
         self.velocity, self.acceleration = self.arm.velocity, self.arm.velocity / RISE_S
         usual = self.columns.regressor(*usual_states(self.arm, self.model, validator.tip_speed))

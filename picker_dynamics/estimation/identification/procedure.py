@@ -23,8 +23,8 @@ from .base import BaseFit
 from .columns import Columns
 from .consistent import ConsistentFit
 from .filtering import CUTOFF_HZ, SLIDES, Equations
-from .limits import usual_states
 from .samples import Samples, checked
+from .usual import usual_states
 
 CLEARLY = 5.0
 """Standard deviations by which a rotor is above nothing that is kept."""

@@ -57,37 +57,29 @@ def checked(samples: Samples, description: ArmDescription) -> Samples:
     t, source = samples.t, samples.source
     require_times(t, source)
     for what, values in (("q", samples.q), ("v", samples.v), ("tau", samples.tau)):
-        for row, column in np.argwhere(~np.isfinite(np.zeros(0) if values is None else values)):
+        for row, column in np.argwhere(~np.isfinite(np.zeros(0) if values is None else values))[:1]:
             joint, value = samples.joint_names[column], float(values[row, column])
             refuse_if(True, f"{source}: {what} of {joint} is {value} in sample {row}", joint, value)
     for column, (joint, most) in enumerate(zip(description.movable, description.effort.tolist())):
-        name, q, tau, slides = joint.name, samples.q[:, column], np.abs(samples.tau[:, column]), joint.type == "prismatic"
+        name, q, tau = joint.name, samples.q[:, column], np.abs(samples.tau[:, column])
         slack = BEYOND * (joint.upper - joint.lower)
         worst = float(q[np.argmax(np.maximum(joint.lower - q, q - joint.upper))])
         if joint.type != "continuous" and not joint.lower - slack <= worst <= joint.upper + slack:
-            hint = "millimetres given for metres" if slides else "degrees given for radians"
+            units = "millimetres for metres" if joint.type == "prismatic" else "degrees for radians"
             raise LimitError(
-                f"{source}: {name} reads {worst:.3f} {'m' if slides else 'rad'}, its limits are {joint.lower:.3f} to "
-                f"{joint.upper:.3f}" + (f" ({hint}?)" if abs(worst) > SLIPPED else ""),
+                f"{source}: {name} reads {worst:.3f}, its limits are {joint.lower:.3f} to {joint.upper:.3f} ({units}?)",
                 *(name, worst, joint.upper if worst > joint.upper else joint.lower),
             )
         refuse_if(not tau.any(), f"{source}: the effort of {name} is 0 all the time: is it measured?", name, 0.0)
         if np.quantile(tau, 0.9) > TOO_STRONG * most:
-            raise LimitError(
-                f"{source}: the effort of {name} reaches {tau.max():.3g} {description.effort_units[column]}, its limit is "
-                f"{most:.3g} (another unit, or a current without --torque-constant?)",
-                *(name, float(tau.max()), most),
-            )
+            why = f"{source}: the effort of {name} reaches {tau.max():.3g}, its limit is {most:.3g} (another unit, or a current?)"
+            raise LimitError(why, name, float(tau.max()), most)
         if samples.v is not None and np.ptp(q) > 1e-2:
             # Differences of noisy positions are noisier still: the slope is taken of them on the velocities.
             v = samples.v[:, column]
             slope = float(v @ np.gradient(q, t)) / max(float(v @ v), 1e-300)
-            refuse_if(
-                abs(slope - 1.0) > SLOPE,
-                f"{source}: the velocity of {name} is not that of its positions, which move {slope:.3g} times as fast "
-                "(degrees per second given for radians?)",
-                *(name, slope, 1.0),
-            )
+            why = f"{source}: the positions of {name} move {slope:.3g} times as fast as its velocity (degrees for radians?)"
+            refuse_if(abs(slope - 1.0) > SLOPE, why, name, slope, 1.0)
     return samples
 
 
@@ -97,15 +89,14 @@ def require_times(t: np.ndarray, source: str) -> None:
     Raises:
         InputError: not finite, not increasing, too few, too short or too slow.
     """
-
-    def refuse(wrong: object, message: str, value=None, limit=None) -> None:
-        refuse_if(wrong, f"{source}: {message}", "time", value, limit)
-
-    refuse(len(t) < LEAST_SAMPLES, f"{len(t)} samples, at least {LEAST_SAMPLES} are needed", len(t), LEAST_SAMPLES)
+    few = f"{source}: {len(t)} samples, at least {LEAST_SAMPLES} are needed"
+    refuse_if(len(t) < LEAST_SAMPLES, few, "time", len(t), LEAST_SAMPLES)
     steps = np.diff(t)
     k = int(np.argmin(steps > 0.0))  # not above 0: NaN too
-    refuse(not steps[k] > 0.0, f"time does not increase at sample {k + 1}: {t[k]:.6f} s, then {t[k + 1]:.6f} s", float(t[k + 1]))
+    back = f"{source}: time does not increase at sample {k + 1}: {t[k]:.6f} s, then {t[k + 1]:.6f} s"
+    refuse_if(not steps[k] > 0.0, back, "time", float(t[k + 1]))
     length, rate = float(t[-1] - t[0]), 1.0 / float(np.median(steps))
-    refuse(not LEAST_S <= length < math.inf, f"{length:.3f} s long, at least {LEAST_S} s are needed", length, LEAST_S)
-    hint = " (milliseconds given for seconds?)" if 1000.0 * rate >= LEAST_HZ else ""
-    refuse(rate < LEAST_HZ, f"{rate:.3g} samples a second, at least {LEAST_HZ:g} are needed{hint}", rate, LEAST_HZ)
+    slow = f"{source}: {length:.3f} s at {rate:.3g} samples a second, at least {LEAST_S} s at {LEAST_HZ:g} are needed"
+    refuse_if(
+        not (LEAST_S <= length < math.inf and rate >= LEAST_HZ), f"{slow} (milliseconds for seconds?)", "time", rate, LEAST_HZ
+    )
