@@ -12,6 +12,8 @@ from picker_dynamics.control.laws.computed_torque import ComputedTorque
 from picker_dynamics.control.laws.law import NO_STATE, Reference
 from picker_dynamics.dynamics.lagrangian.bodies import Body
 from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.estimation.identification import filtering
+from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.fourier import Fourier
 from picker_dynamics.estimation.identification.identified_urdf import with_bodies
 from picker_dynamics.estimation.identification.inertia import body, of_description, pseudo_inertia, standard
@@ -99,3 +101,10 @@ def noisy(exact: Run, seed: int, noise: float = TORQUE_NOISE) -> Samples:
     tau = exact.true_tau
     drawn = np.random.default_rng(seed).normal(size=tau.shape)
     return replace(exact.samples, tau=tau + noise * np.sqrt(np.mean(tau**2, axis=0)) * drawn)
+
+
+def shares(columns: Columns, pi: np.ndarray, run: Run) -> np.ndarray:
+    """Error of the efforts that are predicted for a run, against those that acted, moving or not: shares of their size, (n,)."""
+    moved = filtering.motion(run.samples)
+    off = columns.regressor(moved.q, moved.v, moved.a) @ pi - run.true_tau
+    return np.sqrt(np.mean(off[moved.used] ** 2, axis=0) / np.mean(run.true_tau[moved.used] ** 2, axis=0))

@@ -70,25 +70,22 @@ class Arm:
 
 
 def predicted(arm: Arm, seed: int) -> dict:
-    """Errors on the other motion while joints move [% of the torques]: identified, the URDF's, the true parameters'."""
+    """Errors on the other motion [% of the torques' root mean square]: identified, the URDF's, the true parameters'."""
     truth, fitted, other = arm.measured(seed)
     begin = time.perf_counter()
     found = procedure.identify(arm.columns, [fitted.samples], tip_speed=TIP_SPEED)
     seconds = time.perf_counter() - begin
     ways = {"identified": found.bodies.pi, "urdf": arm.columns.believed(), "true_parameters": Columns(truth).believed()}
     columns = {"identified": found.bodies.columns}
-    results = {
-        name: procedure.predict(columns.get(name, arm.columns), pi, other.samples, truth=other.true_tau)
-        for name, pi in ways.items()
-    }
+    results = {name: hidden_arms.shares(columns.get(name, arm.columns), pi, other) for name, pi in ways.items()}
     return {
         "seed": seed,
         "seconds": round(seconds, 2),
         "misfit": round(found.misfit, 2),
         **{
             name: {
-                "overall_percent": round(100.0 * one.overall, 2),
-                "joints_percent": (100.0 * one.error / one.effort).round(2).tolist(),
+                "overall_percent": round(100.0 * float(np.sqrt(np.mean(one**2))), 2),
+                "joints_percent": (100.0 * one).round(2).tolist(),
             }
             for name, one in results.items()
         },

@@ -1,5 +1,3 @@
-"""Recordings of a running arm: MCAP written and read, and what is computed from them.  Imports ``files`` and
-``robot``.
-"""
+"""Recordings of a running arm: MCAP written and read, and what is computed from them.  Imports ``files``."""
 
 __all__ = ["arm_topics", "messages", "reader", "tracking", "writer"]

@@ -134,23 +134,17 @@ def _require_motion(columns: Columns, equations: Equations) -> None:
         refuse_if(one_way, f"{joint} moves one way only: friction and load look alike; record both directions", joint)
 
 
-def predict(
-    columns: Columns, pi: np.ndarray, samples: Samples, *, cutoff_hz: float = CUTOFF_HZ, truth: np.ndarray | None = None
-) -> Prediction:
-    """Predict the efforts of a recording from its positions, and compare while joints move.
+def predict(columns: Columns, pi: np.ndarray, samples: Samples, *, cutoff_hz: float = CUTOFF_HZ) -> Prediction:
+    """Predict the efforts of a recording from its positions, and compare while joints move, both low-passed.
 
     Args:
         pi: (p,) parameters.
-        truth: (k, n) efforts without noise, at the times of the samples, to compare with as they are; default the measured
-            ones, with the noise above the cutoff taken from them and from the prediction.
 
     Raises:
         InputError, LimitError: a recording that cannot be.
     """
     moved = filtering.motion(checked(samples, columns.description), cutoff_hz)
-    predicted = columns.regressor(moved.q, moved.v, moved.a) @ pi
-    if truth is None:
-        predicted, truth = filtering.low_pass(predicted, moved.dt, cutoff_hz), moved.tau
+    predicted = filtering.low_pass(columns.regressor(moved.q, moved.v, moved.a) @ pi, moved.dt, cutoff_hz)
     counted = moved.sliding & moved.used[:, None]
-    error, effort = (_root_mean_square(x, counted) for x in (predicted - truth, truth))
+    error, effort = (_root_mean_square(x, counted) for x in (predicted - moved.tau, moved.tau))
     return Prediction(error, effort, moved.sliding[moved.used].mean(axis=0))
