@@ -13,17 +13,13 @@ from typing import Any
 from picker_dynamics.errors import InputError
 
 from .doctor_session import PERIOD_MS, SLOW, CheckSkipped, DoctorSession, Pulses, Violation, refusal, require
-from .protocol import Adopt, BoardState, Disable, Enable, Fault, Hello, Reason, Relax, Reset, Stop, Telemetry, TelemetryPeriod
+from .protocol import Adopt, BoardState, Enable, Fault, Reason, Relax, Reset, Stop, Telemetry, TelemetryPeriod
 from .protocol import ahead_us as us
 
 ATTEMPTS = 3
 """A busy machine or a noisy wire may spoil a check, so it is repeated; passing late is said in the outcome."""
-JUST_BOOTED_US = 10_000_000
 BUILT_US = 1_000
 """How far the building of telemetry may wander from its period: the board may be busy with something else."""
-GRAVITY = 2
-"""Change of pulses by which gravity compensation may shorten a stop [1/8 us]."""
-
 
 PASSED, FAILED, SKIPPED = "passed", "FAILED", "skipped"
 """How a check ends."""
@@ -51,11 +47,6 @@ class Check:
     def name(self) -> str:
         return self.run.__name__.replace("_", "-")
 
-    @property
-    def says(self) -> str:
-        """The rule, as the page has it."""
-        return (self.run.__doc__ or "").splitlines()[0].rstrip(".")
-
 
 CHECKS: list[Check] = []
 """All checks in their order: what needs no motion first."""
@@ -66,28 +57,26 @@ def check(moves: bool = False, off: bool = False) -> Callable[[Callable[[DoctorS
     return lambda run: CHECKS.append(Check(run, moves, off))
 
 
-# -- nothing moves ---------------------------------------------------------------------------------------------------
-
-
-@check()
-def telemetry_from_boot(board: DoctorSession) -> None:
-    """The board sends telemetry from its start on, host or no host, every 20 ms."""
-    first = [one for one in board.seen if one.boot_id == board.info.boot_id][:10]
-    if first[0].time_us > JUST_BOOTED_US:
-        raise CheckSkipped("the board has been running for a while: an earlier host may have set another period")
-    _require_period(first[1:], PERIOD_MS)  # the first frame may have waited for the outputs to be set up
-
-
 @check()
 def telemetry_content(board: DoctorSession) -> None:
     """Telemetry has n pulses, 0 where the output is off, an ADC value per bit of feedback_mask, and INFO's boot id."""
-    seen = board.watch(0.2)
-    require(len(seen) > 5, "telemetry", f"{len(seen)} frames in 200 ms")
-    for one in seen:
+    for one in board.watch(0.2):
         live = sum(1 << joint for joint, pulse in enumerate(one.pulses) if pulse)
         require((len(one.pulses), one.boot_id) == (board.n, board.info.boot_id), f"{board.n} pulses, INFO's boot id", one)
         require(live == one.live and not one.owned & ~live, "a pulse for each live joint, and owned ones among them", one)
         require((one.state is BoardState.IDLE) == (not one.owned), "state IDLE where nothing is owned, and only there", one)
+
+
+@check()
+def telemetry_period_is_kept(board: DoctorSession) -> None:
+    """TELEMETRY_PERIOD sets the period of the telemetry, which is 20 ms from boot on."""
+    for period in (37, PERIOD_MS):
+        board.expect(TelemetryPeriod(period))
+        board.fresh()
+        seen = board.watch(3.5e-3 * period)
+        gaps = [us(b.time_us, a.time_us) for a, b in zip(seen, seen[1:])]
+        even = len(gaps) > 1 and all(abs(gap - 1000 * period) <= BUILT_US for gap in gaps)
+        require(even, f"telemetry every {period} ms", f"gaps of {gaps} us")
 
 
 @check()
@@ -96,17 +85,6 @@ def ping_is_acknowledged(board: DoctorSession) -> None:
     for _ in range(5):
         before, answered = board.now.time_us, board.ping_us()
         require(us(answered, before) >= 0, f"a time after {before} us", answered)
-
-
-@check()
-def telemetry_period_is_kept(board: DoctorSession) -> None:
-    """TELEMETRY_PERIOD takes 2 to 1000 ms, else BAD_VALUE with the period, and the telemetry comes at it."""
-    for period in (0, 1, 1001, 65535):
-        board.expect(TelemetryPeriod(period), refusal(Reason.BAD_VALUE, period))
-    for period in (37, 251, PERIOD_MS):
-        board.expect(TelemetryPeriod(period))
-        board.fresh()
-        _require_period(board.watch(3.5e-3 * period), period)
 
 
 @check()
@@ -123,30 +101,6 @@ def stop_is_latched_and_reset_clears_it(board: DoctorSession) -> None:
     _require_same(before, board.fresh(), "faults")
 
 
-@check()
-def adopt_needs_a_live_joint(board: DoctorSession) -> None:
-    """ADOPT of a joint whose output is off is refused with NOT_LIVE and the joint."""
-    before = board.fresh()
-    off = [joint for joint in range(board.n) if not before.live >> joint & 1]
-    if not off:
-        raise CheckSkipped("every output runs")
-    board.expect(Adopt(1 << off[-1]), refusal(Reason.NOT_LIVE, off[-1]))
-    board.expect(Adopt(board.all), refusal(Reason.NOT_LIVE, off[0]))
-    _require_same(before, board.fresh(), "owned")
-
-
-@check()
-def hello_changes_nothing(board: DoctorSession) -> None:
-    """HELLO leaves outputs, ownership and faults as they are."""
-    board.expect(Stop())
-    before = board.fresh()
-    board.expect(Hello(), "INFO")
-    _require_same(before, board.fresh(), "state", "faults", "live", "owned", "queue_depth", "pulses", "accepted", "rejected")
-
-
-# -- slow motion -----------------------------------------------------------------------------------------------------
-
-
 @check(moves=True)
 def hold_stands_still(board: DoctorSession) -> None:
     """Owned joints stand in HOLD; ADOPT moves nothing, and ENABLE of what is live is refused with ALREADY_LIVE and the joint."""
@@ -155,62 +109,34 @@ def hold_stands_still(board: DoctorSession) -> None:
     for joint in board.joints:
         board.expect(Enable(1 << joint, board.masked(1 << joint)), refusal(Reason.ALREADY_LIVE, joint))
     _require_same(before, board.fresh(), "live", "owned")
-    for one in board.watch(0.3):
-        _require_hold(one, before.pulses)
-
-
-@check(moves=True, off=True)
-def enable_starts_where_told(board: DoctorSession) -> None:
-    """ENABLE switches on the joints in its mask at their pulses, at once, and the others stay off."""
-    board.take()
-    board.expect(Disable(board.all))
-    live = 0
-    for joint in board.joints:
-        board.expect(Enable(1 << joint, board.masked(1 << joint)))
-        live, now = live | 1 << joint, board.fresh()
-        got = f"live {now.live:#x}, pulses {now.pulses}"
-        require((now.live, now.pulses) == (live, board.masked(live)), f"live {live:#x}, pulses {board.masked(live)}", got)
+    _require_hold(board.watch(0.3), before.pulses)
 
 
 @check(moves=True)
-def pulses_are_interpolated(board: DoctorSession) -> None:
-    """Pulses are interpolated between set-points; a motion whose last point repeats the one before ends there."""
-    before, speed, every = board.take(), SLOW / 2, 5
-    rows = _ramp(board, speed * every, 6)
-    seen = board.play([*rows, rows[-1]], every)
-    _require_hold(seen[-1], rows[-1])
+def a_motion_ends_at_its_last_point(board: DoctorSession) -> None:
+    """A motion whose last point repeats the one before ends there, without an underrun, in HOLD."""
+    before, rows = board.take(), _ramp(board, 12)
+    seen = board.play([*rows, rows[-1]])
+    between = {one.pulses for one in seen} - {rows[0], rows[-1]}
+    require(len(between) > 3, "pulses on the way", between)
+    _require_hold(seen[-1:], rows[-1])
     _require_same(before, seen[-1], "underruns")
-    for joint in board.joints:
-        way = [(us(one.time_us, seen[0].time_us), abs(one.pulses[joint] - before.pulses[joint])) for one in seen]
-        off = [far - speed * at_us / board.info.frame_us for at_us, far in way if 2 * speed * every <= far <= 5 * speed * every]
-        even = len(off) > 5 and max(off) - min(off) <= 1.5 * speed + 2  # a frame holds its pulse for its length
-        require(even, f"joint {joint} to move by {speed:g} a frame", way)
-
-
-@check(moves=True)
-def an_underrun_is_braked_and_counted(board: DoctorSession) -> None:
-    """A queue that runs out in motion is an underrun: counted, braked, held, no fault; the last point is reached at least."""
-    before, rows = board.take(), _ramp(board, SLOW, 8)
-    after = board.play(rows)[-1]
-    require(after.underruns - before.underruns & 0xFFFF == 1, "1 underrun", after.underruns - before.underruns)
-    require((after.state, after.faults) == (BoardState.HOLD, 0), "HOLD without a fault", f"{after.state.name} {after.fault_text}")
-    _require_braked(board, rows[-1], after.pulses, SLOW)
 
 
 @check(moves=True)
 def stop_ends_a_motion(board: DoctorSession) -> None:
     """STOP in motion flushes the queue, decelerates and holds; after RESET nothing resumes."""
     board.take()
-    rows = _ramp(board, SLOW, 12)
+    rows = _ramp(board, 12)
     board.send(rows)
-    at_stop = _stopped(board)
+    board.expect(Stop())
     held = board.still()
-    _require_braked(board, at_stop.pulses, held.pulses, SLOW)
+    got = f"faults {held.faults}, {held.queue_depth} points"
+    require(held.faults & Fault.STOPPED.bit and not held.queue_depth, "STOPPED and an empty queue", got)
     unfinished = all(held.pulses[joint] != rows[-1][joint] for joint in board.joints)
     require(unfinished, "the motion not to be finished", held.pulses)
     board.expect(Reset())
-    for one in board.watch(0.3):
-        _require_hold(one, held.pulses, "nothing to resume after RESET")
+    _require_hold(board.watch(0.3), held.pulses)
 
 
 @check(moves=True)
@@ -226,28 +152,17 @@ def a_silent_host_is_lost(board: DoctorSession) -> None:
     after = board.fresh()
     require(after.faults == Fault.HOST_LOST.bit, "HOST_LOST and no other fault", after.fault_text or "no fault")
     _require_same(before, after, "state", "live", "owned", "pulses")
-    board.expect(Reset())
-    _require_same(before, board.fresh(), "faults")
 
 
 @check(moves=True, off=True)
 def relax_lets_go(board: DoctorSession) -> None:
     """RELAX flushes the queue and switches all outputs off at once; nothing is latched, nothing owned."""
     board.take()
-    board.send(_ramp(board, SLOW, 4))
+    board.send(_ramp(board, 4))
     board.expect(Relax())
     after = board.fresh()
     got = after.state, after.live, after.owned, after.queue_depth, after.faults
     require(got == (BoardState.IDLE, 0, 0, 0, 0), "IDLE, all off, an empty queue, no fault", got)
-
-
-# -- requirements ----------------------------------------------------------------------------------------------------
-
-
-def _require_period(seen: list[Telemetry], period_ms: int) -> None:
-    gaps = [us(b.time_us, a.time_us) for a, b in zip(seen, seen[1:])]
-    even = len(gaps) > 1 and all(abs(gap - 1000 * period_ms) <= BUILT_US for gap in gaps)
-    require(even, f"telemetry every {period_ms} ms", f"gaps of {gaps} us")
 
 
 def _require_same(before: Telemetry, after: Telemetry, *names: str) -> None:
@@ -255,35 +170,15 @@ def _require_same(before: Telemetry, after: Telemetry, *names: str) -> None:
         require(getattr(after, name) == getattr(before, name), f"{name} {getattr(before, name)}", getattr(after, name))
 
 
-def _require_hold(telemetry: Telemetry, pulses: Pulses, what: str = "") -> None:
-    got = telemetry.state, telemetry.pulses
-    require(got == (BoardState.HOLD, pulses), what or f"HOLD at {pulses}", f"{got[0].name} at {got[1]}")
+def _require_hold(seen: list[Telemetry], pulses: Pulses) -> None:
+    for one in seen:
+        got = one.state, one.pulses
+        require(got == (BoardState.HOLD, pulses), f"HOLD at {pulses}", f"{got[0].name} at {got[1]}")
 
 
-def _require_braked(board: DoctorSession, last: Pulses, held: Pulses, speed: int) -> None:
-    """Require each joint to stand at or beyond a point, no further than braking from a speed takes it."""
-    for joint in board.joints:
-        way = 2 * speed + sum(range(speed, 0, -board.limits[joint].brake))
-        ahead = 1 if board.moved(1)[joint] > board.start[joint] else -1
-        beyond = ahead * (held[joint] - last[joint])
-        require(-GRAVITY <= beyond <= way, f"joint {joint} to stand 0 to {way} beyond {last[joint]}", held[joint])
-
-
-def _ramp(board: DoctorSession, speed: float, count: int) -> list[Pulses]:
-    """Rows of an even motion, one a servo frame."""
-    return [board.moved(speed * k) for k in range(count + 1)]
-
-
-def _stopped(board: DoctorSession) -> Telemetry:
-    """Send STOP; telemetry as of then."""
-    board.expect(Stop())
-    now = board.fresh()
-    got = f"faults {now.faults}, {now.queue_depth} points"
-    require(now.faults & Fault.STOPPED.bit and not now.queue_depth, "STOPPED and an empty queue", got)
-    return now
-
-
-# -- running them ----------------------------------------------------------------------------------------------------
+def _ramp(board: DoctorSession, count: int) -> list[Pulses]:
+    """Rows of a slow, even motion, one a servo frame."""
+    return [board.moved(SLOW * k) for k in range(count + 1)]
 
 
 def named(name: str) -> Check:
@@ -306,7 +201,8 @@ def run_one(board: DoctorSession, one: Check) -> Outcome:
     """
 
     def ended(status: str, detail: str, attempts: int = 1) -> Outcome:
-        return {"name": one.name, "says": one.says, "status": status, "detail": detail, "attempts": attempts}
+        says = (one.run.__doc__ or "").splitlines()[0].rstrip(".")
+        return {"name": one.name, "says": says, "status": status, "detail": detail, "attempts": attempts}
 
     if one.moves and not board.may_move:
         return ended(SKIPPED, "moving was not allowed" if board.limits else "the joints' limits are not those of the servo map")

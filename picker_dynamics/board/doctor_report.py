@@ -6,7 +6,7 @@ from typing import Any
 
 from .doctor_checks import FAILED, PASSED, SKIPPED, Outcome
 from .doctor_session import DoctorSession
-from .protocol import PROTOCOL_VERSION, limits_checksum
+from .protocol import PROTOCOL_VERSION
 from .protocol.codes import FAULT_TEXT, faults_in
 
 TIMING = ("queue_capacity", "frame_us", "resolution_ns", "host_timeout_ms", "max_lead_ms")
@@ -17,7 +17,6 @@ def findings(session: DoctorSession) -> dict[str, Any]:
     """What the board says of itself and what the wire did so far, ready for JSON."""
     info, found = session.info, session.found
     faults = [{"number": int(one), "name": one.name, "action": FAULT_TEXT[one].action} for one in faults_in(found.faults)]
-    crcs = {"board_crc": info.limits_crc, "servo_map_crc": limits_checksum(session.map_limits)}
     return {
         "port": session.link.port,
         "baud": session.link.baud,
@@ -26,7 +25,7 @@ def findings(session: DoctorSession) -> dict[str, Any]:
         "boot_id": info.boot_id,
         "joints": info.joints,
         "joint_names": list(session.joint_names),
-        "limits": {"match": bool(session.limits), **crcs},
+        "limits": {"match": bool(session.limits)},
         **{name: getattr(info, name) for name in TIMING},
         "found": {
             "live": found.live,
@@ -44,15 +43,12 @@ def findings(session: DoctorSession) -> dict[str, Any]:
 def _wire(session: DoctorSession) -> dict[str, Any]:
     """Figures of the serial link as of now; what a reset at its opening damaged is left out.
 
-    From the board: ``frames``, ``bytes_per_s``, those damaged and missed; Ping to Ack, None before the first; least one-way delay
+    From the board: ``frames``, those damaged and missed; Ping to Ack, None before the first; least one-way delay
     of telemetry; how much faster its clock runs than this machine's; and what the board counted since its start.
     """
     now, opened, last = session.link.statistics, session.opened, session.now
-    seconds = session.clock.now() - session.begin_s
     return {
-        "seconds": round(seconds, 2),
         "frames": now.frames_received,
-        "bytes_per_s": round(session.link.bytes_received / max(seconds, 1e-3), 0),
         "damaged": now.frames_damaged - opened.frames_damaged,
         "missed": now.frames_missed - opened.frames_missed,
         "round_trip_median_ms": now.round_trip_median_ms,

@@ -69,9 +69,8 @@ class DoctorSession:
         info: what the board says it is.
         found: telemetry before any request but HELLO.
         opened: statistics of the link as of then.
-        begin_s: the clock's time at which the port was opened [s].
         seen: telemetry since the port was opened.
-        map_limits, joint_names: what the servo map says of the joints.
+        joint_names: of the servo map.
         limits: of the joints; empty where they are not those of the board, and then nothing is switched or moved.
         start: pulses [1/8 us] at which the joints are: as found, or where off, at rest.
         touched: outputs were switched or moved, and have to be left as they were found.
@@ -83,14 +82,13 @@ class DoctorSession:
         self.seen: list[Telemetry] = []
         self.touched = False
         link.on_telemetry = lambda telemetry, _arrived_s: self.seen.append(telemetry)
-        self.begin_s = clock.now()
         self.info = link.open(FIRST_WORD_S)
         self.opened = link.statistics
         self.until(lambda: self.now.boot_id == self.info.boot_id)
         self.found = self.now
-        self.map_limits, self.joint_names = board_limits(servos), servos.joint_names
-        fits = len(self.map_limits) == self.info.joints and limits_checksum(self.map_limits) == self.info.limits_crc
-        self.limits, self.may_move = (self.map_limits, may_move) if fits else ((), False)
+        limits, self.joint_names = board_limits(servos), servos.joint_names
+        fits = len(limits) == self.info.joints and limits_checksum(limits) == self.info.limits_crc
+        self.limits, self.may_move = (limits, may_move) if fits else ((), False)
         rest = tuple(pulse_units(pulse) for pulse in servos.to_pulse_us(servos.rest)) if fits else (0,) * self.info.joints
         self.start = tuple(p if self.found.live >> j & 1 else rest[j] for j, p in enumerate(self.found.pulses))
 
@@ -116,8 +114,7 @@ class DoctorSession:
 
     def names(self, mask: int) -> str:
         """The joints in a mask."""
-        named = self.joint_names if len(self.joint_names) == self.n else [f"#{joint}" for joint in range(self.n)]
-        return " ".join(name for joint, name in enumerate(named) if mask >> joint & 1) or "none"
+        return " ".join(name for joint, name in enumerate(self.joint_names) if mask >> joint & 1)
 
     @property
     def now(self) -> Telemetry:
@@ -229,25 +226,24 @@ class DoctorSession:
             pulses[j] += round(by) if ahead else -round(by)
         return tuple(pulses)
 
-    def send(self, rows: Sequence[Pulses], frames: int = 1) -> list[Telemetry]:
-        """Send pulses [1/8 us], one row in so many servo frames, the first as the outputs are; telemetry meanwhile.
+    def send(self, rows: Sequence[Pulses]) -> None:
+        """Send pulses [1/8 us], one row a servo frame, the first as the outputs are.
 
         Raises:
             Violation: a set-point could not be sent: this machine was away for too long.
         """
-        begin, begin_s = len(self.seen), self.clock.now() + LEAD_S
+        begin_s = self.clock.now() + LEAD_S
         self._sender.restart(self._setpoint(rows[0]))
         for k, row in enumerate(rows):
-            at_s = begin_s + k * frames * self.info.frame_us * 1e-6
+            at_s = begin_s + k * self.info.frame_us * 1e-6
             self.watch(at_s - LEAD_S - self.clock.now())
             refused = self._sender.send(at_s, self._setpoint(row), self.clock.now())
             require(refused is None, "set-points sent in time", self._sender.said or refused)
-        return self.seen[begin:]
 
-    def play(self, rows: Sequence[Pulses], frames: int = 1) -> list[Telemetry]:
+    def play(self, rows: Sequence[Pulses]) -> list[Telemetry]:
         """Send pulses as ``send`` does, and wait until nothing moves; the telemetry of the motion."""
         begin = len(self.seen)
-        self.send(rows, frames)
+        self.send(rows)
         self.watch(LEAD_S + max(0.0, self._sender.delay_s))
         self.still()
         self.watch(2e-6 * self.info.frame_us)

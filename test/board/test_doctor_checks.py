@@ -19,17 +19,12 @@ START = tuple(pulse_units(pulse) for pulse in SERVOS.to_pulse_us(SERVOS.rest))
 START_US = tuple(pulse / 8 for pulse in START)
 NAMES = {one.name for one in CHECKS}
 CAUGHT = {
-    "telemetry-from-boot": "slow telemetry",
     "telemetry-content": "another boot id",
     "ping-is-acknowledged": "stopped clock",
-    "telemetry-period-is-kept": "any period",
+    "telemetry-period-is-kept": "one period",
     "stop-is-latched-and-reset-clears-it": "reset needs a fault",
-    "adopt-needs-a-live-joint": "adopts what is off",
-    "hello-changes-nothing": "hello resets",
     "hold-stands-still": "creeps",
-    "enable-starts-where-told": "enables all",
-    "pulses-are-interpolated": "stairs",
-    "an-underrun-is-braked-and-counted": "underruns are not counted",
+    "a-motion-ends-at-its-last-point": "never moves",
     "stop-ends-a-motion": "resumes",
     "a-silent-host-is-lost": "lets go of the arm",
     "relax-lets-go": "relax stops",
@@ -96,12 +91,11 @@ def test_an_arm_that_stands_is_moved_slowly_stays_near_and_is_never_let_go():
     bench.each_tick = lambda: track.append(bench.firmware.pulses)
     found = outcomes(bench.session())
     assert ended(found, FAILED) == {} and bench.firmware.pulses == START and bench.firmware.faults == 0
-    assert len(set(track)) > 80 and all(all(pulses) for pulses in track)
+    assert len(set(track)) > 30 and all(all(pulses) for pulses in track)
     assert max(abs(a - b) for pulses in track for a, b in zip(pulses, START)) <= 340  # 43 us, about 4 degrees
     steps = [max(abs(a - b) for a, b in zip(one, two)) for one, two in zip(track, track[1:])]
     assert max(steps) <= 40  # 250 us/s
-    off = {"enable-starts-where-told", "relax-lets-go"}
-    assert off <= ended(found, SKIPPED).keys()
+    assert ended(found, SKIPPED).keys() == {"relax-lets-go"}
 
 
 def test_without_permission_nothing_is_switched_or_moved():

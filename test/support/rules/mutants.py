@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from picker_dynamics.board.protocol import Fault, MessageType, Reason, Relax, Reset, Stop
+from picker_dynamics.board.protocol import Fault, Reason, Relax, Reset, Stop
 from picker_dynamics.sim.firmware_core import VirtualFirmware as Firmware
 from picker_dynamics.sim.output_motion import OutputMotion as Motion
 from picker_dynamics.sim.output_motion import Point
@@ -47,23 +47,15 @@ def resumes(honest: Wrong, it: Any, message: Any, *rest: Any) -> Any:
 
 
 MUTANTS: dict[str, tuple[Wrong, Wrong]] = {
-    "slow telemetry": (Firmware._boot, then(_period_us=25_000)),
     "another boot id": (Firmware._telemetry, lambda h, it, now: replace(h(it, now), boot_id=77)),
     "stopped clock": (Firmware._answer, lambda h, it, *rest: h(it, *rest[:3], 0)),
-    "any period": (Firmware._set_period, lambda h, it, *r: (h(it, *r), OK)[1]),
+    "one period": (Firmware._set_period, lambda *_: OK),
     "reset needs a fault": (
         Firmware._carry_out,
         unless(lambda it, message, *_: isinstance(message, Reset) and not it.faults, (Reason.BAD_VALUE, 0)),
     ),
-    "adopts what is off": (Motion.adopt, lambda h, it, mask: h(it, mask & it.live)),
-    "hello resets": (
-        Firmware._handle,
-        lambda h, it, raw, now: (h(it, raw, now), raw.type_id == MessageType.HELLO and setattr(it, "faults", 0)),
-    ),
     "creeps": (Motion.frame, then(pulses=lambda it: [pulse + bool(pulse) for pulse in it.pulses])),
-    "enables all": (Motion.enable, then(live=lambda it: (1 << len(it.limits)) - 1)),
-    "stairs": (Motion._target, lambda h, it, at_us, joint: it._anchor.pulses[joint]),
-    "underruns are not counted": (Motion.frame, then(underruns=0)),
+    "never moves": (Motion.accept, lambda *_: OK),
     "resumes": (Firmware._carry_out, resumes),
     "lets go of the arm": (
         Firmware._latch,
