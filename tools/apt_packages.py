@@ -45,9 +45,8 @@ def apt(prefix: list[str], *arguments: str) -> bool:
         return False
 
 
-def install(prefix: list[str], tools) -> None:
-    """Install what has the tools; the package lists are fetched only where the machine's do not do."""
-    wanted = packages.packages(tools)
+def install(prefix: list[str], wanted: list[str]) -> None:
+    """Install these packages; the package lists are fetched only where the machine's do not do."""
     say(f"installing {' '.join(wanted)}")
     options = ("install", "-y", "--no-install-recommends")
     if not apt(prefix, *options, *wanted):
@@ -56,15 +55,14 @@ def install(prefix: list[str], tools) -> None:
 
 
 def main(needs: list[str]) -> int:
-    before, tools = None, packages.missing_tools(*needs)
-    prefix = as_root() if tools and shutil.which("apt-get") else None
-    while tools and tools != before and prefix is not None:  # more than once: clang's libraries have a name when clang is there
-        install(prefix, tools)
-        packages.present.cache_clear()
-        before, tools = tools, packages.missing_tools(*needs)
-    if tools:
+    wanted = packages.missing_packages(*needs)
+    prefix = as_root() if wanted and shutil.which("apt-get") else None
+    if prefix is not None:
+        install(prefix, list(wanted.values()))
+        wanted = packages.missing_packages(*needs)
+    if wanted:
         say(packages.missing(*needs))
-    return 1 if tools else 0
+    return 1 if wanted else 0
 
 
 if __name__ == "__main__":

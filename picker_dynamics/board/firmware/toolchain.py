@@ -3,8 +3,7 @@
     elf = build(servo_map, description, backend="pca9685")     the firmware, for that arm
     library("sim"), library("host"), library("fuzz")           the simulated Uno, the core for this machine, the fuzzers
 
-What was built from the same sources for the same arm is not built again.  Where a compiler or library is missing,
-``MissingDependencyError`` says in one line what to install.
+``make`` decides what is due.  Where a tool is missing, ``MissingDependencyError`` says in one line what to install.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from picker_dynamics.resources import PACKAGE, resource, share_directory
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 
-from . import BACKENDS
 from .header import header_text
 from .packages import missing
 
@@ -69,7 +67,7 @@ def build(
     Args:
         servo_map: of the description's joints, in their order.
         backend: ``pca9685`` or ``timer``.
-        out: folder for what is built; default one of the build folder that is named after its content.
+        out: folder for what is built; default one of the build folder that is named after arm and options.
         baud: speed of the serial line [bit/s].
 
     Returns:
@@ -78,22 +76,18 @@ def build(
     Raises:
         MissingDependencyError: compiler or library missing.
         BuildError: it does not compile.
-        ConfigurationError: an unknown back end, or an arm that does not fit a board.
+        ConfigurationError: an arm that does not fit a board, or a folder that cannot be made.
     """
-    if backend not in BACKENDS:
-        raise ConfigurationError(f"backend is {backend!r}, must be {' or '.join(BACKENDS)}", subject="backend", value=backend)
     text = header_text(servo_map, description)
-    name = f"{backend}-{_digest(text, backend, str(baud))}"
+    name = hashlib.sha256(f"{backend} {baud} {text}".encode()).hexdigest()[:16]
     folder = Path(out) if out is not None else build_folder() / "arms" / name
-    elf, done = folder / backend / ELF, folder / "done"
+    require("avr")
     with _locked(folder):
-        if out is not None or not done.is_file():
-            require("avr")
-            _write(folder / "arm_config.h", text)
-            make("hex", folder, BACKEND=backend, CONFIG=folder, BAUD=baud)
-            if out is None:
-                done.touch()
-    return elf
+        header = folder / "arm_config.h"
+        if not header.is_file() or header.read_text(encoding="utf-8") != text:  # make goes by its time
+            header.write_text(text, encoding="utf-8")
+        make("hex", folder, BACKEND=backend, CONFIG=folder, BAUD=baud)
+    return folder / backend / ELF
 
 
 def library(kind: str) -> Path:
@@ -112,8 +106,8 @@ def library(kind: str) -> Path:
     return folder / kind / LIBRARIES[kind]
 
 
-def make(target: str, out: Path, **variables: object) -> str:
-    """``make -C firmware TARGET OUT=… VARIABLE=…``; what it prints.
+def make(target: str, out: Path, **variables: object) -> None:
+    """Run ``make -C firmware TARGET OUT=… VARIABLE=…``.
 
     Raises:
         BuildError: it fails.
@@ -123,29 +117,9 @@ def make(target: str, out: Path, **variables: object) -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name != "MFLAGS"}
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
-        raise BuildError(f"firmware: make {target} failed: {_complaint(done.stderr)}", value=done.returncode)
-    return done.stdout
-
-
-def _complaint(said: str) -> str:
-    """The first line that names an error, else the last one."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return next((line for line in lines if "error" in line), lines[-1] if lines else "it says nothing")
-
-
-def _digest(*parts: str) -> str:
-    """Of everything that decides what a build gives."""
-    files = sorted(path for path in sources().rglob("*") if path.is_file() and path.name != "arm_config.h")
-    digest = hashlib.sha256("\0".join(parts).encode())
-    for path in files:
-        digest.update(str(path.relative_to(sources())).encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file, but leave one alone that has that text: make goes by its time."""
-    if not path.is_file() or path.read_text(encoding="utf-8") != text:
-        path.write_text(text, encoding="utf-8")
+        lines = done.stderr.split("\n")
+        complaint = next((line for line in lines if "error" in line), lines[0]).strip()
+        raise BuildError(f"firmware: make {target} failed: {complaint}", value=done.returncode)
 
 
 @contextmanager
