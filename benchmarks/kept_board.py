@@ -100,4 +100,5 @@ class KeptBoard(VirtualBoard):
 
 
 if __name__ == "__main__":
-    sys.exit(board.main(kind=KeptBoard))
+    board.VirtualBoard = KeptBoard
+    sys.exit(board.main())

@@ -29,11 +29,14 @@ from .clock import SYSTEM_CLOCK, Clock
 from .enabling import Enabling, enabling
 from .firmware.config import board_limits
 from .link import Link
-from .protocol import Ack, Adopt, Disable, Fault, Relax, Reset, Stop, Telemetry, ahead_us, describe_faults, limits_checksum
+from .protocol import Ack, Adopt, Disable, Fault, Info, Relax, Reset, Stop, Telemetry, ahead_us, describe_faults, limits_checksum
 from .rejoining import PAUSE_S, Rejoining
 from .session import Routine, Session, State
 from .setpoint_guard import Refusal
 from .setpoint_sender import CommandCounts, SetpointSender
+
+RECONNECT_S = 0.25
+"""Pause after an attempt to connect that failed [s]."""
 
 REQUEST_TIMEOUT_S = 0.5
 """For the board's answer: five attempts."""
@@ -96,7 +99,7 @@ class HardwareSession(Session):
         return self._sender.delay_s
 
     def connect(self, give_up_s: float = math.inf) -> None:
-        """Open the port and shake hands, again and again with growing pauses until it works or ``cancelled`` is set.
+        """Open the port and shake hands, again and again until it works or ``cancelled`` is set.
 
         Args:
             give_up_s: after so long the last error is raised [s].
@@ -106,7 +109,7 @@ class HardwareSession(Session):
             VersionError: the board speaks another protocol version: trying again would not help.
             BoardFaultError: the board drives another number of joints.
         """
-        info = self.link.reconnect(give_up_s=give_up_s, cancelled=self.cancelled, on_failure=self._on_failure)
+        info = self._opened(self.clock.now() + give_up_s)
         if info.joints != self.servos.n:
             self.link.close()
             raise BoardFaultError(
@@ -123,6 +126,18 @@ class HardwareSession(Session):
         if before is not None and not self.problem:
             reset = "" if before == self._boot_id else f", reset meanwhile (boot id {before} -> {self._boot_id})"
             self.problem = f"the board is back{reset}: {self._to_go_on}"
+
+    def _opened(self, until_s: float) -> Info:
+        while True:
+            self.link.close()
+            try:
+                return self.link.open()
+            except LinkError as error:
+                text = f"{error}; trying again"
+                self.problem = Routine(text) if self.port_comes and isinstance(error, NoPortError) else text
+                if self.cancelled.is_set() or self.clock.now() >= until_s:
+                    raise
+                self.clock.sleep(RECONNECT_S)
 
     def disconnect(self) -> None:
         """Close the port; the board holds what it has."""
@@ -379,10 +394,6 @@ class HardwareSession(Session):
 
     def _on_loss(self, error: LinkError) -> None:
         self.lost = str(error)
-
-    def _on_failure(self, error: LinkError) -> None:
-        text = f"{error}; trying again"
-        self.problem = Routine(text) if self.port_comes and isinstance(error, NoPortError) else text
 
     def _break_off(self, state: State, problem: str) -> None:
         """Leave because something went wrong; where outputs were commanded, nobody goes on before ``reset``."""

@@ -19,7 +19,7 @@ from picker_dynamics.errors import PickerError
 from picker_dynamics.robot import servo_arm
 
 from .simulated_board import HOST_TIMEOUT_S
-from .virtual_board import BOOT_SILENCE_S, TICK_S, VirtualBoard
+from .virtual_board import BOOT_SILENCE_S, VirtualBoard
 
 BOARDS = ("virtual", "avr")
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -37,7 +37,6 @@ def _arguments(argv) -> argparse.Namespace:
         ("--seed", 0, "of these errors, and of injected faults"),
         ("--boot-silence", BOOT_SILENCE_S, "silence [s] after the reset that opening the port causes; 0: it causes none"),
         ("--host-timeout", HOST_TIMEOUT_S, "silence of the host [s] after which the board holds"),
-        ("--tick", TICK_S, "how often it looks at its wire at least [s]"),
     ):
         parser.add_argument(
             name, default=default, required=name == "--link", type=type("" if default is None else default), help=text
@@ -53,8 +52,8 @@ def _arguments(argv) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def build(options: argparse.Namespace, kind: type[VirtualBoard] = VirtualBoard) -> VirtualBoard:
-    """The board that the command line describes, of this kind.
+def build(options: argparse.Namespace) -> VirtualBoard:
+    """The board that the command line describes.
 
     Raises:
         PickerError: a file, value or path that cannot be used, MuJoCo missing, or with ``avr`` the tools to build it.
@@ -69,7 +68,7 @@ def build(options: argparse.Namespace, kind: type[VirtualBoard] = VirtualBoard) 
         firmware = avr_firmware(arm, servos, options.host_timeout)
     errors = {"plant_error": options.plant_error, "seed": options.seed}
     plant = Plant(arm, servos, **errors, support=True, quantise=firmware is None)
-    return kind(
+    return VirtualBoard(
         plant,
         servos,
         options.link,
@@ -78,12 +77,11 @@ def build(options: argparse.Namespace, kind: type[VirtualBoard] = VirtualBoard) 
         host_timeout_s=options.host_timeout,
         seed=options.seed,
         firmware=firmware,
-        tick_s=options.tick,
     )
 
 
-def main(argv=None, kind: type[VirtualBoard] = VirtualBoard) -> int:
-    """Run a virtual board, or another kind of it, until a signal or the end of its parent."""
+def main(argv=None) -> int:
+    """Run a virtual board until a signal or the end of its parent."""
     options = _arguments(argv)
     heard: list[int] = []
     boards: list[VirtualBoard] = []
@@ -98,7 +96,7 @@ def main(argv=None, kind: type[VirtualBoard] = VirtualBoard) -> int:
     owned = lifeline.PARENT in os.environ  # by a graph, of which nobody is left when its terminal closes
     orphaned = lifeline.end_with_parent(signal.SIGINT)
     try:
-        board = build(options, kind)
+        board = build(options)
         boards.append(board)
         for number in heard[:]:
             hear(number, None)

@@ -66,23 +66,6 @@ class PlantError:
     resistance: float = 1.0
     source: float = 1.0
 
-    def report(self) -> dict:
-        """Changes of the plant, ready for JSON: factors per link and joint, friction in N·m."""
-
-        def per_joint(*names: str) -> dict[str, dict[str, float]]:
-            return {name: dict(zip(self.joint_names, map(float, getattr(self, name)))) for name in names}
-
-        return {
-            "share": self.share,
-            "seed": self.seed,
-            "mass": dict(self.mass),
-            "inertia": dict(self.inertia),
-            **per_joint("armature", "stiffness", "deadband", "damping"),
-            "coulomb_nm": per_joint("coulomb")["coulomb"],
-            "gears": None if self.load_friction is None else per_joint("load_friction", "gear_coulomb", "play"),
-            "supply": {"resistance": self.resistance, "source": self.source},
-        }
-
 
 def draw(description, stall_torque, share: float = 0.0, seed: int = 0, *, geared: bool = False, fed: bool = False) -> PlantError:
     """Draw the errors of one simulated arm.

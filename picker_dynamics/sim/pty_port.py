@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import random
 import select
@@ -58,21 +57,7 @@ class PtyPort:
 
     def __init__(self, link: str | Path, seed: int = 0):
         self.link, self.wire, self._master = Path(link), Wire(seed), -1
-        self._lock_path = self.link.with_name(f"{self.link.name}.lock")
-        try:  # whoever holds the lock owns the name, and a board that was killed holds nothing
-            self._reserved = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        except OSError as error:
-            raise self._cannot(error.strerror) from error
-        try:
-            fcntl.flock(self._reserved, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(self._reserved)
-            raise self._cannot("another virtual board has that name") from error
-        try:
-            self.plug_in()
-        except LinkError:
-            self.close()
-            raise
+        self.plug_in()
 
     def _cannot(self, why: str) -> LinkError:
         return LinkError(f"cannot make the port {self.link}: {why}", value=str(self.link))
@@ -81,7 +66,7 @@ class PtyPort:
         """Make the terminal and its link."""
         self._connected = self._dtr = False
         if self.link.is_symlink() and os.readlink(self.link).startswith("/dev/pts/"):
-            self.link.unlink()  # left behind by a board that was killed: the name is ours now
+            self.link.unlink()  # left behind by a board that was killed
         self._master, slave = os.openpty()
         attributes = termios.tcgetattr(slave)
         attributes[CFLAG] |= termios.HUPCL
@@ -109,11 +94,7 @@ class PtyPort:
         if self.link.is_symlink() and os.readlink(self.link) == self._name:
             self.link.unlink()
 
-    def close(self) -> None:
-        """Unplug for good."""
-        self.unplug()
-        self._lock_path.unlink(missing_ok=True)
-        os.close(self._reserved)
+    close = unplug
 
     @property
     def descriptor(self) -> int | None:

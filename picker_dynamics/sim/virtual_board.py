@@ -14,8 +14,9 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from picker_dynamics.board.protocol import Fault, ahead_us
+from picker_dynamics.board.protocol import ahead_us
 from picker_dynamics.board.protocol.codes import faults_in
 from picker_dynamics.errors import LinkError, PickerError
 from picker_dynamics.robot.servo_map import ServoMap
@@ -23,7 +24,7 @@ from picker_dynamics.robot.servo_map import ServoMap
 from .arrivals import arrivals
 from .control_socket import ControlServer
 from .pty_port import PtyPort
-from .simulated_board import HOST_TIMEOUT_S, SimulatedBoard
+from .simulated_board import SimulatedBoard
 
 TICK_S = 1e-3
 """How often the board looks at its wire and at its clock [s]."""
@@ -53,12 +54,8 @@ class VirtualBoard(SimulatedBoard):
         link: name of the port to make.
         control: path of the control socket to make, or None.
         boot_silence_s: of the boot loader; 0 for a board that opening the port does not reset.
-        live: the outputs run from the start, at the first pose, as a PCA9685's do after a reset of the board.
-        host_timeout_s: silence of the host after which the board holds [s].
         seed: of injected faults.
-        firmware: what runs on the board, in place of a ``VirtualFirmware`` for these servos; it sees to ``live`` and
-            ``host_timeout_s`` itself.
-        tick_s: how often it looks at its wire and its clock at least, while the arm moves [s].
+        board: further arguments of ``SimulatedBoard``.
 
     Raises:
         LinkError: port or control socket cannot be made.
@@ -72,14 +69,10 @@ class VirtualBoard(SimulatedBoard):
         *,
         control: str | Path | None = None,
         boot_silence_s: float = BOOT_SILENCE_S,
-        live: bool = False,
-        host_timeout_s: float = HOST_TIMEOUT_S,
         seed: int = 0,
-        firmware=None,
-        tick_s: float = TICK_S,
+        **board: Any,
     ):
-        found = plant.q if live else None
-        super().__init__(plant, servos, found=found, host_timeout_s=host_timeout_s, firmware=firmware)
+        super().__init__(plant, servos, **board)
         self.boot_silence_s, self._outbox = boot_silence_s, b""
         self.port = PtyPort(link, seed)
         try:
@@ -87,7 +80,7 @@ class VirtualBoard(SimulatedBoard):
         except LinkError:
             self.port.close()
             raise
-        self._lock, self._stopped, self._leaving, self._tick_s = threading.RLock(), False, False, tick_s
+        self._lock, self._stopped, self._leaving = threading.RLock(), False, False
         self._epoch, self._wake_s = time.monotonic(), 0.0
         self._unplug_s, self._plug_in_at_s = 0.0, math.inf
         self.behind_max_s = 0.0
@@ -122,8 +115,8 @@ class VirtualBoard(SimulatedBoard):
         """When to look at wire and clock again, if nobody writes before."""
         due_s = self._due_s()
         if due_s is None or not self.plant.at_rest:
-            return self.time_s + self._tick_s
-        return min(max(due_s + self.plant.dt, self.time_s + self._tick_s), self.time_s + REST_TICK_S)
+            return self.time_s + TICK_S
+        return min(max(due_s + self.plant.dt, self.time_s + TICK_S), self.time_s + REST_TICK_S)
 
     def wait(self, until_s: float) -> list:
         """Sleep until a time or until somebody writes; what is readable."""
@@ -201,20 +194,16 @@ class VirtualBoard(SimulatedBoard):
         """What the control socket takes: the truth, a berry of ``mass_kg`` (0: none) at ``com`` [m], and faults.
 
         ``wire`` loses and damages these shares of all bytes from then on, in both directions; ``reset`` restarts the board, with
-        its boot silence, and with a fault latched from the start; ``unplug`` pulls the cable for so many seconds, the board keeps
-        running; ``clock`` lets the board's clock jump forward, or sets its drift; ``supply`` sets what the source gives without
-        load; ``cause`` lets the cause of a fault (by name) appear or go.
+        its boot silence; ``unplug`` pulls the cable for so many seconds, the board keeps running; ``supply`` sets what the source
+        gives without load [V].
         """
         return {
             "truth": self._truth,
             "attach": lambda mass_kg, com=(0.0, 0.0, 0.0): self.plant.attach(mass_kg, com),
-            "plant_error": self.plant.error.report,
             "wire": self._wire,
             "reset": self._reset,
             "unplug": self._unplug,
-            "clock": self._set_clock,
             "supply": self._feed,
-            "cause": lambda fault, present: self.firmware.set_cause(Fault[fault], present),
         }
 
     def answer(self, request: dict) -> dict:
@@ -257,20 +246,11 @@ class VirtualBoard(SimulatedBoard):
         self._measure_at_s = -math.inf
         self._measure()
 
-    def _reset(self, keep_outputs: bool = True, fault: str | None = None) -> None:
-        self.firmware.reboot(
-            self._board_us(self.time_s),
-            keep_outputs=keep_outputs,
-            silence_us=round(self.boot_silence_s * 1e6),
-            fault=None if fault is None else Fault[fault],
-        )
+    def _reset(self, keep_outputs: bool = True) -> None:
+        self.firmware.reboot(self._board_us(self.time_s), keep_outputs=keep_outputs, silence_us=round(self.boot_silence_s * 1e6))
 
     def _wire(self, drop: float = 0.0, corrupt: float = 0.0) -> None:
         self.port.wire.drop, self.port.wire.corrupt = float(drop), float(corrupt)
 
     def _unplug(self, seconds: float) -> None:
         self._unplug_s = float(seconds)
-
-    def _set_clock(self, jump_s: float = 0.0, drift_ppm: float | None = None) -> None:
-        rate = self._clock[2] if drift_ppm is None else 1.0 + drift_ppm * 1e-6
-        self._clock = (self.time_s, self._board_us(self.time_s) * 1e-6 + jump_s, rate)

@@ -77,7 +77,7 @@ def test_a_pulled_cable_is_an_error_of_the_script_and_enable_connects_again(tmp_
     monkeypatch.setattr(hardware_session, "REQUEST_TIMEOUT_S", PATIENCE_S)
     monkeypatch.setattr(local, "CONNECT_S", PATIENCE_S)
     port, plant = tmp_path / "port", Plant(picker(), SERVOS, q=SERVOS.home)
-    with running(VirtualBoard(plant, SERVOS, port, live=True, boot_silence_s=0.0)) as board, Arm.open(str(port)) as arm:
+    with running(VirtualBoard(plant, SERVOS, port, found=plant.q, boot_silence_s=0.0)) as board, Arm.open(str(port)) as arm:
         arm.enable()
         move = arm.move(q=HOME + [0.5, 0.0, 0.0, 0.0, 0.0], wait=False)
         board.answer({"command": "unplug", "seconds": 0.5})

@@ -34,7 +34,7 @@ class Stepped:
         self.tips, self.told, self.silent_s, self.wire = [], 0.0, silent_s, b""
         monkeypatch.setattr(virtual_board, "time", self)
         plant = Plant(picker(), SERVOS, q=START, quantise=False)
-        self.board = VirtualBoard(plant, SERVOS, tmp_path / "tty", boot_silence_s=0.0, live=True)
+        self.board = VirtualBoard(plant, SERVOS, tmp_path / "tty", boot_silence_s=0.0, found=plant.q)
         self.board.wait = self.wait
         self.board.port.read = self.read
         advance = plant.advance

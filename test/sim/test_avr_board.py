@@ -9,10 +9,10 @@ from waiting import until
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.link import Link
-from picker_dynamics.board.protocol import Adopt, Enable, Fault, Reset, limits_checksum, pulse_units
+from picker_dynamics.board.protocol import Adopt, Enable, limits_checksum, pulse_units
 from picker_dynamics.bringup import bringup
 from picker_dynamics.commands import cli
-from picker_dynamics.errors import ConfigurationError, InputError, LinkError, MissingDependencyError
+from picker_dynamics.errors import ConfigurationError, LinkError, MissingDependencyError
 from picker_dynamics.sim.avr_firmware import compiled_in
 from picker_dynamics.sim.simulated_board import adc_counts
 
@@ -34,16 +34,10 @@ def test_the_real_firmware_moves_the_arm_and_has_a_side_door(tmp_path):
         exact = [servo.to_angle(pulse) for servo, pulse in zip(servos.servos, truth.pulses_us)]
         assert truth.setpoint == pytest.approx(exact, abs=1e-12)  # the plant rounds nothing on top
         boot_id = link.telemetry.boot_id
-        control.command("reset", fault="RESTARTED")
+        control.command("reset")
         until(lambda: link.telemetry and link.telemetry.boot_id != boot_id, "another boot id")
-        assert link.telemetry.faults == Fault.RESTARTED.bit
-        link.request(Reset())
         link.request(Adopt(ALL))
         assert np.array_equal(control.truth().pulses_us, truth.pulses_us)
-        with pytest.raises(InputError, match="HOST_LOST"):
-            control.command("cause", fault="HOST_LOST", present=True)
-        control.command("cause", fault="OUTPUT_FAILED", present=True)
-        until(lambda: link.telemetry.faults == Fault.OUTPUT_FAILED.bit, "OUTPUT_FAILED")
 
 
 def test_what_does_not_fit_the_firmware_is_refused(tmp_path):

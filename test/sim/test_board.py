@@ -40,6 +40,7 @@ from picker_dynamics.sim.virtual_board import CATCH_UP_S, VirtualBoard
 OVERLAY = str(resource("config/servos.sim.yaml"))
 ARM, SERVOS = picker(), servos()
 ALL = (1 << ARM.n) - 1
+POSE = np.array([0.0, 0.8, -0.8, 0.0, 0.0])
 BOARD = [sys.executable, "-m", "picker_dynamics.sim.board"]
 
 
@@ -82,7 +83,6 @@ def test_handshake_enable_move_truth(tmp_path):
     """End to end, the board a process of its own, whose arm is not quite the one that it is told to be."""
     errors = ("--plant-error", "0.01", "--seed", "1")
     with spawn_board(tmp_path / "tty", "--servo-overlay", OVERLAY, "--boot-silence", "0.2", *errors) as control:
-        assert control.command("plant_error") == Plant(ARM, SERVOS, plant_error=0.01, seed=1).error.report()
         start = control.truth()
         np.testing.assert_allclose(start.q, SERVOS.rest, atol=1e-6)
         assert start.live == 0 and np.isnan(start.setpoint).all() and np.isnan(start.pulses_us).all()
@@ -146,15 +146,14 @@ def test_the_arm_runs_in_real_time_and_a_stall_is_caught_up_with_or_reported(mak
 
 def test_the_board_of_an_arm_at_rest_sleeps_and_its_telemetry_comes_in_time(make_board):
     board, _ = make_board()
-    waits, wait = [], board.wait
+    waits, wait, heard = [], board.wait, []
     with linked(board) as link:
         until(lambda: board.plant.at_rest)
-        before = link.statistics.telemetry_received
+        link.on_telemetry = lambda *_: heard.append(1)
         board.wait = lambda until_s: waits.append(1) or wait(until_s)
         time.sleep(0.5)
-        heard = link.statistics.telemetry_received - before
-        assert 20 <= heard <= 30  # every 20 ms
-        assert len(waits) < 4 * heard  # servo frames, telemetry, pings; not every millisecond
+        assert 20 <= len(heard) <= 30  # every 20 ms
+        assert len(waits) < 4 * len(heard)  # servo frames, telemetry, pings; not every millisecond
 
 
 # --- what a real board does ------------------------------------------------------------------------------
@@ -178,25 +177,23 @@ def test_opening_the_port_resets_the_board_unless_dtr_stays_up(make_board):
 
 
 def test_outputs_outlive_a_reset_and_relax_lets_the_arm_fall(make_board):
-    pose = np.array([0.0, 0.8, -0.8, 0.0, 0.0])
-    board, control = make_board(pose=pose, support=False, live=True)
+    board, control = make_board(pose=POSE, support=False, found=POSE)
     with linked(board) as link:
         assert link.telemetry.live == ALL and link.telemetry.owned == 0
         link.request(Adopt(ALL))
         until(lambda: board.plant.at_rest)
         stands = control.truth().q
-        assert stands[1] > 0.6 and link.telemetry.pulses == units(pose)
-        control.command("reset", fault="RESTARTED")
-        until(lambda: link.statistics.board_restarts == 1)
+        assert stands[1] > 0.6 and link.telemetry.pulses == units(POSE)
+        control.command("reset")
+        until(lambda: link.info.boot_id == 2)
         truth = control.truth()
-        assert truth.boot_id == link.info.boot_id == 2
-        assert truth.live == ALL and truth.owned == 0 and truth.faults == ("RESTARTED",)
+        assert truth.boot_id == 2 and truth.live == ALL and truth.owned == 0
         np.testing.assert_allclose(truth.q, stands, atol=1e-3)
         link.request(Relax())
         until(lambda: control.truth().q[1] < -0.2)
         assert control.truth().live == 0
         control.command("reset", keep_outputs=False)
-        until(lambda: link.statistics.board_restarts == 2)
+        until(lambda: link.info.boot_id == 3)
 
 
 def test_a_pulled_cable_is_noticed_and_the_board_holds(make_board):
@@ -208,37 +205,28 @@ def test_a_pulled_cable_is_noticed_and_the_board_holds(make_board):
         until(lambda: losses)
         assert not link.connected and not os.path.lexists(board.port.link)
         until(lambda: control.truth().faults == ("HOST_LOST",))
-        link.reconnect(give_up_s=8.0)
+        link.close()
+        until(lambda: os.path.lexists(board.port.link))
+        link.open(8.0)
         assert link.telemetry.live == ALL == link.telemetry.owned and link.telemetry.faults == Fault.HOST_LOST.bit
         np.testing.assert_allclose(control.truth().q, SERVOS.rest, atol=0.05)
 
 
-def test_damaged_bytes_drifting_clocks_and_failing_supplies(make_board):
+def test_damaged_bytes_and_failing_supplies(make_board):
     """What the side door does to a board shows on the wire, and requests get through."""
-    board, control = make_board(pose=np.array([0.0, 0.6, -0.4, -0.2, 0.6]), support=False, live=True)
+    board, control = make_board(pose=POSE, support=False, found=POSE)
     with linked(board) as link:
         control.command("wire", drop=0.004, corrupt=0.004)
         for _ in range(20):
             link.request(Reset(), timeout_s=3.0)
         until(lambda: link.statistics.frames_damaged + link.statistics.frames_missed > 0)
         control.command("wire")
-        control.command("clock", drift_ppm=4000.0)
-        until(lambda: link.statistics.drift_ppm == pytest.approx(4000.0, abs=1000.0))
-        before = link.telemetry.time_us
-        control.command("clock", jump_s=30.0)
-        until(lambda: link.telemetry.time_us - before > 30e6)
-        until(lambda: abs(link.board_time_us() - link.telemetry.time_us) < 0.1e6)
         for source in (1.0, 0.9):
             control.command("supply", volt=6.0 * source)
             until(lambda below=source - 5e-3: board.plant.at_rest and board.plant.supply < below)
             until(lambda: abs(link.telemetry.supply_mv - 6000.0 * board.plant.supply) <= 5.4)
         control.command("supply", volt=3.9)
         until(lambda: link.telemetry.faults == Fault.SUPPLY_LOW.bit)
-        control.command("supply", volt=6.0)
-        until(lambda: link.telemetry.supply_mv > 5000)
-        link.request(Reset())
-        control.command("cause", fault="OUTPUT_FAILED", present=True)
-        until(lambda: link.telemetry.faults == Fault.OUTPUT_FAILED.bit)
 
 
 # --- the side door ---------------------------------------------------------------------------------------
@@ -250,7 +238,6 @@ def test_requests_that_make_no_sense_are_refused_and_do_no_harm(make_board):
         ("dance", {}, "must be one of"),
         ("attach", {"mass_kg": -1.0}, "payload mass"),
         ("attach", {"weight": 1.0}, "weight"),
-        ("reset", {"fault": "GREMLINS"}, "GREMLINS"),
     ):
         with pytest.raises(InputError, match=words):
             control.command(command, **arguments)
@@ -282,13 +269,12 @@ def run_board(*arguments):
 
 def test_what_cannot_be_made_or_read_gets_one_line_and_a_code(tmp_path):
     (tmp_path / "occupied").write_text("mine")
-    for name in ("linked.lock", "socket"):
-        (tmp_path / name).symlink_to(tmp_path / "made by root")
+    (tmp_path / "socket").symlink_to(tmp_path / "made by root")
     tty = tmp_path / "tty"
     for code, words, arguments in (
         (9, "something else has that name", ["--link", tmp_path / "occupied"]),
         (3, "cannot read URDF", ["--link", tty, "--urdf", tmp_path / "no.urdf"]),
-        (9, "cannot make the port", ["--link", tmp_path / "linked"]),
+        (9, "cannot make the port", ["--link", tmp_path / "no folder" / "linked"]),
         (9, "control socket", ["--link", tty, "--control", tmp_path / "socket"]),
     ):
         done = run_board(*arguments)
@@ -299,12 +285,9 @@ def test_what_cannot_be_made_or_read_gets_one_line_and_a_code(tmp_path):
 
 def test_a_board_keeps_its_name_and_its_door_to_itself_and_ends_where_its_name_was_taken(tmp_path):
     with spawn_board(tmp_path / "tty") as control:
-        for name in ("tty.control", "tty.lock"):
-            assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
+        assert stat.S_IMODE((tmp_path / "tty.control").stat().st_mode) == 0o600
         second = run_board("--link", tmp_path / "other", "--control", tmp_path / "tty.control")
         assert second.returncode == 9 and "control socket" in second.stderr and not os.path.lexists(tmp_path / "other")
-        third = run_board("--link", tmp_path / "tty")
-        assert third.returncode == 9 and "another virtual board" in third.stderr
         control.command("unplug", seconds=0.5)
         until(lambda: not os.path.lexists(tmp_path / "tty"))
         (tmp_path / "tty").write_text("mine")

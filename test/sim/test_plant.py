@@ -202,24 +202,24 @@ def test_the_support_holds_each_joint_until_it_is_first_powered(arm):
     assert arm.q[SHOULDER] < -0.2  # nothing holds it any more
 
 
-def test_errors_are_reproducible_bounded_and_reported():
-    one, again, other = (Plant(ARM, SERVOS, plant_error=0.15, seed=seed) for seed in (1, 1, 2))
-    assert one.error.report() == again.error.report() != other.error.report()
-    report = one.error.report()
-    factors = [f for key in ("mass", "inertia", "armature", "stiffness", "deadband", "damping") for f in report[key].values()]
-    assert len(factors) == 2 * 5 + 4 * 5
-    assert all(0.85 <= f <= 1.15 for f in factors) and np.std(factors) > 0.05
-    assert all(0.0 <= f <= 0.03 * 1.08 for f in report["coulomb_nm"].values()) and max(report["coulomb_nm"].values()) > 0.0
-    exact = plant_error.draw(ARM, SERVOS.stall_torque).report()
-    assert all(f == 1.0 for key in ("mass", "inertia", "stiffness") for f in exact[key].values())
-    assert set(exact["coulomb_nm"].values()) == {0.0}
+def test_errors_are_reproducible_and_bounded():
+    one, again, other = (Plant(ARM, SERVOS, plant_error=0.15, seed=seed).error for seed in (1, 1, 2))
+    factors, same, others = (
+        np.array([*e.mass.values(), *e.inertia.values(), *e.armature, *e.stiffness, *e.deadband, *e.damping])
+        for e in (one, again, other)
+    )
+    assert (factors == same).all() and (factors != others).all() and factors.size == 2 * 5 + 4 * 5
+    assert np.abs(factors - 1.0).max() <= 0.15 and np.std(factors) > 0.05
+    assert 0.0 <= one.coulomb.min() and 0.0 < one.coulomb.max() <= 0.03 * 1.08
+    exact = plant_error.draw(ARM, SERVOS.stall_torque)
+    assert set(exact.mass.values()) == {1.0} and (exact.stiffness == 1.0).all() and not exact.coulomb.any()
 
 
 def test_errors_reach_the_physics():
-    """Statics of the perturbed arm from its own report: masses, K and deadband by hand."""
+    """Statics of the perturbed arm from its own errors: masses, K and deadband by hand."""
     plant = Plant(ARM, SERVOS, plant_error=0.15, seed=3, q=REACHING)
-    report = plant.error.report()
-    weights = {name: 9.81 * link.mass * report["mass"][name] for name, link in ARM.links.items() if link.mass}
+    error = plant.error
+    weights = {name: 9.81 * link.mass * error.mass[name] for name, link in ARM.links.items() if link.mass}
     q = REACHING
     a1, a2, a3 = np.cumsum(q[1:4])
     c1, c2, c3 = np.cos([a1, a2, a3])
@@ -232,8 +232,8 @@ def test_errors_reach_the_physics():
     assert plant.bias(q, np.zeros(5))[SHOULDER] == pytest.approx(shoulder, rel=1e-9)
     plant.advance(pulses_for(q), 6.0)
     load = plant.bias(plant.q, np.zeros(5))[SHOULDER]
-    K, delta = 10.0 * report["stiffness"]["shoulder"], SERVOS.model.deadband[1] * report["deadband"]["shoulder"]
-    friction = report["coulomb_nm"]["shoulder"]
+    K, delta = 10.0 * error.stiffness[SHOULDER], SERVOS.model.deadband[1] * error.deadband[SHOULDER]
+    friction = error.coulomb[SHOULDER]
     stretch = plant.setpoint[SHOULDER] - plant.q[SHOULDER]
     assert abs(stretch - (load / K + delta)) <= friction / K + 1e-6
     dense = plant.mass_matrix(q)

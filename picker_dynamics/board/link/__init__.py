@@ -9,7 +9,6 @@ The only place that imports pyserial.
 
 from .connection import BAUD, Link
 from .port import Port, SerialPort, serial_ports
-from .requests import RefusedError
-from .statistics import LinkStatistics
+from .refusals import RefusedError
 
-__all__ = ["BAUD", "Link", "LinkStatistics", "Port", "RefusedError", "SerialPort", "serial_ports"]
+__all__ = ["BAUD", "Link", "Port", "RefusedError", "SerialPort", "serial_ports"]

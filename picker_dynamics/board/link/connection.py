@@ -14,10 +14,11 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import cast
+from dataclasses import dataclass, field, replace
 
-from picker_dynamics.errors import BoardFaultError, LinkError, PickerError, VersionError
+import numpy as np
+
+from picker_dynamics.errors import LinkError, PickerError, VersionError
 
 from ..clock import SYSTEM_CLOCK, Clock
 from ..clock_fit import ClockFit
@@ -38,15 +39,63 @@ from ..protocol import (
 )
 from ..protocol.messages import Unknown
 from .port import Port, SerialPort, no_word
-from .requests import PendingRequests, RefusedError, refusal
-from .statistics import LinkStatistics, share_below
+from .refusals import message_name, refusal
 
 BAUD = 500_000  # a 16 MHz AVR makes it exactly; it misses 115200 by 2 %
 SILENCE_S = 1.5
 """A board that was heard and then says nothing for so long is lost."""
+RETRY_S = 0.1
+"""Silence after which a request is sent again, with the same sequence number."""
 ROUND_TRIPS = 512
-PING_PERIOD_S, RECONNECT_S, _POLL_S = 0.1, 0.25, 0.02
+PING_PERIOD_S, _POLL_S = 0.1, 0.02
 _log = logging.getLogger(__name__)
+
+
+@dataclass
+class LinkStatistics:
+    """Counters of a link since it was made, and figures of the moment; round trips are those of the last 512 pings.
+
+    Attributes:
+        frames_sent, frames_received: Good frames.
+        frames_damaged: Frames from the board with wrong stuffing, length or checksum.
+        frames_missed: Gaps in the board's sequence numbers.
+        setpoints_sent: Set-points handed to the operating system.
+        setpoints_not_sent: Set-points that failed with a LinkError: the board takes no data, or the link is lost.
+        setpoints_refused: Set-points that the board refused, by reason.
+        losses: Times that the link was lost.
+        retransmissions: Requests sent again.
+        connected: True while the board is heard.
+        round_trip_median_ms, round_trip_p99_ms: Ping to Ack; None before the first.
+        latency_ms: Least one-way delay of telemetry.
+        drift_ppm: How much faster the board's clock runs than the host's.
+    """
+
+    frames_sent: int = 0
+    frames_received: int = 0
+    frames_damaged: int = 0
+    frames_missed: int = 0
+    setpoints_sent: int = 0
+    setpoints_not_sent: int = 0
+    setpoints_refused: Counter[Reason] = field(default_factory=Counter)
+    losses: int = 0
+    retransmissions: int = 0
+    connected: bool = False
+    round_trip_median_ms: float | None = None
+    round_trip_p99_ms: float | None = None
+    latency_ms: float = 0.0
+    drift_ppm: float = 0.0
+
+
+@dataclass
+class _Request:
+    """A request under way; times are the host's [s]."""
+
+    message: Message
+    wire: bytes
+    sent_s: float
+    timeout_s: float
+    attempts: int = 1
+    answer: Future[Ack | Info] = field(default_factory=Future)
 
 
 class Link:
@@ -89,20 +138,17 @@ class Link:
         self.clock, self._host, self._open_port = ClockFit(), clock, open_port
         self._counters = LinkStatistics()
         self._round_trips_ms: deque[float] = deque(maxlen=ROUND_TRIPS)
-        self._requests = PendingRequests()
+        self._requests: dict[int, _Request] = {}
         self._port: Port | None = None
         self._thread: threading.Thread | None = None
-        self._send_lock = threading.Lock()
-        self._news = threading.Condition()
+        self._lock = threading.RLock()
         self._closing = False
         self._sequence = 0
-        self._boot_id: int | None = None
         self._forget()
 
     def _forget(self) -> None:
-        """Start of a connection: nothing is known of the board but its last boot id."""
+        """Start of a connection: nothing is known of the board."""
         self._decoder = FrameDecoder(in_step=False)
-        self._pings: dict[int, float] = {}
         self._board_sequence: int | None = None
         self.info: Info | None = None
         self.telemetry: Telemetry | None = None
@@ -136,25 +182,19 @@ class Link:
             self._thread = thread  # not before it runs: close() may come at any moment, and joins it
         try:
             self._wait_for(lambda: self._heard_s, timeout_s)
-            info = self.info = self._greet(timeout_s)
+            info = self._result(self._submit(Hello(), timeout_s))
+            if not isinstance(info, Info):
+                raise LinkError(f"the board on {self.port} answers HELLO with {info.TYPE.name}: does it keep this protocol?")
+            self.info = info
             self._wait_for(lambda: self.telemetry, timeout_s)
         except BaseException:
             self.close()
             raise
-        self._counters.connections += 1
-        self._meet(info.boot_id)
         self._ready = True
         if self._lost:  # just now, when nobody was told yet
             self.close()
             raise self._lost
         return info
-
-    def _greet(self, timeout_s: float) -> Info:
-        """The board's answer to HELLO; whatever else it says is worth another try."""
-        try:
-            return cast(Info, self._result(self._submit(Hello(), timeout_s)))
-        except (RefusedError, BoardFaultError) as error:
-            raise LinkError(f"{error}: does it keep this protocol?") from error
 
     def close(self) -> None:
         """Stop the thread and close the port.  Sends nothing: what the arm does then is for the caller."""
@@ -162,43 +202,11 @@ class Link:
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.join()
-        with self._send_lock:
+        with self._lock:
             if self._port is not None:
                 self._port.close()
                 self._port = None
-        self._requests.fail_all(LinkError(f"{self.port} was closed"))
-
-    def reconnect(
-        self,
-        *,
-        give_up_s: float = float("inf"),
-        cancelled: threading.Event | None = None,
-        on_failure: Callable[[LinkError], None] | None = None,
-    ) -> Info:
-        """Close, then try to open until it works, with pauses of 0.25 s.
-
-        Args:
-            give_up_s: Raise the last error after so long [s].
-            cancelled: Set by another thread to end the attempts.
-            on_failure: Called with the error of each attempt that failed.
-
-        Raises:
-            LinkError: where it gave up or was cancelled.
-            VersionError: at once, for trying again does not help.
-        """
-        self.close()
-        cancelled = cancelled or threading.Event()
-        until_s = self._host.now() + give_up_s
-        while True:
-            try:
-                return self.open()
-            except LinkError as error:
-                self._call(on_failure, error)
-                self._host.sleep(RECONNECT_S)
-                if cancelled.is_set():
-                    raise LinkError(f"reconnecting to {self.port} was cancelled; before: {error}") from error
-                if self._host.now() >= until_s:
-                    raise
+        self._fail_all(LinkError(f"{self.port} was closed"))
 
     def __enter__(self) -> Link:
         self.open()
@@ -217,17 +225,16 @@ class Link:
     @property
     def statistics(self) -> LinkStatistics:
         """A copy of the counters, with the figures of now."""
-        trips = list(self._round_trips_ms)
+        trips_ms = list(self._round_trips_ms)
+        median_ms, p99_ms = np.percentile(trips_ms, (50, 99)).tolist() if trips_ms else (None, None)
         return replace(
             self._counters,
             setpoints_refused=Counter(self._counters.setpoints_refused),
             connected=self.connected,
-            retransmissions=self._requests.retransmissions,
-            round_trip_median_ms=share_below(trips, 0.5),
-            round_trip_p99_ms=share_below(trips, 0.99),
+            round_trip_median_ms=median_ms,
+            round_trip_p99_ms=p99_ms,
             latency_ms=1e3 * self.clock.latency_s,
             drift_ppm=1e6 * self.clock.drift,
-            telemetry_age_ms=1e3 * (self._host.now() - self.telemetry_s) if self.telemetry else None,
         )
 
     def board_time_us(self, host_s: float | None = None) -> int:
@@ -258,10 +265,10 @@ class Link:
     def send(self, message: Message) -> int:
         """Send one message, wait for nothing, and return its sequence number."""
         self._require_connection()
-        with self._send_lock:
-            self._write(encode(message, self._sequence))
-            self._sequence += 1
-            return self._sequence - 1 & 0xFFFF
+        with self._lock:
+            sequence = self._next_sequence()
+            self._write(encode(message, sequence))
+        return sequence
 
     def request(self, message: Message, timeout_s: float = 0.5) -> Ack | Info:
         """Send a request, again while it is not answered, and wait for the answer.
@@ -279,16 +286,20 @@ class Link:
         return self._submit(message, timeout_s)
 
     def _submit(self, message: Message, timeout_s: float) -> Future[Ack | Info]:
-        with self._send_lock:
-            sequence = self._sequence
-            wire = encode(message, sequence)
-            future = self._requests.add(sequence, message, wire, self._host.now(), timeout_s)
+        with self._lock:
+            sequence = self._next_sequence()
+            request = _Request(message, encode(message, sequence), self._host.now(), timeout_s)
+            self._requests[sequence] = request
             try:
-                self._write(wire)
+                self._write(request.wire)
             except LinkError as error:
-                self._requests.finish(sequence, error)
-            self._sequence = sequence + 1 & 0xFFFF
-        return future
+                del self._requests[sequence]
+                request.answer.set_exception(error)
+        return request.answer
+
+    def _next_sequence(self) -> int:
+        sequence, self._sequence = self._sequence, self._sequence + 1 & 0xFFFF
+        return sequence
 
     def _write(self, wire: bytes) -> None:
         """Hand ``wire`` to the port; the lock is held."""
@@ -329,23 +340,49 @@ class Link:
         """Read for at most ``wait_s`` [s], repeat requests, ping; raises a LinkError where the board is silent."""
         self._take_bytes(port.read(wait_s))
         now_s = self._host.now()
-        with self._send_lock:
+        with self._lock:
             if self._port is None:  # closed meanwhile, by somebody who did not wait for this thread
                 return
-            for wire in self._requests.due(now_s):
-                self._write(wire)
-        if self._ready and now_s >= self._next_ping_s:
-            self._next_ping_s = now_s + PING_PERIOD_S
-            self._send_ping()
+            self._repeat(now_s)
+            if self._ready and now_s >= self._next_ping_s:
+                self._next_ping_s = now_s + PING_PERIOD_S
+                self._submit(Ping(), RETRY_S)
         if self._ready and now_s - self._heard_s > SILENCE_S:
             raise LinkError(f"the board on {self.port} is silent for {SILENCE_S} s", value=SILENCE_S)
+
+    def _repeat(self, now_s: float) -> None:
+        """Send requests without an answer again; those that waited too long fail."""
+        for sequence, one in list(self._requests.items()):
+            if now_s >= one.sent_s + one.timeout_s:
+                name = message_name(one.message.TYPE)
+                said = f"no answer from the board to {name}: {one.attempts} attempts in {one.timeout_s:g} s"
+                self._requests.pop(sequence).answer.set_exception(LinkError(said, value=one.timeout_s))
+            elif now_s >= one.sent_s + one.attempts * RETRY_S:
+                one.attempts += 1
+                self._counters.retransmissions += 1
+                self._write(one.wire)
+
+    def _fail_all(self, error: LinkError) -> None:
+        """Fail all requests: the link is gone, or the board has started anew, and nothing may be sent again."""
+        with self._lock:
+            waiting, self._requests = list(self._requests.values()), {}
+        for one in waiting:
+            one.answer.set_exception(error)
 
     def _result(self, answer: Future[Ack | Info]) -> Ack | Info:
         """The board's answer; a port without a thread is read until it comes."""
         while not answer.done() and (port := self._port) is not None and not port.threaded:
+            self._pass_time()
+        return answer.result()
+
+    def _pass_time(self) -> None:
+        """Let a moment pass in which the port is read."""
+        port = self._port
+        if port is None or port.threaded:
+            self._host.sleep(0.005)
+        else:
             with self._losing():
                 self._round(port, _POLL_S)
-        return answer.result()
 
     def _take_bytes(self, data: bytes) -> None:
         arrived_s = self._host.now()
@@ -354,8 +391,6 @@ class Link:
         for sequence, message in self._decoder.feed(data):
             self._take(sequence, message, arrived_s)
         self._counters.frames_damaged += self._decoder.broken - damaged
-        with self._news:
-            self._news.notify_all()
 
     def _take(self, sequence: int, message: Message | Unknown, arrived_s: float) -> None:
         if isinstance(message, Unknown):
@@ -373,46 +408,35 @@ class Link:
         self._board_sequence = sequence
 
     def _take_telemetry(self, telemetry: Telemetry, arrived_s: float) -> None:
-        if self._ready and self.info and telemetry.boot_id != self._boot_id:
+        if self._ready and self.info and telemetry.boot_id != self.info.boot_id:
             self._board_sequence = None
             self.info = replace(self.info, boot_id=telemetry.boot_id)
             self.clock.restart()
-            self._requests.fail_all(LinkError(f"the board on {self.port} has started anew"))
-            self._meet(telemetry.boot_id)
+            self._fail_all(LinkError(f"the board on {self.port} has started anew"))
         self.clock.add(arrived_s, telemetry.time_us)
         self.telemetry, self.telemetry_s = telemetry, arrived_s
-        self._counters.telemetry_received += 1
         self._call(self.on_telemetry, telemetry, arrived_s)
 
     def _take_answer(self, answer: Ack | Nack | Info, arrived_s: float) -> None:
-        sent_s = self._pings.pop(answer.request, None)
-        if sent_s is not None and isinstance(answer, Ack):
-            self._round_trips_ms.append(1e3 * (arrived_s - sent_s))
-            self.clock.add_round_trip(sent_s, answer.time_us, arrived_s)
-        elif isinstance(answer, Nack) and answer.request_type == MessageType.SET_POINT:
+        if isinstance(answer, Nack) and answer.request_type == MessageType.SET_POINT:
             self._counters.setpoints_refused[answer.reason] += 1
             self._call(self.on_refused, refusal(answer, self.joint_names))
-        else:
-            self._requests.finish(answer.request, refusal(answer, self.joint_names) if isinstance(answer, Nack) else answer)
-
-    def _send_ping(self) -> None:
-        if len(self._pings) >= 32:  # their answers were lost
-            self._pings.clear()
-        with self._send_lock:
-            sequence, self._sequence = self._sequence, self._sequence + 1 & 0xFFFF
-            self._pings[sequence] = self._host.now()
-            self._write(encode(Ping(), sequence))
-
-    def _meet(self, boot_id: int) -> None:
-        """Note the board's boot id, and count where it is another than the last."""
-        self._counters.board_restarts += self._boot_id not in (None, boot_id)
-        self._boot_id = boot_id
+            return
+        with self._lock:
+            request = self._requests.pop(answer.request, None)
+        if request is None:  # nobody waits for it any more
+            return
+        if isinstance(answer, Nack):
+            request.answer.set_exception(refusal(answer, self.joint_names))
+            return
+        if isinstance(answer, Ack) and isinstance(request.message, Ping) and request.attempts == 1:
+            self._round_trips_ms.append(1e3 * (arrived_s - request.sent_s))
+            self.clock.add_round_trip(request.sent_s, answer.time_us, arrived_s)
+        request.answer.set_result(answer)
 
     def _lose(self, error: LinkError) -> None:
         self._lost = error
-        self._requests.fail_all(error)
-        with self._news:
-            self._news.notify_all()
+        self._fail_all(error)
         if self._ready:
             self._counters.losses += 1
             self._call(self.on_loss, error)
@@ -428,17 +452,9 @@ class Link:
     def _wait_for(self, word: Callable[[], object], timeout_s: float) -> None:
         """Part of the handshake: wait until ``word()`` is true, or say why it never came."""
 
-        def over() -> object:
-            return word() or self._lost or self._other_version or self._closing
-
-        port, until_s = self._port, self._host.now() + timeout_s
-        if port is None or port.threaded:
-            with self._news:
-                self._news.wait_for(over, timeout_s)
-        else:
-            while not over() and self._host.now() < until_s:
-                with self._losing():
-                    self._round(port, _POLL_S)
+        until_s = self._host.now() + timeout_s
+        while not (word() or self._lost or self._other_version or self._closing) and self._host.now() < until_s:
+            self._pass_time()
         if self._lost or self._closing:
             raise LinkError(str(self._lost or f"{self.port} was closed"))
         if self._other_version:
