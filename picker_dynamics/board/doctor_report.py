@@ -16,7 +16,7 @@ TIMING = ("queue_capacity", "frame_us", "resolution_ns", "host_timeout_ms", "max
 def findings(session: DoctorSession) -> dict[str, Any]:
     """What the board says of itself and what the wire did so far, ready for JSON."""
     info, found = session.info, session.found
-    faults = [{"number": int(one), "name": one.name, "action": FAULT_TEXT[one].action} for one in faults_in(found.faults)]
+    faults = [{"number": int(one), "name": one.name, "action": FAULT_TEXT[one][1]} for one in faults_in(found.faults)]
     return {
         "port": session.link.port,
         "baud": session.link.baud,

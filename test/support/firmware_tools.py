@@ -28,7 +28,7 @@ def doc_rows(doc: str, title: str) -> list[list[str]]:
     return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
 
 
-FAULT_ROWS = [[str(int(fault)), fault.name, FAULT_TEXT[fault].meaning, FAULT_TEXT[fault].action] for fault in Fault]
+FAULT_ROWS = [[str(int(fault)), fault.name, *FAULT_TEXT[fault]] for fault in Fault]
 """As a page lists the faults."""
 
 

@@ -112,31 +112,23 @@ class Fault(IntEnum):
         return 1 << (self - 1)
 
 
-@dataclass(frozen=True)
-class FaultText:
-    """A fault in words: what happened, and what a person does about it."""
-
-    meaning: str
-    action: str
-
-
-FAULT_TEXT: dict[Fault, FaultText] = {
-    Fault.STOPPED: FaultText("the host asked for a stop", "make the arm safe, then Reset"),
-    Fault.HOST_LOST: FaultText(
+FAULT_TEXT: dict[Fault, tuple[str, str]] = {
+    Fault.STOPPED: ("the host asked for a stop", "make the arm safe, then Reset"),
+    Fault.HOST_LOST: (
         "no valid frame arrived in time while the host owned a joint",
         "check the cable and the host's load, reconnect, then Reset",
     ),
-    Fault.SUPPLY_LOW: FaultText(
-        "the servo supply fell below its minimum", "check the supply and its wiring, wait until it is back, then Reset"
+    Fault.SUPPLY_LOW: (
+        "the servo supply fell below its minimum",
+        "check the supply and its wiring, wait until it is back, then Reset",
     ),
-    Fault.OUTPUT_FAILED: FaultText(
-        "the output stage (PCA9685 or timer) does not answer", "check its wiring and supply, then Reset"
-    ),
-    Fault.RESTARTED: FaultText(
+    Fault.OUTPUT_FAILED: ("the output stage (PCA9685 or timer) does not answer", "check its wiring and supply, then Reset"),
+    Fault.RESTARTED: (
         "the board was restarted by a brown-out or by its own watchdog",
         "check the board's supply, Reset, then Adopt or Disable what still runs",
     ),
 }
+"""Each fault in words: what happened, and what a person does about it."""
 
 
 def faults_in(bits: int) -> tuple[Fault, ...]:
@@ -146,12 +138,9 @@ def faults_in(bits: int) -> tuple[Fault, ...]:
 
 def describe_faults(bits: int) -> str:
     """A fault word in words, for example ``fault 2 HOST_LOST (no valid frame ...)``; '' where none is set."""
-    known = [
-        f"fault {fault:d} {fault.name} ({FAULT_TEXT[fault].meaning}; {FAULT_TEXT[fault].action})" for fault in faults_in(bits)
-    ]
+    known = [f"fault {fault:d} {fault.name} ({'; '.join(FAULT_TEXT[fault])})" for fault in faults_in(bits)]
     rest = bits & ~sum(fault.bit for fault in Fault)
-    unknown = [f"fault {number} (unknown to this version)" for number in range(1, 17) if rest >> (number - 1) & 1]
-    return ", ".join(known + unknown)
+    return ", ".join(known + [f"fault {number} (unknown)" for number in range(1, 17) if rest >> number - 1 & 1])
 
 
 def pulse_units(pulse_us: float) -> int:
@@ -160,12 +149,9 @@ def pulse_units(pulse_us: float) -> int:
     Raises:
         InputError: where the pulse is not finite or does not fit 15 bits.
     """
-    if not 0.0 <= pulse_us <= PULSE_MAX / PULSE_UNITS_PER_US:  # also refuses NaN
-        raise InputError(
-            f"a pulse of {pulse_us} us is outside [0, {PULSE_MAX / PULSE_UNITS_PER_US}] us",
-            value=pulse_us,
-            limit=PULSE_MAX / PULSE_UNITS_PER_US,
-        )
+    limit = PULSE_MAX / PULSE_UNITS_PER_US
+    if not 0.0 <= pulse_us <= limit:  # also refuses NaN
+        raise InputError(f"a pulse of {pulse_us} us is outside [0, {limit}] us", value=pulse_us, limit=limit)
     return int(pulse_us * PULSE_UNITS_PER_US + 0.5)
 
 
@@ -186,18 +172,9 @@ class JointLimits:
     brake: int
 
     def __post_init__(self) -> None:
-        if not 0 < self.lowest < self.highest <= PULSE_MAX:
-            raise InputError(
-                f"pulse limits [{self.lowest}, {self.highest}] (1/8 us) must rise within [1, {PULSE_MAX}]",
-                value=(self.lowest, self.highest),
-                limit=PULSE_MAX,
-            )
-        if not 0 < self.brake <= self.speed <= PULSE_MAX:
-            raise InputError(
-                f"brake {self.brake} and speed {self.speed} (1/8 us per frame) need 0 < brake <= speed <= {PULSE_MAX}",
-                value=(self.brake, self.speed),
-                limit=PULSE_MAX,
-            )
+        if not (0 < self.lowest < self.highest <= PULSE_MAX and 0 < self.brake <= self.speed <= PULSE_MAX):
+            text = f"{self} needs 0 < lowest < highest <= {PULSE_MAX} and 0 < brake <= speed <= {PULSE_MAX}"
+            raise InputError(text, value=self.lowest, limit=PULSE_MAX)
 
     @classmethod
     def from_us(

@@ -10,7 +10,7 @@ from enum import IntEnum
 from inspect import get_annotations
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from picker_dynamics.errors import InputError, ProtocolError
+from picker_dynamics.errors import InputError
 
 from .codes import JOINTS_MAX, PROTOCOL_VERSION, PULSE_MAX, PULSE_UNITS_PER_US, BoardState, MessageType, Reason, describe_faults
 from .framing import FrameSplitter, RawFrame, build
@@ -25,7 +25,7 @@ MESSAGES: dict[int, type["Message"]] = {}
 
 
 class Message:
-    """Base of all messages: packs its fixed fields, and an array of pulses after them where it has one.
+    """Base of all messages: packs fixed fields, and pulses and ADC values after them where there are some.
 
     Attributes:
         TYPE: second byte of the frame.
@@ -36,7 +36,6 @@ class Message:
     LAYOUT: ClassVar[tuple[tuple[str, str], ...]]
     _fixed: ClassVar[tuple[str, ...]]
     _struct: ClassVar[struct.Struct]
-    _pulses: ClassVar[tuple[str, ...]]
     _enums: ClassVar[tuple[tuple[int, type[IntEnum]], ...]]
 
     def __init_subclass__(cls) -> None:
@@ -47,65 +46,55 @@ class Message:
         cls.LAYOUT = tuple(layout)
         cls._fixed = tuple(name for name, code in layout if code in _CODES)
         cls._struct = struct.Struct("<" + "".join(_CODES.get(code, "") for _, code in layout))
-        cls._pulses = tuple(name for name, code in layout if code == "u16[n]")
         kinds = [kind.__origin__ for kind in fields.values()]
         cls._enums = tuple((at, kind) for at, kind in enumerate(kinds) if kind in (BoardState, Reason))
         MESSAGES[cls.TYPE] = cls
 
     def payload(self) -> bytes:
-        """The payload's bytes.
+        """The payload's bytes: fixed fields, pulses, and ADC values of the joints that have one.
 
         Raises:
             InputError: where a field is no integer or does not fit.
         """
-        values = [getattr(self, name) for name in self._fixed]
+        pulses = getattr(self, "pulses", ())
         try:
-            packed = self._struct.pack(*values)
-        except struct.error as error:
-            fields = ", ".join(f"{name}={value!r}" for name, value in zip(self._fixed, values, strict=True))
-            raise InputError(f"{type(self).__name__}({fields}) does not fit its fields: {error}") from error
-        for name in self._pulses:
-            packed += _pack_numbers(name, getattr(self, name), PULSE_MAX)
-        return packed
+            numbers = [*pulses, *(value for value in getattr(self, "feedback", ()) if value is not None)]
+            if len(pulses) <= JOINTS_MAX and max(pulses, default=0) <= PULSE_MAX:
+                values = [getattr(self, name) for name in self._fixed]
+                return self._struct.pack(*values) + struct.pack(f"<{len(numbers)}H", *numbers)
+            said = f"at most {JOINTS_MAX} pulses within [0, {PULSE_MAX}]"
+        except (struct.error, TypeError) as error:
+            said = str(error)
+        raise InputError(f"{self} does not fit its fields: {said}", value=pulses, limit=PULSE_MAX)
 
     @classmethod
     def from_payload(cls, payload: bytes) -> "Message":
         """The message in ``payload``.
 
         Raises:
-            ProtocolError: where the length is wrong or a number has no meaning.
+            ValueError: where the length is wrong or a number has no meaning.
         """
         size = cls._struct.size
-        rest = len(payload) - size
-        if rest < 0 or (rest % 2 if cls._pulses else rest):
-            raise ProtocolError(f"{cls.__name__} with a payload of {len(payload)} bytes", value=len(payload), limit=size)
-        values = list(cls._struct.unpack_from(payload))
+        names = [name for name, _ in cls.LAYOUT]
+        try:
+            values: list[Any] = list(cls._struct.unpack_from(payload))
+            numbers = struct.unpack(f"<{(len(payload) - size) // 2}H", payload[size:])
+        except struct.error as error:
+            raise ValueError(f"{cls.__name__} with a payload of {len(payload)} bytes") from error
         for at, kind in cls._enums:
-            values[at] = _meaning(kind, values[at])
-        if cls._pulses:
-            cls._add_arrays(values, struct.unpack_from(f"<{rest // 2}H", payload, size))
+            values[at] = kind(values[at])
+        if "feedback" in names:
+            mask = values.pop()
+            joints = len(numbers) - mask.bit_count()
+            if joints < 0 or mask >> joints:
+                raise ValueError(f"{cls.__name__} with feedback mask {mask:#04x} for {joints} joints")
+            measured = iter(numbers[joints:])
+            values += numbers[:joints], tuple(next(measured) if mask >> joint & 1 else None for joint in range(joints))
+        elif "pulses" in names:
+            values.append(numbers)
+        elif numbers:
+            raise ValueError(f"{cls.__name__} with a payload of {len(payload)} bytes")
         return cls(*values)
-
-    @classmethod
-    def _add_arrays(cls, values: list[Any], numbers: tuple[int, ...]) -> None:
-        """Append the arrays that ``numbers``, all that follows the fixed fields, are made of."""
-        values.append(numbers)
-
-
-def _pack_numbers(name: str, numbers: Any, limit: int) -> bytes:
-    try:
-        if len(numbers) <= JOINTS_MAX and max(numbers, default=0) <= limit:
-            return struct.pack(f"<{len(numbers)}H", *numbers)
-    except (struct.error, TypeError):
-        pass  # the message below says what was expected
-    raise InputError(f"{name} {numbers!r} are not at most {JOINTS_MAX} integers within [0, {limit}]", value=numbers, limit=limit)
-
-
-def _meaning(kind: type[IntEnum], number: int) -> IntEnum:
-    try:
-        return kind(number)
-    except ValueError as error:
-        raise ProtocolError(f"{kind.__name__} {number} has no meaning in this version", value=number) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,20 +269,6 @@ class Telemetry(Message):
         """Joints that have an ADC value."""
         return sum(1 << joint for joint, value in enumerate(self.feedback) if value is not None)
 
-    def payload(self) -> bytes:
-        """The payload's bytes; ADC values follow the pulses, only for joints that have one."""
-        measured = [value for value in self.feedback if value is not None]
-        return Message.payload(self) + _pack_numbers("feedback", measured, 0xFFFF)
-
-    @classmethod
-    def _add_arrays(cls, values: list[Any], numbers: tuple[int, ...]) -> None:
-        mask = values.pop()
-        joints = len(numbers) - bin(mask).count("1")
-        if joints < 0 or mask >> joints:
-            raise ProtocolError(f"Telemetry with feedback mask {mask:#04x} for {joints} joints", value=mask, limit=joints)
-        measured = iter(numbers[joints:])
-        values += numbers[:joints], tuple(next(measured) if mask >> joint & 1 else None for joint in range(joints))
-
     @property
     def fault_text(self) -> str:
         """The latched faults in words; '' where there is none."""
@@ -346,7 +321,7 @@ def decode(raw: RawFrame) -> Message | Unknown:
         return Unknown(raw.version, Reason.UNKNOWN_TYPE)
     try:
         return MESSAGES[raw.type_id].from_payload(raw.payload)
-    except ProtocolError:
+    except ValueError:
         return Unknown(raw.version, Reason.BAD_LENGTH)
 
 
