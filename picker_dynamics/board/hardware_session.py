@@ -30,7 +30,7 @@ from .enabling import Enabling, enabling
 from .firmware.config import board_limits
 from .link import Link
 from .protocol import Ack, Adopt, Disable, Fault, Info, Relax, Reset, Stop, Telemetry, ahead_us, describe_faults, limits_checksum
-from .rejoining import PAUSE_S, Rejoining
+from .rejoining import Rejoining
 from .session import Routine, Session, State
 from .setpoint_guard import Refusal
 from .setpoint_sender import CommandCounts, SetpointSender
@@ -285,30 +285,19 @@ class HardwareSession(Session):
             self.counts.unconfirmed += 1
             return False
         try:
-            refusal = self._pass_on(time_s, np.array(q_cmd, dtype=float), now_s)
+            refusal = self._sender.send(time_s, np.array(q_cmd, dtype=float), now_s)
         except LinkError:
             self.counts.failed += 1
             raise
         except Exception:
             self.counts.invalid += 1
             raise
-        if refusal is Refusal.AWAY:  # and counted: whatever fails from here on is not the command
-            self._start_anew_if_due(self.telemetry(), now_s)
-        return refusal is None
-
-    def _pass_on(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> Refusal | None:
-        """Send a command that may be sent; returns why not, or None, which is counted."""
-        sender, paused = self._sender, ""
-        pause_s = sender.pause_s(time_s, q_cmd, now_s)
-        if pause_s > PAUSE_S:
-            paused = f"paused for {pause_s:.2f} s"
-            sender.restart(self._setpoint_of(self.telemetry()))
-        refusal = sender.send(time_s, q_cmd, now_s)
         if refusal is None or refusal is Refusal.THINNED:
             self._rejoining.followed()
-        elif refusal is Refusal.AWAY:
-            self._rejoining.refused(paused or sender.why, now_s)
-        return refusal
+        elif refusal is Refusal.AWAY:  # and counted: whatever fails from here on is not the command
+            self._rejoining.refused(self._sender.why, now_s)
+            self._start_anew_if_due(self.telemetry(), now_s)
+        return refusal is None
 
     def _start_anew_if_due(self, telemetry: Telemetry, now_s: float) -> None:
         """Where commands were refused or missing for a while, and the arm stands: all restart from where it is held."""

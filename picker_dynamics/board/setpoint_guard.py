@@ -64,27 +64,20 @@ class SetpointGuard:
         """Begin anew: the next set-point begins at the one that the ``outputs`` hold, (n,) [rad]."""
         self.last_s, self._q, self._rate = None, outputs, np.zeros(len(outputs))
 
-    def untimely(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> Refusal | None:
-        """Reason why ``q_cmd`` (n,) [rad] for ``time_s`` cannot be sent now, whatever was sent before; None: it can.
+    def refusal(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> Refusal | None:
+        """Reason why ``q_cmd`` (n,) [rad] for ``time_s`` is not sent; None: it is.
 
         Raises:
             InputError: a time or a set-point that is not finite.
         """
-        if not math.isfinite(time_s):
-            raise InputError(f"the time of the set-point is {time_s}, not a finite number", subject="time", value=time_s)
-        if not np.isfinite(q_cmd).all():
-            name, value = next((name, value) for name, value in zip(self._names, q_cmd.tolist()) if not math.isfinite(value))
-            raise InputError(f"{name}: the set-point is {value}, not a finite number", subject=name, value=value)
-        if time_s < now_s - PAST_S:
-            return Refusal.STALE
-        return Refusal.AHEAD if time_s > now_s + AHEAD_S else None
-
-    def refusal(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> Refusal | None:
-        """Reason why ``q_cmd`` (n,) [rad] for ``time_s`` is not sent; None: it is.  Raises as ``untimely``."""
-        untimely = self.untimely(time_s, q_cmd, now_s)
+        for name, value in zip(("time", *self._names), (time_s, *q_cmd.tolist())):
+            if not math.isfinite(value):
+                raise InputError(f"{name}: the set-point is {value}, not a finite number", subject=name, value=value)
+        if time_s > now_s + AHEAD_S:
+            return Refusal.AHEAD
         since_s = math.inf if self.last_s is None else time_s - self.last_s
-        if untimely is not None or since_s < 0.0:
-            return untimely or Refusal.STALE
+        if time_s < now_s - PAST_S or since_s < 0.0:
+            return Refusal.STALE
         if since_s < SPACING_S:
             return Refusal.THINNED
         return None if self._continues(q_cmd, since_s) else Refusal.AWAY

@@ -71,15 +71,6 @@ class SetpointSender:
         """Delay of the set-point sent last: how much later than it should it is played [s]."""
         return self._catch_up.delay_s
 
-    def pause_s(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> float:
-        """Time from the last set-point to ``q_cmd`` (n,) [rad] for ``time_s`` [s], where it may be followed.
-
-        Else 0: what cannot be followed begins nothing anew.  Raises as ``send``.
-        """
-        if self.last_s is None or self._guard.untimely(time_s, q_cmd, now_s) is not None:
-            return 0.0
-        return time_s - self.last_s
-
     def restart(self, outputs: np.ndarray) -> None:
         """Begin anew: the next set-point begins at the one that the ``outputs`` hold, (n,) [rad]."""
         self._guard.restart(outputs)

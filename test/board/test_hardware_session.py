@@ -149,7 +149,7 @@ def test_after_a_pause_commands_have_to_start_from_the_outputs_again(rig):
     assert session.command(later + LEAD_S, moved(base=0.2), later) is True
     for much_later in (later + 3.0, later + 3.0 + 2.0 * REJOIN_S):
         assert session.command(much_later + LEAD_S, moved(base=-0.5), much_later) is False
-    assert "commands paused for 3.00 s: restarting" in session.problem
+    assert "commands jumped: restarting" in session.problem
     assert session.epoch == 2 and rig.pulses() == before
 
 
