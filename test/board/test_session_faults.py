@@ -12,7 +12,7 @@ from picker_dynamics.errors import LinkError
 
 SWING = np.array([0.5, -0.1, 0.1, 0.2, -0.4])
 STEPS = 50
-STAGES = {"holding": 0.0, "accelerating": 0.2, "cruising": 0.5, "braking": 0.85}
+STAGES = {"accelerating": 0.2, "braking": 0.85}
 """Share of the time of the motion at which the fault comes."""
 
 

@@ -1,14 +1,13 @@
 """Building the firmware for an arm; what is said where it cannot be built; and the Debian packages."""
 
 import os
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from arm_fixtures import picker, servos
 from firmware_tools import needs
-from places import ROOT, loaded
+from places import ROOT
 from waiting import python, run
 
 from picker_dynamics.board.firmware import packages, toolchain
@@ -103,35 +102,6 @@ def test_a_bare_machine_says_so_for_every_purpose(bare_machine, own_build_folder
 
 
 # -- make apt ------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def apt(monkeypatch):
-    """tools/apt_packages.py with a machine of the test's making; ``ran`` are its commands, ``here`` what is installed."""
-    module = loaded(ROOT / "tools" / "apt_packages.py")
-    module.ran, module.here = [], set()
-
-    def run(command, **_):
-        module.ran.append([word for word in command if word not in ("sudo", "-n", "env", "DEBIAN_FRONTEND=noninteractive")])
-        if "install" in command:
-            module.here.add("gcc-avr")
-        return subprocess.CompletedProcess(command, 0)
-
-    monkeypatch.setattr(module.packages, "missing_packages", lambda *_: {} if module.here else {"avr-g++": "gcc-avr"})
-    monkeypatch.setattr(module.packages, "missing", lambda *_: "firmware tools missing (avr-g++): apt install gcc-avr")
-    monkeypatch.setattr(module.subprocess, "run", run)
-    monkeypatch.setattr(module.shutil, "which", lambda name: f"/usr/bin/{name}")
-    monkeypatch.setattr(module.os, "geteuid", lambda: 0)
-    return module
-
-
-def test_root_installs_what_is_missing_and_nothing_the_second_time(apt, capsys):
-    assert apt.main([]) == 0
-    [command] = apt.ran
-    assert command[0] == "apt-get" and "install" in command and command[-1] == "gcc-avr"
-    apt.ran.clear()
-    capsys.readouterr()
-    assert apt.main([]) == 0 and apt.ran == [] and capsys.readouterr().err == ""
 
 
 def test_the_tool_itself_runs_without_a_virtual_environment(tmp_path):

@@ -98,13 +98,6 @@ def test_another_speed_is_noise(monitor, uno, baud, understood):
 # --- I2C and PCA9685 --------------------------------------------------------------------------------------------------
 
 
-def test_statuses_are_those_of_the_data_sheet(monitor):
-    assert write_chip(monitor, MODE1, 0x10) == [0x08, 0x18, 0x28, 0x28]
-    assert act(monitor, START) == 0x08
-    assert act(monitor, GO, 0x90) == 0x20  # nobody there
-    monitor.write(TWCR, STOP)
-
-
 def test_outputs_change_at_the_stop_only(monitor, uno):
     awake(monitor)
     assert uno.chip_count_us() == 4.88
@@ -129,27 +122,7 @@ def test_a_chip_without_wires_goes_on_and_without_supply_forgets(monitor, uno):
     assert uno.chip_register(MODE1) == 0x11
 
 
-# --- pins, ADC, memory ------------------------------------------------------------------------------------------------
-
-
-def test_pulses_on_a_pin_are_measured(monitor, uno):
-    monitor.write(0x2A, 0x10)  # DDRD
-    monitor.write(0x2B, 0x10)  # PORTD
-    rose = uno.cycle()
-    assert uno.pin_pulse(4).count == 0
-    monitor.run_us(1000)
-    monitor.write(0x2B, 0x00)
-    pulse = uno.pin_pulse(4)
-    assert pulse.count == 1 and pulse.width == pytest.approx(uno.cycle() - rose, abs=2000) and pulse.rose < rose
-
-
-def test_the_adc_sees_millivolts_against_5_v(monitor, uno):
-    uno.adc(2, 2500)
-    monitor.write(0x7C, 0x42)  # ADMUX: AVCC, channel 2
-    monitor.write(0x7A, 0xC7)  # ADCSRA: enabled, started
-    assert monitor.read(0x7A) & 0x50 == 0x10
-    low, high = monitor.read(0x78), monitor.read(0x79)
-    assert high << 8 | low == pytest.approx(511, abs=1)
+# --- memory ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cause, flag", [(Cause.EXTERNAL, EXTRF), (Cause.BROWN_OUT, BORF), (Cause.WATCHDOG, WDRF)])
@@ -165,20 +138,6 @@ def test_what_survives_a_reset(monitor, uno, cause, flag):
     assert uno.eeprom(7) == 0x55
     assert (uno.peek(0x700) == b"\x12") == (cause is not Cause.BROWN_OUT)
     assert monitor.read(0x2A) == 0
-
-
-def test_how_far_a_call_runs_changes_nothing(tmp_path):
-    said = []
-    for step in (7, 1000, 50_000):
-        monitor = Monitor(tmp_path)
-        awake(monitor)
-        monitor.uno.send(b"r\x46\x00" * 20 + b"z!", monitor.uno.cycle() + 3000)
-        end = monitor.uno.cycle() + 100_000
-        while monitor.uno.cycle() < end:
-            monitor.uno.run(min(end, monitor.uno.cycle() + step))
-        said.append((monitor.uno.fetch(), monitor.uno.statistics))
-    assert said[0] == said[1] == said[2]
-    assert len(said[0][0]) == 21
 
 
 def test_what_is_no_program_is_refused(tmp_path):

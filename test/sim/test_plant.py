@@ -12,7 +12,7 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import DescriptionError, InputError
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot import servo_map as servo_maps
+from picker_dynamics.robot import servo_arm
 from picker_dynamics.sim import plant_error
 from picker_dynamics.sim.plant import STOP_MARGIN, Plant
 
@@ -20,22 +20,6 @@ ARM, SERVOS = picker(), servos(ideal=True)
 SHOULDER = ARM.joint_names.index("shoulder")
 OFF = (None,) * ARM.n
 REACHING = np.array([0.3, 0.8, -0.8, -0.2, 0.6])
-
-OTHER_ARM = """<robot name="other">
-<link name="ground"/><link name="zed"/><link name="ace"/><link name="rail"/><link name="tool0"/>
-<joint name="turn" type="continuous"><parent link="ground"/><child link="zed"/><origin xyz="0 0 0.1"/><axis xyz="0 1 0"/></joint>
-<joint name="slide" type="prismatic"><parent link="zed"/><child link="rail"/><origin xyz="0.1 0 0" rpy="0 0.3 0"/>
- <axis xyz="0 0 1"/><limit lower="-0.2" upper="0.2" effort="20" velocity="1"/></joint>
-<joint name="aside" type="revolute"><parent link="zed"/><child link="ace"/><origin xyz="0 0.1 0" rpy="0.4 0 0"/>
- <axis xyz="1 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
-<joint name="tip" type="fixed"><parent link="rail"/><child link="tool0"/><origin xyz="0 0 0.1" rpy="0 0.2 0.5"/></joint>
-</robot>"""
-INERTIAL = (
-    '<link name="{}"><inertial><origin xyz="0.02 0.01 0.03" rpy="0.1 0.2 0.3"/><mass value="{}"/>'
-    '<inertia ixx="1e-3" iyy="1.2e-3" izz="1.4e-3" ixy="1e-4" ixz="-1e-4" iyz="5e-5"/></inertial></link>'
-)
-for _name, _mass in (("zed", 0.3), ("ace", 0.2), ("rail", 0.4)):
-    OTHER_ARM = OTHER_ARM.replace(f'<link name="{_name}"/>', INERTIAL.format(_name, _mass))
 
 
 @pytest.fixture(scope="module")
@@ -79,17 +63,9 @@ def test_mujoco_and_pinocchio_agree(arm, load, com):
     assert largest_difference(arm, RigidBody(ARM, SERVOS.armature).with_payload(load, com)) < 1e-9
 
 
-def test_an_arm_of_another_shape_agrees_too(tmp_path):
-    text = OTHER_ARM
-    description = descriptions.parse(text)
-    path = tmp_path / "servos.yaml"
-    joint = "{{channel: {}, direction: 1, zero_deg: 0, rest_rad: 0, home_rad: 0}}"
-    joints = "\n".join(f"  {name}: {joint.format(i)}" for i, name in enumerate(description.joint_names))
-    head = resource("config/servos.yaml").read_text().split("joints:")[0]
-    path.write_text(f"{head}joints:\n{joints}\n")
-    servos = servo_maps.load(path, description.joint_names)
-    other = Plant(description, servos)
-    reference = RigidBody(description, servos.armature)
+def test_an_arm_of_another_shape_agrees_too():
+    arm, servos = servo_arm.load(str(resource("urdf/cylindrical.urdf")))
+    other, reference = Plant(arm, servos), RigidBody(arm, servos.armature)
     assert largest_difference(other, reference) < 1e-9
     other.attach(0.2, (0.1, 0.2, 0.3))
     assert largest_difference(other, reference.with_payload(0.2, (0.1, 0.2, 0.3))) < 1e-9

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 from firmware_bench import Answer, Bench, require_nack
 
 from picker_dynamics.board.protocol import (
@@ -253,26 +251,6 @@ def frames_come_as_they_like(bench: Bench) -> None:
     assert answers(bench, begin) == [number + k for k in range(4)]
     bench.sequence = number + 4
     require_nack(ask(bench, MessageType.SET_POINT, bytes(4 + 2 * bench.n)), Reason.NOT_ENABLED)
-
-
-@rule
-def good_frames_pass_through_a_storm(bench: Bench) -> None:
-    """Each good one is answered, and each bad one counted."""
-    noise, good, bad = random.Random(1), [], 0
-    before, begin = bench.greeted().last, len(bench.heard)
-    for _ in range(60):
-        if noise.random() < 0.3:
-            frame = bytearray(encode(Ping(), noise.randrange(65536)))
-            at = noise.randrange(1, len(frame) - 1)
-            frame[at] = frame[at] ^ 1 << noise.randrange(8) or 0xFF
-            bad += 1
-            bench.raw(bytes(frame))
-        else:
-            good.append(bench.write(Ping()))
-        bench.run(3_000, host_alive=False)
-    bench.run(20_000, host_alive=False)
-    assert answers(bench, begin) == good
-    bench.tells(bad_frames=before.bad_frames + bad, missed_frames=before.missed_frames)
 
 
 @rule
