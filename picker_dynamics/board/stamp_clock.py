@@ -1,8 +1,7 @@
 """Stamp clock: stamps of the wall clock as seconds of the steady clock, and back, whatever becomes of the wall clock.
 
 Control counts the seconds of the steady clock, which nobody sets.  Stamps in messages are the wall clock's, which is set by hand,
-by NTP, or after a machine slept: it jumps.  So each process remembers how far the two are apart, notices a jump, and reads stamps
-that were written before it, and arrive after it, by what was true then.
+by NTP, or after a machine slept: it jumps.  So each process remembers how far the two are apart, and notices a jump.
 """
 
 from __future__ import annotations
@@ -16,9 +15,6 @@ JUMP_S = 5e-3
 
 FOLLOW = 0.05
 """Share of a smaller change that is followed at each look: a clock that is slewed moves half a millisecond in a second."""
-
-KEPT_S = 2.0
-"""How long after a jump stamps may still come that were written before it [s]."""
 
 CALM_S, READINGS = 2e-4, 4
 """Between two readings of a clock that counts as uninterrupted [s], and how often that is tried."""
@@ -56,7 +52,6 @@ class StampClock:
     ):
         self._on_jump, self._wall, self._steady = on_jump, wall, steady
         self._apart_s = clocks_apart_s(steady, wall)[0]
-        self._former_apart_s, self._former_until_s = self._apart_s, -math.inf  # before the last jump, and until when that counts
 
     def now_s(self) -> float:
         """Steady time [s]."""
@@ -67,38 +62,17 @@ class StampClock:
         self._look()
         return time_s + self._apart_s
 
-    def to_steady(self, stamp_s: float, expected_s: float) -> float:
-        """The steady time [s] of a stamp [s since 1970]; right after a jump that of two which is nearer to ``expected_s``."""
+    def to_steady(self, stamp_s: float) -> float:
+        """The steady time [s] of a stamp [s since 1970]."""
         self._look()
-        apart = [self._apart_s, self._former_apart_s][: 1 + (self._steady() < self._former_until_s)]
-        return min((stamp_s - apart_s for apart_s in apart), key=lambda time_s: abs(time_s - expected_s))
+        return stamp_s - self._apart_s
 
     def _look(self) -> None:
         """Notice what became of the wall clock."""
         apart_s, doubt_s = clocks_apart_s(self._steady, self._wall)
-        change_s, now_s = apart_s - self._apart_s, self._steady()
+        change_s = apart_s - self._apart_s
         if abs(change_s) > JUMP_S + doubt_s:
-            self._former_apart_s, self._former_until_s, self._apart_s = self._apart_s, now_s + KEPT_S, apart_s
+            self._apart_s = apart_s
             self._on_jump(change_s)
         elif doubt_s < CALM_S:
             self._apart_s += FOLLOW * change_s
-
-
-class StampReader:
-    """Reader of one topic's stamps: what comes next is expected as far from its arrival as what came last.
-
-    Args:
-        clock: of this process.
-    """
-
-    FARTHEST_S = 0.5
-
-    def __init__(self, clock: StampClock):
-        self._clock, self._ahead_s = clock, 0.0
-
-    def read(self, stamp_s: float) -> float:
-        """The steady time [s] of a stamp [s since 1970]."""
-        now_s = self._clock.now_s()
-        time_s = self._clock.to_steady(stamp_s, now_s + self._ahead_s)
-        self._ahead_s = min(max(time_s - now_s, -self.FARTHEST_S), self.FARTHEST_S)
-        return time_s

@@ -16,7 +16,7 @@ from .runtime import seconds, to_stamp
 def start_in(header, stamps: StampClock) -> float | None:
     """Start of a goal with this header, on the steady clock [s]; None: at once."""
     stamp_s = seconds(header.stamp)
-    return stamps.to_steady(stamp_s, stamps.now_s()) if stamp_s else None
+    return stamps.to_steady(stamp_s) if stamp_s else None
 
 
 def goal_from(message: JointTrajectory, partial: bool, start_s: float | None) -> Goal:

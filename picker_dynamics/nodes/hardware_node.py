@@ -10,7 +10,6 @@ from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 
 from picker_dynamics.board.hardware_session import HardwareSession
-from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.controller import parameters
 from picker_dynamics.controller.settings import Settings, given
 from picker_dynamics.errors import PickerError
@@ -120,7 +119,7 @@ class HardwareAlone(HardwareNode):
         same = given({one.name: settings[one.name] for one in parameters.SERVO_ARM})
         others = {part: Settings(part, same) for part in parameters.PARTS if part != parameters.HARDWARE}
         self.arm = RunningArm({**others, parameters.HARDWARE: settings}, passive=True, **how)
-        self._stamps = StampReader(stamp_clock(self, self.arm.clock))
+        self._stamps = stamp_clock(self, self.arm.clock)
         hear_stream(self, JointState, "joint_commands", self._on_command, LATEST)
         take_settings(self, settings, self.arm.session.turn)
 
@@ -131,6 +130,6 @@ class HardwareAlone(HardwareNode):
         try:
             with self.arm.session.turn:
                 setpoint = ordered(message.name, message.position, self.arm.description.joint_names, "joint_commands")
-                outputs.command(self._stamps.read(seconds(message.header.stamp)), setpoint, self.arm.clock.now())
+                outputs.command(self._stamps.to_steady(seconds(message.header.stamp)), setpoint, self.arm.clock.now())
         except PickerError as error:
             self.get_logger().error(f"command ignored: {error}", throttle_duration_sec=1.0)

@@ -11,7 +11,6 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.controller.controller import Cycle
 from picker_dynamics.errors import NAME_MAX, InputError, shown
 from picker_dynamics.execution.events import Event, EventKind
@@ -42,7 +41,6 @@ class TrajectoryController(ControllerShell):
 
     def __init__(self, node: Node, arm: RunningArm, report: Report, wake: Callable[[], None]):
         super().__init__(node, arm, wake)
-        self._stream_stamps = StampReader(self.stamps)
         self._reference = JointTrajectory(joint_names=list(self.arm.joint_names), points=[JointTrajectoryPoint()])
         self._reference.header.frame_id = name_of(node)
         self._reference_out = node.create_publisher(JointTrajectory, "arm_controller/reference", LATEST)
@@ -102,7 +100,7 @@ class TrajectoryController(ControllerShell):
 
     def on_stream(self, message: JointState, info: dict) -> None:
         stamp_s, sender = seconds(message.header.stamp), sender_in(message.header)
-        sent_s = self._stream_stamps.read(stamp_s) if stamp_s else None
+        sent_s = self.stamps.to_steady(stamp_s) if stamp_s else None
         self.session.stream(message.name, message.position, sent_s=sent_s, sender=sender, number=number_of(info))
 
     def on_driver(self, message: Header, _info: dict) -> None:

@@ -14,7 +14,7 @@ from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.firmware.config import FirmwareConfig
 from picker_dynamics.board.firmware.header import PCA9685_COUNTS, TIMER_FIRST_PIN, TIMER_RESOLUTION_NS
 from picker_dynamics.board.protocol import TIME_MODULUS, BoardState, Fault, FrameDecoder, Reason, Telemetry
-from picker_dynamics.errors import ConfigurationError, InputError
+from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 
@@ -25,8 +25,6 @@ BYTE_US = 20
 """Time of a byte on the line at 500 000 baud."""
 GONE_FRAMES = 2.5
 """A pin that has not risen for so many servo frames is off."""
-SAG = 0.8
-"""Supply [share of the least that will do] while its cause is present."""
 SILENT = Telemetry(0, 0, 0, BoardState.IDLE, 0, 0, 0, 0, 0, 0, 0, Reason.NONE, 0, 0, 0, 0, (), ())
 """Of a board that has not spoken yet."""
 
@@ -59,7 +57,7 @@ class AvrFirmware:
         self.channels = tuple(first + channel for channel in servos.channels)
         self.uno = kind(library, elf)
         self.uno.line_speed(0)  # as the board's
-        self._supply_mv, self._out = 0, bytearray()
+        self._out = bytearray()
         self._restart()
 
     def _restart(self) -> None:
@@ -129,8 +127,6 @@ class AvrFirmware:
             silence_us: time that a boot loader takes [us].
             fault: RESTARTED makes it a brown-out; the board says so itself.
         """
-        if fault not in (None, Fault.RESTARTED):
-            raise InputError(f"a reset of the simulated Uno causes RESTARTED or nothing, not {fault.name}", subject="fault")
         self.advance(now_us)
         if not keep_outputs:
             self.uno.chip_power(False)
@@ -147,25 +143,12 @@ class AvrFirmware:
 
     def set_supply(self, supply_mv: int) -> None:
         """Let the servo supply be so much [mV]; a board that does not measure it takes no notice."""
-        self._supply_mv = supply_mv
-        self._show_supply(supply_mv)
-
-    def _show_supply(self, supply_mv: float) -> None:
         if supply := self._servos.supply:
             self.uno.adc(supply.adc, round(supply_mv / supply.divider))
 
-    def set_cause(self, fault: Fault, present: bool) -> None:
-        """Pull or plug the PCA9685's wires (OUTPUT_FAILED), or let the supply sink and come back (SUPPLY_LOW).
-
-        Raises:
-            InputError: the board decides by itself whether there is such a fault.
-        """
-        if fault is Fault.OUTPUT_FAILED:
-            self.uno.chip_connected(not present)
-        elif fault is Fault.SUPPLY_LOW:
-            self._show_supply(SAG * self.config.supply_min_mv if present else self._supply_mv)
-        else:
-            raise InputError(f"the cause of {fault.name} cannot be made on a simulated Uno", subject="fault", value=fault.name)
+    def set_cause(self, _fault: Fault, present: bool) -> None:
+        """Pull or plug the PCA9685's wires: OUTPUT_FAILED."""
+        self.uno.chip_connected(not present)
 
     def _listen(self) -> None:
         """Take what left the board, and read the telemetry in it, frame by frame."""
