@@ -110,20 +110,26 @@ class _Client(socketserver.StreamRequestHandler):
         return self.server.answer(request) if isinstance(request, dict) else {"ok": False, "error": "a request is a JSON object"}
 
 
-class BoardControl(contextlib.AbstractContextManager):
-    """Client of the control socket.
+class BoardControl:
+    """Client of the control socket; each request is a connection of its own.
 
     Args:
         path: of the socket.
-        timeout_s: for connecting and for each answer [s].
+        timeout_s: for connecting and for the answer [s].
 
     Raises:
-        LinkError: nobody listens there, or no answer came in time.
+        LinkError: nobody listens there.
     """
 
     def __init__(self, path: str | Path, timeout_s: float = 5.0):
         self.path, self._timeout_s = str(path), timeout_s
-        self._socket: socket.socket | None = self._connected()
+        self._connected().close()
+
+    def __enter__(self) -> BoardControl:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        """Nothing is open between two requests."""
 
     def _connected(self) -> socket.socket:
         made = socket.socket(socket.AF_UNIX)
@@ -142,19 +148,12 @@ class BoardControl(contextlib.AbstractContextManager):
             InputError: the board did not accept it.
             LinkError: the board is gone.
         """
-        self._socket = self._socket or self._connected()
         try:
-            self._socket.sendall(json.dumps({"command": command, **arguments}).encode() + b"\n")
-            with self._socket.makefile("rb") as lines:
-                line = lines.readline()
-        except OSError as error:
+            with self._connected() as made, made.makefile("rb") as lines:
+                made.sendall(json.dumps({"command": command, **arguments}).encode() + b"\n")
+                reply = json.loads(lines.readline())
+        except (OSError, ValueError) as error:
             raise LinkError(f"the virtual board at {self.path} does not answer: {error}", value=self.path) from error
-        except BaseException:  # interrupted: the reply that is on its way would be taken for that to the next request
-            self.close()
-            raise
-        if not line:
-            raise LinkError(f"the virtual board at {self.path} is gone", value=self.path)
-        reply = json.loads(line)
         if not reply.pop("ok"):
             raise InputError(f"the virtual board refuses {command}: {reply['error']}", subject=command)
         return reply
@@ -170,12 +169,3 @@ class BoardControl(contextlib.AbstractContextManager):
     def attach(self, mass_kg: float, com=(0.0, 0.0, 0.0)) -> None:
         """Weld a berry to the tool, in place of what is there; 0 kg: let go.  ``com`` (3,) [m], tool frame."""
         self.command("attach", mass_kg=mass_kg, com=[float(x) for x in com])
-
-    def close(self) -> None:
-        """Close the connection; the next request opens another."""
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
-
-    def __exit__(self, *_exception: object) -> None:
-        self.close()
