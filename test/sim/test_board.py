@@ -56,6 +56,10 @@ def move(link, start, end, duration_s=0.6, settle_s=0.3):
         share = share * share * (3.0 - 2.0 * share)
         link.send_setpoint(link.board_time_us(now + 0.06), units(start + share * (end - start)))
         time.sleep(0.01)
+    for _ in range(2):  # also where this process stood still in the end
+        link.send_setpoint(link.board_time_us(time.monotonic() + 0.06), units(end))
+        time.sleep(0.02)
+    until(lambda: link.telemetry.pulses == units(end), "the end of the motion")
 
 
 @pytest.fixture
