@@ -72,11 +72,6 @@ class ClockFit:
         self._round_trips: deque[tuple[float, float, float]] = deque(maxlen=ROUND_TRIPS)
 
     @property
-    def ready(self) -> bool:
-        """True from the first sample on."""
-        return self._line is not None
-
-    @property
     def drift(self) -> float:
         """How much faster than the host's the board's clock runs, as a share (0.005: 5 ms a second ahead)."""
         line = self._line

@@ -41,8 +41,6 @@ from picker_dynamics.board.protocol.messages import Unknown, decode
 
 from .output_motion import OutputMotion, Point
 
-TRANSMIT_MAX = 2048
-"""Bytes that wait to be fetched at most; telemetry and refusals of set-points that do not fit are dropped."""
 _NO_REQUEST = 0xFFFF
 _PERIOD_MS = (2, 1000)
 
@@ -140,7 +138,7 @@ class VirtualFirmware:
                 self._frame(due)
             else:
                 self._next_telemetry_us += self._period_us
-                self._send(self._telemetry(due), droppable=True)
+                self._send(self._telemetry(due))
 
     def receive(self, data: bytes, now_us: int) -> None:
         """Take the bytes that arrived until ``now_us``."""
@@ -304,14 +302,12 @@ class VirtualFirmware:
         if reason is Reason.NONE:
             self._send(Ack(raw.sequence, raw.type_id, self.board_time_us(now_us)))
         else:
-            self._send(Nack(raw.sequence, raw.type_id, reason, detail))
+            self._refuse(raw, reason, detail)
 
     def _refuse(self, raw: RawFrame, reason: Reason, detail: int) -> None:
-        self._send(Nack(raw.sequence, raw.type_id, reason, detail), droppable=True)
+        self._send(Nack(raw.sequence, raw.type_id, reason, detail))
 
-    def _send(self, message: Message, *, droppable: bool = False) -> None:
-        if droppable and len(self._out) >= TRANSMIT_MAX:
-            return
+    def _send(self, message: Message) -> None:
         self._out += encode(message, self._sequence)
         self._sequence = self._sequence + 1 & 0xFFFF
 

@@ -23,5 +23,4 @@ def test_the_firmware_keeps(backend, rule, tmp_path):
 
 
 def test_the_time_stamp_wraps_around_in_motion(tmp_path):
-    for name in ("pulses_are_interpolated", "stop_brakes_evenly_and_nothing_resumes", "a_silent_host_is_lost"):
-        RULES[name](AvrBench(start_us=2**32 - 300_000, folder=tmp_path))
+    RULES["pulses_are_interpolated"](AvrBench(start_us=2**32 - 300_000, folder=tmp_path))

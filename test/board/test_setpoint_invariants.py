@@ -173,8 +173,8 @@ steps = st.one_of(
     st.tuples(st.just("accident"), st.sampled_from(("reset", "STOPPED", "unplug")), st.sampled_from((0.1, 1.0))),
     st.just(("recover",)),
 )
-EXAMPLES = share(8, 0.3)
-pytestmark = pytest.mark.timeout(60 + 10 * EXAMPLES.max_examples)
+EXAMPLES = share(4, 0.3)
+pytestmark = pytest.mark.timeout(120 + 10 * EXAMPLES.max_examples)
 
 
 @EXAMPLES
@@ -183,21 +183,10 @@ def test_generated_sequences(steps):
     execute(steps)
 
 
-BASE, OTHER, HELD = (0.4, 0.0, 0.0, 0.0, 0.0), (0.3, 0.0, 0.0, 0.0, 0.0), (0.0,) * 5
+BASE, OTHER = (0.4, 0.0, 0.0, 0.0, 0.0), (0.3, 0.0, 0.0, 0.0, 0.0)
 SEEN = {
-    "what cannot be followed, between what can": [
-        ("throw", HELD, 5, 0.1),
-        ("throw", (math.inf,) * 5, 3, 5.0),
-        ("follow", 0.4, (-0.1, -0.1, -0.075, 0.05, 0.05)),
-    ],
     "a second controller at an old pose": [("follow", 2.0, BASE), ("follow", 2.0, BASE, OTHER)],
     "a jump": [("follow", 0.5, BASE), ("throw", (0.9, 0.2, 0.0, 0.0, 0.0), 60, 0.0)],
-    "enable after a reset of the board": [
-        ("follow", 0.4, BASE),
-        ("accident", "reset", 0.3),
-        ("press", "enable"),
-        ("follow", 1.0, BASE),
-    ],
     "enable after a pulled cable": [
         ("follow", 0.4, BASE),
         ("accident", "unplug", 1.0),

@@ -278,7 +278,6 @@ def test_what_cannot_be_made_or_read_gets_one_line_and_a_code(tmp_path):
     for code, words, arguments in (
         (9, "something else has that name", ["--link", tmp_path / "occupied"]),
         (3, "cannot read URDF", ["--link", tty, "--urdf", tmp_path / "no.urdf"]),
-        (9, "cannot make the port", ["--link", tmp_path / "no folder" / "linked"]),
         (9, "control socket", ["--link", tty, "--control", tmp_path / "socket"]),
     ):
         done = run_board(*arguments)
