@@ -17,8 +17,15 @@ from benchmarks import collision, pick
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import PickerError
 from picker_dynamics.estimation.closed_loop import SETTLE_S, ClosedLoop
-from picker_dynamics.execution.path_planning import JOINT_ACCELERATION, SPEED_SHARE, TIP_ACCELERATION, WINDOW_S
-from picker_dynamics.execution.waypoints import STAND_S, Waypoint, motion_through
+from picker_dynamics.execution.waypoints import (
+    JOINT_ACCELERATION,
+    SPEED_SHARE,
+    STAND_S,
+    TIP_ACCELERATION,
+    WINDOW_S,
+    Waypoint,
+    motion_through,
+)
 from picker_dynamics.resources import resource
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.scripting.equipment import equipment

@@ -106,18 +106,6 @@ class InfeasibleError(PickerError):
         self.time_s = time_s
 
 
-class ImpassableError(InfeasibleError):
-    """A path with a place that cannot be passed within the limits.
-
-    Args:
-        place: Where: its path parameter s.
-    """
-
-    def __init__(self, message: str, *, place: float):
-        super().__init__(message, "path", place, time_s=0.0)
-        self.place = place
-
-
 class GoalRefusedError(PickerError):
     """A goal that the controller refused or aborted; the message is the controller's."""
 

@@ -1,7 +1,10 @@
-"""Motions through waypoints, as a person says them: the tip or the joints, straight or not, with a stop or a blend at each.
+"""Motions through waypoints, as a person says them: the tip or the joints, straight or not, with stops or blends, timed.
 
 Every leg is the line of the joints to the waypoint's pose, or the straight line of the tool.  What comes out is a goal like any
 other: points over time that the controller checks, and follows as they are.
+
+Along its path a motion is as fast as the speeds of joints and tip and bounds on their accelerations allow at each place
+(``trajectory.progress``); where torques or the motors' speed want it slower, the validator slows the whole of it.
 """
 
 from __future__ import annotations
@@ -9,26 +12,52 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError, PickerError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
-from picker_dynamics.robot.model import Array, as_vector, checked_number
+from picker_dynamics.robot.model import Array, as_vector, checked_number, tip_speeds
 from picker_dynamics.robot.tip_target import tip_target
 from picker_dynamics.robot.units import TIP_M
+from picker_dynamics.trajectory.progress import Progress, fastest
 from picker_dynamics.trajectory.straight_line import HELD, straight_line
-from picker_dynamics.trajectory.trajectory import Trajectory, chained, standing
+from picker_dynamics.trajectory.trajectory import Trajectory, chained, from_points, standing
 from picker_dynamics.trajectory.via_path import joined, joint_leg
 
-from .path_planning import TIP_ACCELERATION, timed
-from .validator import MotionValidator
+from .checks import speed_limit
+from .validator import MotionValidator, Validated
 
 STAND_S = 0.02
 """A motion whose end is a straight line stands so long in its last pose: the goal says so, and no approach leaves the line."""
 
 MOST = 50
 """Waypoints of one motion, at the most."""
+
+GRID = 100
+"""Places along a path at which limits are looked at, at least."""
+
+KNOT_S = 0.02
+"""Spacing of the points of the motion [s]."""
+
+TIP_ACCELERATION = 2.0
+"""Largest acceleration of the tool along its path [m/s²]: servos are springs, and swing after what is harder."""
+
+JOINT_ACCELERATION = 20.0
+"""Largest acceleration of a joint [rad/s² or m/s²]: what a light joint's torque would do to its set-point no board follows."""
+
+SPEED_SHARE = 0.75
+"""Of the speed of a servo's set-point that its joint is planned to move with: D a / K and changes of torque add to it."""
+
+WINDOW_S = 0.06
+"""Over which the acceleration is averaged [s]."""
+
+KEPT = 0.995
+"""Share of each limit that is planned with: between the places that are looked at a little more is used."""
+
+RESOLUTION = 1.002
+"""Of the factor by which a motion is slowed that the validator does not let pass."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,3 +138,37 @@ def _legs(
         legs.append(leg)
         q = leg.end
     return legs
+
+
+def timed(
+    path: Trajectory, validator: MotionValidator, arm: ArmDescription, tip_acceleration: float = TIP_ACCELERATION
+) -> Validated:
+    """The motion along a path q(s) from rest to rest, as fast as the validator's limits allow.
+
+    Args:
+        tip_acceleration: largest acceleration of the tool along its path [m/s²].
+
+    Raises:
+        PickerError: why it cannot be made, as ``MotionValidator.scale_time``.
+    """
+    validator.require_holdable(path.end)
+    each = max(1, -(-GRID // len(path.coefficients)))
+    s = np.append((path.breaks[:-1, None] + np.arange(each) / each * np.diff(path.breaks)[:, None]).ravel(), path.duration)
+    q, slope, bend = path.sample(s)
+    way = tip_speeds(validator.model, q, slope)[:, None]
+    speeds = np.append(speed_limit(arm, validator.limits.servo_map, SPEED_SHARE), validator.tip_speed)
+    a, b = np.hstack([slope, way]), np.hstack([bend, 0.0 * way])
+    with np.errstate(divide="ignore"):
+        z_max = (KEPT * speeds / np.abs(a)).min(axis=1) ** 2
+    bounds = np.append(np.full(arm.n, JOINT_ACCELERATION), tip_acceleration)
+    return validator.scaled(along(path, fastest(s, a, b, bounds, z_max, WINDOW_S)), RESOLUTION)
+
+
+def along(path: Trajectory, progress: Progress) -> Trajectory:
+    """The motion q(s(t)), by quintics from knot to knot."""
+    t = np.linspace(0.0, progress.duration, max(2, int(np.ceil(progress.duration / KNOT_S)) + 1))
+    s, speed, rate = (x[:, None] for x in progress.at(t))
+    q, slope, bend = path.sample(np.clip(s[:, 0], 0.0, path.duration))
+    v, a = slope * speed, slope * rate + bend * speed**2
+    v[[0, -1]] = 0.0
+    return from_points(t, q, v, a, joint_names=path.joint_names)

@@ -8,8 +8,7 @@ from arm_fixtures import picker, rigid_body, servos, tip_speeds, validator
 
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError, UnreachableError
 from picker_dynamics.execution.checks import SETPOINT_SHARE
-from picker_dynamics.execution.path_planning import JOINT_ACCELERATION
-from picker_dynamics.execution.waypoints import Waypoint, motion_through
+from picker_dynamics.execution.waypoints import JOINT_ACCELERATION, Waypoint, motion_through
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 
 ARM, HOME, CHECKS = picker(), np.array(servos().home), validator()
