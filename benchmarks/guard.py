@@ -47,9 +47,9 @@ def _validator_ms(rounds: int) -> dict:
 def _guard_ms(rounds: int) -> dict:
     """Median of the rounds, and the worst sample of the best round."""
     from picker_dynamics.dynamics import lagrangian
+    from picker_dynamics.execution.checks import TorqueLimits
     from picker_dynamics.execution.guard import ReferenceGuard
     from picker_dynamics.execution.motion import Reference
-    from picker_dynamics.execution.torque_limits import TorqueLimits
     from picker_dynamics.execution.validator import TIP_SPEED, MotionValidator
     from picker_dynamics.resources import resource
     from picker_dynamics.robot import description, servo_map

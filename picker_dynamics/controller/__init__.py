@@ -2,16 +2,4 @@
 Imports ``board``, ``control``, ``execution``, ``robot`` and ``sim``.
 """
 
-__all__ = [
-    "arm_settings",
-    "connection",
-    "controller",
-    "hardware",
-    "laws",
-    "parameters",
-    "servo_board",
-    "settings",
-    "simulated",
-    "surroundings",
-    "torque_arm",
-]
+__all__ = ["connection", "controller", "hardware", "laws", "parameters", "settings", "simulated", "surroundings"]

@@ -22,19 +22,16 @@ from picker_dynamics.board.request_gate import RequestGate
 from picker_dynamics.board.session import State
 from picker_dynamics.control.payload_change import Payload
 from picker_dynamics.errors import DescriptionError, PickerError
-from picker_dynamics.execution.driving import Drivers
+from picker_dynamics.execution.driving import Drivers, Jogging
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.execution import Execution, Tick
 from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import SAME_S, ArmState
-from picker_dynamics.execution.jogging import Jogging
-from picker_dynamics.execution.payload_hold import require_graspable, require_holdable, unbearable
+from picker_dynamics.execution.validator import require_graspable, require_holdable, unbearable
 from picker_dynamics.robot.model import Array, DynamicsModel, payload_values
 
-from .hardware import Command
+from .hardware import Command, ServoBoard, SimulatedTorqueArm
 from .laws import Law
-from .servo_board import ServoBoard
-from .torque_arm import SimulatedTorqueArm
 
 Hardware: TypeAlias = ServoBoard | SimulatedTorqueArm
 """Hardware of one arm; what a kind of it has stands in ``hardware``."""

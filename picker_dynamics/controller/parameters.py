@@ -8,9 +8,12 @@ from typing import Any
 
 from picker_dynamics.board.link import BAUD
 from picker_dynamics.control.compensation import MODES
+from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.execution.collision import LARGEST_MARGIN_M, MARGIN_M
+from picker_dynamics.execution.goal_tracking import Tolerances
 from picker_dynamics.execution.gripping import GripperSettings
-from picker_dynamics.execution.tolerances import Tolerances
+from picker_dynamics.robot import arms, servo_arm
+from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
 
@@ -205,3 +208,22 @@ SIMULATED_TORQUE_ARM = (
 def settings(values: Mapping[str, Mapping[str, Any]]) -> dict[str, Settings]:
     """Settings of each part; what ``values`` do not have is the default."""
     return {part: Settings(part, given(values.get(part, {}))) for part in PARTS}
+
+
+def load_arm(settings: Settings) -> Known:
+    """Declare ``control`` and which arm it is, and read it.
+
+    Raises:
+        DescriptionError, ConfigurationError: a file that is missing or wrong, no such arm, or joints of another kind.
+    """
+    settings.declare(CONTROL)
+    if settings["control"] == "servo":
+        settings.declare(*SERVO_ARM)
+        return Known(*servo_arm.load(settings["urdf"], settings["servos"], settings["servo_overlay"]))
+    settings.declare(*TORQUE_ARM)
+    urdf = settings["urdf"]
+    arm = arms.load("" if urdf else settings["arm"], settings["arms"] or None, urdf)
+    if arm.control != "torque":
+        text = f"arm {arm.name} has {arm.control} joints, control is torque: they would have to take efforts"
+        raise ConfigurationError(text, subject="arm", value=arm.name)
+    return Known(arm.description, torque=arm)

@@ -15,7 +15,7 @@ from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.board_in_memory import BoardInMemory
 from picker_dynamics.sim.plant import Plant
 
-from .servo_board import ServoBoard
+from .hardware import ServoBoard
 
 
 class SimulatedServos:

@@ -8,8 +8,7 @@ from typing import Any
 
 from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.checks import Check
-from picker_dynamics.execution.collision import CollisionCheck, collision_check
-from picker_dynamics.execution.floor import FloorCheck
+from picker_dynamics.execution.collision import CollisionCheck, FloorCheck, collision_check
 from picker_dynamics.robot.description import ArmDescription, Geometry
 from picker_dynamics.robot.model import Array
 from picker_dynamics.robot.scene import Scene, read_scene, require_few

@@ -17,9 +17,9 @@ from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.controller.laws import ServoLaw
 from picker_dynamics.controller.simulated import SimulatedServos
 from picker_dynamics.errors import InfeasibleError, LimitError, PickerError
+from picker_dynamics.execution.checks import TorqueLimits
 from picker_dynamics.execution.motion import Reference
 from picker_dynamics.execution.settle_downward import Approach, foreseen, settle_downward, started, take_load
-from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import MotionValidator, Validated
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import DynamicsModel

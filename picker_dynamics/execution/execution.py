@@ -20,19 +20,18 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.model import Array, DynamicsModel
 
-from .checks import Check
+from .checks import Check, TorqueLimits
 from .events import Event, EventKind
 from .goal_manager import GoalManager, GoalRequest
 from .goal_tracking import ArmState, Error, SentReferences
 from .guard import ReferenceGuard
 from .lease import Holder, Kind, Lease
 from .motion import Phase, Reference
+from .planning import Submit, at_once
 from .reference_generator import ReferenceGenerator
 from .settle_downward import started, take_load
 from .streaming import SILENCE_S, Complaints, Stream
-from .torque_limits import TorqueLimits
 from .validator import TIP_SPEED, MotionValidator
-from .worker import Submit, at_once
 
 SAME_SOURCE = 0.01
 """Shares of the supply's voltage that are planned with as one."""

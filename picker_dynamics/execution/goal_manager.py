@@ -18,15 +18,14 @@ from typing import Any
 
 from picker_dynamics.errors import PickerError, TrajectoryError
 
-from .active_plan import UnderWay
 from .events import EventKind
 from .goal import MAX_GOAL_S, Goal, ParsedGoal, parse
 from .goal_tracking import ArmState, Error, Outcome, SentReferences, Tracker, Verdict
 from .lease import MAIN_TRACK, HeldError, Holder, Kind, Lease
-from .motion import Motion, Phase, Reference
+from .motion import Motion, Phase, Reference, UnderWay
+from .planning import at_once
 from .reference_generator import ReferenceGenerator
 from .streaming import Stream
-from .worker import at_once
 
 HELD_S = 0.2
 """A goal waits this long for somebody else's lease to lapse, once: a stream that has ended has it for a moment yet [s]."""

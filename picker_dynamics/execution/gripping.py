@@ -15,9 +15,8 @@ from picker_dynamics.trajectory.profiles import PEAK_SPEED
 
 from .goal import Goal
 from .goal_manager import GoalRequest
-from .goal_tracking import ArmState, Code, GoalTracker, Outcome, Verdict
+from .goal_tracking import ArmState, Code, GoalTracker, Outcome, Tolerances, Verdict
 from .motion import Reference
-from .tolerances import Tolerances
 
 if TYPE_CHECKING:
     from .execution import Execution

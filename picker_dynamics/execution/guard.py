@@ -18,7 +18,7 @@ from picker_dynamics.robot.units import told
 
 from .checks import SAMPLE_TOLERANCE, speed_limit
 from .motion import Reference
-from .slowing import NO_EXCESS, LimitExcess
+from .planning import NO_EXCESS, LimitExcess
 from .validator import MotionValidator
 
 SHORTEST_S = 1e-3

@@ -1,12 +1,22 @@
-"""Motions and what is sent of them: the phase, the reference of an instant, the motion that a goal became."""
+"""Motions that goals become, and the active plan of an arm: what its reference is from now on if nothing is asked any more.
+
+One trajectory of all joints, the scaling of its time, and the motions of goals that are under way in it.  Goals of different
+tracks (arm, gripper) share it, as they were checked together: at less than full speed all of them are slowed alike.  A goal stops
+on its path, by a scaling that ends at 0.  A plan never changes: what is asked makes another one.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from picker_dynamics.robot.model import Array
-from picker_dynamics.trajectory.trajectory import Trajectory
+from picker_dynamics.trajectory.time_scaling import TimeScaling
+from picker_dynamics.trajectory.trajectory import Trajectory, merge_joints, part, standing
 
 from .lease import MAIN_TRACK
 from .settle_downward import Approach
@@ -55,3 +65,103 @@ class Motion:
     @property
     def trajectory(self) -> Trajectory:
         return self.validated.trajectory
+
+
+State = tuple[Array, Array, Array]
+"""q, v, a, (n,) each [rad, rad/s, rad/s²]."""
+
+PERIOD_S = 0.005
+"""Spacing of the instants at which a plan is looked at [s]."""
+
+
+@dataclass(frozen=True)
+class UnderWay:
+    """Motion of a goal within the active plan.
+
+    Attributes:
+        end_s: when its joints are at their end, in the plan's own time.
+        cancelled: it comes to rest before its goal.
+    """
+
+    motion: Motion
+    end_s: float
+    cancelled: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class ActivePlan:
+    """Active plan, as a function of the time at which a reference holds; ``under_way``: the newest last."""
+
+    trajectory: Trajectory
+    scaling: TimeScaling
+    phase: Phase = Phase.HOLDING
+    under_way: tuple[UnderWay, ...] = ()
+
+    @classmethod
+    def hold(cls, joint_names: Sequence[str], q: ArrayLike) -> ActivePlan:
+        """Hold the pose ``q`` (n,) [rad]."""
+        return cls(standing(joint_names, q), TimeScaling(0.0))
+
+    @property
+    def moves(self) -> bool:
+        """Whether there is more to come than a hold."""
+        return self.phase is not Phase.HOLDING
+
+    @property
+    def ends_s(self) -> float:
+        """Time at which the arm is at rest for good [s]; infinite in a pause."""
+        settled_s, target = self.scaling.settled_s, self.scaling.target
+        left_s = max(self.trajectory.duration - self.progress(settled_s), 0.0)
+        return settled_s + (left_s / target if target else 0.0 if self.phase is Phase.STOPPING else np.inf)
+
+    def progress(self, time_s: float) -> float:
+        """Progress in the trajectory at ``time_s`` [s]; negative: it waits."""
+        return self.scaling.at(time_s).progress
+
+    def is_over(self, time_s: float) -> bool:
+        """Whether every joint is at its end at ``time_s``."""
+        stopped = self.phase is Phase.STOPPING and not self.scaling.target and time_s >= self.scaling.settled_s
+        return not self.moves or stopped or self.progress(time_s) >= self.trajectory.duration
+
+    def state_at(self, time_s: float) -> State:
+        """Reference state at ``time_s``."""
+        instant = self.scaling.at(time_s)
+        return instant.scaled(self.trajectory.sample(instant.progress))
+
+    def states(self, begin_s: float, end_s: float) -> State:
+        """Reference states from one time to another, every ``PERIOD_S``: (s, n) each."""
+        times = np.linspace(begin_s, end_s, max(2, int((end_s - begin_s) / PERIOD_S)))
+        q, v, a = (np.array(part) for part in zip(*map(self.state_at, times.tolist())))
+        return q, v, a
+
+    def own_state(self, time_s: float) -> State:
+        """State at ``time_s`` in the plan's own time, as if it were not slowed; at rest where the arm is."""
+        q, v, a = self.state_at(time_s)
+        return self.trajectory.sample(self.progress(time_s)) if v.any() or a.any() else (q, v, a)
+
+    def rest(self, time_s: float) -> Trajectory:
+        """What is left at ``time_s``, in its own time."""
+        return part(self.trajectory, self.progress(time_s))
+
+    def later(self, time_s: float, chosen: Iterable[UnderWay]) -> tuple[UnderWay, ...]:
+        """Motions under way seen from ``time_s`` on: their ends in the own time of ``rest``."""
+        progress = self.progress(time_s)
+        return tuple(replace(one, end_s=one.end_s - progress) for one in chosen)
+
+    def after(self, time_s: float) -> tuple[ActivePlan, tuple[UnderWay, ...]]:
+        """Return the plan less what is over at ``time_s``, and the motions that came to their end, or to rest if cancelled."""
+        if not self.moves:
+            return self, ()
+        progress, (q, v, _) = self.progress(time_s), self.state_at(time_s)
+        if self.is_over(time_s):
+            return ActivePlan.hold(self.trajectory.joint_names, q), self.under_way
+        at_rest = [one for one in self.under_way if one.cancelled and not v[list(one.motion.joints)].any()]
+        finished = tuple(one for one in self.under_way if progress >= one.end_s or one in at_rest)
+        if not finished:
+            return self, ()
+        left = replace(self, under_way=tuple(one for one in self.under_way if one not in finished))
+        if at_rest and self.scaling.at(time_s).speed == self.scaling.target == 0.0:  # in a pause: they do not go on after it
+            stopped = [j for one in at_rest for j in one.motion.joints]
+            still = merge_joints(standing(self.trajectory.joint_names, q), self.rest(time_s), stopped)
+            left = ActivePlan(still, TimeScaling(time_s, 0.0), self.phase, left.later(time_s, left.under_way))
+        return left, finished

@@ -21,15 +21,12 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.trajectory.time_scaling import TimeScaling
 from picker_dynamics.trajectory.trajectory import SHORTEST_S, Trajectory, merge_joints, part
 
-from .active_plan import ActivePlan, State, UnderWay
 from .checks import SampledMotion
 from .goal import PAST_TOLERANCE_S, ParsedGoal
-from .motion import Motion, Phase, Reference
-from .planning import Plan, planned, staying
+from .motion import ActivePlan, Motion, Phase, Reference, State, UnderWay
+from .planning import NO_EXCESS, LimitExcess, Plan, Slowing, Submit, planned, staying
 from .settle_downward import foreseen, started
-from .slowing import NO_EXCESS, LimitExcess, Slowing
 from .validator import PERIOD_S, MotionValidator
-from .worker import Submit
 
 AHEAD_S = 5.0
 """How much of a motion under way is held to limits that changed in one go [s]."""

@@ -3,6 +3,10 @@
 Goals are held to all checks, streams and jogs to all but position and ``slowed_torque``; ways to rest to peak torque, speeds,
 positions and the further checks, as far as there is a way that obeys them; a change of payload to the torques.  A further
 check, such as collision, is one more entry of ``further``.
+
+A payload that is believed moves the arm, whether it is there or not: one that is set must be one that can be held where the arm
+is.  Where driving begins it must be borne with no more torque than a motion may need: a stop on the way may leave the arm where
+no motion would have ended.
 """
 
 from __future__ import annotations
@@ -13,16 +17,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError, JointNamesError, PickerError
+from picker_dynamics.errors import InfeasibleError, InputError, JointNamesError, PickerError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import Array, DynamicsModel
+from picker_dynamics.robot.model import GRAVITY, Array, DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.robot.units import told
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from . import checks
-from .checks import Check, SampledMotion, Usage
-from .torque_limits import TorqueLimits
+from .checks import Check, SampledMotion, TorqueLimits, Usage
 
 PERIOD_S = 0.01
 """Largest distance of the samples [s]."""
@@ -227,3 +230,46 @@ class MotionValidator:
 def torque_validator(model: DynamicsModel, limits: TorqueLimits | ServoMap, stays: bool = True) -> MotionValidator:
     """Validator of torques alone: for motions whose poses and speeds are known to be within limits."""
     return MotionValidator(model, TorqueLimits.of_servos(limits) if isinstance(limits, ServoMap) else limits, stays=stays)
+
+
+TURNING = "N·m"
+
+
+def require_graspable(mass: float, com: Sequence[float], limits: TorqueLimits) -> None:
+    """Raise an InfeasibleError where a payload is so far from the tool that, turned the wrong way, no joint holds it."""
+    hold = np.where([unit == TURNING for unit in limits.units], limits.hold, 0.0)
+    away, j = float(np.linalg.norm(com)), int(hold.argmax())
+    name, torque, most = limits.joint_names[j], mass * GRAVITY * away, float(hold[j])
+    if most > 0.0 and torque > most:
+        raise InfeasibleError(
+            f"payload of {mass:g} kg, {away:.2f} m from the tool (payload.com): it turns the tool with up to {torque:.2f} N·m, "
+            f"more than any joint holds, {name} {limits.text(limits.held_share, j)}",
+            subject=name,
+            value=torque,
+            limit=most,
+            time_s=0.0,
+        )
+
+
+def require_holdable(model: DynamicsModel, limits: TorqueLimits, poses: Sequence[Array]) -> None:
+    """Raise where the arm with its payload, ``model``, can stand at none of ``poses`` (n,) [rad]; says why not at the first."""
+    validator = torque_validator(model, limits)
+    if not any(validator.can_hold(q) for q in poses):
+        validator.require_holdable(poses[0])
+
+
+def unbearable(model: DynamicsModel, limits: TorqueLimits, payload_kg: float, q: Array) -> str:
+    """Why an arm that stands at ``q`` (n,) [rad] is not driven with its payload, and what to do; '' where it may be.
+
+    The arm without payload always may: there is nothing to put right.
+    """
+    if not payload_kg:
+        return ""
+    try:
+        torque_validator(model, limits, stays=False).require_holdable(q)
+    except PickerError as error:
+        return (
+            f"the payload of {payload_kg:g} kg cannot be borne where the arm stands: {error}; "
+            "the arm is held and not driven until a smaller one is set (picker payload 0)"
+        )
+    return ""

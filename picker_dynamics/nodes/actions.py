@@ -19,10 +19,9 @@ from sensor_msgs.msg import JointState
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_manager import GoalRequest
-from picker_dynamics.execution.goal_tracking import Error, GoalTracker, Outcome, Verdict
+from picker_dynamics.execution.goal_tracking import Error, GoalTracker, Outcome, Tolerances, Verdict
 from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, goal_of, gripper_request
 from picker_dynamics.execution.lease import MAIN_TRACK
-from picker_dynamics.execution.tolerances import Tolerances
 
 from .controller_shell import ControllerShell
 from .goal_messages import error_points, goal_from, start_in

@@ -13,9 +13,9 @@ from std_msgs.msg import String
 from picker_dynamics.control.compensation import NONE
 from picker_dynamics.control.payload_change import Payload
 from picker_dynamics.controller import parameters
-from picker_dynamics.controller.arm_settings import load_arm
 from picker_dynamics.controller.controller import Cycle
 from picker_dynamics.controller.laws import ServoLaw
+from picker_dynamics.controller.parameters import load_arm
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.joint_order import ordered

@@ -14,11 +14,11 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import Marker, MarkerArray
 
-from picker_dynamics.controller.arm_settings import load_arm
+from picker_dynamics.controller.parameters import load_arm
 from picker_dynamics.controller.settings import Setting
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import DescriptionError, PickerError
-from picker_dynamics.execution.torque_limits import TorqueLimits
+from picker_dynamics.execution.checks import TorqueLimits
 from picker_dynamics.resources import resource
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.picker_shape import read_shape

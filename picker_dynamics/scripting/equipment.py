@@ -22,8 +22,7 @@ from picker_dynamics.robot.servo_map import ServoMap
 
 if TYPE_CHECKING:  # what takes a while to load is loaded by who asks for it
     from picker_dynamics.dynamics.rigid_body import RigidBody
-    from picker_dynamics.execution.checks import Check
-    from picker_dynamics.execution.torque_limits import TorqueLimits
+    from picker_dynamics.execution.checks import Check, TorqueLimits
     from picker_dynamics.execution.validator import MotionValidator
 
 
@@ -97,7 +96,7 @@ class Equipment:
     @cached_property
     def limits(self) -> TorqueLimits:
         """Torques that the joints may give."""
-        from picker_dynamics.execution.torque_limits import TorqueLimits
+        from picker_dynamics.execution.checks import TorqueLimits
 
         if self.servos is not None:
             return TorqueLimits.of_servos(self.servos)
@@ -122,8 +121,7 @@ class Equipment:
         Raises:
             MissingDependencyError: coal is not installed.
         """
-        from picker_dynamics.execution.collision import collision_check
-        from picker_dynamics.execution.floor import FloorCheck, standing_floor
+        from picker_dynamics.execution.collision import FloorCheck, collision_check, standing_floor
 
         floor_z = standing_floor(self.description, self.rest)[0] if self.floor_z is None else self.floor_z
         if self.scene is None:

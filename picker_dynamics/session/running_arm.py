@@ -19,28 +19,25 @@ from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.control.state_model import MODEL_STEP_S, ArmStateModel
 from picker_dynamics.control.torque_loop import TorqueLoop
 from picker_dynamics.controller import parameters
-from picker_dynamics.controller.arm_settings import load_arm
 from picker_dynamics.controller.connection import Connection
 from picker_dynamics.controller.controller import Controller, Cycle, Hardware
+from picker_dynamics.controller.hardware import ServoBoard, SimulatedTorqueArm
 from picker_dynamics.controller.laws import Law, ServoLaw, TorqueLaw
-from picker_dynamics.controller.parameters import CONTROLLER, DYNAMICS, HARDWARE
-from picker_dynamics.controller.servo_board import ServoBoard
+from picker_dynamics.controller.parameters import CONTROLLER, DYNAMICS, HARDWARE, load_arm
 from picker_dynamics.controller.settings import Setting, Settings
 from picker_dynamics.controller.surroundings import Surroundings
-from picker_dynamics.controller.torque_arm import SimulatedTorqueArm
 from picker_dynamics.dynamics import cross_check, lagrangian
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import ConfigurationError, PickerError
+from picker_dynamics.execution.checks import TorqueLimits
+from picker_dynamics.execution.collision import OFF, standing_floor
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.execution import Execution, Limits, Timing
-from picker_dynamics.execution.floor import OFF, standing_floor
-from picker_dynamics.execution.goal_tracking import GoalTracker
+from picker_dynamics.execution.goal_tracking import GoalTracker, Tolerances
 from picker_dynamics.execution.gripping import GripperSettings, settings_problem
 from picker_dynamics.execution.motion import Motion
+from picker_dynamics.execution.planning import Worker, at_once
 from picker_dynamics.execution.tip_uncertainty import tip_uncertainty
-from picker_dynamics.execution.tolerances import Tolerances
-from picker_dynamics.execution.torque_limits import TorqueLimits
-from picker_dynamics.execution.worker import Worker, at_once
 from picker_dynamics.robot import arms, servo_arm
 from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.description import ArmDescription

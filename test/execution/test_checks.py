@@ -12,9 +12,8 @@ from pytest import approx, mark, raises
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, LimitError
 from picker_dynamics.execution import checks
-from picker_dynamics.execution.checks import SampledMotion, Usage
-from picker_dynamics.execution.slowing import Slowing
-from picker_dynamics.execution.torque_limits import TorqueLimits
+from picker_dynamics.execution.checks import SampledMotion, TorqueLimits, Usage
+from picker_dynamics.execution.planning import Slowing
 from picker_dynamics.execution.validator import MAX_STRETCH, RESOLUTION, MotionValidator, torque_validator
 from picker_dynamics.trajectory import profiles
 from picker_dynamics.trajectory.trajectory import Trajectory, from_points

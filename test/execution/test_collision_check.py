@@ -15,8 +15,7 @@ from benchmarks.mujoco_shapes import MujocoShapes
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import LimitError
 from picker_dynamics.execution.checks import SampledMotion
-from picker_dynamics.execution.collision import MAX_STEP_M, CollisionCheck
-from picker_dynamics.execution.floor import STATE_TOLERANCE_M, TOLERANCE_M
+from picker_dynamics.execution.collision import MAX_STEP_M, STATE_TOLERANCE_M, TOLERANCE_M, CollisionCheck
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.tip_uncertainty import tip_uncertainty
 from picker_dynamics.robot.collision import CollisionModel

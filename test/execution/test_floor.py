@@ -11,7 +11,7 @@ from execution_rig import HOME, Rig, goal, limits, part
 from pytest import approx, raises
 
 from picker_dynamics.errors import LimitError
-from picker_dynamics.execution.floor import OFF, TOLERANCE_M, FloorCheck, standing_floor
+from picker_dynamics.execution.collision import OFF, TOLERANCE_M, FloorCheck, standing_floor
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.robot import arms
 from picker_dynamics.robot.kinematics import picker_inverse

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from picker_dynamics.execution.goal_tracking import ArmState, Code, Error, GoalTracker, Outcome, Verdict
+from picker_dynamics.execution.goal_tracking import ArmState, Code, Error, GoalTracker, Outcome, Tolerances, Verdict
 from picker_dynamics.execution.motion import Reference
-from picker_dynamics.execution.tolerances import Tolerances
 
 NAMES, UNITS = ("base", "lift"), ("rad", "m")
 START, END = 100.0, 102.0

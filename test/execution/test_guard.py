@@ -17,8 +17,8 @@ from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal_tracking import Outcome
 from picker_dynamics.execution.guard import ReferenceGuard
 from picker_dynamics.execution.motion import Phase, Reference
+from picker_dynamics.execution.planning import LimitExcess
 from picker_dynamics.execution.reference_generator import ReferenceGenerator
-from picker_dynamics.execution.slowing import LimitExcess
 from picker_dynamics.sim.plant import Plant
 
 BASE, SHOULDER, ELBOW, SCISSOR = 0, 1, 2, 4

@@ -20,7 +20,7 @@ from pytest import mark
 from sequences import LOWER, UPPER, Ask, Cancel, Payload, Restart, Speed, Stall, Stream, TipLimit, Wait, execute
 
 from picker_dynamics.errors import PickerError
-from picker_dynamics.execution.floor import FloorCheck
+from picker_dynamics.execution.collision import FloorCheck
 
 PER_KIND = share(15, 0.25)
 pytestmark = mark.timeout(60 + 10 * PER_KIND.max_examples)

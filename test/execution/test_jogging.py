@@ -9,8 +9,7 @@ from arm_fixtures import picker, rigid_body
 from execution_rig import ZERO, Rig, moved
 from pytest import approx, fixture, mark
 
-from picker_dynamics.execution.driving import Drivers
-from picker_dynamics.execution.jogging import Jogging
+from picker_dynamics.execution.driving import Drivers, Jogging
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.streaming import SILENCE_S
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from picker_dynamics.errors import InfeasibleError
-from picker_dynamics.execution.payload_hold import require_graspable, require_holdable, unbearable
-from picker_dynamics.execution.torque_limits import TorqueLimits
+from picker_dynamics.execution.checks import TorqueLimits
+from picker_dynamics.execution.validator import require_graspable, require_holdable, unbearable
 
 MODEL, SERVOS = arm_fixtures.rigid_body(), arm_fixtures.servos()
 LIMITS = TorqueLimits.of_servos(SERVOS)

@@ -10,9 +10,9 @@ from arm_fixtures import picker, rigid_body, servos
 from execution_rig import HOME, NAMES, Rig, goal, limits, moved, part
 
 from picker_dynamics.estimation.closed_loop import ClosedLoop, paths_between
+from picker_dynamics.execution.checks import TorqueLimits
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.settle_downward import LIMIT_M
-from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.sim.plant import Plant
 

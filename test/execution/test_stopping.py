@@ -13,9 +13,9 @@ from execution_rig import Rig, goal
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import PickerError
+from picker_dynamics.execution.checks import TorqueLimits
 from picker_dynamics.execution.execution import Limits
 from picker_dynamics.execution.motion import Phase
-from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.torque_plant import TorquePlant

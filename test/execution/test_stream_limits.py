@@ -10,10 +10,9 @@ from execution_rig import HOME, TIP_SPEED, Rig, limits, moved
 from pytest import approx, fixture, mark, param
 
 from picker_dynamics.estimation.closed_loop import LEAD_S, ClosedLoop
-from picker_dynamics.execution.checks import SETPOINT_SHARE
-from picker_dynamics.execution.floor import FloorCheck
+from picker_dynamics.execution.checks import SETPOINT_SHARE, TorqueLimits
+from picker_dynamics.execution.collision import FloorCheck
 from picker_dynamics.execution.motion import Phase
-from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.sim.plant import Plant
 
 ARM, SERVOS, TRUTH = picker(), servos(), rigid_body()

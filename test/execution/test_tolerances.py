@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.execution.tolerances import Tolerances, exceeded
+from picker_dynamics.execution.goal_tracking import Tolerances, exceeded
 
 
 def asked(name: str, position=0.0, velocity=0.0, acceleration=0.0) -> SimpleNamespace:

@@ -21,9 +21,9 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from picker_dynamics.board.stamp_clock import StampClock
+from picker_dynamics.execution.driving import Jogging
 from picker_dynamics.execution.goal_tracking import ArmState, Code, Error
 from picker_dynamics.execution.gripping import GripperSettings
-from picker_dynamics.execution.jogging import Jogging
 from picker_dynamics.nodes.runtime import to_stamp
 from picker_dynamics.session.running_arm import RunningArm
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.execution.torque_limits import TorqueLimits
+from picker_dynamics.execution.checks import TorqueLimits
 from picker_dynamics.execution.validator import TIP_SPEED, MotionValidator
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms, description, servo_map

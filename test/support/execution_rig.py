@@ -8,16 +8,15 @@ import numpy as np
 from arm_fixtures import picker, rigid_body, servos, tip_speeds
 
 from picker_dynamics.errors import PickerError
+from picker_dynamics.execution.checks import TorqueLimits
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.execution import Execution, Limits, Tick, Timing
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_manager import GoalRequest
-from picker_dynamics.execution.goal_tracking import ArmState, GoalTracker, Outcome, Tracker, Verdict
+from picker_dynamics.execution.goal_tracking import ArmState, GoalTracker, Outcome, Tolerances, Tracker, Verdict
 from picker_dynamics.execution.lease import MAIN_TRACK, Holder, Kind
 from picker_dynamics.execution.motion import Motion, Phase, Reference
-from picker_dynamics.execution.tolerances import Tolerances
-from picker_dynamics.execution.torque_limits import TorqueLimits
-from picker_dynamics.execution.worker import at_once
+from picker_dynamics.execution.planning import at_once
 
 NAMES, HOME, ZERO = picker().joint_names, np.array(servos().home), np.zeros(5)
 ACCEPTED, DONE, REFUSED = EventKind.ACCEPTED, EventKind.DONE, EventKind.REFUSED

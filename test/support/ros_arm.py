@@ -22,7 +22,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from benchmarks.ros_operator import values_of
 from picker_dynamics.board.stamp_clock import StampClock
 from picker_dynamics.controller.simulated import VirtualTime
-from picker_dynamics.execution.worker import at_once
+from picker_dynamics.execution.planning import at_once
 from picker_dynamics.nodes import arm as arm_process
 from picker_dynamics.nodes.runtime import OUTCOMES, to_stamp
 from picker_dynamics.resources import resource

@@ -19,12 +19,12 @@ from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.dynamics.lagrangian import analytic_model
 from picker_dynamics.errors import PickerError
+from picker_dynamics.execution.checks import TorqueLimits
+from picker_dynamics.execution.collision import FloorCheck
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.execution import Execution, Limits, Timing
-from picker_dynamics.execution.floor import FloorCheck
 from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.motion import Phase, Reference
-from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.sim.plant import Plant
