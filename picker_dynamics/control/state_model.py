@@ -157,10 +157,12 @@ class ArmStateModel:
         return self.servo.damping + self.model.viscous + self.model.coulomb * np.tanh(speed / COULOMB_SPEED) / speed
 
     def _advance(self, setpoint: Array, h: float) -> None:
-        q, v, K = self._q, self._v, self.servo.stiffness
-        self._supply = self.servo.supply_under(self.motor_torque(setpoint), self.source)
-        motor, M, drag = self.motor_torque(setpoint), self.model.mass_matrix(q), self._drag(v)
-        push = motor - self.model.required_torque(q, v, self._still)  # M dv/dt without the gears' friction
+        q, v, K, M, drag = self._q, self._v, self.servo.stiffness, self.model.mass_matrix(self._q), self._drag(self._v)
+        pull, brake = self.servo.spring_torque(setpoint, q), self.servo.damping * v  # at the nominal voltage
+        self._supply = self.servo.supply_under(self._supply * pull - brake, self.source)
+        motor = self._supply * pull - brake
+        friction = (drag - self.servo.damping) * v
+        push = motor - friction - self.model.inverse_dynamics(q, v, self._still)  # M dv/dt without the gears' friction
         held = None if self.servo.frictionless else self._look_for_friction(motor, push, M, drag, h)
         left = np.linalg.inv(with_diagonal(M, GAMMA * h * drag + (GAMMA * h) ** 2 * K))
 

@@ -176,7 +176,7 @@ class Controller:
     def _unbearable(self, held: Array) -> str:
         """Why an arm that is held there may not be driven with its payload; '' where it may."""
         limits = self.execution.limits
-        return "" if limits.model is None else unbearable(limits.model, limits.torque, self.payload.mass, held)
+        return unbearable(limits.model, limits.torque, self.payload.mass, held)
 
     def _take_supply(self, now_s: float) -> None:
         self.law.source = self.hardware.source

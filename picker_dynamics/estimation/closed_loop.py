@@ -120,7 +120,7 @@ class ClosedLoop:
         Raises:
             LimitError: the pulses do not reach that pose.
         """
-        self.reference, self._side = standing(self.plant.joint_names, q), started(self.model.n, q)
+        self.reference, self._side = standing(self.plant.joint_names, q), started(q)
         self.compensator.side.start()
         self.compensator.start()
         setpoint, _ = self.compensator.update(*self.reference.sample(0.0), PERIOD_S)

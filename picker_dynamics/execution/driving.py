@@ -216,7 +216,7 @@ class Jogging:
         """Of the joints, (n,) [rad/s, m/s]."""
         limits, chain = self._execution.limits, self._chain
         model, v = limits.model, self._joints
-        if self._twist is not None and model is not None and chain is not None:
+        if self._twist is not None and chain is not None:
             rows = model.jacobian(q)
             if self._twist[3] or len(chain.columns) > 3:
                 columns, pitch = list(chain.columns), np.zeros(self._arm.n)  # d pitch / d q, by differences
@@ -228,8 +228,7 @@ class Jogging:
             damping = max(DAMPING**2 * float(values[-1]) - float(values[0]), LEAST)
             v = rows.T @ np.linalg.solve(square + damping * np.eye(len(rows)), wanted)
         most = float((np.abs(v) / speed_limit(self._arm, limits.torque.servo_map)).max())
-        if model is not None:
-            most = max(most, float(tip_speeds(model, q, v)) / limits.tip_speed)
+        most = max(most, float(tip_speeds(model, q, v)) / limits.tip_speed)
         slowed: Array = v / max(1.0, most / SPEED_SHARE)
         return slowed
 

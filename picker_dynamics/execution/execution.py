@@ -61,7 +61,7 @@ class Limits:
 
     Attributes:
         torque: of the joints.
-        model: the arm with its present payload; None: not known yet, no motion may start.
+        model: the arm with its present payload.
         tip_speed: largest speed of the tool [m/s].
         scales_time: slow a goal that is too fast instead of refusing it.
         speed: share of full speed with which goals are executed; 0 pauses.
@@ -73,7 +73,7 @@ class Limits:
     """
 
     torque: TorqueLimits
-    model: DynamicsModel | None = None
+    model: DynamicsModel
     tip_speed: float = TIP_SPEED
     scales_time: bool = True
     speed: float = 1.0
@@ -84,10 +84,8 @@ class Limits:
         wrong = not 0.0 <= self.speed <= 1.0
         refuse_if(wrong, f"speed_scaling is {self.speed}, must be 0 to 1", "speed_scaling", self.speed, 1.0)
 
-    def validator(self, description: ArmDescription) -> MotionValidator | None:
-        """Validator of motions by these limits; None: the payload is not known."""
-        if self.model is None:
-            return None
+    def validator(self, description: ArmDescription) -> MotionValidator:
+        """Validator of motions by these limits."""
         return MotionValidator(self.model, self.torque, description, self.tip_speed, self.further, self.scales_time)
 
 
@@ -138,7 +136,7 @@ class Execution:
         self.sent = SentReferences(math.ceil((timing.lead_s + REACH_BACK_S) * timing.rate_hz))
         self.lease = Lease()
         self._all = range(len(description.joint_names))
-        self._generator = ReferenceGenerator(description, max_deceleration, worker)
+        self._generator = ReferenceGenerator(description, limits.validator(description), max_deceleration, worker)
         self._guard = ReferenceGuard(description)
         self._guard_says: str | None = None
         self._stream = Stream(self._generator)
@@ -270,7 +268,7 @@ class Execution:
         """Become active, holding ``pose`` (n,) [rad] with motors that give ``effort`` (n,) [N·m]; goals under way are aborted."""
         self.deactivate("it is held elsewhere")
         self._generator.start(pose)
-        self._generator.side = started(self.description.n, pose, effort, self._generator.validator)
+        self._generator.side = started(pose, effort, self._generator.validator)
         self._guard.begin(pose)
         self._guard_says = None
         self.tell(EventKind.REMARK, "holding")

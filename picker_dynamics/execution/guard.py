@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from picker_dynamics.errors import LimitError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, tip_speeds
+from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.robot.units import told
 
 from .checks import SAMPLE_TOLERANCE, speed_limit
@@ -63,6 +64,7 @@ class ReferenceGuard:
     def __init__(self, description: ArmDescription):
         self.description = description
         self.stopped = 0
+        self._speed: tuple[ServoMap | None, Array] | None = None  # of joints, with these servos
         self.begin(np.zeros(description.n))
 
     def begin(self, pose: ArrayLike) -> None:
@@ -83,13 +85,11 @@ class ReferenceGuard:
         if not reference.v.any():
             self._rest = reference.q
 
-    def breach(
-        self, reference: Reference, validator: MotionValidator | None, excess: LimitExcess = NO_EXCESS
-    ) -> LimitError | None:
+    def breach(self, reference: Reference, validator: MotionValidator, excess: LimitExcess = NO_EXCESS) -> LimitError | None:
         """The invariant that would be broken if this were sent, with joint, value and limit; None: send it.
 
         Args:
-            validator: model, torques and tip speed of the present; None: not known, nothing may start.
+            validator: model, torques and tip speed of the present.
             excess: of the way to rest that is under way.
         """
         self._looked = None, 0.0
@@ -114,10 +114,9 @@ class ReferenceGuard:
         gap, dt = step - dt * (reference.v + last.v) / 2.0, max(dt, SHORTEST_S)
         return (
             self._beyond(reference.q, excess)
-            or self._too_fast("would move at", reference.v, validator)
-            or self._too_fast("would be moved at", step / dt, validator)
+            or self._too_fast(np.maximum(np.abs(reference.v), np.abs(step / dt)), validator)
             or (None if dt > LONGEST_S else self._jumps(reference, last, gap, change / dt, dt, validator))
-            or (None if validator is None else self._too_hard(reference, last, change / dt, dt, validator, excess))
+            or self._too_hard(reference, last, change / dt, dt, validator, excess)
         )
 
     # -- the invariants --------------------------------------------------------------------------------------
@@ -133,13 +132,16 @@ class ReferenceGuard:
         value, limit, unit = float(q[j]), float((lower if q[j] < lower[j] else upper)[j]), self.description.position_units[j]
         return self._said(f"would be at {told(value, unit, limit)}, limit {told(limit, unit, value)}", j, value, limit)
 
-    def _too_fast(self, text: str, rate: Array, validator: MotionValidator | None) -> LimitError | None:
+    def _too_fast(self, rate: Array, validator: MotionValidator) -> LimitError | None:
         """The URDF's speed, and that of set-points: motions keep a share of that, which a way to rest out of one may use."""
-        limit = speed_limit(self.description, None if validator is None else validator.limits.servo_map, share=1.0)
-        return self._exceeded(f"{text} {{value}}/s, limit {{limit}}/s", rate, (1.0 + RATE_TOLERANCE) * limit, limit)
+        servos = validator.limits.servo_map
+        if self._speed is None or self._speed[0] is not servos:
+            self._speed = servos, speed_limit(self.description, servos, share=1.0)
+        limit = self._speed[1]
+        return self._exceeded("would move at {value}/s, limit {limit}/s", rate, (1.0 + RATE_TOLERANCE) * limit, limit)
 
     def _jumps(
-        self, reference: Reference, last: Reference, gap: Array, implied: Array, dt: float, validator: MotionValidator | None
+        self, reference: Reference, last: Reference, gap: Array, implied: Array, dt: float, validator: MotionValidator
     ) -> LimitError | None:
         """Position belongs to velocity: gap = |step - dt (v + v') / 2| <= dt² A / 4, with A the largest acceleration meanwhile.
 
@@ -150,10 +152,8 @@ class ReferenceGuard:
         allowed = SAME * (1.0 + np.abs(reference.v)) + dt**2 / 4.0 * most
         if (np.abs(gap) <= allowed).all():
             return None
-        dash = np.full_like(gap, dt * JUMP)
-        if validator is not None:
-            able = 2.0 * validator.limits.peak / np.diagonal(validator.model.mass_matrix(reference.q))
-            dash = np.minimum(dash, dt**2 / 4.0 * able)
+        able = 2.0 * validator.limits.peak / np.diagonal(validator.model.mass_matrix(reference.q))
+        dash = np.minimum(dt * JUMP, dt**2 / 4.0 * able)
         text = f"would jump by {{value}} in {1e3 * dt:.0f} ms beside its velocities, allowed {{limit}}"
         return self._exceeded(text, gap, allowed + dash, allowed + dash)
 

@@ -148,11 +148,15 @@ class ActivePlan:
         progress = self.progress(time_s)
         return tuple(replace(one, end_s=one.end_s - progress) for one in chosen)
 
-    def after(self, time_s: float) -> tuple[ActivePlan, tuple[UnderWay, ...]]:
-        """Return the plan less what is over at ``time_s``, and the motions that came to their end, or to rest if cancelled."""
+    def after(self, time_s: float, q: Array, v: Array) -> tuple[ActivePlan, tuple[UnderWay, ...]]:
+        """Return the plan less what is over at ``time_s``, and the motions that came to their end, or to rest if cancelled.
+
+        Args:
+            q, v: (n,) reference at that time.
+        """
         if not self.moves:
             return self, ()
-        progress, (q, v, _) = self.progress(time_s), self.state_at(time_s)
+        progress = self.progress(time_s)
         if self.is_over(time_s):
             return ActivePlan.hold(self.trajectory.joint_names, q), self.under_way
         at_rest = [one for one in self.under_way if one.cancelled and not v[list(one.motion.joints)].any()]

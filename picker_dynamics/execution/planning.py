@@ -137,29 +137,27 @@ class Slowing:
         decel = self.max_deceleration * share
         return stop_trajectory(*state, decel, joint_names=arm.joint_names, lower=arm.lower, upper=arm.upper)
 
-    def gentlest_stop(self, state: State, validator: MotionValidator | None) -> tuple[Trajectory, LimitExcess]:
+    def gentlest_stop(self, state: State, validator: MotionValidator) -> tuple[Trajectory, LimitExcess]:
         """Return a stop straight on that obeys torque, speed and range, else the one that exceeds them least, and its excess."""
-        if validator is None:
-            return self.stop(state), NO_EXCESS
         limit = speed_limit(self.description, validator.limits.servo_map)
 
-        def ways(known: MotionValidator) -> Iterator[tuple[float, Trajectory, LimitExcess]]:
+        def ways() -> Iterator[tuple[float, Trajectory, LimitExcess]]:
             for share in HARDER:
                 made = self.stop(state, share)
                 states = ActivePlan(made, TimeScaling(0.0)).states(0.0, made.duration)
-                excess = LimitExcess.of(known, *states)
-                begins = max(LimitExcess.of(known, *(part[:1] for part in states)).tip, 1.0)  # of a limit that was lowered
+                excess = LimitExcess.of(validator, *states)
+                begins = max(LimitExcess.of(validator, *(part[:1] for part in states)).tip, 1.0)  # of a limit that was lowered
                 fast = max(excess.tip / begins, float((np.abs(states[1]) / limit).max()))
                 yield max(excess.torque, fast - ROUNDING, 1.0 + excess.beyond - 1e-6), made, excess
 
-        return _gentlest(ways(validator))
+        return _gentlest(ways())
 
     def ramp(
         self,
         active: ActivePlan,
         speed: float,
         time_s: float,
-        validator: MotionValidator | None,
+        validator: MotionValidator,
         *,
         restarted: bool = False,
         phase: Phase = Phase.EXECUTING,
@@ -179,7 +177,7 @@ class Slowing:
                 bend = SMOOTHNESS * (max(STOP_BEND * share, 1.0) if phase is Phase.STOPPING else 1.0)
                 scaling = active.scaling.ramp(time_s, speed, rate * share, bend=bend, restarted=restarted)
                 made = replace(active, scaling=scaling, phase=phase)
-                if validator is None or scaling.settled_s <= time_s:
+                if scaling.settled_s <= time_s:
                     yield 0.0, made, NO_EXCESS
                     return
                 excess = LimitExcess.of(validator, *made.states(time_s, scaling.settled_s))

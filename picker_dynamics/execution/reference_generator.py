@@ -44,18 +44,18 @@ class ReferenceGenerator:
         worker: plans.
 
     Attributes:
-        validator: of motions with the present payload; None: that is not known yet.
+        validator: of motions with the present payload.
         speed: share of full speed with which goals are executed.
         approaches: whether motions may end with one.
         side: of the joints' friction, along what was sent.
         sent_s: time of the newest reference [s]; -inf: there is none.
     """
 
-    def __init__(self, description: ArmDescription, max_deceleration: float, worker: Submit):
+    def __init__(self, description: ArmDescription, validator: MotionValidator, max_deceleration: float, worker: Submit):
         self.description, self.worker = description, worker
-        self.validator: MotionValidator | None = None
+        self.validator = validator
         self.speed, self.approaches = 1.0, False
-        self.side = started(description.n, np.zeros(description.n))
+        self.side = started(np.zeros(description.n))
         self.sent_s = -np.inf
         self._slowing = Slowing(description, max_deceleration)
         self._plan: ActivePlan | None = None  # None: not active
@@ -120,7 +120,7 @@ class ReferenceGenerator:
         """The reference to send for ``time_s``, and the motions that ended with it."""
         reference = Reference(time_s, *self.state_at(time_s))
         self.sent_s = max(self.sent_s, time_s)
-        self._plan, finished = self.plan.after(time_s)
+        self._plan, finished = self.plan.after(time_s, reference.q, reference.v)
         return reference, finished
 
     # -- goals ---------------------------------------------------------------------------------------------
@@ -137,12 +137,10 @@ class ReferenceGenerator:
             None: wait, the arm is about to rest, or to go on.
 
         Raises:
-            PickerError: not active, or no check possible yet.
+            PickerError: not active.
         """
         if self._plan is None:
             raise PickerError("the arm is not active: enable it first")
-        if self.validator is None:
-            raise PickerError("the payload is not known yet (is the dynamics node running?): no goal is accepted")
         active, now_s = self._plan, max(time_s, self.sent_s)
         begins_s = now_s + (ahead_s if active.moves else 0.0)
         streams = active.phase is Phase.STREAMING and ahead_s > 0.0
@@ -263,11 +261,7 @@ class ReferenceGenerator:
             return None
         moving = active.phase in (Phase.EXECUTING, Phase.STREAMING)
         try:
-            if validator is None:
-                self._passed = None
-                if moving:
-                    raise PickerError("the payload is not known any more", "payload")
-            elif moving:
+            if moving:
                 self._require_next_piece(active, validator, time_s)
             else:
                 self._passed = validator
@@ -297,12 +291,12 @@ class ReferenceGenerator:
     def _allow_rest(self, time_s: float) -> None:
         """Allow the excess of what is left of a stop."""
         ends_s = self.plan.ends_s
-        if self.validator is not None and ends_s > time_s:
+        if ends_s > time_s:
             self._allow(LimitExcess.of(self.validator, *self.plan.states(time_s, ends_s)), ends_s)
 
     def _allow(self, excess: LimitExcess, until_s: float, last: State | None = None) -> None:
         """Allow the excess of a way that is about to be taken, and of what was sent last, with which the next is compared."""
-        if self.validator is not None and np.isfinite(self.sent_s):
+        if np.isfinite(self.sent_s):
             now = LimitExcess.of(self.validator, *(np.array([part]) for part in last or self.state_at(self.sent_s)))
             excess = replace(excess, torque=max(excess.torque, now.torque), tip=max(excess.tip, now.tip))
         self._excess, self._excess_until_s = excess, until_s

@@ -87,20 +87,20 @@ class Approach:
         return f"no approach fits, friction leaves the tip uncertain by {1e3 * self.off_m:.1f} mm" if self.wanted else ""
 
 
-def started(n: int, q: ArrayLike, effort: ArrayLike | None = None, validator: MotionValidator | None = None) -> FrictionSide:
+def started(q: ArrayLike, effort: ArrayLike | None = None, validator: MotionValidator | None = None) -> FrictionSide:
     """Start with the arm held at ``q`` (n,) [rad] by motors that give ``effort`` (n,) [N·m]; None: not known."""
-    made, pose = FrictionSide(n, ANY_WIDTH), np.array(q, dtype=float)
-    servos = None if validator is None else validator.limits.servo_map
+    pose = np.array(q, dtype=float)
+    made, servos = FrictionSide(len(pose), ANY_WIDTH), None if validator is None else validator.limits.servo_map
     if effort is not None and validator is not None and servos is not None:
         made.start(servos.model.side_of(effort, validator.model.gravity(pose)))
     made.advance(pose)
     return made
 
 
-def take_load(side: FrictionSide, before: DynamicsModel | None, after: DynamicsModel | None, servos: ServoMap | None) -> None:
+def take_load(side: FrictionSide, before: DynamicsModel, after: DynamicsModel, servos: ServoMap | None) -> None:
     """Take another load: where friction did not bear the difference, the side is not known any more."""
     q = side.last
-    if q is None or before is None or after is None or servos is None:
+    if q is None or servos is None:
         return
     load = before.gravity(q)
     moved = np.abs(after.gravity(q) - load) > servos.model.friction(load)

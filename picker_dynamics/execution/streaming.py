@@ -290,12 +290,11 @@ class Stream:
             self._is_followed, self._pauses = False, True
             generator.cancel(time_s)
             return True
-        if generator.validator is not None:
-            period_s = (self._heard_s - self._heard[0][0]) / max(len(self._heard) - 1, 1)
-            bridged_s = min(max(silence_s - period_s, 0.0), BRIDGED_S)
-            target = np.clip(self._q + bridged_s * self._v, self._arm.lower, self._arm.upper)
-            generator.follow(self._filter.approach(target, generator.state_at(begin_s), generator.validator), begin_s)
-            self._is_held_back = not np.array_equal(self._filter.rest, target)
+        period_s = (self._heard_s - self._heard[0][0]) / max(len(self._heard) - 1, 1)
+        bridged_s = min(max(silence_s - period_s, 0.0), BRIDGED_S)
+        target = np.clip(self._q + bridged_s * self._v, self._arm.lower, self._arm.upper)
+        generator.follow(self._filter.approach(target, generator.state_at(begin_s), generator.validator), begin_s)
+        self._is_held_back = not np.array_equal(self._filter.rest, target)
         return False
 
     # -- how -----------------------------------------------------------------------------------------------
@@ -318,11 +317,9 @@ class Stream:
             (phase is Phase.EXECUTING, "a goal is being executed", "goal"),
             (generator.speed == 0.0, "speed_scaling is 0, which pauses", "speed_scaling"),
             (phase is Phase.STOPPING and not goes_on, "the arm comes to rest", self._refused),
-            (validator is None, "the payload is not known yet", "payload"),
         ):
             if wrong:
                 raise PickerError(f"{text}: the stream is not followed", subject)
-        assert validator is not None
         begin_s = self._begin_s(time_s)
         state = generator.state_at(begin_s)
         if self._is_followed:

@@ -112,7 +112,7 @@ class RunningArm:
         board, law = self._servo_board(open_port) if torque is None else self._torque_arm(torque)
         rate_hz, deceleration = control["rate_hz"], control["max_deceleration"]
         timing = Timing(rate_hz, control["lead_s"], max(1, round(rate_hz / control["action_monitor_rate"])))
-        execution = Execution(arm, Limits(limits), timing, deceleration, worker=self.worker or at_once)
+        execution = Execution(arm, Limits(limits, self.model_of()), timing, deceleration, worker=self.worker or at_once)
         around = {name: control[f"collision.{name}"] for name in ("enabled", "scene")}
         self.surroundings = Surroundings(arm, self.servos, self.poses, deceleration, **around)
         self.controller = self.session = Controller(board, law, execution, self.model_of, clock, self.poses)
@@ -228,7 +228,7 @@ class RunningArm:
             remarks.append(f"lowered to the pose: {', '.join(arm.joint_names[j] for j in approach.joints)}")
         elif approach is not None and approach.wanted:
             remarks.append(approach.text(arm.joint_names))
-        if self.servos is not None and model is not None:
+        if self.servos is not None:
             bounds = None if approach is None else approach.bounds
             off_m = tip_uncertainty(model, self.servos, motion.trajectory.end, bounds)
             remarks.append(f"modelled, not measured: the tip within {1e3 * off_m:.0f} mm if nothing holds it back")

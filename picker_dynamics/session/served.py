@@ -84,7 +84,7 @@ class ServedSession:
         condition = Condition(self.diagnostics(), snapshot["payload"][0])
         found = {"arm": arm.name, **facts(hardware, controller, condition)}
         state, limits = self._session.state, self._execution.limits
-        if state is None or limits.model is None:
+        if state is None:
             return found
         q, torque, tip = state.q, limits.model.gravity(state.q), limits.model.forward_kinematics(state.q)
         joints = {

@@ -70,7 +70,6 @@ def test_a_payload_with_which_the_end_cannot_be_held_stops_the_arm_where_it_can_
 STREAMED = {
     "tip speed": ({"tip_speed": 0.02}, "tip would move"),
     "payload": ({"model": rigid_body(0.5)}, "needs"),
-    "no payload": ({"model": None}, "payload is not known"),
     "pause": ({"speed": 0.0}, "speed_scaling is 0"),
 }
 

@@ -57,13 +57,3 @@ def test_a_motion_that_is_too_fast_is_slowed_or_refused():
     assert 0.9 * 0.25 < speed <= 0.25 * (1 + 1e-6), "as fast as allowed, not slower"
     with raises(LimitError, match="tip would move"):
         Rig(limits(scales_time=False)).submit(goal(moved(base=1.2), times=[0.7]))
-
-
-def test_no_goal_and_no_stream_before_the_payload_is_known():
-    rig = Rig(limits(model=None))
-    with raises(PickerError, match="payload is not known"):
-        rig.submit(goal(HOME))
-    with raises(PickerError, match="payload is not known"):
-        rig.push(HOME)
-    rig.execution.change(limits())
-    assert rig.submit(goal(HOME)) is not None

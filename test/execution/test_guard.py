@@ -69,7 +69,7 @@ LIES = {
     "time is no number": (lambda r, _t: replace(r, time_s=np.nan), r"its time is nan"),
     "time goes back": (lambda r, _t: replace(r, time_s=r.time_s - 0.5), r"its time is 0\.49\d* s before the last one"),
     "a jump": (lambda r, _t: shifted(r, ELBOW, 0.02), r"elbow would jump by 1\.\d deg in 10 ms .*allowed 0\.\d deg"),
-    "a jump of a light joint": (lambda r, _t: shifted(r, SCISSOR, -0.166), r"scissor would be moved at -95\d\.\d deg/s"),
+    "a jump of a light joint": (lambda r, _t: shifted(r, SCISSOR, -0.166), r"scissor would move at 95\d\.\d deg/s"),
     "a velocity without motion": (lambda r, _t: shifted(r, ELBOW, v=9.0), r"elbow would move at 51\d\.\d deg/s"),
     "too much acceleration": (lambda r, _t: shifted(r, SHOULDER, a=60.0), r"shoulder would need .* N·m, allowed 0\.86"),
     "a change of velocity that the acceleration hides": (shaking, r"shoulder would need .* N·m for the change of its velocity"),
