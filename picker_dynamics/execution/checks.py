@@ -182,13 +182,11 @@ class SampledMotion:
         self.rest, self.rest_s, self.trajectory = rest, float(times[-1]), trajectory
 
     @classmethod
-    def along(
-        cls, trajectory: Trajectory, model: DynamicsModel, period_s: float, begin_s: float = 0.0, stretch: float = 1.0
-    ) -> SampledMotion:
+    def along(cls, trajectory: Trajectory, model: DynamicsModel, period_s: float, begin_s: float = 0.0) -> SampledMotion:
         """A trajectory, every ``period_s`` [s] or closer, on both sides of every break, and where a joint is farthest or fastest.
 
         One longer than the longest goal, which is slowed then, is sampled as closely along its path; of a motion under way
-        what is left begins at ``begin_s`` [s], and all of it was made longer by ``stretch``.
+        what is left begins at ``begin_s`` [s].
 
         Raises:
             JointNamesError: the joints are not the model's.
@@ -199,7 +197,7 @@ class SampledMotion:
             )
         period_s = max(min(period_s, trajectory.duration / MIN_SAMPLES), trajectory.duration / MAX_SAMPLES)
         times, q, v, a = trajectory.grid(period_s)
-        return cls(model, (begin_s + times) / stretch, q, v, a, trajectory.end, trajectory)
+        return cls(model, begin_s + times, q, v, a, trajectory.end, trajectory)
 
     @classmethod
     def at(cls, model: DynamicsModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> SampledMotion:

@@ -18,7 +18,6 @@ from picker_dynamics.sim.plant_error import draw
 from picker_dynamics.trajectory import profiles
 
 SERVOS = servos()
-UNMEASURED = replace(SERVOS, supply=None)
 IDLE, HALF = np.zeros(5), 0.5 * SERVOS.model.motor_stall
 STRETCHED = np.array([0.3, 0.5, -0.6, -0.2, 0.6])
 
@@ -74,18 +73,16 @@ def test_the_set_point_follows_another_source_at_its_own_pace():
     assert (lead[-1, 1] - gap) / (lead[0, 1] - gap) == pytest.approx(ratio.item(), rel=1e-9)
 
 
-@pytest.mark.parametrize("measured, most", [(True, 3e-3), (False, np.inf)])
-def test_the_true_arm_holds_on_a_low_supply_that_is_measured(measured, most):
-    """Through frames, converter and filter: a tenth less of the voltage is a tenth more of the droop where nobody looks."""
+def test_the_true_arm_holds_on_a_low_supply_that_is_measured():
+    """Through frames, converter and filter: of a droop of which a tenth would be missing where nobody looks."""
     arm = picker()
     low = replace(draw(arm, SERVOS.stall_torque), source=0.9)
-    loop = ClosedLoop(Plant(arm, SERVOS, plant_error=low), rigid_body(), SERVOS if measured else UNMEASURED)
+    loop = ClosedLoop(Plant(arm, SERVOS, plant_error=low), rigid_body(), SERVOS)
     loop.start(SERVOS.home)
     loop.hold(SETTLE_S)
     loop.run(profiles.along(profiles.profile("quintic"), SERVOS.home, STRETCHED, 2.0, arm.joint_names))
     error, droop = loop.hold(SETTLE_S).tip_error[-1], np.linalg.norm(loop.plant.tip_at(loop.plant.setpoint) - loop.plant.tip)
-    assert error < most
-    assert measured or error > 0.05 * droop
+    assert error < min(3e-3, 0.05 * droop)
 
 
 @pytest.mark.parametrize("share", [0.59, 1.41, np.nan])

@@ -138,7 +138,6 @@ def test_generated_sequences(kind):
 # -- seen ---------------------------------------------------------------------------------------------------------------
 
 SEEN = {
-    "noise in a stream that moves": [Stream(4.0, swing=(0.3, 0.0, 0.0, 0.0, 0.0), noise=2e-3)],
     "a tip speed lowered twelvefold on a way whose middle cannot be held": [
         Speed(0.0),
         Ask(

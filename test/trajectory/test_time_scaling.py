@@ -18,7 +18,7 @@ def look(scaling: TimeScaling, begin: float, duration: float):
 
 
 @given(st.lists(st.tuples(shares, st.floats(0.0, 1.5)), min_size=1, max_size=6), st.floats(0.05, 10.0))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_changes_at_any_time_are_smooth_and_stay_within_bounds(changes, rate):
     """Progress is the integral of the speed, the speed of the rate; the rate is bounded and continuous."""
     scaling, time_s, rows = TimeScaling(0.0), 0.0, []
