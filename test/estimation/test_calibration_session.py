@@ -6,7 +6,7 @@ import os
 import sys
 from argparse import ArgumentParser
 
-from pytest import fixture, mark, raises
+from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.commands import calibrate as command
 from picker_dynamics.commands import cli
@@ -132,24 +132,18 @@ def test_a_disc_that_is_full_loses_no_answer_that_was_on_it(tmp_path, monkeypatc
 
 
 def test_what_is_on_file_is_not_asked_and_what_cannot_be_is_asked_again(tmp_path):
-    person = Quiet("x", "5", "7", "1.50", "7.1")
+    def weigh(key, person, **more):
+        context = Context(session(tmp_path), person, None, step="links")
+        return context.read(key, "how heavy", "hand", "g", 0.05, 0.1, **more)
 
-    def context(person):
-        return Context(session(tmp_path), person, None, step="links")
-
-    def parse(text):
-        if text == "x":
-            raise InputError(f"{text} is no number")
-        return float(text)
-
-    doubt = {5.0: "five is odd", 7.0: "so is seven", 1.5: "odd"}
-    assert context(person).read("a", "how many?", parse, doubt=lambda value: doubt.get(value, "")) == 7.1
-    assert "x is no number" in person.said and any("five is odd" in text and "once more" in text for text in person.said)
-    assert context(None).read("a", "how many?", parse) == 7.1
-    with raises(OpenQuestionError, match="how many"):
-        context(None).read("b", "how many?", parse)
-    same = Quiet("1.50", "1.51")
-    assert context(same).read("c", "angle?", float, doubt=lambda _value: "odd.") == 1.51
+    person, near = Quiet("x", "500", "55", "95", "95.1"), {"expected": 0.08, "within": 0.01}
+    assert weigh("a", person, **near) == approx(0.0951)
+    said = " ".join(person.said)
+    assert "'x' is no number" in said and "hand is 500 g, must be 50 to 100" in said
+    assert "hand is 55.0 g, expected about 80.0" in said and "once more" in said
+    assert weigh("a", None) == approx(0.0951)
+    with raises(OpenQuestionError, match="how heavy"):
+        weigh("b", None)
 
 
 # -- at the terminal -------------------------------------------------------------------------------------------------

@@ -15,10 +15,8 @@ from dataclasses import replace
 import numpy as np
 
 from picker_dynamics.errors import refuse_if
-from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
-from picker_dynamics.robot.resting import resting_position
 from picker_dynamics.robot.servo_map import Servo
 
 from .instruments import Inclinometer, inclinometer_on
@@ -54,30 +52,6 @@ def tilt(description: ArmDescription, name: str, q: np.ndarray, values: Sequence
         both = int(np.abs(rates[0]).argmax())
         carried = off[0] * rates[1][both] / rates[0][both]
     return float(q[column] + (off[-1] - carried) / rates[-1][column]), float(sensors[-1].of(poses)) + carried
-
-
-def setpoint_of(validator: MotionValidator, setpoints, column: int, angle: float) -> float:
-    """The set-point [rad] with which a joint rests at ``angle``, the others at their set-points (n,) [rad], friction aside."""
-    q, model = np.array(setpoints, dtype=float), validator.limits.servo_map.model
-    q[column] = angle
-    return float(model.setpoint(q, np.zeros_like(q), validator.model.gravity(q), np.zeros_like(q))[column])
-
-
-def resting_at(validator: MotionValidator, setpoints, side: float = 0.0) -> np.ndarray:
-    """Rest pose (n,) of the arm with these set-points [rad], by what is believed now; ``side``: from which it came, 0: not known.
-
-    Raises:
-        InfeasibleError: a load above stall torque there.
-    """
-    servo, still = validator.limits.servo_map.model, np.zeros(validator.limits.servo_map.n)
-
-    def pull(q):
-        motor = servo.motor_for(validator.model.gravity(q), side)
-        return motor, servo.motor_slope(motor, side)[:, None] * validator.model.torque_derivatives(q, still, still)[0]
-
-    q = resting_position(setpoints, pull, 1.0 / servo.stiffness, servo.gap)
-    servo.resting_position(setpoints, validator.model.gravity(q))  # refuses a load above stall torque
-    return q
 
 
 def anchored(servo: Servo, pulse_us: float, angle: float, direction: int = 1) -> Servo:

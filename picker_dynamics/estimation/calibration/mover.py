@@ -32,9 +32,9 @@ from picker_dynamics.board.setpoint_sender import SetpointSender
 from picker_dynamics.errors import BoardFaultError, LimitError, LinkError
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.robot.units import told
 
 from .poses import TRAVEL_SPEED, Weight, turned, way, with_weight
-from .readings import position
 
 FRAME_S = 0.02
 SHIFTED = 0.2
@@ -192,7 +192,7 @@ class Mover:
         worst = int(off.argmax())
         if off[worst] > SHIFTED:
             servo = servos.servos[worst]
-            asked, end = (position(one[worst], servo.slides, ".1f") for one in (goal, inside))
+            asked, end = (told(one[worst], servo.position_unit) for one in (goal, inside))
             why = f"{servo.joint}: {asked} is beyond the pulses that the board was flashed for, which end at {end}"
             raise LimitError(why, subject=servo.joint, value=float(goal[worst]), limit=float(inside[worst]))
         return inside

@@ -18,6 +18,7 @@ import numpy as np
 
 from picker_dynamics.errors import InputError, PickerError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.units import told
 
 from . import readings
 from .arm_estimate import ArmEstimate
@@ -175,18 +176,25 @@ class Context:
         self,
         key: str,
         text: str,
-        parse: Callable[[str], Value],
+        what: str,
+        unit: str,
+        low: float,
+        high: float,
         *,
+        expected: float = 0.0,
+        within: float = math.inf,
+        most: float = math.inf,
         words: Mapping[str, str] | None = None,
-        doubt: Callable[[Value], str] = lambda _value: "",
         about: tuple = (),
-    ) -> Value | str:
-        """A reading: the one on file, or else what the person types, parsed.
+    ) -> float | str:
+        """A reading in SI units: the one on file, or else what the person types (``readings.reading``).
 
         Args:
-            parse: from what is typed to a value that JSON has; raises InputError where it cannot be.
+            what: is read, for messages.
+            unit, low, high: that the question names, and what can be.
+            expected, within, most: a reading further than ``within`` from it has to be typed twice; further than ``most`` it is
+                refused.
             words: one that is typed is returned as it is, and not put on file.
-            doubt: why a value is hard to believe; it has to be typed again then.
             about: see ``Question``.
 
         Raises:
@@ -194,15 +202,17 @@ class Context:
         """
         known, doubted = self.known(key), None
         while known is None:
-            typed = self.ask(key, text, words, about)
+            typed = self.ask(key, f"{text} [{unit}]?", words, about)
             if typed.lower() in (words or {}):
                 return typed.lower()
             try:
-                value = parse(typed)
+                value = readings.reading(what, typed, unit, low, high)
+                impossible = readings.doubt(what, value, expected, most, unit)
+                refuse_if(impossible, impossible, what, value, most)
             except InputError as error:
                 self.tell(str(error), "warning")
                 continue
-            why = doubt(value)
+            why = readings.doubt(what, value, expected, within, unit)
             if why and (doubted is None or not np.allclose(value, doubted, rtol=0.03, atol=0.005)):
                 self.tell(f"{why}  Read again; if it is the same, type it once more.", "warning")
                 doubted = value
@@ -210,31 +220,11 @@ class Context:
             known = self.note(key, value, typed)
         return known
 
-    def read_inclinometer(
-        self,
-        key: str,
-        arm: ArmDescription,
-        sensor: Inclinometer,
-        expected: float,
-        within: float,
-        most: float = math.inf,
-        *,
-        words: Mapping[str, str] | None = None,
-    ) -> float | str:
-        """Elevation of a link [rad], or one of ``words``; doubted further than ``within`` from what is expected, refused further
-        than ``most``."""
-        link = sensor.link
-
-        def off(value: float, most: float) -> str:
-            return readings.near(f"elevation of {link}", value, expected, most)
-
-        def parse(text: str) -> float:
-            value = readings.angle(link, text)
-            refuse_if(off(value, most), off(value, most), link, value, most)
-            return value
-
-        text = f"Inclinometer on {link}, {lay(arm, link).laid} [deg]?"
-        return self.read(key, text, parse, words=words, doubt=lambda value: off(value, within), about=("sensor", sensor))
+    def read_inclinometer(self, key: str, arm: ArmDescription, sensor: Inclinometer, expected: float, within: float, **more):
+        """Elevation of a link [rad]; other arguments and what is returned as for ``read``."""
+        text, what = f"Inclinometer on {sensor.link}, {lay(arm, sensor.link).laid}", f"elevation of {sensor.link}"
+        more = {"expected": expected, "within": within, "about": ("sensor", sensor), **more}
+        return self.read(key, text, what, "deg", -readings.TURN, readings.TURN, **more)
 
     def choose(self, key: str, text: str, words: Mapping[str, str], *, about: tuple = (), keep: bool = True) -> str:
         """Word of some that a person chooses; ``keep``: it goes on file, and is not asked again.  Raises as ``ask``."""
@@ -300,7 +290,7 @@ class Context:
         )
         pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(servos.rest)))
         for joint in map(int, off):
-            name, at = servos.joint_names[joint], readings.position(servos.rest[joint], servos.servos[joint].slides, "+.0f")
+            name, at = servos.joint_names[joint], told(servos.rest[joint], servos.servos[joint].position_unit)
             text = f"Switch {name} on, at its rest pose ({at}, {pulses[joint]:.0f} us)?"
             self.agree(f"on.{name}", text, f"{name} is off; what is on holds")
             mover.switch_on(joint, float(pulses[joint]))

@@ -1,6 +1,6 @@
 """Parser of typed readings, to SI units: "82 g", "40 mm", "-12.5", "20 swings in 11.4 s", "52 mm at 300 mm".
 
-A number without a unit has the one that the question names: g, mm, deg.  What cannot be is refused; nothing is guessed.
+A number without a unit has the one that the question names: g, mm, deg, s.  What cannot be is refused; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -11,94 +11,48 @@ import re
 from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.units import ANGLE, LENGTH, MASS, NUMBER, quantity
 
-MASS_MIN, MASS_MAX = 1e-3, 3.0
-"""Of a part of such an arm, where its URDF says no more [kg]: a kitchen scale tells no less than a gram."""
-LENGTH_MIN, SWINGS_MIN = 1e-3, 5
+UNITS = {"g": (MASS, 1e-3), "mm": (LENGTH, 1e-3), "deg": (ANGLE, math.radians(1.0)), "s": ({"s": 1.0, "ms": 1e-3}, 1.0)}
+"""By the unit that a question names: units that may be typed, and how large it is in SI units."""
+
+LEAST_MM, TURN, SWINGS, FEWEST = 1e-3, 2.0 * math.pi, 20, 5
+"""Shorter lengths are slips of unit, but for 0 [m]; angles are within a turn [rad]; swings that are counted, and at the least."""
+
+_SWUNG = re.compile(rf"\s*(\d+)\s*(?:x|swings?)?\s*(?:in|:)\s*({NUMBER}\s*m?s?)\s*", re.IGNORECASE)
 
 
-def mass(what: str, text: str, expected: float | None = None) -> float:
-    """A mass [kg]; ``expected`` [kg]: what it should be about.
-
-    Raises:
-        InputError: no such mass.
-    """
-    value = quantity(what, text, MASS, "g")
-    least, most = (0.25 * expected, 4.0 * expected) if expected else (MASS_MIN, MASS_MAX)
-    least, most = max(least, MASS_MIN), max(most, 4.0 * MASS_MIN)
-    said = f", and the URDF has {1e3 * expected:.0f}" if expected else ""
-    why = f"{what} is {1e3 * value:g} g, must be {1e3 * least:.3g} to {1e3 * most:.4g}{said}: another part, or another unit?"
-    refuse_if(not least <= value <= most, why, what, value, most)
-    return value
-
-
-def length(what: str, text: str, longest: float) -> float:
-    """A length from 0 to ``longest`` [m].
-
-    Raises:
-        InputError: negative, or beyond; below a millimetre but for 0.
-    """
-    value = quantity(what, text, LENGTH, "mm")
-    why = f"{what} is {1e3 * value:g} mm, must be 0, or {1e3 * LENGTH_MIN:g} to {1e3 * longest:.0f}: another unit, or end?"
-    refuse_if(value != 0.0 and not LENGTH_MIN <= value <= longest, why, what, value, longest)
-    return value
-
-
-def angle(what: str, text: str) -> float:
-    """An angle [rad]: degrees, or with a ruler as ``ACROSS mm at OUT mm``.
-
-    Raises:
-        InputError: no angle, or more than a full turn.
-    """
-    across, at, out = text.lower().partition("at")
-    if at:
-        over, away = (quantity(what, part, LENGTH, "mm") for part in (across, out))
-        refuse_if(away == 0.0 and over == 0.0, f"{what}: both lengths are 0", what, text)
-        return math.atan2(over, away)
-    value, turn = quantity(what, text, ANGLE, "deg"), 2.0 * math.pi
-    refuse_if(abs(value) > turn, f"{what} is {math.degrees(value):g} deg, must be within one turn", what, value, turn)
-    return value
-
-
-def place(what: str, text: str, lower: float, upper: float) -> float:
-    """Position of a sliding joint, from its zero [m].
+def reading(what: str, text: str, unit: str, low: float, high: float) -> float:
+    """What was typed, in SI units; an angle also with a ruler, ``ACROSS mm at OUT mm``, a time also as ``N swings in S s``, then
+    of 20.
 
     Args:
-        lower, upper: of its way [m]; it may be off by as much as that is long.
+        what: is read, for messages.
+        unit: that the question names, one of ``UNITS``.
+        low, high: what it can be.
 
     Raises:
-        InputError: no length, or far from the joint's way.
+        InputError: no such number, or beyond what can be.
     """
-    value, room = quantity(what, text, LENGTH, "mm"), upper - lower
-    why = f"{what} at {1e3 * value:g} mm: it goes from {1e3 * lower:.0f} to {1e3 * upper:.0f}"
-    refuse_if(not lower - room <= value <= upper + room, why, what, value, upper)
+    across, at, out = text.lower().partition("at")
+    swung = _SWUNG.fullmatch(text) if unit == "s" else None
+    if unit == "deg" and at:
+        value = math.atan2(*(quantity(what, part, LENGTH, "mm") for part in (across, out)))
+    elif swung:
+        count = int(swung[1])
+        refuse_if(count < FEWEST, f"{what}: {count} swings, must be at least {FEWEST}", what, count, FEWEST)
+        value = quantity(what, swung[2], UNITS[unit][0], unit) * SWINGS / count
+    else:
+        value = quantity(what, text, UNITS[unit][0], unit)
+    ends = f"{low / UNITS[unit][1]:.4g} to {high / UNITS[unit][1]:.4g}"
+    why = f"{what} is {value / UNITS[unit][1]:.6g} {unit}, must be {ends}: another part, end or unit?"
+    slip = unit == "mm" and low == 0.0 < value < LEAST_MM
+    refuse_if(not low <= value <= high or slip, why, what, value, high)
     return value
 
 
-def position(value: float, slides: bool, form: str = "+.1f") -> str:
-    """A joint's position [rad or m] for a person: in degrees, of one that slides in mm."""
-    return f"{1e3 * value if slides else math.degrees(value):{form}} {'mm' if slides else 'deg'}"
-
-
-def swings(what: str, text: str) -> tuple[int, float]:
-    """``20 swings in 11.4 s`` (or ``20 in 11.4``, ``11.4 s`` of 20): how many, and the time of all [s].
-
-    Raises:
-        InputError: too few, or no time.
-    """
-    form = rf"\s*(?:(\d+)\s*(?:x|swings?)?\s*(?:in|:)\s*)?({NUMBER})\s*(ms|s|sec|seconds?)?\s*"
-    match = re.fullmatch(form, text, re.IGNORECASE)
-    refuse_if(match is None, f"{what}: {text.strip()!r} is not of the form 20 swings in 11.4 s", what, text)
-    count, seconds = int(match[1] or 20), float(match[2].replace(",", ".")) * (1e-3 if match[3] == "ms" else 1.0)
-    refuse_if(count < SWINGS_MIN, f"{what}: {count} swings, must be at least {SWINGS_MIN}", what, count, SWINGS_MIN)
-    why = f"{what}: {seconds:g} s for {count} swings is {seconds / count:.2g} s each: the time of all of them, to and fro?"
-    refuse_if(not 0.1 < seconds / count < 5.0, why, what, seconds / count, 0.1)
-    return count, seconds
-
-
-def near(what: str, value: float, expected: float, tolerance: float, unit: str = "rad") -> str:
-    """Reason why a reading [rad or m] cannot be right, '' where it is within ``tolerance`` of what is expected."""
-    off = value - expected if unit == "m" else math.remainder(value - expected, 2.0 * math.pi)
-    if abs(off) <= tolerance:
+def doubt(what: str, value: float, expected: float, within: float, unit: str) -> str:
+    """Why a reading is hard to believe, '' where it is within so much of what is expected; angles across the half turn."""
+    off = math.remainder(value - expected, TURN) if unit == "deg" else value - expected
+    if abs(off) <= within:
         return ""
-    said, wanted = (position(one, unit == "m", ".1f") for one in (value, value - off))
-    return f"{what} is {said}, expected about {wanted}: sign, unit, or which end, mixed up, or not at rest yet?"
+    said, wanted = (f"{one / UNITS[unit][1]:.1f}" for one in (value, value - off))
+    return f"{what} is {said} {unit}, expected about {wanted}: sign, unit, or which end, mixed up, or not at rest yet?"

@@ -9,14 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from picker_dynamics.control.supply_follow import checked_source
-from picker_dynamics.errors import refuse_if
 from picker_dynamics.execution.validator import MotionValidator
-from picker_dynamics.robot.kinematic_tree import link_poses
 
-from .. import readings
 from ..arm_estimate import ArmEstimate
-from ..droop_model import DroopModel
-from ..joint_map import resting_at
+from ..droop_model import DroopModel, believed
 from ..poses import SIDES, Station, Weight, bearable_weights, sensors, stand_off, with_weight
 from ..procedure import droop_fit
 from ..questions import Context
@@ -64,18 +60,13 @@ def _weights(context: Context, estimate: ArmEstimate) -> list[Weight]:
     """What a person hangs on, weighed: about as heavy as this arm bears."""
     servos, found = calibrated_servos(estimate.servos, estimate.angles), [Weight()]
     for number, one in enumerate(bearable_weights(DroopModel(estimate.description, servos, estimate.loaded, {}))):
-
-        def about(text: str, one: Weight = one) -> float:
-            value = readings.mass("weight", text)
-            why = f"the weight is {1e3 * value:g} g, must be about {1e3 * one.mass:.0f}: the poses are for that"
-            refuse_if(not 0.5 < value / one.mass < 1.25, why, "weight", value, one.mass)
-            return value
-
         if one.mass:
-            text = (
-                f"You need about {1e3 * one.mass:.0f} g to hang {one.where}. What do yours weigh, hook and string included [g]?"
+            text = f"Hang about {1e3 * one.mass:.0f} g {one.where}: what does yours weigh, hook and string included"
+            low, high = 0.5 * one.mass, 1.25 * one.mass
+            mass = context.read(
+                f"weight.{number}", text, "the weight", "g", low, high, expected=one.mass, about=("weight", one.mass)
             )
-            found.append(Weight(context.read(f"weight.{number}", text, about, about=("weight", one.mass)), one.point))
+            found.append(Weight(mass, one.point))
     return found
 
 
@@ -132,12 +123,13 @@ class StationReader:
 
     def _read(self, keys: Sequence[str], station: Station, validator: MotionValidator, side: float) -> str:
         """Ask for the readings at a station; the word that was typed instead, or ''."""
-        arm, weighted = self.estimate.description, with_weight(validator, station.weight)
-        poses = link_poses(arm, resting_at(weighted, validator.limits.servo_map.to_angle(station.pulses_us), side))
+        arm, servos = self.estimate.description, validator.limits.servo_map
+        model = DroopModel(arm, servos, self.estimate.loaded, {})
+        believes = believed(servos)[model.columns].ravel()
+        elevations = model.linearised(believes, station.readings(None, 0, side))[0]
         words = {"repeat": "come to this pose again", "skip": "leave it out"}
-        for key, sensor in zip(keys, station.sensors):
-            expected = float(sensor.of(poses))
-            value = self.context.read_inclinometer(key, arm, sensor, expected, TOLERANCE, IMPOSSIBLE, words=words)
+        for key, sensor, expected in zip(keys, station.sensors, elevations.tolist()):
+            value = self.context.read_inclinometer(key, arm, sensor, expected, TOLERANCE, most=IMPOSSIBLE, words=words)
             if isinstance(value, str):
                 return value
         return ""

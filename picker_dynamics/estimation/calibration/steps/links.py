@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot import description as descriptions
 
-from .. import readings
 from ..arm_estimate import ArmEstimate
 from ..instruments import lay
 from ..mass_properties import LinkProperties, LinkReadings, properties, reach, weighings
@@ -27,6 +25,9 @@ APART = 0.1
 
 ON_AXIS = 3e-3
 """A link that balances nearer to its axis does not swing [m]."""
+
+LEAST_KG, SWUNG_S = 1e-3, (2.0, 100.0)
+"""A kitchen scale tells no less [kg]; what 20 swings may take [s]."""
 
 
 def run_step(context: Context, estimate: ArmEstimate) -> ArmEstimate:
@@ -68,37 +69,27 @@ def _link(context: Context, arm: descriptions.ArmDescription, name: str) -> Link
 
 
 def _readings(context: Context, arm: descriptions.ArmDescription, name: str) -> LinkReadings:
-    longest, expected, along = reach(arm, name), arm.links[name].mass, lay(arm, name)
+    expected, along = arm.links[name].mass, lay(arm, name)
 
-    def several(key: str, text: str, parse: Callable[[str], float], count: int = context.repeats) -> tuple[float, ...]:
+    def several(key: str, text: str, unit: str, low: float, high: float, count: int = context.repeats) -> tuple[float, ...]:
         values: list[float] = []
-
-        def doubt(value: float) -> str:
-            apart = abs(value - values[0]) > max(APART * abs(values[0]), 2e-3) if values else False
-            return f"{name}: this differs from the first reading by more than {100 * APART:.0f} %." if apart else ""
-
         for number in range(count):
-            asked, about = f"{text} ({number + 1} of {count})", ("link", name, key)
-            values.append(context.read(f"{name}.{key}.{number}", asked, parse, doubt=doubt, about=about))
+            asked, what = f"{text} ({number + 1} of {count})", f"{name}: {key}"
+            near = {"expected": values[0], "within": max(APART * values[0], 2e-3)} if values else {}
+            about = ("link", name, key)
+            values.append(context.read(f"{name}.{key}.{number}", asked, what, unit, low, high, about=about, **near))
         return tuple(values)
 
-    masses = several(
-        "mass",
-        f"Weigh {name} [g], put on anew each time",
-        lambda text: readings.mass(f"{name}: mass", text, expected),
-        max(context.repeats, weighings(expected)),
-    )
-    balances = several(
-        "balance",
-        f"Balance {name} on an edge: how far is that from {along.start}, {along.way} [mm]? 0 where it balances there",
-        lambda text: readings.length(f"{name}: balance point", text, longest),
-    )
+    most = max(context.repeats, weighings(expected))
+    masses = several("mass", f"Weigh {name}, put on anew each time", "g", *likely(expected), most)
+    text = f"Balance {name} on an edge: how far is that from {along.start}, {along.way}, 0 where it balances there"
+    balances = several("balance", text, "mm", 0.0, reach(arm, name))
     if sum(balances) / len(balances) < ON_AXIS or not along.swings:
         return LinkReadings(masses, balances if all(balances) else ())
+    text = f"Hang {name} on a nail at its joint's axis, let it swing by a hand's breadth (9 deg): time of 20 swings"
+    return LinkReadings(masses, balances, several("swings", text, "s", *SWUNG_S))
 
-    def seconds(text: str) -> float:
-        count, time_s = readings.swings(f"{name}: swings", text)
-        return 20.0 * time_s / count
 
-    asked = f"Hang {name} on a nail at its joint's axis, let it swing by a hand's breadth (9 deg): time of 20 swings [s]"
-    return LinkReadings(masses, balances, several("swings", asked, seconds))
+def likely(mass: float) -> tuple[float, float]:
+    """What a link can weigh that the URDF gives so much [kg]."""
+    return max(0.25 * mass, LEAST_KG), 4.0 * max(mass, LEAST_KG)

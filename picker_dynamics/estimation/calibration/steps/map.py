@@ -12,11 +12,12 @@ import numpy as np
 
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.execution.validator import MotionValidator
+from picker_dynamics.robot.units import told
 
 from .. import readings
 from ..arm_estimate import ArmEstimate
 from ..instruments import ANGLE_SD, RULER_SD
-from ..joint_map import anchored, mapped, resting_at, setpoint_of, tilt, tilted_links
+from ..joint_map import anchored, mapped, tilt, tilted_links
 from ..mover import WATCHED_SPEED
 from ..poses import SIDES, least_height, passes, stand_off, way
 from ..questions import Context, LeaveError
@@ -67,17 +68,17 @@ def _first_two(context: Context, estimate: ArmEstimate, name: str) -> tuple[ArmE
     there = estimate.with_servo(anchored(given, *first))
     nudge = min(NUDGE * given.per_turn, 0.5 * (described.upper - described.lower))
     second = _place(context, there, name, "1", math.copysign(nudge, middle - first[1]))
-    told = float(there.servos.servos[column].to_angle(second[0])) - first[1]
+    asked = float(there.servos.servos[column].to_angle(second[0])) - first[1]
     moved = second[1] - first[1]
-    if abs(moved) < STILL * abs(told):
+    if abs(moved) < STILL * abs(asked):
         for number in (0, 1):
             context.forget(f"{name}.{number}.")
-        sent, went = (readings.position(abs(one), given.slides, ".1f") for one in (told, moved))
+        sent, went = (told(abs(one), given.position_unit) for one in (asked, moved))
         raise LeaveError(
             f"{name} does not move: it was sent {sent} away and went {went}. Is its plug on channel {given.channel}, the right "
             "way round, and the servo supply on? Does the horn's screw hold? Put it right, then run the same command"
         )
-    direction = int(math.copysign(1, moved * told))
+    direction = int(math.copysign(1, moved * asked))
     if direction < 0:
         context.tell(f"{name} goes the other way than the servo map says: its direction is {-given.direction:+d} now", "warning")
     return estimate.with_servo(anchored(given, *second, direction)), [first, second]
@@ -117,15 +118,20 @@ def _place(
     column, key, validator = estimate.servos.joint_names.index(name), f"{name}.{number}", estimate.validator()
     if (known := context.known(f"{key}.pulses")) is None:
         known = context.note(f"{key}.pulses", _moved(context, estimate, column, number, place, side))
-    pulses = np.array(known)
-    setpoints = estimate.servos.to_angle(np.clip(pulses, estimate.servos.pulse_lower_us, estimate.servos.pulse_upper_us))
-    q = resting_at(validator, setpoints)
+    pulses, servos = np.array(known), estimate.servos
+
+    def sag(q: np.ndarray) -> np.ndarray:
+        return validator.limits.servo_map.model.offset(validator.model.gravity(q))
+
+    setpoints = servos.to_angle(np.clip(pulses, servos.pulse_lower_us, servos.pulse_upper_us))
+    q = setpoints - sag(setpoints)
     angle = _standing(context, estimate, key, name, q)
     if context.on:  # the board may have stopped while a person read
         context.arm(estimate).wait(0.0)
-    if not estimate.servos.servos[column].slides:
+    if not servos.servos[column].slides:
         angle = q[column] + math.remainder(angle - q[column], 2.0 * math.pi)  # a joint may stand beyond half a turn
-    return float(pulses[column]), setpoint_of(validator, setpoints, column, angle)
+    q[column] = angle
+    return float(pulses[column]), float(angle + sag(q)[column])
 
 
 def _moved(context: Context, estimate: ArmEstimate, column: int, number: str, place: float | None, side: float) -> list[float]:
@@ -136,7 +142,7 @@ def _moved(context: Context, estimate: ArmEstimate, column: int, number: str, pl
         mover.line(validator, start + place * np.eye(len(start))[column], WATCHED_SPEED)
     elif place is not None:
         goal = held_place(validator, estimate, column, place, start)
-        context.tell(f"{servo.joint} goes to {readings.position(goal[column], servo.slides, '+.0f')}.", "hint")
+        context.tell(f"{servo.joint} goes to {told(goal[column], servo.position_unit)}.", "hint")
         if side:
             mover.travel(
                 validator, np.clip(stand_off(estimate.servos, goal, side, [column]), *mover.reach(validator.limits.servo_map))
@@ -151,13 +157,11 @@ def _standing(context: Context, estimate: ArmEstimate, key: str, name: str, q: n
     arm, column, sensors = estimate.description, estimate.servos.joint_names.index(name), tilted_links(estimate.description, name)
     servo, joint = estimate.servos.servos[column], arm.movable[column]
     if not sensors:
-        return context.read(
-            f"{key}.angle",
-            f"{name}: where does it stand, from its zero [{'mm' if servo.slides else 'deg'}]?",
-            lambda text: readings.place(name, text, joint.lower, joint.upper) if servo.slides else readings.angle(name, text),
-            doubt=lambda value: readings.near(name, value, q[column], TOLERANCE * servo.per_turn, servo.position_unit),
-            about=("joint", name),
-        )
+        text, near = f"{name}: where does it stand, from its zero", {"expected": q[column], "within": TOLERANCE * servo.per_turn}
+        unit, low, high = "deg", -readings.TURN, readings.TURN
+        if servo.slides:  # it may be off by as much as its way is long
+            unit, low, high = "mm", 2.0 * joint.lower - joint.upper, 2.0 * joint.upper - joint.lower
+        return context.read(f"{key}.angle", text, name, unit, low, high, about=("joint", name), **near)
     values: list[float] = []
     for one in sensors:
         last = one is sensors[-1]

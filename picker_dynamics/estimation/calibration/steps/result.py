@@ -12,13 +12,13 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import Servo
+from picker_dynamics.robot.units import told
 
 from ..arm_estimate import ArmEstimate
 from ..evaluate import tip_uncertainty, usual_paths
 from ..instruments import lay
 from ..measured import NORMAL_95, Measured
 from ..questions import Context
-from ..readings import position
 from ..servo_figures import horn_slope, own_figures
 from ..session import SIMULATED
 from ..write_back import OVERLAY_NAME, URDF_NAME, check_result, overlay_text, urdf_text, write
@@ -131,5 +131,5 @@ def table(report: dict) -> list[str]:
             name = ""
     for kind in ("limits_rad", "limits_m"):
         for name, ends in report[kind].items():
-            lines.append(f"  {name:<10} {'limits':<15} {' ... '.join(position(end, kind == 'limits_m') for end in ends)}")
+            lines.append(f"  {name:<10} {'limits':<15} {' ... '.join(told(end, kind[7:]) for end in ends)}")
     return lines
