@@ -55,7 +55,7 @@ def calibrate(
     }
     weighed = rewritten(description, links, when)
     angles = {name: _angles(name, servos, description, bench) for name in description.joint_names if name not in joints}
-    fit = droop_fit(weighed, servos, links, angles, bench, weights, seed=seed)
+    fit = droop_fit(weighed, servos, angles, bench, weights, seed=seed)
     return ArmEstimate(weighed, servos, links, angles, fit)
 
 

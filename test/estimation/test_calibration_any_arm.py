@@ -142,7 +142,7 @@ def test_an_arm_that_hangs_is_mapped_and_has_poses_below_its_root(tmp_path):
         place = map_step.held_place(validator, estimate, column, 0.5, servos.rest)
         assert validator.model.forward_kinematics(place)[2] < 0.0
     assert least_height(arm, servos) == -np.inf and least_height(*known("four_joint")) == HEIGHT_MIN
-    model = DroopModel(arm, servos, DROOP["four_joint"], {})
+    model = DroopModel(arm, servos, DROOP["four_joint"])
     seen = sensors(arm, DROOP["four_joint"])
     assert len(candidates(model, validator, (Weight(),), seen, count=20, seed=0)) == 20
     ends = [path.end for path in evaluate.usual_paths(arm, servos, 4)]
@@ -152,7 +152,7 @@ def test_an_arm_that_hangs_is_mapped_and_has_poses_below_its_root(tmp_path):
 @mark.parametrize("name", [*DROOP, "kinova", "panda"])
 def test_what_is_assumed_of_servos_however_strong_lies_within_the_bounds_of_the_fit(name):
     arm, servos = known(name)
-    model = DroopModel(arm, servos, procedure.gravity_joints(arm, servos), {})
+    model = DroopModel(arm, servos, procedure.gravity_joints(arm, servos))
     lower, upper = bounds_of(model)
     assert (lower < model.prior[0]).all() and (model.prior[0] < upper).all()
 
@@ -180,7 +180,7 @@ def test_an_arm_of_which_every_joint_slides_gets_zeros_and_scales(tmp_path, caps
 
 def test_a_weak_arm_gets_lighter_weights_and_a_real_one_needs_its_servo_map(tmp_path):
     arm, servos = known("pan_tilt")
-    masses = [one.mass for one in bearable_weights(DroopModel(arm, servos, DROOP["pan_tilt"], {}))]
+    masses = [one.mass for one in bearable_weights(DroopModel(arm, servos, DROOP["pan_tilt"]))]
     assert masses == approx([0.0, 0.02, 0.04, 0.02])
     words = ["calibrate", "--port", "/dev/null", "--urdf", str(any_arms.urdf("so101")), "--out", str(tmp_path / "a")]
     assert cli.main(words) == 5 and not (tmp_path / "a").exists()

@@ -3,18 +3,14 @@
 from dataclasses import replace
 
 import numpy as np
-from calibration_truth import ARM, BELIEVED, JOINTS, SENSORS, VALIDATOR, bench, hidden, weighed
+from calibration_truth import ARM, BELIEVED, JOINTS, SENSORS, VALIDATOR, bench, hidden
 from numpy.testing import assert_allclose, assert_array_equal
-from pytest import approx, mark, raises
+from pytest import approx, raises
 
 from benchmarks.calibration_benches import RestingBench, calibrate
-from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError
 from picker_dynamics.estimation.calibration import droop_fit, droop_model, servo_figures
 from picker_dynamics.estimation.calibration.poses import WEIGHTS, way
-from picker_dynamics.estimation.calibration.statics import PointMass, links_of, loads
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot.kinematic_tree import link_poses
 
 
@@ -26,33 +22,8 @@ class ExactBench(RestingBench):
         return [float(sensor.of(poses)) for sensor in station.sensors]
 
 
-@mark.parametrize("name", ["picker", "rrp", "three_link", "cylindrical"])
-def test_gravity_torques_are_those_of_pinocchio(name):
-    arm = descriptions.load(resource(f"urdf/{name}.urdf"))
-    q, point = np.random.default_rng(0).uniform(-1.0, 1.0, (40, arm.n)), np.array([-0.03, 0.01, 0.02])
-    assert_allclose(loads(arm, q, links_of(arm)).torque, RigidBody(arm).gravity(q), atol=1e-12 * 1e3)
-    hung = loads(arm, q, [*links_of(arm), PointMass(arm.tool, 0.3, point)]).torque
-    assert_allclose(hung, RigidBody(arm).with_payload(0.3, tuple(point)).gravity(q), atol=1e-9)
-
-
-@mark.parametrize("name", ["picker", "rrp"])
-def test_derivatives_of_the_loads_are_those_of_differences(name):
-    arm = descriptions.load(resource(f"urdf/{name}.urdf"))
-    q, masses, h = np.random.default_rng(2).uniform(-1.0, 1.0, (7, arm.n)), links_of(arm), 1e-6
-    found = loads(arm, q, masses)
-    for joint in range(arm.n):
-        step = h * np.eye(arm.n)[joint]
-        by_q = (loads(arm, q + step, masses).torque - loads(arm, q - step, masses).torque) / (2.0 * h)
-        assert_allclose(found.by_q[..., joint], by_q, atol=1e-7)
-    for k, one in enumerate(masses):
-        ahead = [replace(other, point=other.point + np.array([h, 0.0, 0.0])) if other is one else other for other in masses]
-        heavier = [replace(other, mass=other.mass + h) if other is one else other for other in masses]
-        for changed, derivative in ((ahead, found.by_distance), (heavier, found.by_mass)):
-            assert_allclose(derivative[..., k], (loads(arm, q, changed).torque - found.torque) / h, atol=1e-6)
-
-
 def test_derivatives_of_the_readings_are_those_of_differences():
-    model = droop_model.DroopModel(ARM, BELIEVED, JOINTS, weighed(bench(0), ("upper_arm", "hand")))
+    model = droop_model.DroopModel(ARM, BELIEVED, JOINTS)
     (mean, sd), rng = model.prior, np.random.default_rng(3)
     poses = [[0.0, *rng.uniform([1.0, -1.5, -1.0], [2.0, -0.5, 1.0]), 1.2] for _ in range(4)]
     readings = [

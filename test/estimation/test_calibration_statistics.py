@@ -8,6 +8,8 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.calibration import droop_model, evaluate
 from picker_dynamics.estimation.calibration.droop_fit import fit
 from picker_dynamics.estimation.calibration.poses import SIDES, Station, Weight
+from picker_dynamics.estimation.calibration.procedure import WEIGHED_SD
+from picker_dynamics.estimation.calibration.write_back import rewritten
 
 
 @fixture
@@ -19,11 +21,13 @@ def found(calibrated):
 def test_the_intervals_contain_the_truth_as_often_as_they_say(found):
     """One design, six arms: of 108 intervals 95 % are to contain the truth, ± 4 standard deviations of that count; errors in
     units of their standard deviation are of size 1."""
-    model, stations = found[1].fit.model, stations_of(found[1].fit)
+    links, stations = found[1].links, stations_of(found[1].fit)
     off = []
     for seed in range(100, 106):
         arm = bench(seed)
-        one = fit(droop_model.DroopModel(ARM, BELIEVED, JOINTS, weighed(arm, model.links)), looked(arm, stations))
+        one = fit(
+            droop_model.DroopModel(rewritten(ARM, weighed(arm, links)), BELIEVED, JOINTS), looked(arm, stations), WEIGHED_SD
+        )
         off += [
             (one.figure(joint, figure).value - truth) / one.figure(joint, figure).sd
             for joint in JOINTS

@@ -1,9 +1,8 @@
 """Droop fit: zero, scale, spring, gap and friction of each servo from how far an arm sags, without an encoder.
 
-Least squares on inclinometer readings (``droop_model``), with what is known beforehand (masses as weighed, a servo's
-usual figures) as further readings.  So a figure about which the readings say nothing keeps its prior and its prior's
-uncertainty, and the uncertainty of the masses is part of the stiffness's.  The readings of one visit share its friction, and what
-skids: their covariance is
+Least squares on inclinometer readings (``droop_model``), with what is known beforehand (a servo's usual figures) as further
+readings.  So a figure about which the readings say nothing keeps its prior and its prior's uncertainty; the uncertainty of the
+masses is added to the stiffness's.  The readings of one visit share its friction, and what skids: their covariance is
 
     R = sd² 1 + Σ_j s_j s_jᵀ
 
@@ -86,8 +85,11 @@ class DroopFit:
         return Measured(1.0 / c.value, c.sd / c.value**2)
 
 
-def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
+def fit(model: DroopModel, readings: Sequence[Reading], masses_sd: float = 0.0) -> DroopFit:
     """Estimate all figures from the readings.
+
+    Args:
+        masses_sd: how well the loads are known, as a share: stiffness and friction are in proportion to them.
 
     Raises:
         InputError: too few readings, or from one side only.
@@ -123,7 +125,11 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
     misfit = float(np.linalg.norm(whiten @ off) / np.sqrt(max(1.0, len(readings) - used)))
     usual = float(np.median(np.abs(residuals))) / NORMAL_MEDIAN
     worst = tuple(int(i) for i in np.flatnonzero(np.abs(residuals) > MISREAD * max(1.0, usual)))
-    return DroopFit(model, tuple(readings), unknowns, covariance * max(1.0, misfit) ** 2, residuals, misfit, worst)
+    covariance *= max(1.0, misfit) ** 2
+    for figure in ("compliance", "coulomb"):
+        places = model.places(figure)
+        covariance[places, places] += np.diag((masses_sd * unknowns[places]) ** 2)
+    return DroopFit(model, tuple(readings), unknowns, covariance, residuals, misfit, worst)
 
 
 def bounds_of(model: DroopModel) -> np.ndarray:

@@ -28,8 +28,8 @@ A stiff spring in coarse steps skids wherever little load is: counted as exact, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -42,9 +42,7 @@ from picker_dynamics.robot.resting import resting_position, sag
 from picker_dynamics.robot.servo import SIGN_TORQUE, ServoModel
 from picker_dynamics.robot.servo_map import ServoMap
 
-from .instruments import Inclinometer, lay
-from .mass_properties import LinkProperties
-from .statics import Loads, PointMass, links_of, loads
+from .instruments import Inclinometer
 
 FIGURES = ("zero", "scale", "compliance", "gap", "load_friction", "coulomb", "hop")
 SOUGHT = FIGURES[:-1]
@@ -123,70 +121,20 @@ class Rest:
 
 
 @dataclass(frozen=True, eq=False)
-class Balance:
-    """Balance of some joints between springs, friction and gravity.
-
-    Attributes:
-        q: (v, n) [rad or m].
-        load: what joints bear there.
-        motor: (v, j) tau_m of those joints [N·m or N].
-        slope: (v, j) how far they give by the load [rad/(N·m)].
-        turn: (v, j, j) how far they go where they are moved.
-    """
-
-    q: np.ndarray
-    load: Loads
-    motor: np.ndarray
-    slope: np.ndarray
-    turn: np.ndarray
-
-
-def balance(
-    description: ArmDescription, servo: ServoModel, q, unloaded, columns: Sequence[int], masses, side, held=0.0, supply=1.0
-) -> Balance:
-    """Where joints come to rest.
-
-    Args:
-        servo: of the joints ``columns``.
-        q: (v, n) positions of the others.  unloaded: (v, j) where these would be without a load.
-        masses: all that has weight.
-        side: (v, j) from which they came.  held: (v, j) borne besides [N·m].  supply: (v, 1) share of the nominal voltage.
-    """
-    q, some, compliance = np.array(q), list(columns), 1.0 / (servo.stiffness * supply)
-
-    def bears(part):
-        q[:, some] = part
-        load = loads(description, q, masses)
-        motor = servo.motor_for(load.torque[:, some] + held, side)
-        return load, motor, servo.motor_slope(motor, side), load.by_q[:, some][:, :, some]
-
-    def pull(part):
-        _, motor, gain, by_q = bears(part)
-        return motor, gain[..., None] * by_q
-
-    load, motor, gain, by_q = bears(resting_position(unloaded, pull, compliance, servo.gap))
-    slope = sag(motor, compliance, servo.gap)[1] * gain
-    return Balance(q, load, motor, slope, np.linalg.inv(np.eye(len(some)) + slope[..., None] * by_q))
-
-
-@dataclass(frozen=True, eq=False)
 class DroopModel:
     """Model of the arm's droop: what the readings should be, for given figures.
 
-    The unknowns are figures joint by joint, then mass and distance link by link.
+    The unknowns are ``FIGURES`` joint by joint.
 
     Args:
-        description: the arm as drawn: lengths are believed.
+        description: the arm with the masses as known: lengths are believed.
         servos: the servo map as believed before; its errors are what is sought.
         joints: names of the joints whose figures are sought: those that gravity loads.
-        links: measured mass properties by link, along the link's line (``instruments.Lay``); others keep the description's.
     """
 
     description: ArmDescription
     servos: ServoMap
     joints: tuple[str, ...]
-    links: Mapping[str, LinkProperties]
-    _inertias: dict = field(init=False, default_factory=dict)
 
     @cached_property
     def columns(self) -> list[int]:
@@ -196,8 +144,7 @@ class DroopModel:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the unknowns, for reports."""
-        figures = tuple(f"{joint}.{figure}" for joint in self.joints for figure in FIGURES)
-        return figures + tuple(f"{link}.{what}" for link in self.links for what in ("mass", "distance"))
+        return tuple(f"{joint}.{figure}" for joint in self.joints for figure in FIGURES)
 
     def places(self, figure: str) -> slice:
         """Where a figure of each joint is among the unknowns."""
@@ -215,31 +162,17 @@ class DroopModel:
         for times in self.strength:
             unit = {"compliance": 1.0 / times, "coulomb": USUAL_STALL_NM * times}
             rows += [np.array(PRIORS[figure]) * unit.get(figure, 1.0) for figure in FIGURES]
-        rows += [(known.value, known.sd) for link in self.links.values() for known in (link.mass, link.distance)]
         mean, sd = np.array(rows, dtype=float).reshape(-1, 2).T
         return mean, sd
 
-    def masses(self, unknowns) -> list[PointMass]:
-        """The arm's links as points, with the masses and distances of ``unknowns``."""
-        found = dict(zip(self.links, np.reshape(unknowns[len(self.joints) * len(FIGURES) :], (-1, 2))))
-        points = []
-        for one in links_of(self.description):
-            if one.link in found:
-                along, (mass, distance) = self._lays[one.link], found[one.link]
-                one = replace(one, mass=mass, point=along.at(one.point, distance), ahead=along.ahead)
-            points.append(one)
-        return points
-
     def rest(self, unknowns, readings: Sequence[Reading]) -> Rest:
         """Rest of the joints at the pose of each reading, with derivatives."""
-        rows = np.reshape(unknowns[: len(self.joints) * len(FIGURES)], (-1, len(FIGURES)))
-        figures, columns, n = dict(zip(FIGURES, rows.T)), self.columns, self.description.n
+        figures, columns, n = dict(zip(FIGURES, np.reshape(unknowns, (-1, len(FIGURES))).T)), self.columns, self.description.n
         supply, side = np.array([[one.supply] for one in readings]), np.array([[one.side] for one in readings])
         told = self.servos.to_angle([one.pulses_us for one in readings])
         middle = np.array([-servo.direction * servo.zero for servo in self.servos.servos])
         away, side = (told - middle)[:, columns], side * np.ones(len(columns))  # scale errors count from mid-travel
-        hop, by_compliance = self._hops(figures["compliance"], readings)
-        unloaded = told[:, columns] + figures["zero"] + figures["scale"] * away
+        hop, by_compliance = self._hops(figures["compliance"], told, readings)
         servo = ServoModel(
             1.0 / figures["compliance"],
             figures["gap"],  # a gap is a deadband here
@@ -249,28 +182,38 @@ class DroopModel:
             load_friction=figures["load_friction"],
             coulomb=figures["coulomb"],
         )
-        masses, held = [*self.masses(unknowns), *hung_weights(self.description.tool, readings)], -side * figures["hop"] * hop
-        at = balance(self.description, servo, told, unloaded, columns, masses, side, held, supply)
+        q, compliance, held = told.copy(), figures["compliance"] / supply, -side * figures["hop"] * hop
+
+        def bears(part: np.ndarray) -> tuple[np.ndarray, ...]:
+            q[:, columns] = part
+            torque, by_q = self._loads(q, readings)
+            motor = servo.motor_for(torque + held, side)
+            return torque, motor, servo.motor_slope(motor, side), by_q
+
+        def pull(part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            _, motor, gain, by_q = bears(part)
+            return motor, gain[..., None] * by_q
+
+        unloaded = told[:, columns] + figures["zero"] + figures["scale"] * away
+        torque, motor, gain, by_q = bears(resting_position(unloaded, pull, compliance, servo.gap))
+        slope = sag(motor, compliance, servo.gap)[1] * gain  # how far a joint gives by the load
+        turn = np.linalg.inv(np.eye(len(columns)) + slope[..., None] * by_q)  # how far joints go where they are moved
         direct = {
             "zero": np.ones_like(away),
             "scale": away,
-            "compliance": at.slope * side * by_compliance * figures["hop"] - at.motor / supply,
-            "gap": -np.tanh(at.motor / SIGN_TORQUE),
-            "load_friction": -at.slope * side * np.abs(at.motor),
-            "coulomb": -at.slope * side,
-            "hop": at.slope * side * hop,
+            "compliance": slope * side * by_compliance * figures["hop"] - motor / supply,
+            "gap": -np.tanh(motor / SIGN_TORQUE),
+            "load_friction": -slope * side * np.abs(motor),
+            "coulomb": -slope * side,
+            "hop": slope * side * hop,
         }
-        by_figures = np.einsum("vij,vjf->vijf", at.turn, np.stack([direct[one] for one in FIGURES], axis=-1))
-        order = [one.link for one in links_of(self.description)]
-        some = np.ix_(range(len(told)), columns, [order.index(link) for link in self.links])
-        both = np.stack([at.load.by_mass[some], at.load.by_distance[some]], axis=-1).reshape(len(told), len(columns), -1)
-        by_unknowns = np.zeros((len(told), n, len(unknowns)))
-        by_links = -at.turn @ (at.slope[..., None] * both)
-        by_unknowns[:, columns] = np.concatenate([by_figures.reshape(*away.shape, -1), by_links], axis=-1)
-        edge, by_chance = at.load.torque[:, columns] + side * figures["coulomb"], np.zeros((len(told), n, 2 * len(columns)))
-        chance = np.concatenate([at.slope * FRICTION_SD * self.strength, skid(edge, hop, figures["gap"])], axis=-1)
-        by_chance[:, columns] = np.tile(at.turn, 2) * chance[:, None, :]
-        return Rest(at.q, by_unknowns, by_chance)
+        by_figures = np.einsum("vij,vjf->vijf", turn, np.stack([direct[one] for one in FIGURES], axis=-1))
+        by_unknowns, by_chance = np.zeros((len(told), n, len(unknowns))), np.zeros((len(told), n, 2 * len(columns)))
+        by_unknowns[:, columns] = by_figures.reshape(*away.shape, -1)
+        edge = torque + side * figures["coulomb"]
+        chance = np.concatenate([slope * FRICTION_SD * self.strength, skid(edge, hop, figures["gap"])], axis=-1)
+        by_chance[:, columns] = np.tile(turn, 2) * chance[:, None, :]
+        return Rest(q, by_unknowns, by_chance)
 
     def linearised(self, unknowns, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The readings as they should be (r,) [rad], their derivatives by the unknowns (r, u), and how much a standard
@@ -292,9 +235,11 @@ class DroopModel:
         """(j,) a figure of the servo map."""
         return np.asarray(getattr(self.servos, name))[self.columns]
 
-    def _hops(self, compliance: np.ndarray, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray]:
+    def _hops(self, compliance: np.ndarray, told: np.ndarray, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray]:
         """(v, j) torque h [N·m] by which a joint's last hop ends short of the friction's edge, and its derivative by c."""
-        inertia = np.array([self._inertia(one) for one in readings]).reshape(-1, len(self.columns))
+        inertia = np.zeros((len(readings), len(self.columns)))
+        for rows, body in self._bodies(readings):
+            inertia[rows] = np.diagonal(body.mass_matrix(told[rows]), axis1=1, axis2=2)[:, self.columns]
         damping = self._of("stall_torque") / self._of("no_load_speed") / (1.0 - TYPICAL_LOAD_FRICTION)
         servos = [self.servos.servos[column] for column in self.columns]
         steps = [np.ptp(one.to_angle([one.pulses_us[0], one.pulses_us[0] + self.servos.quantum_us])) for one in servos]
@@ -306,16 +251,22 @@ class DroopModel:
 
         return hop(compliance), (hop(1.001 * compliance) - hop(0.999 * compliance)) / (0.002 * compliance)
 
-    def _inertia(self, one: Reading) -> np.ndarray:
-        """(j,) about each joint at the pose of a reading [kg·m²], as drawn."""
-        if one.pose not in self._inertias:
-            body = self._body.with_payload(one.weight, one.weight_point) if one.weight else self._body
-            self._inertias[one.pose] = np.diag(body.mass_matrix(self.servos.to_angle(one.pulses_us)))[self.columns]
-        return self._inertias[one.pose]
+    def _loads(self, q: np.ndarray, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray]:
+        """Torques (v, j) that the joints bear at q (v, n), weights hung on, and their derivatives (v, j, j)."""
+        some = self.columns
+        torque, by_q = np.zeros((len(q), len(some))), np.zeros((len(q), len(some), len(some)))
+        for rows, body in self._bodies(readings):
+            here, still = q[rows], np.zeros_like(q[rows])
+            torque[rows] = body.gravity(here)[:, some]
+            by_q[rows] = body.torque_derivatives(here, still, still)[0][:, some][:, :, some]
+        return torque, by_q
 
-    @cached_property
-    def _lays(self) -> dict:
-        return {name: lay(self.description, name) for name in self.links}
+    def _bodies(self, readings: Sequence[Reading]) -> list[tuple[list[int], RigidBody]]:
+        """Rows of the readings with the same weight, and the arm with it."""
+        rows: dict[tuple, list[int]] = {}
+        for row, one in enumerate(readings):
+            rows.setdefault((one.weight, one.weight_point), []).append(row)
+        return [(some, self._body.with_payload(*weight) if weight[0] else self._body) for weight, some in rows.items()]
 
     @cached_property
     def _body(self) -> RigidBody:
@@ -341,12 +292,3 @@ def believed(servos: ServoMap) -> np.ndarray:
 def wrapped(difference) -> np.ndarray:
     """Differences of angles [rad], within ±pi."""
     return (difference + np.pi) % (2.0 * np.pi) - np.pi
-
-
-def hung_weights(tool: str, readings: Sequence[Reading]) -> list[PointMass]:
-    """The weights of all readings as point masses with one mass per reading."""
-    points = sorted({one.weight_point for one in readings if one.weight})
-    return [
-        PointMass(tool, np.array([one.weight * (one.weight_point == point) for one in readings]), np.array(point))
-        for point in points
-    ]

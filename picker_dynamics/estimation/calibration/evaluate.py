@@ -153,7 +153,7 @@ def with_assumed(found: ArmEstimate) -> tuple[DroopModel, np.ndarray, np.ndarray
     hops leave as none.
     """
     servos, figures, fit = found.known_servos, found.figures, found.fit
-    model = DroopModel(found.description, servos, found.description.joint_names, fit.model.links if fit else {})
+    model = DroopModel(found.description, servos, found.description.joint_names)
     give, sd = usual_give(servos, figures), np.zeros((servos.n, len(FIGURES)))
     for row, servo in zip(sd, servos.servos):
         one, stall = figures.get(servo.joint, ServoFigures()), servo.stall_torque
@@ -161,12 +161,9 @@ def with_assumed(found: ArmEstimate) -> tuple[DroopModel, np.ndarray, np.ndarray
         friction = servo.per_turn * PRIORS["gap"][1], PRIORS["load_friction"][1], stall * PRIORS["coulomb"][1]
         row[:-1] = one.zero.sd if one.zero else 0.0, one.scale.sd if one.scale else 0.0, softer, *friction
     places = [model.names.index(name) for name in fit.model.names] if fit else []
-    unknowns = np.concatenate([believed(servos).ravel(), model.prior[0][sd.size :]])
-    covariance = np.diag(np.concatenate([sd.ravel(), model.prior[1][sd.size :]]) ** 2)
+    unknowns, covariance, hops = believed(servos).ravel(), np.diag(sd.ravel() ** 2), model.places("hop")
     if fit:
         covariance[np.ix_(places, places)] = fit.covariance
-        unknowns[sd.size :] = fit.unknowns[len(fit.model.joints) * len(FIGURES) :]
-    hops = model.places("hop")
     unknowns[hops], covariance[hops], covariance[:, hops] = 0.0, 0.0, 0.0
     return model, unknowns, covariance
 

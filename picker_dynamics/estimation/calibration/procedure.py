@@ -17,15 +17,13 @@ from picker_dynamics.robot.servo_map import ServoMap
 
 from .droop_fit import DroopFit, fit
 from .droop_model import DroopModel
-from .instruments import LEAST_KG, RULER_SD, lay
-from .mass_properties import LinkProperties
-from .measured import Measured
+from .instruments import LEAST_KG
 from .poses import SIDES, Station, Weight, bare_stations, loaded_stations, sensors
 from .servo_figures import ServoFigures, calibrated_servos, figures_from
 from .statics import level_joints, random_poses
 
-BELIEVED_SD = 0.1
-"""Of masses and centres that nobody measured, as a share (one standard deviation)."""
+BELIEVED_SD, WEIGHED_SD = 0.1, 0.01
+"""Of masses and centres that nobody measured, and of measured ones, as a share (one standard deviation)."""
 
 LEAST_LOAD_NM = 1e-3
 """What a joint bears at the most that bears nothing: the droop tells nothing of it."""
@@ -60,21 +58,9 @@ def measured_links(description: descriptions.ArmDescription, joints: Sequence[st
     )
 
 
-def believed_links(description: descriptions.ArmDescription, joints: Sequence[str]) -> dict[str, LinkProperties]:
-    """Masses and centres of links as the URDF has them, with how wrong such are."""
-    found = {}
-    for name in measured_links(description, joints):
-        link = description.links[name]
-        distance = lay(description, name).distance(link.com)
-        far = Measured(distance, BELIEVED_SD * abs(distance) + RULER_SD)
-        found[name] = LinkProperties(Measured(link.mass, BELIEVED_SD * link.mass), far)
-    return found
-
-
 def droop_fit(
     weighed: descriptions.ArmDescription,
     servos: ServoMap,
-    links: Mapping[str, LinkProperties],
     angles: Mapping[str, ServoFigures],
     bench,
     weights: Sequence[Weight],
@@ -85,16 +71,16 @@ def droop_fit(
     """Visit the stations, bare ones first, each from both sides, and fit all that was read.
 
     Args:
-        weighed: the arm with the masses of ``links``.
+        weighed: the arm with the masses of its links as known.
         angles: of the joints that bear nothing, as far as known.
         bench: ``keep(stage, stations)`` is told the chosen stations of a stage ("bare", "loaded"), and returns those to visit;
             ``read_station(validator, station, side, columns)`` comes to a station from one side and returns what its sensors
             read [rad], or None where it is left out; ``supply`` is the share of their nominal voltage that servos got then.
         seed: of the random poses: the same readings lead to the same stations.
-        quick: bare stations alone; links that were not measured weigh what the URDF says, more or less.
+        quick: bare stations alone, of links that weigh what the URDF says, more or less.
     """
     joints = gravity_joints(weighed, servos)
-    model = DroopModel(weighed, servos, joints, {**believed_links(weighed, joints), **links} if quick else links)
+    model, masses_sd = DroopModel(weighed, servos, joints), BELIEVED_SD if quick else WEIGHED_SD
     seen, readings = sensors(weighed, joints), []
 
     def visit(stage: str, validator: MotionValidator, stations: Sequence[Station]) -> DroopFit:
@@ -103,7 +89,7 @@ def droop_fit(
                 values = bench.read_station(validator, station, side, model.columns)
                 if values is not None:
                     readings.extend(station.readings(values, len(readings), side, bench.supply))
-        return fit(model, readings)
+        return fit(model, readings, masses_sd)
 
     first = visit("bare", *bare_stations(model, calibrated_servos(servos, angles), seen, seed, quick))
     if quick:

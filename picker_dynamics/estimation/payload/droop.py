@@ -23,6 +23,7 @@ from functools import cached_property
 
 import numpy as np
 
+from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import ConfigurationError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import Servo, ServoMap
@@ -30,7 +31,7 @@ from picker_dynamics.robot.servo_map import Servo, ServoMap
 from ..calibration.droop_model import DroopModel, Reading, believed, wrapped
 from ..calibration.instruments import INCLINOMETER_SD, Inclinometer
 from ..calibration.measured import Measured
-from ..calibration.statics import PointMass, loads, random_poses
+from ..calibration.statics import random_poses
 
 LIGHTEST_KG, HEAVIEST_KG = 1e-3, 1.0
 """Less is nothing to weigh, and more no gripper of these servos holds: slips of unit."""
@@ -128,15 +129,15 @@ class DroopScale:
     @cached_property
     def columns(self) -> tuple[int, ...]:
         """Of the joints that turn and bear the payload."""
-        payload = PointMass(self.description.tool, np.ones(32), np.asarray(self.com, dtype=float))
-        bears = np.abs(loads(self.description, random_poses(self.description, 32), [payload]).torque).max(axis=0) > 1e-3
+        q, body = random_poses(self.description, 32), RigidBody(self.description)
+        bears = np.abs(body.with_payload(1.0, self.com).gravity(q) - body.gravity(q)).max(axis=0) > 1e-3
         return tuple(i for i, joint in enumerate(self.description.movable) if bears[i] and joint.type != "prismatic")
 
     @cached_property
     def _model(self) -> tuple[DroopModel, np.ndarray, np.ndarray]:
         """Droop model of those joints, its unknowns (u,) as believed, and how well they are known besides zero and scale (u,)."""
         servos = [self.servos.servos[column] for column in self.columns]
-        model = DroopModel(self.description, self.servos, tuple(servo.joint for servo in servos), {})
+        model = DroopModel(self.description, self.servos, tuple(servo.joint for servo in servos))
         unknowns, sd = believed(self.servos)[list(self.columns)].ravel(), np.zeros(len(model.names))
         sd[model.places("compliance")] = [stiffness_sd(servo) / servo.stiffness for servo in servos]
         sd[model.places("load_friction")] = [

@@ -40,8 +40,8 @@ def run_step(context: Context, estimate: ArmEstimate) -> ArmEstimate:
         context.tell("No link was measured: the URDF's masses count as exact, and their errors go into the stiffness.", "warning")
     weights, reader = [Weight()] if context.quick else _weights(context, estimate), StationReader(context, estimate)
     while True:
-        arm, servos, links, angles = estimate.description, estimate.servos, estimate.links, estimate.angles
-        found = droop_fit(arm, servos, links, angles, reader, weights, seed=context.seed, quick=context.quick)
+        arm, servos, angles = estimate.description, estimate.servos, estimate.angles
+        found = droop_fit(arm, servos, angles, reader, weights, seed=context.seed, quick=context.quick)
         if not found.outliers or context.known("outliers"):
             return replace(estimate, fit=found)
         odd = [found.readings[i] for i in found.outliers]
@@ -59,7 +59,7 @@ def run_step(context: Context, estimate: ArmEstimate) -> ArmEstimate:
 def _weights(context: Context, estimate: ArmEstimate) -> list[Weight]:
     """What a person hangs on, weighed: about as heavy as this arm bears."""
     servos, found = calibrated_servos(estimate.servos, estimate.angles), [Weight()]
-    for number, one in enumerate(bearable_weights(DroopModel(estimate.description, servos, estimate.loaded, {}))):
+    for number, one in enumerate(bearable_weights(DroopModel(estimate.description, servos, estimate.loaded))):
         if one.mass:
             text = f"Hang about {1e3 * one.mass:.0f} g {one.where}: what does yours weigh, hook and string included"
             low, high = 0.5 * one.mass, 1.25 * one.mass
@@ -124,7 +124,7 @@ class StationReader:
     def _read(self, keys: Sequence[str], station: Station, validator: MotionValidator, side: float) -> str:
         """Ask for the readings at a station; the word that was typed instead, or ''."""
         arm, servos = self.estimate.description, validator.limits.servo_map
-        model = DroopModel(arm, servos, self.estimate.loaded, {})
+        model = DroopModel(arm, servos, self.estimate.loaded)
         believes = believed(servos)[model.columns].ravel()
         elevations = model.linearised(believes, station.readings(None, 0, side))[0]
         words = {"repeat": "come to this pose again", "skip": "leave it out"}
