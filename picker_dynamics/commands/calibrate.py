@@ -83,7 +83,6 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
     try:
         with terminal.interruptible():
             estimate = guided.run_steps(context, estimate, options.step or ())
-            context.leave()
     except LeaveError as error:
         person.tell(f"{error}", "warning")
         return 0

@@ -127,11 +127,10 @@ class ClosedLoop:
         self.arm = SimulatedServos(self.plant, self.servo_map, self.compensator.model, q, setpoint, self._drift)
         self._law, self._begin_s = ServoLaw(self.compensator), self.plant.time
 
-    def run(self, trajectory: Trajectory, hold_s: float = 0.0, *, stands: bool = False) -> Recording:
-        """Follow ``trajectory`` from now on, then hold its end for ``hold_s`` [s]; ``stands``: it says itself how it ends.
+    def run(self, trajectory: Trajectory, *, stands: bool = False) -> Recording:
+        """Follow ``trajectory`` from now on; ``stands``: it says itself how it ends.
 
-        The reference is sampled ``LEAD_S`` ahead, so the motion begins that much later; the recording ends when
-        the arm has been told to stand at the end for ``hold_s``.
+        The reference is sampled ``LEAD_S`` ahead, so the motion begins that much later; the recording ends with it.
 
         Raises:
             BoardFaultError: the board or the sender refused a set-point, or the board latched a fault.
@@ -147,7 +146,7 @@ class ClosedLoop:
         self.approaches.append(approach)
         if approach is not None:
             self._side.width = approach.width
-        recording = self._record(trajectory, LEAD_S + trajectory.duration + hold_s)
+        recording = self._record(trajectory, LEAD_S + trajectory.duration)
         if approach is not None:
             self._side.bounds = approach.bounds
         return recording

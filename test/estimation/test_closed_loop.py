@@ -107,7 +107,7 @@ def test_a_berry_that_is_announced_is_held_and_one_that_is_not_sags(paths):
 def test_a_recording_says_what_happened_and_a_fault_of_the_board_ends_it(paths):
     loop = ClosedLoop(Plant(ARM, FINE), MODEL, FINE)
     loop.start(paths[0].start)
-    run = loop.hold(0.5).joined(loop.run(paths[0], 0.5))
+    run = loop.hold(0.5).joined(loop.run(paths[0])).joined(loop.hold(0.5))
     assert np.allclose(np.diff(run.t), 0.01) and run.t[-1] == approx(1.0 + 0.06 + paths[0].duration, abs=0.011)
     assert_array_equal(run.q_ref[[0, -1]], [paths[0].start, paths[0].end])
     assert_allclose(run.tip_ref, MODEL.forward_kinematics(run.q_ref))

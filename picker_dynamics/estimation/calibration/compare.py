@@ -77,7 +77,6 @@ def _figures(one: Numbers) -> dict[tuple[str, str], float]:
     for joint, servo in zip(one.description.movable, one.servos.servos):
         figures = {"direction": servo.direction, "deg_per_ms": 1e3 * math.degrees(horn_slope(servo)), **own_figures(servo)}
         figures |= {"lower_rad": joint.lower, "upper_rad": joint.upper}
-        figures |= {"damping_nms_rad": joint.damping, "friction_nm": joint.friction}
         found |= {(joint.name, key): float(value) for key, value in figures.items()}
     for name, link in one.description.links.items():
         found[name, "mass_kg"] = link.mass

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from scipy.optimize import least_squares
 
 from picker_dynamics.errors import refuse_if
 
-from .. import least_squares
 from .droop_model import DroopModel, Reading, wrapped
 from .instruments import INCLINOMETER_SD
 from .measured import Measured
@@ -105,11 +105,10 @@ def fit(model: DroopModel, readings: Sequence[Reading], masses_sd: float = 0.0) 
     unknowns, cost = mean, np.inf
     for _ in range(ROUNDS):
         whiten = whitening(linearised(unknowns.tobytes())[2], readings)
-        solved = least_squares.solve(
-            lambda x, whiten=whiten: whiten @ wrapped(value - linearised(x.tobytes())[0]),
+        solved = least_squares(
+            lambda x, whiten=whiten: np.append(whiten @ wrapped(value - linearised(x.tobytes())[0]), (mean - x) / prior_sd),
             unknowns,
-            lambda x, whiten=whiten: -whiten @ linearised(x.tobytes())[1],
-            prior=(mean, np.diag(1.0 / prior_sd)),
+            lambda x, whiten=whiten: np.vstack([-whiten @ linearised(x.tobytes())[1], -np.diag(1.0 / prior_sd)]),
             bounds=tuple(bounds_of(model)),
             x_scale=prior_sd,
             ftol=TOLERANCE,

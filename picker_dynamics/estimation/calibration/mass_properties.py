@@ -26,6 +26,7 @@ from picker_dynamics.robot.units import told
 
 from .instruments import RULER_SD, SCALE_SD, STOPWATCH_SD, lay
 from .measured import Measured, mean
+from .readings import SWINGS
 
 REACH_SLACK = 1.1
 """How much further a real link may reach than the drawing."""
@@ -47,13 +48,12 @@ class LinkReadings:
     Args:
         masses_kg: weighings.
         balances_m: distances of the balance point from the joint axis, along the link; none: it balances on the axis.
-        swing_times_s: each the time of ``swings`` full swings about the joint axis; none: no pendulum.
+        swing_times_s: each the time of ``SWINGS`` full swings about the joint axis; none: no pendulum.
     """
 
     masses_kg: Sequence[float]
     balances_m: Sequence[float] = ()
     swing_times_s: Sequence[float] = ()
-    swings: int = 20
 
 
 @dataclass(frozen=True)
@@ -95,13 +95,13 @@ def link_properties(name: str, readings: LinkReadings, *, length_m: float = LENG
     distance = mean(readings.balances_m, RULER_SD) if readings.balances_m else Measured(0.0, RULER_SD)
     if not (readings.swing_times_s and readings.balances_m):
         return LinkProperties(mass, distance)
-    time, turns = mean(readings.swing_times_s, STOPWATCH_SD), readings.swings * SLOWDOWN * 2.0 * math.pi
+    time, turns = mean(readings.swing_times_s, STOPWATCH_SD), SWINGS * SLOWDOWN * 2.0 * math.pi
     m, d, t, r = mass.value, distance.value, time.value, math.hypot(distance.value, aside_m)
     pivot = m * GRAVITY * r * (t / turns) ** 2
     centre = pivot - m * r**2
     by_distance = (pivot / r - 2.0 * m * r) * d / r
     sd = math.hypot(centre / m * mass.sd, by_distance * distance.sd, 2.0 * pivot / t * time.sd)
-    swung, shortest = f"{name}: {readings.swings} swings in {t:.2f} s", turns * math.sqrt(r / GRAVITY)
+    swung, shortest = f"{name}: {SWINGS} swings in {t:.2f} s", turns * math.sqrt(r / GRAVITY)
     why = f"{swung}: even a point at the balance point takes {shortest:.2f} s; was another number of swings counted?"
     refuse_if(centre <= 0.0, why, name, t, shortest)
     gyration = math.sqrt(centre / m)

@@ -17,7 +17,6 @@ from picker_dynamics.board.link import Link
 from picker_dynamics.board.protocol import (
     Adopt,
     BoardState,
-    Disable,
     Enable,
     Fault,
     Reset,
@@ -152,11 +151,6 @@ class Mover:
         pulses[joint] = int(np.clip(pulse_units(pulse_us), self.limits[joint].lowest, self.limits[joint].highest))
         self.link.request(Enable(1 << joint, tuple(pulses)))
         self._until(lambda telemetry: telemetry.live >> joint & 1)
-
-    def switch_off(self) -> None:
-        """Switch all outputs off: the arm falls."""
-        self.link.request(Disable((1 << len(self.limits)) - 1))
-        self._until(lambda telemetry: not telemetry.live)
 
     # -- moving ------------------------------------------------------------------------------------------------------
 

@@ -151,37 +151,29 @@ def bearable_weights(model: DroopModel) -> tuple[Weight, ...]:
     return (Weight(),)
 
 
-def affordable(seen: Sequence[Inclinometer], read: int = 0) -> int:
-    """How many stations a person can be asked to read, after ``read`` readings."""
-    return (READINGS - read) // (len(SIDES) * len(seen))
-
-
-def bare_stations(
-    model: DroopModel, servos: ServoMap, seen: tuple[Inclinometer, ...], seed: int, quick: bool = False
+def stations(
+    model: DroopModel,
+    servos: ServoMap,
+    weights: Sequence[Weight],
+    seen: tuple[Inclinometer, ...],
+    seed: int,
+    first: DroopFit | None = None,
+    quick: bool = False,
 ) -> tuple[MotionValidator, list[Station]]:
-    """The first stations to look at, without weights, and the validator to go there by: only the masses are known yet.
+    """The stations to look at next, and the validator to go there by: bare ones, of which only the masses are known; then, after
+    what these ``first`` ones told, with weights, each of which is hung on once.
 
     Args:
         servos: as believed now.
         quick: there will be no others.
     """
-    validator = cautious_validator(RigidBody(model.description), servos)
-    found = candidates(model, validator, [Weight()], seen, count=CANDIDATES // 2, seed=seed)
-    return validator, choose(model, validator, found, QUICK if quick else min(BARE, affordable(seen) - 1))
-
-
-def loaded_stations(
-    first: DroopFit, servos: ServoMap, weights: Sequence[Weight], seen: tuple[Inclinometer, ...], seed: int
-) -> tuple[MotionValidator, list[Station]]:
-    """The stations to look at next, with weights, after what the first ones told, and the validator to go there by.
-
-    Args:
-        servos: with what was found.
-    """
-    validator = cautious_validator(RigidBody(first.model.description), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
-    found = candidates(first.model, validator, weights, seen, count=CANDIDATES, seed=seed)
-    chosen = choose(first.model, validator, found, min(LOADED, affordable(seen, len(first.readings))), first)
-    return validator, sorted(chosen, key=lambda one: weights.index(one.weight))  # each weight is hung on once
+    shares = (LOADED_HOLD_SHARE, LOADED_PEAK_SHARE) if first else (HOLD_SHARE, PEAK_SHARE)
+    validator = cautious_validator(RigidBody(model.description), servos, *shares)
+    found = candidates(model, validator, weights, seen, count=CANDIDATES if first else CANDIDATES // 2, seed=seed)
+    affordable = (READINGS - len(first.readings if first else ())) // (len(SIDES) * len(seen))
+    count = QUICK if quick else min(LOADED, affordable) if first else min(BARE, affordable - 1)
+    chosen = choose(model, validator, found, count, first)
+    return validator, sorted(chosen, key=lambda one: weights.index(one.weight))
 
 
 def candidates(

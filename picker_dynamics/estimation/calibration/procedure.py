@@ -18,7 +18,7 @@ from picker_dynamics.robot.servo_map import ServoMap
 from .droop_fit import DroopFit, fit
 from .droop_model import DroopModel
 from .instruments import LEAST_KG
-from .poses import SIDES, Station, Weight, bare_stations, loaded_stations, sensors
+from .poses import SIDES, Station, Weight, sensors, stations
 from .servo_figures import ServoFigures, calibrated_servos, figures_from
 from .statics import level_joints, random_poses
 
@@ -83,16 +83,17 @@ def droop_fit(
     model, masses_sd = DroopModel(weighed, servos, joints), BELIEVED_SD if quick else WEIGHED_SD
     seen, readings = sensors(weighed, joints), []
 
-    def visit(stage: str, validator: MotionValidator, stations: Sequence[Station]) -> DroopFit:
-        for station in bench.keep(stage, stations):
+    def visit(stage: str, validator: MotionValidator, chosen: Sequence[Station]) -> DroopFit:
+        for station in bench.keep(stage, chosen):
             for side in SIDES:
                 values = bench.read_station(validator, station, side, model.columns)
                 if values is not None:
                     readings.extend(station.readings(values, len(readings), side, bench.supply))
         return fit(model, readings, masses_sd)
 
-    first = visit("bare", *bare_stations(model, calibrated_servos(servos, angles), seen, seed, quick))
+    bare = stations(model, calibrated_servos(servos, angles), [Weight()], seen, seed, quick=quick)
+    first = visit("bare", *bare)
     if quick:
         return first
     found = calibrated_servos(servos, figures_from(first, angles))
-    return visit("loaded", *loaded_stations(first, found, weights, seen, seed + 1))
+    return visit("loaded", *stations(model, found, weights, seen, seed + 1, first))

@@ -307,11 +307,3 @@ class Context:
             text = "Take the weight off, gently. Does nothing hang there, and are hands away again?"
             self.agree("take", text, "the arm holds", ("hang", 0.0, self.hanging[1:]))
             self.session.forget("arm")
-
-    def leave(self) -> None:
-        """Leave the arm at the end: it holds, or is switched off if the person says so."""
-        if self.mover is not None and self.on:
-            words = {"": "it holds", "off": "all outputs off, I support it"}
-            text = "The arm holds. Leave it so, or switch it off? It falls then: support it first."
-            if self.choose("leave", text, words, keep=False) == "off":
-                self.mover.switch_off()

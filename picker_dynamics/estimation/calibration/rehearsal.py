@@ -83,7 +83,7 @@ class SimulatedPerson:
             left += {
                 "mass": [f"{1e3 * kg:.0f} g" for kg in one.masses_kg],
                 "balance": [f"{1e3 * m:.1f} mm" for m in one.balances_m] or ["0"],
-                "swings": [f"{one.swings} swings in {seconds:.2f} s" for seconds in one.swing_times_s],
+                "swings": [f"{seconds:.2f} s" for seconds in one.swing_times_s],
             }[what]
         return left.pop(0)
 

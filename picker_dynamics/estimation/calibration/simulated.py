@@ -21,6 +21,7 @@ from picker_dynamics.sim.plant import Plant
 from .instruments import RULER_SD, SCALE_SD, STOPWATCH_SD, lay
 from .mass_properties import SLOWDOWN, LinkReadings, weighings
 from .mover import FRAME_S
+from .readings import SWINGS
 
 ZERO_SD, SCALE_ERROR = math.radians(2.0), 0.03
 """Of the hidden servo horns: standard deviation of the zero [rad], bound of the scale error."""
@@ -122,7 +123,7 @@ class SimulatedBench:
         if not along.swings:
             return LinkReadings(masses, balances)
         period = 2.0 * math.pi * math.sqrt((inertia + mass * arm**2) / (mass * GRAVITY * arm))
-        return LinkReadings(masses, balances, tuple(self.rng.normal(20 * period * SLOWDOWN, STOPWATCH_SD, repeats)))
+        return LinkReadings(masses, balances, tuple(self.rng.normal(SWINGS * period * SLOWDOWN, STOPWATCH_SD, repeats)))
 
     def travel(self, servos: ServoMap, start, end, duration_s: float) -> None:
         """Put set-points of ``servos`` along a quintic line from ``start`` to ``end`` (n,) [rad] onto the servos' inputs."""

@@ -31,7 +31,6 @@ from .servo_figures import own_figures
 from .session import backup_name, write_whole
 
 _INERTIAL, _LIMIT = re.compile(r"<inertial\b.*?</inertial>", re.DOTALL), re.compile(r"<limit\b[^>]*>")
-_MEASURED = re.compile(r"<!-- limits measured [^>]*-->\s*\Z")
 
 URDF_NAME, OVERLAY_NAME = "arm.urdf", "servos.calibrated.yaml"
 
@@ -108,7 +107,7 @@ def urdf_text(
             limit, count = re.subn(rf"""(\b{key}=["'])[^"']*(["'])""", rf"\g<1>{value:.4f}\g<2>", limit, count=1)
             if not count:
                 raise DescriptionError(f"joint {name}: its <limit> in {description.source} has no {key}", subject=name)
-        text = f"{_MEASURED.sub('', text[:begin])}<!-- limits measured {when} -->\n    {limit}{text[end:]}"
+        text = f"{text[:begin]}{limit}{text[end:]}"
     return text
 
 

@@ -32,7 +32,7 @@ COMING_SPEED = 0.1
 
 
 def run_step(context: Context, estimate: ArmEstimate) -> ArmEstimate:
-    """Readings at all stations, and the fit; readings that do not fit are read again, if the person says so."""
+    """Readings at all stations, and the fit; readings that do not fit are read again, once."""
     if not estimate.loaded:
         context.tell("No joint bears weight in a way that can be read: stiffness and friction stay.", "warning")
         return estimate
@@ -44,16 +44,12 @@ def run_step(context: Context, estimate: ArmEstimate) -> ArmEstimate:
         found = droop_fit(arm, servos, angles, reader, weights, seed=context.seed, quick=context.quick)
         if not found.outliers or context.known("outliers"):
             return replace(estimate, fit=found)
-        odd = [found.readings[i] for i in found.outliers]
-        for i, one in zip(found.outliers, odd):
+        for i in found.outliers:
+            one = found.readings[i]
             told = f"the elevation of {one.sensor.link}, {math.degrees(one.value):.1f} deg, is {abs(found.residuals[i]):.0f}"
-            context.tell(f"{told} standard deviations from what all others say", "warning")
-        words = {"again": "go there and read again", "keep": "they are right"}
-        if context.choose("misread", "These look misread.", words, keep=False) == "keep":
-            context.note("outliers", "keep", "keep")
-            return replace(estimate, fit=found)
-        for one in odd:
+            context.tell(f"{told} standard deviations from what all others say: read again.", "warning")
             context.forget(f"{_key(one.pulses_us, Weight(one.weight, one.weight_point), one.side)}.")
+        context.note("outliers", True)
 
 
 def _weights(context: Context, estimate: ArmEstimate) -> list[Weight]:
