@@ -39,22 +39,22 @@ def test_derivatives_of_the_readings_are_those_of_differences():
 
 
 def test_zero_scale_spring_gap_and_friction_are_found(calibrated):
-    for arm, found in calibrated:
-        for joint in JOINTS:
-            zero, scale, compliance, gap, load_friction, coulomb = hidden(arm.plant, joint)
-            assert found.fit.stiffness(joint).value * compliance == approx(1.0, abs=0.13)
-            for figure, truth, off in (
-                ("zero", zero, np.radians(0.3)),
-                ("scale", scale, 0.006),
-                ("gap", gap, 0.0025),
-                ("load_friction", load_friction, 0.1),
-                ("coulomb", coulomb, 0.015),
-            ):
-                assert found.fit.figure(joint, figure).value == approx(truth, abs=off), figure
-        assert 0.6 < found.fit.misfit < 1.3 and not found.fit.outliers
-        pulses = BELIEVED.to_pulse_us(BELIEVED.home)
-        true, ours, before = (servos.to_angle(pulses) for servos in (arm.plant.servo_map, found.known_servos, BELIEVED))
-        assert np.abs(ours - true).max() < np.radians(0.4) < np.abs(before - true).max()
+    arm, found = calibrated
+    for joint in JOINTS:
+        zero, scale, compliance, gap, load_friction, coulomb = hidden(arm.plant, joint)
+        assert found.fit.stiffness(joint).value * compliance == approx(1.0, abs=0.13)
+        for figure, truth, off in (
+            ("zero", zero, np.radians(0.3)),
+            ("scale", scale, 0.006),
+            ("gap", gap, 0.0025),
+            ("load_friction", load_friction, 0.1),
+            ("coulomb", coulomb, 0.015),
+        ):
+            assert found.fit.figure(joint, figure).value == approx(truth, abs=off), figure
+    assert 0.6 < found.fit.misfit < 1.3 and not found.fit.outliers
+    pulses = BELIEVED.to_pulse_us(BELIEVED.home)
+    true, ours, before = (servos.to_angle(pulses) for servos in (arm.plant.servo_map, found.known_servos, BELIEVED))
+    assert np.abs(ours - true).max() < np.radians(0.4) < np.abs(before - true).max()
 
 
 def test_exact_readings_give_exact_figures():
@@ -71,14 +71,14 @@ def test_exact_readings_give_exact_figures():
 
 def test_stiffness_is_that_at_the_nominal_voltage_where_the_supply_is_measured(calibrated):
     """The same readings, said to be taken at 95 % of it: the springs are stiffer by as much."""
-    fitted = calibrated[0][1].fit
+    fitted = calibrated[1].fit
     low = droop_fit.fit(fitted.model, [replace(one, supply=0.95) for one in fitted.readings])
     for joint in ("shoulder", "elbow"):
         assert low.stiffness(joint).value == approx(fitted.stiffness(joint).value / 0.95, rel=0.01)
 
 
 def test_a_misread_inclinometer_is_shown_as_an_outlier(calibrated):
-    fitted = calibrated[1][1].fit
+    fitted = calibrated[1].fit
     readings = list(fitted.readings)
     readings[7] = replace(readings[7], value=readings[7].value + np.radians(4.0))
     found = droop_fit.fit(fitted.model, readings)
@@ -86,7 +86,7 @@ def test_a_misread_inclinometer_is_shown_as_an_outlier(calibrated):
 
 
 def test_too_few_readings_and_those_from_one_side_are_refused(calibrated):
-    fitted = calibrated[1][1].fit
+    fitted = calibrated[1].fit
     with raises(InputError, match="5 readings: take 12 at least"):
         droop_fit.fit(fitted.model, fitted.readings[:5])
     with raises(InputError, match="0 of 8 visits came from below: only both sides tell friction"):
@@ -106,7 +106,7 @@ def test_a_way_that_cannot_be_borne_goes_by_home_or_is_refused():
 
 
 def test_joints_that_bear_nothing_get_zero_and_scale_only(calibrated):
-    arm, found = calibrated[1]
+    arm, found = calibrated
     for joint in ("base", "scissor"):
         zero, scale, *_ = hidden(arm.plant, joint)
         one = found.figures[joint]

@@ -2,7 +2,7 @@
 
 import numpy as np
 from calibration_truth import ARM, BELIEVED, COLUMNS, JOINTS, SENSORS, SIMULATED, VALIDATOR, bench, hidden, weighed
-from pytest import fixture, mark
+from pytest import mark
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.calibration import droop_model, evaluate
@@ -12,16 +12,10 @@ from picker_dynamics.estimation.calibration.procedure import WEIGHED_SD
 from picker_dynamics.estimation.calibration.write_back import rewritten
 
 
-@fixture
-def found(calibrated):
-    """A calibrated arm and its bench."""
-    return calibrated[1]
-
-
-def test_the_intervals_contain_the_truth_as_often_as_they_say(found):
+def test_the_intervals_contain_the_truth_as_often_as_they_say(calibrated):
     """One design, six arms: of 108 intervals 95 % are to contain the truth, ± 4 standard deviations of that count; errors in
     units of their standard deviation are of size 1."""
-    links, stations = found[1].links, stations_of(found[1].fit)
+    links, stations = calibrated[1].links, stations_of(calibrated[1].fit)
     off = []
     for seed in range(100, 106):
         arm = bench(seed)
@@ -57,8 +51,8 @@ def looked(bench, stations):
     return readings
 
 
-def test_exact_beliefs_are_those_of_the_plant(found):
-    plant = found[0].plant
+def test_exact_beliefs_are_those_of_the_plant(calibrated):
+    plant = calibrated[0].plant
     arm, servos = evaluate.exact(plant, BELIEVED)
     q, v = np.random.default_rng(0).uniform(-1.0, 1.0, (2, ARM.n))
     body = RigidBody(arm, servos.armature * plant.error.armature)
@@ -87,10 +81,10 @@ def test_what_a_calibration_is_to_reach(before_mm, after_mm, stated_mm, reached)
     assert evaluate.TipErrorReport(*errors).reached(1e-3 * stated_mm) is reached
 
 
-def test_the_tip_is_within_what_is_stated(found):
+def test_the_tip_is_within_what_is_stated(calibrated):
     """Where the true arm rests for the set-points of the calibrated one, without friction or pulse steps; what is assumed
     of the base, its stiffness and friction too, is in what is stated."""
-    bench, one = found
+    bench, one = calibrated
     poses = np.array([path.end for path in evaluate.usual_paths(ARM, SIMULATED, 6)])
     plant, off = bench.plant, []
     for side in SIDES:

@@ -129,7 +129,7 @@ class Mover:
             BoardFaultError: a cause that is still there.
         """
         self.link.request(Reset())
-        self._until(lambda telemetry: not telemetry.faults, sound=False)
+        self._until(lambda telemetry: not telemetry.faults)
 
     def adopt(self) -> None:
         """Take over the outputs that run; nothing moves."""
@@ -214,7 +214,7 @@ class Mover:
                     said = f"{refusal.name}: it {self._sender.why}: {self._sender.said}".rstrip(" :")
                     raise BoardFaultError(f"a set-point was refused, {said}. {GO_ON}")
             self.wait(max(0.0, at_s + self._sender.delay_s - self._clock.now()) + 2.0 * FRAME_S)
-            self._until(lambda telemetry: not telemetry.state.moves)
+            self._until(lambda _telemetry: not self._sound().state.moves)
         except KeyboardInterrupt:
             if self.link.connected:
                 self.link.request(Stop())  # it decelerates and holds, until the next session resets it, after asking
@@ -227,7 +227,10 @@ class Mover:
             BoardFaultError, LinkError: see ``play``.
         """
         until_s = self._clock.now() + seconds
-        self._until(lambda _telemetry: self._clock.now() >= until_s, seconds + PATIENCE_S)
+        while (left := until_s - self._clock.now()) > 0.0:
+            self._sound()
+            self._clock.sleep(min(left, FRAME_S))
+        self._sound()
 
     # ----------------------------------------------------------------------------------------------------------------
 
@@ -237,18 +240,20 @@ class Mover:
             raise LinkError(f"the board on {self.link.port} is gone, was the cable pulled? {GO_ON}")
         return telemetry
 
-    def _until(self, reached: Callable[[Telemetry], object], patience_s: float = PATIENCE_S, *, sound: bool = True) -> None:
-        """Wait for telemetry that says what is to be reached; ``sound``: a fault or a reset of the board ends it."""
-        until_s = self._clock.now() + patience_s
-        while True:
-            telemetry = self._telemetry()
-            if sound and telemetry.boot_id != self._boot_id:
-                raise BoardFaultError(f"the board was reset: its supply or cable? {GO_ON}")
-            if sound and telemetry.faults:
-                raise BoardFaultError(f"{describe_faults(telemetry.faults)}. {GO_ON}")
-            if reached(telemetry):
-                return
+    def _sound(self) -> Telemetry:
+        """The telemetry of a board that neither was reset nor latched a fault."""
+        telemetry = self._telemetry()
+        if telemetry.boot_id != self._boot_id:
+            raise BoardFaultError(f"the board was reset: its supply or cable? {GO_ON}")
+        if telemetry.faults:
+            raise BoardFaultError(f"{describe_faults(telemetry.faults)}. {GO_ON}")
+        return telemetry
+
+    def _until(self, reached: Callable[[Telemetry], object]) -> None:
+        """Wait for telemetry that says what is to be reached."""
+        until_s = self._clock.now() + PATIENCE_S
+        while not reached(telemetry := self._telemetry()):
             if self._clock.now() > until_s:
                 why = describe_faults(telemetry.faults) or "the board does not do what it was asked, or sends no telemetry"
-                raise BoardFaultError(why, value=patience_s)
+                raise BoardFaultError(why, value=PATIENCE_S)
             self._clock.sleep(0.5 * FRAME_S)
