@@ -9,7 +9,7 @@ from pytest import approx, raises
 
 from benchmarks.calibration_benches import RestingBench, calibrate
 from picker_dynamics.errors import InfeasibleError, InputError
-from picker_dynamics.estimation.calibration import droop_fit, droop_model, servo_figures
+from picker_dynamics.estimation.calibration import droop_fit, droop_model
 from picker_dynamics.estimation.calibration.poses import WEIGHTS, way
 from picker_dynamics.robot.kinematic_tree import link_poses
 
@@ -103,14 +103,3 @@ def test_a_way_that_cannot_be_borne_goes_by_home_or_is_refused():
         way(VALIDATOR, home, np.array([0.0, 0.0, 0.0, 0.0, 1.2]))
     with raises(InfeasibleError, match="shoulder"):  # home could be borne, and from there the end, but not the way to home
         way(VALIDATOR, np.array([0.0, 0.0, 0.0, 0.0, 1.2]), lean_back)
-
-
-def test_joints_that_bear_nothing_get_zero_and_scale_only(calibrated):
-    arm, found = calibrated
-    for joint in ("base", "scissor"):
-        zero, scale, *_ = hidden(arm.plant, joint)
-        one = found.figures[joint]
-        assert abs(one.zero.value - zero) < 4.0 * one.zero.sd and abs(one.scale.value - scale) < 4.0 * one.scale.sd
-        assert one.stiffness is None
-    assert set(servo_figures.figures_from(found.fit, {})) == set(JOINTS)
-    assert servo_figures.calibrated_servos(BELIEVED, {}) == BELIEVED

@@ -17,18 +17,11 @@ from picker_dynamics.estimation.calibration.mass_properties import (
     reach,
     weighings,
 )
-from picker_dynamics.estimation.calibration.measured import Measured, mean
 from picker_dynamics.robot.model import GRAVITY
 
 ROD_M, ROD_KG = 0.2, 0.15
 ROD_INERTIA = ROD_KG * ROD_M**2 / 12.0
 SWINGS_S = 20 * 2.0 * math.pi * math.sqrt((ROD_INERTIA + ROD_KG * ROD_M**2 / 4.0) / (ROD_KG * GRAVITY * ROD_M / 2.0)) * SLOWDOWN
-
-
-def test_the_mean_is_never_better_than_its_instrument_nor_than_its_spread():
-    assert mean([1.0, 1.0, 1.0, 1.0], 0.1) == Measured(1.0, 0.05)
-    assert mean([0.0, 2.0], 0.1) == Measured(1.0, approx(1.0))
-    assert Measured(5.0, 1.0).contains(6.9) and not Measured(5.0, 1.0).contains(7.0)
 
 
 def test_a_rod_is_found_from_exact_readings():

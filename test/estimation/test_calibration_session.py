@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import sys
 from argparse import ArgumentParser
 
@@ -119,16 +118,6 @@ def test_a_file_that_is_no_session_is_left_alone(tmp_path, text):
     with raises(InputError, match="version 2, not 1" if text is LATER else "session"):
         session(tmp_path)
     assert (tmp_path / FILE).read_text() == text
-
-
-def test_a_disc_that_is_full_loses_no_answer_that_was_on_it(tmp_path, monkeypatch):
-    one = session(tmp_path)
-    one.record("links", "a", 1)
-    monkeypatch.setattr(os, "fsync", lambda _fd: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    with raises(InputError, match="No space left on device"):
-        one.record("links", "b", 2)
-    monkeypatch.undo()
-    assert session(tmp_path).value("links", "a") == 1
 
 
 def test_what_is_on_file_is_not_asked_and_what_cannot_be_is_asked_again(tmp_path):

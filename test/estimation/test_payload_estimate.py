@@ -54,17 +54,6 @@ def test_exact_readings_give_the_mass_and_zero_and_scale_errors_cancel(where):
     assert SCALE.weigh(exact(visits(where, FOREARM), 0.025, askew)).mass.value == approx(0.025, abs=1e-3)
 
 
-def test_the_interval_is_that_of_readings_with_the_stated_noise(where):
-    looks, rng = exact(visits(where, FOREARM), 0.03), np.random.default_rng(1)
-    sd = SCALE.linearised(looks, 0.03)[2]
-    found = [
-        SCALE.estimate([replace(one, value=one.value + off) for one, off in zip(looks, rng.normal(0.0, sd))], 0.03)[0]
-        for _ in range(60)
-    ]
-    assert np.std([one.value for one in found]) == approx(found[0].sd, rel=0.2)
-    assert np.mean([one.contains(0.03) for one in found]) > 0.85
-
-
 def test_a_mass_is_no_better_known_than_the_springs_it_hangs_on(where):
     """The servo map says how well a quick calibration knows them; where it does not, they count as after a whole one."""
     made = visits(where[:4], FOREARM)
