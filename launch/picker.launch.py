@@ -119,7 +119,7 @@ def _state_publisher(options):
 
 
 def _rviz(options):
-    config, remove = rviz_config.configuration(description.load(options.urdf_path).root, options.frame_prefix)
+    config = rviz_config.configuration(description.load(options.urdf_path).root, options.frame_prefix)
     return Node(
         package="rviz2",
         executable="rviz2",
@@ -128,7 +128,6 @@ def _rviz(options):
         exec_name="rviz2",
         prefix=lifeline.command_prefix(),
         output="log",
-        on_exit=lambda _event, _context: remove(),
     )
 
 

@@ -64,13 +64,8 @@ def processes(context):
     if sliders:
         actions.append(_tool("joint_state_publisher_gui", options, on_exit=Shutdown(reason="the sliders were closed")))
     if rviz:
-        config, remove = rviz_config.configuration(description.load(options.urdf_path).root, options.frame_prefix)
-
-        def closed(_event, _context):
-            remove()
-            return Shutdown(reason="RViz was closed")
-
-        actions.append(_tool("rviz2", options, arguments=["-d", str(config)], on_exit=closed))
+        config = rviz_config.configuration(description.load(options.urdf_path).root, options.frame_prefix)
+        actions.append(_tool("rviz2", options, arguments=["-d", str(config)], on_exit=Shutdown(reason="RViz was closed")))
     return actions
 
 

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import yaml
 
-from picker_dynamics.resources import resource
-
-WRITTEN_FOR = "base_link"
+from picker_dynamics.resources import private_folder, resource
 
 
-def configuration(root: str, frame_prefix: str) -> tuple[Path, Callable[[], None]]:
-    """A configuration file for an arm whose frames are ``frame_prefix`` + link, and what removes it when RViz has ended.
+def configuration(root: str, frame_prefix: str) -> Path:
+    """A configuration file for an arm whose frames are ``frame_prefix`` + link, written anew at each start.
 
     Topics are relative in the file: RViz follows the namespace that it is started in.
 
@@ -24,18 +18,9 @@ def configuration(root: str, frame_prefix: str) -> tuple[Path, Callable[[], None
         root: link that the arm is mounted with.
         frame_prefix: empty, or ends with a slash.
     """
-    original = resource("rviz/picker.rviz")
-    if not frame_prefix and root == WRITTEN_FOR:
-        return original, lambda: None
-    handle, name = tempfile.mkstemp(prefix="picker_", suffix=".rviz")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(fitted(original.read_text(encoding="utf-8"), root, frame_prefix))
-
-    def remove() -> None:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-
-    return Path(name), remove
+    path = Path(private_folder("picker_dynamics_rviz"), f"{frame_prefix}{root}".replace("/", "_") + ".rviz")
+    path.write_text(fitted(resource("rviz/picker.rviz").read_text(encoding="utf-8"), root, frame_prefix), encoding="utf-8")
+    return path
 
 
 def fitted(text: str, root: str, frame_prefix: str) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from picker_dynamics.errors import InputError, JointNamesError, refuse_if
 from picker_dynamics.robot.units import ANGLE, LENGTH, MASS, quantity, told
 
@@ -30,7 +28,7 @@ def add_parser(commands) -> None:
     made = {}
     for name, (act, text) in acts.items():
         made[name] = commands.add_parser(name, help=text)
-        shared.add(made[name], *shared.RUNNING)
+        shared.add(made[name], "--namespace")
         made[name].set_defaults(run=run, act=act)
         if act in (_move, _to_pose, _jog):
             seconds = shared.number(0.0, 600.0)
@@ -46,7 +44,7 @@ def add_parser(commands) -> None:
     joints = "turning joints in degrees, sliding ones in metres, or with their unit: theta1=20 d3=100mm"
     move("--joints", nargs="+", default=[], metavar="NAME=VALUE", help=joints)
     move("--straight", action="store_true", help="the tip goes there on a straight line, and to each --via X Y Z")
-    via = "on the way, may be repeated: X Y Z of the tip [m] or NAME=VALUE of joints; blend=M: pass within M metres, not stop"
+    via = "on the way, may be repeated: X Y Z of the tip [m]; blend=M: pass within M metres, not stop"
     move("--via", nargs="+", action="append", default=[], metavar="PLACE", help=via)
     jog("joint")
     jog("amount", metavar="AMOUNT", help="in degrees (sliding joints: metres), or with its unit: -5, 0.1rad, 5mm")
@@ -58,8 +56,6 @@ def add_parser(commands) -> None:
 def run(options) -> int:
     """Carry out one of the commands; prints one line of what came of it."""
     with shared.client(options) as client:
-        if options.arm or options.urdf or options.servos:
-            shared.equipment(options, client)
         if getattr(options, "preempt", False):
             client.cancel()
         print(options.act(client, options))
@@ -84,44 +80,31 @@ def amounts(joints: dict, words) -> dict[str, float]:
 def _move(client, options) -> str:
     if bool(options.tip) == bool(options.joints):
         raise InputError("give either --tip X Y Z or --joints NAME=VALUE ...")
-    if not options.tip and options.pitch_deg is not None:
-        raise InputError("--pitch-deg belongs to --tip X Y Z", subject="tip")
-    if options.joints and not (options.straight or options.via):
+    if options.joints:
+        if options.pitch_deg is not None or options.straight or options.via:
+            raise InputError("--pitch-deg, --straight and --via belong to --tip X Y Z", subject="tip")
         return _there(client, client.move(amounts(client.joints(), options.joints), False, options.duration))
     client.require_free()
     client.wait_holding()
-    via, ends = places(client.joints(), client.reference(), options)
-    with shared.scripted(options, client) as arm:
-        move = arm.move(via=via, duration=options.duration or None, straight=options.straight, wait=False, **ends)
-        return _there(client, move.wait())
+    pitch = None if options.pitch_deg is None else math.radians(options.pitch_deg)
+    how = {"pitch": pitch, "duration": options.duration or None, "straight": options.straight, "via": places(options)}
+    with shared.scripted(client) as arm:
+        return _there(client, arm.move(tip=options.tip, wait=False, **how).wait())
 
 
-def places(joints: dict, held, options):
-    """Waypoints of ``--via``, and where the motion ends, as arguments of ``Arm.move``, from the pose ``held`` (n,) [rad or m].
-
-    Raises:
-        InputError: a place that is none.
-    """
+def places(options) -> list:
+    """Waypoints of ``--via``; raises an InputError for a place that is none."""
     from picker_dynamics.execution.waypoints import Waypoint
 
-    def posed(q, words):
-        given = amounts(joints, words)
-        return np.array([given.get(name, at) for name, at in zip(joints["names"], q)])
-
-    via, q = [], held
+    via = []
     for words in options.via:
-        blends = [word for word in words if word.startswith("blend=")]
-        named = [word for word in words if "=" in word and word not in blends]
-        tip = [quantity("--via", word, LENGTH, "m") for word in words if "=" not in word]
-        if len(tip) != (0 if named else 3):
-            raise InputError(f"--via {' '.join(words)}: give X Y Z of the tip, or NAME=VALUE of joints", subject="via")
-        blend = quantity("blend", blends[-1].removeprefix("blend="), LENGTH, "m") if blends else 0.0
-        q = posed(q, named)
-        via.append(Waypoint(tip, straight=options.straight, blend=blend) if tip else Waypoint(q=q, blend=blend))
-    if options.joints:
-        return via, {"q": posed(q, options.joints)}
-    pitch = None if options.pitch_deg is None else math.radians(options.pitch_deg)
-    return via, {"tip": options.tip, "pitch": pitch}
+        *tip, last = words if words[-1].startswith("blend=") else (*words, "blend=0")
+        if len(tip) != 3:
+            raise InputError(f"--via {' '.join(words)}: give X Y Z of the tip, and perhaps blend=M", subject="via")
+        place = [quantity("--via", word, LENGTH, "m") for word in tip]
+        blend = quantity("blend", last.removeprefix("blend="), LENGTH, "m")
+        via.append(Waypoint(place, straight=options.straight, blend=blend))
+    return via
 
 
 def _there(client, took_s: float) -> str:

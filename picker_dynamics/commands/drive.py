@@ -41,14 +41,14 @@ SAID = 3
 def add_parser(commands) -> None:
     """Register ``drive``."""
     parser = commands.add_parser("drive", help="drive the arm by the keyboard, in bounded steps")
-    shared.add(parser, *shared.RUNNING)
+    shared.add(parser, "--namespace")
     parser.set_defaults(run=drive)
 
 
 def drive(options, make_seat: Callable[..., Seat] | None = None) -> int:
     """Have a person drive the arm that runs until q, Ctrl-C or Ctrl-D; returns the exit code."""
     with keyboard.keyboard() as pressed, shared.client(options) as client:
-        arm = shared.equipment(options, client)
+        arm = shared.equipment(client)
         client.take_arm()
         try:
             (make_seat or Seat)(client, arm).drive(pressed)

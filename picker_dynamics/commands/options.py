@@ -43,11 +43,7 @@ METRES = number(-TIP_M, TIP_M, LENGTH, "m")
 SEED = whole(0, 2**31 - 1)
 
 SHARED = {
-    "--arm": {
-        "default": "",
-        "metavar": "NAME",
-        "help": "an arm of config/arms.yaml, for example rrp (default: picker; of a running arm: the one that runs)",
-    },
+    "--arm": {"default": "", "metavar": "NAME", "help": "an arm of config/arms.yaml, for example rrp (default: picker)"},
     "--arms": {"default": "", "metavar": "FILE", "help": "a file like config/arms.yaml that has the arm of --arm or --urdf"},
     "--baud": {"type": whole(0, 10_000_000), "default": 500_000, "help": "speed of the serial line (default 500000)"},
     "--board": {
@@ -67,18 +63,15 @@ SHARED = {
         "help": "what simulated servos are like: typical (friction and play, default) or ideal",
     },
     "--servo-overlay": {"default": "", "help": "file with differences from the servo map, for example a calibration"},
-    "--servos": {"default": "", "help": "servo map (default: config/servos.yaml; of a running arm: its own)"},
+    "--servos": {"default": "", "help": "servo map (default: config/servos.yaml)"},
     "--tip-speed": {"type": ANY, "default": None, "metavar": "M_S"},
     "--view": {"action": "store_true", "help": "also show the arm in the browser: picker view"},
-    "--urdf": {"default": "", "help": "URDF of the arm (default: the picker's; of a running arm: its own)"},
+    "--urdf": {"default": "", "help": "URDF of the arm (default: the picker's)"},
     "--wait": {"type": number(0.0, 600.0), "default": 0.0, "metavar": "S", "help": "for an arm that is coming up"},
 }
 
 LOOK_S = 0.05
 """How often an arm that is coming up is looked for [s]."""
-
-RUNNING = "--namespace", "--arm", "--urdf", "--servos"
-"""Options that name a running arm; the last three refuse another one than is meant."""
 
 
 def add(parser: argparse._ActionsContainer, *names: str, **changed) -> None:
@@ -88,24 +81,24 @@ def add(parser: argparse._ActionsContainer, *names: str, **changed) -> None:
 
 
 def client(options):
-    """Session with the running arm that ``RUNNING`` options name."""
+    """Session with the running arm of the namespace."""
     from picker_dynamics.session.remote import RemoteSession
 
     return RemoteSession(options.namespace)
 
 
-def equipment(options, running):
-    """The arm behind a client, as it says; errors as ``arm_that_runs``, where the options name another one."""
+def equipment(running):
+    """The arm behind a client, as it says."""
     from picker_dynamics.scripting.connected import arm_that_runs
 
-    return arm_that_runs(running, options.arm, options.urdf, options.servos)
+    return arm_that_runs(running)
 
 
-def scripted(options, running):
+def scripted(running):
     """The arm behind a client as an ``Arm``, whose end closes the client."""
     from picker_dynamics.scripting.arm import Arm
 
-    return Arm(equipment(options, running), running)
+    return Arm(equipment(running), running)
 
 
 def waited_for(make, longest_s: float, over=lambda: False):

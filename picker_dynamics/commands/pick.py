@@ -33,7 +33,7 @@ def add_parser(commands) -> None:
         )
         command.add_argument("--lift-mm", type=length, default=30.0, help="how far straight up afterwards (default 30)")
         command.add_argument("--open", **posture, help="the gripper's joint (sliding: mm)")
-        shared.add(command, "--check", *shared.RUNNING)
+        shared.add(command, "--check", "--namespace")
         command.set_defaults(run=run, listen=False, wait=0.0)
     pick.add_argument("--close", **posture, help="the gripper's joint (sliding: mm)")
     pick.add_argument("--mass-g", type=shared.number(0.0, 5000.0), default=25.0, help="of what is picked (default 25)")
@@ -50,7 +50,7 @@ def run(options) -> int:
         raise InputError("give X Y Z in metres, or --listen", subject="tip")
     end_with_parent()
     client = shared.waited_for(lambda: shared.client(options), options.wait)
-    with shared.scripted(options, client) as arm:
+    with shared.scripted(client) as arm:
         if options.listen:
             return listen(options, arm)
         client.wait_holding()

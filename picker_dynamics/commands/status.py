@@ -20,7 +20,7 @@ FORGET = "\033[H\033[J"
 def add_parser(commands) -> None:
     """Register ``status``."""
     parser = commands.add_parser("status", help="where the arm is, what it costs, what is wrong, what to do next")
-    shared.add(parser, *shared.RUNNING, "--json")
+    shared.add(parser, "--namespace", "--json")
     parser.add_argument("--watch", action="store_true", help="keep it on the screen until Ctrl-C")
     parser.set_defaults(run=run)
 
@@ -28,8 +28,6 @@ def add_parser(commands) -> None:
 def run(options) -> int:
     """Tell, once or again and again; returns the exit code."""
     with shared.client(options) as client:
-        if options.arm or options.urdf or options.servos:
-            shared.equipment(options, client)
         while True:
             found = client.facts()
             said = json.dumps(found, indent=2, ensure_ascii=False) if options.json else "\n".join(lines(found))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from picker_dynamics.errors import PickerError
 from picker_dynamics.scripting import taught
 from picker_dynamics.scripting.steps import Pause
@@ -20,7 +18,6 @@ def add_parser(commands) -> None:
     """Register ``teach`` and ``replay``."""
     teach = commands.add_parser("teach", help="drive the arm and keep poses, grips and pauses as NAME.yaml")
     teach.add_argument("name", metavar="NAME", help="motion name; an existing file is extended")
-    teach.add_argument("--here", default="", metavar="POSE", help="add the pose that is held now, under that name, and end")
     teach.set_defaults(run=run_teach)
     replay = commands.add_parser("replay", help="make a taught motion again")
     replay.add_argument("name", metavar="NAME", help="motion name")
@@ -30,22 +27,14 @@ def add_parser(commands) -> None:
     shared.add(replay, "--check")
     replay.set_defaults(run=run_replay)
     for command in (teach, replay):
-        shared.add(command, *shared.RUNNING)
+        shared.add(command, "--namespace")
 
 
 # -- teach -------------------------------------------------------------------------------------------------------------------
 
 
 def run_teach(options) -> int:
-    """Teach until q, or add one pose; returns the exit code."""
-    if options.here:
-        with shared.client(options) as client:
-            arm = shared.equipment(options, client).description
-            file = TaughtFile(options.name, arm)
-            client.wait_holding()
-            file.add_pose(options.here, np.clip(client.reference(), arm.lower, arm.upper))
-        print(f"step {file.count} of {file.path}: {options.here}")
-        return 0
+    """Teach until q; returns the exit code."""
     code = drive(options, lambda client, arm: TeachSeat(client, arm, options.name))
     print(f"picker replay {options.name}" if taught.path_of(options.name).exists() else "nothing was taught")
     return code
@@ -97,7 +86,7 @@ class Shown:
 def run_replay(options) -> int:
     """Check all of it, make it, tell how far it is; returns the exit code."""
     tell, client = Shown(), shared.client(options)
-    with shared.scripted(options, client) as arm:
+    with shared.scripted(client) as arm:
         client.wait_holding()
         how = {"loop": options.loop, "speed": options.speed, "first": options.first, "check": options.check}
         try:

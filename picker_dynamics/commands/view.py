@@ -61,7 +61,7 @@ def run(options) -> int:
             return 0
         sys.setswitchinterval(SWITCH_S)
         folder = Path(options.urdf).resolve().parent if options.urdf else ""
-        view = ArmView(shared.equipment(options, client), client, folder)
+        view = ArmView(shared.equipment(client), client, folder)
     with client, served(view, options) as server:
         print(f"view: {server.door.address}", flush=True)
         if options.host not in LOOPBACK:

@@ -31,7 +31,7 @@ def add_parser(commands) -> None:
         help="what the tool holds, by inclinometer",
         description="On a running arm: visits poses without and with the payload, and asks for what the inclinometer says there.",
     )
-    shared.add(one, *shared.RUNNING, "--servo-overlay", "--seed", "--json")
+    shared.add(one, "--namespace", "--arm", "--urdf", "--servos", "--servo-overlay", "--seed", "--json")
     grams, visits = {"type": shared.ANY, "metavar": "G"}, shared.whole(0, 200)
     heaviest = "the heaviest payload that poses are to bear (default 100 g)"
     one.add_argument("--heaviest", **grams, default=100.0, help=heaviest)
@@ -112,12 +112,10 @@ def simulated(options):
 def live(options):
     """Weigh on the running arm, and tell it where that is wanted; what was found, and more for the report."""
     with shared.client(options) as client:
-        known = shared.equipment(options, client)
+        known = shared.equipment(client)
         efforts = f"{known.description.name} does not sag, and weighing reads droop: set the payload by picker payload"
         refuse_if(known.torque is not None, efforts, "arm")
-        arm, servos = known.description, known.servos
-        if options.servo_overlay:
-            arm, servos = servo_arm.load(options.urdf, options.servos, options.servo_overlay)
+        arm = known.description
         # No approach at the end, and set-points that tell nothing of a side: joints rest on that from which they come, and may
         # be off their goals by what their gears hold: readings go by pulses.
         anywhere = {f"constraints.{name}.goal": 0.0 for name in arm.joint_names}
@@ -125,7 +123,7 @@ def live(options):
             client.meanwhile("trajectory_controller", {"approach": "off", **anywhere}),
             client.meanwhile("dynamics", {"compensation": "gravity"}),
         ):
-            weighed, more = by_droop(options, client, *scale_of(options, arm, servos))
+            weighed, more = by_droop(options, client, *scale_of(options, arm, known.servos))
         if options.set:
             client.set("dynamics", {"payload.mass": max(0.0, weighed.mass.value)})
     return weighed, more

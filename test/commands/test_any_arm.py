@@ -14,7 +14,6 @@ from pytest import approx, mark
 from ros_graph import own_domain, running_graph, running_nodes
 
 from picker_dynamics.bringup import bringup
-from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 
@@ -60,13 +59,6 @@ def test_an_arm_moves_from_its_urdf_alone(name, tmp_path, run_picker):
         code, said, _ = run_picker("status")
         assert code == 0 and "active" in said and "holding" in said
         assert all(f"  {joint} " in said for joint in arm.joint_names)
-        for other in (
-            ["--urdf", str(resource("urdf/picker.urdf"))],
-            ["--arm", "rrp"],
-            ["--servos", str(resource("config/servos.yaml"))],
-        ):
-            code, said, complaints = run_picker("home", *other)
-            assert (code, said) == (4, "") and complaints.startswith("error: "), "another arm is meant"
 
 
 ARMS = """
