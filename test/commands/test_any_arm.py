@@ -81,7 +81,7 @@ def test_a_torque_controlled_arm_of_ones_own_moves_too(tmp_path, run_picker):
         told = json.loads(moved(run_picker, "status", "--json"))
         assert told["arm"] == "pan_tilt" and told["joints"]["tilt"]["position"] == approx(0.3, abs=0.02)
         code, _, complaints = run_picker("weigh")
-        assert code == 5 and "let it follow the payload" in complaints
+        assert code == 5 and "set the payload by picker payload" in complaints
 
 
 # -- without a graph ---------------------------------------------------------------------------------------
