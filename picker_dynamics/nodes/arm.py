@@ -8,8 +8,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -19,6 +18,7 @@ from rclpy.node import Node
 
 from picker_dynamics.controller import parameters
 from picker_dynamics.controller.controller import Cycle
+from picker_dynamics.controller.settings import Settings, given
 from picker_dynamics.execution.events import Event
 from picker_dynamics.session import process
 from picker_dynamics.session.address import Claim
@@ -28,9 +28,9 @@ from picker_dynamics.session.running_arm import RunningArm
 from .diagnostics import array
 from .dynamics import Dynamics
 from .hardware import Hardware
-from .hardware_node import HardwareAlone, HardwareNode
+from .hardware_node import HardwareNode
 from .node_parameters import settings_of, take_settings
-from .runtime import LATCHED, exit_code_of, listen, made, own_arguments, shutdown_ros
+from .runtime import LATCHED, made, own_arguments, ros_process
 from .trajectory_controller import TrajectoryController
 
 LAST_WORDS_S = 0.3
@@ -57,16 +57,15 @@ class ArmProcess:
         self._claim: Claim | None = None
         self._published, self._wake_s, self._follows = 0, 0.0, False
         try:
-            self.arm: RunningArm = (
-                self._add(parameters.HARDWARE, partial(HardwareAlone, **how)).arm if alone else self._arm(**how)
-            )
+            self.arm = self._arm(alone, **how)
             self.report = Report(self.arm)
+            shared = self.arm, self.report, self.executor.wake
             if not alone:
                 Dynamics(self.nodes[parameters.DYNAMICS], self.arm)
-            self.hardware = Hardware(self.nodes[parameters.HARDWARE], self.arm, self.report, self.executor.wake)
+            self.hardware = Hardware(self.nodes[parameters.HARDWARE], *shared)
             if not alone:
-                shell = self.nodes[parameters.CONTROLLER], self.arm, self.report, self.executor.wake
-                self.controller = TrajectoryController(*shell)
+                self.controller = TrajectoryController(self.nodes[parameters.CONTROLLER], *shared)
+                self._offer_interfaces(self.controller)
             self._diagnostics_out = {
                 part: node.create_publisher(DiagnosticArray, "/diagnostics", LATCHED) for part, node in self.nodes.items()
             }
@@ -77,27 +76,38 @@ class ArmProcess:
             self.destroy()
             raise
 
-    def _add(self, part: str, make: Callable[[], Node]) -> Node:
-        node = self.nodes[part] = made(make)
-        if self._claim is None:
-            self._claim = Claim(node.get_namespace())
-        return node
+    def _offer_interfaces(self, controller: TrajectoryController) -> None:
+        """Offer actions and ``controller_state`` where their types are installed."""
+        try:
+            from .control_interfaces import ControlInterfaces
+        except ModuleNotFoundError as missing:
+            if not (missing.name or "").startswith("control_msgs"):
+                raise
+            controller.node.get_logger().info("control_msgs is not installed: goals come by topic, there are no actions")
+            return
+        made = controller.interfaces = ControlInterfaces(controller)
+        self.arm.session.watched = lambda: made.heard
 
-    def _arm(self, **how: Any) -> RunningArm:
-        controller = self._add(parameters.CONTROLLER, partial(_node, parameters.CONTROLLER))
-        settings = {parameters.CONTROLLER: settings_of(controller, parameters.CONTROLLER)}
-        settings[parameters.CONTROLLER].declare(parameters.CONTROL)
-        servos = settings[parameters.CONTROLLER]["control"] == "servo"
-        for part in (parameters.DYNAMICS, parameters.HARDWARE):
-            lifecycle = part == parameters.HARDWARE and servos
-            settings[part] = settings_of(self._add(part, HardwareNode if lifecycle else partial(_node, part)), part)
-        arm = RunningArm(settings, **how)
-        for note in arm.notes:
-            controller.get_logger().info(note)
+    def _arm(self, alone: bool, **how: Any) -> RunningArm:
+        """Make the nodes, and the arm by their parameters; of ``hardware`` alone all parts have which arm it is from that."""
+        settings: dict[str, Settings] = {}
+        for part in (parameters.HARDWARE,) if alone else parameters.PARTS:
+            lifecycle = part == parameters.HARDWARE and (alone or settings[parameters.CONTROLLER]["control"] == "servo")
+            node = self.nodes[part] = made(HardwareNode if lifecycle else partial(_node, part))
+            self._claim = self._claim or Claim(node.get_namespace())
+            settings[part] = settings_of(node, part)
+            settings[part].declare(*([parameters.CONTROL] if part == parameters.CONTROLLER else []))
+        if alone:
+            settings[parameters.HARDWARE].declare(*parameters.SERVO_ARM)
+            same = given({one.name: settings[parameters.HARDWARE][one.name] for one in parameters.SERVO_ARM})
+            settings = {part: Settings(part, same) for part in parameters.PARTS} | settings
+        arm = RunningArm(settings, passive=alone, **how)
         if isinstance(hardware := self.nodes[parameters.HARDWARE], HardwareNode):
             hardware.arm = arm
         for part, node in self.nodes.items():
             take_settings(node, settings[part], arm.session.turn, self.executor.create_task)
+        for note in () if alone else arm.notes:
+            self.nodes[parameters.CONTROLLER].get_logger().info(note)
         return arm
 
     # -- running -------------------------------------------------------------------------------------------
@@ -155,7 +165,7 @@ class ArmProcess:
 
     def _last_words(self, events: Sequence[Event]) -> None:
         if self.controller is not None:
-            self.controller.publish(events)
+            self.controller.close(events)
         until_s = time.monotonic() + LAST_WORDS_S
         while self._waiting and time.monotonic() < until_s and len(self._stop) < 2:
             time.sleep(0.01)
@@ -179,16 +189,7 @@ def _node(name: str) -> Node:
 
 def main(args=None, alone: bool = False) -> int:
     """Run an arm's process until SIGINT or SIGTERM; returns the exit code for the shell."""
-    stop: list[int] = []
-    code = 0
-    try:
-        with ExitStack() as at_the_end:
-            at_the_end.callback(shutdown_ros)
-            listen(args, stop)
-            ArmProcess(stop, alone).run()
-    except Exception as error:
-        code = exit_code_of(error)
-    return code
+    return ros_process(lambda stop: ArmProcess(stop, alone).run(), args)
 
 
 hardware_main = partial(main, alone=True)

@@ -8,21 +8,20 @@ from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.execution.execution import Tick
 from picker_dynamics.execution.motion import Reference
 
-from .actions import follow_action, gripper_action
-from .controller_shell import ControllerShell
-from .diagnostics import sender_in
+from .actions import Action, FollowAction, GripperAction
 from .goal_messages import error_points, point
 from .runtime import LATCHED, hear_stream, number_of, to_stamp
+from .trajectory_controller import TrajectoryController
 
 
 class ControlInterfaces:
     """Names, types and QoS of joint_trajectory_controller and parallel_gripper_action_controller, on its ``shell``."""
 
-    def __init__(self, shell: ControllerShell):
+    def __init__(self, shell: TrajectoryController):
         self._shell, node = shell, shell.node
-        self.actions = [follow_action(shell)]
+        self.actions: list[Action] = [FollowAction(shell)]
         if shell.gripper is not None:
-            self.actions.append(gripper_action(shell, shell.gripper))
+            self.actions.append(GripperAction(shell, shell.gripper))
         self._state_out = node.create_publisher(JointTrajectoryControllerState, "arm_controller/controller_state", 10)
         hear_stream(node, JointJog, "arm_controller/delta_joint_cmds", self.on_joint_jog, 10)
         hear_stream(node, SpeedScalingFactor, "arm_controller/speed_scaling_input", self.on_speed, LATCHED)
@@ -35,7 +34,7 @@ class ControlInterfaces:
                 text = "displacements are not taken, velocities are; for steps send goals"
                 session.jogging.refuse(InputError(text, subject="displacements"), now_s)
                 return
-            driver = self._shell.driver_of(sender_in(message.header))
+            driver = self._shell.driver_of(message.header)
             session.jogging.joints(message.joint_names, message.velocities, now_s, number_of(info), driver)
 
     def on_speed(self, message: SpeedScalingFactor, _info: dict) -> None:

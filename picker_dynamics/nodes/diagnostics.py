@@ -1,4 +1,4 @@
-"""Diagnostics: entries of a report as DiagnosticStatus and DiagnosticArray (REP 107), and a limit to floods."""
+"""Diagnostics: entries of a report as DiagnosticStatus and DiagnosticArray (REP 107)."""
 
 from __future__ import annotations
 
@@ -13,23 +13,6 @@ from picker_dynamics.session.entry import Entry
 def sender_in(header) -> str:
     """Sender that a message names in its ``frame_id``, cut: it comes back in texts and statuses."""
     return shown(header.frame_id, NAME_MAX)
-
-
-class Flood:
-    """Lets pass what is said up to a rate [1/s], of which a second's worth may come at once; ``missed`` counts the others."""
-
-    def __init__(self, rate_hz: float):
-        self._rate_hz = self._credit = rate_hz
-        self._last_s, self.missed = -float("inf"), 0
-
-    def lets_pass(self, now_s: float) -> bool:
-        self._credit = min(self._credit + self._rate_hz * (now_s - self._last_s), self._rate_hz)
-        self._last_s = now_s
-        if self._credit < 1.0:
-            self.missed += 1
-            return False
-        self._credit -= 1.0
-        return True
 
 
 def message_of(entry: Entry, name: str) -> DiagnosticStatus:

@@ -23,55 +23,42 @@ from picker_dynamics.session.running_arm import RunningArm
 
 from .diagnostics import name_of
 from .node_parameters import settings_of, take_settings
-from .runtime import LATCHED, LATEST, hear_stream, own_arguments, run, stamp_clock, to_stamp
+from .runtime import LATCHED, LATEST, hear_stream, joint_state, own_arguments, run, stamp_clock, to_stamp
 
 
 class Dynamics:
-    """Shell of the arm's law on ``node``: publishes commands, payload and mode of the compensation."""
+    """Shell of the arm's law on ``node``: publishes commands, and payload and mode of the compensation where they change."""
 
     def __init__(self, node: Node, arm: RunningArm):
         self.node, self.running, self._law = node, arm, arm.controller.law
-        self._stamps = stamp_clock(node, arm.clock)
+        self._stamps, self._names = stamp_clock(node, arm.clock), arm.description.joint_names
         self._payload: Payload | None = None
         self._mode = ""
-        self._command = JointState(name=list(arm.description.joint_names))
-        self._command.header.frame_id = name_of(node)
         self._command_out = node.create_publisher(JointState, "joint_commands", LATEST)
         self._payload_out = node.create_publisher(InertiaStamped, "payload", LATCHED)
         self._mode_out = node.create_publisher(String, "compensation", LATCHED) if isinstance(self._law, ServoLaw) else None
         arm.session.subscribe(self.on_cycle)
 
     def on_cycle(self, cycle: Cycle) -> None:
-        """Publish what the law makes of a reference, and payload and mode where they changed; called by the control loop."""
-        command = cycle.command
+        """Publish what is new; called by the control loop.  Mode after none: only when the arm has risen."""
+        command, payload, law = cycle.command, self.running.controller.payload, self._law
         if command is not None:
-            to_stamp(self._command.header.stamp, self._stamps.to_stamp(command.time_s))
-            if command.setpoint is not None:
-                self._command.position = command.setpoint.tolist()
-            self._command.effort = command.effort.tolist()
-            self._command_out.publish(self._command)
-        if self.running.controller.payload != self._payload:
-            self._payload = self.running.controller.payload
-            self._publish_payload(self._payload)
-        self._publish_mode()
-
-    def _publish_payload(self, payload: Payload) -> None:
-        message = InertiaStamped()
-        message.header.frame_id = self.running.description.tool
-        to_stamp(message.header.stamp, self._stamps.to_stamp(self._stamps.now_s()))
-        message.inertia.m = payload.mass
-        message.inertia.com.x, message.inertia.com.y, message.inertia.com.z = payload.com
-        self._payload_out.publish(message)
-
-    def _publish_mode(self) -> None:
-        """Publish the mode of the compensation where it is another one, after none only when the arm has risen."""
-        if self._mode_out is None:
-            return
-        assert isinstance(self._law, ServoLaw)
-        mode = NONE if self._law.droops else self._law.compensator.mode
-        if mode != self._mode:
-            self._mode = mode
-            self._mode_out.publish(String(data=mode))
+            stamp_s = self._stamps.to_stamp(command.time_s)
+            message = joint_state(stamp_s, self._names, command.setpoint, None, command.effort)
+            message.header.frame_id = name_of(self.node)
+            self._command_out.publish(message)
+        if payload != self._payload:
+            self._payload, said = payload, InertiaStamped()
+            said.header.frame_id = self.running.description.tool
+            to_stamp(said.header.stamp, self._stamps.to_stamp(self._stamps.now_s()))
+            said.inertia.m = payload.mass
+            said.inertia.com.x, said.inertia.com.y, said.inertia.com.z = payload.com
+            self._payload_out.publish(said)
+        if self._mode_out is not None and isinstance(law, ServoLaw):
+            mode = NONE if law.droops else law.compensator.mode
+            if mode != self._mode:
+                self._mode = mode
+                self._mode_out.publish(String(data=mode))
 
 
 class DynamicsAlone(Node):
@@ -89,8 +76,6 @@ class DynamicsAlone(Node):
         self._bare = self._model = RigidBody(known.description, armature=armature)
         self._settings, settings.take = settings, self._take
         self._take(set())
-        self._torques = JointState(name=list(self._names))
-        self._torques.header.frame_id = name_of(self)
         self._torques_out = self.create_publisher(JointState, "joint_torques", LATEST)
         hear_stream(self, JointState, "joint_states", self._on_state, LATEST)
         take_settings(self, settings)
@@ -106,8 +91,9 @@ class DynamicsAlone(Node):
         except PickerError as error:
             self.get_logger().error(f"state ignored: {error}", throttle_duration_sec=1.0)
             return
-        self._torques.header.stamp, self._torques.effort = message.header.stamp, tau.tolist()
-        self._torques_out.publish(self._torques)
+        said = JointState(name=list(self._names), effort=tau.tolist())
+        said.header.stamp, said.header.frame_id = message.header.stamp, name_of(self)
+        self._torques_out.publish(said)
 
 
 main = partial(run, DynamicsAlone)

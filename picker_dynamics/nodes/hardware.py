@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, String
@@ -15,16 +14,16 @@ from picker_dynamics.board.session import Routine, State
 from picker_dynamics.controller import parameters
 from picker_dynamics.controller.controller import Cycle
 from picker_dynamics.errors import PickerError
-from picker_dynamics.execution.goal_tracking import ArmState
 from picker_dynamics.files.reading import XML_BYTES
-from picker_dynamics.robot.description import ArmDescription, require_agreement
+from picker_dynamics.robot.description import require_agreement
+from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.session.entry import OK
 from picker_dynamics.session.report import Report
 from picker_dynamics.session.running_arm import RunningArm
 
 from .diagnostics import message_of, name_of
 from .hardware_services import HardwareServices
-from .runtime import LATCHED, hear_stream, stamp_clock, to_stamp
+from .runtime import LATCHED, LATEST, hear_stream, joint_state, seconds, stamp_clock
 
 SAME_SOURCE = 5e-4
 """Shares of the supply's source that are published as one."""
@@ -35,20 +34,8 @@ DESCRIPTION_BYTES = 4 * XML_BYTES + 100
 LOOK_S = 1.0
 """How often one looks whether a description is still published [s]."""
 
-PRESENT_S, PRESENT = 0.1, 1e-3
-"""How often the held pose is published again on the way at the most [s], and from what change on [rad or m]."""
-
 LOGGED = "state", "problem", "epoch", "stop_latched", "reset_needed"
 """Fields of ``hardware/status`` whose changes are logged."""
-
-
-def disagreement(urdf: str, arm: ArmDescription) -> str:
-    """Remark on a description that is not that of ``arm``; empty if it is."""
-    try:
-        require_agreement(urdf, arm)
-    except PickerError as error:
-        return str(error)
-    return ""
 
 
 class Hardware:
@@ -56,10 +43,9 @@ class Hardware:
 
     def __init__(self, node, arm: RunningArm, report: Report, wake: Callable[[], None]):
         self.node, self.running, self.report, self.session, self.outputs = node, arm, report, arm.session, arm.outputs
-        self.arm, self._stamps = arm.description, stamp_clock(node, arm.clock)
+        self._stamps, self._names = stamp_clock(node, arm.clock), arm.description.joint_names
         self._facts: dict[str, Any] = {}
-        self._held_epoch: int | None = -1
-        self._held, self._held_s = JointState(), 0.0
+        self._epoch: int | None = -1
         self._source, self._state_due_s, self._look_s = 1.0, 0.0, 0.0
         self._state_period_s = 0.0 if arm.servos is None else 1.0 / arm.settings[parameters.HARDWARE]["state_rate_hz"]
         self._state_out = node.create_publisher(JointState, "joint_states", 10)
@@ -67,58 +53,69 @@ class Hardware:
         self._held_out = node.create_publisher(JointState, "hardware/held_pose", LATCHED)
         if isinstance(self.outputs, HardwareSession):
             self._source_out = node.create_publisher(Float64, "hardware/supply", LATCHED)
-            self.outputs.link.on_refused = self._on_refused
+            self.outputs.link.on_refused = lambda error: self._complain(f"set-point refused by the board: {error}")
             topic, refuse = "robot_description", lambda error: self._take_description(str(error))
             hear_stream(node, String, topic, self._on_description, LATCHED, DESCRIPTION_BYTES, refuse)
+        if arm.controller.passive:
+            hear_stream(node, JointState, "joint_commands", self._on_command, LATEST)
         self.services = HardwareServices(node, arm, report, wake, self.publish_status)
         self.session.subscribe(self.on_cycle)
         self.publish_status()
+
+    def _complain(self, text: str) -> None:
+        self.node.get_logger().error(text, throttle_duration_sec=1.0)
 
     # -- description ---------------------------------------------------------------------------------------
 
     def _on_description(self, message: String, _info: dict) -> None:
         """Compare a published description with this arm: while another one is there the arm holds."""
-        self._take_description(disagreement(message.data, self.arm))
+        problem = ""
+        try:
+            require_agreement(message.data, self.running.description)
+        except PickerError as error:
+            problem = str(error)
+        self._take_description(problem)
 
     def _take_description(self, problem: str) -> None:
         with self.session.turn:
-            before, self.report.description_problem = self.report.description_problem, problem
-            self.session.obstacle = problem
-            if problem in (before, ""):
-                return
-            self.node.get_logger().error(problem)
-            if self.outputs.engaged and isinstance(self.outputs, HardwareSession):
+            news = problem not in (self.report.description_problem, "")
+            self.report.description_problem = self.session.obstacle = problem
+            if news:
+                self._complain(problem)
+            if news and self.outputs.engaged and isinstance(self.outputs, HardwareSession):
                 self.outputs.release()
                 self.outputs.problem = f"{problem}: holding"
 
-    def _on_refused(self, error: PickerError) -> None:
-        """Log a set-point that the board refused; called by the link's thread."""
-        self.node.get_logger().error(f"set-point refused by the board: {error}", throttle_duration_sec=1.0)
+    # -- alone ---------------------------------------------------------------------------------------------
+
+    def _on_command(self, message: JointState, _info: dict) -> None:
+        """Send a set-point of whoever controls the arm that holds at its stamp, by the same sender."""
+        assert isinstance(self.outputs, HardwareSession)
+        try:
+            with self.session.turn:
+                setpoint = ordered(message.name, message.position, self._names, "joint_commands")
+                self.outputs.command(self._stamps.to_steady(seconds(message.header.stamp)), setpoint, self.running.clock.now())
+        except PickerError as error:
+            self._complain(f"command ignored: {error}")
 
     # -- out -----------------------------------------------------------------------------------------------
 
     def on_cycle(self, cycle: Cycle) -> None:
         """Publish what the hardware says; called by the control loop."""
         self.services.on_cycle(cycle)
-        source, now_s = self.running.controller.hardware.source, cycle.now_s
+        source, now_s, state = self.running.controller.hardware.source, cycle.now_s, cycle.state
         if abs(source - self._source) > SAME_SOURCE:
             self._source = source
             self._source_out.publish(Float64(data=source))
         self.publish_status()
-        if cycle.state is not None and self.outputs.state is not State.OFFLINE and now_s >= self._state_due_s - 1e-3:
+        if state is not None and self.outputs.state is not State.OFFLINE and now_s >= self._state_due_s - 1e-3:
             self._state_due_s = max(self._state_due_s + self._state_period_s, now_s)
-            self._publish_state(cycle.state)
+            stamp_s = self._stamps.to_stamp(state.time_s)
+            self._state_out.publish(joint_state(stamp_s, self._names, state.q, state.v, state.effort))
         if now_s >= self._look_s:
             self._look_s = now_s + LOOK_S
             if self.node.count_publishers("robot_description") == 0:
-                self._described, self.report.description_problem, self.session.obstacle = None, None, ""
-
-    def _publish_state(self, state: ArmState) -> None:
-        message = JointState(name=list(self.arm.joint_names), position=state.q.tolist())
-        to_stamp(message.header.stamp, self._stamps.to_stamp(state.time_s))
-        message.velocity = [] if state.v is None else state.v.tolist()
-        message.effort = [] if state.effort is None else state.effort.tolist()
-        self._state_out.publish(message)
+                self.report.description_problem, self.session.obstacle = None, ""
 
     def publish_status(self) -> None:
         """Publish ``hardware/status`` where something about it changed, and behind it ``hardware/held_pose`` where that did."""
@@ -130,25 +127,9 @@ class Hardware:
             self._facts = facts
             self._status_out.publish(message_of(self.report.hardware_status(), name_of(self.node)))
         epoch = outputs.epoch if outputs.state is State.ACTIVE else None
-        if epoch != self._held_epoch:
-            self._held_epoch, self._held = epoch, JointState()
-            to_stamp(self._held.header.stamp, self._stamps.to_stamp(self._stamps.now_s()))
-            self._publish_held()
-        elif epoch is not None and self._held_changed():
-            self._publish_held()
-
-    def _held_changed(self) -> bool:
-        """Whether the pose that is held has changed: who joins now would start from another one."""
-        held, said = self.outputs.held, self._held.position
-        if held is None or len(said) != len(held) or self._stamps.now_s() - self._held_s < PRESENT_S:
-            return False
-        return bool(np.abs(held - said).max() > PRESENT)
-
-    def _publish_held(self) -> None:
-        """Publish where commands have to start, and what bears the arm there; no names: none are followed."""
-        outputs, held = self.outputs, self._held
-        if self._held_epoch is not None and outputs.held is not None:
-            held.name, held.position = list(self.arm.joint_names), outputs.held.tolist()
-            held.effort = [] if outputs.held_effort is None else outputs.held_effort.tolist()
-        self._held_s = self._stamps.now_s()
-        self._held_out.publish(held)
+        if epoch != self._epoch:
+            self._epoch, stamp_s = epoch, self._stamps.to_stamp(self._stamps.now_s())
+            held = (
+                (self._names, outputs.held, None, outputs.held_effort) if epoch is not None and outputs.held is not None else ()
+            )
+            self._held_out.publish(joint_state(stamp_s, *held))

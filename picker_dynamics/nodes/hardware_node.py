@@ -1,23 +1,17 @@
-"""Lifecycle node of an arm on servos; alone it takes ``joint_commands`` of whoever controls the arm, by the same sender."""
+"""Lifecycle node of an arm on servos."""
 
 from __future__ import annotations
 
 from functools import wraps
-from typing import Any
 
 from lifecycle_msgs.srv import ChangeState
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
-from sensor_msgs.msg import JointState
 
-from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.controller import parameters
-from picker_dynamics.controller.settings import Settings, given
 from picker_dynamics.errors import PickerError
-from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.session.running_arm import RunningArm
 
-from .node_parameters import settings_of, take_settings
-from .runtime import LATEST, RCLError, hear_stream, own_arguments, seconds, stamp_clock
+from .runtime import RCLError, own_arguments
 
 
 def transition(method):
@@ -86,19 +80,12 @@ class HardwareNode(LifecycleNode):
             self.arm.outputs.release()
         self.lifecycle = "inactive"
 
-    def _disconnect(self, lifecycle: str) -> None:
-        self.arm.disconnect()
-        self.lifecycle = lifecycle
-
     @transition
     def on_cleanup(self, _state) -> None:
-        self._disconnect("unconfigured")
+        self.arm.disconnect()
+        self.lifecycle = "unconfigured"
 
-    on_error = on_cleanup
-
-    @transition
-    def on_shutdown(self, _state) -> None:
-        self._disconnect("finalized")
+    on_error = on_shutdown = on_cleanup
 
     def follow(self) -> None:
         """Follow where the arm is active, or not any more, by somebody else's doing."""
@@ -107,29 +94,3 @@ class HardwareNode(LifecycleNode):
             self.trigger_deactivate()
         elif (was, now) == ("inactive", "active"):
             self.trigger_activate()
-
-
-class HardwareAlone(HardwareNode):
-    """``hardware`` without a controller: ``joint_commands`` in."""
-
-    def __init__(self, **how: Any) -> None:
-        super().__init__()
-        settings = settings_of(self, parameters.HARDWARE)
-        settings.declare(*parameters.SERVO_ARM)
-        same = given({one.name: settings[one.name] for one in parameters.SERVO_ARM})
-        others = {part: Settings(part, same) for part in parameters.PARTS if part != parameters.HARDWARE}
-        self.arm = RunningArm({**others, parameters.HARDWARE: settings}, passive=True, **how)
-        self._stamps = stamp_clock(self, self.arm.clock)
-        hear_stream(self, JointState, "joint_commands", self._on_command, LATEST)
-        take_settings(self, settings, self.arm.session.turn)
-
-    def _on_command(self, message: JointState, _info: dict) -> None:
-        """Send a set-point that holds at its stamp."""
-        outputs = self.arm.outputs
-        assert isinstance(outputs, HardwareSession)
-        try:
-            with self.arm.session.turn:
-                setpoint = ordered(message.name, message.position, self.arm.description.joint_names, "joint_commands")
-                outputs.command(self._stamps.to_steady(seconds(message.header.stamp)), setpoint, self.arm.clock.now())
-        except PickerError as error:
-            self.get_logger().error(f"command ignored: {error}", throttle_duration_sec=1.0)

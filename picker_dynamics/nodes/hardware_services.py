@@ -13,16 +13,25 @@ from picker_dynamics.controller.controller import Cycle
 from picker_dynamics.errors import PickerError
 from picker_dynamics.session.report import Report
 from picker_dynamics.session.running_arm import RunningArm
-from picker_dynamics.session.served import ServedSession
+from picker_dynamics.session.served import STOPS, ServedSession
 
 from .runtime import steady_timer
 
 SETTLE_PERIOD_S = 0.02
 """How often one looks whether a stop is to be answered, while one is not [s]."""
 
+SERVICES: dict[str, tuple[Any, str, dict[str, Any]]] = {
+    "emergency_stop": (SetBool, "stop", {}),
+    "relax": (Trigger, "relax", {}),
+    "reset": (Trigger, "reset", {}),
+    "enable": (SetBool, "enable", {"at_rest_pose": True}),
+    "adopt": (Trigger, "enable", {"at_rest_pose": False}),
+}
+"""Service -> its type, and the call of the session that it makes, with arguments."""
+
 
 class HardwareServices:
-    """The services, on ``node``.
+    """The services, on ``node``; a stop acts at once, and is answered when what was asked before can undo it no more.
 
     Args:
         wake: wakes the executor, from any thread.
@@ -30,38 +39,38 @@ class HardwareServices:
     """
 
     def __init__(self, node, arm: RunningArm, report: Report, wake: Callable[[], None], said: Callable[[], None]):
-        self._node, self._arm, self._session, self._outputs = node, arm, arm.session, arm.outputs
-        self._wake, self._said, served = wake, said, ServedSession(arm, report)
-        self._group, self._answers = ReentrantCallbackGroup(), list[Future]()
-        self._latched: tuple[bool, str] = (False, "")
+        self._arm, self._session, self._outputs = arm, arm.session, arm.outputs
+        self._wake, self._said, self._served = wake, said, ServedSession(arm, report)
+        self._answers, self._latched = list[Future](), (False, "")
         self._session.settles = False
         self._settling = steady_timer(node, SETTLE_PERIOD_S, self._settle)
         self._settling.cancel()
-        self._serve(SetBool, "emergency_stop", lambda request: served.stop() if request.data else _latches_only(), stops=True)
-        self._serve(Trigger, "relax", lambda _: served.relax(), stops=True)
-        self._serve(Trigger, "reset", lambda _: served.reset())
-        self._serve(SetBool, "enable", lambda request: served.enable(True) if request.data else served.disable())
-        self._serve(Trigger, "adopt", lambda _: served.enable(False))
+        group = ReentrantCallbackGroup()
+        for name, (kind, call, how) in SERVICES.items():
+            node.create_service(kind, name, self._answering(call, how), callback_group=group)
 
-    def _serve(self, kind: Any, name: str, carry_out: Callable[[Any], str], stops: bool = False) -> None:
-        """Offer a service; one that ``stops`` acts at once, and answers when what was asked before cannot undo that any more."""
+    def _answering(self, call: str, how: dict[str, Any]) -> Callable[..., Any]:
+        """Make what answers a service."""
 
         async def answer(request, response):
-            settled: Future | None = None
+            settled = Future() if call in STOPS else None
             with self._session.turn:
                 try:
-                    response.success, response.message = True, carry_out(request)
-                    if stops:
-                        settled = Future()
-                        self._answers.append(settled)
+                    response.success, response.message = True, self._carry_out(call, how, getattr(request, "data", True))
+                    self._answers += [settled] if settled else []
                 except PickerError as error:
-                    response.success, response.message = False, str(error)
+                    response.success, response.message, settled = False, str(error), None
                 self._said()
             if settled is not None:
                 await settled
             return response
 
-        self._node.create_service(kind, name, answer, callback_group=self._group)
+        return answer
+
+    def _carry_out(self, call: str, how: dict[str, Any], wanted: bool) -> str:
+        if not wanted and call == "stop":
+            raise PickerError("emergency_stop only latches; call reset to clear it")
+        return str(self._served.carry_out(call, how) if wanted else self._served.disable())
 
     def on_cycle(self, cycle: Cycle) -> None:
         """Close the gate at a new stop or fault, and have the executor look when it opens; called by the control loop."""
@@ -83,7 +92,3 @@ class HardwareServices:
         answers, self._answers = self._answers, []
         for settled in answers:
             settled.set_result(None)
-
-
-def _latches_only() -> str:
-    raise PickerError("emergency_stop only latches; call reset to clear it")

@@ -13,13 +13,8 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from picker_dynamics.controller.settings import Setting, Settings
-from picker_dynamics.errors import ConfigurationError, PickerError, shown
-from picker_dynamics.files.formats import read_yaml
-from picker_dynamics.resources import resource
+from picker_dynamics.errors import ConfigurationError, PickerError
 from picker_dynamics.session.process import require_known
-
-OF_RCLPY = {"use_sim_time", "start_type_description_service"}
-"""Parameters that each node of rclpy has."""
 
 
 def settings_of(node: Node, part: str) -> Settings:
@@ -64,12 +59,7 @@ def take_settings(
     """
     given = {name: one.value for name, one in node.get_parameters_by_prefix("").items()}
     _require_steady_time(given)
-    unknown = {name for name in given if not name.startswith("qos_overrides.")} - OF_RCLPY - set(settings.declared)
-    require_known(settings, unknown)
-    for name in unknown:
-        node.undeclare_parameter(name)
-    if strange := sorted(unknown - _packaged()):
-        node.get_logger().warning(f"not parameters of this node, ignored: {shown(', '.join(strange))}")
+    require_known(settings, given)
 
     def take(parameters: list[Parameter]) -> SetParametersResult:
         values = {one.name: _plain(one.value) for one in parameters}
@@ -98,9 +88,3 @@ def _require_steady_time(values: Mapping[str, Any]) -> None:
             subject="use_sim_time",
             value=True,
         )
-
-
-def _packaged() -> set[str]:
-    """Names of the parameters that the package itself gives to nodes of any kind of arm."""
-    sections = read_yaml(resource("config/picker.yaml"), "parameters", ConfigurationError).values()
-    return {name for section in sections for name in section["ros__parameters"]}

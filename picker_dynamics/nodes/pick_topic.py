@@ -17,6 +17,7 @@ import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
+from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.time import Time
@@ -27,7 +28,7 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.kinematic_tree import Pose
 from picker_dynamics.robot.sighting import FIXED, MAX_AGE_S, Camera, Sighting
-from picker_dynamics.session.entry import ERROR, OK, entry
+from picker_dynamics.session.entry import ERROR, OK, about_error, entry
 
 from .diagnostics import message_of, name_of
 from .runtime import OUTCOMES, frame_prefix, made, seconds
@@ -42,8 +43,8 @@ UNDER_WAY, DONE, REFUSED, ABORTED = "under way", "done", "refused", "aborted"
 KEPT_S, NEAR_S = 5.0, 0.1
 """How far back poses of the arm are known, and how near one has to be to a time [s]."""
 
-TF_S, LOOK_S = 0.5, 0.02
-"""How long tf2 has for a transform that is not there yet, and how often it is looked for [s]."""
+TF_S = 0.5
+"""How long tf2 has for a transform that is not there yet [s]."""
 
 
 class Target(NamedTuple):
@@ -108,13 +109,10 @@ class PickTopics:
             self._poses.popleft()
 
     def on_target(self, kind: str, message: PoseStamped) -> None:
-        place, turn = message.pose.position, message.pose.orientation
+        place, turn, header = message.pose.position, message.pose.orientation, message.header
         rotation = rotation_of(turn) if any((turn.x, turn.y, turn.z, turn.w)) else FIXED
-        frame = shown(message.header.frame_id, NAME_MAX).removeprefix(self._prefix)
-        seen = Sighting(
-            frame, seconds(message.header.stamp), np.array([place.x, place.y, place.z]), FIXED if rotation is None else rotation
-        )
-        target = Target(kind, seen)
+        frame, at = shown(header.frame_id, NAME_MAX).removeprefix(self._prefix), np.array([place.x, place.y, place.z])
+        target = Target(kind, Sighting(frame, seconds(header.stamp), at, FIXED if rotation is None else rotation))
         if rotation is None:
             self.say(target, REFUSED, f"{kind} refused: its orientation is no unit quaternion")
         elif self._served is not None or self._target is not None:
@@ -136,10 +134,15 @@ class PickTopics:
         """Tell what became of a target; once it has ended, the arm is free for the next."""
         if target is self._served and outcome != UNDER_WAY:
             self._served = None
-        if error is not None:
-            facts |= {"error": type(error).__name__, "joint": error.subject or "", "value": error.value, "limit": error.limit}
         level, seen = ERROR if outcome in (REFUSED, ABORTED) else OK, target.seen
-        facts = {"kind": target.kind, "outcome": outcome, "stamp": seen.stamp_s, "frame": seen.frame, **facts}
+        facts = {
+            "kind": target.kind,
+            "outcome": outcome,
+            "stamp": seen.stamp_s,
+            "frame": seen.frame,
+            **facts,
+            **about_error(error),
+        }
         self._out.publish(message_of(entry(level, "", text, self.arm.name, **facts), name_of(self.node)))
 
     def _pose_at(self, time_s: float) -> np.ndarray | None:
@@ -152,26 +155,20 @@ class PickTopics:
     def _look_up(self, frame: str, time_s: float) -> Pose:
         """The frame's pose by tf2; raises an InputError where that is not installed, or does not know it."""
         if self._tf is None:
-            raise InputError(
+            text = (
                 f"nobody knows the frame {frame!r}: tf2_ros is not installed here; give the target in {self.arm.root} or a link, "
-                "or name the camera in --cameras FILE",
-                subject="frame",
-                value=frame,
             )
+            raise InputError(f"{text}or name the camera in --cameras FILE", "frame", frame)
         from tf2_ros import TransformException
 
-        root, at, until_s = self._prefix + self.arm.root, Time(nanoseconds=round(1e9 * time_s)), time.monotonic() + TF_S
-        names = frame, self._prefix + frame
-        while not (found := [name for name in names if self._tf.can_transform(root, name, at)]) and time.monotonic() < until_s:
-            time.sleep(LOOK_S)
+        root, at, longest = self._prefix + self.arm.root, Time(nanoseconds=round(1e9 * time_s)), Duration(seconds=TF_S)
+        known = (name for name in (self._prefix + frame, frame) if self._tf.can_transform(root, name, at, longest))
         try:
-            transform = self._tf.lookup_transform(root, found[0] if found else frame, at).transform
+            transform = self._tf.lookup_transform(root, next(known, frame), at).transform
         except TransformException as error:
-            raise InputError(f"tf2 has no transform from {frame!r} to {root}: {error}", subject="frame", value=frame) from error
-        rotation, origin = rotation_of(transform.rotation), transform.translation
-        if rotation is None:
-            raise InputError(f"tf2's transform of {frame!r} is no rotation", subject="frame", value=frame)
-        return Pose(rotation, np.array([origin.x, origin.y, origin.z]))
+            raise InputError(f"tf2 has no transform from {frame!r} to {root}: {error}", "frame", frame) from error
+        origin = transform.translation
+        return Pose(rotation_of(transform.rotation), np.array([origin.x, origin.y, origin.z]))
 
 
 def _transforms(node: Node) -> Any:

@@ -16,6 +16,7 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
 
 from picker_dynamics.board.clock import SYSTEM_CLOCK
 from picker_dynamics.board.clock import Clock as SteadyClock
@@ -79,6 +80,14 @@ def to_stamp(stamp, time_s: float):
     return stamp
 
 
+def joint_state(stamp_s: float, names=(), q=None, v=None, effort=None) -> JointState:
+    """State of joints at a stamp [s]; vectors (n,), None: not told."""
+    vectors = {"position": q, "velocity": v, "effort": effort}
+    made = JointState(name=list(names), **{field: row.tolist() for field, row in vectors.items() if row is not None})
+    to_stamp(made.header.stamp, stamp_s)
+    return made
+
+
 def stamp_clock(node, clock: SteadyClock = SYSTEM_CLOCK) -> StampClock:
     """The way from ``clock`` to stamps and back; a jump of the wall clock is logged."""
 
@@ -103,21 +112,16 @@ def hear_stream(
     second.  ``refuse`` is called with what is wrong with it; by default that is logged.
     """
 
-    def wrong(text: str, **facts: object) -> None:
-        if refuse is None:
-            node.get_logger().error(text, throttle_duration_sec=1.0)
-        else:
-            refuse(InputError(text, subject=topic, **facts))
+    refuse = refuse or (lambda error: node.get_logger().error(str(error), throttle_duration_sec=1.0))
 
     def take(data: bytes, info: dict) -> None:
         if len(data) > longest:
-            return wrong(
-                f"{topic}: a message of {len(data)} bytes is ignored, at most {longest} are taken", value=len(data), limit=longest
-            )
+            text = f"{topic}: a message of {len(data)} bytes is ignored, at most {longest} are taken"
+            return refuse(InputError(text, topic, len(data), longest))
         try:
             message = deserialize_message(data, kind)
         except RuntimeError:
-            return wrong(f"{topic}: {len(data)} bytes that are no message are ignored")
+            return refuse(InputError(f"{topic}: {len(data)} bytes that are no message are ignored", topic))
         callback(message, info)
 
     node.create_subscription(kind, topic, take, qos, raw=True)
@@ -184,13 +188,26 @@ def turn(_node: Any, executor: SingleThreadedExecutor) -> None:
     executor.spin_once(LOOK_S)
 
 
-def run(make_node: Callable[[], Node], args=None, turn: Callable[[Any, SingleThreadedExecutor], None] = turn) -> int:
-    """Spin a node until SIGINT or SIGTERM, ``turn`` by turn; returns the exit code for the shell."""
+def ros_process(body: Callable[[list[int]], None], args=None) -> int:
+    """Do ``body`` with ROS, given the signals that have come to end it; returns the exit code for the shell."""
     stop: list[int] = []
     try:
         with ExitStack() as at_the_end:
             at_the_end.callback(shutdown_ros)
             listen(args, stop)
+            body(stop)
+    except ExternalShutdownException:
+        pass
+    except Exception as error:
+        return exit_code_of(error)
+    return 0
+
+
+def run(make_node: Callable[[], Node], args=None, turn: Callable[[Any, SingleThreadedExecutor], None] = turn) -> int:
+    """Spin a node until SIGINT or SIGTERM, ``turn`` by turn; returns the exit code for the shell."""
+
+    def spin(stop: list[int]) -> None:
+        with ExitStack() as at_the_end:
             node = made(make_node)
             at_the_end.callback(node.destroy_node)
             executor = SingleThreadedExecutor()
@@ -199,8 +216,5 @@ def run(make_node: Callable[[], Node], args=None, turn: Callable[[Any, SingleThr
             process.tame_collector()
             while not stop and rclpy.ok():
                 turn(node, executor)
-    except ExternalShutdownException:
-        pass
-    except Exception as error:
-        return exit_code_of(error)
-    return 0
+
+    return ros_process(spin, args)

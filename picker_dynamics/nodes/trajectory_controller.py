@@ -3,76 +3,97 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import TwistStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Header
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from std_msgs.msg import Header, String
+from trajectory_msgs.msg import JointTrajectory
 
+from picker_dynamics.controller import parameters
 from picker_dynamics.controller.controller import Cycle
-from picker_dynamics.errors import NAME_MAX, InputError, shown
-from picker_dynamics.execution.events import Event, EventKind
+from picker_dynamics.errors import NAME_MAX, InputError, PickerError, shown
+from picker_dynamics.execution.events import Event, EventKind, Severity
 from picker_dynamics.execution.goal import MAX_POINTS
 from picker_dynamics.execution.goal_manager import GoalRequest
-from picker_dynamics.execution.gripping import GripperCommand, gripper_request
 from picker_dynamics.execution.lease import IF_FREE
-from picker_dynamics.execution.motion import Reference
+from picker_dynamics.robot import arm_text
 from picker_dynamics.session.report import Report
 from picker_dynamics.session.running_arm import RunningArm
 
-from .arm_topic import ArmTopic
-from .controller_report import ControllerReport
-from .controller_shell import ControllerShell
-from .diagnostics import name_of, sender_in
-from .goal_messages import goal_from, is_gripper_command, start_in
-from .runtime import LATEST, REPEATED, REQUESTS, hear_stream, number_of, seconds, steady_timer, to_stamp
+from .diagnostics import message_of, name_of, sender_in
+from .goal_messages import goal_from, is_gripper_command, point, start_in
+from .runtime import (
+    LATCHED,
+    LATEST,
+    OUTCOMES,
+    REPEATED,
+    REQUESTS,
+    hear_stream,
+    number_of,
+    seconds,
+    stamp_clock,
+    steady_timer,
+    to_stamp,
+)
 from .scene_markers import offer_scene
 
 HEAD_BYTES = 100_000
 """More than header and names of the joints ever have."""
 
-LOOK_S = 1.0
+DESCRIPTION, LOOK_S, LOOKS = "robot_description", 1.0, 3
+"""In so many looks nobody else has published a description before this node does: a robot_state_publisher comes up slowly."""
+
+NAMELESS_S = 0.05
+"""How often events that are no goal's answer are published at the most: of those in between the newest [s]."""
+
+LOG_S = 0.2
 
 
-class TrajectoryController(ControllerShell):
-    """Topics and actions of the controller."""
+class TrajectoryController:
+    """Topics of the controller on ``node``; ``wake`` wakes the executor, from any thread.
+
+    Attributes:
+        interfaces: ``ControlInterfaces`` where control_msgs is installed; else None.
+    """
 
     def __init__(self, node: Node, arm: RunningArm, report: Report, wake: Callable[[], None]):
-        super().__init__(node, arm, wake)
-        self._reference = JointTrajectory(joint_names=list(self.arm.joint_names), points=[JointTrajectoryPoint()])
+        self.node, self.running, self.wake, self._report = node, arm, wake, report
+        self.arm, self.session, self.execution = arm.description, arm.session, arm.controller.execution
+        self.settings, self.gripper = arm.settings[parameters.CONTROLLER], arm.gripper
+        self.stamps = stamp_clock(node, arm.clock)
+        self._withheld: Event | None = report.last
+        self._nameless_due_s, self._looks, self._description_out = 0.0, 0, None
+        self._status_out = node.create_publisher(DiagnosticStatus, "arm_controller/status", OUTCOMES)
+        self._reference = JointTrajectory(joint_names=list(self.arm.joint_names))
         self._reference.header.frame_id = name_of(node)
         self._reference_out = node.create_publisher(JointTrajectory, "arm_controller/reference", LATEST)
+        self._arm_out = node.create_publisher(String, "arm_controller/arm", LATCHED)
+        self._arm_out.publish(String(data=arm_text.text_of(arm.known)))
         most = HEAD_BYTES + MAX_POINTS * (4 * (8 + 8 * self.arm.n) + 8)
         hear_stream(node, JointTrajectory, "arm_controller/joint_trajectory", self.on_goal, REQUESTS, most, self.refuse)
         hear_stream(node, JointState, "arm_controller/joint_reference", self.on_stream, LATEST)
         hear_stream(node, Header, "arm_controller/driver", self.on_driver, REPEATED)
         hear_stream(node, TwistStamped, "arm_controller/delta_twist_cmds", self.on_twist, REPEATED)
-        self.interfaces = self._control_interfaces()
+        self.interfaces: Any = None
         if arm.surroundings.enabled:
             offer_scene(node, arm, self.complain)
-        steady_timer(node, LOOK_S, ArmTopic(node, arm.known).look)
-        self._report = ControllerReport(node, report, self.stamps)
+        steady_timer(node, LOOK_S, self._describe)
+        self._publish_nameless(arm.clock.now())
         self.session.subscribe(self.on_cycle)
 
-    def _control_interfaces(self):
-        """Actions and ``controller_state``; None where their types are not installed."""
-        try:
-            from .control_interfaces import ControlInterfaces
-        except ModuleNotFoundError as missing:
-            if not (missing.name or "").startswith("control_msgs"):
-                raise
-            self.node.get_logger().info(
-                "control_msgs is not installed: goals come by arm_controller/joint_trajectory; there is no "
-                "follow_joint_trajectory, gripper_cmd, controller_state and speed_scaling_input"
-            )
-            return None
-        made = ControlInterfaces(self)
-        self.session.watched = lambda: made.heard
-        return made
+    def complain(self, message: str, error: PickerError | None = None) -> None:
+        """Say what is wrong, in line with all that happens."""
+        with self.session.turn:
+            self.execution.tell(EventKind.PROBLEM, message, error=error)
 
     # -- in ------------------------------------------------------------------------------------------------
+
+    def driver_of(self, header: Any) -> str:
+        """The driver whose goal or velocity this is; empty: it is anybody's."""
+        return self.session.drivers.of_goal(sender_in(header), self.stamps.now_s())
 
     def on_goal(self, message: JointTrajectory, _info: dict) -> None:
         """Take a goal from the topic; one without points cancels, as in joint_trajectory_controller."""
@@ -82,12 +103,10 @@ class TrajectoryController(ControllerShell):
                 said = "the motion under way is cancelled" if self.session.cancel() else "nothing to cancel"
                 self.execution.tell(EventKind.CANCELLED, f"no points: {said}", identifier=identifier)
                 return
-            driver = self.driver_of(identifier)
-            asker = {"identifier": identifier, "driver": driver, "if_free": identifier.startswith(IF_FREE)}
+            driver, if_free = self.driver_of(message.header), identifier.startswith(IF_FREE)
+            asker: dict[str, Any] = {"identifier": identifier, "driver": driver, "if_free": if_free}
             if self.gripper is not None and is_gripper_command(message, self.gripper.joint):
-                command = GripperCommand((), message.points[0].positions, effort=message.points[0].effort)
-                settings = replace(self.gripper, allow_stalling=True)
-                self.session.submit(gripper_request(command, settings, self.execution, self.stamps.now_s, **asker))
+                self.session.submit(self.running.grip(message.points[0].positions, message.points[0].effort, **asker))
                 return
             start_s, partial = start_in(message.header, self.stamps), self.settings["allow_partial_joints_goal"]
             request = GoalRequest(lambda: goal_from(message, partial, start_s), tracker=self.running.tracker, **asker)
@@ -111,29 +130,61 @@ class TrajectoryController(ControllerShell):
     def on_twist(self, message: TwistStamped, info: dict) -> None:
         """Take a velocity of the tip, as MoveIt Servo does."""
         linear, angular = ((v.x, v.y, v.z) for v in (message.twist.linear, message.twist.angular))
-        frame, now_s = sender_in(message.header), self.stamps.now_s()
+        frame, now_s, driver = sender_in(message.header), self.stamps.now_s(), self.driver_of(message.header)
         with self.session.turn:
-            self.session.jogging.twist(linear, angular, now_s, frame, number_of(info), self.driver_of(frame))
+            self.session.jogging.twist(linear, angular, now_s, frame, number_of(info), driver)
 
     # -- out -----------------------------------------------------------------------------------------------
 
     def on_cycle(self, cycle: Cycle) -> None:
         """Publish reference, events and error of a cycle; called by the control loop."""
-        if cycle.tick.reference is not None:
-            self._publish_reference(cycle.tick.reference)
-        self._report.hear(cycle)
+        if (reference := cycle.tick.reference) is not None:
+            to_stamp(self._reference.header.stamp, self.stamps.to_stamp(reference.time_s))
+            self._reference.points = [point(0.0, reference.q, reference.v, reference.a)]
+            self._reference_out.publish(self._reference)
+        self.publish(cycle.tick.events)
+        self._publish_nameless(cycle.now_s)
         if self.interfaces is not None:
             self.interfaces.publish_state(cycle.tick, self.execution.sent.newest)
 
-    def _publish_reference(self, reference: Reference) -> None:
-        point = self._reference.points[0]
-        to_stamp(self._reference.header.stamp, self.stamps.to_stamp(reference.time_s))
-        point.positions, point.velocities, point.accelerations = reference.q.tolist(), reference.v.tolist(), reference.a.tolist()
-        self._reference_out.publish(self._reference)
-
     def publish(self, events: Iterable[Event]) -> None:
+        """Publish events: answers of goals that have a name at once, of others the newest, as often as ``NAMELESS_S`` says."""
+        for event in events:
+            if event.kind.severity is Severity.ERROR:
+                self.node.get_logger().error(shown(event.text), throttle_duration_sec=LOG_S)
+            if event.identifier:
+                self._publish(event)
+            self._withheld = None if event.identifier else event
+
+    def _publish_nameless(self, now_s: float) -> None:
+        if self._withheld is not None and now_s >= self._nameless_due_s:
+            self._nameless_due_s = now_s + NAMELESS_S
+            self._publish(self._withheld)
+            self._withheld = None
+
+    def _publish(self, event: Event) -> None:
+        entry = self._report.event(event, stamp=self.stamps.to_stamp(self.stamps.now_s()))
+        self._status_out.publish(message_of(entry, name_of(self.node)))
+
+    def _describe(self) -> None:
+        """Publish the URDF where nobody else does; withdraw it when somebody does: two would be read in any order."""
+        ours = self._description_out
+        if self.node.count_publishers(DESCRIPTION) > (ours is not None):
+            self._looks = 0
+            if ours is not None:
+                self.node.destroy_publisher(ours)
+                self._description_out = None
+        elif ours is None:
+            self._looks += 1
+            if self._looks >= LOOKS:
+                self._description_out = self.node.create_publisher(String, DESCRIPTION, LATCHED)
+                self._description_out.publish(String(data=self.arm.urdf))
+
+    def close(self, events: Iterable[Event]) -> None:
         """Publish the last events, and have whoever waits for a goal answered."""
-        self._report.publish(events)
+        self.publish(events)
+        self._nameless_due_s = 0.0
+        self._publish_nameless(self.stamps.now_s())
         self.wake()
 
     @property

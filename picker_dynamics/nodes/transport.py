@@ -19,7 +19,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import get_rmw_implementation_identifier
 
 from picker_dynamics.bringup.bringup import local_only
-from picker_dynamics.errors import ConfigurationError, shown
+from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import private_folder, resource
 from picker_dynamics.session.address import chosen_domain
 
@@ -40,10 +40,8 @@ def start_ros(args=None) -> None:
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     except rclpy_implementation.RCLError as error:
-        said = " ".join(str(error).split()).split(", at /")[0]  # where in the source of rcl
-        logs = [f"{name}={shown(os.environ[name], 100)!r}" for name in LOGS if os.environ.get(name)] if "logging" in said else []
         rclpy.try_shutdown()
-        raise ConfigurationError(f"ROS does not start: {' '.join([said, *logs[:1]])}") from error
+        raise ConfigurationError(f"ROS does not start: {' '.join(str(error).split()).split(', at /')[0]}") from error
 
 
 def prepare_transport(environment: MutableMapping[str, str] = os.environ) -> None:

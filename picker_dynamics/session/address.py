@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import re
-import socket
-import struct
 from pathlib import Path
 
 from picker_dynamics.errors import ConfigurationError, PickerError, shown
@@ -79,11 +76,15 @@ class Claim:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            os.close(self._file)
-            name = namespace.strip("/")
-            where = f"the arm {f'in namespace /{name}, ' if name else 'in '}ROS domain {chosen_domain()}"
-            advice = "an arm is moved by one process; end that one, or choose another namespace or ROS_DOMAIN_ID"
-            raise OccupiedError(f"{where} is run by {owner(self.path)} already: {advice}", subject=name) from None
+            owner = os.read(self._file, 20).decode()
+            self.close()
+            where = (
+                f"the arm of namespace /{namespace.strip('/')} in ROS domain {chosen_domain()} is run by process {owner} already"
+            )
+            advice = "end that one, or choose another namespace or ROS_DOMAIN_ID"
+            raise OccupiedError(f"{where}: {advice}", subject=namespace) from None
+        os.ftruncate(self._file, 0)
+        os.write(self._file, str(os.getpid()).encode())
 
     def close(self) -> None:
         if self._file >= 0:
@@ -94,13 +95,3 @@ class Claim:
 def require_free(namespace: str) -> None:
     """Raise an OccupiedError where the arm of this namespace runs already."""
     Claim(namespace).close()
-
-
-def owner(path: Path) -> str:
-    """The process that listens at a socket."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as call, contextlib.suppress(OSError):
-        call.settimeout(1.0)
-        call.connect(str(path))
-        pid, _, _ = struct.unpack("3i", call.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
-        return f"process {pid}"
-    return "another process"

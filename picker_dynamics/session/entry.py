@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,24 +68,3 @@ def holders_in(values: Mapping[str, str]) -> list[Holder]:
         begin = f"holder.{len(found)}."
         found.append(Holder(kind, values.get(f"{begin}name", ""), identifier=values.get(f"{begin}goal", "")))
     return found
-
-
-class Condition:
-    """Condition of a running arm: entries of its parts, and the payload [kg]."""
-
-    def __init__(self, entries: Sequence[Mapping[str, Any]], payload_kg: float):
-        self.entries = {one["name"]: Entry(**one) for one in entries}
-        self.payload_kg = payload_kg
-
-    @property
-    def troubles(self) -> list[str]:
-        """What is said in entries that are not in order."""
-        return [f"{name}: {one.message}" for name, one in self.entries.items() if one.level != OK]
-
-    def value(self, part: str, key: str) -> str | None:
-        """A fact of an entry, as text."""
-        return self.entries[part].values.get(key) if part in self.entries else None
-
-    def number(self, part: str, key: str) -> float | None:
-        """A fact of an entry as a number; None where it is none."""
-        return number_in(self.value(part, key))

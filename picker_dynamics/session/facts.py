@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from picker_dynamics.board.session import what_enables
 
-from .entry import Condition
+from .entry import OK, Entry, number_in
 
 STATES = {
     "offline": "wait; where it stays so, check cable, power and port: the board is connected again by itself",
@@ -17,24 +17,30 @@ PHASES = {"executing": "wait, or picker stop", "streaming": "wait, or picker mov
 """State of the hardware, and phase of an enabled arm -> the next sensible command."""
 
 
-def facts(hardware: Mapping[str, str], controller: Mapping[str, str], condition: Condition) -> dict[str, Any]:
-    """Facts about outputs, reference and parts; SI units.
+def facts(
+    hardware: Mapping[str, str], controller: Mapping[str, str], parts: Mapping[str, Entry], joints: Sequence[str]
+) -> dict[str, Any]:
+    """Facts about outputs, reference and parts of an arm; SI units, but for names that say another.
 
     Args:
         hardware, controller: newest values of both, with ``message``.
-        condition: of the arm's parts.
+        parts: newest entries.
     """
+
+    def value(part: str, key: str) -> str | None:
+        return parts[part].values.get(key) if part in parts else None
+
     return {
-        "hardware": {"state": hardware["state"], "message": hardware["message"]},
-        "controller": {"phase": controller["phase"], "message": controller["message"]},
+        "hardware": {name: hardware[name] for name in ("state", "message")},
+        "controller": {name: controller[name] for name in ("phase", "message")},
         "moved_by": controller.get("lease", ""),
         "provenance": hardware.get("provenance", ""),
-        "payload_kg": condition.payload_kg,
-        "compensation": condition.value("dynamics", "compensation"),
-        "supply_v": (condition.number("hardware: supply", "measured_mv") or 0.0) / 1000.0 or None,
-        "supply_a": condition.number("hardware: supply", "ampere"),
-        "faults": condition.troubles,
         "next": next_command(hardware, controller),
+        "compensation": value("dynamics", "compensation"),
+        "supply_v": (number_in(value("hardware: supply", "measured_mv")) or 0.0) / 1000.0 or None,
+        "supply_a": number_in(value("hardware: supply", "ampere")),
+        "faults": [f"{name}: {one.message}" for name, one in parts.items() if one.level != OK],
+        "celsius": [number_in(value("hardware: temperature", f"celsius.{name}")) for name in joints],
     }
 
 

@@ -60,7 +60,7 @@ class Hearing(ABC):
     def __init__(self) -> None:
         self.hardware: dict[str, str] = {}
         self.controller: dict[str, str] = {}
-        self.arm_name, self.outcomes = "", dict[str, Entry]()
+        self.outcomes = dict[str, Entry]()
         self.state: Sequence[float] | None = None
         self.desired: Sequence[float] | None = None
         self.torque: Sequence[float] | None = None
@@ -131,7 +131,7 @@ class Hearing(ABC):
             self._take_event(Entry(**content))
 
     def _take_controller(self, entry: Entry) -> None:
-        self.controller, self.arm_name = {**entry.values, "message": entry.message}, entry.hardware_id
+        self.controller = {**entry.values, "message": entry.message}
         self.drives = Holder(Kind.DRIVER, self.driver) in holders_in(entry.values)
 
     def _take_event(self, event: Entry) -> None:
@@ -200,7 +200,5 @@ class Hearing(ABC):
     def not_ready(self) -> str:
         """Why the arm does not hold still, ready for a goal."""
         first = what_enables(self.hardware) if self.hardware.get("state") == State.IDLE.value else ""
-        said = f"the arm is not ready: hardware: {self.hardware['message']}"
-        if self.hardware["message"] not in self.controller["message"]:
-            said += f"; controller: {self.controller['message']}"
+        said = f"the arm is not ready: hardware: {self.hardware['message']}; controller: {self.controller['message']}"
         return said + (f"; {first} first" if first else "")

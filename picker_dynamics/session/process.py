@@ -19,10 +19,9 @@ from contextlib import ExitStack
 from typing import Any
 
 from picker_dynamics.controller import parameters
-from picker_dynamics.controller.controller import Cycle
 from picker_dynamics.controller.settings import Settings
 from picker_dynamics.errors import ConfigurationError, InputError, PickerError
-from picker_dynamics.execution.events import Event, Severity
+from picker_dynamics.execution.events import Event
 from picker_dynamics.files.formats import parse_json, read_yaml
 from picker_dynamics.lifeline import LIMIT_S, end_with_parent
 
@@ -159,23 +158,10 @@ def require_known(settings: Settings, names: Iterable[str]) -> None:
             raise ConfigurationError(f"parameter {name} does not exist, did you mean {meant[0]}?", subject=name)
 
 
-class Log:
-    """Prints what the outputs are about, and what was refused."""
-
-    def __init__(self, arm: RunningArm):
-        self._arm, self._said = arm, ""
-        for note in arm.notes:
-            print(note, flush=True)
-        arm.session.subscribe(self._hear)
-
-    def _hear(self, cycle: Cycle) -> None:
-        said = self._arm.outputs.problem or self._arm.outputs.state.value
-        if said != self._said:
-            self._said = said
-            print(f"[hardware]: {said}", flush=True)
-        for event in cycle.tick.events:
-            if event.kind.severity is Severity.ERROR:
-                print(f"[controller]: {event.text}", flush=True)
+def log(what: str, content: Any) -> None:
+    """Print what the outputs are about, and what becomes of goals."""
+    if what in ("hardware", "event"):
+        print(f"[{content['name']}]: {content['message']}", flush=True)
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -189,10 +175,13 @@ def main(words: Sequence[str] | None = None) -> int:
         arm = RunningArm(settings)
         for part in parameters.PARTS:
             require_known(settings[part], values[part])
-        Log(arm)
+        for note in arm.notes:
+            print(note, flush=True)
+        report = Report(arm)
+        report.listeners.append(log)
         if arm.servos is not None and settings[parameters.HARDWARE]["autostart"]:
             arm.configure()
-        run(arm, Report(arm), claim, stop)
+        run(arm, report, claim, stop)
     except Exception as error:
         if isinstance(error, InputError) and not isinstance(error, ConfigurationError):
             error = ConfigurationError(str(error), subject=error.subject, value=error.value, limit=error.limit)

@@ -105,19 +105,15 @@ class RemoteSession(Session):
     # -- out -------------------------------------------------------------------------------------------------
 
     def call(self, name: str, /, **arguments: Any) -> Any:
+        number, answer = next(self._numbers), Future[Any]()
+        self._answers[number] = answer
+        self._send({"call": name, "id": number, **arguments})
         try:
-            return self.ask(name, **arguments).result(ANSWER_S)
+            return answer.result(ANSWER_S)
         except LateError:
             raise LinkError(f"the arm does not answer to {name}") from None
         finally:
             self._looked_s = time.monotonic()
-
-    def ask(self, name: str, /, **arguments: Any) -> Future[Any]:
-        """Make a call without waiting for its answer."""
-        number, answer = next(self._numbers), Future[Any]()
-        self._answers[number] = answer
-        self._send({"call": name, "id": number, **arguments})
-        return answer
 
     def tell(self, name: str, /, **arguments: Any) -> None:
         self._send({"call": name, **arguments})

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from picker_dynamics.board.clock import SYSTEM_CLOCK, Clock
 from picker_dynamics.board.hardware_session import HardwareSession
@@ -33,8 +33,9 @@ from picker_dynamics.execution.checks import TorqueLimits
 from picker_dynamics.execution.collision import OFF, standing_floor
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.execution import Execution, Limits, Timing
+from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import GoalTracker, Tolerances
-from picker_dynamics.execution.gripping import GripperSettings, settings_problem
+from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, gripper_request, settings_problem
 from picker_dynamics.execution.motion import Motion
 from picker_dynamics.execution.planning import Worker, at_once
 from picker_dynamics.execution.tip_uncertainty import tip_uncertainty
@@ -45,7 +46,7 @@ from picker_dynamics.robot.model import Array
 from picker_dynamics.robot.servo_budget import ServoBudget
 from picker_dynamics.robot.servo_map import ServoMap
 
-from .park import TIP_SPEED, park
+from .park import park
 
 if TYPE_CHECKING:
     from picker_dynamics.sim.torque_plant import TorquePlant
@@ -89,7 +90,7 @@ class RunningArm:
         known: Known | None = None,
         plans_beside: bool = True,
     ):
-        self.settings, self.clock, self._look_s, self._parks = settings, clock, -math.inf, False
+        self.settings, self.clock, self._look_s = settings, clock, -math.inf
         control, dynamics, hardware = (settings[part] for part in parameters.PARTS)
         self.known = load_arm(control) if known is None else known
         self.description, self.servos, torque = self.known
@@ -178,11 +179,11 @@ class RunningArm:
 
     def _take_control(self, _names: set[str]) -> None:
         """Hold motions to what the settings say."""
-        values, parks = self.settings[CONTROLLER], self._parks
+        values = self.settings[CONTROLLER]
         self.controller.execution.change_some(
-            tip_speed=min(values["tip_speed_limit"], TIP_SPEED) if parks else values["tip_speed_limit"],
-            scales_time=parks or values["stretch"],
-            speed=1.0 if parks else values["speed_scaling"],
+            tip_speed=values["tip_speed_limit"],
+            scales_time=values["stretch"],
+            speed=values["speed_scaling"],
             further=(self.surroundings.check(values["floor_z"], values["collision.margin"]),),
             approach=values["approach"] == "auto",
         )
@@ -234,6 +235,12 @@ class RunningArm:
             remarks.append(f"modelled, not measured: the tip within {1e3 * off_m:.0f} mm if nothing holds it back")
         wanted = (tolerances or self.tolerances()).select_joints(motion.joints)
         return GoalTracker(arm.joint_names, arm.position_units, wanted, motion.start_s, "; ".join(remarks))
+
+    def grip(self, position: Sequence[float], effort: Sequence[float] = (), **asker: Any) -> GoalRequest:
+        """Make a command of the gripper's joint to ``position`` [rad or m]: done there, or where what it grips stops it."""
+        assert self.gripper is not None
+        settings, command = replace(self.gripper, allow_stalling=True), GripperCommand((), position, effort=effort)
+        return gripper_request(command, settings, self.controller.execution, self.clock.now, **asker)
 
     # -- on and off ----------------------------------------------------------------------------------------
 
@@ -302,7 +309,6 @@ class RunningArm:
             self.session.disable()
         elif how == "park" and self.outputs.state is State.ACTIVE:
             assert self.servos is not None
-            self._parks = True
             park(self.session, self.servos.rest, hurried)
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,9 @@ from picker_dynamics.execution.driving import MARK
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import HAIR, Goal, asked_duration
 from picker_dynamics.execution.goal_manager import GoalRequest
-from picker_dynamics.execution.gripping import GripperCommand, gripper_request
 from picker_dynamics.execution.lease import IF_FREE
 from picker_dynamics.robot import arm_text
 
-from .entry import Condition
 from .facts import facts
 from .report import Report
 from .running_arm import RunningArm
@@ -78,28 +76,27 @@ class ServedSession:
         return {"names": list(arm.joint_names), "units": list(arm.position_units), **plain}
 
     def facts(self) -> dict[str, Any]:
-        """Facts about the arm now: ``facts.facts``, and where joints and tip are and what that costs; SI units."""
-        arm, snapshot = self._arm.description, self.snapshot()
-        hardware, controller = ({**one["values"], "message": one["message"]} for one in list(snapshot.values())[:2])
-        condition = Condition(self.diagnostics(), snapshot["payload"][0])
-        found = {"arm": arm.name, **facts(hardware, controller, condition)}
+        """Facts about the arm now (``facts``), and where joints and tip are and what that costs; SI units."""
+        arm, report, names = self._arm.description, self._report, self._arm.description.joint_names
+        said = report.hardware_status(), report.controller_status()
+        hardware, controller = ({**one.values, "message": one.message} for one in said)
+        found = {"arm": arm.name, **facts(hardware, controller, report.entries, names)}
+        found["payload_kg"] = self._arm.controller.payload.mass
         state, limits = self._session.state, self._execution.limits
         if state is None:
             return found
         q, torque, tip = state.q, limits.model.gravity(state.q), limits.model.forward_kinematics(state.q)
-        joints = {
-            name: {
-                "position": round(float(q[j]), 5),
-                "unit": arm.position_units[j],
-                "torque": round(float(torque[j]), 4),
-                "of_stall": round(float(abs(torque[j]) / limits.torque.full[j]), 4),
-                "margin": round(float(1.0 - abs(torque[j]) / limits.torque.hold[j]), 4),
-                "celsius": condition.number("hardware: temperature", f"celsius.{name}"),
-            }
-            for j, name in enumerate(arm.joint_names)
+        vectors = {
+            "position": (q, 5),
+            "torque": (torque, 4),
+            "of_stall": (np.abs(torque) / limits.torque.full, 4),
+            "margin": (1.0 - np.abs(torque) / limits.torque.hold, 4),
         }
+        rows = {what: np.round(vector, digits).tolist() for what, (vector, digits) in vectors.items()}
+        rows |= {"unit": list(arm.position_units), "celsius": found["celsius"]}
+        joints = {name: {what: row[j] for what, row in rows.items()} for j, name in enumerate(names)}
         limit = "effort limit" if self._arm.servos is None else "stall torque"
-        return found | {"torque_limit": limit, "tip_m": [round(float(x), 5) for x in tip], "joints": joints}
+        return found | {"torque_limit": limit, "tip_m": np.round(tip, 5).tolist(), "joints": joints}
 
     def reference(self) -> list[float] | None:
         """Positions (n,) [rad or m] at which the joints should be now; None: the arm is not active."""
@@ -171,9 +168,7 @@ class ServedSession:
         """Move the gripper's joint to ``position`` [rad or m]: done there, or where what it grips stops it."""
         if self._arm.gripper is None:
             raise InputError("this arm has no gripper", subject="gripper")
-        settings, now = replace(self._arm.gripper, allow_stalling=True), self._arm.clock.now
-        command = GripperCommand((), (position,))
-        self._session.submit(gripper_request(command, settings, self._execution, now, **self._asker(name)))
+        self._session.submit(self._arm.grip((position,), **self._asker(name)))
 
     def _asker(self, name: str) -> dict[str, Any]:
         driver = self._session.drivers.of_goal(name, self._arm.clock.now())

@@ -33,8 +33,8 @@ LINE_BYTES = 1_000_000
 UNREAD_BYTES = 4_000_000
 """A client that leaves so much unread is left."""
 
-CONNECTIONS, STATES_KEPT = 40, 2000
-"""Clients at a time, and states that are kept for each at the most."""
+STATES_KEPT = 2000
+"""States that are kept for a client at the most."""
 
 LOOK_S, LAST_S = 0.01, 0.3
 """How often one looks whether a stop is answered, and how long what was said last may be on its way at the end [s]."""
@@ -45,7 +45,7 @@ class Server:
 
     def __init__(self, arm: RunningArm, report: Report, path: Path):
         self.session, self.arm, self._report, self.path = ServedSession(arm, report), arm, report, path
-        self._count, self._clients = 0, set[_Client]()
+        self._clients = set[_Client]()
         self._loop = asyncio.new_event_loop()
         path.unlink(missing_ok=True)
         local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -100,12 +100,10 @@ class Server:
     # -- connections ------------------------------------------------------------------------------------------
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection until it ends; of more than there may be none is taken."""
-        client, self._count = _Client(writer), self._count + 1
+        """Serve one connection until it ends."""
+        client = _Client(writer)
+        self._clients.add(client)
         try:
-            if self._count > CONNECTIONS:
-                return
-            self._clients.add(client)
             while line := await reader.readline():
                 if line.strip() and (answer := await self._answer(line, client)) is not None:
                     client.put(answer)
@@ -115,7 +113,6 @@ class Server:
             pass
         finally:
             self._clients.discard(client)
-            self._count -= 1
             client.end()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()

@@ -20,7 +20,7 @@ from picker_dynamics.errors import BlockedError, GoalAbortedError, GoalCancelled
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.lease import IF_FREE
 
-from .entry import Condition, error_of, number_in
+from .entry import error_of, number_in
 from .hearing import Hearing, array
 
 if TYPE_CHECKING:  # a command that moves nothing does not wait until these are loaded
@@ -152,10 +152,6 @@ class Session(Hearing):
         """Facts for a person or program: see ``session.facts``."""
         return dict(self.call("facts"))
 
-    def condition(self) -> Condition:
-        """Condition of the arm's parts now."""
-        return Condition(self.call("diagnostics"), self.payload())
-
     def payload(self) -> float:
         """Payload that the tool is believed to carry [kg]."""
         return float(self.call("snapshot")["payload"][0])
@@ -211,24 +207,24 @@ class Session(Hearing):
         """Move joints to positions, or by so much, the others stay; returns the duration [s].  Errors as ``send``."""
         return self.send(GoalData("move", {"joints": dict(joints), "relative": relative, "least_s": least_s}))
 
-    def move_through(self, times_s: Sequence[float], positions: Sequence[Any], timeout_s: float | None = None) -> float:
+    def move_through(self, times_s: Sequence[float], positions: Sequence[Any]) -> float:
         """Move through positions (k, n) at ``times_s`` (k,) to rest; returns the duration [s].  Errors as ``send``."""
-        return self.send(self.message(times_s, positions), timeout_s)
+        return self.send(self.message(times_s, positions))
 
-    def follow(self, trajectory: Trajectory, timeout_s: float | None = None) -> float:
+    def follow(self, trajectory: Trajectory) -> float:
         """Execute a trajectory that starts where the arm is; returns the duration it took [s]; errors as ``send``."""
-        return self.send(self.message_along(trajectory), timeout_s)
+        return self.send(self.message_along(trajectory))
 
-    def send(self, message: GoalData, timeout_s: float | None = None) -> float:
+    def send(self, message: GoalData) -> float:
         """Send a goal and wait until it is done; Ctrl-C cancels it.
 
         Raises:
             GoalRefusedError: somebody else moves the arm; or it is refused, or aborted, with the reason.
-            LinkError: the arm is gone, or it takes longer than ``timeout_s``.
+            LinkError: the arm is gone.
         """
         with self.cancelling():
             goal, duration = self.begin(message)
-            self.wait(lambda: self.ended(goal), f"the motion of {duration:.1f} s did not end in time", timeout_s or math.inf)
+            self.wait(lambda: self.ended(goal), f"the motion of {duration:.1f} s did not end", math.inf)
         return duration
 
     def begin(self, message: GoalData, as_driver: bool = False) -> tuple[str, float]:

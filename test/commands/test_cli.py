@@ -108,7 +108,7 @@ def test_up_refuses_where_an_arm_runs_and_a_domain_that_does_not_exist(picker_co
         claim = Claim("left")
         code, said, complaints = picker_command("up", "--sim", "--namespace", "left")
         claim.close()
-    assert code == 15 and said == "" and "an arm is moved by one process; end that one" in complaints[0]
+    assert code == 15 and said == "" and "end that one" in complaints[0]
     monkeypatch.setenv("ROS_DOMAIN_ID", "xx")
     assert picker_command("up", "--sim")[2] == ["error: ROS_DOMAIN_ID is 'xx', must be a whole number from 0 to 232"]
 

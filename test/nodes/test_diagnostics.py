@@ -1,19 +1,10 @@
-"""What is said again and again is cut to a rate, and texts to a length."""
+"""Texts of others are cut to a length."""
 
-from pytest import approx
 from std_msgs.msg import Header
 
 from benchmarks.ros_operator import values_of
-from picker_dynamics.nodes.diagnostics import Flood, message_of, sender_in
+from picker_dynamics.nodes.diagnostics import message_of, sender_in
 from picker_dynamics.session.entry import OK, entry
-
-
-def test_a_flood_passes_at_its_rate_what_comes_seldom_always_and_the_others_are_counted():
-    flood = Flood(20.0)
-    passed = sum(flood.lets_pass(1e-3 * k) for k in range(10_000))  # 1 kHz for 10 s
-    assert passed == approx(20 + 20 * 10, abs=1) and flood.missed == 10_000 - passed
-    assert [flood.lets_pass(70.0) for _ in range(21)] == [True] * 20 + [False], "a second's worth at once, after any silence"
-    assert all(flood.lets_pass(100.0 + 0.06 * k) for k in range(100))
 
 
 def test_what_others_name_is_cut_wherever_it_is_said():

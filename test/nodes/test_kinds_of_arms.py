@@ -30,13 +30,9 @@ GOALS = "arm_controller/joint_trajectory"
     ("parameters", "named"),
     [
         ({"hardware:baud": "fast"}, "baud"),
-        ({"hardware:state_rate_hz": 0.0}, "state_rate_hz"),
-        ({"hardware:on_overheat": "panic"}, "on_overheat is 'panic', must be one of warn, stop"),
         ({"hardware:temperature_limit_c": 40.0, "hardware:ambient_c": 45.0}, "must be above ambient_c, 45"),
         ({"hardware:servos": "/nowhere/servos.yaml"}, "servos is '/nowhere/servos.yaml' for hardware"),
-        ({"trajectory_controller:lead_s": ".nan"}, "lead_s"),
         ({"trajectory_controller:rate_h": 50.0}, "parameter rate_h does not exist, did you mean rate_hz"),
-        ({"dynamics:payload.com": "[0.0, 0.1]"}, "payload com has shape"),
         ({"hardware:use_sim_time": "true"}, "use_sim_time is true"),
     ],
     ids=str,

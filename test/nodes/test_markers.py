@@ -92,16 +92,6 @@ def test_the_arrow_lies_along_the_axis_by_the_right_hand_rule_and_is_longer_for_
     assert 5 not in at([0.0, 0.01, 0.0, 0.0, 0.0])
 
 
-def test_a_force_s_arrow_shows_where_its_joint_goes():
-    arm, q = shipped_arm("rrp"), np.array([0.3, 1.0, 0.4])
-    force = np.array([0.0, 0.0, -0.5 * arm.description.effort[2]])
-    made = {one.id: one for one in torque_markers(arm.description, q, force, arm.description.effort, arm.hold_limit)}
-    (tail, tip), link = corners(made[8]), arm.description.movable[2].child
-    ahead = link_poses(arm.description, q + [0.0, 0.0, 0.1])[link].position
-    np.testing.assert_allclose(tip - tail, -0.5 * ARROW_M * (ahead - tail) / 0.1, atol=1e-9)
-    assert " N, 50 %" in made[7].text
-
-
 # -- the region --------------------------------------------------------------------------------------------------
 
 

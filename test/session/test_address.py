@@ -11,12 +11,9 @@ from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.session.address import DOMAIN, Claim, OccupiedError, require_free, socket_path
 
 HOLD = """
-import socket, sys
+import sys
 from picker_dynamics.session.address import Claim
 claim = Claim(sys.argv[1])
-listener = socket.socket(socket.AF_UNIX)
-listener.bind(str(claim.path))
-listener.listen()
 print("has it", flush=True)
 sys.stdin.read()  # ends with who started it
 """

@@ -1,7 +1,4 @@
-"""What of control_msgs (5.x, Jazzy) the controller uses, as plain classes: for machines without it.
-
-``test_control_interfaces.py`` compares the fields with the real ones where those are installed.
-"""
+"""What of control_msgs (5.x, Jazzy) the controller uses, as plain classes: for machines without it."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ def _message(kind: str, /, **fields):
         for key, default in fields.items():
             setattr(self, key, values.get(key, default()))
 
-    return type(kind, (), {"__slots__": tuple(fields), "__init__": __init__, "FIELDS": tuple(fields)})
+    return type(kind, (), {"__slots__": tuple(fields), "__init__": __init__})
 
 
 def _points(prefix: str, *names: str) -> dict:
@@ -42,12 +39,6 @@ JointTrajectoryControllerState = _message(
     speed_scaling_factor=float,
 )
 
-_Result = _message("FollowJointTrajectory_Result", error_code=int, error_string=str)
-for _code, _name in enumerate(
-    ("SUCCESSFUL", "INVALID_GOAL", "INVALID_JOINTS", "OLD_HEADER_TIMESTAMP", "PATH_TOLERANCE_VIOLATED", "GOAL_TOLERANCE_VIOLATED")
-):
-    setattr(_Result, _name, -_code)
-
 
 class FollowJointTrajectory:
     Goal = _message(
@@ -60,7 +51,7 @@ class FollowJointTrajectory:
         component_goal_tolerance=list,
         goal_time_tolerance=Duration,
     )
-    Result = _Result
+    Result = _message("FollowJointTrajectory_Result", error_code=int, error_string=str)
     Feedback = _message(
         "FollowJointTrajectory_Feedback",
         header=Header,

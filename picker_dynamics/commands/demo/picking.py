@@ -61,9 +61,9 @@ def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path
                 found["faults"].append(str(error))
                 print(f"the arm gave up: {error}", flush=True)
             found["faults"] += board.truth().faults
-            condition = client.condition()
+            parts = {one["name"]: one["values"] for one in client.call("diagnostics")}
             names = ("period_ms", "jitter_p99_ms", "ahead_least_ms", "missed")
-            period, jitter, ahead, missed = (condition.number("hardware: timing", name) or 0.0 for name in names)
+            period, jitter, ahead, missed = (float(parts["hardware: timing"].get(name, 0.0)) for name in names)
             (lead_s,) = client.call("get", part="trajectory_controller", names=["lead_s"])
             found["loop"] = {
                 "rate_hz": round(1e3 / period, 2) if period else 0.0,
@@ -71,7 +71,7 @@ def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path
                 "latency_max_ms": round(1e3 * lead_s - ahead, 3),
                 "missed": int(missed),
             }
-            found["cross_check_worst"] = condition.number("dynamics", "cross_check_worst") or 0.0
+            found["cross_check_worst"] = float(parts["dynamics"]["cross_check_worst"])
     return found
 
 

@@ -15,7 +15,6 @@ import numpy as np
 from picker_dynamics.errors import GoalRefusedError, InfeasibleError, InputError, LimitError, LinkError, PickerError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.session.entry import Entry
-from picker_dynamics.session.facts import facts
 from picker_dynamics.session.session import Session
 
 from ..equipment import Equipment
@@ -124,16 +123,15 @@ class ArmView(View):
 
     def status(self) -> Mapping[str, Any]:
         session = self.session
-        condition = session.condition()
+        entries = {one["name"]: one["values"] for one in session.call("diagnostics")}
         limits = session.call("get", part="trajectory_controller", names=list(LIMITS))
         return {
-            "arm": session.arm_name,
-            **facts(session.hardware, session.controller, condition),
+            **{name: fact for name, fact in session.facts().items() if name not in ("joints", "tip_m")},
             **({"provenance": "simulated, true"} if session.simulated else {}),
             **{name: session.hardware.get(name, "") for name in OUTPUTS},
             "limits": dict(zip(LIMITS, limits)),
             "scene": session.call("surroundings")["scene"] or [],
-            "parts": {name: one.values for name, one in condition.entries.items() if name in PARTS},
+            "parts": {name: entries[name] for name in PARTS if name in entries},
             "driver": self.wheel.driver,
         }
 
