@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from picker_dynamics.dynamics import lagrangian
+from picker_dynamics.robot.description import parse
 
 TOLERANCE = 1e-12
 """Relative to an array's largest entry, absolute below 1."""
@@ -32,7 +33,23 @@ def load_cases() -> dict[str, list[dict]]:
 def model_of(system: str, case: int = 3) -> lagrangian.AnalyticModel:
     """The arm of one case; the last one has the most general numbers."""
     case = load_cases()[system][case]
-    return lagrangian.chain(case["joints"], case["gravity"]) if system == "chain" else lagrangian.make(system, **case["params"])
+    return chain_of(case["joints"], case["gravity"]) if system == "chain" else lagrangian.make(system, **case["params"])
+
+
+def chain_of(joints: list[dict], gravity, **more) -> lagrangian.ChainModel:
+    """Joints in a row as the golden sample has them: type R or P, axis, xyz and rpy in the frame before, the body's numbers."""
+    said = ['<link name="link0"/>']
+    for i, joint in enumerate(joints):
+        axis = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}.get(str(joint["axis"]), joint["axis"])
+        xyz, rpy, com, axis = (" ".join(map(repr, values)) for values in (joint["xyz"], joint["rpy"], joint["com"], axis))
+        moments = " ".join(f'{key.lower()}="{value!r}"' for key, value in joint["inertia"].items())
+        said.append(
+            f'<joint name="joint{i}" type="{"continuous" if joint["type"] == "R" else "prismatic"}"><parent link="link{i}"/>'
+            f'<child link="link{i + 1}"/><origin xyz="{xyz}" rpy="{rpy}"/><axis xyz="{axis}"/>'
+            f'<limit lower="-1" upper="1" velocity="1" effort="1"/></joint><link name="link{i + 1}"><inertial>'
+            f'<origin xyz="{com}"/><mass value="{joint["mass"]!r}"/><inertia {moments}/></inertial></link>'
+        )
+    return lagrangian.ChainModel(parse(f'<robot name="chain">{"".join(said)}</robot>', "chain"), gravity, **more)
 
 
 def agrees(actual, expected, about: str = "") -> None:

@@ -3,7 +3,6 @@
     arm = lagrangian.make("rrp")                            the systems of the reference notes, with the notes' numbers
     arm = lagrangian.make("rrp", M=1.0)                     or with others
     arm = lagrangian.from_description(description)          the picker with a URDF's numbers
-    arm = lagrangian.chain(joints, gravity)                 N joints in a row
     arm = lagrangian.from_urdf(path)                        N joints, branched or not, of any URDF
     arm = lagrangian.analytic_model(description)            the picker's closed form, or else the N joints
     A, B = lagrangian.linearise(arm, q, v, tau)             its linear state space at any point
@@ -23,8 +22,8 @@ from picker_dynamics.errors import DescriptionError, InputError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import checked_number, payload_values
 
-from .analytic import AnalyticModel, ClosedForm, require_keys
-from .chain_model import ChainModel, chain, from_urdf
+from .analytic import AnalyticModel, ClosedForm
+from .chain_model import ChainModel, from_urdf
 from .linearisation import linearise
 from .picker_model import PickerModel, from_description
 from .systems import cylindrical, pendulum, picker, planar_2r, rocking_bar, rrp, spatial_2r, spring_mass, three_link, two_link
@@ -36,7 +35,6 @@ __all__ = [
     "ClosedForm",
     "PickerModel",
     "analytic_model",
-    "chain",
     "from_description",
     "from_urdf",
     "linearise",
@@ -65,8 +63,10 @@ def make(name: str, **parameters: float) -> ClosedForm:
     if name not in SYSTEMS:
         raise InputError(f"no system {name!r}; there are {', '.join(SYSTEMS)}", name)
     system = SYSTEMS[name]
-    given = system.Parameters._field_defaults | parameters
-    require_keys(name, given, system.Parameters._fields)
+    fields, given = system.Parameters._fields, system.Parameters._field_defaults | parameters
+    for key in given:
+        if key not in fields:
+            raise InputError(f"{name}: unknown {key}; it takes {', '.join(fields)}", key)
     values = {
         key: checked_number(f"{name}: {key}", value, least=-math.inf if key == "g" else 0.0, subject=key)
         for key, value in given.items()

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import getitem
 from types import ModuleType
@@ -173,13 +173,3 @@ class ClosedForm(AnalyticModel):
         (q,) = batch_of_states(self.n, q=q)
         moved = self._apply(self._tip, (3,), q[..., None, :] + STEP * np.eye(self.n))
         return np.swapaxes(moved.imag, -1, -2) / STEP.imag
-
-
-def require_keys(what: str, given: Any, keys: Sequence[str], subject: str | None = None) -> None:
-    """Raise an InputError about ``subject``, or the first wrong key, unless ``given`` has exactly these keys."""
-    if not isinstance(given, Mapping):
-        raise InputError(f"{what} is of type {type(given).__name__}, expected a dictionary of {', '.join(keys)}", subject)
-    odd = [str(key) for key in (*given, *keys) if (key in given) != (key in keys)]
-    if odd:
-        kind = "unknown" if odd[0] in given else "missing"
-        raise InputError(f"{what}: {kind} {odd[0]}; it takes {', '.join(keys)}", subject or odd[0])

@@ -6,31 +6,22 @@ The torques are those of ``chain_torque``, and the other terms follow from them 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import DescriptionError, InputError
-from picker_dynamics.robot.description import ArmDescription, load, parse
+from picker_dynamics.robot.description import ArmDescription, load
 from picker_dynamics.robot.kinematic_tree import joint_frames, point_jacobians, tool_pose
 from picker_dynamics.robot.model import GRAVITY, Array, as_vector, payload_values, read_only
 
 from . import chain_torque
-from .analytic import AnalyticModel, Equation, require_keys
+from .analytic import AnalyticModel, Equation
 from .bodies import Body, welded
 
 DOWN = (0.0, 0.0, -GRAVITY)
 """Acceleration of gravity [m/s²] for a base that stands upright."""
-
-Joint: TypeAlias = Mapping[str, Any]
-"""One joint of :func:`chain`."""
-
-TYPES = {"R": "continuous", "P": "prismatic"}
-AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-KEYS, INERTIA_KEYS = ("type", "axis", "xyz", "rpy", "mass", "com", "inertia"), ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 
 
 class ChainModel(AnalyticModel):
@@ -101,70 +92,13 @@ class ChainModel(AnalyticModel):
         return energy
 
     def forward_kinematics(self, q: ArrayLike) -> Array:
-        """Position of the tool, (..., 3) [m], base frame; of ``lagrangian.chain`` the origin of the last frame."""
+        """Position of the tool, (..., 3) [m], base frame."""
         return tool_pose(self.description, q).position
 
     def jacobian(self, q: ArrayLike) -> Array:
         frames, (carrier, tool) = joint_frames(self.description, q), self.description.transforms.links[self.description.tool]
         tip = (frames[..., carrier, :, :] @ tool)[..., None, :3, 3]
         return point_jacobians(self.description, frames, (carrier,), tip)[0][..., 0, :, :]
-
-
-def chain(joints: Sequence[Joint], gravity: ArrayLike, *, armature: ArrayLike | None = None) -> ChainModel:
-    """A serial chain of revolute and prismatic joints.
-
-        frame_i = frame_{i-1} · Trans(xyz) · Rz(rpy[2]) Ry(rpy[1]) Rx(rpy[0]) · motion(axis, q_i)
-
-    Args:
-        joints: in order from the base, each a dictionary with all of
-
-            type      "R" (turns by q_i about the axis) or "P" (slides by q_i along it)
-            axis      "x", "y", "z" or a vector, own frame; its length does not matter
-            xyz, rpy  pose at q_i = 0 in the frame before [m, rad]
-            mass, com [kg], [m] in frame_i, after the motion
-            inertia   Ixx Iyy Izz Ixy Ixz Iyz: tensor elements about the com in frame_i [kg·m²]
-
-            and, if wanted, ``name`` (default joint1, joint2, …).
-        gravity: (3,) acceleration of gravity in the base frame [m/s²], such as (0, 0, -9.81).
-        armature: (n,) rotor inertia at each joint [kg·m²], default none.
-
-    Returns:
-        The model; its tool is the last frame.
-
-    Raises:
-        InputError, DescriptionError: no joint, an unknown or missing key, another type or axis, values that are not finite or
-            of the wrong count, a negative mass; names the joint and what is allowed.
-    """
-    if not joints:
-        raise InputError(f"joints is {joints!r}, expected a list of at least one joint dictionary", "joints")
-    said = ['<link name="base"/>']
-    for i, joint in enumerate(joints):
-        name = str(joint.get("name", f"joint{i + 1}")) if isinstance(joint, Mapping) else f"joint{i + 1}"
-        said.append(_elements(joint, name, f"link{i}" if i else "base", f"link{i + 1}"))
-    return ChainModel(parse(f'<robot name="chain">{"".join(said)}</robot>', "chain"), gravity, armature=armature)
-
-
-def _elements(joint: Joint, name: str, parent: str, child: str) -> str:
-    """A joint of :func:`chain`, and its link, as a URDF has them."""
-    given = {key: value for key, value in joint.items() if key != "name"} if isinstance(joint, Mapping) else joint
-    require_keys(f"joint {name}", given, KEYS, name)
-    require_keys(f"joint {name}: inertia", given["inertia"], INERTIA_KEYS, name)
-    if given["type"] not in TYPES:
-        raise InputError(f"joint {name}: type is {given['type']!r}, must be {', '.join(TYPES)}", name, given["type"])
-    axis = AXES.get(given["axis"], given["axis"]) if isinstance(given["axis"], str) else given["axis"]
-
-    def numbers(key: str, values: Any, count: int = 3) -> str:
-        return " ".join(map(repr, as_vector(f"joint {name}: {key}", values, count).tolist()))
-
-    moments = [f'{key.lower()}="{numbers(key, [given["inertia"][key]], 1)}"' for key in INERTIA_KEYS]
-    return (
-        f'<joint name="{name}" type="{TYPES[given["type"]]}"><parent link="{parent}"/><child link="{child}"/>'
-        f'<origin xyz="{numbers("xyz", given["xyz"])}" rpy="{numbers("rpy", given["rpy"])}"/>'
-        f'<axis xyz="{numbers("axis", axis)}"/><limit lower="-1" upper="1" velocity="1" effort="1"/></joint>'
-        f'<link name="{child}"><inertial><origin xyz="{numbers("com", given["com"])}"/>'
-        f'<mass value="{numbers("mass", [given["mass"]], 1)}"/>'
-        f"<inertia {' '.join(moments)}/></inertial></link>"
-    )
 
 
 def from_urdf(path: str | Path, gravity: ArrayLike = DOWN, *, armature: ArrayLike | None = None) -> ChainModel:
