@@ -85,12 +85,12 @@ def verdict(report: dict[str, Any]) -> str:
     """Verdict on the board in one line."""
     ended = [one["status"] for one in report["checks"]]
     figures = ", ".join(f"{ended.count(one)} {one}" for one in (PASSED, FAILED, SKIPPED) if one in ended)
-    troubles = {
-        "other limits than the servo map's: flash the firmware that belongs to this arm": not report["limits"]["match"],
-        "the outputs are not as they were found": report["left_as_found"] is False,
-        "interrupted": report["interrupted"],
-    }
-    return "; ".join([f"checks: {figures or 'none made'}", *(text for text, is_so in troubles.items() if is_so)])
+    said = [f"checks: {figures or 'none made'}"]
+    if not report["limits"]["match"]:
+        said.append("other limits than the servo map's: flash the firmware that belongs to this arm")
+    if report["left_as_found"] is False:
+        said.append("the outputs are not as they were found")
+    return "; ".join(said + ["interrupted"] * report["interrupted"])
 
 
 def line(outcome: Outcome) -> str:

@@ -67,15 +67,6 @@ def test_a_reset_in_mid_motion_leaves_the_outputs_where_they_are(cause, says):
     bench.tells(faults=says, boot_id=boot_id + 1, live=ALL, owned=0, state=BoardState.IDLE, queue_depth=0)
 
 
-def test_a_boot_loader_is_silent_and_may_hide_the_cause():
-    bench = AvrBench().run(200_000)
-    said, boot_id = len(bench.telemetry), bench.telemetry[-1].boot_id
-    bench.uno.reset(Cause.EXTERNAL, 16_000_000, True)
-    bench.run(990_000)
-    assert len(bench.telemetry) == said and bench.uno.statistics.deaf > 0
-    bench.tells(boot_id=boot_id + 1, faults=0)
-
-
 # --- wires ----------------------------------------------------------------------------------------------------------
 
 
@@ -104,16 +95,6 @@ def test_nothing_is_lost_at_250_set_points_a_second_nor_in_a_flood():
     bench.write(Ping())
     bench.acked(Ping())
     assert bench.live == ALL
-
-
-def test_a_missing_chip_is_reported_and_found_when_it_comes():
-    bench = AvrBench()
-    bench.uno.chip_connected(False)
-    bench.run(200_000).tells(faults=OUTPUT_FAILED)
-    bench.refused(Reset(), Reason.FAULT_PERSISTS, OUTPUT_FAILED)
-    bench.uno.chip_connected(True)
-    bench.run(100_000).acked(Reset())
-    assert bench.enabled().pulses_us[0] == pytest.approx(1500.0, abs=2.5)
 
 
 def test_wires_that_come_off_in_motion_make_no_jump():
