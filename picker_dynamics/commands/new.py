@@ -22,18 +22,17 @@ from picker_dynamics.robot.servo_types import servo_types
 
 QUESTIONS = {
     "name": ("name", "joint{}"),
-    "type": ("does it turn (revolute) or slide (prismatic)", "revolute"),
     "axis": (f"axis ({', '.join(AXES)})", "y"),
     "length_mm": ("length of its link, to the next joint [mm]", 100),
-    "lower": ("lower limit [deg, sliding: mm]", LIMITS_DEG[0]),
-    "upper": ("upper limit [deg, sliding: mm]", LIMITS_DEG[1]),
+    "lower": ("lower limit [deg]", LIMITS_DEG[0]),
+    "upper": ("upper limit [deg]", LIMITS_DEG[1]),
     "heavy": (f"mass of the link with the next servo on it [g], or a material ({', '.join(DENSITY)})", PRESET["material"]),
     "servo": ("servo ({})", PRESET["servo"]),
 }
 """What is asked of each joint, and what stands in brackets."""
 
-FIRST, SLIDES = {"axis": "z", "length_mm": 40}, {"lower": 0, "upper": 40}
-"""Other brackets: of the first joint, of one that slides."""
+FIRST = {"axis": "z", "length_mm": 40}
+"""Other brackets of the first joint."""
 
 
 def add_parser(commands) -> None:
@@ -96,10 +95,8 @@ def asked(ask: Callable[[str], str] | None = None) -> dict[str, Any]:
         while len(before) == number:
             for key, (text, _) in QUESTIONS.items():
                 joint[key] = answer(f"  {text.format(kinds)}", joint[key])
-                if (key, joint[key]) == ("type", "prismatic") and joint["lower"] == LIMITS_DEG[0]:
-                    joint |= SLIDES
             made = {key: value for key, value in joint.items() if key not in ("lower", "upper", "heavy")}
-            made["limits_mm" if joint["type"] == "prismatic" else "limits_deg"] = [joint["lower"], joint["upper"]]
+            made["limits_deg"] = [joint["lower"], joint["upper"]]
             made["material" if joint["heavy"] in DENSITY else "mass_g"] = joint["heavy"]
             try:
                 before.append(read_joint(made, PRESET, before))

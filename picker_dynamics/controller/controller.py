@@ -276,7 +276,7 @@ class Controller:
             InputError: not a payload.
             InfeasibleError, LimitError: the arm cannot hold it where it is; nothing changes.
         """
-        mass, centre, _ = payload_values(mass, com, None)
+        mass, centre = payload_values(mass, com)
         payload, torque = Payload(mass, tuple(centre.tolist())), self.execution.limits.torque
         model = self._model_of(*payload)
         if payload.mass > self.payload.mass or (payload.mass and payload.com != self.payload.com):

@@ -79,18 +79,18 @@ class RigidBody(DynamicsModel):
         self._same_order = self._bare.nq == self.n and self._index == list(range(self.n))
         self.loaded = Loaded(self._bare)
 
-    def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> RigidBody:
-        """Model of the same arm carrying any load; see :meth:`DynamicsModel.with_payload`.
+    def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0)) -> RigidBody:
+        """Model of the same arm carrying a load; see :meth:`DynamicsModel.with_payload`.
 
         Raises:
             InputError: values that :func:`payload_values` refuses, or a tool that no joint moves.
         """
-        mass, com, inertia = payload_values(mass, com, inertia)
+        mass, com = payload_values(mass, com)
         frame = self._bare.frames[self._tool]
         if frame.parentJoint == 0:
             raise InputError(f"frame {frame.name} is fixed to the base: no joint would carry the payload", frame.name)
         model = self._bare.copy()
-        model.appendBodyToJoint(frame.parentJoint, pin.Inertia(mass, com, inertia), frame.placement)
+        model.appendBodyToJoint(frame.parentJoint, pin.Inertia(mass, com, np.zeros((3, 3))), frame.placement)
         carrying = copy.copy(self)
         carrying.payload_mass, carrying.payload_com = mass, read_only(com)
         carrying.loaded = Loaded(model)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from picker_dynamics.errors import TrajectoryError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.joint_order import order_of, some_of
+from picker_dynamics.robot.joint_order import order_of
 from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.model import Array
 from picker_dynamics.robot.units import told
@@ -149,10 +149,7 @@ def parse(goal: Goal, joint_names: Sequence[str], position_units: Sequence[str] 
         TrajectoryError: no points, too many, too long, out of order, not finite, not as many values as joints, or moving at
             the end.
     """
-    if goal.partial:
-        joints, order = some_of(goal.joint_names, joint_names, "goal")
-    else:
-        joints, order = np.arange(len(joint_names)), order_of(goal.joint_names, joint_names, "goal")
+    joints, order = order_of(goal.joint_names, joint_names, "goal", goal.partial)
     count = len(goal.times_s)
     if not count:
         raise TrajectoryError("the goal has no points", None, 0, 1)

@@ -52,15 +52,14 @@ def pointing(axis: str) -> Array:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """Part of an arm: one joint and the link that it carries; m, kg, rad (limits of a sliding joint: m).
+    """Part of an arm: one joint and the link that it carries; m, kg, rad.
 
-    ``mass`` is with the servo that rides on it, None where ``material`` has to say; ``pinion`` [m] drives a sliding joint.
+    ``mass`` is with the servo that rides on it, None where ``material`` has to say.
     """
 
     name: str
     limits: tuple[float, float]
     servo: ServoType
-    type: str = figure("type", ["revolute", "prismatic"], "revolute")
     axis: str = figure("axis", AXES, "y")
     along: str = figure("along", AXES, "z")
     length: float = figure("length_mm", (1.0, True, 2000.0), unit=1e-3)
@@ -68,20 +67,9 @@ class Part:
     mass: float | None = figure("mass_g", (0.1, True, 20_000.0), None, unit=1e-3)
     material: str = figure("material", [*DENSITY], PRESET["material"])
     channel: int = figure("channel", [*range(CHANNELS)])
-    pinion: float = figure("pinion_mm", (1.0, True, 200.0), 0.015, unit=1e-3)
-
-    @property
-    def slides(self) -> bool:
-        """Whether it slides on a rack."""
-        return self.type == "prismatic"
-
-    @property
-    def per_turn(self) -> float:
-        """Travel for a radian of the servo [rad or m]."""
-        return self.pinion if self.slides else 1.0
 
 
-JOINT = ("name", "servo", "limits_deg", "limits_mm", *(key.name for key in keys_of(Part).values()))
+JOINT = ("name", "servo", "limits_deg", *(key.name for key in keys_of(Part).values()))
 
 
 @dataclass(frozen=True)
@@ -130,22 +118,15 @@ def read_joint(values: Any, top: Mapping[str, Any], before: list[Part]) -> Part:
 
 
 def _part(name: str, given: dict[str, Any], top: Mapping[str, Any], before: list[Part], where: str) -> Part:
-    preset = {"material": top["material"], "servo": top["servo"], "channel": len(before)}
+    preset = {"material": top["material"], "servo": top["servo"], "channel": len(before), "axis": "y" if before else "z"}
     given = preset | {key: value for key, value in given.items() if value is not None}
-    slides = given.get("type") == "prismatic"
-    given = {"axis": "y" if before or slides else "z"} | given
     values, _ = read_fields(Part, given, f"{where}: ", name)
-    servo = servo_type(given["servo"], f"{where}: servo")
-    key, unit, travel, bound = (
-        ("limits_mm", 1e-3, values["pinion"], 1000.0) if slides else ("limits_deg", math.pi / 180.0, 1.0, 180.0)
-    )
-    limits = given.get(key, None if slides else LIMITS_DEG)
-    if not isinstance(limits, (list, tuple)) or len(limits) != 2:
-        raise InputError(f"{where}: {key} is {limits!r}, must be [lower, upper]", name)
-    lower, upper = (number(value, f"{where}: {key}", (-bound, True, bound), name, InputError) for value in limits)
-    refuse_if(lower >= upper, f"{where}: {key} is [{lower:g}, {upper:g}]: the upper must be larger", name, upper, lower)
-    most = math.radians(servo.travel_deg - RESERVE_DEG) * travel / unit
+    servo, limits = servo_type(given["servo"], f"{where}: servo"), given.get("limits_deg", LIMITS_DEG)
+    text = f"{where}: limits_deg is {limits!r}, must be [lower, upper]"
+    refuse_if(not isinstance(limits, (list, tuple)) or len(limits) != 2, text, name)
+    lower, upper = (number(value, f"{where}: limits_deg", (-180.0, True, 180.0), name, InputError) for value in limits)
+    refuse_if(lower >= upper, f"{where}: limits_deg is [{lower:g}, {upper:g}]: the upper must be larger", name, upper, lower)
+    most = servo.travel_deg - RESERVE_DEG
     kept = f"{servo.name} turns {servo.travel_deg:g} deg, of which {RESERVE_DEG:g} are kept to bear loads"
-    said = f"{where}: {key} span {upper - lower:g}, at most {math.floor(most)}: {kept}"
-    refuse_if(upper - lower > most, said, name, upper - lower, most)
-    return Part(name=name, limits=(unit * lower, unit * upper), servo=servo, **values)
+    refuse_if(upper - lower > most, f"{where}: limits_deg span {upper - lower:g}: {kept}", name, upper - lower, most)
+    return Part(name=name, limits=(math.radians(lower), math.radians(upper)), servo=servo, **values)

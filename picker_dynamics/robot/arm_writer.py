@@ -103,11 +103,11 @@ def _urdf(name: str, design: Design) -> str:
     said, parent, end = ['<link name="base_link"/>'], "base_link", np.array([0.0, 0.0, design.base])
     for part, after in zip(design.parts, (*design.parts[1:], None)):
         speed, stall = (_figure(part, key, design) for key in ("no_load_speed_rad_s", "stall_torque_nm"))
-        values = zip(("lower", "upper", "velocity", "effort"), (*part.limits, speed * part.per_turn, stall / part.per_turn))
+        values = zip(("lower", "upper", "velocity", "effort"), (*part.limits, speed, stall))
         limit = " ".join(f'{key}="{value:.6g}"' for key, value in values)
         child = f"{part.name}_link" if part.name != "base" else "base_moved_link"
         motion = f'<axis xyz="{_text(pointing(part.axis))}"/><limit {limit}/>'
-        said += [_joint(part.name, part.type, parent, child, end, motion), f'<link name="{child}">{_body(part, after)}</link>']
+        said += [_joint(part.name, "revolute", parent, child, end, motion), f'<link name="{child}">{_body(part, after)}</link>']
         length = pointing(part.along) * part.length
         parent, end = (parent, end + length) if part.name == JAW else (child, length)
     said += [f'<link name="{TOOL}"/>', _joint("tool", "fixed", parent, TOOL, end)]
@@ -158,7 +158,7 @@ def _bent(design: Design) -> Array:
     pose, lifts = [], 0
     for part in design.parts:
         lower, upper = part.limits
-        across = not part.slides and part.axis[-1] != part.along[-1] and part.name != JAW
+        across = part.axis[-1] != part.along[-1] and part.name != JAW
         share = BENT[min(lifts, 1)] if across and lower < 0.0 < upper else 0.0
         lifts += across
         pose.append(0.5 * (lower + upper) + share * (upper - lower))
@@ -168,16 +168,14 @@ def _bent(design: Design) -> Array:
 def _servos(name: str, design: Design, usual: dict[str, Any], home: Array, rest: Array) -> str:
     joints = {}
     for part, at_home, at_rest in zip(design.parts, home.tolist(), rest.tolist()):
-        unit, zero = "m" if part.slides else "rad", -math.degrees(0.5 * sum(part.limits) / part.per_turn)
+        zero = -math.degrees(0.5 * sum(part.limits))
         entry: dict[str, Any] = {
             "type": part.servo.name,
             "channel": part.channel,
             "direction": 1,
             "zero_deg": round(zero, 3) + 0.0,
         }
-        entry |= {f"rest_{unit}": at_rest, f"home_{unit}": at_home}
-        if part.slides:
-            entry["pinion_mm"] = round(1e3 * part.pinion, 6)
+        entry |= {"rest_rad": at_rest, "home_rad": at_home}
         if part.name == JAW:
             entry["grip"] = {"contact_rad": 0.0, "torque_nm": round(GRIP_SHARE * _figure(part, "stall_torque_nm", design), 4)}
         joints[part.name] = entry

@@ -254,20 +254,17 @@ def require_agreement(urdf: str, arm: ArmDescription, what: str = "robot_descrip
     Raises:
         DescriptionError: it cannot be read, lacks a joint or has it fixed, of another kind, or with wider limits.
     """
-    other = parse(urdf, source=what)
-    theirs = {joint.name: joint for joint in other.joints}
+    theirs = {joint.name: joint for joint in parse(urdf, source=what).joints}
     for ours, unit in zip(arm.movable, arm.position_units):
-        joint, about = theirs.get(ours.name), f"{what} ({other.name})"
-        if joint is None:
-            raise DescriptionError(f"{about} has no joint {ours.name}; this arm has {', '.join(arm.joint_names)}", ours.name)
-        if joint.type != ours.type:
-            text = f"{about}: joint {ours.name} is {joint.type}, here it is {ours.type}"
-            raise DescriptionError(text, ours.name, joint.type, ours.type)
+        joint = theirs.get(ours.name)
+        if joint is None or joint.type != ours.type:
+            has = "no such joint" if joint is None else joint.type
+            raise DescriptionError(f"{what}: joint {ours.name} is {ours.type} here, there {has}", ours.name, has, ours.type)
         for name, sign, per in (("lower", -1.0, ""), ("upper", 1.0, ""), ("velocity", 1.0, "/s")):
             there, here = getattr(joint, name), getattr(ours, name)
             if sign * (there - here) > LIMIT_TOLERANCE:
                 value, limit = told(there, unit, here), told(here, unit, there)
-                text = f"{about}: {name} limit of {ours.name} is {value}{per}, this arm's is {limit}{per}"
+                text = f"{what}: {name} limit of {ours.name} is {value}{per}, this arm's is {limit}{per}"
                 raise DescriptionError(text, ours.name, there, here)
 
 

@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, refuse_if
 
 Array = NDArray[np.float64]
 """An array of floats; its shape and unit stand in the docstring of whoever takes or returns it."""
@@ -146,33 +146,17 @@ PAYLOAD_MAX_KG, PAYLOAD_MAX_M = 100.0, 2.0
 """Heaviest load at the tool [kg], and how far from the tool's frame its centre may be [m]."""
 
 
-def payload_values(mass: float, com: ArrayLike, inertia: ArrayLike | None) -> tuple[float, Array, Array]:
-    """Return a payload's mass [kg], centre of mass (3,) [m] and inertia about it (3, 3) [kg·m²], checked.
+def payload_values(mass: float, com: ArrayLike) -> tuple[float, Array]:
+    """Return a payload's mass [kg] and centre of mass (3,) [m], checked.
 
     Raises:
         InputError: a negative mass, one beyond ``PAYLOAD_MAX_KG``, a centre beyond ``PAYLOAD_MAX_M``, values that are not
-            finite, wrong shapes, an inertia that is no inertia.
+            finite, wrong shapes.
     """
-    mass = checked_number("payload mass", mass, "kg", least=0.0, subject="payload")
-    com = as_vector("payload com", com, 3)
-    away = float(np.abs(com).max())
-    for what, value, most, unit in (("mass", mass, PAYLOAD_MAX_KG, "kg"), ("com", away, PAYLOAD_MAX_M, "m")):
-        if value > most:
-            raise InputError(f"payload {what} is {value:g} {unit}, at most {most:g}", "payload", value, most)
-    inertia = np.zeros((3, 3)) if inertia is None else as_states("payload inertia", inertia, 3)
-    if inertia.shape != (3, 3) or not np.allclose(inertia, inertia.T, rtol=1e-9, atol=0.0):
-        raise InputError(f"payload inertia of shape {inertia.shape} is not symmetric, (3, 3)", "payload")
-    least, middle, largest = np.linalg.eigvalsh(inertia)
-    slack = 1e-9 * abs(largest)
-    if not (-slack <= least and largest <= least + middle + slack and largest <= PAYLOAD_MAX_KG * PAYLOAD_MAX_M**2):
-        raise InputError(
-            f"payload inertia has principal moments {least:g}, {middle:g}, {largest:g} kg·m²: each must be "
-            f">= 0 and at most the sum of the others, and {PAYLOAD_MAX_KG * PAYLOAD_MAX_M**2:g}",
-            "payload",
-            float(least),
-            0.0,
-        )
-    return mass, com, inertia
+    mass, com = checked_number("payload mass", mass, "kg", least=0.0, subject="payload"), as_vector("payload com", com, 3)
+    for what, value, most, unit in (("mass", mass, PAYLOAD_MAX_KG, "kg"), ("com", np.abs(com).max(), PAYLOAD_MAX_M, "m")):
+        refuse_if(value > most, f"payload {what} is {value:g} {unit}, at most {most:g}", "payload", float(value), most)
+    return mass, com
 
 
 class DynamicsModel(ABC):
@@ -242,13 +226,12 @@ class DynamicsModel(ABC):
     def torque_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> tuple[Array, Array]:
         """Torque derivatives dtau/dq and dtau/dv at constant ``a``, each (..., n, n), without friction; dtau/da is M."""
 
-    def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> DynamicsModel:
-        """Model of the same arm carrying a load; a load it already carries is replaced.
+    def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0)) -> DynamicsModel:
+        """Model of the same arm carrying a point mass; a load it already carries is replaced.
 
         Args:
             mass: [kg], >= 0.
             com: (3,) centre of mass [m], tool frame.
-            inertia: (3, 3) about the centre of mass [kg·m²], tool axes; default a point mass.
 
         Raises:
             InputError: values that :func:`payload_values` refuses, a tool that no joint moves, or, as here, a system whose

@@ -13,28 +13,25 @@ Estimates start at ambient temperature: what was before, nobody knows.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 
 from .model import Array
-from .servo_map import ServoMap
+from .servo_map import Electric, ServoMap
 
+UNKNOWN = Electric(stall_a=0.0, idle_a=0.0, stall_rise_k=0.0, thermal_s=1.0)
 WARN_SHARE = 0.8
 """Of the way from ambient temperature to the limit: from here on it is said."""
 
 
-@dataclass(frozen=True)
-class Temperature:
-    """Estimated temperature of the warmest servo, as a text and as numbers: ``too_hot`` where it is at the limit."""
+class Temperature(NamedTuple):
+    """What is to be said of the warmest servo's estimated temperature; ``too_hot`` where it is at the limit."""
 
     text: str
-    joint: str
-    celsius: float
-    limit: float
     too_hot: bool
 
 
@@ -48,43 +45,34 @@ class ServoBudget:
     """
 
     def __init__(self, servos: ServoMap, *, ambient_c: float = 25.0, limit_c: float = 75.0):
-        self.servos = servos
-        self.ambient_c, self.limit_c = ambient_c, limit_c
-        self.require_limits(ambient_c, limit_c)
-        known = [servo.electric for servo in servos.servos]
-        self._stall_a, self._idle_a, self._rise, self._time_s = (
-            np.array([getattr(one, key) if one else default for one in known])
-            for key, default in (("stall_a", 0.0), ("idle_a", 0.0), ("stall_rise_k", 0.0), ("thermal_s", 1.0))
-        )
-        self._cooling = 1.0 / self._time_s
+        self.servos, self.ambient_c = servos, ambient_c
+        self.set_limit(limit_c)
+        known = [servo.electric or UNKNOWN for servo in servos.servos]
+        self._stall_a, self._idle_a = np.array([(one.stall_a, one.idle_a) for one in known]).T
+        self._rise, self._time_s = np.array([(one.stall_rise_k, one.thermal_s) for one in known]).T
         self._per_torque = 1.0 / servos.model.motor_stall
         self.share = np.zeros(servos.n)
         self.celsius = np.full(servos.n, float(ambient_c))
         self.live = np.zeros(servos.n, dtype=np.bool_)
-        self._peak_a = np.zeros(servos.n)
+        self._peak_a = 0.0
 
-    @staticmethod
-    def require_limits(ambient_c: float, limit_c: float) -> None:
-        """Raise an InputError where the limit leaves no room above the surroundings."""
-        if not limit_c > ambient_c:
-            raise InputError(
-                f"temperature_limit_c is {limit_c:g} deg C, must be above ambient_c, {ambient_c:g} deg C",
-                "temperature_limit_c",
-                limit_c,
-                ambient_c,
-            )
+    def set_limit(self, limit_c: float) -> None:
+        """Set the temperature that no motor should reach [deg C]; an InputError where it is not above the surroundings'."""
+        ambient = self.ambient_c
+        text = f"temperature_limit_c is {limit_c:g} deg C, must be above ambient_c, {ambient:g} deg C"
+        refuse_if(not limit_c > ambient, text, "temperature_limit_c", limit_c, ambient)
+        self.limit_c = limit_c
 
     def load(self, torque: Array, live: NDArray[np.bool_]) -> None:
         """Load the servos: from now on their motors give ``torque`` (n,) [N·m], those that are not ``live`` (n,) nothing."""
         self.live = live
         self.share = np.where(live, np.abs(torque) * self._per_torque, 0.0)
-        if self.current_a.sum() > self._peak_a.sum():
-            self._peak_a = self.current_a
+        self._peak_a = max(self._peak_a, float(self.current_a.sum()))
 
     def advance(self, dt_s: float) -> None:
         """Let ``dt_s`` pass at the present load."""
         final = self.ambient_c + self._rise * self.share * self.share
-        self.celsius += (final - self.celsius) * (1.0 - np.exp(-dt_s * self._cooling))
+        self.celsius += (final - self.celsius) * (1.0 - np.exp(-dt_s / self._time_s))
 
     @property
     def current_a(self) -> Array:
@@ -93,12 +81,9 @@ class ServoBudget:
 
     def take_peak(self) -> tuple[float, str]:
         """Largest sum of the currents [A] since the last call, and what is to be said of it: '' if the supply can do it."""
-        peak, self._peak_a = self._peak_a, self.current_a
-        peak_a, allowed = float(peak.sum()), self.servos.supply_a
-        if allowed is None or peak_a <= allowed:
-            return peak_a, ""
-        most = [f"{self.servos.joint_names[i]} {peak[i]:.1f} A" for i in np.argsort(-peak)[:2]]
-        return peak_a, f"the servos draw {peak_a:.1f} A (estimated), the supply gives {allowed:g} A: {', '.join(most)}"
+        peak_a, allowed, self._peak_a = self._peak_a, self.servos.supply_a, float(self.current_a.sum())
+        wrong = allowed is not None and peak_a > allowed
+        return peak_a, f"the servos draw {peak_a:.1f} A (estimated), the supply gives {allowed:g} A" if wrong else ""
 
     def temperature(self) -> Temperature | None:
         """Temperature of the warmest servo, as is to be said; None as long as all are cool."""
@@ -106,23 +91,13 @@ class ServoBudget:
         joint, celsius, share = self.servos.joint_names[worst], float(self.celsius[worst]), float(self.share[worst])
         if celsius < self.ambient_c + WARN_SHARE * (self.limit_c - self.ambient_c):
             return None
-        final, what = float(self.ambient_c + self._rise[worst] * share**2), "let it rest"
-        if celsius < self.limit_c:
-            what = f"going to {final:.0f} at this load"
-            if final > self.limit_c:
-                left = float(self._time_s[worst]) * math.log((final - celsius) / (final - self.limit_c))
-                what = f"there in {left:.0f} s at this load"
-        warm = f"{joint} is at {celsius:.0f} deg C (estimated), limit {self.limit_c:g}"
-        said = f"{warm}, giving {share:.0%} of its stall torque: {what}"
-        return Temperature(said, joint, celsius, self.limit_c, celsius >= self.limit_c)
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """``joint.key`` of every figure that is an assumption, and ``supply_a`` where that is one."""
-        names = [f"{servo.joint}.{key}" for servo in self.servos.servos if servo.electric for key in servo.electric.assumed]
-        return (*names, *(["supply_a"] if self.servos.supply_assumed else []))
-
-    @property
-    def unknown(self) -> tuple[str, ...]:
-        """Joints of whose servo nothing electric is known."""
-        return tuple(servo.joint for servo in self.servos.servos if servo.electric is None)
+        final, what, hot = float(self.ambient_c + self._rise[worst] * share**2), "", celsius >= self.limit_c
+        if hot:
+            what = ": let it rest"
+        elif final > self.limit_c:
+            left = float(self._time_s[worst]) * math.log((final - celsius) / (final - self.limit_c))
+            what = f": there in {left:.0f} s at this load"
+        said = (
+            f"{joint} is at {celsius:.0f} deg C (estimated), limit {self.limit_c:g}, giving {share:.0%} of its stall torque{what}"
+        )
+        return Temperature(said, hot)

@@ -204,9 +204,7 @@ class RunningArm:
     def _take_hardware(self, names: set[str]) -> None:
         values, outputs = self.settings[HARDWARE], self.outputs
         if "temperature_limit_c" in names and isinstance(outputs, HardwareSession):
-            budget, limit = outputs.budget, values["temperature_limit_c"]
-            budget.require_limits(budget.ambient_c, limit)
-            budget.limit_c = limit
+            outputs.budget.set_limit(values["temperature_limit_c"])
         if "attached_kg" in names and self.plant is not None:
             self.plant.attach(values["attached_kg"])
 

@@ -96,7 +96,7 @@ class MujocoArm:
         Raises:
             InputError: negative or not finite.
         """
-        self.payload, com, _ = payload_values(mass, com, None)
+        self.payload, com = payload_values(mass, com)
         self._m.body_mass[self._load], self._m.body_ipos[self._load] = self.payload, com
         mujoco.mj_setConst(self._m, self._scratch)
 

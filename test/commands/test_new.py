@@ -104,29 +104,29 @@ def answering(*answers):
 
 
 def test_enter_alone_makes_an_arm_of_four_joints():
-    made = new.written("own", new.read_design(new.asked(answering("", *[""] * 8 * 4, ""))))
+    made = new.written("own", new.read_design(new.asked(answering("", *[""] * 7 * 4, ""))))
     assert made.arm.joint_names == ("joint1", "joint2", "joint3", "joint4")
     assert not made.weak
 
 
 def test_a_joint_that_cannot_be_is_asked_again_with_its_answers_in_brackets(capsys):
-    first = ["base", "", "w", "40", "", "", "80", "MG996R"]
-    mended = ["", "", "z", *[""] * 5]
-    second = ["base", "prismatic", "x", "60", "", "30", "aluminium", "SG90"]
-    named = ["out", *[""] * 7]
+    first = ["base", "w", "40", "", "", "80", "MG996R"]
+    mended = ["", "z", *[""] * 5]
+    second = ["base", "y", "60", "", "30", "aluminium", "SG90"]
+    named = ["out", *[""] * 6]
     answers = new.asked(answering("nine", "9", "2", *first, *mended, *second, *named, "MG90S"))
     said = capsys.readouterr().out
     assert said.count("that must be 1 to 7") == 2 and "axis is 'w', must be one of x" in said and "it is taken" in said
-    assert answers["joints"][0]["mass_g"] == 80 and answers["joints"][1]["limits_mm"] == [0, 30]
+    assert answers["joints"][0]["mass_g"] == 80 and answers["joints"][1]["limits_deg"] == [-80.0, 30]
     made = new.written("own", new.read_design(answers))
-    assert made.arm.joint_names == ("base", "out", "gripper") and made.arm.position_units == ("rad", "m", "rad")
+    assert made.arm.joint_names == ("base", "out", "gripper")
     assert made.arm.movable[0].child == "base_moved_link", "base_link is what stands on the table"
     assert "channel: 0," in made.servos and "channel: 1," in made.servos
 
 
 def test_answers_that_make_no_arm_are_said(tmp_path, run_picker, monkeypatch):
     """What is wrong shows at the end alone: a link lighter than the servo on it, which the next joint names."""
-    typed = ["2", *["", "", "", "", "", "", "20", ""], *[""] * 8, ""]
+    typed = ["2", *["", "", "", "", "", "20", ""], *[""] * 7, ""]
     monkeypatch.setattr("builtins.input", answering(*typed))
     code, said, complaints = run_picker("new", str(tmp_path / "own"))
     assert code == 5 and "joint joint1: mass_g is 20, but the MG996R" in complaints and not (tmp_path / "own").exists()

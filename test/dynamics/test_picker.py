@@ -65,16 +65,9 @@ def test_agrees_with_pinocchio_for_another_arm_of_this_shape():
 # --- payload ---------------------------------------------------------------------------------------------
 
 
-@mark.parametrize(
-    "arguments, message",
-    [
-        ((0.1, (0, 0.01, 0)), "payload com .* across the hand"),
-        ((0.1, (0, 0, 0), [[1, 0.1, 0], [0.1, 1, 0], [0, 0, 1]]), "not diagonal"),
-    ],
-)
-def test_payload_off_the_hands_axis_refused(arguments, message):
-    with raises(InputError, match=message):
-        MODELS["picker, urdf"].with_payload(*arguments)
+def test_payload_off_the_hands_axis_refused():
+    with raises(InputError, match="payload com .* across the hand"):
+        MODELS["picker, urdf"].with_payload(0.1, (0, 0.01, 0))
 
 
 # --- from_description: every assumption of the closed form ------------------------------------------------

@@ -100,7 +100,7 @@ def test_a_narrower_robot_agrees():
     ("urdf", "joint", "said"),
     [
         (limit_of("elbow", upper=2.0), "elbow", "upper limit of elbow is 114.6 deg, this arm's is 25.8 deg"),
-        (PICKER.urdf.replace('name="wrist"', 'name="hand_pitch"'), "wrist", "has no joint wrist; this arm has base, shoulder"),
+        (PICKER.urdf.replace('name="wrist"', 'name="hand_pitch"'), "wrist", "joint wrist is revolute here, there no such joint"),
         ("<robot", None, "robot_description: not XML"),
     ],
     ids=["limit", "name", "text"],

@@ -94,7 +94,7 @@ def analytic_model(
         DescriptionError: no joint of the arm moves.
         InputError: a payload that :func:`~picker_dynamics.robot.model.payload_values` refuses.
     """
-    payload_values(payload_mass, payload_com, None)
+    payload_values(payload_mass, payload_com)
     model: PickerModel | ChainModel
     try:
         model = from_description(description, armature)

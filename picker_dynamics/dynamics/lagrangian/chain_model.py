@@ -51,19 +51,19 @@ class ChainModel(AnalyticModel):
         self._bare = self.bodies = [welded(description, joint.child) for joint in description.movable]
         self.constants = chain_torque.constants(description, self.bodies, self.gravity_vector)
 
-    def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> ChainModel:
-        """Model of the same arm carrying any load; see :meth:`DynamicsModel.with_payload`.
+    def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0)) -> ChainModel:
+        """Model of the same arm carrying a load; see :meth:`DynamicsModel.with_payload`.
 
         Raises:
             InputError: values that :func:`payload_values` refuses, or a tool that no joint moves.
         """
-        mass, com, inertia = payload_values(mass, com, inertia)
+        mass, com = payload_values(mass, com)
         carrier, tool = self.description.transforms.links[self.description.tool]
         if carrier < 0:
             raise InputError("the tool is fixed to the base: no joint would carry the payload", "payload", mass)
         carrying = copy.copy(self)
         carrying.bodies = list(self._bare)
-        carrying.bodies[carrier] += Body(mass, com, inertia).moved(tool[:3, :3], tool[:3, 3])
+        carrying.bodies[carrier] += Body(mass, com, np.zeros((3, 3))).moved(tool[:3, :3], tool[:3, 3])
         carrying.constants = chain_torque.constants(self.description, carrying.bodies, self.gravity_vector)
         carrying.payload_mass, carrying.payload_com = mass, read_only(com)
         return carrying

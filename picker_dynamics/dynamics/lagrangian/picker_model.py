@@ -52,24 +52,21 @@ class PickerModel(ClosedForm):
         model = cls(picker.with_body(k, 3, p.m4, p.L3))
         return model.with_payload(p.m_p)
 
-    def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> PickerModel:
-        """Model of this arm carrying a load on the hand's x axis, of diagonal inertia; see :meth:`DynamicsModel.with_payload`.
+    def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0)) -> PickerModel:
+        """Model of this arm carrying a load on the hand's x axis; see :meth:`DynamicsModel.with_payload`.
 
         Raises:
             InputError: a load off the hand's axis, which this closed form does not describe (``rigid_body``
                 does), or values that :func:`payload_values` refuses.
         """
-        mass, com, inertia = payload_values(mass, com, inertia)
+        mass, com = payload_values(mass, com)
         if mass > 0.0 and com[1:].any():
             text = (
                 f"payload com is {com[1:].tolist()} m across the hand: the closed form takes a payload on the hand's x axis only"
             )
             raise InputError(text, "payload", com, 0.0)
-        moments = inertia.diagonal()
-        if (inertia != np.diag(moments)).any():
-            raise InputError("payload inertia is not diagonal: the closed form takes diagonal ones only", "payload", inertia, 0.0)
         carrying = copy.copy(self)
-        carrying.constants = picker.with_body(self._bare, 3, mass, self._bare.L3 + float(com[0]), moments.tolist())
+        carrying.constants = picker.with_body(self._bare, 3, mass, self._bare.L3 + float(com[0]))
         carrying.payload_mass, carrying.payload_com = mass, read_only(com)
         return carrying
 
