@@ -113,11 +113,19 @@ def read_fields(
     return values, tuple(assumed)
 
 
-def written_fields(one: Any, skip: Sequence[str] = (), radius: float = 1.0) -> dict[str, Any]:
-    """What a file would say of a dataclass's numbers, at the pinion of that radius; ``skip`` and what is unlimited left out."""
+def written_fields(one: Any, radius: float = 1.0, assumed: Sequence[str] = ()) -> dict[str, Any]:
+    """What a file would say of a dataclass, at the pinion of that radius; what is none or unlimited is left out."""
     written = dict[str, Any]()
     for name, key in keys_of(one).items():
-        value = getattr(one, name)
-        if name not in skip and isinstance(value, (int, float)) and not math.isinf(value):
-            written[key.name] = value / radius**key.power / key.unit if isinstance(key.kind, tuple) else value
+        value, sd = getattr(one, name), getattr(one, f"{name}_sd", None)
+        if value is None or value == math.inf:
+            continue
+        if isinstance(key.kind, tuple):
+            scale = radius**key.power * key.unit
+            value /= scale
+            if key.name in assumed or sd is not None:
+                value = {"value": value, "measured": key.name not in assumed} | ({} if sd is None else {"sd": sd / scale})
+        elif isinstance(key.kind, type):
+            value = written_fields(value, radius, getattr(value, "assumed", ()))
+        written[key.name] = value
     return written

@@ -11,8 +11,8 @@ URDF's narrower limits, so that compensation has room.  Layout of the file: ``co
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -158,9 +158,10 @@ class Servo:
         """Horn angles [rad] and pulses [us] of its points, each (k,), rising."""
         return read_only(self.horn_angles), read_only(self.pulses_us)
 
-    def written(self, skip: Sequence[str] = ()) -> dict[str, Any]:
-        """Numbers of its entry in a servo map, by key: the servo's own, whatever it drives; without the fields ``skip``."""
-        return written_fields(self, skip, self.per_turn)
+    def written(self) -> dict[str, Any]:
+        """Its entry in a servo map: figures of the servo itself, whatever it drives."""
+        points = [[horn / self.per_turn / TURN, pulse] for horn, pulse in zip(self.horn_angles, self.pulses_us)]
+        return written_fields(self, self.per_turn, self.unmeasured) | {"pulse_map": points}
 
     def to_pulse_us(self, angle: ArrayLike) -> Array:
         return np.interp(self.zero + self.direction * np.asarray(angle), *self.pulse_map)
@@ -339,15 +340,17 @@ def load(path: str | Path, joint_names: Iterable[str], overlay: str | Path | Non
         ConfigurationError: naming file, joint, value and limit.
     """
     board_keys = [key.name for key in keys_of(ServoMap).values()]
-    board, entries = read_layers(path, tuple(joint_names), overlay, board_keys, SERVO_KEYS)
+    return made_of(*read_layers(path, tuple(joint_names), overlay, board_keys, SERVO_KEYS), str(path))
+
+
+def made_of(board: Entry, entries: Mapping[str, Entry], where: str) -> ServoMap:
+    """The servo map of what is given of the board and of each joint's servo; errors as ``load``."""
     figures, assumed = read_fields(ServoMap, board, "board: ", "board")
     if figures["supply_ohm"] and figures["supply_v"] is None:
-        raise ConfigurationError(
-            f"{path}: board: supply_ohm needs supply_v: the voltage at which the servos' figures hold", "supply_v"
-        )
-    made = ServoMap(
-        tuple(_servo(joint, entry) for joint, entry in entries.items()), supply_assumed="supply_a" in assumed, **figures
-    )
+        text = f"{where}: board: supply_ohm needs supply_v: the voltage at which the servos' figures hold"
+        raise ConfigurationError(text, "supply_v")
+    servos = tuple(_servo(joint, entry) for joint, entry in entries.items())
+    made = ServoMap(servos, supply_assumed="supply_a" in assumed, **figures)
     measured = {made.supply.adc: "the supply"} if made.supply else {}
     for key, does, used in (("channel", "drives", dict[int, str]()), ("feedback_adc", "measures", measured)):
         for servo in made.servos:
@@ -377,15 +380,18 @@ def _servo(joint: str, given: Entry) -> Servo:
     return servo
 
 
-def map_text(servos: ServoMap) -> str:
-    """Assumed servos as a servo map's text (YAML), without friction and play, which are the simulation's own."""
+def entries_of(servos: ServoMap) -> tuple[Entry, dict[str, Entry]]:
+    """What a file would say of the board, and of each joint's servo: of which ``made_of`` makes this servo map."""
     joints = {}
     for one in servos.servos:
-        figures = one.written(("load_friction", "coulomb", "play"))
-        figures["stiffness_nm_rad"] = {"value": figures["stiffness_nm_rad"], "measured": False}
-        points = [[horn / one.per_turn / TURN, pulse] for horn, pulse in zip(one.horn_angles, one.pulses_us)]
         called = SLIDING if one.slides else {}
-        joints[one.joint] = {called.get(key, key): value for key, value in figures.items()} | {"pulse_map": points}
-    board = {"frame_us": round(1e6 * servos.frame_s), "quantum_us": servos.quantum_us}
+        joints[one.joint] = {called.get(key, key): value for key, value in one.written().items()}
+    return written_fields(servos, assumed=["supply_a"] if servos.supply_assumed else []), joints
+
+
+def map_text(servos: ServoMap) -> str:
+    """Assumed servos as a servo map's text (YAML), without friction and play, which are the simulation's own."""
+    ideal = [replace(one, load_friction=0.0, coulomb=0.0, play=0.0, unmeasured=("stiffness_nm_rad",)) for one in servos.servos]
+    board, joints = entries_of(replace(servos, servos=tuple(ideal)))
     said = "# Assumed servos, for a simulation only: nothing of them is measured.\n"
     return said + yaml.safe_dump({"board": board, "joints": joints}, default_flow_style=None, sort_keys=False, width=130)

@@ -77,8 +77,8 @@ def angle_figures(servo: Servo, told, read, sd: float = ANGLE_SD) -> ServoFigure
 
 def own_figures(servo: Servo) -> dict[str, float]:
     """Figures of a servo by their keys in the servo map, as its file has them: the servo's own, whatever it drives."""
-    written = servo.written(skip=("channel", "direction", "feedback_adc"))
-    return {name: float(f"{value:.6g}") for name, value in written.items()}
+    written = {name: one.get("value") if isinstance(one, dict) else one for name, one in servo.written().items()}
+    return {name: float(f"{value:.6g}") for name, value in written.items() if isinstance(value, float)}
 
 
 def horn_slope(servo: Servo) -> float:

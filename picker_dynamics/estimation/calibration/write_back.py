@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -27,7 +28,6 @@ from picker_dynamics.robot.servo_map import SLIDING, Servo, ServoMap
 from ..urdf_text import find, inertial
 from .instruments import lay
 from .mass_properties import LinkProperties
-from .servo_figures import own_figures
 from .session import backup_name, write_whole
 
 _INERTIAL, _LIMIT = re.compile(r"<inertial\b.*?</inertial>", re.DOTALL), re.compile(r"<limit\b[^>]*>")
@@ -62,15 +62,17 @@ def overlay_text(servos: ServoMap, when: str, *, before: ServoMap, earlier: str 
 
 
 def _entries(servo: Servo) -> dict[str, object]:
-    """Entries of a servo in the servo map; of a figure that is assumed, and of the stiffness, with how well it is known."""
-    called, turn = SLIDING if servo.slides else {}, math.degrees(1.0 / servo.per_turn)
-    points = [[round(turn * horn, 4), pulse] for horn, pulse in zip(servo.horn_angles, servo.pulses_us)]
-    made: dict[str, object] = {"direction": servo.direction, "pulse_map": points}
-    for name, value in own_figures(servo).items():
-        known, stiff = name not in servo.unmeasured, name == "stiffness_nm_rad"
-        sd = {"sd": float(f"{servo.stiffness_sd * servo.per_turn**2:.4g}")} if stiff and servo.stiffness_sd is not None else {}
-        made[called.get(name, name)] = value if known and not sd else {"value": value, "measured": known, **sd}
-    return made
+    """Entries of a servo in the servo map that calibration may change, to the digits that it finds."""
+    called, kept = SLIDING if servo.slides else {}, ("channel", "feedback_adc", "grip", "electric")
+    return {called.get(name, name): _rounded(value) for name, value in servo.written().items() if name not in kept}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_rounded(one) for one in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 # -- the URDF --------------------------------------------------------------------------------------------------------------
