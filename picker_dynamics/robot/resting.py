@@ -74,16 +74,6 @@ def resting_position(unloaded: ArrayLike, pull: Sloped, compliance: np.ndarray, 
     return newton(unbalanced, start, TOLERANCE, STEPS)[0]
 
 
-def sloped(load: Callable[[np.ndarray], np.ndarray]) -> Sloped:
-    """``load`` of q (n,) [N·m] with its derivatives (n, n), by differences."""
-
-    def both(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        here = load(q)
-        return here, np.stack([(load(q + ahead) - here) / SLOPE_STEP for ahead in SLOPE_STEP * np.eye(len(q))], axis=-1)
-
-    return both
-
-
 def settled(
     servo: ServoModel, load: Callable[[np.ndarray], np.ndarray], setpoint: np.ndarray, start: np.ndarray, source: ArrayLike = 1.0
 ) -> tuple[np.ndarray, np.ndarray]:

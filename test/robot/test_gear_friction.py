@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from arm_fixtures import rigid_body, servos
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
@@ -22,6 +22,7 @@ def out(motor: float, side: float) -> float:
     return motor - side * (COULOMB + X * abs(motor))
 
 
+@settings(max_examples=40)
 @given(tau=st.floats(-1.2, 1.2), side=st.floats(-1.0, 1.0))
 def test_the_motor_gives_what_the_gears_take(tau, side):
     expected = brentq(lambda motor: out(motor, side) - tau, -10.0, 10.0, xtol=1e-13)

@@ -21,17 +21,13 @@ PRINTED = {
 """Voltage [V], torque at stall [kgf·cm] and time for 60 degrees [s], as the sheets print them."""
 
 
-def loaded(tmp_path, joint: dict, defaults: dict | None = None, supply_v: float | None = None, overlay: dict | None = None):
+def loaded(tmp_path, joint: dict, supply_v: float | None = None):
     own = {"channel": 0, "direction": 1, "zero_deg": 0.0, "rest_rad": 0.0, "home_rad": 0.0}
     board = {"frame_us": 20000, "quantum_us": 0.5} | ({} if supply_v is None else {"supply_v": supply_v})
-    files = [
-        {"board": board, "defaults": {"peak_share": 0.8, "hold_share": 0.6} | (defaults or {}), "joints": {"lift": own | joint}}
-    ]
-    files += [overlay] if overlay else []
-    paths = [tmp_path / f"{i}.yaml" for i in range(len(files))]
-    for path, content in zip(paths, files):
-        path.write_text(yaml.safe_dump(content))
-    return servo_map.load(paths[0], ("lift",), *paths[1:]).servos[0]
+    content = {"board": board, "defaults": {"peak_share": 0.8, "hold_share": 0.6}, "joints": {"lift": own | joint}}
+    path = tmp_path / "servos.yaml"
+    path.write_text(yaml.safe_dump(content))
+    return servo_map.load(path, ("lift",)).servos[0]
 
 
 @pytest.mark.parametrize("name", PRINTED)
@@ -53,12 +49,3 @@ def test_a_servo_at_another_voltage_is_weaker_and_slower_in_proportion_and_assum
     assert servo.no_load_speed == pytest.approx(0.75 * printed.no_load_speed, rel=1e-3)
     assert servo.electric.stall_a == pytest.approx(0.75 * printed.electric.stall_a, rel=1e-3)
     assert servo.coulomb == printed.coulomb and {"stall_torque_nm", "no_load_speed_rad_s"} <= set(servo.unmeasured)
-
-
-def test_what_a_map_gives_itself_comes_before_the_sheet_and_a_joints_type_before_the_defaults(tmp_path):
-    defaults = {"type": "MG996R", "stall_torque_nm": 0.9, "deadband_us": 7.0}
-    assert loaded(tmp_path, {}, defaults).stall_torque == 0.9
-    weak = loaded(tmp_path, {"type": "mg90s", "play_deg": 1.0}, defaults)
-    assert (weak.stall_torque, weak.deadband_us, weak.play) == (0.216, 5.0, pytest.approx(np.radians(1.0)))
-    measured = loaded(tmp_path, {"type": "MG90S"}, defaults, overlay={"defaults": {"stall_torque_nm": 0.2}})
-    assert (measured.stall_torque, measured.deadband_us) == (0.2, 5.0)
