@@ -21,7 +21,7 @@ from picker_dynamics.estimation.calibration.write_back import rewritten
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
-from picker_dynamics.robot.resting import resting_position, sloped
+from picker_dynamics.robot.resting import resting_position
 from picker_dynamics.robot.servo_map import ServoMap
 
 APPROACH_S, SETTLE_S = 3.0, 2.5
@@ -197,6 +197,10 @@ class RestingBench(MovingBench):
             q[column] = some
             return servo.motor_for(plant.bias(q, still) + held, side)[column]
 
-        q[column] = resting_position(q[column], sloped(motor), 1.0 / servo.stiffness[column], servo.gap[column])
+        def pull(some):  # with its derivatives, by differences
+            here, step = motor(some), 1e-6
+            return here, np.stack([(motor(some + ahead) - here) / step for ahead in step * np.eye(len(some))], axis=-1)
+
+        q[column] = resting_position(q[column], pull, 1.0 / servo.stiffness[column], servo.gap[column])
         plant.attach(0.0)
         return q

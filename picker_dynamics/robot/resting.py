@@ -25,8 +25,8 @@ STEPS, SMOOTH_STEPS, TOLERANCE = 40, 8, 1e-9
 """Newton's method takes about four steps to so few radians; where a joint tips over within its deadband, slower ones without that
 slope follow from the ninth on."""
 
-MAX_STEP, SLOPE_STEP = 0.1, 1e-6
-"""Of Newton's method, and of differences [rad]."""
+MAX_STEP = 0.1
+"""Of Newton's method [rad]."""
 
 SETTLE_STEP_S, SETTLE_STEPS, SETTLE_RESIDUAL = 0.1, 5000, 1e-10
 """Pseudo-time step of ``settled`` [s], how many, and the unbalanced torque that counts as rest [N·m]."""
