@@ -165,7 +165,7 @@ class Study:
                 (path,) = paths_between([here, np.clip(target, self.arm.lower, self.arm.upper)], self.validator)
             except (InfeasibleError, LimitError):
                 continue
-            loop.run(path, 0.2)
+            loop.run(path)
             return
 
     def berry(self, loop, _rng) -> None:
