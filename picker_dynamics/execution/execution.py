@@ -242,7 +242,7 @@ class Execution:
         return self._goals.cancel(now_s + self.timing.lead_s, request)
 
     def change(self, limits: Limits) -> None:
-        """Hold motions to other limits; one under way that breaks them is stopped on its path."""
+        """Hold motions to other limits; one under way goes on, or stops and is planned again."""
         before, self.limits = self.limits, limits
         self._wanted_speed = limits.speed if limits.speed != self._generator.speed else None
         if before is not limits and replace(before, speed=limits.speed) == limits:
@@ -373,11 +373,18 @@ class Execution:
         return self._guard.breach(reference, self._generator.validator, self._generator.limit_excess(since_s))
 
     def _hold_to_limits(self, time_s: float) -> None:
-        """Where limits changed: what is left of motions under way obeys them, or the arm comes to rest."""
+        """Where limits changed: what is left of motions under way obeys them, planned again, or the arm comes to rest."""
         moved = self.phase is not Phase.HOLDING
-        if (why := self._generator.hold_to_limits(time_s)) is not None:
+        if (found := self._generator.hold_to_limits(time_s)) is None:
+            return
+        why, factor = found
+        if factor is None:
             text = "stopped for the present limits" if moved else "the pose that is held is beyond the present limits"
             self._abort(f"{text}: {why}", why)
+        elif factor:
+            self.tell(EventKind.NOTICE, f"goes on, slowed {factor:.2f} times for the present limits")
+        else:
+            self.tell(EventKind.NOTICE, f"stops on its path for the present limits, the rest is planned again: {why}", error=why)
 
     def _abort(self, text: str, why: PickerError | None = None) -> bool:
         """Abort all goals, and forget a stream; returns whether a goal was answered, else ``why`` is told."""

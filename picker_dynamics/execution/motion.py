@@ -81,11 +81,13 @@ class UnderWay:
     Attributes:
         end_s: when its joints are at their end, in the plan's own time.
         cancelled: it comes to rest before its goal.
+        slowed: factor by which its rest was slowed for limits that changed.
     """
 
     motion: Motion
     end_s: float
     cancelled: bool = False
+    slowed: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)

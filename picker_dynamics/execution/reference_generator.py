@@ -10,6 +10,7 @@ speed, other limits.  A goal joins in the plan's own time, so it is checked for 
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +34,10 @@ AHEAD_S = 5.0
 
 SLOWEST = 0.3
 """Share of full speed down to which joints that leave a slowed plan stop as fast as at full speed."""
+
+
+_Replanning = tuple[PickerError, MotionValidator, Trajectory, "Future[float]"]
+"""Why a motion stops on its path, the limits, the motion, and by how much its rest is slowed, which the worker finds."""
 
 
 class ReferenceGenerator:
@@ -62,6 +67,7 @@ class ReferenceGenerator:
         self._excess, self._excess_until_s = NO_EXCESS, -np.inf
         self._passed: MotionValidator | None = None  # the limits that the whole plan obeys
         self._looked: tuple[MotionValidator | None, Trajectory | None, float] = None, None, 0.0  # until when this obeys them
+        self._again: _Replanning | None = None
 
     @property
     def active(self) -> bool:
@@ -85,11 +91,11 @@ class ReferenceGenerator:
 
     def start(self, q: ArrayLike) -> None:
         """Become active, holding the pose ``q`` (n,) [rad]."""
-        self._plan = ActivePlan.hold(self.description.joint_names, q)
+        self._plan, self._again = ActivePlan.hold(self.description.joint_names, q), None
 
     def deactivate(self) -> None:
         """Stop producing a reference."""
-        self._plan = None
+        self._plan = self._again = None
         self.sent_s = -np.inf  # what was sent before binds nobody who starts anew
 
     # -- the reference -------------------------------------------------------------------------------------
@@ -109,7 +115,7 @@ class ReferenceGenerator:
         """Rest of a motion that lies ahead at ``time_s``, in its goal's time [s]; 0: over, or displaced."""
         for one in self._plan.under_way if self._plan else ():
             if one.motion is motion:
-                return max(one.end_s - max(self.plan.progress(time_s), 0.0), 0.0)
+                return max(one.end_s - max(self.plan.progress(time_s), 0.0), 0.0) / one.slowed
         return 0.0
 
     def limit_excess(self, since_s: float) -> LimitExcess:
@@ -144,7 +150,7 @@ class ReferenceGenerator:
         active, now_s = self._plan, max(time_s, self.sent_s)
         begins_s = now_s + (ahead_s if active.moves else 0.0)
         streams = active.phase is Phase.STREAMING and ahead_s > 0.0
-        if streams or (active.moves and active.is_over(begins_s)):
+        if streams or self._again or (active.moves and active.is_over(begins_s)):
             return None
         late_s = 0.0 if goal.start_s is None else now_s - goal.start_s
         goal = goal.after(late_s) if late_s > PAST_TOLERANCE_S else goal
@@ -174,7 +180,8 @@ class ReferenceGenerator:
         before = self.plan
         self._plan = ActivePlan(trajectory, TimeScaling(time_s, self.speed), Phase.EXECUTING, under_way)
         if before.moves and time_s >= before.scaling.begin_s:
-            self._ramp(replace(self._plan, scaling=before.scaling), self.speed, time_s, before, restarted=True)
+            speed = 0.0 if self._again else self.speed
+            self._ramp(replace(self._plan, scaling=before.scaling), speed, time_s, before, restarted=True)
 
     # -- streams and stops -----------------------------------------------------------------------------------
 
@@ -220,7 +227,7 @@ class ReferenceGenerator:
 
     def _to_rest(self, time_s: float) -> None:
         """Bring the arm to rest: on the path of goals, or as a stream's filter foresaw."""
-        before = self.plan
+        before, self._again = self.plan, None
         stopping = replace(before, under_way=tuple(replace(one, cancelled=True) for one in before.under_way))
         if before.phase is Phase.EXECUTING:
             self._ramp(stopping, 0.0, time_s, before, phase=Phase.STOPPING)
@@ -234,7 +241,7 @@ class ReferenceGenerator:
         """Execute goals at ``speed``, 0 (pause) to 1 (as fast as they were checked), from ``time_s`` on, smoothly."""
         self.speed = float(speed)
         active, time_s = self._plan, max(time_s, self.sent_s)
-        if active is None or active.phase is not Phase.EXECUTING:
+        if active is None or active.phase is not Phase.EXECUTING or self._again:
             return
         if time_s < active.scaling.begin_s:
             self._plan = replace(active, scaling=TimeScaling(active.scaling.begin_s, self.speed))
@@ -250,29 +257,59 @@ class ReferenceGenerator:
 
     # -- other limits ----------------------------------------------------------------------------------------
 
-    def hold_to_limits(self, time_s: float) -> PickerError | None:
+    def hold_to_limits(self, time_s: float) -> tuple[PickerError, float | None] | None:
         """Hold what is left of motions under way to limits that changed, a piece at a time.
 
+        A goal that does not pass stops on its path, and its rest is planned again from there.
+
         Returns:
-            Why they were stopped, or why the arm may not stand where it does; None: nothing new.
+            None: nothing new.  Else why motions do not pass, or the arm may not stand where it does, and the factor by which
+            their rest is slowed, with which they go on; 0: they stop, and it is being planned; None: they end.
         """
-        active, validator = self._plan, self.validator
-        if active is None or validator is self._passed:
+        active, validator, again = self._plan, self.validator, self._again
+        if active is None or (again is None and validator is self._passed):
             return None
-        moving = active.phase in (Phase.EXECUTING, Phase.STREAMING)
+        goes = active.phase is Phase.EXECUTING
+        moving = goes or active.phase is Phase.STREAMING
         try:
-            if moving:
+            if again and goes:
+                if again[1:3] == (validator, active.trajectory):
+                    return self._go_on(again, active, max(time_s, self.sent_s))
+                self._plan_rest(again[0])
+            elif moving:
                 self._require_next_piece(active, validator, time_s)
             else:
-                self._passed = validator
+                self._passed, self._again = validator, None
                 self._allow_rest(time_s)
                 validator.require_holdable(active.state_at(active.ends_s)[0])
         except PickerError as error:
             self._passed = validator
             if moving:
                 self._to_rest(time_s)
-            return error
+            if goes and again is None and validator.can_hold(self.state_at(self.plan.ends_s)[0]):
+                self._plan = replace(self.plan, phase=Phase.EXECUTING, under_way=active.under_way)
+                self._plan_rest(error)
+                return error, 0.0
+            return error, None
         return None
+
+    def _plan_rest(self, why: PickerError) -> None:
+        """Have what is left of a plan that stops on its path planned again."""
+        plan, validator = self.plan, self.validator
+        rest, self._passed = plan.rest(plan.scaling.settled_s), validator
+        self._again = why, validator, plan.trajectory, self.worker(lambda: validator.scale_time(rest.stretched).factor)
+
+    def _go_on(self, again: _Replanning, active: ActivePlan, time_s: float) -> tuple[PickerError, float] | None:
+        """Go on with what was planned again, once the stop is over; raises why it may not be made."""
+        why, _, _, work = again
+        if not work.done() or time_s < active.scaling.settled_s:
+            return None
+        factor, self._again = work.result(), None
+        later = active.later(time_s, active.under_way)
+        slower = tuple(replace(one, end_s=factor * one.end_s, slowed=factor * one.slowed) for one in later)
+        made = ActivePlan(active.rest(time_s).stretched(factor), TimeScaling(time_s, 0.0), Phase.EXECUTING, slower)
+        self._ramp(made, self.speed, time_s, active)
+        return why, factor
 
     def _require_next_piece(self, active: ActivePlan, validator: MotionValidator, time_s: float) -> None:
         """Require the next ``AHEAD_S`` of a motion under way to obey the limits."""

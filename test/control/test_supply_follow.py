@@ -74,7 +74,7 @@ def test_the_set_point_follows_another_source_at_its_own_pace():
 
 
 def test_the_true_arm_holds_on_a_low_supply_that_is_measured():
-    """Through frames, converter and filter: of a droop of which a tenth would be missing where nobody looks."""
+    """Through frames, converter and filter: where nobody measures, a tenth of the droop is missing, 5 mm."""
     arm = picker()
     low = replace(draw(arm, SERVOS.stall_torque), source=0.9)
     loop = ClosedLoop(Plant(arm, SERVOS, plant_error=low), rigid_body(), SERVOS)
@@ -82,7 +82,7 @@ def test_the_true_arm_holds_on_a_low_supply_that_is_measured():
     loop.hold(SETTLE_S)
     loop.run(profiles.along(profiles.profile("quintic"), SERVOS.home, STRETCHED, 2.0, arm.joint_names))
     error, droop = loop.hold(SETTLE_S).tip_error[-1], np.linalg.norm(loop.plant.tip_at(loop.plant.setpoint) - loop.plant.tip)
-    assert error < min(3e-3, 0.05 * droop)
+    assert error < 2e-3 < 0.05 * droop
 
 
 @pytest.mark.parametrize("share", [0.59, 1.41, np.nan])
