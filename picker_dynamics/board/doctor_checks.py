@@ -13,7 +13,8 @@ from typing import Any
 from picker_dynamics.errors import InputError
 
 from .doctor_session import PERIOD_MS, SLOW, CheckSkipped, DoctorSession, Pulses, Violation, refusal, require
-from .protocol import Adopt, BoardState, Enable, Fault, Reason, Relax, Reset, Stop, Telemetry, TelemetryPeriod
+from .firmware.config import ADC_COUNTS, FirmwareConfig
+from .protocol import Adopt, BoardState, Enable, Fault, Reason, Relax, Reset, Stop, Telemetry, TelemetryPeriod, encode
 from .protocol import ahead_us as us
 
 ATTEMPTS = 3
@@ -37,11 +38,13 @@ class Check:
         run: raises Violation where the board breaks the rule, CheckSkipped where that cannot be asked.
         moves: joints are switched on or taken over, and move a little.
         off: only where the outputs were off when the session began: it lets go of the arm.
+        calm: no fault may be latched; else it looks at what was found.
     """
 
     run: Callable[[DoctorSession], None]
     moves: bool
     off: bool
+    calm: bool
 
     @property
     def name(self) -> str:
@@ -52,9 +55,70 @@ CHECKS: list[Check] = []
 """All checks in their order: what needs no motion first."""
 
 
-def check(moves: bool = False, off: bool = False) -> Callable[[Callable[[DoctorSession], None]], None]:
+def check(moves: bool = False, off: bool = False, calm: bool = True) -> Callable[[Callable[[DoctorSession], None]], None]:
     """Decorator that registers a check."""
-    return lambda run: CHECKS.append(Check(run, moves, off))
+    return lambda run: CHECKS.append(Check(run, moves, off, calm))
+
+
+@check(calm=False)
+def firmware_has_this_version(board: DoctorSession) -> None:
+    """The firmware has the version that this program's sketch has; flash it."""
+    expected = "{}.{}.{}".format(*FirmwareConfig.firmware_version)
+    require(board.info.firmware_version == expected, f"firmware {expected}", board.info.firmware_version)
+
+
+@check(calm=False)
+def limits_are_the_servo_maps(board: DoctorSession) -> None:
+    """The board has the joints and limits of the servo map; else write its header and flash."""
+    require(
+        board.limits,
+        f"{len(board.joint_names)} joints and their limits",
+        f"{board.n} joints, limits {board.info.limits_crc:#06x}",
+    )
+
+
+@check(calm=False)
+def outputs_are_the_servo_maps(board: DoctorSession) -> None:
+    """Servo frame and smallest step of a pulse are those of the servo map (a PCA9685 steps by 4.9 us, a timer by 0.5)."""
+    expected = round(1e6 * board.servos.frame_s), round(1e3 * board.servos.quantum_us)
+    got = board.info.frame_us, board.info.resolution_ns
+    require(max(map(abs, (a - b for a, b in zip(got, expected)))) <= 5, "{} us, {} ns".format(*expected), got)
+
+
+@check(calm=False)
+def outputs_answer_and_nothing_browned_out(board: DoctorSession) -> None:
+    """Neither OUTPUT_FAILED nor RESTARTED is latched: the output stage answers, and the board's own supply lasts."""
+    require(not board.found.faults & (Fault.OUTPUT_FAILED.bit | Fault.RESTARTED.bit), "neither", board.found.fault_text)
+
+
+@check(calm=False)
+def supply_is_the_servos(board: DoctorSession) -> None:
+    """The servo supply, where it is on and measured, is 60 to 140 % of the servo map's, and no SUPPLY_LOW is latched."""
+    volts, nominal = 1e-3 * board.found.supply_mv, board.servos.supply_v
+    if volts < 1.0 or not nominal:
+        raise CheckSkipped("the supply is off, or not measured" if nominal else "the servo map has no supply_v")
+    fits = 0.6 * nominal <= volts <= 1.4 * nominal and not board.found.faults & Fault.SUPPLY_LOW.bit
+    require(fits, f"about {nominal:g} V", f"{volts:g} V {board.found.fault_text}")
+
+
+@check(calm=False)
+def pulses_are_within_the_limits(board: DoctorSession) -> None:
+    """Every output that runs has a pulse within its joint's limits, to a step of the output."""
+    if not board.limits:
+        raise CheckSkipped("the joints' limits are not those of the servo map")
+    slack = -(-board.info.resolution_ns // 125)
+    for name, limit, pulse in zip(board.joint_names, board.limits, board.found.pulses):
+        fits = not pulse or limit.lowest - slack <= pulse <= limit.highest + slack
+        require(fits, f"{name} within {limit.lowest / 8:g} to {limit.highest / 8:g} us", f"{pulse / 8:g} us")
+
+
+@check(calm=False)
+def potentiometers_are_wired(board: DoctorSession) -> None:
+    """The joints with a potentiometer are the servo map's, and no wiper stands at an end, as one without a lead does."""
+    joints = tuple(servo.feedback_adc is not None for servo in board.servos.servos)
+    got = board.found.feedback
+    require(tuple(value is not None for value in got) == joints, f"potentiometers at joints {joints}", got)
+    require(all(value is None or 0 < value < ADC_COUNTS - 1 for value in got), "no wiper at an end", got)
 
 
 @check()
@@ -85,6 +149,25 @@ def ping_is_acknowledged(board: DoctorSession) -> None:
     for _ in range(5):
         before, answered = board.now.time_us, board.ping_us()
         require(us(answered, before) >= 0, f"a time after {before} us", answered)
+
+
+@check()
+def clock_keeps_time(board: DoctorSession) -> None:
+    """The board's clock runs as fast as this machine's, to 1 %."""
+    begin_us, begin_s = board.ping_us(), board.clock.now()
+    board.watch(1.0)
+    passed_s, host_s = 1e-6 * us(board.ping_us(), begin_us), board.clock.now() - begin_s
+    require(abs(passed_s - host_s) <= 0.01 * host_s + 0.005, f"{host_s:.3f} s to pass", f"{passed_s:.3f} s")
+
+
+@check()
+def damaged_frames_are_ignored(board: DoctorSession) -> None:
+    """A frame whose checksum is wrong is counted in bad_frames, and not carried out."""
+    before, wire = board.fresh(), bytearray(encode(Stop(), 0))
+    wire[-2] = wire[-2] % 255 + 1
+    board.link.send_bytes(bytes(wire))
+    _require_same(before, board.fresh(), "faults", "live", "owned", "pulses")
+    require(board.now.bad_frames - before.bad_frames & 0xFFFF == 1, "1 damaged frame", board.now.bad_frames - before.bad_frames)
 
 
 @check()
@@ -211,7 +294,8 @@ def run_one(board: DoctorSession, one: Check) -> Outcome:
     first = ""
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            board.calm()
+            if one.calm:
+                board.calm()
             one.run(board)
             return ended(PASSED, first and f"not at once: {first}", attempt)
         except CheckSkipped as why:

@@ -70,14 +70,14 @@ class DoctorSession:
         found: telemetry before any request but HELLO.
         opened: statistics of the link as of then.
         seen: telemetry since the port was opened.
-        joint_names: of the servo map.
+        servos: the servo map; joint_names: its joints.
         limits: of the joints; empty where they are not those of the board, and then nothing is switched or moved.
         start: pulses [1/8 us] at which the joints are: as found, or where off, at rest.
         touched: outputs were switched or moved, and have to be left as they were found.
     """
 
     def __init__(self, link: Link, servos: ServoMap, may_move: bool = False, clock: Clock = SYSTEM_CLOCK):
-        self.link, self.clock, self._servos = link, clock, servos
+        self.link, self.clock, self.servos = link, clock, servos
         self._sender = SetpointSender(link, servos)
         self.seen: list[Telemetry] = []
         self.touched = False
@@ -250,9 +250,9 @@ class DoctorSession:
         return self.seen[begin:]
 
     def _setpoint(self, pulses: Pulses) -> np.ndarray:
-        lower, upper = self._servos.pulse_lower_us, self._servos.pulse_upper_us
+        lower, upper = self.servos.pulse_lower_us, self.servos.pulse_upper_us
         pulses_us = np.array([pulse or start for pulse, start in zip(pulses, self.start)]) / PULSE_UNITS_PER_US
-        return self._servos.clamp(self._servos.to_angle(np.clip(pulses_us, lower, upper)))
+        return self.servos.clamp(self.servos.to_angle(np.clip(pulses_us, lower, upper)))
 
     def go_back(self) -> None:
         """Move what is owned back to ``start``, slowly, and wait for it."""

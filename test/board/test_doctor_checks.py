@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 from arm_fixtures import servos
+from avr_bench import AvrBench
+from firmware_tools import require
 from rules.mutants import apply
 
 from picker_dynamics.board.doctor_checks import CHECKS, FAILED, PASSED, SKIPPED, named, run_one
@@ -21,6 +23,8 @@ NAMES = {one.name for one in CHECKS}
 CAUGHT = {
     "telemetry-content": "another boot id",
     "ping-is-acknowledged": "stopped clock",
+    "clock-keeps-time": "fast clock",
+    "damaged-frames-are-ignored": "counts no damage",
     "telemetry-period-is-kept": "one period",
     "stop-is-latched-and-reset-clears-it": "reset needs a fault",
     "hold-stands-still": "creeps",
@@ -29,6 +33,16 @@ CAUGHT = {
     "a-silent-host-is-lost": "lets go of the arm",
     "relax-lets-go": "relax stops",
 }
+FAULTY = {
+    "firmware-has-this-version": {"config": replace(CONFIG, firmware_version=(0, 0, 9))},
+    "limits-are-the-servo-maps": {"config": replace(CONFIG, joints=(JointLimits(4000, 20000, 700, 70),) * 5)},
+    "outputs-are-the-servo-maps": {"config": replace(CONFIG, resolution_ns=500)},
+    "outputs-answer-and-nothing-browned-out": {"fault": Fault.OUTPUT_FAILED},
+    "supply-is-the-servos": {"supply_mv": 12_000},
+    "pulses-are-within-the-limits": {"found_us": (400.0, *START_US[1:])},
+    "potentiometers-are-wired": {"feedback": (None, 0, None, None, None)},
+}
+"""By the name of a check: a board that it finds faulty at once."""
 TICK_S = 5e-4
 
 
@@ -37,9 +51,12 @@ class Bench:
 
     threaded = False
 
-    def __init__(self, *, config=CONFIG, begin_s: float = 0.0, supply_mv: int = 6000, **firmware):
+    def __init__(self, *, config=CONFIG, begin_s: float = 0.0, supply_mv: int = 6000, feedback=None, fault=None, **firmware):
         self.firmware, self.ticks, self.each_tick = VirtualFirmware(config, **firmware), 0, lambda: None
         self.firmware.set_supply(supply_mv)
+        self.firmware.feedback = feedback or self.firmware.feedback
+        if fault:
+            self.firmware.set_cause(fault, True)
         self.link = Link("bench", clock=self, open_port=lambda *_: self)
 
     def now(self):
@@ -85,6 +102,15 @@ def test_a_sound_board_passes_at_once_and_is_left_off():
     assert (bench.firmware.live, bench.firmware.owned, bench.firmware.faults) == (0, 0, 0)
 
 
+def test_the_real_firmware_passes_what_moves_nothing():
+    require("avr", "sim")
+    bench = Bench()
+    bench.firmware = AvrBench().firmware
+    bench.firmware.set_supply(6000)
+    found = outcomes(bench.session(False))
+    assert ended(found, FAILED) == {} and len(ended(found, PASSED)) >= 12, found
+
+
 def test_an_arm_that_stands_is_moved_slowly_stays_near_and_is_never_let_go():
     bench = Bench(found_us=START_US)
     track = [START]
@@ -122,8 +148,10 @@ def test_joints_that_a_lost_host_left_behind_are_no_trouble():
 
 
 def test_a_latched_fault_whose_cause_stays_is_told_and_moves_nothing():
-    skipped = ended(outcomes(Bench(supply_mv=3000).session()), SKIPPED)
-    assert skipped.keys() == NAMES and all("SUPPLY_LOW" in detail for detail in skipped.values())
+    found = outcomes(Bench(supply_mv=3000).session())
+    skipped = ended(found, SKIPPED)
+    assert skipped.keys() == CAUGHT.keys() and all("SUPPLY_LOW" in detail for detail in skipped.values())
+    assert ended(found, FAILED).keys() == {"supply-is-the-servos"}
 
 
 def test_hurry_stops_before_it_leaves():
@@ -137,9 +165,10 @@ def test_hurry_stops_before_it_leaves():
 
 
 @pytest.mark.parametrize("check", sorted(NAMES))
-def test_a_broken_rule_is_caught(monkeypatch, check):
-    apply(monkeypatch, CAUGHT[check])
-    session = Bench().session()
+def test_a_fault_is_found_by_the_check_that_looks_for_it(monkeypatch, check):
+    if check in CAUGHT:
+        apply(monkeypatch, CAUGHT[check])
+    session = Bench(**FAULTY.get(check, {})).session()
     session.watch(0.3)
     outcome = run_one(session, named(check))
     assert outcome["status"] == FAILED and outcome["detail"].startswith("expected "), outcome

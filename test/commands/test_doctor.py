@@ -71,8 +71,8 @@ def test_a_sound_board_passes_everything_that_moves_nothing():
     assert found["link"]["damaged"] == found["link"]["missed"] == 0 and found["link"]["frames"] > 100
     assert 0.0 < found["link"]["round_trip_median_ms"] < 1000.0
     status = [one["status"] for one in found["checks"]]
-    assert status.count("passed") == 4 and "FAILED" not in status
-    assert "board on" in done.stderr and "checks: 4 passed, 5 skipped" in done.stderr
+    assert status.count("passed") == 12 and "FAILED" not in status
+    assert "board on" in done.stderr and "checks: 12 passed, 6 skipped" in done.stderr
 
 
 def test_another_arms_firmware_is_noticed_and_not_moved(picker):

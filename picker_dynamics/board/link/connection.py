@@ -270,6 +270,12 @@ class Link:
             self._write(encode(message, sequence))
         return sequence
 
+    def send_bytes(self, wire: bytes) -> None:
+        """Send bytes as they are: a frame that is damaged on purpose."""
+        self._require_connection()
+        with self._lock:
+            self._write(wire)
+
     def request(self, message: Message, timeout_s: float = 0.5) -> Ack | Info:
         """Send a request, again while it is not answered, and wait for the answer.
 

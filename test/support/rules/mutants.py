@@ -49,6 +49,8 @@ def resumes(honest: Wrong, it: Any, message: Any, *rest: Any) -> Any:
 MUTANTS: dict[str, tuple[Wrong, Wrong]] = {
     "another boot id": (Firmware._telemetry, lambda h, it, now: replace(h(it, now), boot_id=77)),
     "stopped clock": (Firmware._answer, lambda h, it, *rest: h(it, *rest[:3], 0)),
+    "fast clock": (Firmware.board_time_us, lambda h, it, now: h(it, now) * 103 // 100 % 2**32),
+    "counts no damage": (Firmware._telemetry, lambda h, it, now: replace(h(it, now), bad_frames=0)),
     "one period": (Firmware._set_period, lambda *_: OK),
     "reset needs a fault": (
         Firmware._carry_out,
