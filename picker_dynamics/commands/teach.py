@@ -19,8 +19,8 @@ def add_parser(commands) -> None:
     teach = commands.add_parser("teach", help="drive the arm and keep poses, grips and pauses as NAME.yaml")
     teach.add_argument("name", metavar="NAME", help="motion name; an existing file is extended")
     teach.set_defaults(run=run_teach)
-    replay = commands.add_parser("replay", help="make a taught motion again")
-    replay.add_argument("name", metavar="NAME", help="motion name")
+    replay = commands.add_parser("replay", help="make a taught motion, or that of a recording, again")
+    replay.add_argument("name", metavar="NAME", help="motion name, or FILE.mcap")
     replay.add_argument("--loop", type=shared.whole(1, 1000), default=1, metavar="N", help="repeat N times")
     replay.add_argument("--speed", type=shared.number(*SPEEDS), default=1.0, metavar="S", help="speed factor; limits are kept")
     replay.add_argument("--from", dest="first", default="1", metavar="STEP", help="begin with this step, by number or name")
@@ -93,7 +93,9 @@ def run_replay(options) -> int:
             found = arm.replay(options.name, **how, progress=tell)
         except (KeyboardInterrupt, PickerError):
             if (last := tell.leg) is not None:
-                again = f"--from {last.number}" + (f" --speed {options.speed:g}" if options.speed != 1.0 else "")
+                again = f"--from {1 if last.path else last.number}" + (
+                    f" --speed {options.speed:g}" if options.speed != 1.0 else ""
+                )
                 print(f"stopped in step {last.number} ({last.name}); picker replay {options.name} {again} goes on")
             raise
     print(found if options.check else f"done: {len(found.legs)} steps")

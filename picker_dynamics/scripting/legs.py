@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.errors import GoalRefusedError, InputError, PickerError
+from picker_dynamics.errors import GoalRefusedError, InputError, PickerError, refuse_if
 from picker_dynamics.execution.goal import asked_duration
 from picker_dynamics.execution.waypoints import Waypoint, motion_through
 from picker_dynamics.robot.model import Array
@@ -15,7 +15,7 @@ from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .equipment import Equipment
 from .plan import Plan, planned
-from .steps import Grip, Pause, Payload, Pose, Step
+from .steps import Follow, Grip, Pause, Payload, Pose, Step
 from .target import duration_s, line
 
 STILL = 1e-3
@@ -46,7 +46,7 @@ class Leg:
     @property
     def moves(self) -> bool:
         """Whether the arm moves in the leg."""
-        return isinstance(self.step, (Pose, Grip))
+        return not isinstance(self.step, Pause | Payload)
 
 
 Progress = Callable[[Leg, float], None]
@@ -137,6 +137,10 @@ class _Way:
             if np.array_equal(target, self.held):
                 return
             plan = self._direct(self.held, target)
+        elif isinstance(step, Follow):
+            path, away = step.path, np.abs(self.held - step.path.start).max()
+            refuse_if(away > STILL, "the arm is not where the recording begins: begin with step 1", "from")
+            plan = planned(self._validator, path)
         elif step.straight:
             waypoint = Waypoint(np.asarray(step.tip).tolist(), pitch=step.pitch, straight=True)
             path = motion_through(self.held, [waypoint], self._validator, arm)

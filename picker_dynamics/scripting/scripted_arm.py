@@ -213,12 +213,12 @@ class ScriptedArm:
         check: bool = False,
         progress: Progress = unheard,
     ) -> Replay:
-        """Make a taught motion (``picker teach``) again; offline it is only checked.
+        """Make a taught motion (``picker teach``), or that of a recording, again; offline it is only checked.
 
         All of it is checked before anything moves, from the pose that is held.
 
         Args:
-            name: NAME.yaml of a taught motion, with or without the ending.
+            name: NAME.yaml of a taught motion, with or without the ending, or FILE.mcap.
             loop: how many times.
             speed: times as fast as taught; limits are kept all the same.
             first: step to begin with, by its number or its name.
@@ -228,7 +228,7 @@ class ScriptedArm:
         Raises:
             GoalRefusedError, UnreachableError, LimitError: a step may not be made: which, and why; nothing moves.
             GoalAbortedError: a step came to no end; the arm holds.
-            InputError: a file of another arm, or that cannot be used.
+            InputError, RecordingError: a file of another arm, or that cannot be used.
         """
         found = replay.checked(self.holds, name, *self._start(), loop=loop, speed=speed, first=first)
         return self._made(found, check, progress)

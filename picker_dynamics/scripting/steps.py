@@ -1,4 +1,4 @@
-"""Steps of taught motions, picks and places; SI units."""
+"""Steps of taught motions, recordings, picks and places; SI units."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array
 from picker_dynamics.robot.tip_target import tip_target
+from picker_dynamics.trajectory.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,4 +80,12 @@ class Payload:
         return f"payload {1e3 * self.mass:g} g"
 
 
-Step = Pose | Grip | Pause | Payload
+@dataclass(frozen=True, eq=False)
+class Follow:
+    """A path to follow, from rest where the arm is held to rest."""
+
+    name: str
+    path: Trajectory
+
+
+Step = Pose | Grip | Follow | Pause | Payload

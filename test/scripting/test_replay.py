@@ -1,4 +1,4 @@
-"""Taught motions: files that a person edits, checked as a whole, made again by a simulated arm."""
+"""Taught motions and recordings: files that a person edits, checked as a whole, made again by a simulated arm."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from arm_fixtures import picker
+from arm_fixtures import picker, servos
 from pytest import approx, mark, raises
 
 from picker_dynamics import Arm
-from picker_dynamics.errors import GoalRefusedError, InputError
+from picker_dynamics.errors import GoalRefusedError, InputError, PickerError, RecordingError
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description
 from picker_dynamics.scripting import taught
@@ -197,3 +197,47 @@ def test_ctrl_c_lets_the_arm_hold_and_it_goes_on_from_that_step(tour, arm):
     assert abs(arm.q[0]) < math.radians(35.0)
     arm.replay(name, first=stopped[0])
     assert arm.q[0] == approx(math.radians(-40.0), abs=0.02)
+
+
+# -- recordings ----------------------------------------------------------------------------------------------------------------
+
+
+def recorded(path, name="picker", swing=0.4):
+    """A recording in which the base stands for 1 s and swings out and back in 4 s."""
+    recordings = pytest.importorskip("recordings")
+    said = recordings.status("accepted", "executing")
+    said.hardware_id = name
+    told = [("/arm_controller/status", "", 100.0, said)]
+    for t in np.arange(0.0, 6.0, 0.01):
+        q = np.array(servos().home)
+        q[0] += swing * np.sin(np.pi * np.clip((t - 1.0) / 4.0, 0.0, 1.0)) ** 4
+        told.append(("/arm_controller/reference", "", 100.0 + t, recordings.reference(100.0 + t, recordings.NAMES, q)))
+    return recordings.written_by_us(path, told)
+
+
+def test_a_recording_is_made_again_as_fast_as_it_was_and_twice_as_fast(tmp_path, arm):
+    path, home = recorded(tmp_path / "run.mcap"), arm.held[0]
+    arm.move(base=-0.2)
+    with arm.record() as made:
+        to_it, along = arm.replay(path).legs
+    assert (to_it.number, along.number) == (1, 2) and 3.0 < along.plan.duration < 4.0 and along.plan.slowed == 1.0
+    assert made.arrays["q_ref"][:, 0].max() - home == approx(0.4, abs=0.005) and arm.held[0] == approx(home, abs=2e-3)
+    s = np.linspace(0.0, along.path.duration, 100)
+    assert np.abs(along.path.sample(s)[1]).max() == approx(0.4 * np.pi * 0.5 * 0.75**1.5, rel=0.02), "as fast as it was"
+    assert arm.replay(path, speed=2.0, check=True).legs[1].path.duration == approx(0.5 * along.path.duration)
+    arm.move(base=-0.2)
+    with raises(InputError, match="not where the recording begins"):
+        arm.replay(path, first=2)
+
+
+def test_a_recording_of_another_arm_or_of_what_cannot_be_is_refused_before_anything_moves(tmp_path):
+    (tmp_path / "damaged.mcap").write_bytes(b"MCAP")
+    with Arm.offline() as arm:
+        with raises(InputError, match="is of the arm rrp .*this is picker"):
+            arm.replay(recorded(tmp_path / "other.mcap", "rrp"))
+        with raises(PickerError, match="step 2 .*base"):
+            arm.replay(recorded(tmp_path / "far.mcap", swing=2.0))
+        with raises(RecordingError, match="nothing moves"):
+            arm.replay(recorded(tmp_path / "still.mcap", swing=0.0))
+        with raises(RecordingError):
+            arm.replay(tmp_path / "damaged.mcap")

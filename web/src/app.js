@@ -71,14 +71,18 @@ function show(picture) {
   const tip = new TipPanel(look, send, leave);
   if (stage) tip.target = new Target(stage, (place) => tip.drag(place));
   byId("picking", HTMLElement).hidden = !picture.gripper;
-  new Tours(connection, send, ask);
+  const tours = new Tours(connection, send, ask);
   jog = new Jog(ask, picture.moving, picture.tool);
   installGamepad(jog, stop, (text) => words.tell(text, "ok"));
-  installLegend((what, on) => figures?.want(what, on));
+  installLegend((what, on) => {
+    figures?.want(what, on);
+    if (what === "region" && on) showRegion();
+  });
   let complete = false;
   let fitted = false;
   figures?.state.complete.then(() => (complete = true));
   stage?.controls.addEventListener("start", () => (fitted = true));
+  let payload = -1;
   let red = 0;
 
   /** Look ahead: the newest question counts, and one is on its way at a time. */
@@ -133,6 +137,11 @@ function show(picture) {
     clearTimeout(red);
     red = window.setTimeout(leave, RED_MS);
   }
+  async function showRegion() {
+    const region = await connection.get("/api/region").then((answer) => answer.json(), (error) => words.tell(error.message));
+    figures?.region.show(region ?? { cells: [] });
+    stage?.draw();
+  }
 
   for (const what of ["home", "park", "cancel"]) byId(what, HTMLButtonElement).addEventListener("click", () => send({ do: what }));
   byId("refit", HTMLButtonElement).addEventListener("click", fit);
@@ -159,8 +168,11 @@ function show(picture) {
   connection.on("status", (status) => {
     readout.provenance = status.provenance ?? "";
     settings.take(status);
+    tours.take(status);
     joints.warm(status);
     if (figures?.surroundings.show(status.scene ?? [])) stage?.draw();
+    if (status.payload_kg !== payload && figures?.wanted.region) showRegion();
+    payload = status.payload_kg;
   });
   connection.on("said", (said) => {
     if (said.outcome === "accepted") figures?.begin();

@@ -1,6 +1,6 @@
 // The arm as things to draw, from the server's picture: once solid, and as ghosts.
 import {
-  BoxGeometry, Color, CylinderGeometry, Group, Matrix4, Mesh,
+  BoxGeometry, Color, CylinderGeometry, EdgesGeometry, Group, LineBasicMaterial, LineSegments, Matrix4, Mesh,
   MeshBasicMaterial, MeshLambertMaterial, SphereGeometry,
 } from "three";
 import { linkFrames } from "./frames.js";
@@ -11,12 +11,13 @@ import { linkFrames } from "./frames.js";
  *   effort_unit: string, stall: number, peak: number, hold: number, home: number, rest: number }} Moving
  * @typedef {{ name: string, root: string, tool: string, gripper: boolean, links: Record<string, Shape[]>,
  *   joints: import("./frames.js").Joint[], moving: Moving[] }} Picture
- * @typedef {"solid" | "ghost"} Style
+ * @typedef {"solid" | "ghost" | "outline"} Style
  * @typedef {(shape: Shape) => Promise<import("three").BufferGeometry | null>} MeshLoader
  */
 
 /** A ghost stands a little behind itself: where it coincides with the arm, it is hidden by it. */
 const BEHIND = { polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 4 };
+const EDGE_DEG = 25;
 
 export class ArmFigure extends Group {
   /**
@@ -33,6 +34,7 @@ export class ArmFigure extends Group {
     this.links = new Map();
     this.colour = new Color();
     this.ghost = new MeshBasicMaterial({ transparent: true, opacity: 0.28, depthWrite: false, ...BEHIND });
+    this.line = new LineBasicMaterial({ transparent: true, opacity: 0.95 });
     const parts = [];
     for (const [name, shapes] of Object.entries(picture.links)) {
       const link = new Group();
@@ -46,10 +48,11 @@ export class ArmFigure extends Group {
     this.pose(picture.moving.map((joint) => joint.home));
   }
 
-  /** Colour of a ghost. @param {string} colour @param {number} opacity */
+  /** Colour of a ghost or outline. @param {string} colour @param {number} opacity */
   tint(colour, opacity = 0.28) {
     this.ghost.color.set(colour);
     this.ghost.opacity = opacity;
+    this.line.color.set(colour);
   }
 
   /** @param {number[]} q in the order of the moving joints */
@@ -85,7 +88,9 @@ export class ArmFigure extends Group {
     if (shape.kind === "mesh") pose.multiply(new Matrix4().makeScale(shape.size[0], shape.size[1], shape.size[2]));
     else if (shape.kind === "cylinder") pose.multiply(new Matrix4().makeRotationX(Math.PI / 2));
     geometry.applyMatrix4(pose);
-    if (this.style === "ghost") {
+    if (this.style === "outline") {
+      link.add(new LineSegments(new EdgesGeometry(geometry, EDGE_DEG), this.line));
+    } else if (this.style === "ghost") {
       const mesh = new Mesh(geometry, this.ghost);
       mesh.renderOrder = 2;
       link.add(mesh);

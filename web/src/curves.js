@@ -42,7 +42,7 @@ export class Curves {
     const now = t - this.#begin;
     if (now < /** @type {number} */ (last)) this.#data.forEach((rows) => rows.forEach((row) => row.splice(0)));
     if (now - /** @type {number} */ (last) < EVERY_S) return;
-    const there = tip.state;
+    const there = tip.truth ?? tip.state;
     const off = there && tip.reference ? apart(there, tip.reference) : null;
     const rest = this.moving.map((joint, k) => (q.state && q.reference ? toPerson(q.state[k] - q.reference[k], joint.unit) : null));
     [[now, off], [now, ...(torque ?? this.moving.map(() => null))], [now, ...rest]].forEach((row, k) => {

@@ -1,7 +1,8 @@
-// The figures of the arm on the stage: where it is, where it should be, and where it would go.
+// The figures of the arm on the stage: where it is, where it should be, where it really is, and where it would go.
+import { Group } from "three";
 import { ArmFigure } from "./arm.js";
 import { colour } from "./page.js";
-import { Surroundings, Trail } from "./scenery.js";
+import { Region, Surroundings, Trail } from "./scenery.js";
 
 const MOVED = 2e-5;
 
@@ -24,30 +25,36 @@ export class Figures {
     this.picture = picture;
     this.state = new ArmFigure(picture, "solid", load, changed);
     this.reference = new ArmFigure(picture, "ghost", load, changed);
+    this.truth = new ArmFigure(picture, "outline", load, changed);
     this.preview = new ArmFigure(picture, "ghost", load, changed);
     this.trail = new Trail();
     this.way = new Trail();
+    this.region = new Region();
+    this.turning = new Group();
+    this.turning.add(this.region);
     this.surroundings = new Surroundings();
-    this.reference.visible = this.preview.visible = false;
+    this.truth.visible = this.reference.visible = this.preview.visible = this.region.visible = false;
     stage.scene.add(
-      this.state, this.reference, this.preview, this.trail, this.way, this.surroundings,
+      this.state, this.reference, this.truth, this.preview, this.trail, this.way, this.turning, this.surroundings,
     );
     /** What a person wants to see. @type {Record<string, boolean>} */
-    this.wanted = { reference: true, trail: true };
+    this.wanted = { reference: true, truth: true, trail: true, region: false };
     this.theme();
   }
 
   theme() {
     this.reference.tint(colour("--reference"), 0.3);
+    this.truth.tint(colour("--truth"));
     this.trail.line.color.set(colour("--trail"));
     this.way.line.color.set(colour("--preview"));
+    this.region.material.color.set(colour("--bad"));
     this.stage.draw();
   }
 
   /** @param {Pose} pose */
   take({ q, tip }) {
     let moved = false;
-    for (const name of /** @type {const} */ (["state", "reference"])) {
+    for (const name of /** @type {const} */ (["state", "reference", "truth"])) {
       const figure = this[name];
       const there = Boolean(q[name]) && (name === "state" || this.wanted[name]);
       moved ||= figure.visible !== there;
@@ -59,7 +66,8 @@ export class Figures {
         moved = true;
       }
     }
-    moved = this.#trail(tip.state, moved) || moved;
+    if (q.state) this.turning.rotation.z = q.state[0];
+    moved = this.#trail(tip.truth ?? tip.state, moved) || moved;
     if (moved) this.stage.draw();
   }
 
@@ -96,6 +104,7 @@ export class Figures {
   want(what, on) {
     this.wanted[what] = on;
     this.trail.visible = this.wanted.trail;
+    this.region.visible = this.wanted.region;
     this.stage.draw();
   }
 }

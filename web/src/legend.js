@@ -5,13 +5,13 @@ import { apart, fixed, place } from "./units.js";
 const OLD_S = 0.5;
 const NARROW = "(max-width: 640px)";
 
-/** @type {[string, string][]} */
-const SHOWN = [["reference", "reference: where it was told to be"], ["trail", "way of the tip"]];
+/** @type {[string, string, boolean][]} */
+const SHOWN = [["reference", "reference: where it was told to be", true], ["truth", "true arm (simulation)", true], ["trail", "way of the tip", true], ["region", "tip cannot be held here", false]];
 
 /** @param {(what: string, on: boolean) => void} want */
 export function installLegend(want) {
-  const rows = SHOWN.map(([what, text]) => {
-    const tick = make("input", { type: "checkbox", checked: "" });
+  const rows = SHOWN.map(([what, text, on]) => {
+    const tick = make("input", { type: "checkbox", ...(on ? { checked: "" } : {}) });
     tick.addEventListener("change", () => want(what, tick.checked));
     return make("label", { "data-what": what }, tick, make("span", { class: `swatch ${what}`, "aria-hidden": "true" }), text);
   });
@@ -36,6 +36,7 @@ export class Readout {
     write(this.#source, there ? this.provenance : "");
     const errors = [];
     if (there && tip.reference) errors.push(`${fixed(apart(there, tip.reference), 1)} mm off the reference, ${place(tip.reference)}`);
+    if (tip.truth && tip.reference) errors.push(`true arm ${fixed(apart(tip.truth, tip.reference), 1)} mm off`);
     write(this.#off, errors.join("; ") || "no reference: the arm is not driven");
     const oldest = age.state ?? Infinity;
     const old = !(oldest <= OLD_S);

@@ -1,6 +1,6 @@
-// What is drawn beside the arm: the tip's way, what stands about, and the target that is dragged.
+// What is drawn beside the arm: the tip's way, where it cannot be held, what stands about, and the target that is dragged.
 import {
-  BufferAttribute, BufferGeometry, Group, Line, LineBasicMaterial, Matrix4, Mesh, MeshBasicMaterial,
+  BufferAttribute, BufferGeometry, DoubleSide, Group, Line, LineBasicMaterial, Matrix4, Mesh, MeshBasicMaterial,
   MeshLambertMaterial, Object3D, SphereGeometry, Vector3,
 } from "three";
 import { TransformControls } from "three/addons/controls/TransformControls.js";
@@ -48,6 +48,26 @@ export class Trail extends Line {
   show(tips) {
     this.clear_();
     for (const tip of tips) this.add_(tip);
+  }
+}
+
+/** Cells of the arm's plane in which the tip cannot be held; the plane turns with the first joint. */
+export class Region extends Group {
+  constructor() {
+    super();
+    this.material = new MeshBasicMaterial({ transparent: true, opacity: 0.3, side: DoubleSide, depthWrite: false });
+  }
+
+  /** @param {{ cells: number[][], cell_m?: number }} region */
+  show({ cells, cell_m = 0.01 }) {
+    for (const old of this.children) /** @type {Mesh} */ (old).geometry.dispose();
+    this.clear();
+    const h = cell_m / 2;
+    const corners = [[-h, -h], [h, -h], [h, h], [-h, -h], [h, h], [-h, h]];
+    const places = cells.flatMap(([x, z]) => corners.flatMap(([dx, dz]) => [x + dx, 0, z + dz]));
+    const geometry = new BufferGeometry();
+    geometry.setAttribute("position", new BufferAttribute(new Float32Array(places), 3));
+    this.add(new Mesh(geometry, this.material));
   }
 }
 

@@ -1,11 +1,13 @@
-// Tours: what can be made again, and how far it is.
+// Tours and recordings: what can be made again, how far it is, and whether something is being recorded.
 import { byId, make, write } from "./page.js";
 
-/** @typedef {{ name: string, steps: number }} Tour */
+/** @typedef {{ name: string, steps: number | null }} Tour */
 
 export class Tours {
   #list = byId("tours", HTMLUListElement);
   #times = byId("times", HTMLInputElement);
+  #record = byId("record", HTMLButtonElement);
+  #records = false;
 
   /**
    * @param {import("./connection.js").Connection} connection
@@ -17,6 +19,7 @@ export class Tours {
     this.send = send;
     byId("tours-again", HTMLButtonElement).addEventListener("click", () => this.look());
     byId("tour-end", HTMLButtonElement).addEventListener("click", () => ask({ do: "cancel" }));
+    this.#record.addEventListener("click", () => ask({ do: "record", on: !this.#records }));
     connection.on("hello", () => this.tell({ name: "", share: 0, what: "" }));
     connection.on("tour", (told) => this.tell(told));
     this.look();
@@ -27,7 +30,7 @@ export class Tours {
     /** @type {{ folder: string, tours: Tour[] }} */
     const { folder, tours } = await this.connection.get("/api/tours").then((answer) => answer.json(), () => ({ folder: "", tours: [] }));
     this.#list.replaceChildren(...tours.map((tour) => this.#row(tour)));
-    const what = tours.length ? "Checked as a whole before anything moves" : "No taught motion (picker teach NAME)";
+    const what = tours.length ? "Checked as a whole before anything moves" : "No taught motion (picker teach NAME) and no recording";
     write(byId("tours-note", HTMLElement), folder && `${what}; in ${folder}`);
   }
 
@@ -40,10 +43,19 @@ export class Tours {
     for (const button of this.#list.querySelectorAll("button")) button.disabled = Boolean(name);
   }
 
+  /** @param {any} status */
+  take({ records = false }) {
+    if (records === this.#records) return;
+    this.#records = records;
+    this.#record.setAttribute("aria-pressed", String(records));
+    write(this.#record, records ? "End recording" : "Record");
+    if (!records) this.look();
+  }
+
   /** @param {Tour} tour */
   #row({ name, steps }) {
     const run = make("button", { type: "button", "aria-label": `Run ${name}` }, "Run");
     run.addEventListener("click", () => this.send({ do: "tour", name, loop: Math.round(Number(this.#times.value)) || 1 }));
-    return make("li", { class: "tour" }, make("span", {}, make("b", {}, name), " ", make("small", {}, `${steps} steps`)), run);
+    return make("li", { class: "tour" }, make("span", {}, make("b", {}, name), " ", make("small", {}, steps ? `${steps} steps` : "recording")), run);
   }
 }

@@ -6,8 +6,8 @@
     channel.py     the newest of what it is told, for any number of readers
     base.py        what every view tells; picture.py: the arm as the page draws it: links, shapes, limits
     arm_view.py    the arm of a session: who drives, motions, settings; wheel.py: which page drives, the others watch
-    tours.py       motions of several legs, made one by one; record.py: recordings, begun and ended from the page
-    live.py        the page of a script's arm; recording.py: a file; truth.py: where a simulated arm really is
+    tours.py       motions of several legs, made one by one
+    live.py        the page of a script's arm; recording.py: a file
 
 The page itself is JavaScript, in web/, bundled by ``make setup`` into page/ beside this file.
 """

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -12,18 +17,24 @@ from typing import Any
 
 import numpy as np
 
-from picker_dynamics.errors import GoalRefusedError, InfeasibleError, InputError, LimitError, LinkError, PickerError
+from picker_dynamics import lifeline
+from picker_dynamics.errors import GoalRefusedError, InfeasibleError, InputError, LimitError, LinkError, PickerError, refuse_if
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.session.entry import Entry
+from picker_dynamics.session.remote import RemoteSession
 from picker_dynamics.session.session import Session
+from picker_dynamics.sim.control_socket import BoardControl, Truth
 
 from ..equipment import Equipment
 from ..scripted_arm import ScriptedArm
 from ..target import Asked
-from .base import LOOK_S, View, rounded
+from .base import LOOK_S, Seen, View, rounded
 from .requests import Request
 from .tours import Tours
 from .wheel import Wheel
+
+LONGEST_S = "3600"
+"""A recording that nobody ends ends by itself [s]."""
 
 BEGINS_S = 0.5
 """How long an arm that was just enabled has until it takes goals [s]."""
@@ -73,6 +84,12 @@ class ArmView(View):
         self._lock, self._turns, self.turn = threading.RLock(), itertools.count(1), 0
         self._over = threading.Event()
         self._looked_s = -math.inf
+        self._recorder: subprocess.Popen[str] | None = None
+        port = session.call("get", part="hardware", names=["port"])[0]
+        self._control = Path(port or "none").with_name("control")
+        self._truth: Truth | None = None
+        if self._control.is_socket():
+            threading.Thread(target=self._ask_truth, name="truth", daemon=True).start()
         session.on_words = self._hear
         if session.simulated:  # time passes, and the arm is looked at, in the script's own thread
             session.listeners.append(self._on_states)
@@ -97,6 +114,8 @@ class ArmView(View):
         if self._on_states in self.session.listeners:
             self.session.listeners.remove(self._on_states)
         self._let_go()
+        with contextlib.suppress(PickerError):
+            self._record(False)
 
     # -- what is told ----------------------------------------------------------------------------------------
 
@@ -114,8 +133,18 @@ class ArmView(View):
         if not there:
             return
         age_s = session.now_s - session.heard_s
-        seen = {"state": (session.state, age_s), "reference": (session.desired, age_s)}
+        seen: dict[str, Seen] = {"state": (session.state, age_s), "reference": (session.desired, age_s), "truth": (None, 0.0)}
+        if truth := self._truth:
+            seen["truth"] = truth.q, max(now_s - truth.monotonic_s, 0.0)
         self.tell(session.now_s, (session.torque, age_s), seen)
+
+    def _ask_truth(self) -> None:
+        """Ask the board of a simulated arm where that really is, again and again, as long as pages look and it answers."""
+        with contextlib.suppress(PickerError):
+            while not self._over.wait(LOOK_S):
+                if self.channel.readers:
+                    self._truth = BoardControl(self._control).truth()
+        self._truth = None
 
     @property
     def payload(self) -> float:
@@ -133,6 +162,7 @@ class ArmView(View):
             "scene": session.call("surroundings")["scene"] or [],
             "parts": {name: entries[name] for name in PARTS if name in entries},
             "driver": self.wheel.driver,
+            "records": self._recorder is not None,
         }
 
     def _hear(self, event: Entry) -> None:
@@ -172,6 +202,9 @@ class ArmView(View):
                 self._end()
                 self.session.call("cancel")
             return {"said": "decelerating to a hold"}
+        if what == "record":  # whoever watches may
+            self.say(said := self._record(fields["on"]))
+            return {"said": said}
         if what == "play":
             raise InputError("this is no recording", subject="play")
         if what == "jog" and not any(map(_moves, fields.values())):
@@ -247,6 +280,26 @@ class ArmView(View):
         if not sure and self.session.hardware.get("outputs") != "running":
             raise InputError("enable: say that the arm stands at its rest pose, and that hands are away", subject="enable")
         return self.session.enable(sure)
+
+    def _record(self, on: bool) -> str:
+        """Begin a recording by ``picker record``, or end it; returns what it says.
+
+        Raises:
+            InputError: there is one already, or none, or the arm is a script's own.
+        """
+        process, session = self._recorder, self.session
+        refuse_if(on == (process is not None), f"{'already' if on else 'nothing is'} being recorded", "record")
+        if process is None:
+            if not isinstance(session, RemoteSession):
+                raise InputError("a script records its arm itself: with arm.record()", subject="record")
+            where = ["--namespace", session.namespace] if session.namespace else []
+            command, pipe = [sys.executable, "-m", "picker_dynamics", "record", "--duration", LONGEST_S, *where], subprocess.PIPE
+            env = os.environ | lifeline.children()
+            self._recorder = subprocess.Popen(command, stdout=pipe, stderr=subprocess.STDOUT, text=True, env=env)
+            return f"recording, at most {LONGEST_S} s"
+        self._recorder = None
+        process.send_signal(signal.SIGINT)
+        return process.communicate()[0].strip().rpartition("\n")[2].partition(": /")[0]
 
     def stop(self) -> str:
         self._end()  # waits for no request that is under way

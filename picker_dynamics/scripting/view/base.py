@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics import __version__
+from picker_dynamics.nodes.region import region_of
 
 from ..equipment import Equipment
 from .channel import Channel
@@ -82,8 +83,13 @@ class View(ABC):
         """File of a mesh that the URDF names, by number."""
         return mesh_file(self.known.description, number, self._folder)
 
+    def region(self) -> Mapping[str, Any]:
+        """Cells (x, z) of the arm's plane where the tip cannot be held with the present payload [m]; errors as ``region_of``."""
+        found = region_of(self.known.description, self.known.model(self.payload), self.known.limits.hold)
+        return {"cells": rounded(found.centres[found.share > 1.0]), "cell_m": found.cell_m}
+
     def listed_tours(self) -> Mapping[str, Any]:
-        """Taught motions that can be made again."""
+        """Taught motions and recordings that can be made again."""
         return {"folder": "", "tours": []}
 
     def tell(self, time_s: float, torque: Seen, seen: Mapping[str, Seen]) -> None:
@@ -92,7 +98,7 @@ class View(ABC):
         Args:
             time_s: on any one clock, for curves.
             torque: that the joints have to give; where it is not known, or old, what gravity asks for is told.
-            seen: ``state`` and ``reference``.
+            seen: ``state``, ``reference`` and ``truth``.
         """
         model = self.known.model(self.payload)
         told: dict[str, Any] = {"t": round(time_s, 3), "age": {}, "q": {}, "tip": {}}
@@ -116,7 +122,7 @@ class View(ABC):
         self.channel.tell("said", {"text": text, "level": level, "time": round(time.time(), 1), **about})
 
 
-def rounded(values: ArrayLike) -> list[float]:
+def rounded(values: ArrayLike) -> list[Any]:
     """Numbers as a page needs them: tenths of a milliradian, and of a millimetre, ten times finer."""
-    found: list[float] = np.round(np.asarray(values, dtype=float), 5).tolist()
+    found: list[Any] = np.round(np.asarray(values, dtype=float), 5).tolist()
     return found

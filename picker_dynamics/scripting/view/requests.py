@@ -30,6 +30,7 @@ _HAND = {"at": (VECTOR, ...), "pitch": (NUMBER, None)}
 
 KINDS: Mapping[str, Mapping[str, tuple[str, Any]]] = {
     **{what: {} for what in ("home", "park", "cancel", "reset", "leave")},
+    "record": {"on": (FLAG, ...)},
     "drive": {"over": (FLAG, False)},
     "enable": {"sure": (FLAG, False)},
     "joints": {"to": (JOINTS, ...)},

@@ -144,6 +144,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._mesh(path.rpartition("/")[2])
         elif path == "/api/tours":
             self._json(viewed.listed_tours())
+        elif path == "/api/region":
+            self._json(viewed.region())
         else:
             raise RefusedAccess(HTTPStatus.NOT_FOUND, "there is no such page")
 

@@ -45,11 +45,12 @@ class Tours:
         self.name, self.folder = "", Path.cwd()
 
     def listed(self) -> dict[str, Any]:
-        """Taught motions of this arm in the folder, with their numbers of steps; of other files nothing is told."""
+        """Recordings in the folder, and taught motions of this arm with their numbers of steps; of others nothing is told."""
         found = []
         for path in sorted(self.folder.glob("*.yaml"))[:MOST]:
             with contextlib.suppress(PickerError):
                 found.append({"name": path.stem, "steps": len(taught.read(path, self._arm.description).steps)})
+        found += [{"name": path.name, "steps": None} for path in sorted(self.folder.glob("*.mcap"))[-MOST:]]
         return {"folder": str(self.folder), "tours": found}
 
     def begin(self, asked: Request, wanted: Callable[[], bool]) -> Mapping[str, Any]:
@@ -86,8 +87,11 @@ class Tours:
         if what != "tour":
             return (self._arm.pick if what == "pick" else self._arm.place)(how.pop("at"), **how, check=True)
         if name not in (one["name"] for one in self.listed()["tours"]):
-            raise InputError(f"there is no taught motion {name} of this arm in {self.folder}", subject="tour", value=name)
-        return self._arm.replay(self.folder / f"{name}.yaml", loop=int(loop), check=True)
+            raise InputError(
+                f"there is no taught motion or recording {name} of this arm in {self.folder}", subject="tour", value=name
+            )
+        file = name if name.endswith(".mcap") else f"{name}.yaml"
+        return self._arm.replay(self.folder / file, loop=int(loop), check=True)
 
     def _make(self, legs: tuple[Leg, ...], wanted: Callable[[], bool]) -> None:
         where = ""

@@ -27,6 +27,7 @@ def folder(tmp_path_factory):
         "other.yaml": TOUR.replace("arm: picker", "arm: rrp"),
         "settings.yaml": "secret: 1\n",
         "tour.txt": TOUR,
+        "picker_1.mcap": "",
     }.items():
         (folder / name).write_text(text)
     return folder
@@ -60,7 +61,7 @@ def said(page, *words: str) -> bool:
 
 def test_what_can_be_made_again_is_listed_and_of_other_files_nothing_is_told(page, folder):
     found = page.ask("/api/tours")[1]
-    listed = [("heavy", 2), ("long", 1), ("two berries", 5)]
+    listed = [("heavy", 2), ("long", 1), ("two berries", 5), ("picker_1.mcap", None)]
     assert found["folder"] == str(folder) and [(one["name"], one["steps"]) for one in found["tours"]] == listed
 
 
@@ -89,7 +90,7 @@ def test_a_tour_with_a_step_that_may_not_be_made_is_refused_before_anything_move
     assert unhurried[0].held == approx(before, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["nothing", "settings", "other", "../tours0/long"])
+@pytest.mark.parametrize("name", ["nothing", "settings", "other", "../tours0/long", "../tours0/picker_1.mcap"])
 def test_other_files_are_no_tours(page, name):
     assert "secret" not in page.refused("tour", name=name)["error"]
 

@@ -7,7 +7,10 @@ import time
 import numpy as np
 import pytest
 from view_pages import Page, Told
-from waiting import until
+from waiting import begun, until
+
+from picker_dynamics.scripting.view.arm_view import ArmView
+from picker_dynamics.sim.control_socket import ControlServer, Truth
 
 
 @pytest.fixture
@@ -91,3 +94,39 @@ def test_payload_and_compensation_are_set(page, unhurried):
     page.do("payload", kg=0.0)
     page.done("compensation", mode="gravity")
     page.done("compensation", mode="full")
+
+
+def test_where_the_tip_cannot_be_held_is_told(page):
+    cells = page.ask("/api/region")[1]["cells"]
+    assert len(cells) > 50 and all(len(cell) == 2 for cell in cells)
+
+
+def test_a_script_s_own_arm_is_recorded_by_the_script(page):
+    assert "with arm.record()" in page.refused("record", on=True)["error"]
+    assert "nothing is being recorded" in page.refused("record", on=False)["error"]
+
+
+def test_of_an_arm_on_a_virtual_board_the_truth_is_told_beside_the_model(unhurried, tmp_path, monkeypatch):
+    session, n = unhurried[0].session, unhurried[0].description.n
+    truth = Truth(0.0, time.monotonic(), *[np.full(n, 0.25)] * 6, 0.0, 0, 0, "", (), 0, 0.0, 0.0)
+    told = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in vars(truth).items()}
+    board = ControlServer(tmp_path / "control", lambda _request: {"ok": True, **told})
+    begun(board.serve_forever)
+    call = session.call
+    monkeypatch.setattr(session, "call", lambda what, **how: [str(tmp_path / "tty")] if what == "get" else call(what, **how))
+    view = ArmView(unhurried[0].known, session)
+    monkeypatch.setattr(view, "status", dict)
+    there = Told(view.channel, "hello")
+
+    def seen():
+        view.look()
+        return there.newest.get("pose", {}).get("q", {}).get("truth")
+
+    try:
+        until(seen, "the truth")
+        assert seen() == [0.25] * n and there.newest["pose"]["tip"].keys() >= {"state", "truth"}
+    finally:
+        view.close()
+        view.channel.close()
+        board.shutdown()
+        board.close()
