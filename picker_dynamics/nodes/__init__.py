@@ -2,4 +2,4 @@
 only room that imports rclpy and messages.
 """
 
-__all__ = ["pick_topic", "runtime"]
+__all__ = ["pick_topic", "region", "runtime"]
