@@ -28,7 +28,7 @@ def add_parser(commands) -> None:
     made = {}
     for name, (act, text) in acts.items():
         made[name] = commands.add_parser(name, help=text)
-        shared.add(made[name], "--namespace")
+        shared.add(made[name], "--namespace", "--host")
         made[name].set_defaults(run=run, act=act)
         if act in (_move, _to_pose, _jog):
             seconds = shared.number(0.0, 600.0)

@@ -41,7 +41,7 @@ SAID = 3
 def add_parser(commands) -> None:
     """Register ``drive``."""
     parser = commands.add_parser("drive", help="drive the arm by the keyboard, in bounded steps")
-    shared.add(parser, "--namespace")
+    shared.add(parser, "--namespace", "--host")
     parser.set_defaults(run=drive)
 
 

@@ -48,7 +48,11 @@ VERBS = {
         "/excitation.json",
         f"{ARM} --period --periods --seed",
     ),
-    "run": ("move a running arm through such a motion and keep what it measures (CSV)", "/samples.csv", "motion --namespace"),
+    "run": (
+        "move a running arm through such a motion and keep what it measures (CSV)",
+        "/samples.csv",
+        "motion --namespace --host",
+    ),
     "fit": ("find the parameters from recordings (CSV or bag)", "", f"recordings {ARM} {DATA} --allow-open"),
     "predict": ("compare a recording's torques with those that a fit predicts", None, f"recording {ARM} {DATA} --fit"),
     "servo": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -52,6 +53,7 @@ SHARED = {
         "help": "what is simulated: virtual (the firmware's model, default) or avr (the real firmware on an Uno)",
     },
     "--check": {"action": "store_true", "help": "only look whether it may be made from here, and at what cost"},
+    "--host": {"default": "", "metavar": "HOST:PORT", "help": "an arm on another machine (docs/network.md)"},
     "--json": {"action": "store_true", "help": "print JSON"},
     "--namespace": {"default": "", "help": "ROS namespace of the running arm"},
     "--plant-error": {"type": ANY, "default": 0.0, "metavar": "SHARE"},
@@ -80,11 +82,18 @@ def add(parser: argparse._ActionsContainer, *names: str, **changed) -> None:
         parser.add_argument(name, **SHARED[name] | changed)
 
 
+def reached(host: str = "") -> tuple[str, str]:
+    """Host and token of an arm on another machine, the host by default as the environment says; '' for one on this machine."""
+    from picker_dynamics.session.address import HOST, TOKEN
+
+    return host or os.environ.get(HOST, ""), os.environ.get(TOKEN, "")
+
+
 def client(options):
-    """Session with the running arm of the namespace."""
+    """Session with the running arm of the namespace, or of ``--host``."""
     from picker_dynamics.session.remote import RemoteSession
 
-    return RemoteSession(options.namespace)
+    return RemoteSession(options.namespace, *reached(options.host))
 
 
 def equipment(running):

@@ -25,7 +25,7 @@ def add_parser(commands) -> None:
     parser.add_argument("-o", "--out", default=None, metavar="FILE", help="default: picker_DATE_TIME.mcap")
     seconds = shared.number(0.001, 1e6)
     parser.add_argument("--duration", type=seconds, default=1e6, metavar="S", help="end by itself after that long")
-    shared.add(parser, "--namespace")
+    shared.add(parser, "--namespace", "--host")
     parser.set_defaults(run=run)
 
 
@@ -60,9 +60,9 @@ def run(options) -> int:
 class Listener(RemoteSession):
     """Session that keeps what the arm says, for the thread that writes."""
 
-    def __init__(self, namespace: str):
+    def __init__(self, *reached: str):
         self.heard: deque[tuple[str, Any]] = deque()
-        super().__init__(namespace)
+        super().__init__(*reached)
 
     def take(self, what: str, content: Any) -> None:
         self.heard.append((what, content))
@@ -75,7 +75,8 @@ def follow(recording: Recording, options, until_s: float) -> int:
     Raises:
         LinkError: none answers.
     """
-    with shared.waited_for(lambda: Listener(options.namespace), until_s - time.monotonic()) as session:
+    reached = options.namespace, *shared.reached(options.host)
+    with shared.waited_for(lambda: Listener(*reached), until_s - time.monotonic()) as session:
         text, known, due_s, dropped = session.call("arm"), session.call("snapshot"), 0.0, 0
         arm, prefix = arm_text.read(text).description, f"/{session.namespace}/" if session.namespace else "/"
         topics = ArmTopics(recording, prefix, arm.joint_names, arm.tool)

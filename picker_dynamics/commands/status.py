@@ -20,7 +20,7 @@ FORGET = "\033[H\033[J"
 def add_parser(commands) -> None:
     """Register ``status``."""
     parser = commands.add_parser("status", help="where the arm is, what it costs, what is wrong, what to do next")
-    shared.add(parser, "--namespace", "--json")
+    shared.add(parser, "--namespace", "--host", "--json")
     parser.add_argument("--watch", action="store_true", help="keep it on the screen until Ctrl-C")
     parser.set_defaults(run=run)
 

@@ -27,7 +27,7 @@ def add_parser(commands) -> None:
     shared.add(replay, "--check")
     replay.set_defaults(run=run_replay)
     for command in (teach, replay):
-        shared.add(command, "--namespace")
+        shared.add(command, "--namespace", "--host")
 
 
 # -- teach -------------------------------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def run(options) -> int:
         from picker_dynamics.scripting.view.arm_view import ArmView
         from picker_dynamics.session.remote import RemoteSession
 
-        client = shared.waited_for(lambda: RemoteSession(options.namespace), options.wait, lambda: bool(stop))
+        client = shared.waited_for(lambda: RemoteSession(options.namespace, *shared.reached()), options.wait, lambda: bool(stop))
         if client is None:
             return 0
         sys.setswitchinterval(SWITCH_S)

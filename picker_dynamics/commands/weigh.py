@@ -31,7 +31,7 @@ def add_parser(commands) -> None:
         help="what the tool holds, by inclinometer",
         description="On a running arm: visits poses without and with the payload, and asks for what the inclinometer says there.",
     )
-    shared.add(one, "--namespace", "--arm", "--urdf", "--servos", "--servo-overlay", "--seed", "--json")
+    shared.add(one, "--namespace", "--host", "--arm", "--urdf", "--servos", "--servo-overlay", "--seed", "--json")
     grams, visits = {"type": shared.ANY, "metavar": "G"}, shared.whole(0, 200)
     heaviest = "the heaviest payload that poses are to bear (default 100 g)"
     one.add_argument("--heaviest", **grams, default=100.0, help=heaviest)

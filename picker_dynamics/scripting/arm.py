@@ -131,22 +131,25 @@ class Arm(ScriptedArm):
         return cls(known, open_port(known.known, port, compensation, None if scene is None else str(scene), rate_hz))
 
     @classmethod
-    def connect(cls, namespace: str = "", arm: str | Path = "", servos: str | Path = "") -> Arm:
+    def connect(
+        cls, namespace: str = "", arm: str | Path = "", servos: str | Path = "", *, host: str = "", token: str = ""
+    ) -> Arm:
         """The arm of the running graph (``picker up``, ``ros2 launch``).
 
         Args:
             namespace: the graph's.
             arm, servos: URDF (or name) and servo map that it has to have; empty: the arm that runs, as it says.
+            host, token: 'HOST:PORT' of an arm on another machine, and its token (docs/network.md).
 
         Raises:
-            LinkError: no graph answers.
+            LinkError: no graph answers, or it has another token.
             ConfigurationError: the graph has another arm.
         """
         from picker_dynamics.session.remote import RemoteSession
 
         from .connected import arm_that_runs
 
-        client = RemoteSession(namespace)
+        client = RemoteSession(namespace, host, token)
         try:
             is_file = bool(Path(arm).suffix)
             known = arm_that_runs(client, "" if is_file else str(arm), arm if is_file else "", servos)

@@ -12,6 +12,11 @@ from picker_dynamics.resources import private_folder
 
 DOMAIN = "ROS_DOMAIN_ID"
 
+HOST, LISTEN, TOKEN = "PICKER_HOST", "PICKER_LISTEN", "PICKER_TOKEN"
+"""Variables of the environment: where an arm on another machine is, where an arm is served over TCP, and the secret of both."""
+
+LEAST_TOKEN = 16
+
 DOMAIN_MAX = 232
 """Of more there is no port for DDS."""
 
@@ -30,6 +35,27 @@ def require_namespace(namespace: str) -> None:
     if len(namespace) > NAMESPACE_MAX or not NAMESPACE.fullmatch(namespace):
         text = f"namespace is {shown(namespace, 100)!r}, must be names of letters, digits and _, separated by /, of "
         raise ConfigurationError(f"{text}{NAMESPACE_MAX} characters at most", "namespace", namespace, NAMESPACE_MAX)
+
+
+def host_and_port(text: str, what: str = LISTEN) -> tuple[str, int]:
+    """Take apart 'HOST:PORT'; raises a ConfigurationError about ``what`` where it is none."""
+    host, _, port = text.rpartition(":")
+    if not (host and port.isascii() and port.isdigit() and 0 < int(port[:6]) < 1 << 16):
+        raise ConfigurationError(f"{what} is {shown(text, 100)!r}, must be HOST:PORT", what, text)
+    return host.strip("[]"), int(port)
+
+
+def listening() -> tuple[tuple[str, int] | None, str]:
+    """Address and token at which the environment wants the arm served over TCP; None: nowhere.
+
+    Raises:
+        ConfigurationError: an address that is none, or a token that is too short.
+    """
+    where, token = os.environ.get(LISTEN, ""), os.environ.get(TOKEN, "")
+    if where and len(token) < LEAST_TOKEN:
+        text = f"who reaches {shown(where, 100)} could move the arm: give {TOKEN}, {LEAST_TOKEN} characters or more"
+        raise ConfigurationError(text, TOKEN, len(token), LEAST_TOKEN)
+    return host_and_port(where) if where else None, token
 
 
 class OccupiedError(PickerError):

@@ -25,7 +25,7 @@ from picker_dynamics.execution.events import Event
 from picker_dynamics.files.formats import parse_json, read_yaml
 from picker_dynamics.lifeline import LIMIT_S, end_with_parent
 
-from .address import Claim
+from .address import Claim, listening
 from .loop_thread import LoopThread
 from .report import Report
 from .running_arm import RunningArm
@@ -94,7 +94,7 @@ def run(
     """
     with ExitStack() as at_the_end:  # the last one first
         at_the_end.callback(arm.close)
-        at_the_end.callback(Server(arm, report, claim.path).close)
+        at_the_end.callback(Server(arm, report, claim.path, *listening()).close)
         loop = LoopThread(arm.session.cycle, arm.period_s)
         at_the_end.callback(loop.close)
         tame_collector()

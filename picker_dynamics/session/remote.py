@@ -1,4 +1,4 @@
-"""Remote session: an arm that runs in another process, by its socket; calls and answers as ``served.ServedSession`` has them.
+"""Remote session: an arm of another process, by its socket or over TCP; calls and answers as ``served.ServedSession`` has them.
 
 A thread takes in what comes; whoever waits is woken by it.
 """
@@ -18,7 +18,7 @@ from typing import Any
 
 from picker_dynamics.errors import LinkError
 
-from .address import require_namespace, socket_path
+from .address import HOST, host_and_port, require_namespace, socket_path
 from .entry import error_of
 from .hearing import ANSWER_S
 from .session import BEAT_S, Session
@@ -30,22 +30,31 @@ NOBODY = "no running arm answers (is 'picker up' running, by this user, in this 
 
 
 class RemoteSession(Session):
-    """Connection to the running arm of a namespace; raises a LinkError where none answers.  Use as a context manager."""
+    """Connection to the running arm of a namespace; use as a context manager.
 
-    def __init__(self, namespace: str = ""):
+    Args:
+        host: 'HOST:PORT' of an arm on another machine; '' for one of this user here.  token: that such an arm wants to hear.
+
+    Raises:
+        LinkError: none answers, or the token is another.
+    """
+
+    def __init__(self, namespace: str = "", host: str = "", token: str = ""):
         require_namespace(namespace)
         super().__init__()
         self.namespace, self.lost = namespace.strip("/"), ""
         self._numbers = itertools.count(1)
         self._answers: dict[int, Future[Any]] = {}
         self._news, self._sending, self._count = threading.Condition(), threading.Lock(), 0
-        self._stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            self._stream.connect(str(socket_path(namespace)))
-        except OSError as error:
-            raise LinkError(NOBODY, subject=namespace) from error
+        self._stream = _connected(namespace, host)
         threading.Thread(target=self._read, name="session", daemon=True).start()
-        self._begin()
+        try:
+            if host:
+                self.call("token", token=token)
+            self._begin()
+        except BaseException:
+            self.close()
+            raise
         self.subscribe(False)
 
     @property
@@ -138,3 +147,14 @@ class RemoteSession(Session):
                     time.sleep(BEAT_S)
 
         threading.Thread(target=beat, name="driver", daemon=True).start()
+
+
+def _connected(namespace: str, host: str) -> socket.socket:
+    try:
+        if host:
+            return socket.create_connection(host_and_port(host, HOST), ANSWER_S)  # silence of that length ends it later, too
+        stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        stream.connect(str(socket_path(namespace)))
+    except OSError as error:
+        raise LinkError(f"no running arm answers at {host}: {error}" if host else NOBODY, subject=host or namespace) from error
+    return stream

@@ -1,9 +1,10 @@
-"""Server of a running arm: calls in, answers, events and states out, a line of JSON each, over a socket of this user.
+"""Server of a running arm: calls in, answers and states out, a line of JSON each, over a socket of this user and over TCP.
 
     {"call": "goal", "id": 7, ...}   ->   {"id": 7, "result": null}   or   {"id": 7, "text": "...", "error": "InputError", ...}
     {"event": {...}}  {"hardware": {...}}  {"controller": {...}}  {"payload": [mass, x, y, z]}
     {"states": [...]}  as ``report.row``     {"dropped": 7}  states that a client was too slow for
 
+Over TCP the first call is {"call": "token", "id": 1, "token": "..."}; before it nothing is said, and nothing else taken.
 One thread serves all connections, and the control loop waits for it nowhere.
 """
 
@@ -11,17 +12,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hmac
 import json
 import os
 import socket
 import threading
 from collections import deque
+from collections.abc import Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from picker_dynamics.controller.controller import Cycle
-from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.errors import InputError, LinkError, PickerError
 
+from .address import TOKEN
 from .entry import about_error
 from .report import Report, row
 from .running_arm import RunningArm
@@ -40,13 +45,30 @@ LOOK_S, LAST_S = 0.01, 0.3
 """How often one looks whether a stop is answered, and how long what was said last may be on its way at the end [s]."""
 
 
-class Server:
-    """Serves ``arm`` at a path of the file system; a socket that a crash has left there is replaced."""
+STRANGERS, TOKEN_S = 20, 5.0
+"""How many may be about to say the token, and how long each has for it [s]."""
 
-    def __init__(self, arm: RunningArm, report: Report, path: Path):
+
+class Server:
+    """Serves ``arm`` at a path of the file system; a socket that a crash has left there is replaced.
+
+    Args:
+        host: address and port to listen at besides, for who says ``token``.
+
+    Raises:
+        LinkError: nobody can listen there.
+    """
+
+    def __init__(self, arm: RunningArm, report: Report, path: Path, host: tuple[str, int] | None = None, token: str = ""):
         self.session, self.arm, self._report, self.path = ServedSession(arm, report), arm, report, path
-        self._clients = set[_Client]()
+        self._clients, self._token, self._strangers = set[_Client](), token, 0
         self._loop = asyncio.new_event_loop()
+        self._listeners: list[asyncio.Server] = []
+        try:
+            if host is not None:
+                self._listen(asyncio.start_server(partial(self._serve, strange=True), *host, limit=LINE_BYTES))
+        except OSError as error:
+            raise LinkError(f"cannot listen at {host}: {error.strerror}", "host") from error
         path.unlink(missing_ok=True)
         local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         before = os.umask(0o177)
@@ -54,12 +76,14 @@ class Server:
             local.bind(str(path))
         finally:
             os.umask(before)
-        listening = asyncio.start_unix_server(self._serve, sock=local, limit=LINE_BYTES)
-        self._listener = self._loop.run_until_complete(listening)
+        self._listen(asyncio.start_unix_server(self._serve, sock=local, limit=LINE_BYTES))
         self._thread = threading.Thread(target=self._loop.run_forever, name="server", daemon=True)
         self._thread.start()
         report.listeners.append(self._publish)
         self._end = arm.session.subscribe(self._hear)
+
+    def _listen(self, listening: Coroutine[Any, Any, asyncio.Server]) -> None:
+        self._listeners.append(self._loop.run_until_complete(listening))
 
     def close(self) -> None:
         """End all connections and remove the socket."""
@@ -74,7 +98,8 @@ class Server:
         self.path.unlink(missing_ok=True)
 
     async def _close(self) -> None:
-        self._listener.close()
+        for listener in self._listeners:
+            listener.close()
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for client in self._clients:
             client.writer.close()
@@ -99,11 +124,13 @@ class Server:
 
     # -- connections ------------------------------------------------------------------------------------------
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection until it ends."""
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, strange: bool = False) -> None:
+        """Serve one connection until it ends; a ``strange`` one once it has said the token."""
         client = _Client(writer)
-        self._clients.add(client)
         try:
+            if strange and not await self._admit(reader, client):
+                return
+            self._clients.add(client)
             while line := await reader.readline():
                 if line.strip() and (answer := await self._answer(line, client)) is not None:
                     client.put(answer)
@@ -116,6 +143,24 @@ class Server:
             client.end()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
+
+    async def _admit(self, reader: asyncio.StreamReader, client: _Client) -> bool:
+        """Whether a stranger says the token, in the same time for each wrong one; it gets an answer."""
+        if self._strangers >= STRANGERS:
+            return False
+        self._strangers += 1
+        number, known = None, False
+        try:
+            asked = json.loads(await asyncio.wait_for(reader.readline(), TOKEN_S))
+            number, said = asked.get("id"), asked.get("token")
+            known = hmac.compare_digest(json.dumps(said).encode(), json.dumps(self._token).encode())
+        except (ValueError, AttributeError, RecursionError, TimeoutError):
+            pass
+        finally:
+            self._strangers -= 1
+        refusal = _refusal(number, LinkError(f"the arm wants another token: say the {TOKEN} with which it was started", "token"))
+        client.put({"id": number, "result": None} if known else refusal)
+        return known
 
     async def _answer(self, line: bytes, client: _Client) -> dict[str, Any] | None:
         """Carry out a call; returns its answer, None where nobody wants one."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from arm_fixtures import picker, servos, shipped_arm
 from pytest import approx
-from served_arm import Running
+from served_arm import TOKEN, Running
 from waiting import PATIENCE_S, until
 
 from picker_dynamics.commands import arm_commands, cli
@@ -88,7 +88,7 @@ def test_a_value_may_have_its_unit_and_a_minus_in_front(words, name, value):
     assert (found.strip() if isinstance(found, str) else found) == (value if isinstance(value, str) else approx(value))
 
 
-def test_commands_on_a_running_arm_by_its_socket(run_picker, tmp_path, monkeypatch):
+def test_commands_on_a_running_arm_by_its_socket_and_over_tcp(run_picker, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.setattr("picker_dynamics.session.remote.ANSWER_S", PATIENCE_S)
     running = Running()
@@ -108,9 +108,11 @@ def test_commands_on_a_running_arm_by_its_socket(run_picker, tmp_path, monkeypat
             code, out, complaints = run_picker(*words.split())
             assert code == 0 and said in out, (words, out, complaints)
         until(lambda: running.arm.controller.execution.active, "an active arm")
-        code, out, _ = run_picker("status", "--json")
+        monkeypatch.setenv("PICKER_TOKEN", TOKEN)
+        code, out, _ = run_picker("status", "--json", "--host", f"127.0.0.1:{running.port}")
         assert code == 0 and json.loads(out)["joints"]["d3"]["unit"] == "m"
         x, y, z = json.loads(out)["tip_m"]
+        monkeypatch.setenv("PICKER_HOST", f"127.0.0.1:{running.port}")
         code, out, complaints = run_picker("move", "--straight", "--tip", str(x), str(y), str(z + 0.02))
         assert code == 0 and "there after" in out, complaints
         for words, code, said in (("jog theta1 5s", 5, "theta1: 's' is none of"), ("jog theta1 900", 6, "theta1")):

@@ -91,6 +91,8 @@ def test_numbers_of_options_are_finite_and_in_range(capsys, words, said):
         ("up --urdf {}/two.urdf --servos {}/two.yaml", 4, "two.yaml"),
         ("status --namespace '2 bad'", 4, "namespace is '2 bad', must be names of letters, digits and _, separated by /"),
         ("move --joints base=20", 9, "no running arm answers"),
+        ("stop --host nowhere.invalid:1", 9, "no running arm answers at nowhere.invalid:1"),
+        ("stop --host nowhere", 4, "PICKER_HOST is 'nowhere', must be HOST:PORT"),
     ],
 )
 def test_what_does_not_exist_or_fit_is_refused_in_one_line(picker_command, tmp_path, words, code, named):

@@ -11,10 +11,11 @@ import time
 
 import numpy as np
 import pytest
-from served_arm import Running
+from served_arm import TOKEN, Running
 from waiting import until
 
-from picker_dynamics.errors import GoalCancelledError, GoalRefusedError, InputError, LinkError, PickerError
+from picker_dynamics.errors import ConfigurationError, GoalCancelledError, GoalRefusedError, InputError, LinkError, PickerError
+from picker_dynamics.session.address import listening
 from picker_dynamics.session.remote import RemoteSession
 from picker_dynamics.session.served import ServedSession
 from picker_dynamics.session.server import LINE_BYTES, Server
@@ -51,12 +52,13 @@ class InProcess:
         return answer
 
 
-@pytest.fixture(params=["in the process", "by the socket"])
+@pytest.fixture(params=["in the process", "by the socket", "over TCP"])
 def session(request, running):
     if request.param == "in the process":
         yield InProcess(running)
     else:
-        with RemoteSession() as made:
+        host = f"127.0.0.1:{running.port}" if request.param == "over TCP" else ""
+        with RemoteSession(host=host, token=TOKEN) as made:
             yield made
 
 
@@ -144,6 +146,52 @@ def test_a_socket_is_this_users_alone_and_one_that_a_crash_left_is_replaced(runn
         assert client.joint_names == ("theta1", "theta2", "d3")
 
 
+def test_a_stranger_over_tcp_hears_nothing_and_does_nothing(running):
+    for wrong in ("", TOKEN[:-1], TOKEN + "x", "\udcff"):
+        with pytest.raises(LinkError, match="wants another token"):
+            RemoteSession(host=f"127.0.0.1:{running.port}", token=wrong)
+    with pytest.raises(LinkError, match="no running arm answers at 127.0.0.1:1"):
+        RemoteSession(host="127.0.0.1:1", token=TOKEN)
+    for line in (b'{"call": "stop", "id": 7}', b"7", b"[" * 100_000, b"x" * (LINE_BYTES + 1)):
+        with socket.create_connection(("127.0.0.1", running.port), 10.0) as stranger:
+            with RemoteSession(host=f"127.0.0.1:{running.port}", token=TOKEN) as client:
+                client.call("set", part="dynamics", values={"payload.mass": 0.1})
+                client.next_state()
+            heard = answer_to(line + b'\n{"call": "stop"}\n', running, stranger)
+        assert heard.count(b"\n") == 1 and b"the arm wants another token" in heard
+    assert running.arm.controller.execution.active
+
+
+def test_a_silent_stranger_over_tcp_is_left_and_of_many_no_more_are_heard(running, monkeypatch):
+    monkeypatch.setattr("picker_dynamics.session.server.TOKEN_S", 0.5)
+    monkeypatch.setattr("picker_dynamics.session.server.STRANGERS", 1)
+    with contextlib.ExitStack() as open_:
+        here = "127.0.0.1", running.port
+        first, second = (open_.enter_context(socket.create_connection(here, 10.0)) for _ in range(2))
+        assert second.recv(100) == b"" and b"token" in first.recv(1000)
+    with RemoteSession(host=f"127.0.0.1:{running.port}", token=TOKEN) as client:
+        assert client.joint_names == ("theta1", "theta2", "d3")
+
+
+@pytest.mark.parametrize(
+    ("where", "token", "said"),
+    [
+        ("0.0.0.0:8643", "", "give PICKER_TOKEN, 16 characters or more"),
+        ("0.0.0.0:8643", "fifteen letters", "who reaches 0.0.0.0:8643 could move the arm"),
+        ("8643", TOKEN, "PICKER_LISTEN is '8643', must be HOST:PORT"),
+        ("robot:99999", TOKEN, "must be HOST:PORT"),
+    ],
+)
+def test_an_arm_is_not_served_over_tcp_without_a_token(monkeypatch, where, token, said):
+    monkeypatch.setenv("PICKER_LISTEN", where)
+    monkeypatch.setenv("PICKER_TOKEN", token)
+    with pytest.raises(ConfigurationError, match=said):
+        listening()
+    monkeypatch.setenv("PICKER_LISTEN", "[::1]:8643")
+    monkeypatch.setenv("PICKER_TOKEN", TOKEN)
+    assert listening() == (("::1", 8643), TOKEN)
+
+
 def test_who_floods_lies_or_says_nothing_delays_no_cycle_and_is_answered_or_left(running, client):
     before = running.loop.cycles
     with contextlib.ExitStack() as open_:
@@ -166,12 +214,13 @@ def test_who_floods_lies_or_says_nothing_delays_no_cycle_and_is_answered_or_left
     assert running.loop.cycles > before and running.loop.running
 
 
-def answer_to(line: bytes, running: Running) -> bytes:
-    """Error that a line gets; empty where the server has too many connections yet."""
+def answer_to(line: bytes, running: Running, stranger: socket.socket | None = None) -> bytes:
+    """All that is heard until the error that a line gets; empty where none comes."""
     heard = b""
-    with socket.socket(socket.AF_UNIX) as liar, contextlib.suppress(OSError):
+    with stranger or socket.socket(socket.AF_UNIX) as liar, contextlib.suppress(OSError):
         liar.settimeout(5.0)
-        liar.connect(str(running.server.path))
+        if stranger is None:
+            liar.connect(str(running.server.path))
         liar.sendall(line)
         while b'"error"' not in heard and (part := liar.recv(65536)):
             heard += part
