@@ -20,7 +20,7 @@ from picker_dynamics import lifeline
 from picker_dynamics.bringup import bringup, rviz_config
 from picker_dynamics.bringup.options import Options
 from picker_dynamics.bringup.runner import PARK_S
-from picker_dynamics.errors import MissingDependencyError, PickerError
+from picker_dynamics.errors import ConfigurationError, MissingDependencyError, PickerError
 from picker_dynamics.resources import PACKAGE
 from picker_dynamics.robot import description
 
@@ -35,12 +35,15 @@ ARGUMENTS = (
     ("servos", "", "servo map; empty: config/servos.yaml"),
     ("servo_overlay", "", "file with differences from the servo map, for example a calibration"),
     ("namespace", "", "ROS namespace; two arms side by side need two"),
+    ("compensation", "", "none, gravity or full; empty: as the parameter file says"),
+    ("payload_mass", "", "mass at the tool [kg]; empty: as the parameter file says"),
     ("on_shutdown", "", "what the arm does at the end: hold, park or relax; empty: as the parameter file says"),
     ("params_file", "", "ROS parameter file; empty: config/picker.yaml"),
     ("scene", "", "what stands about the arm, as config/scene.yaml: no motion may hit it, or the arm itself"),
     ("collision", "false", "true: the same without a scene: the arm itself and its floor"),
     ("pick", "false", "true: also pick as a camera node says, on the topics pick and place"),
     ("cameras", "", "for pick: file with hand-eye transforms, as config/cameras.yaml"),
+    ("log_level", "info", "of the nodes: debug, info, warn, error"),
     ("view_web", "false", "true: also show the arm in the browser, on a page of this machine"),
     ("rviz", "false", "true: start RViz too, and the node that publishes markers for it"),
 )
@@ -56,7 +59,8 @@ def processes(context):
     """
     chosen = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS if name not in SWITCHES}
     rviz, collision, view, pick = (IfCondition(LaunchConfiguration(name)).evaluate(context) for name in SWITCHES)
-    options = Options(markers=rviz, collision=collision, view=view, pick=pick, **chosen)
+    mass = _number("payload_mass", chosen.pop("payload_mass"))
+    options = Options(payload_mass=mass, markers=rviz, collision=collision, view=view, pick=pick, **chosen)
     _require("robot_state_publisher", *(["rviz2"] if rviz else []), context=context)
     graph = bringup.graph(options)  # last, because it makes a folder
     actions = [SetEnvironmentVariable(*one) for one in bringup.local_only(os.environ).items()]
@@ -145,6 +149,13 @@ def _require(*packages, context):
             FindPackagePrefix(package).perform(context)
         except LookupError:
             raise MissingDependencyError(f"package {package} is not installed: run rosdep install") from None
+
+
+def _number(name, text):
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise ConfigurationError(f"{name} is {text!r}, must be a number", subject=name, value=text) from None
 
 
 def generate_launch_description():

@@ -97,9 +97,12 @@ def graph(options: Options) -> Graph:
         hardware = _given(port=port, on_shutdown=options.on_shutdown)
         hardware |= {"autostart": True, "at_rest_pose": board is not None}
     collision = {"scene": options.scene, "enabled": options.collision or None}
-    motion = _given(tip_speed_limit=tip_speed, **{f"collision.{name}": value for name, value in collision.items()})
+    motion = _given(
+        rate_hz=options.rate_hz, tip_speed_limit=tip_speed, **{f"collision.{name}": value for name, value in collision.items()}
+    )
     law: Values = {"control": "torque"} if options.torque_controlled else {}
-    parts = {"trajectory_controller": which | law | motion, "dynamics": which, "hardware": which | hardware}
+    torques = _given(compensation=options.compensation, **{"payload.mass": options.payload_mass})
+    parts = {"trajectory_controller": which | law | motion, "dynamics": which | torques, "hardware": which | hardware}
     nodes = [_node(options, "arm", parts)]
     if options.markers:
         nodes.append(_node(options, "markers", {"markers": which | law}, False))
@@ -179,6 +182,7 @@ def _board(options: Options, overlay: str) -> tuple[Process, str, str]:
 def _node(options: Options, executable: str, parameters: dict[str, Values], required: bool = True) -> Process:
     """A process with nodes, of the arm without ROS where rclpy is not installed, and the parameters of each by its name."""
     arguments = ["--ros-args", "--params-file", options.params_file or str(resource("config/picker.yaml"))]
+    arguments += ["--log-level", options.log_level]
     if options.namespace:
         arguments += ["-r", f"__ns:=/{options.namespace.strip('/')}"]
     for node, values in parameters.items():

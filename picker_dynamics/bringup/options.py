@@ -17,11 +17,13 @@ CHOICES = {
     "hardware": ("sim", "serial"),
     "board": ("virtual", "avr"),
     "servo": ("typical", "ideal"),
+    "compensation": ("", "none", "gravity", "full"),
     "on_shutdown": ("", "hold", "park", "relax"),
+    "log_level": ("debug", "info", "warn", "error", "fatal"),
 }
 """What may be chosen of what there is; numbers and files are checked by who uses them."""
 
-FOR_SERVOS = ("board", "servo", "servos", "servo_overlay", "on_shutdown")
+FOR_SERVOS = ("board", "servo", "servos", "servo_overlay", "compensation", "on_shutdown")
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,16 @@ class Options:
         namespace: ROS namespace; two arms side by side need two.
         arms: a file like config/arms.yaml that has the arm; its URDF is ``urdf``, or ARM.urdf beside that file.
         urdf, servos, servo_overlay, params_file: files.
+        compensation: ``none``, ``gravity`` or ``full``.
+        payload_mass: [kg].
+        rate_hz: of the reference [Hz].
         tip_speed_limit: [m/s].
         on_shutdown: what the arm does at Ctrl-C.
         plant_error, seed: how far the simulated arm differs from its URDF.
         servo: the simulated servos: ``typical``, with friction and play, or ``ideal``.
         directory: that exists, for the virtual board's port and control socket; by default ``graph`` makes one that only
             this user can enter.  Who runs the graph removes it.
+        log_level: of the nodes.
         scene: file like config/scene.yaml: what stands about the arm; enables collision.
         collision: hold motions clear of the arm itself and of the scene.
         markers: also what RViz shows beside the model.
@@ -63,12 +69,16 @@ class Options:
     servos: str = ""
     servo_overlay: str = ""
     params_file: str = ""
+    compensation: str = ""
+    payload_mass: float | None = None
+    rate_hz: float | None = None
     tip_speed_limit: float | None = None
     on_shutdown: str = ""
     plant_error: float = 0.0
     seed: int = 0
     servo: str = "typical"
     directory: str = ""
+    log_level: str = "info"
     scene: str = ""
     collision: bool = False
     markers: bool = False

@@ -26,8 +26,7 @@ def add_parser(commands) -> None:
     length, posture = shared.number(0.0, 500.0), {"type": shared.ANY, "default": None, "metavar": "DEG"}
     angle = shared.number(-90.0, 90.0)
     for command in (pick, place):
-        count, names = ("*", "X Y Z") if command is pick else (3, ("X", "Y", "Z"))
-        command.add_argument("tip", type=shared.METRES, nargs=count, metavar=names, help="in base_link [m]")
+        command.add_argument("tip", type=shared.METRES, nargs="*", metavar="X Y Z", help="in base_link [m]")
         command.add_argument(
             "--pitch-deg", type=angle, help="elevation of the hand, 0 level, -90 down (default: one that serves)"
         )
@@ -47,7 +46,7 @@ def add_parser(commands) -> None:
 def run(options) -> int:
     """Pick or place once, or as long as somebody asks; returns the exit code."""
     if len(options.tip) != (0 if options.listen else 3):
-        raise InputError("give X Y Z in metres, or --listen", subject="tip")
+        raise InputError(f"give X Y Z in metres{', or --listen' if options.command == 'pick' else ''}", subject="tip")
     end_with_parent()
     client = shared.waited_for(lambda: shared.client(options), options.wait)
     with shared.scripted(client) as arm:

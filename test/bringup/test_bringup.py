@@ -66,6 +66,9 @@ def test_choices_reach_the_node_they_concern_and_defaults_stay_with_the_file():
     assert parameters(made, "trajectory_controller").items() >= {"tip_speed_limit": 0.5, "collision.enabled": True}.items()
     assert not {"tip_speed_limit", "collision.enabled"} & set(parameters(graph(Options()), "trajectory_controller"))
     assert "__ns:=/left" in made.nodes[0].arguments
+    made = graph(Options(compensation="none", payload_mass=0.025, rate_hz=50.0, log_level="warn"))
+    assert parameters(made, "dynamics").items() >= {"compensation": "none", "payload.mass": 0.025}.items()
+    assert parameters(made, "trajectory_controller")["rate_hz"] == 50.0 and "warn" in made.nodes[0].arguments
 
 
 def test_commands_run_beside_the_nodes_and_the_arm_goes_on_without_them():
@@ -91,6 +94,7 @@ def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(chosen, 
     [
         ({"hardware": "cloud"}, "hardware"),
         (SERIAL | {"plant_error": 0.1}, "plant_error is 0.1, but hardware is serial: only a simulated one can be chosen"),
+        ({"compensation": "half"}, "compensation is 'half', must be one of none, gravity, full"),
         ({"servo": "ideal", "arm": "rrp"}, "torque-controlled joints, no servos"),
         (SERIAL | {"arm": "rrp"}, "arm rrp has torque-controlled joints, no servos: it can only be simulated"),
         ({"arm": "rrp", "urdf": str(resource("urdf/picker.urdf"))}, "not both"),

@@ -64,6 +64,18 @@ def test_the_table_of_commands_is_what_their_modules_have():
         assert all(commands_of(cli.parser(name)) == list(names) for name in names)
 
 
+@mark.parametrize("command", [name for names in cli.COMMANDS.values() for name in names])
+def test_every_command_and_what_is_under_it_has_a_help(capsys, command):
+    def text(*words) -> str:
+        with raises(SystemExit) as ended:
+            cli.main([*words, "--help"])
+        assert ended.value.code == 0
+        return capsys.readouterr().out
+
+    for verb in re.findall(r"^    ([a-z]+)", text(command), re.M):
+        assert f"usage: picker {command} {verb}" in text(command, verb)
+
+
 @mark.parametrize(
     "words, said",
     [

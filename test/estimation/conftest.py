@@ -2,16 +2,13 @@
 
 from functools import partial
 
-from calibration_truth import ARM, BELIEVED, bench
+from calibration_truth import ARM, BELIEVED, COARSE_S, bench
 from pytest import fixture
 
 from benchmarks.calibration_benches import calibrate
 from picker_dynamics.estimation.calibration import compare, evaluate, poses, rehearsal, simulated
 from picker_dynamics.estimation.calibration.steps import result
 from picker_dynamics.sim.plant import Plant
-
-COARSE_S = 2e-3
-"""Step of the simulated arms [s]: four times the usual one, for motions that are slow."""
 
 
 @fixture(scope="session")

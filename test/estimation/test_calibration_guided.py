@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 from arm_fixtures import servos
-from calibration_truth import ARM, BELIEVED, SIMULATED
-from conftest import COARSE_S
+from calibration_truth import ARM, BELIEVED, COARSE_S, SIMULATED
 from pytest import approx, mark, raises
 
 from picker_dynamics.commands import calibrate as command

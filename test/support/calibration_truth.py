@@ -11,6 +11,8 @@ ARM, BELIEVED, SIMULATED = picker(), servos(simulated=False), servos()
 JOINTS = ("shoulder", "elbow", "wrist")
 COLUMNS = tuple(map(ARM.joint_names.index, JOINTS))
 SENSORS = sensors(ARM, JOINTS)
+COARSE_S = 2e-3
+"""Step of the simulated arms [s]: four times the usual one, for motions that are slow."""
 VALIDATOR = cautious_validator(RigidBody(ARM), BELIEVED)
 
 
