@@ -67,6 +67,13 @@ def test_what_degrees_cost(summary):
     assert "3283 times too large" in summary["findings"][1] and "19.0 N·m instead of 0.0058" in summary["findings"][1]
 
 
+def test_inertias_stretched_out(summary):
+    """Exact by hand: a link is a rod about its joint, with the masses beyond it at their distances."""
+    table = summary["tables"]["inertia stretched out [kg·m²]"]
+    assert [table[joint]["exact"] for joint in arduino.JOINTS[1:]] == approx([0.03230, 0.006400, 0.000648], rel=1e-3)
+    assert [table[joint]["ratio"] for joint in arduino.JOINTS[1:]] == approx([0.652, 0.6045, 0.5062], rel=1e-3)
+
+
 def test_the_command_writes_figure_and_summary(tmp_path, run_picker):
     code, said, _ = run_picker("study", "arduino", "--out", str(tmp_path), "--samples", "2000", "--json")
     assert code == 0

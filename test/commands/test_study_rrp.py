@@ -55,7 +55,7 @@ def test_the_arm_is_unstable_in_open_loop(q):
     assert rrp.unstable_pole(0.5, q) == approx(math.sqrt(-lowest), rel=1e-6) and lowest < -4.0
 
 
-FIGURES = {f"{name}.png" for name in "tool_error tool_error_sampled feed_forward".split()}
+FIGURES = {f"{name}.png" for name in "tool_error tool_error_sampled profiles feed_forward".split()}
 
 
 @mark.long

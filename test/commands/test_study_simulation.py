@@ -2,23 +2,25 @@
 
 import numpy as np
 from numpy.testing import assert_allclose
+from pytest import mark
 from scipy.integrate import solve_ivp
 
 from picker_dynamics.commands.study import rrp
 from picker_dynamics.commands.study.simulate import continuous, sampled
-from picker_dynamics.commands.study.tool_path import LAW
 from picker_dynamics.control.laws import ControlLaw, Reference
+from picker_dynamics.trajectory import profiles
 
 ARM, WAY = rrp.arm(0.8), rrp.path()
 BEGIN = (0.2, 2.2, 0.5)
 
 
-def test_the_joint_motion_keeps_the_tool_on_the_line():
-    way = WAY
+@mark.parametrize("profile", profiles.NAMES)
+def test_the_joint_motion_keeps_the_tool_on_the_line(profile):
+    way = rrp.path(profile)
     t = np.linspace(0.0, way.duration_s, 4001)[1:-1]
     q, v, a = way.sample(t)
     assert_allclose(ARM.forward_kinematics(q), way.tool(t), atol=1e-11)
-    s, sd, sdd = LAW.sample(t / way.duration_s)
+    s, sd, sdd = way.law.sample(t / way.duration_s)
     J, line = ARM.jacobian(q), way.end - way.begin
     assert_allclose(np.einsum("kij,kj->ki", J, v), sd / way.duration_s * line, atol=1e-9)
     # J a + dJ/dt v is the tool's acceleration; dJ/dt by differences along the motion.
@@ -28,8 +30,9 @@ def test_the_joint_motion_keeps_the_tool_on_the_line():
     assert_allclose(acceleration, sdd / way.duration_s**2 * line, atol=1e-8)
 
 
-def test_continuous_agrees_with_another_integrator():
-    law, way, end_s = rrp.law("adaptive"), WAY, 0.6
+@mark.parametrize("name, profile", [("pid", "trapezoidal"), ("adaptive", "quintic")])
+def test_continuous_agrees_with_another_integrator_that_knows_no_corners(name, profile):
+    law, way, end_s = rrp.law(name), rrp.path(profile), 0.6
 
     def rate(t, y):
         q, v, state = y[:3], y[3:6], y[6:]

@@ -51,7 +51,7 @@ def run(options) -> int:
 def _rrp(_options, out: Path) -> dict:
     from . import rrp, rrp_report
 
-    cases = rrp.comparison(), rrp.open_loop()
+    cases = rrp.comparison(), rrp.profiles(), rrp.open_loop()
     rrp_report.figures(*cases, out)
     tables = rrp_report.tables(*cases)
     poles = [rrp.unstable_pole(rrp.BELIEVED_KG, q) for q in (rrp.Q_BEGIN, rrp.Q_END)]

@@ -67,6 +67,8 @@ def summarise(samples: int = 1_000_000, seed: int = 0) -> dict:
         "RMS error of Coriolis": _rms(coriolis - exact_coriolis),
         f"RMS error with a berry of {1e3 * BERRY_KG:.0f} g": _rms(simplified - exact_model(BERRY_KG).inverse_dynamics(q, v, a)),
     }
+    inertia, exact_inertia = np.array(formulas.mass_diagonal(np.zeros(5))), model.mass_matrix(np.zeros(5)).diagonal()[1:4]
+    inertias = {"simplified": inertia, "exact": exact_inertia, "ratio": inertia / exact_inertia}
     times, radians, degrees = np.degrees(1.0) ** 2, _elbow_coriolis(1.0), _elbow_coriolis(float(np.degrees(1.0)))
     return {
         "passed": True,
@@ -79,6 +81,7 @@ def summarise(samples: int = 1_000_000, seed: int = 0) -> dict:
         ],
         "tables": {
             f"simplified formulas less the exact model [N·m], {samples} random states": _by_joint(figures),
+            "inertia stretched out [kg·m²]": _by_joint(inertias, JOINTS[1:]),
             "degrees where radians belong: gravity torque [N·m]": _degrees(model, samples, seed),
         },
     }

@@ -2,7 +2,8 @@
 
 The task      the tool goes 0.66 m straight in 2 s and holds for one more; the controller believes in a load of 0.5 kg,
               the arm carries 0 to 1 kg.
-comparison    every law and load, started 1 cm too high, in continuous time and sampled at 1 kHz
+comparison    every law and load, started 1 cm too high, in continuous time and sampled at 1 kHz, quintic profile
+profiles      every law and velocity profile, right and wrong load, started on the path, in continuous time
 open loop     the note's own experiment: planned efforts (inverse dynamics) into the arm (forward dynamics), no feedback
 
 Errors are distances of the tool from where it should be at that time, in per cent of the path's length.
@@ -17,6 +18,7 @@ import numpy as np
 from picker_dynamics.control.laws import Adaptive, ComputedTorque, ControlLaw, FeedForward, PdGravity, Pid, Robust
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.dynamics.lagrangian.systems.rrp import inverse_kinematics
+from picker_dynamics.trajectory.profiles import NAMES as PROFILES
 
 from .simulate import PERIOD_S, Run, continuous, sampled
 from .tool_path import ToolPath, straight
@@ -77,9 +79,9 @@ def law(name: str) -> ControlLaw:
     return makers[name]()
 
 
-def path() -> ToolPath:
-    """The straight tool path."""
-    return straight(arm(BELIEVED_KG), Q_BEGIN, Q_END, MOVE_S)
+def path(profile: str = "quintic") -> ToolPath:
+    """The straight tool path with that profile."""
+    return straight(arm(BELIEVED_KG), Q_BEGIN, Q_END, MOVE_S, profile)
 
 
 class Case(NamedTuple):
@@ -122,6 +124,17 @@ def comparison() -> dict[tuple[str, float, str], Case]:
     """Cases of every law, load and mode."""
     way = path()
     return {(name, load, mode): simulate(name, load, mode, way) for name in LAWS for load in LOADS_KG for mode in MODES}
+
+
+def profiles() -> dict[tuple[str, float, str], Case]:
+    """Cases of every law, the load right or not, and profile, started on the path, in continuous time."""
+    ways = {profile: path(profile) for profile in PROFILES}
+    return {
+        (name, load, profile): simulate(name, load, "continuous", way, (0.0, 0.0, 0.0))
+        for name in LAWS
+        for load in (BELIEVED_KG, 1.0)
+        for profile, way in ways.items()
+    }
 
 
 def open_loop() -> dict[tuple[float, str], Case]:

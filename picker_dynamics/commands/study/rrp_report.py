@@ -33,7 +33,7 @@ ERROR = {
 }
 
 
-def tables(comparison: dict, open_loop: dict) -> dict[str, Columns]:
+def tables(comparison: dict, profiles: dict, open_loop: dict) -> dict[str, Columns]:
     """All results by title; errors of the tool in per cent of the path."""
     found: dict[str, Columns] = {}
     for mode in MODES:
@@ -44,6 +44,10 @@ def tables(comparison: dict, open_loop: dict) -> dict[str, Columns]:
             found[f"{what} [%], 1 cm too high at first, {mode}"] = {
                 f"{load:g} kg": {name: value(comparison[name, load, mode]) for name in LAWS} for load in LOADS_KG
             }
+    found["worst error of each velocity profile [%], on the path at first, continuous"] = {
+        profile: {f"{name}, {load:g} kg": case.worst_from(0.0) for (name, load, by), case in profiles.items() if by == profile}
+        for profile in rrp.PROFILES
+    }
     cases = {f"{load:g} kg, {start}": case for (load, start), case in open_loop.items()}
     found[f"feed-forward alone, told {BELIEVED_KG:g} kg: error [%], and when it passes [s]"] = {
         "on arrival": {name: case.error_at(MOVE_S) for name, case in cases.items()},
@@ -75,8 +79,8 @@ def requirements(comparison: dict) -> dict[str, dict[str, Any]]:
     return {"worst": worst, "limit": limits, "met": {name: worst[name] <= limit for name, limit in limits.items()}}
 
 
-def figures(comparison: dict, open_loop: dict, out: Path) -> None:
-    """Write the errors of all laws in both modes, and of feed-forward alone, to ``out``."""
+def figures(comparison: dict, profiles: dict, open_loop: dict, out: Path) -> None:
+    """Write the errors of all laws in both modes and with each profile, and of feed-forward alone, to ``out``."""
     loads = dict(zip(LOADS_KG, matplotlib.colormaps["viridis"](np.linspace(0.0, 0.9, len(LOADS_KG)))))
 
     def error(case: Case, **style) -> tuple:
@@ -90,6 +94,11 @@ def figures(comparison: dict, open_loop: dict, out: Path) -> None:
             panels.append(([*curves, limit], ERROR | {"title": law}))
         title = f"Told {BELIEVED_KG:g} kg, carrying 0 to 1 kg, started 1 cm too high, {mode}; the path ends at {MOVE_S:g} s"
         draw(out / f"{file}.png", title, 3, panels)
+    panels = []
+    for name, law in LAWS.items():
+        curves = [error(profiles[name, 1.0, profile], label=profile) for profile in rrp.PROFILES]
+        panels.append((curves, ERROR | {"title": law}))
+    draw(out / "profiles.png", f"Velocity profiles, told {BELIEVED_KG:g} kg, carrying 1 kg, started on the path", 3, panels)
     styles = dict(zip(rrp.STARTS, ("-", "--", "-.")))
     curves = [
         error(case, color="#1e8449" if load == BELIEVED_KG else "#c0392b", ls=styles[start], label=f"{load:g} kg, {start}")

@@ -2,7 +2,7 @@
 
     continuous      d/dt (q, v, state) = (v, M^-1 (tau - C v - g), rate),  tau and rate from the law at every instant;
                     an integrator with error control that turns implicit where the law is stiff (``scipy``'s LSODA:
-                    A. Hindmarsh, L. Petzold), restarted where the path ends
+                    A. Hindmarsh, L. Petzold), restarted where the reference may jump
     sampled         tau from the law every period and held (zero-order hold), state += period rate; between samples the
                     arm is integrated by classical Runge-Kutta, one step a period
 
@@ -27,6 +27,9 @@ PERIOD_S = 1e-3
 RELATIVE, ABSOLUTE = 1e-9, 1e-10
 """Tolerances of the adaptive integrator, per step."""
 
+BESIDE_S = 1e-12
+"""So near to a corner is on one side of it."""
+
 
 class Run(NamedTuple):
     """Simulated motion of an arm under a control law: t (s,) [s]; q, v, tau (s, n); state (s, k) of the law."""
@@ -49,18 +52,18 @@ def continuous(law: ControlLaw, arm: ClosedForm, path: ToolPath, q0, duration_s:
     n, t, still = arm.n, _times(duration_s, period_s), np.zeros(arm.n)
     y = np.concatenate([q0, still, law.initial_state(np.array(q0), still, Reference(*path.sample(0.0)))])
     rows = [y[None]]
+    for begin, end in pairwise([0.0, *(corner for corner in path.corners if corner < duration_s), duration_s]):
 
-    def rate(now, y):
-        q, v = y[:n], y[n : 2 * n]
-        tau, state_rate = law(q, v, Reference(*path.sample(now)), y[2 * n :])
-        return np.concatenate([v, arm.forward_dynamics(q, v, tau), state_rate])
+        def rate(now, y, first=begin + BESIDE_S, last=end - BESIDE_S):
+            q, v = y[:n], y[n : 2 * n]
+            tau, state_rate = law(q, v, Reference(*path.sample(min(max(now, first), last))), y[2 * n :])
+            return np.concatenate([v, arm.forward_dynamics(q, v, tau), state_rate])
 
-    for begin, end in pairwise(sorted({0.0, min(path.duration_s, duration_s), duration_s})):
         found = solve_ivp(rate, (begin, end), y, method="LSODA", rtol=RELATIVE, atol=ABSOLUTE, dense_output=True)
         if not found.success:
             raise PickerError(f"the simulation does not get beyond {found.t[-1]:.4f} s: {found.message}", "t", found.t[-1])
         y = found.y[:, -1]
-        rows.append(found.sol(t[(t > begin) & (t <= end)]).T)
+        rows.append(found.sol(t[(t > begin + BESIDE_S) & (t < end + BESIDE_S)]).T)
     q, v, state = np.split(np.concatenate(rows), (n, 2 * n), axis=1)
     return Run(t, q, v, law(q, v, Reference(*path.sample(t)), state)[0], state)
 
