@@ -16,6 +16,7 @@ __all__ = [
     "plant_error",
     "pty_port",
     "simulated_board",
+    "stage",
     "torque_plant",
     "virtual_board",
 ]

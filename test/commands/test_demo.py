@@ -82,13 +82,15 @@ def test_a_berry_goes_with_the_tip_that_was_near_enough_and_hangs_where_it_was_m
     poses, told = np.tile(servos().home, (rows, 1)), np.linspace([0.26, 0.08, 0.17], [0.10, -0.20, 0.11], rows)
     run = Recording(0.01 * np.arange(rows), poses, poses, poses, poses, poses, told, told - [0.0, 0.0, off_m])
     result = measure.ModeResult(np.array([off_m]), off_m, run, legs=LEGS)
-    shown, places, counts = animation.berries(scene, picker(), result, result)
-    below = [0.0, 0.0, animation.STEM_M]
-    hung, on_tray = told[299] - below, [0.10, -0.20, 0.0075 + 0.5 * animation.BETWEEN_M]
-    assert shown[0] == 0 and counts[0] == 0 and counts[-1] == got
-    assert_allclose(places[0], [hung])
-    assert_allclose(places[-1], [on_tray if got else hung], atol=1e-9)
-    assert any(np.allclose(one, run.tip[300] - below) for one in places) is bool(got)
+    shots = animation.film(scene, picker(), result, result)
+    berries = [[prop.at for prop in shot.props if prop.kind == "sphere"] for shot in shots]
+    assert [len(one) for one in berries] == [1] * len(shots)
+    assert shots[0].got == 0 and shots[-1].got == got and all(shot.error_m == approx(off_m) for shot in shots)
+    below = [0.0, 0.0, animation.STEM_M + animation.BERRY_M]
+    hung, on_tray = told[299] - below, [0.10, -0.20, 0.015 + animation.BERRY_M]
+    assert_allclose(berries[0], [hung])
+    assert_allclose(berries[-1], [on_tray if got else hung], atol=1e-9)
+    assert any(np.allclose(one, run.tip[300] - below) for one in berries) is bool(got)
 
 
 # -- the whole, with one berry -------------------------------------------------------------------------
