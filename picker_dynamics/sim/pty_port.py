@@ -88,11 +88,11 @@ class PtyPort:
         """Pull the cable: clients see the terminal hang up, and its name is gone."""
         if self._master < 0:
             return
+        if self.link.is_symlink() and os.readlink(self.link) == self._name:
+            self.link.unlink()  # first: who sees the hang-up finds no port
         os.close(self._master)
         self._master = -1
         self._connected = False
-        if self.link.is_symlink() and os.readlink(self.link) == self._name:
-            self.link.unlink()
 
     close = unplug
 
