@@ -158,7 +158,7 @@ def test_a_robot_description_of_another_arm_is_told_and_nothing_is_enabled(arm):
     wider, report = urdf.replace('upper="0.45"', 'upper="2.0"'), arm.process.report
     out = arm.publisher(String, "robot_description", LATCHED)
     out.publish(String(data=wider))
-    said = "robot_description (picker): upper limit of elbow is 114.6 deg, this arm's is 25.8 deg"
+    said = "robot_description: upper limit of elbow is 114.6 deg, this arm's is 25.8 deg"
     arm.until(lambda: report.description_problem == said, "the comparison")
     arm.until(lambda: arm.node.lifecycle == "inactive", "holding")
     assert said in arm.outputs.problem and change(arm, ACTIVATE) is False
