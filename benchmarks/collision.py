@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 import time
 from dataclasses import replace
 
@@ -19,7 +20,6 @@ from benchmarks.mujoco_shapes import MujocoShapes
 from picker_dynamics.errors import GoalRefusedError, InfeasibleError, LimitError
 from picker_dynamics.execution.collision import CollisionCheck
 from picker_dynamics.robot.kinematic_tree import sample_poses
-from picker_dynamics.robot.scene import scene_shape
 from picker_dynamics.scripting.equipment import equipment
 from picker_dynamics.session.local import simulate
 from picker_dynamics.trajectory.trajectory import from_points
@@ -29,19 +29,23 @@ LOOKS = 41
 """Instants along a motion at which MuJoCo measures distances."""
 
 REFUSALS = GoalRefusedError, InfeasibleError, LimitError
-UPRIGHT = np.eye(3)
-SCENE = {
-    "crate": scene_shape("crate", "box", [0.10, 0.16, 0.08], [0.24, 0.05, 0.04], UPRIGHT, "scene"),
-    "post": scene_shape("post", "cylinder", [0.01, 0.40], [0.12, -0.18, 0.20], UPRIGHT, "scene"),
-    "lamp": scene_shape("lamp", "sphere", 0.04, [0.05, 0.16, 0.36], UPRIGHT, "scene"),
-}
+SCENE = """
+frame: base_link
+shapes:
+  crate: {box_m: [0.10, 0.16, 0.08], at_m: [0.24, 0.05, 0.04]}
+  post: {cylinder_m: [0.01, 0.40], at_m: [0.12, -0.18, 0.20]}
+  lamp: {sphere_m: 0.04, at_m: [0.05, 0.16, 0.36]}
+"""
 
 
 def run(motions: int = MOTIONS, checks: int = CHECKS, tell=lambda _text: None) -> dict:
     """Figures; ``motions``: accepted ones that are made, ``checks``: motions that are timed and measured."""
-    arm = replace(equipment(overlay="typical"), scene=SCENE)
-    truth = MujocoShapes(arm.description, SCENE, 0.0)
-    return {"checked": _checked(arm, truth, checks), "made": _made(arm, truth, motions, tell)}
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(SCENE)
+        file.flush()
+        arm = equipment(overlay="typical", scene=file.name)
+        truth, session = MujocoShapes(arm.description, arm.scene, 0.0), simulate(arm.known, scene=file.name)
+        return {"checked": _checked(arm, truth, checks), "made": _made(arm, truth, session, motions, tell)}
 
 
 def _checked(arm, truth: MujocoShapes, count: int) -> dict:
@@ -98,9 +102,8 @@ def _rounded(value: float) -> float:
     return round(float(value), 2)
 
 
-def _made(arm, truth: MujocoShapes, count: int, tell) -> dict:
+def _made(arm, truth: MujocoShapes, session, count: int, tell) -> dict:
     """Accepted motions made by the simulated arm."""
-    session = simulate(arm.known, scene="")
     session.listeners.append(lambda rows: contacts.extend(truth.contacts(row[1]) for row in rows))
     targets, contacts, asked, done = _targets(arm.description, count, SEED + 1), [], 0, 0
     while done < count:

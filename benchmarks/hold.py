@@ -166,6 +166,7 @@ class Study:
             except (InfeasibleError, LimitError):
                 continue
             loop.run(path)
+            loop.hold(0.2)
             return
 
     def berry(self, loop, _rng) -> None:

@@ -108,6 +108,7 @@ def test_the_true_tip_is_nearer_after_a_step_that_turns_back():
         for pose in poses:
             for there in (pose - 0.05, pose):
                 loop.run(paths_between([loop.reference.end, there], checks)[0])
+                loop.hold(0.1)
             found.append(loop.hold(1.5).tip_error[-1])
         errors[name] = max(found)
     assert any(approach.joints for approach in loop.approaches)
