@@ -124,6 +124,8 @@ def main() -> None:
     if have.get("ros") and not want["ros"]:
         sys.exit(f"setup: .venv was made on the ROS 2 in {have['ros']}: source its setup.bash, or 'make clean' first")
     if have != want:
+        if VENV.is_symlink():  # venv --clear would empty what it leads to
+            sys.exit(f"setup: .venv is a symbolic link to the environment {VENV.resolve()}: remove the link first")
         if not SUPPORTED[0] <= sys.version_info[:2] <= SUPPORTED[1]:
             sys.exit(f"setup: this is Python {THIS_PYTHON}, and 3.10 to 3.13 are supported: make setup PYTHON=python3.12")
         want = source(sys.executable, THIS_PYTHON)

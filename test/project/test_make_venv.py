@@ -59,6 +59,18 @@ def test_changed_requirements_are_installed_into_the_same_environment(tool):
     assert run_again(tool) == []
 
 
+def test_an_environment_behind_a_link_is_left_alone(tool, tmp_path):
+    """It is another project's, which made it from its own files."""
+    tool.main()
+    other = tool.VENV.rename(tmp_path / "other")
+    tool.VENV.symlink_to(other)
+    assert run_again(tool) == []
+    tool.STAMP.write_text(tool.STAMP.read_text().replace(str(tmp_path), "/another/project"))
+    with pytest.raises(SystemExit, match="setup: .venv is a symbolic link to the environment .*/other: remove the link first"):
+        run_again(tool)
+    assert tool.done == []
+
+
 def test_a_ros_built_for_another_python_is_refused(tool, monkeypatch, tmp_path):
     prefix = source_ros(tmp_path / "ros", monkeypatch, "raise ImportError('built for another Python')")
     with pytest.raises(SystemExit, match=f"sourced from {prefix}, but .* cannot import its rclpy"):
