@@ -13,7 +13,7 @@ from typing import Any
 from picker_dynamics.errors import InputError
 
 from .doctor_session import PERIOD_MS, SLOW, CheckSkipped, DoctorSession, Pulses, Violation, refusal, require
-from .firmware.config import ADC_COUNTS, FirmwareConfig
+from .firmware.config import ADC_COUNTS
 from .protocol import Adopt, BoardState, Enable, Fault, Reason, Relax, Reset, Stop, Telemetry, TelemetryPeriod, encode
 from .protocol import ahead_us as us
 
@@ -58,13 +58,6 @@ CHECKS: list[Check] = []
 def check(moves: bool = False, off: bool = False, calm: bool = True) -> Callable[[Callable[[DoctorSession], None]], None]:
     """Decorator that registers a check."""
     return lambda run: CHECKS.append(Check(run, moves, off, calm))
-
-
-@check(calm=False)
-def firmware_has_this_version(board: DoctorSession) -> None:
-    """The firmware has the version that this program's sketch has; flash it."""
-    expected = "{}.{}.{}".format(*FirmwareConfig.firmware_version)
-    require(board.info.firmware_version == expected, f"firmware {expected}", board.info.firmware_version)
 
 
 @check(calm=False)

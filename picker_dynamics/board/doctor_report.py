@@ -6,6 +6,7 @@ from typing import Any
 
 from .doctor_checks import FAILED, PASSED, SKIPPED, Outcome
 from .doctor_session import DoctorSession
+from .firmware.config import FirmwareConfig
 from .protocol import PROTOCOL_VERSION
 from .protocol.codes import FAULT_TEXT, faults_in
 
@@ -85,7 +86,9 @@ def verdict(report: dict[str, Any]) -> str:
     """Verdict on the board in one line."""
     ended = [one["status"] for one in report["checks"]]
     figures = ", ".join(f"{ended.count(one)} {one}" for one in (PASSED, FAILED, SKIPPED) if one in ended)
-    said = [f"checks: {figures or 'none made'}"]
+    said, ours = [f"checks: {figures or 'none made'}"], "{}.{}.{}".format(*FirmwareConfig.firmware_version)
+    if report["firmware_version"] != ours:
+        said.append(f"firmware {report['firmware_version']}, this program's sketch has {ours}")
     if not report["limits"]["match"]:
         said.append("other limits than the servo map's: flash the firmware that belongs to this arm")
     if report["left_as_found"] is False:
