@@ -31,7 +31,8 @@ def add_parser(commands) -> None:
     parser.add_argument(
         "--view-port", type=shared.whole(0, 65535), default=None, metavar="PORT", help=f"of the page (default {PORT})"
     )
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on; beyond this machine it needs --token")
+    host = "address of the page, beyond this machine it needs --token (an arm on another machine: PICKER_HOST=HOST:PORT)"
+    parser.add_argument("--host", default="127.0.0.1", help=host)
     parser.add_argument("--token", default="", help="access token (default: a random one for each start)")
     shared.add(parser, "--wait")
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
@@ -88,6 +89,7 @@ def require_safe(host: str, token: str) -> None:
     """Raise a ConfigurationError where the page would be open to others without a token of its own."""
     if host not in LOOPBACK and len(token) < LEAST_TOKEN:
         text = (
-            f"--host {host} lets others reach the page: give --token, {LEAST_TOKEN} characters or more, which they have to know"
+            f"--host {host} lets others reach the page: give --token, {LEAST_TOKEN} characters or more, which they have to know "
+            "(an arm on another machine is named by PICKER_HOST)"
         )
         raise ConfigurationError(text, subject="token", value=len(token), limit=LEAST_TOKEN)
