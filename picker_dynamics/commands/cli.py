@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from importlib import import_module
@@ -45,8 +46,8 @@ VALUE = re.compile(rf"(?!-(\d+|\d*\.\d+)$)-[\d.,]*\d[\d.,]*(e[-+]?\d+)?({UNITS})
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code (README and errors.py list them)."""
     words = sys.argv[1:] if arguments is None else arguments
-    options = parser(words[0] if words else "").parse_args(words)
     try:
+        options = parser(words[0] if words else "").parse_args(words)
         with interruptible():
             code = options.run(options)
         sys.stdout.flush()  # while what keeps it from being written can still be said
@@ -54,11 +55,25 @@ def main(arguments: list[str] | None = None) -> int:
     except PickerError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
+    except BrokenPipeError:  # who reads it has enough: | head
+        return PickerError.exit_code
     except OSError as error:  # the disk is full, a folder may not be written
         print(f"error: {shown(_words(error))}", file=sys.stderr)
         return PickerError.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
+    finally:
+        _drop_unread()
+
+
+def _drop_unread() -> None:
+    """Drop what nobody reads any more, about which Python would complain at its end."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError:  # said above, or by Python at its end
+        pass
 
 
 def _words(error: OSError) -> str:

@@ -1,6 +1,7 @@
 """The ``picker`` command given something wrong: one line, and an exit code of its own; nothing was started."""
 
 import json
+import os
 import re
 import shlex
 import signal
@@ -162,6 +163,17 @@ def test_ctrl_c_ends_a_command_without_a_traceback_at_any_time(delay_s):
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=PATIENCE_S)
     assert "Traceback" not in said and process.returncode == 130, (process.returncode, said)
+
+
+@mark.parametrize("words, code", [(("check", "--samples", "50"), 1), (("--help",), 0)])
+def test_a_command_whose_reader_has_ended_ends_without_noise(words, code):
+    reader, writer = os.pipe()
+    os.close(reader)
+    buffered = os.environ | {"PYTHONUNBUFFERED": ""}  # what is left at the end is what Python complains about
+    command = [sys.executable, "-m", "picker_dynamics", *words]
+    with open(writer, "wb") as out:
+        done = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, text=True, env=buffered, timeout=60)
+    assert (done.returncode, done.stderr) == (code, "")
 
 
 def test_the_installed_command_knows_its_version():
