@@ -62,8 +62,8 @@ def joint_state(
     effort: Sequence[float] | None = None,
 ) -> Any:
     """JointState of what is known, (n,) each [rad, rad/s, N·m]."""
-    position, velocity, effort = map(_numbers, (position, velocity, effort))
-    return _new(JOINT_STATE, header=header(time_s), name=list(names), position=position, velocity=velocity, effort=effort)
+    values = dict(zip(("position", "velocity", "effort"), map(_numbers, (position, velocity, effort))))
+    return _new(JOINT_STATE, header=header(time_s), name=list(names), **values)
 
 
 def reference(time_s: float, names: Sequence[str], *vectors: Sequence[float]) -> Any:

@@ -161,15 +161,10 @@ def read(path: str | Path, namespace: str | None = None) -> ArmRecording:
     one = collected[chosen[0]]
     kinds = (REFERENCE, COMMAND, COMMAND + TORQUE, *one.rows)
     names = next(next(iter(one.rows[kind])) for kind in kinds if kind in one.rows)
-    return ArmRecording(
-        names,
-        *(one.series(kind, names) for kind in (REFERENCE, STATE, COMMAND, COMMAND + TORQUE, STATE + TORQUE)),
-        tuple(one.events),
-        one.arm,
-        chosen[0],
-        "; ".join(dict.fromkeys(damage)),
-        one.told,
-    )
+    topics = REFERENCE, STATE, COMMAND, COMMAND + TORQUE, STATE + TORQUE
+    q_ref, q, setpoint, tau, state_tau = (one.series(kind, names) for kind in topics)
+    why = "; ".join(dict.fromkeys(damage))
+    return ArmRecording(names, q_ref, q, setpoint, tau, state_tau, tuple(one.events), one.arm, chosen[0], why, one.told)
 
 
 def _of_mcap(path: Path, damage: list[str]) -> Iterator[Read]:

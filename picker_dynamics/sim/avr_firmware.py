@@ -84,7 +84,7 @@ class AvrFirmware:
     def _pin_us(self, pin: int) -> float | None:
         pulse = self.uno.pin_pulse(pin)
         gone = self.uno.cycle() - pulse.rose > GONE_FRAMES * self.config.frame_us * CYCLES_PER_US
-        return None if gone or not pulse.count else pulse.width / CYCLES_PER_US
+        return None if gone or not pulse.number else pulse.width / CYCLES_PER_US
 
     @property
     def live(self) -> int:

@@ -39,9 +39,9 @@ class UnoCrashedError(PickerError):
 
 
 class Pulse(NamedTuple):
-    """The last complete pulse on a pin: how many so far, when it rose and how long it was high [cycles]."""
+    """The last complete pulse on a pin: its number, when it rose and how long it was high [cycles]."""
 
-    count: int
+    number: int
     rose: int
     width: int
 
@@ -85,10 +85,10 @@ class Uno:
             self._c = ctypes.CDLL(str(library))
         except OSError as error:
             raise MissingDependencyError(f"the simulated Uno cannot be loaded: {error}", value=str(library)) from error
-        self._c.uno_new.restype, error = c_void_p, ctypes.create_string_buffer(300)
-        self._handle = self._c.uno_new(str(elf).encode(), error, c_size_t(len(error)))
+        self._c.uno_new.restype, why = c_void_p, ctypes.create_string_buffer(300)
+        self._handle = self._c.uno_new(str(elf).encode(), why, c_size_t(len(why)))
         if not self._handle:
-            raise InputError(error.value.decode(errors="replace"), subject="elf", value=str(elf))
+            raise InputError(why.value.decode(errors="replace"), subject="elf", value=str(elf))
         self._values, self._cycles = (c_uint8 * CHUNK)(), (c_uint64 * CHUNK)()
 
     def __getattr__(self, name: str) -> Any:

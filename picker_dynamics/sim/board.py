@@ -11,6 +11,7 @@ import argparse
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,7 +26,7 @@ BOARDS = ("virtual", "avr")
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def _arguments(argv) -> argparse.Namespace:
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="virtual_board", description=__doc__.splitlines()[0])
     for name, default, text in (
         ("--link", None, "name of the port to make, a symbolic link"),
@@ -80,7 +81,7 @@ def build(options: argparse.Namespace) -> VirtualBoard:
     )
 
 
-def main(argv=None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run a virtual board until a signal or the end of its parent."""
     options = _arguments(argv)
     heard: list[int] = []
@@ -98,8 +99,8 @@ def main(argv=None) -> int:
     try:
         board = build(options)
         boards.append(board)
-        for number in heard[:]:
-            hear(number, None)
+        for early in heard[:]:
+            hear(early, None)
         errors = f", every number off by up to {options.plant_error:.0%}" if options.plant_error else ""
         kind = "simulated Uno" if options.board == "avr" else "virtual board"
         with suppress(OSError):  # who would have read it has ended

@@ -12,9 +12,10 @@ import json
 import os
 import socket
 import socketserver
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +75,7 @@ class ControlServer(socketserver.ThreadingUnixStreamServer):
 
     daemon_threads, block_on_close = True, False
 
-    def __init__(self, path: str | Path, answer: Callable[[dict], dict]):
+    def __init__(self, path: str | Path, answer: Callable[[dict[str, Any]], dict[str, Any]]):
         self.path, self.answer = Path(path), answer
         try:
             with socket.socket(socket.AF_UNIX) as probe:
@@ -102,7 +103,7 @@ class _Client(socketserver.StreamRequestHandler):
             while (line := self.rfile.readline(REQUEST_MAX)).endswith(b"\n"):
                 self.wfile.write(json.dumps(self._reply(line)).encode() + b"\n")
 
-    def _reply(self, line: bytes) -> dict:
+    def _reply(self, line: bytes) -> dict[str, Any]:
         try:
             request = parse_json(line)
         except InputError as error:
@@ -141,7 +142,7 @@ class BoardControl:
             raise LinkError(f"no virtual board at {self.path}: {error.strerror or error}", value=self.path) from error
         return made
 
-    def command(self, command: str, **arguments) -> dict:
+    def command(self, command: str, **arguments: Any) -> dict[str, Any]:
         """Send one request of ``VirtualBoard.commands`` and return its reply.
 
         Raises:
@@ -151,7 +152,7 @@ class BoardControl:
         try:
             with self._connected() as made, made.makefile("rb") as lines:
                 made.sendall(json.dumps({"command": command, **arguments}).encode() + b"\n")
-                reply = json.loads(lines.readline())
+                reply: dict[str, Any] = json.loads(lines.readline())
         except (OSError, ValueError) as error:
             raise LinkError(f"the virtual board at {self.path} does not answer: {error}", value=self.path) from error
         if not reply.pop("ok"):
@@ -166,6 +167,6 @@ class BoardControl:
             values[name] = np.array(values[name], dtype=float)  # None becomes NaN
         return Truth(**{**values, "faults": tuple(values["faults"])})
 
-    def attach(self, mass_kg: float, com=(0.0, 0.0, 0.0)) -> None:
+    def attach(self, mass_kg: float, com: Iterable[float] = (0.0, 0.0, 0.0)) -> None:
         """Weld a berry to the tool, in place of what is there; 0 kg: let go.  ``com`` (3,) [m], tool frame."""
         self.command("attach", mass_kg=mass_kg, com=[float(x) for x in com])

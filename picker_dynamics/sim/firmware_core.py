@@ -84,7 +84,7 @@ class VirtualFirmware:
         self._motion.live = sum(1 << joint for joint, pulse in enumerate(found) if pulse)
         self._motion.played_us = self.board_time_us(now_us)
         self.faults = 0
-        self._newest = None  # newest sequence number seen
+        self._newest: int | None = None  # newest sequence number seen
         self._request_age = _NO_REQUEST  # how many frames ago the last request was carried out
         self._request_reply: tuple[Reason, int] = (Reason.NONE, 0)
         self._last_sequence = self._accepted = self._rejected = self._missed = 0
@@ -214,7 +214,7 @@ class VirtualFirmware:
         reason = self._not_understood(raw, message)
         if raw.type_id == MessageType.SET_POINT:
             self._set_point(raw, message, reason, now_us)
-        elif reason is not Reason.NONE:
+        elif reason is not Reason.NONE or isinstance(message, Unknown):
             self._refuse(raw, reason, 0)
         elif isinstance(message, Ping):
             self._answer(raw, Reason.NONE, 0, now_us)
@@ -238,18 +238,20 @@ class VirtualFirmware:
 
     def _age(self, sequence: int) -> int:
         """How many frames ago ``sequence`` was the newest; counts the gaps and keeps the newest."""
-        ahead = 1 if self._newest is None else (sequence - self._newest) & 0xFFFF
+        if self._newest is None:
+            self._newest = sequence - 1
+        ahead = (sequence - self._newest) & 0xFFFF
         if 0 < ahead < 0x8000:
             self._missed = self._missed + ahead - 1 & 0xFFFF
             self._newest = sequence
             self._request_age = min(_NO_REQUEST, self._request_age + ahead)
         return (self._newest - sequence) & 0xFFFF
 
-    def _set_point(self, raw: RawFrame, message: SetPoint | Unknown, reason: Reason, now_us: int) -> None:
+    def _set_point(self, raw: RawFrame, message: Message | Unknown, reason: Reason, now_us: int) -> None:
         detail = 0
         if reason is Reason.NONE and self.faults:
             reason, detail = Reason.FAULT, self.faults
-        elif reason is Reason.NONE:
+        elif reason is Reason.NONE and isinstance(message, SetPoint):
             point = Point(message.time_us, message.pulses)
             lead_us = self.config.max_lead_ms * 1000
             reason, detail = self._motion.accept(point, self.board_time_us(now_us), lead_us)
@@ -273,6 +275,7 @@ class VirtualFirmware:
         elif isinstance(message, TelemetryPeriod):
             return self._set_period(message.period_ms, now_us)
         else:
+            assert isinstance(message, (Enable, Adopt, Disable))
             return self._switch(message)
         return Reason.NONE, 0
 

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import DescriptionError, InputError, MissingDependencyError
 from picker_dynamics.robot.description import ArmDescription
@@ -16,7 +18,7 @@ from picker_dynamics.robot.model import as_states, payload_values
 from .plant_error import PlantError
 
 try:
-    import mujoco
+    import mujoco as mujoco  # for the other modules of this room too
 except ImportError as error:
     raise MissingDependencyError("the simulated arm needs MuJoCo: pip install mujoco", subject="mujoco") from error
 
@@ -37,7 +39,7 @@ class MujocoArm:
         InputError: a step out of range.
     """
 
-    def __init__(self, description: ArmDescription, error: PlantError, dt: float, integrator):
+    def __init__(self, description: ArmDescription, error: PlantError, dt: float, integrator: Any):
         self.description, self.joint_names, self.n = description, description.joint_names, description.n
         self.error = error
         if not 0.0 < dt <= 0.005:
@@ -61,32 +63,32 @@ class MujocoArm:
 
     @property
     def dt(self) -> float:
-        return self._m.opt.timestep
+        return float(self._m.opt.timestep)
 
     @property
     def time(self) -> float:
         """Simulated time since the last reset [s]."""
-        return self._d.time
+        return float(self._d.time)
 
     @property
     def q(self) -> np.ndarray:
         """Joint positions, (n,) [rad or m], a copy."""
-        return self._d.qpos[self._q_index]
+        return np.asarray(self._d.qpos[self._q_index])
 
     @property
     def v(self) -> np.ndarray:
         """Joint velocities, (n,) [rad/s or m/s], a copy."""
-        return self._d.qvel[self._dof]
+        return np.asarray(self._d.qvel[self._dof])
 
     @property
     def tip(self) -> np.ndarray:
         """Position of the tool, (3,) [m], base frame."""
         mujoco.mj_kinematics(self._m, self._d)
-        return self._d.xpos[self._tool].copy()
+        return np.array(self._d.xpos[self._tool])
 
     # --- what is put there ------------------------------------------------------------------------
 
-    def attach(self, mass: float, com=(0.0, 0.0, 0.0)) -> None:
+    def attach(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0)) -> None:
         """Weld a point mass to the tool, in place of what is there; momentum is not conserved: it had the tool's speed.
 
         Args:
@@ -100,7 +102,7 @@ class MujocoArm:
         self._m.body_mass[self._load], self._m.body_ipos[self._load] = self.payload, com
         mujoco.mj_setConst(self._m, self._scratch)
 
-    def _place(self, q) -> np.ndarray:
+    def _place(self, q: ArrayLike) -> np.ndarray:
         """Put the arm at ``q`` (n,) [rad or m], at time 0; ``q`` as an array."""
         q = as_states("q", q, self.n)
         mujoco.mj_resetData(self._m, self._d)
@@ -109,7 +111,7 @@ class MujocoArm:
 
     # --- the third set of dynamics ------------------------------------------------------------------
 
-    def _at(self, q, v):
+    def _at(self, q: ArrayLike, v: ArrayLike) -> Any:
         d = self._scratch
         mujoco.mj_resetData(self._m, d)
         d.qpos[self._q_index] = as_states("q", q, self.n)
@@ -117,15 +119,15 @@ class MujocoArm:
         mujoco.mj_forward(self._m, d)
         return d
 
-    def mass_matrix(self, q) -> np.ndarray:
+    def mass_matrix(self, q: ArrayLike) -> np.ndarray:
         """Mass matrix M(q), (n, n), of the simulated arm with its errors, rotors and load."""
         full = np.zeros((self._m.nv, self._m.nv))
         mujoco.mj_fullM(self._m, self._at(q, np.zeros(self.n)), full)
         return full[np.ix_(self._dof, self._dof)]
 
-    def bias(self, q, v) -> np.ndarray:
+    def bias(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """C v + g, (n,) [N·m or N], of the simulated arm with its errors and its load."""
-        return self._at(q, v).qfrc_bias[self._dof].copy()
+        return np.asarray(self._at(q, v).qfrc_bias[self._dof])
 
 
 def compile_arm(description: ArmDescription) -> tuple[mujoco.MjModel, int]:

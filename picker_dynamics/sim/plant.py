@@ -22,7 +22,10 @@ What the numbers leave open is settled as follows.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.description import ArmDescription
@@ -91,7 +94,7 @@ class Plant(MujocoArm):
         seed: int = 0,
         payload: float = 0.0,
         dt: float = STEP_S,
-        q=None,
+        q: ArrayLike | None = None,
         support: bool = False,
         quantise: bool = True,
     ):
@@ -136,17 +139,18 @@ class Plant(MujocoArm):
                 lower = joint.lower - margin if servo.grip is None else servo.grip.contact
                 m.jnt_range[index] = lower, joint.upper + margin
 
-    def reset(self, q, *, support: bool = False) -> None:
+    def reset(self, q: ArrayLike, *, support: bool = False) -> None:
         """Put the arm at rest at ``q`` (n,) [rad], unpowered, at time 0; a berry stays.  ``support``: see the constructor."""
         q = self._place(q)
         self._m.jnt_stiffness[self._joint] = SUPPORT_STIFFNESS if support else 0.0
         self._m.qpos_spring[self._q_index] = q + self.bias(q, np.zeros(self.n)) / SUPPORT_STIFFNESS
-        self._pulses, self._supply = None, np.asarray(self.source)
+        self._pulses: tuple[float | None, ...] | None = None
+        self._supply = np.asarray(self.source)
         self._command((None,) * self.n)
         mujoco.mj_forward(self._m, self._d)
         self.wake()
 
-    def attach(self, mass: float, com=(0.0, 0.0, 0.0)) -> None:
+    def attach(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0)) -> None:
         """Weld a berry to the tool; see :meth:`MujocoArm.attach`."""
         super().attach(mass, com)
         self.wake()
@@ -159,7 +163,7 @@ class Plant(MujocoArm):
 
     # --- motion -----------------------------------------------------------------------------------
 
-    def step(self, pulses_us=None) -> None:
+    def step(self, pulses_us: Iterable[float | None] | None = None) -> None:
         """Advance by one ``dt``.
 
         Args:
@@ -167,7 +171,7 @@ class Plant(MujocoArm):
         """
         self.advance(pulses_us, self.dt)
 
-    def advance(self, pulses_us, duration_s: float) -> None:
+    def advance(self, pulses_us: Iterable[float | None] | None, duration_s: float) -> None:
         """Step with constant pulses for ``duration_s`` [s], rounded to whole steps."""
         pulses = (None,) * self.n if pulses_us is None else tuple(pulses_us)
         if pulses != self._pulses:
@@ -221,11 +225,11 @@ class Plant(MujocoArm):
             self.wake()
             self.at_rest = bool(moved < REST_SPEED * since_s)
 
-    def _command(self, pulses: tuple) -> None:
+    def _command(self, pulses: tuple[float | None, ...]) -> None:
         if len(pulses) != self.n:
             raise InputError(f"{len(pulses)} pulses for {self.n} joints", value=len(pulses), limit=self.n)
         live = np.array([bool(pulse) for pulse in pulses])
-        arriving = [pulse or 0.0 for pulse in pulses]
+        arriving = np.array([pulse or 0.0 for pulse in pulses])
         if self._quantise:
             arriving = self.servo_map.quantise_us(arriving)
         angles = [servo.to_angle(pulse) for servo, pulse in zip(self.servo_map.servos, arriving)]
@@ -247,7 +251,8 @@ class Plant(MujocoArm):
         """Torque of the servos on the joints now, (n,) [N·m], damping included; 0 where relaxed."""
         motor = self.servo.motor_torque(self._aim, self.q, self.v, self._supply) * self._live
         gears = self.servo.friction(motor)
-        return motor + self._dry * gears / np.maximum(gears + self._friction, 1e-12)  # the rest is the URDF's
+        torque: np.ndarray = motor + self._dry * gears / np.maximum(gears + self._friction, 1e-12)  # the rest is the URDF's
+        return torque
 
     @property
     def supply(self) -> float:
@@ -261,6 +266,6 @@ class Plant(MujocoArm):
         figures = one.stiffness, one.deadband, one.no_load_speed, one.stall_torque, one.joint_names
         return ServoModel(*figures, load_friction=one.load_friction, coulomb=self._held_back, play=one.play)
 
-    def tip_at(self, q) -> np.ndarray:
+    def tip_at(self, q: ArrayLike) -> np.ndarray:
         """Position, (3,), at which the tool would be at ``q`` [m], base frame."""
-        return self._at(q, np.zeros(self.n)).xpos[self._tool].copy()
+        return np.array(self._at(q, np.zeros(self.n)).xpos[self._tool])

@@ -16,10 +16,13 @@ while every joint of others gets dry friction drawn uniformly from [0, e] * COUL
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError, refuse_if
+from picker_dynamics.robot.description import ArmDescription
 
 COULOMB_SHARE = 0.2
 """Dry friction added at most, as a share of stall torque, at an error of 100 %: 0.03 of stall at 15 %."""
@@ -67,7 +70,15 @@ class PlantError:
     source: float = 1.0
 
 
-def draw(description, stall_torque, share: float = 0.0, seed: int = 0, *, geared: bool = False, fed: bool = False) -> PlantError:
+def draw(
+    description: ArmDescription,
+    stall_torque: ArrayLike,
+    share: float = 0.0,
+    seed: int = 0,
+    *,
+    geared: bool = False,
+    fed: bool = False,
+) -> PlantError:
     """Draw the errors of one simulated arm.
 
     Args:
@@ -98,7 +109,7 @@ def draw(description, stall_torque, share: float = 0.0, seed: int = 0, *, geared
     armature, stiffness, deadband, damping = factors(n), factors(n), factors(n), factors(n)
     coulomb = share * COULOMB_SHARE * rng.uniform(0.0, 1.0, n) * np.asarray(stall_torque, dtype=float)
     coulomb.setflags(write=False)
-    gears, supply = {}, {}
+    gears, supply = dict[str, Any](), dict[str, Any]()
     if geared and share > 0.0:
         coulomb = np.zeros(n)
         gears = {"load_friction": rng.uniform(*LOAD_FRICTION, n), "gear_coulomb": factors(n), "play": factors(n)}

@@ -59,7 +59,7 @@ class PtyPort:
         self.link, self.wire, self._master = Path(link), Wire(seed), -1
         self.plug_in()
 
-    def _cannot(self, why: str) -> LinkError:
+    def _cannot(self, why: str | None) -> LinkError:
         return LinkError(f"cannot make the port {self.link}: {why}", value=str(self.link))
 
     def plug_in(self) -> None:

@@ -7,7 +7,7 @@ outputs from the plant's next step on.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from picker_dynamics.board.firmware.config import ADC_COUNTS, ADC_REFERENCE_MV, 
 from picker_dynamics.robot.servo_map import ServoMap
 
 from .firmware_core import VirtualFirmware
+
+if TYPE_CHECKING:  # clients of the board do without MuJoCo
+    from .plant import Plant
 
 HOST_TIMEOUT_S = 0.25
 """Silence of the host after which the board holds [s]."""
@@ -65,7 +68,7 @@ class SimulatedBoard:
 
     def __init__(
         self,
-        plant: Any,
+        plant: Plant,
         servos: ServoMap,
         *,
         found: Any = None,

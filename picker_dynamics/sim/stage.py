@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+from numpy.typing import ArrayLike
 from PIL import Image, ImageDraw
 
 from picker_dynamics.robot.description import ArmDescription
@@ -55,28 +57,30 @@ class Stage:
         width, height: of a picture [px].
     """
 
-    def __init__(self, description: ArmDescription, poses, props: Sequence[Prop] = (), width=400, height=340):
+    def __init__(
+        self, description: ArmDescription, poses: ArrayLike, props: Sequence[Prop] = (), width: int = 400, height: int = 340
+    ):
         self._m = _model(description)
         self._d = mujoco.MjData(self._m)
         self._q = [self._m.jnt_qposadr[self._m.joint(name).id] for name in description.joint_names]
         self._size = FINER * width, FINER * height
         self._aim(np.asarray(poses, dtype=float), props)
 
-    def picture(self, q, props: Sequence[Prop] = ()) -> Image.Image:
+    def picture(self, q: ArrayLike, props: Sequence[Prop] = ()) -> Image.Image:
         """The arm at ``q`` (n,) [rad or m], and what stands about, on nothing."""
         return self._drawn(self._shapes(q, props)).reduce(FINER)
 
-    def outline(self, q) -> Image.Image:
+    def outline(self, q: ArrayLike) -> Image.Image:
         """Outline of an arm at ``q`` (n,) [rad or m]: what it hides, 0 to 255."""
         return self.picture(q).getchannel("A")
 
-    def pixels(self, points) -> np.ndarray:
+    def pixels(self, points: ArrayLike) -> np.ndarray:
         """Pixels, (..., 2), at which points (..., 3) [m] are in a picture [px]."""
         return self._pixels(np.asarray(points, dtype=float)) / FINER
 
     # --- what is looked at ------------------------------------------------------------------------
 
-    def _shapes(self, q, props: Sequence[Prop]) -> list[tuple]:
+    def _shapes(self, q: ArrayLike, props: Sequence[Prop]) -> list[tuple[Any, ...]]:
         """Kind, size, place, axes and colour of each shape, with the arm at ``q``."""
         self._d.qpos[self._q] = q
         mujoco.mj_kinematics(self._m, self._d)
@@ -104,11 +108,12 @@ class Stage:
         self._middle = 0.5 * (low + high)
 
     def _pixels(self, points: np.ndarray) -> np.ndarray:
-        return (points @ self._axes - self._middle) * self._px + 0.5 * np.array(self._size)
+        at: np.ndarray = (points @ self._axes - self._middle) * self._px + 0.5 * np.array(self._size)
+        return at
 
     # --- drawing ----------------------------------------------------------------------------------
 
-    def _drawn(self, shapes: list[tuple]) -> Image.Image:
+    def _drawn(self, shapes: list[tuple[Any, ...]]) -> Image.Image:
         """All faces that look this way, the farthest first."""
         image = Image.new("RGBA", self._size)
         draw, faces, colours = ImageDraw.Draw(image), [], []

@@ -10,6 +10,7 @@ has mechanical stops ``STOP_MARGIN`` beyond the URDF's limits, near enough that 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.robot.description import ArmDescription
 
@@ -41,7 +42,15 @@ class TorquePlant(MujocoArm):
         InputError: a value out of range.
     """
 
-    def __init__(self, description: ArmDescription, *, q=None, plant_error: float = 0.0, seed: int = 0, dt: float = STEP_S):
+    def __init__(
+        self,
+        description: ArmDescription,
+        *,
+        q: ArrayLike | None = None,
+        plant_error: float = 0.0,
+        seed: int = 0,
+        dt: float = STEP_S,
+    ):
         friction_scale = np.where(np.isfinite(description.effort), description.effort, 0.0)
         super().__init__(description, draw(description, friction_scale, plant_error, seed), dt, mujoco.mjtIntegrator.mjINT_RK4)
         self._configure()
@@ -57,13 +66,13 @@ class TorquePlant(MujocoArm):
                 m.jnt_range[index] = joint.lower - margin, joint.upper + margin
         mujoco.mj_setConst(m, self._scratch)
 
-    def reset(self, q) -> None:
+    def reset(self, q: ArrayLike) -> None:
         """Put the arm at rest at ``q`` (n,) [rad or m], at time 0; a load stays."""
         self._place(q)
         self._applied = np.zeros(self.n)
         mujoco.mj_forward(self._m, self._d)
 
-    def step(self, tau) -> None:
+    def step(self, tau: ArrayLike) -> None:
         """Advance by one ``dt`` with constant efforts ``tau`` (n,) [N·m or N], clipped to the URDF's limits."""
         self._applied = np.clip(tau, -self.description.effort, self.description.effort)
         self._d.qfrc_applied[self._dof] = self._applied

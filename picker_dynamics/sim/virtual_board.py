@@ -63,7 +63,7 @@ class VirtualBoard(SimulatedBoard):
 
     def __init__(
         self,
-        plant,
+        plant: Any,
         servos: ServoMap,
         link: str | Path,
         *,
@@ -118,7 +118,7 @@ class VirtualBoard(SimulatedBoard):
             return self.time_s + TICK_S
         return min(max(due_s + self.plant.dt, self.time_s + TICK_S), self.time_s + REST_TICK_S)
 
-    def wait(self, until_s: float) -> list:
+    def wait(self, until_s: float) -> list[Any]:
         """Sleep until a time or until somebody writes; what is readable."""
         readers = [one for one in (self.control, self.port.descriptor) if one is not None]
         return select.select(readers, [], [], max(0.0, until_s - time.monotonic()))[0]
@@ -190,7 +190,7 @@ class VirtualBoard(SimulatedBoard):
     # --- the side door ----------------------------------------------------------------------------------
 
     @property
-    def commands(self) -> dict[str, Callable[..., dict | None]]:
+    def commands(self) -> dict[str, Callable[..., dict[str, Any] | None]]:
         """What the control socket takes: the truth, a berry of ``mass_kg`` (0: none) at ``com`` [m], and faults.
 
         ``wire`` loses and damages these shares of all bytes from then on, in both directions; ``reset`` restarts the board, with
@@ -206,7 +206,7 @@ class VirtualBoard(SimulatedBoard):
             "supply": self._feed,
         }
 
-    def answer(self, request: dict) -> dict:
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Reply to a request of the control socket; may be called directly, from any thread."""
         arguments, commands = dict(request), self.commands
         command = commands.get(arguments.pop("command", None))
@@ -218,7 +218,7 @@ class VirtualBoard(SimulatedBoard):
         except (PickerError, TypeError, ValueError, KeyError) as error:
             return {"ok": False, "error": str(error)}
 
-    def _truth(self) -> dict:
+    def _truth(self) -> dict[str, Any]:
         plant, firmware = self.plant, self.firmware
         plant.advance(firmware.pulses_us, 0.0)  # outputs that changed since the last step act from now on
         setpoint = [None if math.isnan(angle) else angle for angle in plant.setpoint.tolist()]
