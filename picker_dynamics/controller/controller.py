@@ -75,7 +75,7 @@ class Controller:
         hardware: is read and written here alone.
         law: makes commands of references.
         execution: makes references of what is asked.
-        model_of: the arm with a payload (mass [kg], com (3,) [m]), as plans and the modelled state take it.
+        model_of: the arm with a payload (mass [kg], com (3,) [m]), as plans take it.
         clock: that of the hardware.
         resting: poses (n,) at one of which the arm is expected where nobody knows where it is [rad or m].
 
@@ -287,7 +287,7 @@ class Controller:
         self.payload = payload
         self.execution.change_some(model=model)
         try:
-            self.hardware.set_model(model)
+            self.hardware.set_model(self.law.model)
         except PickerError as error:
             text = f"with a payload of {payload.mass:g} kg {error}; set a smaller one, then enable"
             self.hardware.session.problem = text

@@ -167,7 +167,7 @@ class ReferenceGuard:
         allowed = limits.peak * max(excess.torque, 1.0) * (1.0 + TORQUE_TOLERANCE)
         torques = {"": torque}
         if dt <= LONGEST_S:
-            torques[" for the change of its velocity"] = torque + model.mass_matrix(q) @ (implied - a)
+            torques[" for the change of its velocity"] = model.required_torque(q, v, implied)
         for how, tau in torques.items():
             use = np.abs(tau) / allowed
             j = int(use.argmax())

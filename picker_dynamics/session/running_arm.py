@@ -135,7 +135,7 @@ class RunningArm:
         assert servos is not None
         dynamics.declare(*parameters.SERVO_DYNAMICS)
         hardware.declare(*parameters.SERVO_BOARD)
-        model = ArmStateModel(self.model_of(), servos.model, servos.rest, MODEL_STEP_S, arm.position_units)
+        model = ArmStateModel(self.model, servos.model, servos.rest, MODEL_STEP_S, arm.position_units)
         budget = ServoBudget(servos, ambient_c=hardware["ambient_c"], limit_c=hardware["temperature_limit_c"])
         link = Link(hardware["port"], baud=hardware["baud"], joint_names=arm.joint_names, clock=self.clock, open_port=open_port)
         session = HardwareSession(link, servos, model, budget, self.clock)

@@ -6,14 +6,17 @@ import time
 from contextlib import closing
 from types import SimpleNamespace
 
+import any_arms
 import numpy as np
 import pytest
 from arm_rig import HOME, PERIOD_S, REST, Rig
 from waiting import begun, until
 
+from picker_dynamics import Arm
 from picker_dynamics.board.request_gate import SETTLE_S
 from picker_dynamics.board.session import State
 from picker_dynamics.controller.controller import UNCONFIRMED
+from picker_dynamics.dynamics.lagrangian import chain_torque
 from picker_dynamics.errors import BoardFaultError, ConfigurationError, InfeasibleError, InputError, LinkError, PickerError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal_tracking import Outcome
@@ -225,3 +228,15 @@ def test_a_control_loop_that_fails_ends_the_motion_under_way_with_its_reason(who
         process.run(one.arm, Report(one.arm), claim, [], last_words=last.extend)
     assert [answer.outcome for answer in answers] == [Outcome.ABORTED] and "ends" in answers[0].text
     assert answers[0].text in [event.text for event in last] and not one.outputs.link.connected
+
+
+def test_a_cycle_of_an_arm_of_many_joints_has_few_equations_by_hand(monkeypatch):
+    """They cost a tenth of a period each: two for the guard, of the acceleration that is sent and of the one that is implied."""
+    plain, asked = chain_torque.inverse_dynamics, []
+    with Arm.simulated(any_arms.urdf("four_joint"), real_time=False) as arm:
+        monkeypatch.setattr(chain_torque, "inverse_dynamics", lambda *state: asked.append(0) or plain(*state))
+        arm.move(turn=0.3, wait=False)
+        arm.wait(0.1)  # it is planned, and on its way
+        asked.clear()
+        arm.wait(0.2)
+        assert len(asked) == 2 * 20
