@@ -85,7 +85,9 @@ def graph(options: Options) -> Graph:
         MissingDependencyError, BuildError: board ``avr``, whose firmware is compiled here where that is due.
     """
     which, entry, tip_speed = _which(options), options.entry, options.tip_speed_limit
-    board, port, control, hardware, notes = None, options.port, "", {}, ()
+    board, port, control = None, options.port, ""
+    hardware: Values = {}
+    notes: tuple[str, ...] = ()
     if entry is not None and options.torque_controlled:
         notes, tip_speed = entry.description.notes, entry.tip_speed if tip_speed is None else tip_speed
         hardware = {"plant_error": options.plant_error, "seed": options.seed}
@@ -108,8 +110,8 @@ def graph(options: Options) -> Graph:
         nodes.append(_node(options, "markers", {"markers": which | law}, False))
     if find_spec("rclpy") is None:
         notes = (*notes, "rclpy is not installed: there are no ROS topics, services and actions")
-    beside = ("--urdf", options.urdf) if options.urdf and not options.torque_controlled else ()  # where its meshes lie
-    cameras = ("--cameras", options.cameras) if options.cameras else ()
+    beside = ["--urdf", options.urdf] if options.urdf and not options.torque_controlled else []  # where its meshes lie
+    cameras = ["--cameras", options.cameras] if options.cameras else []
     commands = [_command("view", options, *beside)] if options.view else []
     commands += [_command("pick", options, "--listen", *cameras)] if options.pick else []
     return Graph(tuple(nodes), board, port, control, notes, tuple(commands))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import BinaryIO
 
 from picker_dynamics import lifeline
 from picker_dynamics.errors import PickerError
@@ -41,7 +42,7 @@ class GraphRunner:
         self.graph, self.grace_s, self.log_path = graph, grace_s, log_path
         self.processes: dict[str, subprocess.Popen] = {}
         self._specs = {spec.name: spec for spec in filter(None, (graph.board, *graph.nodes, *graph.commands))}
-        self._log = None
+        self._log: BinaryIO | None = None
         self._hurried_s: float | None = None
         self._missed: set[str] = set()
 
@@ -116,8 +117,8 @@ class GraphRunner:
             process.send_signal(signal.SIGTERM)
         begin = time.monotonic()
         while any(process.poll() is None for process in running.values()):
-            hurried = self._hurried_s is not None
-            until_s = max(begin, self._hurried_s) + min(grace_s, GRACE_S) if hurried else begin + grace_s
+            hurried_s = self._hurried_s
+            until_s = begin + grace_s if hurried_s is None else max(begin, hurried_s) + min(grace_s, GRACE_S)
             if time.monotonic() > until_s:
                 break
             time.sleep(END_POLL_S)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from picker_dynamics.errors import MissingDependencyError
 
@@ -21,7 +22,7 @@ EXAMPLES = """examples:
 FOLDER = "out/identification"
 NUMBER, REPEATED = {"type": shared.ANY}, {"action": "append", "default": []}
 
-OPTIONS = shared.SHARED | {
+OPTIONS: dict[str, dict[str, Any]] = shared.SHARED | {
     "motion": {"help": "file of picker identify excite"},
     "recording": {"metavar": "FILE", "help": ".csv, .mcap, .db3 or a bag's folder"},
     "recordings": {"nargs": "+", "metavar": "FILE", "help": ".csv, .mcap, .db3 or a bag's folder; several count together"},

@@ -6,6 +6,7 @@ import datetime
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ STILL_S = 0.5
 APPROACH = 0.5
 """Speed with which the arm goes to the first pose [rad/s or m/s]; the controller slows it further where it has to."""
 
-TORQUE_ARM = {"peak_share": 0.8, "hold_share": 0.6, "tip_speed": 0.5}
+TORQUE_ARM: dict[str, Any] = {"peak_share": 0.8, "hold_share": 0.6, "tip_speed": 0.5}
 """Of an arm that stands in no file; as the defaults of config/arms.yaml."""
 
 DETAILS = "when", "sources", "joint_names", "drives", "parameters", "parameters_sd", "base_parameters", "noise"
@@ -43,13 +44,13 @@ class Asked:
         self.options, self.console, speed = options, console_of(options, highlight=True), options.tip_speed
         refuse_if(speed is not None and not speed > 0.0, f"tip speed is {speed} m/s, must be above 0", "tip_speed", speed)
         known = equipment(options.arm) if options.arm or not options.urdf else None
-        self.name, self.home = known.description.name if known else "", known.home if options.arm else None
+        self.name, self.home = known.description.name if known else "", known.home if known and options.arm else None
         self.tip_speed = speed or (known and known.torque and known.torque.tip_speed)
-        if options.urdf:
+        if known is None or options.urdf:
             arm = description.load(options.urdf)
             torque = Arm(arm.name, arm, "torque", **TORQUE_ARM) if known is None else known.torque
-            of_urdf = {"description": arm, "torque": torque and replace(torque, description=arm)}
-            known = replace(known, **of_urdf) if known else Equipment(**of_urdf)
+            torque = torque and replace(torque, description=arm)
+            known = replace(known, description=arm, torque=torque) if known else Equipment(arm, torque=torque)
         self.known, self.arm = known, known.description
 
     def samples(self, path: str) -> Samples:

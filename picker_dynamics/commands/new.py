@@ -90,7 +90,7 @@ def asked(ask: Callable[[str], str] | None = None) -> dict[str, Any]:
     kinds = ", ".join(servo_types())
     for number in range(count):
         print(f"Joint {number + 1}")
-        joint = {key: preset for key, (_, preset) in QUESTIONS.items()} | ({} if number else FIRST)
+        joint: dict[str, Any] = {key: preset for key, (_, preset) in QUESTIONS.items()} | ({} if number else FIRST)
         joint["name"] = joint["name"].format(number + 1)
         while len(before) == number:
             for key, (text, _) in QUESTIONS.items():

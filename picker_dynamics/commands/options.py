@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from picker_dynamics.bringup.options import CHOICES
 from picker_dynamics.errors import InputError, LinkError, shown
@@ -43,7 +44,7 @@ METRES = number(-TIP_M, TIP_M, LENGTH, "m")
 
 SEED = whole(0, 2**31 - 1)
 
-SHARED = {
+SHARED: dict[str, dict[str, Any]] = {
     "--arm": {"default": "", "metavar": "NAME", "help": "an arm of config/arms.yaml, for example rrp (default: picker)"},
     "--arms": {"default": "", "metavar": "FILE", "help": "a file like config/arms.yaml that has the arm of --arm or --urdf"},
     "--baud": {"type": whole(0, 10_000_000), "default": 500_000, "help": "speed of the serial line (default 500000)"},

@@ -59,7 +59,7 @@ def draw(recorded: ArmRecording, limits: Bounds | None, path: Path) -> None:
         from . import report
     except ImportError as error:
         raise missing(error) from error
-    error = tracking_error(recorded.reference, recorded.state)
+    off = tracking_error(recorded.reference, recorded.state)
     every = [s for s in (recorded.reference, recorded.state, recorded.setpoint, recorded.torque, recorded.state_torque) if len(s)]
     start, end = min(series.t[0] for series in every), max(series.t[-1] for series in every)
     panels: list[report.Panel] = []
@@ -79,14 +79,14 @@ def draw(recorded: ArmRecording, limits: Bounds | None, path: Path) -> None:
             line(recorded.state_torque, "torque reported", STATE, 1.0),
             line(recorded.torque, "torque asked for", SETPOINT, 1.0),
         ]
-        for what, bound, style in zip(("at stall", "moving", "holding"), limits or (), ("-", "--", ":")):
+        for what, bound, style in zip(("at stall", "moving", "holding"), limits[:3] if limits else (), ("-", "--", ":")):
             for sign in (-1.0, 1.0):
                 level = [0.0, end - start], [sign * bound[j]] * 2, {"color": "0.45", "ls": style}
                 torques.append((*level[:2], level[2] | ({"label": f"most {what}"} if sign > 0.0 else {})))
         named = {"title": joint, "xlabel": "time [s]"}
         panels += [
             (positions, named | {"ylabel": f"position [{unit}]"}),
-            ([line(error, "state less reference", STATE)], named | {"ylabel": f"tracking error [{unit}]"}),
+            ([line(off, "state less reference", STATE)], named | {"ylabel": f"tracking error [{unit}]"}),
             (torques, named | {"ylabel": "force [N]" if unit == "mm" else "torque [N·m]"}),
         ]
     report.draw(path, path.stem, 3, panels)
@@ -110,8 +110,8 @@ def limits_of(recorded: ArmRecording, arm: str = "", servos: str = "") -> Bounds
         text = f"the recording has the joints {', '.join(names)}, {described.name} has {other}"
         raise ConfigurationError(text, subject="arm", value=described.name)
     order = [described.joint_names.index(joint) for joint in names]
-    given = (limits.full, limits.peak, limits.hold)
-    return Bounds(*(np.asarray(one)[order] for one in given), tuple(described.position_units[i] for i in order))
+    full, peak, hold = (np.asarray(one)[order] for one in (limits.full, limits.peak, limits.hold))
+    return Bounds(full, peak, hold, tuple(described.position_units[i] for i in order))
 
 
 def summary(recorded: ArmRecording, limits: Bounds | None) -> list[str]:

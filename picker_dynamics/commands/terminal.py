@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Collection
 from contextlib import contextmanager
+from typing import Any
 
 INTERRUPTED = 130
 """Exit code of a command that a person interrupted."""
@@ -50,7 +51,7 @@ def agreed(question: str, ask=None) -> bool:
         return False
 
 
-def table(title: str, *headings: str, left: Collection[str] = (), overflow: str = "ellipsis", **style):
+def table(title: str, *headings: str, left: Collection[str] = (), overflow: Any = "ellipsis", **style):
     """An empty rich table: columns ``left`` are text, the others numbers, on the right."""
     from rich.table import Table
 

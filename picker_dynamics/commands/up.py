@@ -58,7 +58,7 @@ def run(options) -> int:
     from picker_dynamics.session import address
     from picker_dynamics.session.remote import RemoteSession
 
-    stop, runners, ready = [], [], ""
+    stop, runners, ready = list[int](), list[GraphRunner](), ""
 
     def hear(received, _frame) -> None:
         stop.append(received)

@@ -7,6 +7,7 @@ import sys
 import webbrowser
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 from picker_dynamics.errors import ConfigurationError, LinkError
 from picker_dynamics.lifeline import end_with_parent
@@ -46,6 +47,7 @@ def run(options) -> int:
 
     require_page()  # before anybody waits for a graph
     stop: list[int] = []
+    view: Any
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda received, _frame: stop.append(received))
     end_with_parent()

@@ -78,7 +78,7 @@ class Settings:
         self.declared: dict[str, Setting] = {}
         self._values: dict[str, Any] = {}
         self.take: Callable[[set[str]], None] = lambda _names: None
-        self.heard: list[Callable[[Mapping[str, Any]], None]] = []
+        self.heard: list[Callable[[Mapping[str, Any]], object]] = []
 
     def declare(self, *settings: Setting) -> None:
         """Declare settings that are not declared yet, and read their values.

@@ -51,7 +51,11 @@ class Markers(Node):
         settings.declare(RATE, Setting("scene", "", SCENE_TEXT, fixed=True))
         take_settings(self, settings)
         self.arm, self.period_s = known.description, 1.0 / settings["rate_hz"]
-        self.limits = TorqueLimits.of_arm(known.torque) if known.servos is None else TorqueLimits.of_servos(known.servos)
+        if known.servos is not None:
+            self.limits = TorqueLimits.of_servos(known.servos)
+        else:
+            assert known.torque is not None
+            self.limits = TorqueLimits.of_arm(known.torque)
         self.prefix = frame_prefix(self.get_namespace())
         self.bare = self.model = lagrangian.analytic_model(self.arm)
         self.is_picker = True

@@ -57,7 +57,8 @@ def take_settings(
     Raises:
         ConfigurationError: a name that looks like a misspelt one of the node; simulated time.
     """
-    given = {name: one.value for name, one in node.get_parameters_by_prefix("").items()}
+    parameters: Mapping[str, Any] = node.get_parameters_by_prefix("")  # rclpy says values, and gives parameters
+    given = {name: one.value for name, one in parameters.items()}
     _require_steady_time(given)
     require_known(settings, given)
 

@@ -11,6 +11,7 @@ import uuid
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,7 +96,7 @@ class PickTopics:
         self._tf = _transforms(node)
         self._out = node.create_publisher(DiagnosticStatus, "pick/status", OUTCOMES)
         for kind in KINDS:
-            node.create_subscription(PoseStamped, kind, lambda message, kind=kind: self.on_target(kind, message), 10)
+            node.create_subscription(PoseStamped, kind, partial(self.on_target, kind), 10)
         node.create_subscription(JointState, "joint_states", self.on_state, 10)
 
     def on_state(self, message: JointState) -> None:
@@ -167,8 +168,10 @@ class PickTopics:
             transform = self._tf.lookup_transform(root, next(known, frame), at).transform
         except TransformException as error:
             raise InputError(f"tf2 has no transform from {frame!r} to {root}: {error}", "frame", frame) from error
-        origin = transform.translation
-        return Pose(rotation_of(transform.rotation), np.array([origin.x, origin.y, origin.z]))
+        origin, rotation = transform.translation, rotation_of(transform.rotation)
+        if rotation is None:
+            raise InputError(f"tf2's transform from {frame!r} to {root} has no unit quaternion", "frame", frame)
+        return Pose(rotation, np.array([origin.x, origin.y, origin.z]))
 
 
 def _transforms(node: Node) -> Any:

@@ -102,7 +102,7 @@ def hear_stream(
     kind,
     topic: str,
     callback: Callable[[Any, dict], object],
-    qos: QoSProfile,
+    qos: QoSProfile | int,
     longest: int = STREAM_BYTES,
     refuse: Callable[[InputError], object] | None = None,
 ) -> None:
@@ -117,11 +117,13 @@ def hear_stream(
     def take(data: bytes, info: dict) -> None:
         if len(data) > longest:
             text = f"{topic}: a message of {len(data)} bytes is ignored, at most {longest} are taken"
-            return refuse(InputError(text, topic, len(data), longest))
+            refuse(InputError(text, topic, len(data), longest))
+            return
         try:
             message = deserialize_message(data, kind)
         except RuntimeError:
-            return refuse(InputError(f"{topic}: {len(data)} bytes that are no message are ignored", topic))
+            refuse(InputError(f"{topic}: {len(data)} bytes that are no message are ignored", topic))
+            return
         callback(message, info)
 
     node.create_subscription(kind, topic, take, qos, raw=True)

@@ -8,6 +8,7 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import TwistStamped
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header, String
 from trajectory_msgs.msg import JointTrajectory
@@ -65,7 +66,8 @@ class TrajectoryController:
         self.settings, self.gripper = arm.settings[parameters.CONTROLLER], arm.gripper
         self.stamps = stamp_clock(node, arm.clock)
         self._withheld: Event | None = report.last
-        self._nameless_due_s, self._looks, self._description_out = 0.0, 0, None
+        self._nameless_due_s, self._looks = 0.0, 0
+        self._description_out: Publisher | None = None
         self._status_out = node.create_publisher(DiagnosticStatus, "arm_controller/status", OUTCOMES)
         self._reference = JointTrajectory(joint_names=list(self.arm.joint_names))
         self._reference.header.frame_id = name_of(node)
@@ -177,8 +179,8 @@ class TrajectoryController:
         elif ours is None:
             self._looks += 1
             if self._looks >= LOOKS:
-                self._description_out = self.node.create_publisher(String, DESCRIPTION, LATCHED)
-                self._description_out.publish(String(data=self.arm.urdf))
+                self._description_out = made = self.node.create_publisher(String, DESCRIPTION, LATCHED)
+                made.publish(String(data=self.arm.urdf))
 
     def close(self, events: Iterable[Event]) -> None:
         """Publish the last events, and have whoever waits for a goal answered."""

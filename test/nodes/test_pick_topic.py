@@ -51,7 +51,7 @@ def no_wait(monkeypatch):
 
 
 def topics_of(client: Client) -> PickTopics:
-    return PickTopics(client, ARM)
+    return PickTopics(client, ARM, max_age_s=60.0)  # the first target waits for SciPy to be loaded
 
 
 def target(frame: str, *place: float, age_s: float = 0.0, w: float = 1.0) -> PoseStamped:
@@ -76,14 +76,15 @@ class TransformException(Exception):
 class Buffer:
     """tf2's, that knows one frame."""
 
+    turned = Quaternion(x=0.0, y=0.0, z=np.sqrt(0.5), w=np.sqrt(0.5))
+
     def can_transform(self, root, frame, _time, _timeout=None):
         return (root, frame) == ("left/base_link", "left/eye")
 
     def lookup_transform(self, root, frame, time_):
         if not self.can_transform(root, frame, time_):
             raise TransformException(f"{frame} passed to lookupTransform argument source_frame does not exist")
-        turned = Quaternion(x=0.0, y=0.0, z=np.sqrt(0.5), w=np.sqrt(0.5))
-        return SimpleNamespace(transform=Transform(translation=Vector3(x=0.3, y=0.0, z=0.4), rotation=turned))
+        return SimpleNamespace(transform=Transform(translation=Vector3(x=0.3, y=0.0, z=0.4), rotation=self.turned))
 
 
 @pytest.fixture
@@ -107,6 +108,12 @@ def test_frames_that_tf2_knows_serve_where_it_is_installed(tf2):
         in_base(topics_of(Client("/left")), target("moon", 0.1, 0.0, 0.0))
 
 
+def test_a_transform_that_turns_nowhere_is_refused(tf2, monkeypatch):
+    monkeypatch.setattr(Buffer, "turned", Quaternion(w=0.0))
+    with pytest.raises(InputError, match="^tf2's transform from 'eye' to left/base_link has no unit quaternion$"):
+        in_base(topics_of(Client("/left")), target("eye", 0.1, 0.0, 0.0))
+
+
 def test_without_tf2_it_is_said_what_to_do(monkeypatch):
     monkeypatch.setitem(sys.modules, "tf2_ros", None)
     with pytest.raises(InputError, match="tf2_ros is not installed here; give the target in base_link"):
@@ -114,12 +121,12 @@ def test_without_tf2_it_is_said_what_to_do(monkeypatch):
 
 
 def test_what_the_hand_saw_it_saw_from_where_it_was_then():
-    topics, now_s, home = topics_of(Client()), time.time(), np.array(servos().home)
+    topics, home, now_s = topics_of(Client()), np.array(servos().home), time.time()
     for age_s, base in ((9.0, 0.0), (1.0, 0.5), (0.0, -0.5)):
         state = JointState(name=list(ARM.joint_names), position=[base, *home[1:].tolist()])
         to_stamp(state.header.stamp, now_s - age_s)
         topics.on_state(state)
-    place = in_base(topics, target("hand", 0.1, 0.0, 0.0, age_s=1.0))
+    place = in_base(topics, target("hand", 0.1, 0.0, 0.0, age_s=1.0 + time.time() - now_s))
     assert np.arctan2(place[1], place[0]) == pytest.approx(0.5, abs=1e-3)
     with pytest.raises(InputError, match="nobody told where hand was"):
         in_base(topics_of(Client()), target("hand", 0.1, 0.0, 0.0))

@@ -67,7 +67,7 @@ def film(scene: Scene, arm: ArmDescription, result: ModeResult, pace: ModeResult
     x, y, top = *tray.xyz[:2], tray.xyz[2] + 0.5 * tray.size[2] + BERRY_M
 
     def shot(row: int) -> Shot:
-        props, got = [Prop("box", tuple(0.5 * edge for edge in tray.size), tray.xyz, WOOD)], 0
+        props, got = [Prop("box", tuple(0.5 * edge for edge in tray.size), list(tray.xyz), WOOD)], 0
         for number, (taken, left, near) in enumerate(berries):
             has = bool(near and row >= taken)
             got += has

@@ -27,6 +27,6 @@ def draw(measured: dict[str, ModeResult], servos: ServoMap, out: Path) -> None:
         out / "tip_error.png", "How far the tip is from where it was told to be, by compensation mode", 1, [(curves, axes)]
     )
     run, units, stall = measured["full"].recording, ("rad",) * servos.n, servos.stall_torque
-    series = (Series(run.t, x) for x in (run.q_ref, run.q, run.setpoint, run.tau_ref, run.tau))
+    q_ref, q, setpoint, tau_ref, tau = (Series(run.t, x) for x in (run.q_ref, run.q, run.setpoint, run.tau_ref, run.tau))
     limits = Bounds(stall, servos.peak_share * stall, servos.hold_share * stall, units)
-    plot.draw(ArmRecording(servos.joint_names, *series), limits, out / "full.png")
+    plot.draw(ArmRecording(servos.joint_names, q_ref, q, setpoint, tau_ref, tau), limits, out / "full.png")

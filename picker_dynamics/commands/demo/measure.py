@@ -64,4 +64,6 @@ def driven(loop: ClosedLoop, scene: Scene) -> Iterator[Recording]:
         if isinstance(leg.step, Payload):
             loop.set_payload(leg.step.mass)
         if leg.moves:
-            yield loop.run(leg.plan.motion.trajectory, stands=leg.path is not None)
+            trajectory = leg.plan.motion.trajectory
+            assert trajectory is not None
+            yield loop.run(trajectory, stands=leg.path is not None)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from picker_dynamics.bringup import bringup
+from picker_dynamics.bringup.options import Options
 from picker_dynamics.bringup.runner import GraphRunner
 from picker_dynamics.errors import GoalAbortedError, GoalRefusedError, LinkError, PickerError
 from picker_dynamics.scripting.arm import Arm
@@ -29,7 +30,7 @@ from .scene import Scene
 BRINGUP_S, AGAIN_S = 60.0, 3.0
 
 
-def pick_all(scene: Scene, known: Equipment, options: bringup.Options, log: Path) -> dict[str, Any]:
+def pick_all(scene: Scene, known: Equipment, options: Options, log: Path) -> dict[str, Any]:
     """Bring the graph up, pick every berry, ask for a pose that cannot be held, and shut down.
 
     Returns:

@@ -40,7 +40,7 @@ def exact_model(payload_kg: float = 0.0):
     return lagrangian.make("picker", m_p=payload_kg, **given, **slender, **none)
 
 
-def random_states(samples: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def random_states(samples: int, seed: int) -> tuple[np.ndarray, ...]:
     """Random states q, v, a, (samples, 5) each."""
     rng = np.random.default_rng(seed)
     return tuple(rng.uniform(-limit, limit, (samples, 5)) for limit in (ANGLE, RATE, ACCELERATION))

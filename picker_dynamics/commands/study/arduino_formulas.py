@@ -52,4 +52,5 @@ def parts(theta, theta_dot, theta_ddot) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 def compute_joint_torques(theta, theta_dot, theta_ddot) -> np.ndarray:
     """Joint torques, the note's computeJointTorques, (..., 5) [N·m]."""
-    return sum(parts(theta, theta_dot, theta_ddot))
+    inertial, coriolis, gravity = parts(theta, theta_dot, theta_ddot)
+    return inertial + coriolis + gravity

@@ -8,6 +8,8 @@ from typing import Any
 import matplotlib
 import numpy as np
 
+from picker_dynamics.trajectory.profiles import NAMES
+
 from ..report import Columns, draw
 from . import rrp
 from .rrp import BELIEVED_KG, LATE_S, LAWS, LOADS_KG, MODES, MOVE_S, TOTAL_S, Case, total_variation
@@ -46,7 +48,7 @@ def tables(comparison: dict, profiles: dict, open_loop: dict) -> dict[str, Colum
             }
     found["worst error of each velocity profile [%], on the path at first, continuous"] = {
         profile: {f"{name}, {load:g} kg": case.worst_from(0.0) for (name, load, by), case in profiles.items() if by == profile}
-        for profile in rrp.PROFILES
+        for profile in NAMES
     }
     cases = {f"{load:g} kg, {start}": case for (load, start), case in open_loop.items()}
     found[f"feed-forward alone, told {BELIEVED_KG:g} kg: error [%], and when it passes [s]"] = {
@@ -96,7 +98,7 @@ def figures(comparison: dict, profiles: dict, open_loop: dict, out: Path) -> Non
         draw(out / f"{file}.png", title, 3, panels)
     panels = []
     for name, law in LAWS.items():
-        curves = [error(profiles[name, 1.0, profile], label=profile) for profile in rrp.PROFILES]
+        curves = [error(profiles[name, 1.0, profile], label=profile) for profile in NAMES]
         panels.append((curves, ERROR | {"title": law}))
     draw(out / "profiles.png", f"Velocity profiles, told {BELIEVED_KG:g} kg, carrying 1 kg, started on the path", 3, panels)
     styles = dict(zip(rrp.STARTS, ("-", "--", "-.")))

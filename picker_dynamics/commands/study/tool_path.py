@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
 
+from picker_dynamics.dynamics.lagrangian.analytic import AnalyticModel
 from picker_dynamics.dynamics.lagrangian.systems.rrp import inverse_kinematics
-from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.trajectory.profiles import profile
 from picker_dynamics.trajectory.trajectory import Trajectory
 
@@ -60,7 +60,7 @@ class ToolPath:
         return q, q1 * ds, q2 * ds**2 + q1 * dds
 
 
-def straight(arm: DynamicsModel, q_begin, q_end, duration_s: float, profile_name: str = "quintic") -> ToolPath:
+def straight(arm: AnalyticModel, q_begin, q_end, duration_s: float, profile_name: str = "quintic") -> ToolPath:
     """The straight line from the tool's position at ``q_begin`` to that at ``q_end``, (3,) each.
 
     Raises:
