@@ -47,9 +47,9 @@ STEP = 1.2
 DAMPING, LEAST_DAMPING = 0.02, 1e-10
 """c and ε: of 0.004 to 0.5 this c ends soonest, on arms of five to seven joints."""
 
-NEWTON_ROUNDS, NEWTON_STEP, EXACT = 12, 0.5, 1e-9
-"""Steps of the search along a path, the longest of them that leads to a pose next to the last [rad, or share of the chain's
-length], and how near the target a pose of the path is, as a share of that length."""
+NEWTON_ROUNDS, NEWTON_STEP, LAST_STEP, EXACT = 12, 0.5, 3e-5, 1e-9
+"""Steps of the search along a path; the longest of them to a pose next to the last, and to a pose of the path [rad, or share of
+the chain's length]; and how near the target that pose is, as a share of the length, but for the last step's square."""
 
 NEAR_AXIS = math.cos(math.radians(30.0))
 """A direction this near an axis of the tool's frame is that axis: a frame set off sideways points along its axes all the same."""
@@ -182,26 +182,29 @@ class ChainKinematics:
         move no more than they have to.
 
         Args:
-            start: (n,) pose next to the first [rad or m].
+            start: (n,) pose next to the first [rad or m], or (k, n) next to each.
             pitches_rad: (k,) elevations of the tool's direction on the way [rad]; or
             directions: (k, 3) in which it points, unit vectors; None: any.
 
         Returns:
             As many poses as there are: fewer than asked where the next position cannot be had from the last pose.
         """
-        q, found = as_vector("start", start, self._arm.n), list[Array]()
+        q, found = as_states("start", start, self._arm.n), list[Array]()
+        starts = q if q.ndim == 2 else None
         for k, position in enumerate(as_states("positions_m", positions_m, 3)):
+            q = q if starts is None else starts[k]
             pitch = None if pitches_rad is None else float(np.asarray(pitches_rad)[k])
             task = _Task(position, pitch, None if directions is None else np.asarray(directions)[k])
             for _ in range(NEWTON_ROUNDS):
                 error, jacobian = self._error(task, q)
-                if np.abs(error).max() < EXACT:
-                    found.append(q)
-                    break
                 step = jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + LEAST_DAMPING * np.eye(len(error)), error)
-                if np.abs(step).max() > NEWTON_STEP:
+                largest = np.abs(step).max()
+                if largest > NEWTON_STEP:
                     return np.array(found).reshape(-1, self._arm.n)
                 q = q + step * self._scale
+                if largest < LAST_STEP and np.abs(error - jacobian @ step).max() < EXACT:
+                    found.append(q)
+                    break
             else:
                 break
         return np.array(found).reshape(-1, self._arm.n)

@@ -2,7 +2,7 @@
 
 The line is divided into knots; at each the joints follow from the pose before (``ChainKinematics.along``), so that the arm keeps
 its side of every singularity, and a path whose slope and curvature are continuous goes through them.  Where the tool leaves the
-line between knots by more than ``STRAY_M`` more knots are tried.  The hand's pitch goes evenly from what it is to what is asked.
+line between two knots by more than ``STRAY_M`` one more is set.  The hand's pitch goes evenly from what it is to what is asked.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from .trajectory import Trajectory
 STRAY_M = 1e-4
 """How far from its line the tool may be [m]: of the 0.5 mm that are promised the motion needs the rest."""
 
-KNOT_M, KNOT_RAD, FEWEST = 0.01, 0.08, 8
-"""Length of the line, and turn of the hand, between two knots, and how many there are at least."""
+KNOT_M, KNOT_RAD, FEWEST = 0.02, 0.15, 4
+"""Length of the line, and turn of the hand, between two knots at first, and how many there are at least."""
 
-FINER = (1, 4, 16)
-"""By how much more knots are tried."""
+FINER, HALVINGS = 16, 5
+"""Steps in which the joints go from knot to knot where one is too long, and how often knots may be halved."""
 
 BETWEEN = 4
 """Places between two knots where the tool is looked at."""
@@ -76,23 +76,32 @@ def straight_line(
     text = f"the tip is {1e3 * length:.2f} mm from there already: a straight line is at least {1e3 * SHORTEST_M:g} mm long"
     refuse_if(length < SHORTEST_M, text, "tip", length, SHORTEST_M)
     turning, turn = _turning(kinematics, q0, pitch_rad, direction)
-    where, last = 0.0, q0
-    for finer in FINER:
-        count = finer * max(FEWEST, math.ceil(length / KNOT_M), math.ceil(turn / KNOT_RAD))
-        share = np.linspace(0.0, 1.0, count + 1)
-        q = kinematics.along(begin + share[:, None] * way, q0, **turning(share))
-        if len(q) < len(share):
-            where, last = float(share[len(q)]), (q[-1] if len(q) else q0)
-            continue
+
+    def led(share: Array, q: Array) -> Array:
+        return kinematics.along(begin + share[:, None] * way, q, **turning(share))
+
+    count = max(FEWEST, math.ceil(length / KNOT_M), math.ceil(turn / KNOT_RAD))
+    share = np.linspace(0.0, 1.0, count + 1)
+    q, where = _followed(led, share, q0)
+    last = q[-1] if len(q) else q0
+    for _ in range(HALVINGS if len(q) == len(share) else 0):
         path = Trajectory(arm.joint_names, length * share, splines.smooth(length * share, q))
-        between = np.linspace(0.0, length, BETWEEN * count + 1)
-        off = off_line(kinematics.forward(path.sample(between)[0]), begin, end)
+        between = (share[:-1, None] + np.diff(share)[:, None] * np.arange(1, BETWEEN) / BETWEEN).ravel()
+        off = off_line(kinematics.forward(path.sample(length * between)[0]), begin, end)
         if off.max() <= STRAY_M:
             return path
-        where = float(between[off.argmax()]) / length
+        where = float(between[off.argmax()])
+        stray = off.reshape(count, -1).max(axis=1) > STRAY_M
+        halves = (0.5 * (share[:-1] + share[1:]))[stray]
+        more = led(halves, path.sample(length * halves)[0])
+        if len(more) < len(halves):
+            break
+        at = np.flatnonzero(stray) + 1
+        share, q, count = np.insert(share, at, halves), np.insert(q, at, more, axis=0), count + len(at)
     x, y, z = 1e3 * (begin + where * way)
     place = f"after {1e3 * where * length:.0f} of {1e3 * length:.0f} mm, at ({x:.0f}, {y:.0f}, {z:.0f}) mm"
-    for at in (where, min(where + AHEAD_M / length, 1.0)):  # where its reach ends an arm is singular too, so look beyond
+    # Where its reach ends an arm is singular too, so look beyond; why a pitch cannot be held nobody asks.
+    for at in () if pitch_rad == HELD else (where, min(where + AHEAD_M / length, 1.0)):
         task = {name: values[0] for name, values in turning(np.array([at])).items()}
         try:
             kinematics.inverse(begin + at * way, near=last, pitch_rad=task.get("pitches_rad"), direction=task.get("directions"))
@@ -101,6 +110,18 @@ def straight_line(
             raise UnreachableError(text, "tip", where * length, length) from error
     text = f"the straight line passes a singularity {place}, where joints would have to jump: go there by a via point"
     raise SingularityError(text, "tip", where * length, length)
+
+
+def _followed(led: Callable[[Array, Array], Array], share: Array, start: Array) -> tuple[Array, float]:
+    """Poses (k, n) at shares of a line, each from the one before, in smaller steps where one is too long; and where they end."""
+    q = led(share, start)
+    while 0 < len(q) < len(share):
+        steps = np.linspace(share[len(q) - 1], share[len(q)], FINER + 1)[1:]
+        small = led(steps, q[-1])
+        if len(small) < FINER:
+            return q, float(steps[len(small)])
+        q = np.concatenate([q, small[-1:], led(share[len(q) + 1 :], small[-1])])
+    return q, float(len(q) == len(share))
 
 
 def _turning(

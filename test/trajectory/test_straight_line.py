@@ -73,7 +73,7 @@ def test_other_arms_go_straight_too(name):
             (0.2, 0.1, 0.2),
             {"direction": (1.0, 0.0, 0.0)},
             UnreachableError,
-            "after 0 of 109 mm.*not with the tool pointing along",
+            "after 1 of 109 mm.*not with the tool pointing along",
         ),
         ((260, 80, 170), {}, InputError, r"tip is 260 m away, must be within 10 m: are these millimetres\?"),
         (tuple(BEGIN), {}, InputError, "from there already"),
