@@ -124,7 +124,6 @@ class TorqueLoop:
         self._transition_s, self._last_s = transition_s, -np.inf
         self._payload = PayloadChange(model)
         self.references = ReferenceBuffer()
-        self.following = False
         self.error = np.zeros(model.n)
 
     @property
@@ -153,7 +152,6 @@ class TorqueLoop:
         """Efforts (n,) [N·m or N] for the state measured at ``time_s``."""
         self._payload.advance(self._since(time_s))
         reference = self.references.sample(time_s)
-        self.following = reference is not None
         if reference is None:
             tau = self._hold(q, v, time_s)
             if not self._payload.settled:

@@ -51,13 +51,6 @@ class Arm:
     goal_tolerance: float | None = figure("goal_tolerance", above(1.0), None)
     path_tolerance: float | None = figure("path_tolerance", above(1.0), None)
 
-    @property
-    def hold_limit(self) -> Array:
-        """Effort allowed where a motion ends, (n,) [N·m or N]."""
-        if self.hold_share is None:
-            raise ConfigurationError(f"arm {self.name} has servos, not efforts: config/servos.yaml says what they may give")
-        return self.hold_share * self.description.effort
-
 
 def names(path: str | Path | None = None) -> tuple[str, ...]:
     """Names of all arms of the file, sorted."""

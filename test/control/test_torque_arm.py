@@ -72,7 +72,7 @@ class Rig:
                 self.session.tick(now_s)
                 tau = self.loop.effort(self.plant.q, self.plant.v, now_s)
                 self.coming.append((now_s + self.delay_s(), now_s, tau))
-                if self.loop.following:
+                if self.loop.references.sample(now_s) is not None:
                     self.errors.append(self.loop.error)
             for answer in [one for one in self.coming if one[0] <= now_s]:
                 self.coming.remove(answer)

@@ -62,7 +62,7 @@ def test_an_arm_can_hold_its_home_pose_and_move_away_from_it(name):
     made = arms.load(name)
     assert made.control == "torque"
     assert (made.home > made.description.lower).all() and (made.home < made.description.upper).all()
-    assert (np.abs(closed_form(name).gravity(made.home)) < made.hold_limit).all()
+    assert (np.abs(closed_form(name).gravity(made.home)) < made.hold_share * made.description.effort).all()
     assert made.hold_share <= made.peak_share < 1.0
 
 

@@ -45,8 +45,7 @@ from picker_dynamics.robot.servo_map import ServoMap
 from .instruments import Inclinometer
 
 FIGURES = ("zero", "scale", "compliance", "gap", "load_friction", "coulomb", "hop")
-SOUGHT = FIGURES[:-1]
-"""Those that are of use afterwards: hops are of the way in which the arm came."""
+"""Of a joint; the last is of no use afterwards: hops are of the way in which the arm came."""
 
 TYPICAL_LOAD_FRICTION, TYPICAL_COULOMB, TYPICAL_PLAY = 0.4, 0.02, np.radians(0.5)
 """What is assumed of a servo that nobody has measured: x, tau_c as a share of stall torque, free play in all [rad]."""

@@ -36,9 +36,6 @@ from ..calibration.statics import random_poses
 LIGHTEST_KG, HEAVIEST_KG = 1e-3, 1.0
 """Less is nothing to weigh, and more no gripper of these servos holds: slips of unit."""
 
-FURTHEST_M = 0.3
-"""Of the payload's centre of mass from the tool frame: more is a slip of unit."""
-
 USUAL_KG, BLIND_SHARE = 0.1, 0.25
 """What a payload weighs at the most, unless somebody says otherwise, and the standard deviation of the mass, as a share of that,
 above which the readings say nothing: a strawberry or none looks the same."""
@@ -98,24 +95,18 @@ class DroopScale:
 
     Args:
         description, servos: as calibrated.
-        com: (3,) where in the tool frame the payload is [m].
         heaviest_kg: that the payload may be.
 
     Raises:
         ConfigurationError: nobody has measured the stiffness of a joint that bears the payload, or says how well it is known.
-        InputError: a centre of mass that cannot be, or a stiffness that is known too roughly.
+        InputError: a heaviest payload that cannot be, or a stiffness that is known too roughly.
     """
 
     description: ArmDescription
     servos: ServoMap
-    com: tuple[float, float, float] = (0.0, 0.0, 0.0)
     heaviest_kg: float = USUAL_KG
 
     def __post_init__(self):
-        wrong = (
-            f"the payload's centre of mass is {self.com}, must be three numbers of at most {FURTHEST_M} m: are these millimetres?"
-        )
-        refuse_if(not np.abs(self.com).max() <= FURTHEST_M, wrong, "payload.com", self.com, FURTHEST_M)
         most = f"a payload of {1e3 * self.heaviest_kg:g} g at the most, must be {1e3 * LIGHTEST_KG:g} to {1e3 * HEAVIEST_KG:g} g"
         refuse_if(not LIGHTEST_KG <= self.heaviest_kg <= HEAVIEST_KG, most, "heaviest", self.heaviest_kg, HEAVIEST_KG)
         for servo in (self.servos.servos[column] for column in self.columns):
@@ -130,7 +121,7 @@ class DroopScale:
     def columns(self) -> tuple[int, ...]:
         """Of the joints that turn and bear the payload."""
         q, body = random_poses(self.description, 32), RigidBody(self.description)
-        bears = np.abs(body.with_payload(1.0, self.com).gravity(q) - body.gravity(q)).max(axis=0) > 1e-3
+        bears = np.abs(body.with_payload(1.0).gravity(q) - body.gravity(q)).max(axis=0) > 1e-3
         return tuple(i for i, joint in enumerate(self.description.movable) if bears[i] and joint.type != "prismatic")
 
     @cached_property
@@ -156,8 +147,7 @@ class DroopScale:
         known of servos moves them, (r, u), and of what friction holds back by chance, (r, c)."""
         model, unknowns, sd = self._model
         looks = [
-            Reading(one.pulses_us, one.sensor, 0.0, row, mass * one.loaded, self.com, one.side)
-            for row, one in enumerate(readings)
+            Reading(one.pulses_us, one.sensor, 0.0, row, mass * one.loaded, side=one.side) for row, one in enumerate(readings)
         ]
         values, by_unknowns, by_chance = model.linearised(unknowns, looks)
         return values, by_unknowns * sd, by_chance

@@ -44,7 +44,7 @@ def poses(
         heaviest_kg: that may be in the tool: each pose and the way to it must be bearable with it.
     """
     servos, arm = scale.servos, scale.description
-    loaded = replace(validator, model=validator.model.with_payload(heaviest_kg, scale.com))
+    loaded = replace(validator, model=validator.model.with_payload(heaviest_kg))
     some = drawn(arm, servos, scale.columns, np.random.default_rng(0), CANDIDATES, near, NEAR)
     pulses = servos.quantise_us(servos.to_pulse_us(some))
     _, slope, sd, _ = scale.linearised([Measurement(row, sensor, 0, True, 1.0) for row in pulses], scale.blind_kg)
@@ -81,18 +81,14 @@ class Plan(NamedTuple):
     borne_kg: float
 
 
-def plan(
-    scale: DroopScale, validator: MotionValidator, sensor: Inclinometer, near, within_kg: float = WITHIN_KG, count: int = 0
-) -> Plan:
-    """Choose poses, as few as reach ``within_kg``, or as many as a person can be asked for; ``count``: so many.
+def plan(scale: DroopScale, validator: MotionValidator, sensor: Inclinometer, near, count: int = 0) -> Plan:
+    """Choose poses, as few as reach ``WITHIN_KG``, or as many as a person can be asked for; ``count``: so many.
 
     Other arguments as for ``poses``.
 
     Raises:
         InputError: no pose near here bears a tenth of the heaviest payload, or what they promise says nothing.
     """
-    wrong = f"weighing to within {within_kg:g} kg: it must be above 0 and below 1 kg: are these grams?"
-    refuse_if(not 0.0 < within_kg < 1.0, wrong, "within", within_kg, 1.0)
     heaviest, where = scale.heaviest_kg, []
     for borne_kg in (share * heaviest for share in BORNE):
         if where := poses(scale, validator, sensor, near, count or MOST_POSES, borne_kg):
@@ -104,7 +100,7 @@ def plan(
         return NORMAL_95 * scale.estimate(visits(where[:number], sensor), scale.blind_kg)[0].sd
 
     few = range(2, len(where), 2) if not count else ()
-    count = next((number for number in few if half_width(number) <= within_kg), len(where))
+    count = next((number for number in few if half_width(number) <= WITHIN_KG), len(where))
     half, blind = half_width(count), NORMAL_95 * scale.blind_kg
     stiff = f"{count} poses tell the mass to ± {1e3 * half:.1f} g (95 %), which says nothing: such stiff servos hardly sag by"
     more = "more --visits, or a heavier payload (--heaviest)"

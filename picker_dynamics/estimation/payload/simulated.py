@@ -53,7 +53,7 @@ class WeighingBench(SimulatedBench):
         looks = []
         for visit in visits:
             if bool(self.plant.payload) != visit.loaded:
-                self.hang(visit.loaded * self.payload, self.scale.com, np.arange(6) / 5.0, 0.6)
+                self.hang(visit.loaded * self.payload, (0.0, 0.0, 0.0), np.arange(6) / 5.0, 0.6)
             there = self.servos.to_angle(visit.pulses_us)
             self._go(stand_off(self.servos, there, visit.side, self.scale.columns), TRAVEL_S)
             self._go(there, APPROACH_S)
