@@ -96,8 +96,8 @@ def straight_line(
         more = led(halves, path.sample(length * halves)[0])
         if len(more) < len(halves):
             break
-        at = np.flatnonzero(stray) + 1
-        share, q, count = np.insert(share, at, halves), np.insert(q, at, more, axis=0), count + len(at)
+        rows = np.flatnonzero(stray) + 1
+        share, q, count = np.insert(share, rows, halves), np.insert(q, rows, more, axis=0), count + len(rows)
     x, y, z = 1e3 * (begin + where * way)
     place = f"after {1e3 * where * length:.0f} of {1e3 * length:.0f} mm, at ({x:.0f}, {y:.0f}, {z:.0f}) mm"
     # Where its reach ends an arm is singular too, so look beyond; why a pitch cannot be held nobody asks.
