@@ -191,8 +191,8 @@ def endings(description: ArmDescription, model: DynamicsModel, servos: ServoMap)
     return MotionValidator(model, TorqueLimits.of_servos(servos), description, SLOWING**20 * TIP_SPEED)
 
 
-def paths_between(poses: Sequence, validator: MotionValidator, *, speed: float = TIP_SPEED) -> list[Trajectory]:
-    """Motions along the poses (k, n) [rad], quintic in joint space, their tip no faster than ``speed`` [m/s].
+def paths_between(poses: Sequence, validator: MotionValidator) -> list[Trajectory]:
+    """Motions along the poses (k, n) [rad], quintic in joint space, their tip no faster than ``TIP_SPEED``.
 
     Raises:
         InfeasibleError, LimitError: a motion that does not pass the validator even when slowed.
@@ -201,7 +201,7 @@ def paths_between(poses: Sequence, validator: MotionValidator, *, speed: float =
     paths = []
     for before, after in zip(poses, poses[1:]):
         path = joint_move(before, after, 0.5 * servos.no_load_speed, 20.0, joint_names=model.joint_names)
-        paths.append(validator.scaled(limit_tip_speed(path, model, speed), SLOWING).trajectory)
+        paths.append(validator.scaled(limit_tip_speed(path, model, TIP_SPEED), SLOWING).trajectory)
     return paths
 
 

@@ -72,9 +72,9 @@ class TorqueLimits:
         """Share (..., 1), or (), of it that is left while the joints give ``torque`` (..., n), all of them lifted."""
         return np.ones(()) if self.servo_map is None else self.servo_map.model.lowest_supply(torque, self.given)
 
-    def peak_use(self, torque: Array, supply: Array | float | None = None) -> Array:
-        """Shares of what is allowed along a motion, (..., n); ``supply``: default what is left under these torques."""
-        use: Array = np.abs(torque) / self.most(self.peak_share * (self.supply(torque) if supply is None else supply))
+    def peak_use(self, torque: Array) -> Array:
+        """Shares of what is allowed along a motion, (..., n), of the supply that is left under these torques."""
+        use: Array = np.abs(torque) / self.most(self.peak_share * self.supply(torque))
         return use
 
     @property

@@ -191,14 +191,10 @@ class ServoModel:
         slope: Array = 1.0 / (1.0 - np.asarray(side) * self.load_friction * np.sign(motor))
         return slope
 
-    def spring_demand(self, v_d: ArrayLike, tau_d: ArrayLike, side: ArrayLike | None = None) -> Array:
-        """Spring torque tau_m + D v_d [N·m]: what the spring has to give; a servo can do it while that is within +-tau_ms.
-
-        Args:
-            side: of the friction; default that of the motion, against ``v_d``.
-        """
+    def spring_demand(self, v_d: ArrayLike, tau_d: ArrayLike) -> Array:
+        """Spring torque tau_m + D v_d [N·m]: what the spring has to give; a servo can do it while that is within +-tau_ms."""
         v_d = np.asarray(v_d)
-        demand: Array = self.motor_for(tau_d, np.sign(v_d) if side is None else side) + self.damping * v_d
+        demand: Array = self.motor_for(tau_d, np.sign(v_d)) + self.damping * v_d
         return demand
 
     def offset(self, motor: ArrayLike, v_d: ArrayLike = 0.0, source: ArrayLike = 1.0) -> Array:
@@ -215,7 +211,7 @@ class ServoModel:
     def setpoint(
         self, q_d: ArrayLike, v_d: ArrayLike, tau_d: ArrayLike, side: ArrayLike | None = None, source: ArrayLike = 1.0
     ) -> Array:
-        """Set-point [rad] for ``tau_d`` [N·m] at ``q_d`` [rad], moving at ``v_d`` [rad/s]; ``side`` as in ``spring_demand``."""
+        """Set-point [rad] for ``tau_d`` [N·m] at ``q_d`` [rad], moving at ``v_d`` [rad/s]; ``side`` is friction's."""
         motor = self.motor_for(tau_d, np.sign(v_d) if side is None else side)
         return np.asarray(q_d) + self.offset(motor, v_d, source)
 

@@ -44,9 +44,7 @@ class Errors:
     tracking: np.ndarray
 
 
-def usual_paths(
-    description: descriptions.ArmDescription, servos: ServoMap, count: int = POSES, seed: int = SEED
-) -> list[Trajectory]:
+def usual_paths(description: descriptions.ArmDescription, servos: ServoMap, count: int = POSES) -> list[Trajectory]:
     """Motions through random poses of the working area, as the hold benchmark has them."""
     validator = torque_validator(RigidBody(description, servos.armature), servos)
     turns = np.isfinite(description.lower)  # a joint without limits has its servo's
@@ -55,7 +53,7 @@ def usual_paths(
     tips = validator.model.forward_kinematics(random_poses(description, 64))
     reach = min(REACH_M, 0.4 * float(np.hypot(tips[:, 0], tips[:, 1]).max()))
     height = min(HEIGHT_M, least_height(description, servos))
-    poses = feasible_poses(validator, lower, upper, count, seed=seed, start=servos.home, reach_m=reach, height_m=height)
+    poses = feasible_poses(validator, lower, upper, count, seed=SEED, start=servos.home, reach_m=reach, height_m=height)
     return paths_between(poses, validator)
 
 
