@@ -3,8 +3,8 @@
 Every leg is the line of the joints to the waypoint's pose, or the straight line of the tool.  What comes out is a goal like any
 other: points over time that the controller checks, and follows as they are.
 
-Along its path a motion is as fast as the speeds of joints and tip and bounds on their accelerations allow at each place
-(``trajectory.progress``); where torques or the motors' speed want it slower, the validator slows the whole of it.
+Along its path a motion is as fast as the speeds, accelerations and torques of the joints and speed and acceleration of the tip
+allow at each place (``trajectory.progress``); where motors' speed or the supply want it slower, the validator slows all of it.
 """
 
 from __future__ import annotations
@@ -52,6 +52,9 @@ SPEED_SHARE = 0.75
 
 WINDOW_S = 0.06
 """Over which the acceleration is averaged [s]."""
+
+LEAST_TORQUE = 0.02
+"""Share of a joint's torque that a motion is timed with at least."""
 
 KEPT = 0.995
 """Share of each limit that is planned with: between the places that are looked at a little more is used."""
@@ -155,13 +158,20 @@ def timed(
     each = max(1, -(-GRID // len(path.coefficients)))
     s = np.append((path.breaks[:-1, None] + np.arange(each) / each * np.diff(path.breaks)[:, None]).ravel(), path.duration)
     q, slope, bend = path.sample(s)
-    way = tip_speeds(validator.model, q, slope)[:, None]
-    speeds = np.append(speed_limit(arm, validator.limits.servo_map, SPEED_SHARE), validator.tip_speed)
-    a, b = np.hstack([slope, way]), np.hstack([bend, 0.0 * way])
+    model, limits, still = validator.model, validator.limits, np.zeros_like(q)
+    way, gravity = tip_speeds(model, q, slope)[:, None], model.gravity(q)
+    speeds = np.append(speed_limit(arm, limits.servo_map, SPEED_SHARE), validator.tip_speed)
     with np.errstate(divide="ignore"):
-        z_max = (KEPT * speeds / np.abs(a)).min(axis=1) ** 2
-    bounds = np.append(np.full(arm.n, JOINT_ACCELERATION), tip_acceleration)
-    return validator.scaled(along(path, fastest(s, a, b, bounds, z_max, WINDOW_S)), RESOLUTION)
+        z_max = (KEPT * speeds / np.abs(np.hstack([slope, way]))).min(axis=1) ** 2
+    # Accelerations of joints and tip, and torques: a u + b z + gravity.
+    a = np.hstack([slope, way, model.inverse_dynamics(q, still, slope) - gravity])
+    b = np.hstack([bend, 0.0 * way, model.inverse_dynamics(q, slope, bend) - gravity])
+    torque = limits.most(limits.peak_share * limits.supply(gravity).min()) - model.coulomb
+    accelerations = np.broadcast_to(np.append(np.full(arm.n, JOINT_ACCELERATION), tip_acceleration), (len(s), arm.n + 1))
+    least = LEAST_TORQUE * torque  # where gravity leaves less, the validator refuses
+    lower = np.hstack([-accelerations, np.minimum(-torque - gravity, -least)])
+    upper = np.hstack([accelerations, np.maximum(torque - gravity, least)])
+    return validator.scaled(along(path, fastest(s, a, b, lower, upper, z_max, WINDOW_S)), RESOLUTION)
 
 
 def along(path: Trajectory, progress: Progress) -> Trajectory:

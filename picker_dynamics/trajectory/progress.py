@@ -2,7 +2,7 @@
 
 A path is q(s), a ``Trajectory`` whose own time is the way s.  Along it, with z = (ds/dt)^2 and u = d²s/dt² = dz/ds / 2,
 
-    v = q' ds/dt,    a = q' u + q'' z,    so that limits are   |a_k u + b_k z| <= d_k   and   z <= z_max
+    v = q' ds/dt,    a = q' u + q'' z,    so that limits are   l_k <= a_k u + b_k z <= h_k   and   z <= z_max
 
 at each point of a grid.  Backwards from rest the largest z is found from which the next point can be reached, then forwards.  Its
 acceleration jumps.  The mean of s over a window of time is nowhere faster, lasts longer by the window, and its acceleration is
@@ -44,18 +44,20 @@ class Progress:
         return s, speed, rate
 
 
-def fastest(s: Array, a: Array, b: Array, d: Array, z_max: Array, window_s: float) -> Progress:
+def fastest(s: Array, a: Array, b: Array, lower: Array, upper: Array, z_max: Array, window_s: float) -> Progress:
     """The fastest progress from rest to rest through ``s`` (g,), smoothed over ``window_s`` [s].
 
     Args:
-        a, b: (g, m) of the limits ``d`` (m,).
+        a, b, lower, upper: (g, m) of the limits; ``lower`` < 0 < ``upper``.
         z_max: (g,) largest (ds/dt)².
     """
+    lower, upper = np.where(a < 0.0, -upper, lower), np.where(a < 0.0, -lower, upper)
     b, a = np.where(a < 0.0, -b, b), np.maximum(np.abs(a), NOTHING)
-    z, last = np.minimum(z_max, (d / np.maximum(np.abs(b), NOTHING)).min(axis=1)), len(s) - 1
+    z = np.minimum(z_max, (np.where(b < 0.0, -lower, upper) / np.maximum(np.abs(b), NOTHING)).min(axis=1))
+    last = len(s) - 1
     z[[0, last]] = 0.0
-    for points, ahead in ((range(last, 0, -1), -1), (range(last), 1)):
+    for points, ahead, bound in ((range(last, 0, -1), -1, -lower), (range(last), 1, upper)):
         for k in points:
-            most = ((d - ahead * b[k] * z[k]) / a[k]).min()
+            most = ((bound[k] - ahead * b[k] * z[k]) / a[k]).min()
             z[k + ahead] = min(z[k + ahead], z[k] + 2.0 * most * abs(s[k + ahead] - s[k]))
     return Progress(s, np.sqrt(z), window_s)
