@@ -72,7 +72,8 @@ class Recording:
     @property
     def tip_error(self) -> np.ndarray:
         """Tip error, (s,): distance of the tip from where it should be [m]."""
-        return np.linalg.norm(self.tip - self.tip_ref, axis=1)
+        error: np.ndarray = np.linalg.norm(self.tip - self.tip_ref, axis=1)
+        return error
 
     @property
     def rms(self) -> float:
@@ -114,7 +115,7 @@ class ClosedLoop:
         self.approaches: list[Approach | None] = []
         self.compensator = Compensator(model, servo_map, mode, fade_s=0.0)
 
-    def start(self, q) -> None:
+    def start(self, q: np.ndarray) -> None:
         """Put the arm at ``q`` (n,) [rad], its outputs at the set-point for that; it has not sagged yet.
 
         Raises:
@@ -177,7 +178,7 @@ class ClosedLoop:
         tau_ref = self.compensator.model.required_torque(q_ref, v_ref, a_ref)
         return Recording(t, q_ref, q, setpoint, tau_ref, tau, self.model.forward_kinematics(q_ref), tip)
 
-    def set_payload(self, mass: float, com=(0.0, 0.0, 0.0)) -> None:
+    def set_payload(self, mass: float, com: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
         """Put a berry on the true tool and tell the controller."""
         self.plant.attach(mass, com)
         before = self.compensator.model
@@ -191,13 +192,13 @@ def endings(description: ArmDescription, model: DynamicsModel, servos: ServoMap)
     return MotionValidator(model, TorqueLimits.of_servos(servos), description, SLOWING**20 * TIP_SPEED)
 
 
-def paths_between(poses: Sequence, validator: MotionValidator) -> list[Trajectory]:
+def paths_between(poses: Sequence[np.ndarray], validator: MotionValidator) -> list[Trajectory]:
     """Motions along the poses (k, n) [rad], quintic in joint space, their tip no faster than ``TIP_SPEED``.
 
     Raises:
         InfeasibleError, LimitError: a motion that does not pass the validator even when slowed.
     """
-    servos, model = validator.limits.servo_map, validator.model
+    servos, model = validator.servos, validator.model
     paths = []
     for before, after in zip(poses, poses[1:]):
         path = joint_move(before, after, 0.5 * servos.no_load_speed, 20.0, joint_names=model.joint_names)
@@ -207,12 +208,12 @@ def paths_between(poses: Sequence, validator: MotionValidator) -> list[Trajector
 
 def feasible_poses(
     validator: MotionValidator,
-    lower,
-    upper,
+    lower: np.ndarray,
+    upper: np.ndarray,
     count: int,
     *,
     seed: int,
-    start,
+    start: np.ndarray,
     reach_m: float = REACH_M,
     height_m: float = HEIGHT_M,
 ) -> list[np.ndarray]:

@@ -31,14 +31,14 @@ def element(text: str, tag: str, name: str) -> tuple[str, int, int] | None:
     return None
 
 
-def find(text: str, tag: str, name: str, inner: re.Pattern) -> tuple[int, int] | None:
+def find(text: str, tag: str, name: str, inner: re.Pattern[str]) -> tuple[int, int] | None:
     """Begin and end of what ``inner`` finds inside of an element, comments aside; None where there is nothing."""
     inside = element(text, tag, name)
     match = inside and inner.search(*inside)
     return match.span() if match else None
 
 
-def inertial(mass: float, com, inertia: np.ndarray, remark: str, number: str, moment: str) -> str:
+def inertial(mass: float, com: np.ndarray, inertia: np.ndarray, remark: str, number: str, moment: str) -> str:
     """An ``<inertial>`` element: mass [kg], centre of mass (3,) [m], inertia about it (3, 3) [kg·m²], and a remark, if any.
 
     Args:

@@ -96,6 +96,12 @@ class MotionValidator:
                 f"the model's joints are {', '.join(self.model.joint_names)}, {whose} {', '.join(self.limits.joint_names)}"
             )
 
+    @property
+    def servos(self) -> ServoMap:
+        """The servo map, of an arm of servos."""
+        assert self.limits.servo_map is not None
+        return self.limits.servo_map
+
     # -- motions and states --------------------------------------------------------------------------------
 
     def usages(self, motion: SampledMotion) -> Iterator[Usage]:

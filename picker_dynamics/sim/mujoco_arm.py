@@ -18,7 +18,7 @@ from picker_dynamics.robot.model import as_states, payload_values
 from .plant_error import PlantError
 
 try:
-    import mujoco as mujoco  # for the other modules of this room too
+    import mujoco as mujoco  # others of this room take it from here
 except ImportError as error:
     raise MissingDependencyError("the simulated arm needs MuJoCo: pip install mujoco", subject="mujoco") from error
 

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
@@ -72,7 +71,7 @@ class PlantError:
 
 def draw(
     description: ArmDescription,
-    stall_torque: ArrayLike,
+    stall_torque: np.ndarray,
     share: float = 0.0,
     seed: int = 0,
     *,
@@ -107,7 +106,7 @@ def draw(
 
     mass, inertia = factors(len(links)), factors(len(links))
     armature, stiffness, deadband, damping = factors(n), factors(n), factors(n), factors(n)
-    coulomb = share * COULOMB_SHARE * rng.uniform(0.0, 1.0, n) * np.asarray(stall_torque, dtype=float)
+    coulomb = share * COULOMB_SHARE * rng.uniform(0.0, 1.0, n) * stall_torque
     coulomb.setflags(write=False)
     gears, supply = dict[str, Any](), dict[str, Any]()
     if geared and share > 0.0:

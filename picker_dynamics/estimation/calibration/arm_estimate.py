@@ -42,7 +42,7 @@ class ArmEstimate:
     fit: DroopFit | None = None
     given: ServoMap | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.given is None:
             object.__setattr__(self, "given", self.servos)
 

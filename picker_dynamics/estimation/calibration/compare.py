@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from picker_dynamics.errors import ConfigurationError, JointNamesError
 from picker_dynamics.robot.description import ArmDescription
@@ -54,7 +55,7 @@ def load(name: str, servos: str = "") -> Numbers:
     return Numbers(name, *given(urdf, servos, overlay))
 
 
-def differences(before: Numbers, after: Numbers) -> list[dict]:
+def differences(before: Numbers, after: Numbers) -> list[dict[str, Any]]:
     """The numbers that differ, joint by joint, then link by link: ``where``, ``figure`` (with its unit), ``before``, ``after``.
 
     Raises:

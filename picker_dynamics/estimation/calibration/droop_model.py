@@ -94,12 +94,12 @@ class Reading:
     side: float = 0.0
     supply: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         why = f"a weight of {self.weight:g} kg was hung on, must be 0 to 1 kg: are these grams?"
         refuse_if(not 0.0 <= self.weight <= 1.0, why, "weight", self.weight, 1.0)
 
     @property
-    def pose(self) -> tuple:
+    def pose(self) -> tuple[object, ...]:
         """What decides where the arm rests; readings with the same are of one pose."""
         return (*map(float, self.pulses_us), self.side, self.supply, self.weight, self.weight_point)
 
@@ -164,7 +164,7 @@ class DroopModel:
         mean, sd = np.array(rows, dtype=float).reshape(-1, 2).T
         return mean, sd
 
-    def rest(self, unknowns, readings: Sequence[Reading]) -> Rest:
+    def rest(self, unknowns: np.ndarray, readings: Sequence[Reading]) -> Rest:
         """Rest of the joints at the pose of each reading, with derivatives."""
         figures, columns, n = dict(zip(FIGURES, np.reshape(unknowns, (-1, len(FIGURES))).T)), self.columns, self.description.n
         supply, side = np.array([[one.supply] for one in readings]), np.array([[one.side] for one in readings])
@@ -214,10 +214,10 @@ class DroopModel:
         by_chance[:, columns] = np.tile(turn, 2) * chance[:, None, :]
         return Rest(q, by_unknowns, by_chance)
 
-    def linearised(self, unknowns, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def linearised(self, unknowns: np.ndarray, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The readings as they should be (r,) [rad], their derivatives by the unknowns (r, u), and how much a standard
         deviation of each friction and skid moves them (r, 2 j), which those of one visit share."""
-        number: dict[tuple, int] = {}
+        number: dict[object, int] = {}
         rows = np.array([number.setdefault(one.pose, len(number)) for one in readings])
         rest = self.rest(unknowns, [readings[i] for i in np.unique(rows, return_index=True)[1]])
         poses, values, rates = (
@@ -246,7 +246,8 @@ class DroopModel:
         def hop(c: np.ndarray) -> np.ndarray:
             zeta = 0.5 * damping * np.sqrt(c / inertia)
             over = np.where(zeta < 1.0, np.exp(-np.pi * zeta / np.sqrt(np.maximum(1.0 - zeta**2, 1e-9))), 0.0)
-            return np.array(steps) * over / (1.0 + over) / c
+            torque: np.ndarray = np.array(steps) * over / (1.0 + over) / c
+            return torque
 
         return hop(compliance), (hop(1.001 * compliance) - hop(0.999 * compliance)) / (0.002 * compliance)
 
@@ -262,7 +263,7 @@ class DroopModel:
 
     def _bodies(self, readings: Sequence[Reading]) -> list[tuple[list[int], RigidBody]]:
         """Rows of the readings with the same weight, and the arm with it."""
-        rows: dict[tuple, list[int]] = {}
+        rows: dict[tuple[float, tuple[float, ...]], list[int]] = {}
         for row, one in enumerate(readings):
             rows.setdefault((one.weight, one.weight_point), []).append(row)
         return [(some, self._body.with_payload(*weight) if weight[0] else self._body) for weight, some in rows.items()]
@@ -272,13 +273,14 @@ class DroopModel:
         return RigidBody(self.description, self.servos.armature)
 
 
-def skid(edge, hop, gap) -> np.ndarray:
+def skid(edge: np.ndarray, hop: np.ndarray, gap: np.ndarray) -> np.ndarray:
     """Standard deviation of where in its gap a joint comes to rest that a hop carries through it [rad]; all (..., n).
 
     Args:
         edge: L + s tau_c, the torque at which the joint would rest [N·m]; hop: h [N·m]; gap: [rad].
     """
-    return 2.0 * gap * np.exp(-0.5 * (edge / np.maximum(hop, 1e-6)) ** 2)
+    sd: np.ndarray = 2.0 * gap * np.exp(-0.5 * (edge / np.maximum(hop, 1e-6)) ** 2)
+    return sd
 
 
 def believed(servos: ServoMap) -> np.ndarray:
@@ -288,6 +290,7 @@ def believed(servos: ServoMap) -> np.ndarray:
     return np.stack([nothing, nothing, 1.0 / servo.stiffness, servo.gap, servo.load_friction, servo.coulomb, usual], axis=-1)
 
 
-def wrapped(difference) -> np.ndarray:
+def wrapped(difference: np.ndarray) -> np.ndarray:
     """Differences of angles [rad], within ±pi."""
-    return (difference + np.pi) % (2.0 * np.pi) - np.pi
+    within: np.ndarray = (difference + np.pi) % (2.0 * np.pi) - np.pi
+    return within

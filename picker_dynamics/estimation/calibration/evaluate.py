@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.validator import torque_validator
@@ -72,7 +74,7 @@ def exact(plant: Plant, believed: ServoMap) -> tuple[descriptions.ArmDescription
     description = rewritten(plant.description, links, "exact")
     whole, servos = plant.whole_servo, []
     for column, (was, true) in enumerate(zip(believed.servos, plant.servo_map.servos)):
-        figures = {key: float(getattr(whole, key)[column]) for key in ("stiffness", "load_friction", "coulomb", "play")}
+        figures: Any = {key: float(getattr(whole, key)[column]) for key in ("stiffness", "load_friction", "coulomb", "play")}
         deadband_us = true.deadband_us * float(whole.deadband[column] / true.deadband)
         servos.append(replace(was, zero=true.zero, horn_angles=true.horn_angles, deadband_us=deadband_us, **figures))
     return description, replace(believed, servos=tuple(servos))
@@ -91,6 +93,7 @@ class TipErrorReport:
         """Whether the median hold error is at most a third of that before, and as near to the floor's as ``ABOVE_FLOOR_M``, or
         as ``stated_m``, within which the calibration itself said that the tip is [m] (``tip_uncertainty``).  An arm that was as
         near as the former already has only to stay so."""
+        assert self.floor is not None
         before, after, floor = (float(np.median(one.hold)) for one in (self.before, self.after, self.floor))
         if before <= floor + ABOVE_FLOOR_M:
             return after <= floor + ABOVE_FLOOR_M
@@ -125,7 +128,7 @@ def tip_error_report(
     return TipErrorReport(*found)
 
 
-def tip_uncertainty(found: ArmEstimate, poses, share: float = 0.95, seed: int = 0) -> float:
+def tip_uncertainty(found: ArmEstimate, poses: ArrayLike, share: float = 0.95, seed: int = 0) -> float:
     """How far the resting tip may be off for what the readings leave open [m]: the ``share`` quantile over draws and poses.
 
     Each draw is an arm that the readings allow, to first order about the calibrated one, whose set-points it is sent, come from
@@ -166,7 +169,7 @@ def with_assumed(found: ArmEstimate) -> tuple[DroopModel, np.ndarray, np.ndarray
     return model, unknowns, covariance
 
 
-def pulses_at(found: ArmEstimate, poses, side: float) -> np.ndarray:
+def pulses_at(found: ArmEstimate, poses: ArrayLike, side: float) -> np.ndarray:
     """(k, n) pulses [us] with which the calibrated arm holds the poses (k, n), come from one side, not rounded to what a board
     can make."""
     gravity, servos = RigidBody(found.description).gravity(poses), found.known_servos

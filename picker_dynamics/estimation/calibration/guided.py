@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from picker_dynamics.errors import InputError
@@ -44,7 +44,7 @@ def run_steps(context: Context, estimate: ArmEstimate, only: Sequence[str] = ())
             progress = f", going on after {answers} answers" if answers else ""
             context.tell(f"\n{name}: {step.TITLE} (about {step.MINUTES} min){progress}", "title")
             context.tell(step.INTRODUCTION)
-            estimate = _walked(context, estimate, step)
+            estimate = _walked(context, estimate, step.run_step)
             session.finish(name)
             if name != "result":
                 session.reopen("result")
@@ -52,10 +52,10 @@ def run_steps(context: Context, estimate: ArmEstimate, only: Sequence[str] = ())
     return estimate
 
 
-def _walked(context: Context, estimate: ArmEstimate, step) -> ArmEstimate:
+def _walked(context: Context, estimate: ArmEstimate, run_step: Callable[[Context, ArmEstimate], ArmEstimate]) -> ArmEstimate:
     """Walk a step, again where an answer was taken back: what else is on file is not asked again."""
     while True:
         try:
-            return step.run_step(context, estimate)
+            return run_step(context, estimate)
         except TakenBackError:
             continue

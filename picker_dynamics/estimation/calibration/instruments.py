@@ -74,20 +74,21 @@ class Lay:
         """How an inclinometer lies on the link, for a person."""
         return f"laid from {self.start} to {self.end}"
 
-    def distance(self, com) -> float:
+    def distance(self, com: np.ndarray) -> float:
         """Distance of a centre of mass (3,) along the line [m]."""
         return float(self.ahead @ com)
 
-    def at(self, com, distance: float) -> np.ndarray:
+    def at(self, com: np.ndarray, distance: float) -> np.ndarray:
         """The centre of mass (3,) [m], moved along the line to a distance [m]."""
-        return com + (distance - self.distance(com)) * self.ahead
+        moved: np.ndarray = com + (distance - self.distance(com)) * self.ahead
+        return moved
 
-    def aside(self, com) -> float:
+    def aside(self, com: np.ndarray) -> float:
         """How far a centre of mass (3,) is from the line [m], seen along the axis."""
         across = com - self.distance(com) * self.ahead
         return float(np.linalg.norm(across - (across @ self.axis) * self.axis))
 
-    def inertia(self, matrix) -> float:
+    def inertia(self, matrix: np.ndarray) -> float:
         """Inertia about the axis [kg·m²], of an inertia matrix (3, 3)."""
         return float(self.axis @ matrix @ self.axis)
 
@@ -118,7 +119,7 @@ def lay(arm: ArmDescription, link: str) -> Lay:
     return Lay(axis, ahead, own, level, up, f"{path[-1].name}'s axis" if own else f"the frame of {link}", end)
 
 
-def _lines(arm: ArmDescription, link: str, poses) -> Iterator[tuple[str, np.ndarray]]:
+def _lines(arm: ArmDescription, link: str, poses: Mapping[str, Pose]) -> Iterator[tuple[str, np.ndarray]]:
     """From the link's origin to what comes after it, in its frame [m], the nearest first."""
     here = poses[link]
     on = [one.child for one in arm.path_to(arm.tool)]
@@ -130,7 +131,7 @@ def _lines(arm: ArmDescription, link: str, poses) -> Iterator[tuple[str, np.ndar
     yield "its centre of mass", np.asarray(arm.links[link].com, dtype=float)
 
 
-def forward(arm: ArmDescription, poses) -> np.ndarray:
+def forward(arm: ArmDescription, poses: Mapping[str, Pose]) -> np.ndarray:
     """Horizontal way, (2,), from the first joint to the tool; the root's x axis where the tool is right above."""
     away = (poses[arm.tool].position - poses[arm.movable[0].child].position)[:2]
     return away if np.linalg.norm(away) > 10.0 * SHORTEST else np.array([1.0, 0.0])
@@ -138,7 +139,8 @@ def forward(arm: ArmDescription, poses) -> np.ndarray:
 
 def _unit(vector: np.ndarray) -> np.ndarray:
     """Rounded, so that a line along an axis of the frame is exactly that."""
-    return np.round(vector / np.linalg.norm(vector), 9) + 0.0
+    unit: np.ndarray = np.round(vector / np.linalg.norm(vector), 9) + 0.0
+    return unit
 
 
 @dataclass(frozen=True)

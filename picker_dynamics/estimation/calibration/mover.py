@@ -94,7 +94,8 @@ class Mover:
     @property
     def live(self) -> np.ndarray:
         """Outputs that run, (n,)."""
-        return ~np.isnan(self.pulses_us)
+        live: np.ndarray = ~np.isnan(self.pulses_us)
+        return live
 
     @property
     def faults(self) -> str:
@@ -118,7 +119,8 @@ class Mover:
 
     @property
     def _ends_us(self) -> np.ndarray:
-        return np.array([[one.lowest, one.highest] for one in self.limits]).T / 8.0
+        ends: np.ndarray = np.array([[one.lowest, one.highest] for one in self.limits]).T / 8.0
+        return ends
 
     # -- switching ---------------------------------------------------------------------------------------------------
 
@@ -154,19 +156,19 @@ class Mover:
 
     # -- moving ------------------------------------------------------------------------------------------------------
 
-    def travel(self, validator: MotionValidator, goal, weight: Weight | None = None) -> None:
+    def travel(self, validator: MotionValidator, goal: np.ndarray, weight: Weight | None = None) -> None:
         """Travel to a set-point (n,) [rad], straight or by home, as ``poses.way`` has it; ``weight``: that hangs on meanwhile.
 
         Raises:
             PickerError: no way that can be borne; the board stopped, or is gone.
         """
-        validator, servos = with_weight(validator, weight), validator.limits.servo_map
+        validator, servos = with_weight(validator, weight), validator.servos
         for passed in way(validator, self.setpoint(servos), self.within_reach(servos, goal)):
             self.line(validator, passed, TRAVEL_SPEED)
 
-    def line(self, validator: MotionValidator, goal, speed: float) -> None:
+    def line(self, validator: MotionValidator, goal: np.ndarray, speed: float) -> None:
         """Straight to a set-point (n,) [rad]; the validator was asked already."""
-        servos = validator.limits.servo_map
+        servos = validator.servos
         start, goal = self.setpoint(servos), self.within_reach(servos, goal)
         if np.abs(goal - start).max() < 1e-9:
             return
@@ -175,13 +177,13 @@ class Mover:
         pulses = servos.to_pulse_us(servos.clamp([line.sample(float(t))[0] for t in times]))
         self.play(np.where(self.live, np.clip(pulses, *self._ends_us), np.nan))
 
-    def within_reach(self, servos: ServoMap, goal) -> np.ndarray:
+    def within_reach(self, servos: ServoMap, goal: np.ndarray) -> np.ndarray:
         """A set-point (n,) [rad], moved to the end of what may be sent where it is a little beyond: a map may have shifted it.
 
         Raises:
             LimitError: far beyond.
         """
-        inside = np.clip(goal, *self.reach(servos))
+        inside: np.ndarray = np.clip(goal, *self.reach(servos))
         off = np.abs(goal - inside) / servos.per_turn
         worst = int(off.argmax())
         if off[worst] > SHIFTED:

@@ -108,7 +108,7 @@ class Station:
         self, values: Sequence[float] | None = None, visit: int = 0, side: float = 0.0, supply: float = 1.0
     ) -> list[Reading]:
         """Readings at one visit from one side, sensor by sensor; values 0 while they are not known."""
-        values, weight = np.zeros(len(self.sensors)) if values is None else values, self.weight
+        values, weight = [0.0] * len(self.sensors) if values is None else values, self.weight
         return [
             Reading(self.pulses_us, sensor, float(value), visit, weight.mass, weight.point, side, supply)
             for sensor, value in zip(self.sensors, values)
@@ -193,7 +193,7 @@ def candidates(
     Raises:
         InputError: hardly any pose can be held.
     """
-    rng, servos, found = np.random.default_rng(seed), validator.limits.servo_map, []
+    rng, servos, found = np.random.default_rng(seed), validator.servos, list[Station]()
     tries, least = 100 * count // len(weights), least_height(model.description, servos)
     for number, weight in enumerate(weights):
         loaded, wanted = with_weight(validator, weight), count * (number + 1) // len(weights)
@@ -216,7 +216,7 @@ def drawn(
     columns: Sequence[int],
     rng: np.random.Generator,
     count: int,
-    about=None,
+    about: np.ndarray | None = None,
     reach: float = math.inf,
 ) -> np.ndarray:
     """Random poses (count, n) [rad or m]: the arm can stand off from them on both sides.
@@ -244,7 +244,7 @@ def choose(
     Raises:
         InputError: none of them can be visited.
     """
-    (mean, prior_sd), servos, chosen = model.prior, validator.limits.servo_map, []
+    (mean, prior_sd), servos, chosen = model.prior, validator.servos, list[Station]()
     unknowns, covariance = (mean, np.diag(prior_sd**2)) if first is None else (first.unknowns, first.covariance)
     information = np.linalg.inv(covariance) * np.outer(prior_sd, prior_sd)
     visits = [station.readings(None, number, side) for number, (station, side) in enumerate(product(stations, SIDES))]
@@ -278,7 +278,7 @@ def choose(
 # -- ways -------------------------------------------------------------------------------------------------------------
 
 
-def passes(validator: MotionValidator, q) -> bool:
+def passes(validator: MotionValidator, q: np.ndarray) -> bool:
     """Whether servos bear a pose at rest."""
     try:
         validator.require_holdable(q)
@@ -287,20 +287,20 @@ def passes(validator: MotionValidator, q) -> bool:
     return True
 
 
-def stand_off(servos: ServoMap, there, side: float, columns: Sequence[int]) -> np.ndarray:
+def stand_off(servos: ServoMap, there: np.ndarray, side: float, columns: Sequence[int]) -> np.ndarray:
     """Set-points (n,) [rad or m] where the arm waits before it comes to ``there`` (n,): side +1 from below, -1 from above."""
     away, some = np.array(there), list(columns)
     away[some] -= side * STAND_OFF * servos.per_turn[some]
     return away
 
 
-def way(validator: MotionValidator, start, end) -> list[np.ndarray]:
+def way(validator: MotionValidator, start: np.ndarray, end: np.ndarray) -> list[np.ndarray]:
     """Set-points to pass on the way, the end among them: straight where the servos can bear it, else by home, or on towards rest.
 
     Raises:
         PickerError: none of them can be borne.
     """
-    servos, why = validator.limits.servo_map, None
+    servos, refused = validator.servos, list[PickerError]()
     for via in (None, *np.linspace(servos.home, servos.rest, VIAS)):
         if via is not None and not passes(validator, via):
             continue
@@ -310,16 +310,18 @@ def way(validator: MotionValidator, start, end) -> list[np.ndarray]:
                 _require_bearable(validator, one, other)
             return stops
         except PickerError as error:
-            why = why or error
-    raise why
+            refused.append(error)
+    raise refused[0]
 
 
-def can_be_visited(start, there, columns: Sequence[int], validator: MotionValidator, loaded: MotionValidator) -> bool:
+def can_be_visited(
+    start: np.ndarray, there: np.ndarray, columns: Sequence[int], validator: MotionValidator, loaded: MotionValidator
+) -> bool:
     """Whether servos bear the way from ``start`` (n,) [rad] to one side of ``there``, and from there, ``loaded``, into it, to its
     other side, and into it again."""
     try:
         for side in SIDES:
-            away = stand_off(validator.limits.servo_map, there, side, columns)
+            away = stand_off(validator.servos, there, side, columns)
             _require_bearable(validator, start, away)
             _require_bearable(loaded, away, there)
             start, validator = there, loaded
@@ -335,12 +337,12 @@ def with_weight(validator: MotionValidator, weight: Weight | None) -> MotionVali
     )
 
 
-def _require_bearable(validator: MotionValidator, start, end) -> None:
+def _require_bearable(validator: MotionValidator, start: np.ndarray, end: np.ndarray) -> None:
     if np.abs(np.subtract(end, start)).max() > 1e-9:
         validator.validate(turned(validator, start, end, TRAVEL_SPEED))
 
 
-def turned(validator: MotionValidator, start, end, speed: float) -> Trajectory:
+def turned(validator: MotionValidator, start: np.ndarray, end: np.ndarray, speed: float) -> Trajectory:
     """Motion between set-points (n,) in which no servo turns faster than ``speed`` [rad/s]."""
-    paces = validator.limits.servo_map.per_turn
+    paces = validator.servos.per_turn
     return joint_move(start, end, speed * paces, TRAVEL_ACCELERATION * paces, joint_names=validator.model.joint_names)

@@ -7,6 +7,7 @@ into the choice of the poses with weights, and everything read goes into the las
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot.servo_map import ServoMap
 
 from .droop_fit import DroopFit, fit
-from .droop_model import DroopModel
+from .droop_model import DroopModel, Reading
 from .instruments import LEAST_KG
 from .poses import SIDES, Station, Weight, sensors, stations
 from .servo_figures import ServoFigures, calibrated_servos, figures_from
@@ -62,7 +63,7 @@ def droop_fit(
     weighed: descriptions.ArmDescription,
     servos: ServoMap,
     angles: Mapping[str, ServoFigures],
-    bench,
+    bench: Any,
     weights: Sequence[Weight],
     *,
     seed: int = 0,
@@ -81,7 +82,7 @@ def droop_fit(
     """
     joints = gravity_joints(weighed, servos)
     model, masses_sd = DroopModel(weighed, servos, joints), BELIEVED_SD if quick else WEIGHED_SD
-    seen, readings = sensors(weighed, joints), []
+    seen, readings = sensors(weighed, joints), list[Reading]()
 
     def visit(stage: str, validator: MotionValidator, chosen: Sequence[Station]) -> DroopFit:
         for station in bench.keep(stage, chosen):

@@ -12,12 +12,13 @@ import termios
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from picker_dynamics.errors import InputError, PickerError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.robot.units import told
 
 from . import readings
@@ -48,7 +49,7 @@ class Question:
     key: str
     text: str
     words: Mapping[str, str] = field(default_factory=dict)
-    about: tuple = ()
+    about: tuple[Any, ...] = ()
 
 
 class Person(Protocol):
@@ -75,7 +76,7 @@ class LeaveError(PickerError):
 class Terminal:
     """A person at a terminal."""
 
-    def __init__(self, console, read: Callable[[str], str] = input):
+    def __init__(self, console: Any, read: Callable[[str], str] = input):
         self.console, self._read = console, read
 
     def ask(self, question: Question) -> str:
@@ -136,7 +137,7 @@ class Context:
 
     # -- the session ---------------------------------------------------------------------------------------------------
 
-    def known(self, key: str):
+    def known(self, key: str) -> Any:
         """The answer on file; None where there is none."""
         return self.session.value(self.step, key)
 
@@ -156,7 +157,7 @@ class Context:
         if self.person is not None:
             self.person.tell(text, style)
 
-    def ask(self, key: str, text: str, words: Mapping[str, str] | None = None, about: tuple = ()) -> str:
+    def ask(self, key: str, text: str, words: Mapping[str, str] | None = None, about: tuple[Any, ...] = ()) -> str:
         """Answer of a person, whatever is typed, but ``back``.
 
         Raises:
@@ -185,7 +186,7 @@ class Context:
         within: float = math.inf,
         most: float = math.inf,
         words: Mapping[str, str] | None = None,
-        about: tuple = (),
+        about: tuple[Any, ...] = (),
     ) -> float | str:
         """A reading in SI units: the one on file, or else what the person types (``readings.reading``).
 
@@ -200,7 +201,8 @@ class Context:
         Raises:
             OpenQuestionError: not on file, and nobody to ask.
         """
-        known, doubted = self.known(key), None
+        known: float | str | None = self.known(key)
+        doubted = None
         while known is None:
             typed = self.ask(key, f"{text} [{unit}]?", words, about)
             if typed.lower() in (words or {}):
@@ -220,15 +222,17 @@ class Context:
             known = self.note(key, value, typed)
         return known
 
-    def read_inclinometer(self, key: str, arm: ArmDescription, sensor: Inclinometer, expected: float, within: float, **more):
+    def read_inclinometer(
+        self, key: str, arm: ArmDescription, sensor: Inclinometer, expected: float, within: float, **more: Any
+    ) -> float | str:
         """Elevation of a link [rad]; other arguments and what is returned as for ``read``."""
         text, what = f"Inclinometer on {sensor.link}, {lay(arm, sensor.link).laid}", f"elevation of {sensor.link}"
         more = {"expected": expected, "within": within, "about": ("sensor", sensor), **more}
         return self.read(key, text, what, "deg", -readings.TURN, readings.TURN, **more)
 
-    def choose(self, key: str, text: str, words: Mapping[str, str], *, about: tuple = (), keep: bool = True) -> str:
+    def choose(self, key: str, text: str, words: Mapping[str, str], *, about: tuple[Any, ...] = (), keep: bool = True) -> str:
         """Word of some that a person chooses; ``keep``: it goes on file, and is not asked again.  Raises as ``ask``."""
-        known = self.known(key) if keep else None
+        known: str | None = self.known(key) if keep else None
         while known is None:
             typed = self.ask(key, text, words, about).lower()
             typed = {"y": "yes", "n": "no"}.get(typed, typed)
@@ -239,7 +243,7 @@ class Context:
                 self.tell(f"{typed or 'Enter'} is none of: {', '.join(word or 'Enter' for word in words)}", "warning")
         return known
 
-    def agree(self, key: str, text: str, otherwise: str, about: tuple = ()) -> None:
+    def agree(self, key: str, text: str, otherwise: str, about: tuple[Any, ...] = ()) -> None:
         """Have a person type yes, now, to what powers or moves the arm.  Never on file: what was safe yesterday may not be.
 
         Raises:
@@ -267,7 +271,7 @@ class Context:
             self.on = True
         return self.mover
 
-    def _switch_on(self, mover: Mover, servos) -> None:
+    def _switch_on(self, mover: Mover, servos: ServoMap) -> None:
         """Take over outputs that run; switch on what is off, joint by joint, each after a yes."""
         if mover.faults:
             text = f"The board is stopped: {mover.faults}. Is the cause gone, and the arm safe? yes clears it; nothing moves."
@@ -299,7 +303,8 @@ class Context:
     @property
     def hanging(self) -> list[float] | None:
         """Weight that hangs on the arm, mass [kg] and place [m], None: none; no step forgets it."""
-        return self.session.value("arm", "hanging")
+        hanging: list[float] | None = self.session.value("arm", "hanging")
+        return hanging
 
     def take_off(self) -> None:
         """Have the weight taken off that hangs there, if any."""

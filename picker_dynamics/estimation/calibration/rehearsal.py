@@ -7,7 +7,8 @@ instruments; time passes as fast as it can.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class SimulatedPerson:
         self, world: SimulatedBench, rng: np.random.Generator, show: Callable[[str, str], None] = lambda _text, _style: None
     ):
         self.world, self.rng, self._show = world, rng, show
-        self._links: dict[tuple[str, str], list] = {}
+        self._links: dict[tuple[str, str], list[str]] = {}
         self.asked = 0
 
     def tell(self, text: str, style: str = "") -> None:
@@ -55,10 +56,10 @@ class SimulatedPerson:
         """Answer to a question, as the person types it."""
         kind, *about = question.about or ("",)
         if kind and not (kind == "joint" and "" in question.words):
-            return getattr(self, f"_{kind}")(*about)
+            return str(getattr(self, f"_{kind}")(*about))
         return next((word for word in ("yes", "") if word in question.words), next(iter(question.words)))
 
-    def _hang(self, mass: float, point) -> str:
+    def _hang(self, mass: float, point: Sequence[float]) -> str:
         self.world.hang(mass, point)
         return "yes"
 
@@ -91,7 +92,7 @@ class SimulatedPerson:
 class BoardOnBench(SimulatedBench):
     """An arm behind a board in memory that was flashed for ``servos``, and is sent the protocol's bytes as a real one is."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.board = board = BoardInMemory(self.plant, self.servos)
         link = Link("memory", joint_names=self.servos.joint_names, clock=board, open_port=board.open)
         board.on_arrival = link.poll
@@ -112,14 +113,15 @@ class Rehearsal:
         show: where questions and answers are told.
     """
 
-    def __init__(self, urdf: str, servos: str, overlay: str, settings: dict, show: Callable[[str, str], None]):
+    def __init__(self, urdf: str, servos: str, overlay: str, settings: dict[str, Any], show: Callable[[str, str], None]):
         arm, self.believed = given(urdf, servos, overlay)
         self.simulated, self.settings = given(urdf, servos, overlay, simulated=True)[1], settings
         self.bench = BoardOnBench.with_errors(arm, self.simulated, believed=self.believed, **settings)
         self.person = SimulatedPerson(self.bench, np.random.default_rng(settings["seed"] + 1), show)
+        assert isinstance(self.bench, BoardOnBench)
         self.mover = self.bench.mover
 
-    def judged(self, estimate: ArmEstimate, report: dict) -> tuple[dict, int]:
+    def judged(self, estimate: ArmEstimate, report: dict[str, Any]) -> tuple[dict[str, Any], int]:
         """The report with the truth beside what was found, and hold errors before, after, and with the truth; exit code 0 if it
         holds as well as a calibration has to (``TipErrorReport.reached``), or just better where links or droop were left out."""
         arm, true = self.bench.plant.description, exact(self.bench.plant, self.believed)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
@@ -58,7 +60,7 @@ def figures_from(fit: DroopFit, angles: Mapping[str, ServoFigures]) -> dict[str,
     return found
 
 
-def angle_figures(servo: Servo, told, read, sd: float = ANGLE_SD) -> ServoFigures:
+def angle_figures(servo: Servo, told: ArrayLike, read: ArrayLike, sd: float = ANGLE_SD) -> ServoFigures:
     """Zero and scale of a joint of which no droop tells.
 
     Args:
@@ -88,7 +90,7 @@ def horn_slope(servo: Servo) -> float:
 
 def calibrated(servo: Servo, found: ServoFigures) -> Servo:
     """The servo with what was found: q = q_cmd + zero + scale (q_cmd - middle) becomes its new pulse map."""
-    changed, known = {}, []
+    changed, known = dict[str, Any](), list[str]()
     scale = 0.0 if found.scale is None else found.scale.value
     if found.zero is not None:
         changed["zero"] = servo.zero - servo.direction * found.zero.value

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from picker_dynamics.errors import ConfigurationError, InputError
 from picker_dynamics.files.formats import read_json, said
@@ -58,7 +59,7 @@ class Session:
     path: Path
     arm: Mapping[str, str]
     settings: Mapping[str, object] = field(default_factory=dict)
-    answers: dict[tuple[str, str], dict] = field(default_factory=dict)
+    answers: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     done: dict[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -108,11 +109,11 @@ class Session:
 
     # -- answers -----------------------------------------------------------------------------------------------------
 
-    def value(self, step: str, key: str):
+    def value(self, step: str, key: str) -> Any:
         """The latest answer to a question; None where there is none."""
         return self.answers.get((step, key), {}).get("value")
 
-    def record(self, step: str, key: str, value, typed: str = "") -> None:
+    def record(self, step: str, key: str, value: object, typed: str = "") -> None:
         """Note an answer, and write the file.
 
         Args:
@@ -127,7 +128,7 @@ class Session:
         """Open the questions of a step whose keys begin so again."""
         self._open([one for one in self.answers if one[0] == step and one[1].startswith(key)], step)
 
-    def take_back(self, step: str) -> dict | None:
+    def take_back(self, step: str) -> dict[str, Any] | None:
         """Open the last question of a step that somebody answered again, and what was noted after it; that answer, or None."""
         some = [key for key in self.answers if key[0] == step]
         last = next((number for number in reversed(range(len(some))) if self.answers[some[number]]["typed"]), None)

@@ -63,7 +63,7 @@ class SimulatedBench:
     servos: ServoMap
     supply: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         servos = self.plant.servo_map
         self.pulses_us = servos.quantise_us(servos.to_pulse_us(servos.rest))
 
@@ -125,7 +125,7 @@ class SimulatedBench:
         period = 2.0 * math.pi * math.sqrt((inertia + mass * arm**2) / (mass * GRAVITY * arm))
         return LinkReadings(masses, balances, tuple(self.rng.normal(SWINGS * period * SLOWDOWN, STOPWATCH_SD, repeats)))
 
-    def travel(self, servos: ServoMap, start, end, duration_s: float) -> None:
+    def travel(self, servos: ServoMap, start: np.ndarray, end: np.ndarray, duration_s: float) -> None:
         """Put set-points of ``servos`` along a quintic line from ``start`` to ``end`` (n,) [rad] onto the servos' inputs."""
         for share in np.arange(1, 1 + (frames := math.ceil(duration_s / FRAME_S))) / frames:
             setpoint = start + share**3 * (10.0 - 15.0 * share + 6.0 * share**2) * (end - start)

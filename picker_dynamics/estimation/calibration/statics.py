@@ -31,7 +31,7 @@ def joint_axes(description: ArmDescription, poses: Mapping[str, Pose]) -> tuple[
     return axes, origins
 
 
-def level_joints(description: ArmDescription, home=None) -> tuple[str, ...]:
+def level_joints(description: ArmDescription, home: np.ndarray | None = None) -> tuple[str, ...]:
     """Joints that turn about an axis which is level in every pose: an inclinometer tells how far.
 
     Args:
@@ -69,4 +69,5 @@ def elevation_rates(
     sine, cosine = one[..., 2, None], other[..., 2, None]
     path = description.path_to(link)
     turned = np.array([float(joint in path and joint.type != "prismatic") for joint in description.movable])
-    return turned * (cosine * rising - sine * turning) / (sine**2 + cosine**2)
+    rates: np.ndarray = turned * (cosine * rising - sine * turning) / (sine**2 + cosine**2)
+    return rates

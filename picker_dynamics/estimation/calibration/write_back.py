@@ -100,7 +100,7 @@ def urdf_text(
         link, along = description.links[name], lay(description, name)
         begin, end = _found(text, "link", name, _INERTIAL, "<inertial>", description.source)
         ratio = one.mass.value / link.mass if one.inertia is None else one.inertia.value / along.inertia(link.inertia)
-        com = tuple(along.at(link.com, one.distance.value).tolist())
+        com = along.at(link.com, one.distance.value)
         text = text[:begin] + inertial(one.mass.value, com, link.inertia * ratio, f"measured {when}", ".6f", ".6e") + text[end:]
     for name, (lower, upper) in (limits or {}).items():
         begin, end = _found(text, "joint", name, _LIMIT, "<limit>", description.source)
@@ -113,7 +113,7 @@ def urdf_text(
     return text
 
 
-def _found(text: str, tag: str, name: str, inner: re.Pattern, called: str, source: str) -> tuple[int, int]:
+def _found(text: str, tag: str, name: str, inner: re.Pattern[str], called: str, source: str) -> tuple[int, int]:
     span = find(text, tag, name, inner)
     if span is None:
         raise DescriptionError(f"{tag} {name}: no {called} to replace in {source}", subject=name)

@@ -74,7 +74,7 @@ class Columns:
             *(f"{kind}({joint})" for kind in self.drives for joint in self.description.joint_names),
         )
 
-    def regressor(self, q, v, a) -> np.ndarray:
+    def regressor(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Regressor, (..., n, p), at states (..., n)."""
         q, v, a = batch_of_states(self.n, q=q, v=v, a=a)
         diagonals = [x[..., None] * np.eye(self.n) for x in (v, np.tanh(v / COULOMB_SPEED), a)[: len(self.drives)]]
@@ -92,4 +92,5 @@ class Columns:
 
     def drive(self, kind: str, values: np.ndarray) -> np.ndarray:
         """Drive parameters of one kind, (n,), out of all (p,)."""
-        return values[self.bodies :].reshape(-1, self.n)[self.drives.index(kind)]
+        own: np.ndarray = values[self.bodies :].reshape(-1, self.n)[self.drives.index(kind)]
+        return own

@@ -11,6 +11,7 @@ bounds solves it; its normal matrix JᵀJ gives the uncertainties, those of what
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,18 +94,18 @@ def fit(columns: Columns, equations: Equations, base_fit: BaseFit) -> Consistent
     usual = np.concatenate([effort / np.maximum(v, 1e-3), effort, effort / np.maximum(a, 1e-3)])[: len(drives)]
 
     # x holds ten theta for each body, then the drives.
-    def by_body(function, x):
+    def by_body(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
         bodies = function(x[..., :thetas].reshape(*x.shape[:-1], n, COUNT))
         return bodies.reshape(*x.shape[:-1], thetas)
 
-    def parameters(x):
+    def parameters(x: np.ndarray) -> np.ndarray:
         return np.concatenate([by_body(lambda theta: inertia.from_theta(L, theta), x), x[..., thetas:]], axis=-1)
 
-    def distances(x):
+    def distances(x: np.ndarray) -> np.ndarray:
         roots = by_body(inertia.divergence_roots, x) / (np.sqrt(2.0) * PRIOR)
         return np.concatenate([roots, (x[..., thetas:] - drives) / usual], axis=-1)
 
-    def residuals(x):
+    def residuals(x: np.ndarray) -> np.ndarray:
         return np.concatenate([parameters(x) @ R.T - z, distances(x)], axis=-1)
 
     start = np.concatenate([np.zeros(thetas), np.maximum(drives, 1e-6 * usual)])

@@ -105,10 +105,8 @@ class Search:
         W = (Y * self._weights).reshape(-1, Y.shape[-1])
         return np.sqrt(np.maximum(np.linalg.eigvalsh(W.T @ W), 1e-24 * count) / count)
 
-    def cost(self, motion: Fourier | None) -> float:
-        """Cost of a motion, which the search makes small; infinite: there is none."""
-        if motion is None:
-            return math.inf
+    def cost(self, motion: Fourier) -> float:
+        """Cost of a motion, which the search makes small."""
         s = self.singular_values(motion)
         return float(np.log(s[-1] / s[0]) - INFORMATION * np.log(s).sum())
 
@@ -124,12 +122,13 @@ class Search:
         Raises:
             InfeasibleError: no motion near ``home`` is allowed.
         """
-        rng, n, half, best, least = np.random.default_rng(seed), self.arm.n, 0.5 * (self.upper - self.lower), None, math.inf
+        rng, n, half, least = np.random.default_rng(seed), self.arm.n, 0.5 * (self.upper - self.lower), math.inf
+        best: Fourier | None = None
         home, low, high = self.lower + half if home is None else home, self.lower + 0.1 * half, self.upper - 0.1 * half
         for _ in range(drawn):
             centre = np.clip(home + rng.normal(0.0, 0.3, n) * half, low, high)
             tried = self.bounded(Fourier(centre, rng.normal(size=(2, HARMONICS - 1, n)) * self.velocity, self.period, periods))
-            if (cost := self.cost(tried)) < least:
+            if tried is not None and (cost := self.cost(tried)) < least:
                 best, least = tried, cost
         if best is None:
             raise InfeasibleError("no motion about the home pose keeps effort, position and tip-speed limits", time_s=0.0)
@@ -138,7 +137,7 @@ class Search:
             aside = 0.3 * size * rng.normal(size=n) * half
             free = 1.1 * best.free + size * (rng.random(best.free.shape) < 0.3) * step
             tried = self.bounded(replace(best, centre=np.clip(best.centre + aside, self.lower, self.upper), free=free))
-            if (cost := self.cost(tried)) < least:
+            if tried is not None and (cost := self.cost(tried)) < least:
                 best, least = tried, cost
         for left in range(SHRUNK, -1, -1):
             try:

@@ -92,8 +92,8 @@ def motion(samples: Samples, cutoff_hz: float = CUTOFF_HZ) -> Motion:
     refuse_if(used.sum() * dt * cutoff_hz < 10.0, f"{samples.source}: too short for a cutoff of {cutoff_hz:g} Hz", "time")
     measured = [samples.q, samples.tau] + ([] if samples.v is None else [samples.v])
     through = make_interp_spline(samples.t, _without_spikes(np.hstack(measured)), 1 if gaps.size else 3)
-    q, tau, *v = np.split(low_pass(through(t), dt, cutoff_hz), len(measured), axis=1)
-    v = v[0] if v else np.gradient(q, dt, axis=0)
+    q, tau, *velocity = np.split(low_pass(through(t), dt, cutoff_hz), len(measured), axis=1)
+    v = velocity[0] if velocity else np.gradient(q, dt, axis=0)
     reach = 2 * max(1, round(LOOKS / (dt * cutoff_hz))) + 1
     sliding = minimum_filter1d(np.abs(v), reach, axis=0, mode="nearest") > SLIDES
     return Motion(dt, t, q, v, np.gradient(v, dt, axis=0), tau, sliding, used)
@@ -119,7 +119,8 @@ def equations(recordings: Sequence[Samples], columns: Columns, cutoff_hz: float 
 def low_pass(x: np.ndarray, dt: float, cutoff_hz: float) -> np.ndarray:
     """Samples x (k, …) through the filter, forwards and backwards."""
     sections = butter(ORDER, cutoff_hz, fs=1.0 / dt, output="sos")
-    return sosfiltfilt(sections, x, axis=0, padlen=min(len(x) - 1, int(3.0 / (cutoff_hz * dt))))
+    filtered: np.ndarray = sosfiltfilt(sections, x, axis=0, padlen=min(len(x) - 1, int(3.0 / (cutoff_hz * dt))))
+    return filtered
 
 
 def _without_spikes(x: np.ndarray) -> np.ndarray:
@@ -127,7 +128,7 @@ def _without_spikes(x: np.ndarray) -> np.ndarray:
     away, half = np.abs(x - median_filter(x, (NEIGHBOURS, 1))), NEIGHBOURS // 2
     away[:half] = away[-half:] = 0.0  # too few neighbours
     spikes = away > np.maximum(SPIKE * 1.4826 * np.median(away, axis=0), SPIKE_FLOOR * np.ptp(x, axis=0))
-    cleaned, rows = x.copy(), np.arange(len(x))
+    cleaned, rows = np.array(x), np.arange(len(x))
     for one, bad in zip(cleaned.T, spikes.T):
         one[bad] = np.interp(rows[bad], rows[~bad], one[~bad])
     return cleaned

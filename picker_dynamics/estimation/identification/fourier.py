@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.files.formats import read_json
@@ -60,7 +62,7 @@ class Fourier:
         """Sample times of one period, (count,) [s]."""
         return np.arange(count) * self.period / count
 
-    def times_swing(self, share) -> Fourier:
+    def times_swing(self, share: float | np.ndarray) -> Fourier:
         """The motion with ``share`` of its swing about the centre, a number or (n,)."""
         return replace(self, free=self.free * share)
 
@@ -70,7 +72,7 @@ class Fourier:
         k = np.arange(1, len(a) + 1)[:, None]
         return np.vstack([a, -a.sum(axis=0)]), np.vstack([b, -(k * b).sum(axis=0) / (len(b) + 1)])
 
-    def sample(self, t) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def sample(self, t: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Positions, velocities and accelerations q, v, a at times t (k,) [s], (k, n) each."""
         a, b = self.coefficients()
         w = 2.0 * math.pi / self.period * np.arange(1, len(a) + 1)
@@ -85,7 +87,7 @@ class Fourier:
         v[[0, -1]] = a[[0, -1]] = 0.0  # what is left there is rounding
         return t, q, v, a
 
-    def trajectory(self, joint_names) -> Trajectory:
+    def trajectory(self, joint_names: Sequence[str]) -> Trajectory:
         """The motion through its points."""
         return trajectory.from_points(*self.points(), joint_names=joint_names)
 
@@ -98,7 +100,7 @@ class MotionFile(NamedTuple):
     trajectory: Trajectory
 
 
-def text(motion: Fourier, condition: float, name: str, arm: ArmDescription, **more) -> str:
+def text(motion: Fourier, condition: float, name: str, arm: ArmDescription, **more: object) -> str:
     """Write the file's text.
 
     Args:

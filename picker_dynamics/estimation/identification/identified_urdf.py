@@ -36,12 +36,11 @@ def with_bodies(
 
     def put(tag: str, name: str, kind: str, new: str) -> None:
         """Replace the ``kind`` elements of a link or joint by ``new``."""
-        (parent,) = (
-            one for one in document.documentElement.childNodes if one.nodeName == tag and one.getAttribute("name") == name
-        )
+        named = (one for one in document.getElementsByTagName(tag) if one.getAttribute("name") == name)
+        (parent,) = (one for one in named if one.parentNode is document.documentElement)
         for old in [one for one in parent.childNodes if one.nodeName == kind]:
             parent.removeChild(old)
-        for node in minidom.parseString(f"<new>  {new}\n  </new>").documentElement.childNodes:
+        for node in minidom.parseString(f"<new>  {new}\n  </new>").getElementsByTagName("new")[0].childNodes:
             parent.appendChild(document.importNode(node, True))
 
     for joint, pi, damping, friction in zip(description.movable, bodies, viscous, coulomb):

@@ -53,7 +53,8 @@ STEP = 1e-30
 
 def slopes(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
     """Differentiate an analytic function (..., u) -> (..., r) at x (u,), by a complex step: (r, u)."""
-    return function(x + 1j * STEP * np.eye(len(x))).imag.T / STEP
+    by_x: np.ndarray = function(x + 1j * STEP * np.eye(len(x))).imag.T / STEP
+    return by_x
 
 
 def standard(body: Body) -> np.ndarray:

@@ -121,7 +121,8 @@ def identify(
 def _root_mean_square(x: np.ndarray, counted: np.ndarray) -> np.ndarray:
     """(n,) of x (k, n) where it counts; nan where nothing does."""
     total, number = np.sum(x**2, axis=0, where=counted), counted.sum(axis=0)
-    return np.sqrt(np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0))
+    rms: np.ndarray = np.sqrt(np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0))
+    return rms
 
 
 def _require_motion(columns: Columns, equations: Equations) -> None:

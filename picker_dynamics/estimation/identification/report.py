@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from picker_dynamics.errors import InputError
+from picker_dynamics.robot.description import ArmDescription
 
 from . import inertia
 from .columns import DRIVE_UNITS, Columns
@@ -21,9 +24,9 @@ UNTOLD = 0.7
 """A figure still as uncertain as this share of what it was before is the URDF's, not the data's."""
 
 
-def links(bodies: ConsistentFit) -> dict[str, dict[str, dict]]:
+def links(bodies: ConsistentFit) -> dict[str, Any]:
     """Figures of all links by name: what the URDF has, value, standard deviation, whether the data tell it."""
-    found: dict[str, dict[str, dict]] = {}
+    found: dict[str, Any] = {}
     believed = inertia.figures(inertia.of_description(bodies.columns.description))
     for i, joint in enumerate(bodies.columns.description.movable):
         each = zip(FIGURES.items(), believed[i].tolist(), *bodies.figures(i).tolist())
@@ -34,7 +37,7 @@ def links(bodies: ConsistentFit) -> dict[str, dict[str, dict]]:
     return found
 
 
-def joints(bodies: ConsistentFit) -> dict[str, dict[str, dict]]:
+def joints(bodies: ConsistentFit) -> dict[str, Any]:
     """Drive parameters of all joints by name, alike."""
     columns = bodies.columns
     of_kind = {kind: [columns.drive(kind, x) for x in (columns.believed(), bodies.pi, bodies.sd)] for kind in columns.drives}
@@ -48,7 +51,7 @@ def joints(bodies: ConsistentFit) -> dict[str, dict[str, dict]]:
     }
 
 
-def as_json(found: Identified, sources: list[str], when: str) -> dict:
+def as_json(found: Identified, sources: list[str], when: str) -> dict[str, Any]:
     """Identified parameters, ready for JSON."""
     columns, base, bodies = found.bodies.columns, found.base, found.bodies
     names = columns.description.joint_names
@@ -80,7 +83,7 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def parameters_of(content: dict, description) -> tuple[Columns, np.ndarray]:
+def parameters_of(content: dict[str, Any], description: ArmDescription) -> tuple[Columns, np.ndarray]:
     """Parameters pi (p,) out of such a result, and which they are.
 
     Raises:
@@ -94,7 +97,7 @@ def parameters_of(content: dict, description) -> tuple[Columns, np.ndarray]:
         raise InputError(what, value=str(error)) from error
 
 
-def prediction_json(result: Prediction, joint_names) -> dict:
+def prediction_json(result: Prediction, joint_names: Sequence[str]) -> dict[str, Any]:
     """Root mean squares per joint while it moves, and overall."""
     shares = 100.0 * result.error / result.effort
     rows = zip(joint_names, result.error, result.effort, shares, 100.0 * result.moving)

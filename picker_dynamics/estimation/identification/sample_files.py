@@ -10,7 +10,7 @@ Velocities may be left out (for all joints).  ``position_JOINT_deg`` and ``veloc
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,7 +74,7 @@ def _of_bag(path: str | Path, description: ArmDescription, namespace: str | None
 
 def of_table(columns: table.Table, description: ArmDescription, constants: Mapping[str, float], source: str) -> Samples:
     """Samples of the columns of a CSV file, currents [A] in place of efforts of joints with a constant."""
-    found: dict[str, list] = {"position": [], "velocity": [], "effort": []}
+    found: dict[str, list[np.ndarray]] = {"position": [], "velocity": [], "effort": []}
     for joint, unit in zip(description.joint_names, description.position_units):
         for kind, values in found.items():
             names = {f"{kind}_{joint}_{suffix}": factor for suffix, factor in SUFFIXES[unit][kind].items()}
@@ -85,10 +85,11 @@ def of_table(columns: table.Table, description: ArmDescription, constants: Mappi
             if kind != "velocity" or any(name in columns for name in names):
                 values.append(table.column(columns, names, hint))
     q, v, tau = (np.stack(each, axis=-1) if len(each) == description.n else None for each in found.values())
+    assert q is not None and tau is not None  # a column that is missing was refused
     return Samples(description.joint_names, table.column(columns, {"time_s": 1.0}), q, v, tau, source)
 
 
-def csv_text(samples: Samples, units) -> str:
+def csv_text(samples: Samples, units: Sequence[str]) -> str:
     """The samples as such a file; ``units`` of the positions, ``rad`` or ``m`` for each joint."""
     columns = {"time_s": samples.t}
     for i, (joint, unit) in enumerate(zip(samples.joint_names, units)):

@@ -56,8 +56,8 @@ def checked(samples: Samples, description: ArmDescription) -> Samples:
     """
     t, source = samples.t, samples.source
     require_times(t, source)
-    for what, values in (("q", samples.q), ("v", samples.v), ("tau", samples.tau)):
-        for row, column in np.argwhere(~np.isfinite(np.zeros(0) if values is None else values))[:1]:
+    for what, values in (("q", samples.q), ("v", np.zeros(0) if samples.v is None else samples.v), ("tau", samples.tau)):
+        for row, column in np.argwhere(~np.isfinite(values))[:1]:
             joint, value = samples.joint_names[column], float(values[row, column])
             refuse_if(True, f"{source}: {what} of {joint} is {value} in sample {row}", joint, value)
     for column, (joint, most) in enumerate(zip(description.movable, description.effort.tolist())):

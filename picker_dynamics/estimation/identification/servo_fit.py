@@ -18,7 +18,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -127,7 +127,8 @@ def errors(pieces: Sequence[ServoLog], figures: np.ndarray, voltage: float, gain
             q = q + step_s * v
         ways = positions.reshape(steps, count, many).transpose(1, 2, 0)
         off = [np.concatenate([np.interp(one.t - one.t[0], grid, w) - one.q for one, w in zip(pieces, way)]) for way in ways]
-    return np.clip(np.nan_to_num(np.array(off), nan=MOST_OFF), -MOST_OFF, MOST_OFF)
+    bounded: np.ndarray = np.clip(np.nan_to_num(np.array(off), nan=MOST_OFF), -MOST_OFF, MOST_OFF)
+    return bounded
 
 
 def fit(logs: Sequence[ServoLog]) -> Fit:
@@ -154,7 +155,7 @@ def fit(logs: Sequence[ServoLog]) -> Fit:
         off, *others = errors(pieces, np.vstack([y, y + np.diag(away)]) * scale, voltage, gain, step_s)
         return off, (np.array(others) - off).T / away
 
-    def solved(start: np.ndarray, step_s: float, precision: float):
+    def solved(start: np.ndarray, step_s: float, precision: float) -> Any:
         return least_squares(
             lambda y: look(y.tobytes(), step_s)[0],
             np.clip(start, low + 1e-6, high - 1e-6),
@@ -176,7 +177,8 @@ def fit(logs: Sequence[ServoLog]) -> Fit:
     sd = scale * np.sqrt(variance * np.diag(np.linalg.inv(slope.T @ (weight[:, None] * slope) + UNTOLD**2 * np.eye(len(y)))))
     found = np.where((y < 1e-3) & (low == 0.0), 0.0, y * scale)
     told = sd <= np.maximum(TOLD * np.minimum(np.abs(found), guess), [one.near for one in FIGURES.values()])
-    return Fit(*(dict(zip(FIGURES, each.tolist())) for each in (found, sd, told)), voltage, gain)
+    figures, sds, tells = (dict(zip(FIGURES, each.tolist())) for each in (found, sd, told))
+    return Fit(figures, sds, tells, voltage, gain)
 
 
 def _guess(pieces: Sequence[ServoLog], gain: float) -> tuple[np.ndarray, np.ndarray]:

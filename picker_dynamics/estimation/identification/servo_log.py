@@ -91,7 +91,7 @@ def read_csv(path: str | Path, **pendulum: float | None) -> ServoLog:
         InputError: no such file, columns that are missing, values that cannot be.
     """
     found = table.read(path)
-    t, *angles = (
+    t, goal, q = (
         table.column(found, units)
         for units in ({"time_s": 1.0}, *({f"{name}_rad": 1.0, f"{name}_deg": math.radians(1.0)} for name in ("goal", "position")))
     )
@@ -101,7 +101,7 @@ def read_csv(path: str | Path, **pendulum: float | None) -> ServoLog:
         constants[name] = found.get(name, np.array([usual]))[:1].sum() if value is None else value
     volts, enabled = (found.get(name, np.full(len(t), usual)) for name, usual in (("voltage_v", 0.0), ("enabled", 1.0)))
     mass, length, rod_mass, gain = map(float, constants.values())
-    return checked(ServoLog(str(path), t - t[:1].sum(), *angles, enabled > 0.5, volts, mass, length, rod_mass, gain))
+    return checked(ServoLog(str(path), t - t[:1].sum(), goal, q, enabled > 0.5, volts, mass, length, rod_mass, gain))
 
 
 def checked(log: ServoLog) -> ServoLog:
@@ -111,7 +111,7 @@ def checked(log: ServoLog) -> ServoLog:
         InputError: times, another unit, a pendulum or supply that cannot be, goal and position against each other.
     """
 
-    def refuse(wrong: object, message: str, subject: str, value=None, limit=None) -> None:
+    def refuse(wrong: object, message: str, subject: str, value: object = None, limit: object = None) -> None:
         refuse_if(wrong, f"{log.source}: {message}", subject, value, limit)
 
     require_times(log.t, log.source)

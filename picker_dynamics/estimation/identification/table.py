@@ -30,7 +30,8 @@ def read(path: str | Path) -> Table:
     if not rows:
         return dict.fromkeys(named, np.zeros(0))
     try:
-        values = np.genfromtxt(rows, delimiter=",", comments=None, usecols=range(len(named)), ndmin=2)
+        used = range(len(named))
+        values = np.genfromtxt(rows, delimiter=",", comments=None, usecols=used, ndmin=2)  # type: ignore[call-overload]  # None: no comments
     except ValueError as error:
         raise InputError(f"{path}: {' '.join(str(error).split())}, its first line has {len(named)}", value=str(path)) from error
     return dict(zip(named, values.T))

@@ -106,7 +106,7 @@ class DroopScale:
     servos: ServoMap
     heaviest_kg: float = USUAL_KG
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         most = f"a payload of {1e3 * self.heaviest_kg:g} g at the most, must be {1e3 * LIGHTEST_KG:g} to {1e3 * HEAVIEST_KG:g} g"
         refuse_if(not LIGHTEST_KG <= self.heaviest_kg <= HEAVIEST_KG, most, "heaviest", self.heaviest_kg, HEAVIEST_KG)
         for servo in (self.servos.servos[column] for column in self.columns):
@@ -174,7 +174,7 @@ class DroopScale:
         change = float(slope @ weights @ excess) / information
         residual = excess - change * slope
         weighted = weights @ residual
-        misfit = float(np.sqrt(max(0.0, residual @ weighted) / max(1, len(excess) - 1)))
+        misfit = float(np.sqrt(max(0.0, float(residual @ weighted)) / max(1, len(excess) - 1)))
         return Measured(mass + change, information**-0.5), misfit, weighted / np.sqrt(np.diag(weights))
 
     def weigh(self, readings: Sequence[Measurement]) -> Weighed:

@@ -34,7 +34,7 @@ BORNE = 1.0, 0.5, 0.25, 0.1
 
 
 def poses(
-    scale: DroopScale, validator: MotionValidator, sensor: Inclinometer, near, count: int, heaviest_kg: float
+    scale: DroopScale, validator: MotionValidator, sensor: Inclinometer, near: np.ndarray, count: int, heaviest_kg: float
 ) -> list[np.ndarray]:
     """Pulses (n,) [us] of the poses that tell most, the best first; at most ``count``.
 
@@ -48,7 +48,7 @@ def poses(
     some = drawn(arm, servos, scale.columns, np.random.default_rng(0), CANDIDATES, near, NEAR)
     pulses = servos.quantise_us(servos.to_pulse_us(some))
     _, slope, sd, _ = scale.linearised([Measurement(row, sensor, 0, True, 1.0) for row in pulses], scale.blind_kg)
-    lowest, found = least_height(arm, servos), []
+    lowest, found = least_height(arm, servos), list[np.ndarray]()
     for row in np.argsort(-np.abs(slope) / sd):
         there = servos.to_angle(pulses[row])
         if (
@@ -81,7 +81,7 @@ class Plan(NamedTuple):
     borne_kg: float
 
 
-def plan(scale: DroopScale, validator: MotionValidator, sensor: Inclinometer, near, count: int = 0) -> Plan:
+def plan(scale: DroopScale, validator: MotionValidator, sensor: Inclinometer, near: np.ndarray, count: int = 0) -> Plan:
     """Choose poses, as few as reach ``WITHIN_KG``, or as many as a person can be asked for; ``count``: so many.
 
     Other arguments as for ``poses``.

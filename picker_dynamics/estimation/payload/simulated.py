@@ -53,7 +53,7 @@ class WeighingBench(SimulatedBench):
         looks = []
         for visit in visits:
             if bool(self.plant.payload) != visit.loaded:
-                self.hang(visit.loaded * self.payload, (0.0, 0.0, 0.0), np.arange(6) / 5.0, 0.6)
+                self.hang(visit.loaded * self.payload, (0.0, 0.0, 0.0), (np.arange(6) / 5.0).tolist(), 0.6)
             there = self.servos.to_angle(visit.pulses_us)
             self._go(stand_off(self.servos, there, visit.side, self.scale.columns), TRAVEL_S)
             self._go(there, APPROACH_S)
@@ -62,7 +62,7 @@ class WeighingBench(SimulatedBench):
             looks.append(replace(visit, value=seen + self.rng.normal(0.0, INCLINOMETER_SD)))
         return looks
 
-    def _go(self, setpoint, least_s: float) -> None:
+    def _go(self, setpoint: np.ndarray, least_s: float) -> None:
         duration_s = max(least_s, 2.0 * float(np.abs((setpoint - self._told) / self.servos.per_turn).max()))
         self.travel(self.servos, self._told, setpoint, duration_s)
         self._told = setpoint

@@ -62,7 +62,7 @@ def _weights(context: Context, estimate: ArmEstimate) -> list[Weight]:
             mass = context.read(
                 f"weight.{number}", text, "the weight", "g", low, high, expected=one.mass, about=("weight", one.mass)
             )
-            found.append(Weight(mass, one.point))
+            found.append(Weight(float(mass), one.point))
     return found
 
 
@@ -99,7 +99,7 @@ class StationReader:
 
     def _go(self, validator: MotionValidator, station: Station, side: float, columns: Sequence[int]) -> None:
         """Come to a station from one side, with its weight on, and let the arm come to rest."""
-        context, mover, servos = self.context, self.context.arm(self.estimate), validator.limits.servo_map
+        context, mover, servos = self.context, self.context.arm(self.estimate), validator.servos
         there, weight = servos.to_angle(station.pulses_us), station.weight
         away = stand_off(servos, there, side, columns)
         hung = f", with {1e3 * weight.mass:.0f} g" if weight.mass else ""
@@ -113,13 +113,13 @@ class StationReader:
             context.session.record("arm", "hanging", [weight.mass, *weight.point])
         mover.line(with_weight(validator, weight), there, COMING_SPEED)
         mover.wait(context.settle_s)
-        if servos.measures_supply and mover.supply_mv:  # springs are proportional to it
+        if servos.measures_supply and servos.supply_v and mover.supply_mv:  # springs are proportional to it
             share = checked_source(1e-3 * mover.supply_mv / servos.supply_v)
             context.note(f"{_key(station.pulses_us, weight, side)}.supply", share)
 
     def _read(self, keys: Sequence[str], station: Station, validator: MotionValidator, side: float) -> str:
         """Ask for the readings at a station; the word that was typed instead, or ''."""
-        arm, servos = self.estimate.description, validator.limits.servo_map
+        arm, servos = self.estimate.description, validator.servos
         model = DroopModel(arm, servos, self.estimate.loaded)
         believes = believed(servos)[model.columns].ravel()
         elevations = model.linearised(believes, station.readings(None, 0, side))[0]
@@ -131,7 +131,7 @@ class StationReader:
         return ""
 
 
-def _key(pulses, weight: Weight, side: float) -> str:
+def _key(pulses: np.ndarray, weight: Weight, side: float) -> str:
     """The name of a visit in the session: what is looked at, not when."""
     where = "/".join(f"{pulse:.0f}" for pulse in pulses)
     hung = f"+{1e3 * weight.mass:.0f}g{math.hypot(*weight.point):+.2f}" if weight.mass else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot import description as descriptions
@@ -75,9 +76,9 @@ def _readings(context: Context, arm: descriptions.ArmDescription, name: str) -> 
         values: list[float] = []
         for number in range(count):
             asked, what = f"{text} ({number + 1} of {count})", f"{name}: {key}"
-            near = {"expected": values[0], "within": max(APART * values[0], 2e-3)} if values else {}
+            near: dict[str, Any] = {"expected": values[0], "within": max(APART * values[0], 2e-3)} if values else {}
             about = ("link", name, key)
-            values.append(context.read(f"{name}.{key}.{number}", asked, what, unit, low, high, about=about, **near))
+            values.append(float(context.read(f"{name}.{key}.{number}", asked, what, unit, low, high, about=about, **near)))
         return tuple(values)
 
     most = max(context.repeats, weighings(expected))

@@ -121,7 +121,7 @@ def _place(
     pulses, servos = np.array(known), estimate.servos
 
     def sag(q: np.ndarray) -> np.ndarray:
-        return validator.limits.servo_map.model.offset(validator.model.gravity(q))
+        return validator.servos.model.offset(validator.model.gravity(q))
 
     setpoints = servos.to_angle(np.clip(pulses, servos.pulse_lower_us, servos.pulse_upper_us))
     q = setpoints - sag(setpoints)
@@ -137,19 +137,17 @@ def _place(
 def _moved(context: Context, estimate: ArmEstimate, column: int, number: str, place: float | None, side: float) -> list[float]:
     """Go to a place, see ``_place``: the pulses there (n,) [us]."""
     mover, validator = context.arm(estimate), estimate.validator()
-    servo, start = estimate.servos.servos[column], mover.setpoint(validator.limits.servo_map)
+    servo, start = estimate.servos.servos[column], mover.setpoint(validator.servos)
     if place is not None and number == "1":
         mover.line(validator, start + place * np.eye(len(start))[column], WATCHED_SPEED)
     elif place is not None:
         goal = held_place(validator, estimate, column, place, start)
         context.tell(f"{servo.joint} goes to {told(goal[column], servo.position_unit)}.", "hint")
         if side:
-            mover.travel(
-                validator, np.clip(stand_off(estimate.servos, goal, side, [column]), *mover.reach(validator.limits.servo_map))
-            )
+            mover.travel(validator, np.clip(stand_off(estimate.servos, goal, side, [column]), *mover.reach(validator.servos)))
         mover.travel(validator, goal)
     mover.wait(context.settle_s)
-    return mover.pulses_us.tolist()
+    return list(map(float, mover.pulses_us))
 
 
 def _standing(context: Context, estimate: ArmEstimate, key: str, name: str, q: np.ndarray) -> float:
@@ -161,16 +159,16 @@ def _standing(context: Context, estimate: ArmEstimate, key: str, name: str, q: n
         unit, low, high = "deg", -readings.TURN, readings.TURN
         if servo.slides:  # it may be off by as much as its way is long
             unit, low, high = "mm", 2.0 * joint.lower - joint.upper, 2.0 * joint.upper - joint.lower
-        return context.read(f"{key}.angle", text, name, unit, low, high, about=("joint", name), **near)
+        return float(context.read(f"{key}.angle", text, name, unit, low, high, about=("joint", name), **near))
     values: list[float] = []
     for one in sensors:
         last = one is sensors[-1]
         expected, within = (tilt(arm, name, q, [*values, 0.0])[1], TOLERANCE) if last else (0.0, math.pi)
-        values.append(context.read_inclinometer(f"{key}.{one.link}", arm, one, expected, within))
+        values.append(float(context.read_inclinometer(f"{key}.{one.link}", arm, one, expected, within)))
     return tilt(arm, name, q, values)[0]
 
 
-def held_place(validator: MotionValidator, estimate: ArmEstimate, column: int, share: float, start) -> np.ndarray:
+def held_place(validator: MotionValidator, estimate: ArmEstimate, column: int, share: float, start: np.ndarray) -> np.ndarray:
     """Set-points (n,) [rad] with a joint at a share of what it can hold, the others at home, at rest, or as at ``start``.
 
     The nearest to it to which there is a way from ``start`` (n,) [rad].
@@ -179,7 +177,7 @@ def held_place(validator: MotionValidator, estimate: ArmEstimate, column: int, s
         InputError: it can hold nothing there.
         PickerError: there is no way to any of it.
     """
-    servos, least = validator.limits.servo_map, least_height(estimate.description, validator.limits.servo_map)
+    servos, least = validator.servos, least_height(estimate.description, validator.servos)
     low = max(estimate.description.lower[column], servos.setpoint_lower[column])
     high = min(estimate.description.upper[column], servos.setpoint_upper[column])
     servo = servos.servos[column]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.errors import refuse_if
@@ -69,7 +70,7 @@ def run_step(context: Context, estimate: ArmEstimate) -> ArmEstimate:
             "This was a rehearsal: a simulated arm's numbers tell nothing of a real one, so flash none of them.", "warning"
         )
         return estimate
-    files = context.files | {"urdf": str(context.folder / URDF_NAME), "servo-overlay": str(context.folder / OVERLAY_NAME)}
+    files = {**context.files, "urdf": str(context.folder / URDF_NAME), "servo-overlay": str(context.folder / OVERLAY_NAME)}
     options = " ".join(f"--{option} {value}" for option, value in files.items() if value)
     if board_limits(servos) != board_limits(servo_map.load(base, servos.joint_names, earlier or None)):
         context.tell(f"The board has to know the new limits: picker firmware header {options}, then flash.", "warning")
@@ -77,16 +78,17 @@ def run_step(context: Context, estimate: ArmEstimate) -> ArmEstimate:
     return estimate
 
 
-def figures(estimate: ArmEstimate) -> dict:
+def figures(estimate: ArmEstimate) -> dict[str, Any]:
     """All figures found, ready for JSON: value and standard deviation, SI units."""
     servos, joints, links = estimate.known_servos, {}, {}
+    assert estimate.given is not None
     for servo, was in zip(servos.servos, estimate.given.servos):
         if (one := estimate.figures.get(servo.joint)) is not None:
             known = one.zero, one.scale, one.stiffness, one.gap, one.load_friction, one.coulomb
             joints[servo.joint] = _found(servo_figures(servo, was), known)
-    for name, one in estimate.links.items():
-        links[name] = _found(link_figures(estimate.description, name), (one.mass, one.distance, one.inertia))
-    report = {"joints": joints, "links": links, "limits_rad": {}, "limits_m": {}}
+    for name, link in estimate.links.items():
+        links[name] = _found(link_figures(estimate.description, name), (link.mass, link.distance, link.inertia))
+    report: dict[str, Any] = {"joints": joints, "links": links, "limits_rad": {}, "limits_m": {}}
     for name, ends in estimate.limits.items():
         report[f"limits_{servos.servos[servos.joint_names.index(name)].position_unit}"][name] = list(ends)
     report |= {"rest_rad": servos.rest.tolist(), "oscillator_hz": servos.oscillator_hz}
@@ -95,7 +97,7 @@ def figures(estimate: ArmEstimate) -> dict:
     return report
 
 
-def _found(values: dict[str, float], measured: Sequence[Measured | None]) -> dict:
+def _found(values: dict[str, float], measured: Sequence[Measured | None]) -> dict[str, dict[str, float]]:
     """Value and standard deviation of what was measured, by key."""
     return {key: {"found": value, "sd": one.sd} for (key, value), one in zip(values.items(), measured) if one is not None}
 
@@ -119,7 +121,7 @@ def link_figures(arm: ArmDescription, name: str) -> dict[str, float]:
     return {"mass_kg": link.mass, "centre_m": along.distance(link.com), "inertia_kg_m2": along.inertia(link.inertia)}
 
 
-def table(report: dict) -> list[str]:
+def table(report: dict[str, Any]) -> list[str]:
     """Figures with their 95 % intervals, one a line; ``truth`` beside them where it is known."""
     lines = []
     for name, entries in (*report["joints"].items(), *report["links"].items()):
