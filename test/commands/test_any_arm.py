@@ -1,7 +1,4 @@
-"""Arms from their URDF alone, through the real graph: up, home, tip, park, status, a refused pose; commands without a graph.
-
-More of them move in test/scripting/test_arms_of_any_shape.py.
-"""
+"""Arms from their URDF alone: commands on a simulated arm, home, tip, park, status, a refused pose; processes that hold one."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ import any_arms
 import numpy as np
 from pytest import approx, mark
 from ros_graph import own_domain, running_graph, running_nodes
+from served_arm import Served
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.robot import servo_arm
@@ -30,22 +28,18 @@ def moved(run_picker, *words):
 
 
 @mark.long
-@mark.ros
 @mark.parametrize("name", any_arms.NAMES)
-def test_an_arm_moves_from_its_urdf_alone(name, tmp_path, run_picker):
-    """One of them with a servo map; servos are assumed for the others."""
-    path, servos = str(any_arms.urdf(name)), SERVOS if name == "four_joint" else ""
-    arm, own = servo_arm.load(path, servos)
-    chain = ChainKinematics(arm)
-    target = np.round(chain.forward(own.home + 0.2 * (own.rest - own.home)), 4)
-    if not np.linalg.norm(own.rest - own.home):
-        target = np.round(chain.forward(own.home + 0.1 * (np.array(arm.upper) - own.home)), 4)
-    with own_domain(), running_graph(tmp_path, urdf=path, servos=servos) as running:
-        running.client.wait_holding()
+def test_an_arm_moves_from_its_urdf_alone(name, run_picker):
+    with Served(str(any_arms.urdf(name)), SERVOS if name == "four_joint" else "") as served:
+        arm, own = served.session.arm.description, served.session.arm.servos
+        chain = ChainKinematics(arm)
+        target = np.round(chain.forward(own.home + 0.2 * (own.rest - own.home)), 4)
+        if not np.linalg.norm(own.rest - own.home):
+            target = np.round(chain.forward(own.home + 0.1 * (np.array(arm.upper) - own.home)), 4)
         assert moved(run_picker, "home").startswith("there after")
         moved(run_picker, "move", "--tip", *map(str, target))
-        running.client.spin(1.0)
-        assert np.linalg.norm(running.board.truth().tip - target) < OFF_M * max(1.0, chain.length / 0.425)
+        served.spend(1.0)
+        assert np.linalg.norm(served.tip - target) < OFF_M * max(1.0, chain.length / 0.425)
         if servo_arm.gripper_of(arm, own) is not None:
             at = "--mass-g", "0", "--approach-mm", "10", "--lift-mm", "0"
             assert moved(run_picker, "pick", *map(str, target), *at).rstrip().splitlines()[-1].startswith("picked in")
@@ -55,10 +49,26 @@ def test_an_arm_moves_from_its_urdf_alone(name, tmp_path, run_picker):
         code, _, complaints = run_picker("move", "--joints", f"{arm.joint_names[0]}={unit}")
         assert code == 6 and arm.joint_names[0] in complaints
         moved(run_picker, "park")
-        running.client.wait_holding()
+        served.spend(0.5)
+        assert np.linalg.norm(served.tip - chain.forward(own.rest)) < OFF_M * max(1.0, chain.length / 0.425)
         code, said, _ = run_picker("status")
         assert code == 0 and "active" in said and "holding" in said
         assert all(f"  {joint} " in said for joint in arm.joint_names)
+
+
+@mark.long
+@mark.ros
+@mark.parametrize("name, servos", [("four_joint", SERVOS), ("so101", "")])
+def test_the_processes_of_an_arm_of_ones_own_know_the_same_arm(name, servos, tmp_path, run_picker):
+    """By a servo map and by assumed servos.  Nothing moves: an arm whose processes have to wait for a processor stops."""
+    path = str(any_arms.urdf(name))
+    arm, _ = servo_arm.load(path, servos)
+    chain = ChainKinematics(arm)
+    with own_domain(), running_graph(tmp_path, urdf=path, servos=servos) as running:
+        told = json.loads(moved(run_picker, "status", "--json"))
+        assert told["arm"] == arm.name and tuple(told["joints"]) == arm.joint_names
+        running.stands()
+        assert np.linalg.norm(running.board.truth().tip - told["tip_m"]) < OFF_M * max(1.0, chain.length / 0.425)
 
 
 ARMS = """

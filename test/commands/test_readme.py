@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 from places import ROOT
-from ros_graph import own_domain, running_graph
+from served_arm import Served
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FIRST = next(block for block in re.findall(r"```bash\n(.*?)```", README, re.S) if "picker status" in block)
@@ -23,11 +23,10 @@ def test_the_script_does_what_its_comments_say(capsys):
 
 
 @pytest.mark.long
-@pytest.mark.ros
-def test_who_plays_with_the_simulated_arm_sees_what_is_said(tmp_path, run_picker):
+def test_who_plays_with_the_simulated_arm_sees_what_is_said(run_picker):
     rows = [(shlex.split(row, comments=True)[1:], "refused, with the reason" in row) for row in FIRST.splitlines()]
     assert [refused for _, refused in rows].count(True) == 1
-    with own_domain(), running_graph(tmp_path):
+    with Served():
         for words, refused in rows:
             if refused:
                 code, _, complaints = run_picker(*words)

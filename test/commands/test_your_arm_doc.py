@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from ros_graph import own_domain, running_graph
+from served_arm import Served
 
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.arm_design import JOINT
@@ -39,11 +39,9 @@ def test_what_needs_no_graph_runs_in_its_order(folder, run_picker):
     assert "PICKER_JOINTS 5" in (folder / "my_arm" / "arm_config.h").read_text()
 
 
-@pytest.mark.long
-@pytest.mark.ros
 def test_the_first_moves_run_in_their_order(folder, run_picker):
     run_picker(*COMMANDS[0])
-    with own_domain(), running_graph(folder, urdf="my_arm/my_arm.urdf", servos="my_arm/servos.yaml"):
+    with Served("my_arm/my_arm.urdf", "my_arm/servos.yaml"):
         for words in COMMANDS:
             if words[0] in FIRST_MOVES:
                 code, _, complaints = run_picker(*words)

@@ -1,28 +1,31 @@
-"""``picker pick --listen`` on a running graph, as a camera node asks it; the truth is the simulation's."""
+"""``picker pick --listen`` beside an arm that is served, as a camera node asks it; the truth is the simulation's."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from arm_fixtures import picker
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from patient import patiently
+from served_arm import Served
 from waiting import PATIENCE_S
 
-from benchmarks.ros_operator import values_of
+from benchmarks.ros_operator import Operator, values_of
 from benchmarks.terminal import Terminal
 from picker_dynamics.nodes.pick_topic import KINDS
 from picker_dynamics.nodes.runtime import OUTCOMES
 from picker_dynamics.resources import resource
 
 pytestmark = [pytest.mark.ros, pytest.mark.long]
-GRAPH = {"scene": str(resource("config/scene.yaml"))}
+SCENE = str(resource("config/scene.yaml"))
 BERRY, TRAY = np.array([0.26, 0.02, 0.17]), np.array([0.20, -0.15, 0.12])
 
 
-def test_a_camera_node_has_a_berry_picked_and_placed_one_target_at_a_time(arm):
-    client, board = arm.client, arm.board
+def test_a_camera_node_has_a_berry_picked_and_placed_one_target_at_a_time(domain):
     with (
+        Served(scene=SCENE) as served,
+        Operator(picker().joint_names) as client,
         client.hearing(DiagnosticStatus, "pick/status", OUTCOMES) as heard,
         Terminal(patiently("picker", "pick", "--listen", "--cameras", str(resource("config/cameras.yaml")))) as terminal,
     ):
@@ -48,13 +51,13 @@ def test_a_camera_node_has_a_berry_picked_and_placed_one_target_at_a_time(arm):
         ended("place", "refused")
         assert "busy with another target" in heard[-1].message
         client.until(lambda: any(one.message.endswith(": payload 25 g") for one in heard), "the berry is gripped")
-        board.attach(0.025)
+        served.attach(0.025)
         ended("pick", "done")
-        arm.stands()
-        assert np.linalg.norm(board.truth().tip - BERRY - [0.0, 0.0, 0.03]) < 5e-3
+        served.spend(1.0)
+        assert np.linalg.norm(served.tip - BERRY - [0.0, 0.0, 0.03]) < 5e-3
         ask("place", TRAY)
         client.until(lambda: outcomes("place")[-1] == "done", "the end of place")
-        board.attach(0.0)
+        served.attach(0.0)
         ask("move_straight", (0.2, 0.0, -0.02))
         ended("move_straight", "refused")
         terminal.press("\x03")

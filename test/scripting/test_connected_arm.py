@@ -1,46 +1,32 @@
-"""``Arm.connect``: the same script on the running graph, judged by the simulation's truth."""
+"""``Arm.connect``: the same script on an arm that is served, judged by the simulation's truth; a process that is silent."""
 
 import signal
 
 import numpy as np
 import pytest
-from arm_fixtures import servos
 from ros_graph import running_graph
+from served_arm import Served
 
 from picker_dynamics import Arm, Waypoint
 from picker_dynamics.errors import GoalRefusedError, LinkError
 from picker_dynamics.session import session
 
-pytestmark = [pytest.mark.ros, pytest.mark.long]
-
-HOME = np.array(servos().home)
-
-
-@pytest.fixture(scope="module")
-def graph(domain, tmp_path_factory):
-    with running_graph(tmp_path_factory.mktemp("arm")) as running:
-        yield running
+OFF_M = 0.003
+"""How far the true tip, and what is said of it, may be from where it was told to be: friction holds typical servos 1 to 2.5 mm
+off after any motion before; that the tip is within 14 to 17 mm is said for those whose numbers are drawn."""
 
 
-@pytest.fixture
-def running(graph):
-    """The arm can be brought home afterwards."""
-    yield graph
-    graph.client.until(graph.client.holding, "an arm that holds")
-    graph.client.move(HOME, 2.0)
-
-
-def test_the_script_moves_asks_records_and_is_refused_on_the_running_graph(running):
-    with Arm.connect() as arm:
+@pytest.mark.long
+def test_the_script_moves_asks_records_and_is_refused():
+    with Served() as served, Arm.connect() as arm:
         arm.home()
         with arm.record() as recorded:
             arm.move(tip=(0.26, 0.08, 0.17))
-        arm.wait(1.0)
-        truth = arm.tip_at(running.board.truth().q)
-        assert np.linalg.norm(truth - [0.26, 0.08, 0.17]) < 5e-3, "the true tip"
-        assert np.linalg.norm(arm.tip - truth) < 5e-3 and arm.payload == 0.0
+        served.spend(1.0)
+        assert np.linalg.norm(served.tip - [0.26, 0.08, 0.17]) < OFF_M, "the true tip"
+        assert np.linalg.norm(arm.tip - served.tip) < OFF_M and arm.payload == 0.0
         assert len(recorded.arrays["t"]) > 20
-        begin = arm.tip_at(HOME)
+        begin = arm.tip_at(np.array(served.session.arm.servos.home))
         arm.home()
         with arm.record() as line:
             arm.move(tip=(0.26, 0.08, 0.17), straight=True, via=[Waypoint((0.22, 0.03, 0.17), straight=True)])
@@ -52,8 +38,8 @@ def test_the_script_moves_asks_records_and_is_refused_on_the_running_graph(runni
         with pytest.raises(GoalRefusedError, match="shoulder needs") as caught:
             arm.move(shoulder=0.0, elbow=0.0)
         assert caught.value.subject == "shoulder" and not arm.plan(shoulder=0.0, elbow=0.0)
-        moving = arm.move(base=-0.3, duration=3.0, wait=False)
-        arm.wait(0.6)
+        moving = arm.move(base=-0.3, duration=10.0, wait=False)
+        served.spend(1.2)
         assert 0.1 < moving.progress < 1.0 and not moving.done()
         moving.cancel()
         arm.payload = 0.01
@@ -62,9 +48,11 @@ def test_the_script_moves_asks_records_and_is_refused_on_the_running_graph(runni
         arm.home()
 
 
-def test_a_motion_of_a_graph_that_is_silent_ends_for_who_waits(running, monkeypatch):
-    monkeypatch.setattr(session, "SILENT_S", 0.4)
-    with Arm.connect() as arm:
+@pytest.mark.long
+@pytest.mark.ros
+def test_a_motion_of_a_graph_that_is_silent_ends_for_who_waits(domain, tmp_path, monkeypatch):
+    with running_graph(tmp_path) as running, Arm.connect() as arm:
+        monkeypatch.setattr(session, "SILENT_S", 0.4)
         moving = arm.move(base=0.3, duration=3.0, wait=False)
         running.runner.processes["arm"].send_signal(signal.SIGSTOP)
         try:
@@ -72,4 +60,4 @@ def test_a_motion_of_a_graph_that_is_silent_ends_for_who_waits(running, monkeypa
                 moving.wait()
         finally:
             running.runner.processes["arm"].send_signal(signal.SIGCONT)
-            monkeypatch.undo()
+        running.client.until(running.client.holding, "an arm that holds")

@@ -48,9 +48,14 @@ def patience() -> Iterator[None]:
         yield
 
 
-def patient_clients() -> contextlib.AbstractContextManager:
-    """Meanwhile clients of running graphs wait longer than a person would."""
-    return mock.patch("picker_dynamics.session.remote.ANSWER_S", PATIENCE_S)
+@contextlib.contextmanager
+def patient_clients() -> Iterator[None]:
+    """Meanwhile clients of running arms wait longer than a person would, for answers and for a word of the arm."""
+    with (
+        mock.patch("picker_dynamics.session.remote.ANSWER_S", PATIENCE_S),
+        mock.patch("picker_dynamics.session.session.SILENT_S", PATIENCE_S),
+    ):
+        yield
 
 
 def patiently(*words: str) -> list[str]:
