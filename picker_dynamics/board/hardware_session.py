@@ -4,7 +4,7 @@
                           ^                    (outputs that run already are adopted: active at once)       |
                           +-------------------------------- link lost: offline, reconnect ------------------+
 
-All methods return at once, except ``connect`` (call it off the executor) and the short requests of ``activate``,
+All methods return at once, except ``connect`` (call it from a thread of its own) and the short requests of ``activate``,
 ``reset`` and ``disable``.  ``tick`` advances everything that takes time.  Times are host seconds of the ``clock``.
 """
 
@@ -31,7 +31,7 @@ from .firmware.config import board_limits
 from .link import Link
 from .protocol import Ack, Adopt, Disable, Fault, Info, Relax, Reset, Stop, Telemetry, ahead_us, describe_faults, limits_checksum
 from .rejoining import Rejoining
-from .session import Routine, Session, State
+from .session import Outputs, Routine, State
 from .setpoint_guard import Refusal
 from .setpoint_sender import CommandCounts, SetpointSender
 
@@ -53,7 +53,7 @@ LONGEST_STEP_S = 0.2
 """Of the modelled state: after a pause it goes on from where it was."""
 
 
-class HardwareSession(Session):
+class HardwareSession(Outputs):
     """Session with one board and the arm on it.
 
     Args:

@@ -1,4 +1,4 @@
-"""Session: who commands an arm's outputs, and from which pose; what servo boards and torque drives have in common."""
+"""Outputs of an arm: who commands them, and from which pose; what servo boards and torque drives have in common."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Routine(str):
     """Remark on the way up or down, which is no warning."""
 
 
-class Session(ABC):
-    """Base of the sessions: state, latched stop, and epochs, each of which begins at a pose that is held.
+class Outputs(ABC):
+    """Base of the kinds of outputs: state, latched stop, and epochs, each of which begins at a pose that is held.
 
     Attributes:
         state: ``ACTIVE``: commands are followed.

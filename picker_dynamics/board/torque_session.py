@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from picker_dynamics.control.torque_loop import HoldLaw
 from picker_dynamics.robot.model import DynamicsModel
 
-from .session import Routine, Session, State
+from .session import Outputs, Routine, State
 
 FRESH_S = 0.025
 """Longest that a command acts, from the state that it answers [s]: a loop of 25 rad/s bears a delay of 22 ms."""
@@ -33,7 +33,7 @@ OFF_DRAG = 0.2
 """A switched-off joint is dragged by its gear: this share of its effort limit at its velocity limit."""
 
 
-class TorqueSession(Session):
+class TorqueSession(Outputs):
     """The drives of one arm, which starts idle, holding.
 
     Args:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -30,11 +30,8 @@ from picker_dynamics.execution.goal_tracking import SAME_S, ArmState
 from picker_dynamics.execution.validator import require_graspable, require_holdable, unbearable
 from picker_dynamics.robot.model import Array, DynamicsModel, payload_values
 
-from .hardware import Command, ServoBoard, SimulatedTorqueArm
+from .hardware import Command, Hardware
 from .laws import Law
-
-Hardware: TypeAlias = ServoBoard | SimulatedTorqueArm
-"""Hardware of one arm; what a kind of it has stands in ``hardware``."""
 
 SUPPLY_PERIOD_S = 1.0
 """How often the plan takes over what the supply gives [s]."""

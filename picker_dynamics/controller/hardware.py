@@ -1,21 +1,12 @@
-"""Hardware of an arm as the control loop uses it: what is read of it, and what is written to it, once a cycle.
-
-A kind of hardware (``ServoBoard``, ``SimulatedTorqueArm``) has
-
-    session         its state, latched stops and faults, and the pose from which commands start
-    takes_efforts   it takes efforts, and measures its joints; else it takes set-points, and its joint states are modelled
-    source          share of its nominal voltage that the servos' supply gives without load; 1 where nobody measures it
-    read(now_s)     takes what it says; the arm's state, None where nobody knows it
-    write(...)      sends a command; whether it was sent; a PickerError where it cannot be
-    set_model(...)  takes the arm with another payload; a PickerError where it cannot be held with that
-"""
+"""Hardware of an arm as the control loop uses it: what is read of it, and what is written to it, once a cycle."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from picker_dynamics.board.hardware_session import HardwareSession
+from picker_dynamics.board.session import Outputs
 from picker_dynamics.board.torque_session import TorqueSession
 from picker_dynamics.errors import InputError
 from picker_dynamics.execution.goal_tracking import ArmState
@@ -30,7 +21,7 @@ class Command:
     """Command for one moment.
 
     Attributes:
-        time_s: when the set-point holds, or the time of the state that the effort answers [s].
+        time_s: when the set-point is due, or the time of the state that the effort answers [s].
         effort: (n,) torques that the joints need [N·m or N].
         setpoint: (n,) of position servos [rad or m]; None: the joints take efforts.
     """
@@ -38,6 +29,31 @@ class Command:
     time_s: float
     effort: Array
     setpoint: Array | None = None
+
+
+class Hardware(Protocol):
+    """A kind of hardware: ``ServoBoard``, ``SimulatedTorqueArm``."""
+
+    @property
+    def session(self) -> Outputs:
+        """Its state, latched stops and faults, and the pose from which commands start."""
+
+    @property
+    def takes_efforts(self) -> bool:
+        """Whether it takes efforts, and measures its joints; else it takes set-points, and its joint states are modelled."""
+
+    @property
+    def source(self) -> float:
+        """Share of its nominal voltage that the servos' supply gives without load; 1 where nobody measures it."""
+
+    def read(self, now_s: float) -> ArmState | None:
+        """Take what it says; the arm's state, None where nobody knows it."""
+
+    def write(self, command: Command, now_s: float) -> bool:
+        """Send a command; whether it was sent.  Raises a PickerError where it cannot be."""
+
+    def set_model(self, model: DynamicsModel) -> None:
+        """Take the arm with another payload.  Raises a PickerError where it cannot be held with that."""
 
 
 class ServoBoard:

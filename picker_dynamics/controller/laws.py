@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from picker_dynamics.board.session import Session
+from picker_dynamics.board.session import Outputs
 from picker_dynamics.control.compensation import NONE, Compensator
 from picker_dynamics.control.laws.law import Reference as LawReference
 from picker_dynamics.control.torque_loop import TorqueLoop
@@ -60,7 +60,7 @@ class ServoLaw:
                 value=mode,
             )
 
-    def start(self, session: Session) -> None:
+    def start(self, session: Outputs) -> None:
         self._last_s, self.moves = None, False
         if session.held is not None and session.held_effort is not None:
             self.compensator.start_held(session.held, session.held_effort)
@@ -91,7 +91,7 @@ class TorqueLaw:
         model: DynamicsModel = self.loop.model
         return model
 
-    def start(self, session: Session) -> None:
+    def start(self, session: Outputs) -> None:
         self.loop.start()
 
     def set_payload(self, mass: float, com: Sequence[float], now_s: float) -> None:

@@ -1,7 +1,7 @@
 """Motion validator: whether the arm may make a motion, and the smallest slowing with which it may.
 
-Goals are held to all checks, streams and jogs to all but position and ``slowed_torque``; ways to rest to peak torque, speeds,
-positions and the further checks, as far as there is a way that obeys them; a change of payload to the torques.  A further
+Goals are held to all checks, streams and jogs to all but position and ``slowed_torque``; ways to rest to peak torque, speeds and
+positions (``planning.LimitExcess``), as far as there is a way that obeys them; a change of payload to the torques.  A further
 check, such as collision, is one more entry of ``further``.
 
 A payload that is believed moves the arm, whether it is there or not: one that is set must be one that can be held where the arm

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 from picker_dynamics.board.clock import SYSTEM_CLOCK, Clock
 from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.link import Link, Port, SerialPort
-from picker_dynamics.board.session import Session as Outputs
-from picker_dynamics.board.session import State
+from picker_dynamics.board.session import Outputs, State
 from picker_dynamics.board.torque_session import TorqueSession
 from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.control.state_model import MODEL_STEP_S, ArmStateModel
 from picker_dynamics.control.torque_loop import TorqueLoop
 from picker_dynamics.controller import parameters
 from picker_dynamics.controller.connection import Connection
-from picker_dynamics.controller.controller import Controller, Cycle, Hardware
-from picker_dynamics.controller.hardware import ServoBoard, SimulatedTorqueArm
+from picker_dynamics.controller.controller import Controller, Cycle
+from picker_dynamics.controller.hardware import Hardware, ServoBoard, SimulatedTorqueArm
 from picker_dynamics.controller.laws import Law, ServoLaw, TorqueLaw
 from picker_dynamics.controller.parameters import CONTROLLER, DYNAMICS, HARDWARE, load_arm
 from picker_dynamics.controller.settings import Setting, Settings

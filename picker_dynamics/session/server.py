@@ -1,11 +1,11 @@
-"""Server of a running arm: calls in, answers and states out, a line of JSON each, over a socket of this user and over TCP.
+"""Server of a running arm: calls in, answers and states out, lines of JSON over a socket of this user and, where asked for, TCP.
 
     {"call": "goal", "id": 7, ...}   ->   {"id": 7, "result": null}   or   {"id": 7, "text": "...", "error": "InputError", ...}
     {"event": {...}}  {"hardware": {...}}  {"controller": {...}}  {"payload": [mass, x, y, z]}
     {"states": [...]}  as ``report.row``     {"dropped": 7}  states that a client was too slow for
 
 Over TCP the first call is {"call": "token", "id": 1, "token": "..."}; before it nothing is said, and nothing else taken.
-One thread serves all connections, and the control loop waits for it nowhere.
+One thread serves all connections; sending waits for no client, and a call takes its turn with the cycles.
 """
 
 from __future__ import annotations
