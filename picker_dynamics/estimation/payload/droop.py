@@ -1,12 +1,14 @@
 """Payload from droop: the mass in the tool from how much further the arm sags with it, by inclinometer.
 
-Each pose is read without and with the payload; the difference of the two readings is d_k.  The droop model of the calibration
-(``calibration.droop_model``) says what it should be for a mass m; about a mass that is near,
+Each pose is read without and with the payload.  The droop model of the calibration (``calibration.droop_model``) says what each
+reading y_k should be for a mass m; about a mass that is near,
 
-    d_k = d_k(m_0) + s_k (m - m_0) + e_k,          V = 2 sd² 1 + Σ chance² + N Nᵀ
+    y_k = y_k(m_0) + s_k (m - m_0) + e_k,          V = sd² 1 + Σ chance² + offset² (1 + P) + N Nᵀ
 
-e_k has the instrument's noise twice, what friction happens to hold back at both visits, and, alike at all poses, N: how well
-stiffness K and load friction x are known.  Zeros, scales and masses that are a little off cancel in the difference, and
+s_k is 0 without the payload.  e_k has the instrument's noise, what friction happens to hold back at the visit, an offset alike
+at all poses and one of each pose (P: 1 where two readings are of one pose), which zeros, scales and pulse maps leave, and N: how
+well stiffness K, friction and the links' masses are known.  What is alike in both readings of a pose cancels; that the arm sags
+without the payload too tells K where that is known badly; and
 
     m = m_0 + (sᵀ V⁻¹ y) / (sᵀ V⁻¹ s)            sd² = 1 / (sᵀ V⁻¹ s)                      (generalised least squares)
 
@@ -44,8 +46,13 @@ STIFFNESS_SD, ROUGHEST_SD = 0.04, 0.5
 """No K is known better than to the first share, nor is it where the servo map does not say; what is known to less than the second
 is of no use."""
 
-LOAD_FRICTION_SD, ASSUMED_SD = 0.03, 0.12
-"""Of x: what a calibration leaves, and where nobody has measured it."""
+LOAD_FRICTION_SD, ASSUMED_SD, COULOMB_SD = 0.03, 0.12, 0.05
+"""Of x: what a calibration leaves, and where nobody has measured it; of tau_c, as a share of stall torque, where the joint's own
+friction (that of the URDF) is not in it: each pose is come to from the same side again, so that this cancels."""
+
+OFFSET_SD, LINKS_SD = math.radians(0.3), 0.1
+"""What a calibration leaves of a reading at rest [rad], and of the links' masses, as a share, where they were not weighed: no
+better than that does the sag without payload tell K."""
 
 SLIP = 0.12
 """Distance of a reading from anything that a payload explains, which is a slip [rad]."""
@@ -126,11 +133,12 @@ class DroopScale:
 
     @cached_property
     def _model(self) -> tuple[DroopModel, np.ndarray, np.ndarray]:
-        """Droop model of those joints, its unknowns (u,) as believed, and how well they are known besides zero and scale (u,)."""
+        """Droop model of those joints, its unknowns (u,) as believed, and how well they are known besides offsets (u,)."""
         servos = [self.servos.servos[column] for column in self.columns]
         model = DroopModel(self.description, self.servos, tuple(servo.joint for servo in servos))
         unknowns, sd = believed(self.servos)[list(self.columns)].ravel(), np.zeros(len(model.names))
         sd[model.places("compliance")] = [stiffness_sd(servo) / servo.stiffness for servo in servos]
+        sd[model.places("coulomb")] = [COULOMB_SD * servo.stall_torque for servo in servos]
         sd[model.places("load_friction")] = [
             (ASSUMED_SD if "load_friction" in servo.unmeasured else LOAD_FRICTION_SD) * (servo.load_friction > 0.0)
             for servo in servos
@@ -144,37 +152,40 @@ class DroopScale:
 
     def expected(self, readings: Sequence[Measurement], mass: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The readings (r,) [rad] with ``mass`` [kg] in the tool at those with payload; how much a standard deviation of what is
-        known of servos moves them, (r, u), and of what friction holds back by chance, (r, c)."""
+        known of servos and, last, of what is borne moves them, (r, u + 1), and of what friction holds back by chance, (r, c)."""
         model, unknowns, sd = self._model
         looks = [
             Reading(one.pulses_us, one.sensor, 0.0, row, mass * one.loaded, side=one.side) for row, one in enumerate(readings)
         ]
         values, by_unknowns, by_chance = model.linearised(unknowns, looks)
-        return values, by_unknowns * sd, by_chance
+        compliances = model.places("compliance")  # a load turns joints as much further as springs that are softer
+        borne = LINKS_SD * by_unknowns[:, compliances] @ unknowns[compliances]
+        return values, np.column_stack([by_unknowns * sd, borne]), by_chance
 
     def linearised(self, readings: Sequence[Measurement], mass: float) -> tuple[np.ndarray, ...]:
         """The readings (r,) [rad] with ``mass`` [kg] in the tool at those with payload; what a kilogram does to them, (r,)
-        [rad/kg]; a standard deviation of noise and friction, (r,) [rad]; and one of what is known of the servos, (r, u)."""
+        [rad/kg]; a standard deviation of noise and friction, (r,) [rad]; and one of what is known of the arm, (r, u + 1)."""
         values, known, chance = self.expected(readings, mass)
         slope = (self.expected(readings, mass + STEP_KG)[0] - values) / STEP_KG
         return values, slope, np.sqrt(INCLINOMETER_SD**2 + (chance**2).sum(axis=1)), known
 
     def estimate(self, readings: Sequence[Measurement], mass: float) -> tuple[Measured, float, np.ndarray]:
-        """The mass, about ``mass`` [kg]; the misfit; and each pose as the others see it, (p,) in standard deviations.
+        """The mass, about ``mass`` [kg]; the misfit; and each reading as the others see it, (r,) in standard deviations.
 
         Args:
             readings: the poses' without the payload, then, in the same order, with it.
         """
         values, slope, sd, known = self.linearised(readings, mass)
         empty, loaded = np.split(np.arange(len(readings)), 2)
-        covariance = np.diag(sd[empty] ** 2 + sd[loaded] ** 2) + (known[loaded] - known[empty]) @ (known[loaded] - known[empty]).T
+        known[loaded, -1] = known[empty, -1]  # the links weigh the same
+        alike = np.tile(1.0 + np.eye(len(empty)), (2, 2))
+        weights = np.linalg.inv(np.diag(sd**2) + OFFSET_SD**2 * alike + known @ known.T)
         off = wrapped(np.array([one.value for one in readings]) - values)
-        excess, slope, weights = wrapped(off[loaded] - off[empty]), slope[loaded], np.linalg.inv(covariance)
         information = max(float(slope @ weights @ slope), 1e-300)
-        change = float(slope @ weights @ excess) / information
-        residual = excess - change * slope
+        change = float(slope @ weights @ off) / information
+        residual = off - change * slope
         weighted = weights @ residual
-        misfit = float(np.sqrt(max(0.0, float(residual @ weighted)) / max(1, len(excess) - 1)))
+        misfit = float(np.sqrt(max(0.0, float(residual @ weighted)) / max(1, len(off) - 1)))
         return Measured(mass + change, information**-0.5), misfit, weighted / np.sqrt(np.diag(weights))
 
     def weigh(self, readings: Sequence[Measurement]) -> Weighed:
@@ -195,8 +206,9 @@ class DroopScale:
         refuse_if(found.sd > self.blind_kg, f"{said}, which says nothing: stretch the arm further out", "pose", found.sd)
         worst, count = int(np.abs(apart).argmax()), len(apart)
         others = float(np.sqrt(max(0.0, (count - 1) * misfit**2 - apart[worst] ** 2) / max(1, count - 2)))  # their misfit alone
-        slip = f"pose {worst + 1} is {abs(apart[worst]):.0f} standard deviations from what the others say: read it again"
-        refuse_if(abs(apart[worst]) > MISREAD * max(1.0, others), slip, f"pose {worst + 1}", float(apart[worst]))
+        pose = f"pose {worst % len(poses[0]) + 1}"
+        slip = f"{pose} is {abs(apart[worst]):.0f} standard deviations from what the others say: read it again"
+        refuse_if(abs(apart[worst]) > MISREAD * max(1.0, others), slip, pose, float(apart[worst]))
         found = replace(found, sd=found.sd * max(1.0, misfit))
         low, high = (found.value + sign * NEGATIVE * found.sd for sign in (-1.0, 1.0))
         refuse_if(
