@@ -157,6 +157,18 @@ def test_what_is_assumed_of_servos_however_strong_lies_within_the_bounds_of_the_
     assert (lower < model.prior[0]).all() and (model.prior[0] < upper).all()
 
 
+@mark.long
+def test_an_arm_of_which_every_joint_slides_gets_zeros_and_scales(tmp_path, capsys, few_poses):
+    words = ["calibrate", "--simulated", "--json", "--settle", "1.5", "--urdf", str(any_arms.urdf("gantry"))]
+    assert cli.main([*words, "--out", str(tmp_path)]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["hold_mm"]["after"]["median"] < report["hold_mm"]["before"]["median"]
+    assert set(report["joints"]) == set(known("gantry")[0].joint_names)
+    for entries in report["joints"].values():
+        assert set(entries) == {"zero_m", "scale"}, "nothing tells a spring"
+        assert entries["zero_m"]["found"] == approx(entries["zero_m"]["truth"], abs=3.0 * entries["zero_m"]["sd"])
+
+
 def test_a_weak_arm_gets_lighter_weights_and_a_real_one_needs_its_servo_map(tmp_path):
     arm, servos = known("pan_tilt")
     masses = [one.mass for one in bearable_weights(DroopModel(arm, servos, DROOP["pan_tilt"]))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from picker_dynamics import resources
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.dynamics.cross_check import sample_states
 from picker_dynamics.dynamics.rigid_body import RigidBody
@@ -55,6 +56,19 @@ def test_the_urdf_is_the_closed_form(name):
 
 def test_every_urdf_is_an_arm_and_every_arm_has_a_urdf():
     assert {path.stem for path in (share_directory() / "urdf").glob("*.urdf")} == set(arms.names())
+
+
+def test_resources_are_found_in_an_ament_prefix(tmp_path, monkeypatch):
+    """No source tree is around the module where colcon installs it; empty entries and prefixes without the package are passed."""
+    share = tmp_path / "second" / "share" / "picker_dynamics"
+    (share / "urdf").mkdir(parents=True)
+    monkeypatch.setattr(resources, "__file__", str(tmp_path / "lib" / "picker_dynamics" / "resources.py"))
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f":{tmp_path / 'first'}:{tmp_path / 'second'}")
+    assert share_directory() == share
+    monkeypatch.setenv("AMENT_PREFIX_PATH", "")
+    monkeypatch.setattr(resources.sys, "prefix", str(tmp_path / "venv"))
+    with pytest.raises(ConfigurationError, match="source install/setup.bash"):
+        share_directory()
 
 
 @every_arm

@@ -16,7 +16,7 @@ from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
 
 ARM = picker()
-TARGETS = 6
+TARGETS = 12
 FOUND_M, FOUND_RAD = 1e-4, 1e-3
 
 

@@ -32,7 +32,7 @@ def tip(q):
 
 def test_from_anywhere_the_target_is_hit_within_the_limits_and_no_farther_away_than_a_known_solution():
     draw, over_the_back = np.random.default_rng(7), 0
-    for q in sample_poses(ARM, 60, seed=8):
+    for q in sample_poses(ARM, 200, seed=8):
         near, pitch = draw.uniform(ARM.lower, ARM.upper), float(q[1:4].sum())
         near[4] = q[4]
         found = picker_inverse(ARM, tip(q), pitch, near)
