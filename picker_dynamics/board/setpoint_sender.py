@@ -94,7 +94,7 @@ class SetpointSender:
         return refusal
 
     def _send(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> Refusal | None:
-        pulses = tuple(pulse_units(pulse) for pulse in self._servos.to_pulse_us(q_cmd))
+        pulses = tuple(pulse_units(pulse) for pulse in self._servos.to_pulse_us(q_cmd).tolist())
         stands = pulses == self._pulses
         late_s = self._catch_up.late_s(now_s)
         if late_s > LATEST_S and not stands:

@@ -101,8 +101,8 @@ class RigidBody(DynamicsModel):
     ) -> Array:
         """``function(model, data, q, …)`` for every state; ``axes`` of its result run over the joints."""
         arrays, model, data = batch_of_states(self.n, **states), self.loaded.model, self.loaded.data
-        if all(x.ndim == 1 for x in arrays):
-            out = np.reshape(function(model, data, *self._theirs(arrays)), shape)  # 1×1 comes as (1,)
+        if all([x.ndim == 1 for x in arrays]):
+            out = np.asarray(function(model, data, *self._theirs(arrays))).reshape(shape)  # 1×1 comes as (1,)
         else:
             batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
             rows, out = [np.broadcast_to(x, (*batch, self.n)) for x in arrays], np.empty((*batch, *shape))

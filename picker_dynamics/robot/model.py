@@ -73,10 +73,10 @@ def as_states(name: str, value: ArrayLike, n: int) -> Array:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} is {value!r}, not an array of numbers", name, value) from error
+    if array.shape == (n,) and math.isfinite(sum(array.tolist())):
+        return array  # at a quarter of the cost of what follows
     if array.ndim == 0 or array.shape[-1] != n:
         raise InputError(f"{name} has shape {array.shape}, expected (..., {n})", name, array.shape, n)
-    if array.ndim == 1 and math.isfinite(sum(array.tolist())):
-        return array  # at a quarter of the cost of what follows
     finite = np.isfinite(array)
     if not finite.all():
         bad = tuple(int(i) for i in np.argwhere(~finite)[0])
@@ -115,7 +115,7 @@ def batch_of_states(n: int, **values: ArrayLike) -> list[Array]:
         InputError: as ``as_states``, or naming the shapes that do not fit.
     """
     arrays = [as_states(name, value, n) for name, value in values.items()]
-    if any(array.ndim > 1 for array in arrays):
+    if any([array.ndim > 1 for array in arrays]):
         try:
             np.broadcast_shapes(*(array.shape for array in arrays))
         except ValueError as error:
@@ -167,6 +167,7 @@ class DynamicsModel(ABC):
         armature: (n,) rotor inertias as seen at the joint [kg·m²]; part of M.
         viscous: (n,) viscous friction [N·m·s/rad].
         coulomb: (n,) Coulomb friction [N·m].
+        frictionless: whether there is none of either.
         payload_mass: mass carried at the tool [kg].
         payload_com: (3,) its centre [m], tool frame.
     """
@@ -188,6 +189,7 @@ class DynamicsModel(ABC):
             per_joint(name, 0.0 if value is None else value, self.joint_names)
             for name, value in (("armature", armature), ("viscous", viscous), ("coulomb", coulomb))
         )
+        self.frictionless = not (self.viscous.any() or self.coulomb.any())
 
     @cached_property
     def armature_matrix(self) -> Array:
@@ -260,7 +262,7 @@ class DynamicsModel(ABC):
     def friction(self, v: ArrayLike) -> Array:
         """Joint friction F(v) = b v + f_c tanh(v / v_s), (..., n) [N·m]: opposes motion, so the actuators add it."""
         v = as_states("v", v, self.n)
-        return self.viscous * v + self.coulomb * np.tanh(v / COULOMB_SPEED)
+        return np.zeros_like(v) if self.frictionless else self.viscous * v + self.coulomb * np.tanh(v / COULOMB_SPEED)
 
     def required_torque(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Required torques tau_d = M a + C v + g + F(v), (..., n) [N·m], of an arm that touches nothing."""

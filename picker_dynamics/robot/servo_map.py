@@ -11,6 +11,7 @@ URDF's narrower limits, so that compensation has room.  Layout of the file: ``co
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -153,23 +154,17 @@ class Servo:
             lower = max(lower, self.grip.contact - self.deadband - 0.5 * self.play - motor / self.stiffness)
         return lower, upper
 
-    @cached_property
-    def pulse_map(self) -> tuple[Array, Array]:
-        """Horn angles [rad] and pulses [us] of its points, each (k,), rising."""
-        return read_only(self.horn_angles), read_only(self.pulses_us)
-
     def written(self) -> dict[str, Any]:
         """Its entry in a servo map: figures of the servo itself, whatever it drives."""
         points = [[horn / self.per_turn / TURN, pulse] for horn, pulse in zip(self.horn_angles, self.pulses_us)]
         return written_fields(self, self.per_turn, self.unmeasured) | {"pulse_map": points}
 
-    def to_pulse_us(self, angle: ArrayLike) -> Array:
-        return np.interp(self.zero + self.direction * np.asarray(angle), *self.pulse_map)
+    def to_pulse_us(self, angle: ArrayLike) -> Any:
+        horn = self.zero + self.direction * (angle if isinstance(angle, float) else np.asarray(angle))
+        return _interpolated(horn, self.horn_angles, self.pulses_us)
 
-    def to_angle(self, pulse_us: ArrayLike) -> Array:
-        horn_angles, pulses_us = self.pulse_map
-        angle: Array = self.direction * (np.interp(np.asarray(pulse_us), pulses_us, horn_angles) - self.zero)
-        return angle
+    def to_angle(self, pulse_us: ArrayLike) -> Any:
+        return self.direction * (_interpolated(pulse_us, self.pulses_us, self.horn_angles) - self.zero)
 
 
 @dataclass(frozen=True)
@@ -302,8 +297,8 @@ class ServoMap:
         return np.round(np.asarray(pulse_us, dtype=float) / self.quantum_us) * self.quantum_us
 
     def _require(self, what: str, value: Array, lower: Array, upper: Array, tolerance: float) -> None:
-        outside = np.maximum(lower - value, value - upper) - tolerance
-        if (outside > 0.0).any():
+        outside = np.maximum(lower - value, value - upper)
+        if np.count_nonzero(outside > tolerance):
             index = np.unravel_index(np.argmax(outside), outside.shape)
             joint, low, high, found = self.joint_names[index[-1]], lower[index[-1]], upper[index[-1]], float(value[index])
             limit = float(low if found < low else high)
@@ -312,6 +307,14 @@ class ServoMap:
                 for x, beside in ((found, limit), (low, None), (high, None))
             ]
             raise LimitError(f"{joint}: {what} {said[0]} is outside {said[1]} ... {said[2]}", joint, found, limit)
+
+
+def _interpolated(x: Any, xs: Sequence[float], ys: Sequence[float]) -> Any:
+    """``np.interp``, of a single number at a third of its cost."""
+    if not isinstance(x, float):
+        return np.interp(x, xs, ys)
+    k = min(max(bisect_right(xs, x), 1), len(xs) - 1)
+    return ys[k - 1] + (min(max(x, xs[0]), xs[-1]) - xs[k - 1]) * ((ys[k] - ys[k - 1]) / (xs[k] - xs[k - 1]))
 
 
 def _by_joint(functions: Sequence[Callable[[ArrayLike], Array]], values: Array) -> Array:

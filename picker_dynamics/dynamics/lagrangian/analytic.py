@@ -76,7 +76,7 @@ class AnalyticModel(DynamicsModel):
 
     def _apply(self, equation: Equation, shape: tuple[int, ...], *states: np.ndarray) -> np.ndarray:
         """``equation`` of the joints' components of ``states``, which were checked: an array (..., *shape), real or complex."""
-        if all(x.ndim == 1 for x in states):
+        if all([x.ndim == 1 for x in states]):
             return np.array(equation(self.constants, *(x.tolist() for x in states)))
         result = equation(self.constants, *(tuple(np.moveaxis(x, -1, 0)) for x in states))
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in states))
