@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.control.supply_follow import SupplyFollower
 from picker_dynamics.errors import BoardFaultError, LinkError, NoPortError, PickerError
-from picker_dynamics.robot.model import DynamicsModel
+from picker_dynamics.robot.model import Array, DynamicsModel, read_only
 from picker_dynamics.robot.servo_budget import ServoBudget
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.robot.units import told
@@ -92,6 +92,7 @@ class HardwareSession(Outputs):
         self._rejoining, self._moved = Rejoining(), False
         self._enabling: Enabling | None = None
         self._last_step_s: float | None = None
+        self._played: tuple[tuple[int, ...], Array] = (), servos.rest
 
     @property
     def delay_s(self) -> float:
@@ -404,12 +405,12 @@ class HardwareSession(Outputs):
             self.held = None  # the arm falls, or is being switched on: nobody knows where it is
         elif self.held is not None and dt > 0.0:
             setpoint = self._setpoint_of(telemetry)
-            q, _ = self.model.step(setpoint, min(dt, LONGEST_STEP_S))
-            torque = self.model.motor_torque(setpoint)
+            q, v = self.model.step(setpoint, min(dt, LONGEST_STEP_S))
+            effort = self.model.spring_torque(setpoint)
+            torque = effort - self.servos.model.damping * v
             self._moved = self._moved or bool((setpoint != self.setpoint).any())
             if self._moved:  # on its way from where it was held
-                self.held, self.setpoint = q.copy(), setpoint
-                self.held_effort = self.model.spring_torque(setpoint)
+                self.held, self.setpoint, self.held_effort = q, setpoint, effort
         self.model.source = self.supply.measure(telemetry.supply_mv, torque, dt)
         self.budget.load(torque, self._outputs(telemetry.live))
         self.budget.advance(dt)
@@ -419,7 +420,9 @@ class HardwareSession(Outputs):
         return np.array([bool(live >> joint & 1) for joint in range(self.servos.n)])
 
     def _setpoint_of(self, telemetry: Telemetry) -> np.ndarray:
-        return self.servos.to_angle(np.array(telemetry.pulses_us, dtype=float))
+        if telemetry.pulses != self._played[0]:
+            self._played = telemetry.pulses, read_only(self.servos.to_angle(np.array(telemetry.pulses_us, dtype=float)))
+        return self._played[1]
 
     def _rest_text(self) -> str:
         return ", ".join(f"{one.joint} {told(one.rest, one.position_unit)}" for one in self.servos.servos)

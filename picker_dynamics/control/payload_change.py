@@ -8,10 +8,7 @@ A change under way goes on from where it is: what is blended so far is the forme
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
 from typing import NamedTuple
-
-import numpy as np
 
 from picker_dynamics.robot.model import Array, DynamicsModel
 
@@ -72,8 +69,8 @@ class PayloadChange:
 
     def torque(self, of: Callable[[DynamicsModel], Array]) -> Array:
         """Blended torque (n,) [N·m], ``of`` each model."""
-        total: Array = reduce(np.add, (weight * of(model) for weight, model in self._parts()))
-        return total
+        first, *more = [weight * of(model) for weight, model in self._parts()]
+        return sum(more, first)
 
     def _parts(self) -> tuple[tuple[float, DynamicsModel], ...]:
         """Weights, summing to 1, and the models whose torques they weigh."""

@@ -136,10 +136,6 @@ class ArmStateModel:
             time_s=0.0,
         )
 
-    def motor_torque(self, setpoint: ArrayLike) -> Array:
-        """Motor torques tau_m, (n,) [N·m], at this state, at ``setpoint`` (n,) [rad]."""
-        return self.servo.motor_torque(setpoint, self._q, self._v, self._supply)
-
     def spring_torque(self, setpoint: ArrayLike) -> Array:
         """Spring torques tau_m + D v, (n,) [N·m]: what the motors bear at this state, at ``setpoint`` (n,) [rad]."""
         return self.servo.spring_torque(setpoint, self._q, self._supply)
@@ -159,7 +155,8 @@ class ArmStateModel:
         push = motor - (drag - D) * v - self.model.inverse_dynamics(q, v, self._still)  # M dv/dt without the gears' friction
         gK = g * K
         euler, left = np.linalg.inv(M + self._on_diagonal * np.array([[h * (drag + h * K)], [g * (drag + gK)]]))
-        held = None if self.servo.frictionless else self._look_for_friction(motor, v + h * (euler @ (push - h * K * v)), h * euler)
+        free = v + h * (euler @ (push - h * K * v))
+        held = None if self.servo.frictionless else self._look_for_friction(motor, free, h * euler)
 
         def solve(r_q: Array, M_r_v: Array) -> tuple[Array, Array]:
             k_v = left @ (M_r_v - gK * r_q)

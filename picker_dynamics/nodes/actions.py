@@ -161,4 +161,4 @@ class GripperAction(Action):
             return JointState(name=[joint])
         at = [self.shell.arm.joint_names.index(joint)]
         stamp_s = self.shell.stamps.to_stamp(state.time_s)
-        return joint_state(stamp_s, [joint], state.q[at], None if state.v is None else state.v[at])
+        return joint_state(JointState(name=[joint]), stamp_s, state.q[at], None if state.v is None else state.v[at])

@@ -31,7 +31,8 @@ class Dynamics:
 
     def __init__(self, node: Node, arm: RunningArm):
         self.node, self.running, self._law = node, arm, arm.controller.law
-        self._stamps, self._names = stamp_clock(node, arm.clock), arm.description.joint_names
+        self._stamps, self._command = stamp_clock(node, arm.clock), JointState(name=list(arm.description.joint_names))
+        self._command.header.frame_id = name_of(node)
         self._payload: Payload | None = None
         self._mode = ""
         self._command_out = node.create_publisher(JointState, "joint_commands", LATEST)
@@ -44,9 +45,7 @@ class Dynamics:
         command, payload, law = cycle.command, self.running.controller.payload, self._law
         if command is not None:
             stamp_s = self._stamps.to_stamp(command.time_s)
-            message = joint_state(stamp_s, self._names, command.setpoint, None, command.effort)
-            message.header.frame_id = name_of(self.node)
-            self._command_out.publish(message)
+            self._command_out.publish(joint_state(self._command, stamp_s, command.setpoint, None, command.effort))
         if payload != self._payload:
             self._payload, said = payload, InertiaStamped()
             said.header.frame_id = self.running.description.tool

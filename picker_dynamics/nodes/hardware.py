@@ -44,7 +44,7 @@ class Hardware:
     def __init__(self, node, arm: RunningArm, report: Report, wake: Callable[[], None]):
         self.node, self.running, self.report, self.session, self.outputs = node, arm, report, arm.session, arm.outputs
         self._stamps, self._names = stamp_clock(node, arm.clock), arm.description.joint_names
-        self._facts: dict[str, Any] = {}
+        self._facts, self._told = dict[str, Any](), JointState(name=list(self._names))
         self._epoch: int | None = -1
         self._source, self._state_due_s, self._look_s = 1.0, 0.0, 0.0
         self._state_period_s = 0.0 if arm.servos is None else 1.0 / arm.settings[parameters.HARDWARE]["state_rate_hz"]
@@ -111,7 +111,7 @@ class Hardware:
         if state is not None and self.outputs.state is not State.OFFLINE and now_s >= self._state_due_s - 1e-3:
             self._state_due_s = max(self._state_due_s + self._state_period_s, now_s)
             stamp_s = self._stamps.to_stamp(state.time_s)
-            self._state_out.publish(joint_state(stamp_s, self._names, state.q, state.v, state.effort))
+            self._state_out.publish(joint_state(self._told, stamp_s, state.q, state.v, state.effort))
         if now_s >= self._look_s:
             self._look_s = now_s + LOOK_S
             if self.node.count_publishers("robot_description") == 0:
@@ -129,7 +129,6 @@ class Hardware:
         epoch = outputs.epoch if outputs.state is State.ACTIVE else None
         if epoch != self._epoch:
             self._epoch, stamp_s = epoch, self._stamps.to_stamp(self._stamps.now_s())
-            held = (
-                (self._names, outputs.held, None, outputs.held_effort) if epoch is not None and outputs.held is not None else ()
-            )
-            self._held_out.publish(joint_state(stamp_s, *held))
+            known = epoch is not None and outputs.held is not None
+            told, held = (self._names, (outputs.held, None, outputs.held_effort)) if known else ((), ())
+            self._held_out.publish(joint_state(JointState(name=list(told)), stamp_s, *held))

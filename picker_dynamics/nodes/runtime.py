@@ -80,12 +80,11 @@ def to_stamp(stamp, time_s: float):
     return stamp
 
 
-def joint_state(stamp_s: float, names=(), q=None, v=None, effort=None) -> JointState:
-    """State of joints at a stamp [s]; vectors (n,), None: not told."""
-    vectors = {"position": q, "velocity": v, "effort": effort}
-    made = JointState(name=list(names), **{field: row.tolist() for field, row in vectors.items() if row is not None})
-    to_stamp(made.header.stamp, stamp_s)
-    return made
+def joint_state(told: JointState, stamp_s: float, q=None, v=None, effort=None) -> JointState:
+    """Write a state of joints at a stamp [s] into ``told``, which is made once; vectors (n,), None: not told."""
+    told.position, told.velocity, told.effort = (() if row is None else row.tolist() for row in (q, v, effort))
+    to_stamp(told.header.stamp, stamp_s)
+    return told
 
 
 def stamp_clock(node, clock: SteadyClock = SYSTEM_CLOCK) -> StampClock:

@@ -11,7 +11,7 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header, String
-from trajectory_msgs.msg import JointTrajectory
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from picker_dynamics.controller import parameters
 from picker_dynamics.controller.controller import Cycle
@@ -25,7 +25,7 @@ from picker_dynamics.session.report import Report
 from picker_dynamics.session.running_arm import RunningArm
 
 from .diagnostics import message_of, name_of, sender_in
-from .goal_messages import goal_from, is_gripper_command, point, start_in
+from .goal_messages import goal_from, is_gripper_command, start_in
 from .runtime import (
     LATCHED,
     LATEST,
@@ -69,7 +69,7 @@ class TrajectoryController:
         self._nameless_due_s, self._looks = 0.0, 0
         self._description_out: Publisher | None = None
         self._status_out = node.create_publisher(DiagnosticStatus, "arm_controller/status", OUTCOMES)
-        self._reference = JointTrajectory(joint_names=list(self.arm.joint_names))
+        self._reference = JointTrajectory(joint_names=list(self.arm.joint_names), points=[JointTrajectoryPoint()])
         self._reference.header.frame_id = name_of(node)
         self._reference_out = node.create_publisher(JointTrajectory, "arm_controller/reference", LATEST)
         self._arm_out = node.create_publisher(String, "arm_controller/arm", LATCHED)
@@ -142,7 +142,8 @@ class TrajectoryController:
         """Publish reference, events and error of a cycle; called by the control loop."""
         if (reference := cycle.tick.reference) is not None:
             to_stamp(self._reference.header.stamp, self.stamps.to_stamp(reference.time_s))
-            self._reference.points = [point(0.0, reference.q, reference.v, reference.a)]
+            at = self._reference.points[0]
+            at.positions, at.velocities, at.accelerations = reference.q.tolist(), reference.v.tolist(), reference.a.tolist()
             self._reference_out.publish(self._reference)
         self.publish(cycle.tick.events)
         self._publish_nameless(cycle.now_s)

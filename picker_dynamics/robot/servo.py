@@ -139,7 +139,7 @@ class ServoModel:
         """Supply u (..., 1), or () where the source is stiff, while the motors give ``motor`` [N·m]; ``source``: u_0."""
         if self.stiff_supply:
             return np.asarray(source, dtype=float)
-        share: Array = np.maximum(source - (np.abs(motor) @ self.drain)[..., None], LEAST_SUPPLY)
+        share: Array = np.maximum(np.asarray(source) - (np.abs(motor) @ self.drain)[..., None], LEAST_SUPPLY)
         return share
 
     def supply_at(self, q_cmd: ArrayLike, q: ArrayLike, source: ArrayLike = 1.0) -> Array:
@@ -159,7 +159,7 @@ class ServoModel:
     def spring_torque(self, q_cmd: ArrayLike, q: ArrayLike, supply: ArrayLike = 1.0) -> Array:
         """Spring torque clip(u K dz(q_cmd - q, delta + b/2), -u tau_ms, u tau_ms) [N·m]: the motor without its damping."""
         pull = self.stiffness * dead_zone(np.subtract(q_cmd, q), self.gap)
-        clipped: Array = supply * np.minimum(np.maximum(pull, -self.motor_stall), self.motor_stall)
+        clipped: Array = np.asarray(supply) * np.minimum(np.maximum(pull, -self.motor_stall), self.motor_stall)
         return clipped
 
     def motor_torque(self, q_cmd: ArrayLike, q: ArrayLike, v: ArrayLike, supply: ArrayLike = 1.0) -> Array:

@@ -48,7 +48,7 @@ class ServoBudget:
         self.servos, self.ambient_c = servos, ambient_c
         self.set_limit(limit_c)
         known = [servo.electric or UNKNOWN for servo in servos.servos]
-        self._stall_a, self._idle_a = np.array([(one.stall_a, one.idle_a) for one in known]).T
+        self._idle_a, self._more_a = np.array([(one.idle_a, one.stall_a - one.idle_a) for one in known]).T
         self._rise, self._time_s = np.array([(one.stall_rise_k, one.thermal_s) for one in known]).T
         self._per_torque = 1.0 / servos.model.motor_stall
         self.share = np.zeros(servos.n)
@@ -66,7 +66,7 @@ class ServoBudget:
     def load(self, torque: Array, live: NDArray[np.bool_]) -> None:
         """Load the servos: from now on their motors give ``torque`` (n,) [N·m], those that are not ``live`` (n,) nothing."""
         self.live = live
-        self.share = np.where(live, np.abs(torque) * self._per_torque, 0.0)
+        self.share = live * np.abs(torque) * self._per_torque
         self._peak_a = max(self._peak_a, float(self.current_a.sum()))
 
     def advance(self, dt_s: float) -> None:
@@ -77,7 +77,8 @@ class ServoBudget:
     @property
     def current_a(self) -> Array:
         """Current of each servo, (n,) [A]."""
-        return np.where(self.live, self._idle_a + (self._stall_a - self._idle_a) * self.share, 0.0)
+        drawn: Array = self.live * (self._idle_a + self._more_a * self.share)
+        return drawn
 
     def take_peak(self) -> tuple[float, str]:
         """Largest sum of the currents [A] since the last call, and what is to be said of it: '' if the supply can do it."""
