@@ -64,7 +64,7 @@ class FrictionSide:
         if last is None:
             return
         moved = (q - last) / self.width
-        if moved.any():
+        if np.count_nonzero(moved):
             self._stood_s = 0.0
             self.bounds = np.minimum(np.maximum(self.bounds + moved, -1.0), 1.0)
             return

@@ -262,11 +262,12 @@ class DynamicsModel(ABC):
     def friction(self, v: ArrayLike) -> Array:
         """Joint friction F(v) = b v + f_c tanh(v / v_s), (..., n) [N·m]: opposes motion, so the actuators add it."""
         v = as_states("v", v, self.n)
-        return np.zeros_like(v) if self.frictionless else self.viscous * v + self.coulomb * np.tanh(v / COULOMB_SPEED)
+        return self.viscous * v + self.coulomb * np.tanh(v / COULOMB_SPEED)
 
     def required_torque(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Required torques tau_d = M a + C v + g + F(v), (..., n) [N·m], of an arm that touches nothing."""
-        return self.inverse_dynamics(q, v, a) + self.friction(v)
+        tau = self.inverse_dynamics(q, v, a)
+        return tau if self.frictionless else tau + self.friction(v)
 
     def torque(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Required torques tau_d, (..., n) [N·m]: ``required_torque`` by the name that scripts look for."""
