@@ -187,9 +187,11 @@ def test_an_arm_is_rehearsed_to_the_end_and_what_was_found_goes_together(name, w
     code = cli.main(
         ["calibrate", "--simulated", *words, "--json", "--settle", "1.5", "--urdf", str(urdf), "--out", str(tmp_path)]
     )
-    report = json.loads(capsys.readouterr().out)
+    said = capsys.readouterr()
+    assert code == 0, said.err
+    report = json.loads(said.out)
     hold = report["hold_mm"]
-    assert code == 0 and hold["after"]["median"] < 0.5 * hold["before"]["median"]
+    assert hold["after"]["median"] < 0.5 * hold["before"]["median"]
     assert hold["after"]["median"] < report["tip_uncertainty_95_mm"] + hold["floor"]["median"], "as well as it says"
     assert bool(report["links"]) == ("--quick" not in words)
     assert cli.main(["check", str(tmp_path / "arm.urdf"), "--samples", "20"]) == 0
