@@ -28,7 +28,7 @@ def both_under_way(seconds: float = 1.0) -> Rig:
 
 
 @given(st.floats(0.05, 2.9), st.floats(0.3, 4.0), st.floats(0.0, 1.2))
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_gripper_command_at_any_time_leaves_the_arm_s_motion_as_it_is(when, lasting, position):
     alone, both = Rig(), Rig()
     for rig in (alone, both):

@@ -14,7 +14,7 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.session.running_arm import RunningArm
 from picker_dynamics.sim.board_in_memory import BoardInMemory
-from picker_dynamics.sim.plant import Plant
+from picker_dynamics.sim.plant import STEP_S, Plant
 
 IDEAL = str(resource("config/servos.ideal.yaml"))
 _, SERVOS = servo_arm.load("", "", IDEAL)
@@ -28,16 +28,17 @@ class Rig:
     Args:
         overlay: of the servo map.
         off: its outputs are off, and it lies at its rest pose; else they run, and it hangs from them at home.
+        plant: in place of the picker's; ``dt``: step of that [s].
         settings: ``part__name=value``, of names with dots ``part__first__second``.
     """
 
-    def __init__(self, overlay: str = IDEAL, off: bool = False, **settings):
+    def __init__(self, overlay: str = IDEAL, off: bool = False, plant=None, dt=STEP_S, **settings):
         values: dict[str, dict] = {part: {"servo_overlay": overlay} for part in parameters.PARTS}
         for name, value in settings.items():
             part, _, name = name.partition("__")
             values[part][name.replace("__", ".")] = value
         _, servos = servo_arm.load("", "", overlay)
-        self.plant = Plant(picker(), servos, q=REST if off else HOME, support=off)
+        self.plant = plant or Plant(picker(), servos, q=REST if off else HOME, support=off, dt=dt)
         self.board = BoardInMemory(self.plant, servos, found=None if off else HOME.tolist())
         made = parameters.settings(values)
         self.arm = RunningArm(made, self.board, open_port=self.board.open, plans_beside=False)

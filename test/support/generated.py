@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
@@ -24,3 +25,12 @@ def share(usually: int, of_long: float) -> settings:
 def numbers(low: float, high: float, step: float = 0.01):
     """Few digits, so that a sequence can be read."""
     return st.integers(math.ceil(low / step), math.floor(high / step)).map(lambda k: round(k * step, 6))
+
+
+LIFE = 25
+"""How many sequences follow each other in one life of an arm."""
+
+
+def lives(usually: int):
+    """Mark for a test of ``seed``, with ``LIFE`` sequences drawn by NumPy: so many in all, ten times as many in the long run."""
+    return pytest.mark.parametrize("seed", range(usually * (10 if LONG else 1) // LIFE))
