@@ -85,22 +85,22 @@ class SetpointGuard:
     def _continues(self, q_cmd: np.ndarray, since_s: float) -> bool:
         step = q_cmd - self._q
         if self.last_s is None:
-            return self._within("is {0} from where the outputs are, allowed {1}", step, np.full(len(step), NEAR), since_s)
+            return self._within("is {0} from where the outputs are, allowed {1}", step, np.full(len(step), NEAR))
         bridged_s = min(since_s, BRIDGE_S)
         far = self._speed * bridged_s
         turned = self._speed * (STEP_S + 0.5 * bridged_s**2 / RAMP_S)
         way = self._rate * since_s
         nearest = way if since_s <= BRIDGE_S else np.clip(step, np.minimum(way, 0.0), np.maximum(way, 0.0))
-        jumps, leaves = "jumps by {0} in {2:.0f} ms, allowed {1}", "leaves its way by {0} in {2:.0f} ms, allowed {1}"
-        return self._within(jumps, step, far, since_s) and self._within(leaves, step - nearest, turned, since_s)
+        when = f"{{0}} in {1e3 * since_s:.0f} ms, allowed {{1}}"
+        return self._within(f"jumps by {when}", step, far) and self._within(f"leaves its way by {when}", step - nearest, turned)
 
-    def _within(self, text: str, moved: np.ndarray, allowed: np.ndarray, since_s: float) -> bool:
+    def _within(self, text: str, moved: np.ndarray, allowed: np.ndarray) -> bool:
         beyond = np.abs(moved) - allowed
         j = int(beyond.argmax())
         if beyond[j] <= 1e-9:
             return True
         one, other, unit = float(abs(moved[j])), float(allowed[j]), self._units[j]
-        self.said = f"{self._names[j]} {text.format(told(one, unit, other), told(other, unit, one), 1e3 * since_s)}"
+        self.said = f"{self._names[j]} {text.format(told(one, unit, other), told(other, unit, one))}"
         return False
 
     def sent(self, time_s: float, q_cmd: np.ndarray) -> None:

@@ -63,7 +63,7 @@ class ArmStateModel:
         if servo_model.n != model.n:
             raise InputError(f"{servo_model.n} servos for {model.n} joints", value=servo_model.n, limit=model.n)
         self.model, self.servo, self.max_step_s = model, servo_model, checked_number("max_step_s", max_step_s, above=0.0)
-        self._still, self._on_diagonal = read_only(np.zeros(model.n)), read_only(np.eye(model.n))
+        self._still, self._eye = read_only(np.zeros(model.n)), np.eye(model.n)
         self.source, self.units = 1.0, tuple(units) or ("rad",) * model.n
         self._supply: Array = np.ones(())
         self.reset(q0)
@@ -71,7 +71,7 @@ class ArmStateModel:
     def reset(self, q: ArrayLike) -> None:
         """Be at rest at ``q`` (n,) [rad]."""
         self._q = as_vector("q", q, self.model.n)
-        self._dry = self._slips = np.zeros(self.model.n)  # friction of the gears, and to which side its bound is reached
+        self._dry = self._slips = np.zeros(self.model.n)  # the gears' friction; its side at its bound
         self._v = np.zeros(self.model.n)
         self._rests: tuple[DynamicsModel, Array, float] | None = None  # model, set-point and supply with which it does
 
@@ -142,21 +142,20 @@ class ArmStateModel:
 
     def _drag(self, v: Array) -> Array:
         """B = D + F(v) / v, whose limit at standstill is the slope of F."""
-        if self.model.frictionless:
-            return self.servo.damping
         speed = np.maximum(np.abs(v), 1e-9)
         return self.servo.damping + self.model.viscous + self.model.coulomb * np.tanh(speed / COULOMB_SPEED) / speed
 
     def _advance(self, setpoint: Array, h: float) -> None:
-        q, v, K, D, drag, g = self._q, self._v, self.servo.stiffness, self.servo.damping, self._drag(self._v), GAMMA * h
-        M, pull, brake = self.model.mass_matrix(q), self.servo.spring_torque(setpoint, q), D * v  # at the nominal voltage
-        self._supply = supply = self.servo.supply_under(self._supply * pull - brake, self.source)
+        q, v, g, servo = self._q, self._v, GAMMA * h, self.servo
+        K, D, drag, M = servo.stiffness, servo.damping, self._drag(v), self.model.mass_matrix(q)
+        pull, brake = servo.spring_torque(setpoint, q), D * v  # at the nominal voltage
+        self._supply = supply = servo.supply_under(self._supply * pull - brake, self.source)
         motor = supply * pull - brake
         push = motor - (drag - D) * v - self.model.inverse_dynamics(q, v, self._still)  # M dv/dt without the gears' friction
         gK = g * K
-        euler, left = np.linalg.inv(M + self._on_diagonal * np.array([[h * (drag + h * K)], [g * (drag + gK)]]))
+        euler, left = np.linalg.inv(M + self._eye * np.array([[h * (drag + h * K)], [g * (drag + gK)]]))
         free = v + h * (euler @ (push - h * K * v))
-        held = None if self.servo.frictionless else self._look_for_friction(motor, free, h * euler)
+        held = None if servo.frictionless else self._look_for_friction(motor, free, h * euler)
 
         def solve(r_q: Array, M_r_v: Array) -> tuple[Array, Array]:
             k_v = left @ (M_r_v - gK * r_q)
@@ -164,7 +163,7 @@ class ArmStateModel:
 
         k1_q, k1_v = solve(h * v, h * (push + self._dry))
         q2, v2 = q + k1_q, v + k1_v
-        late = self.servo.motor_torque(setpoint, q2, v2, supply) + self._dry - self.model.required_torque(q2, v2, k1_v / h)
+        late = servo.motor_torque(setpoint, q2, v2, supply) + self._dry - self.model.required_torque(q2, v2, k1_v / h)
         k2_q, k2_v = solve(h * v2 - 2.0 * k1_q, h * late - M @ k1_v)  # M dv/dt at stage 2 is M k1_v / h + late, but for O(h^2)
         self._q = q + 1.5 * k1_q + 0.5 * k2_q
         self._v = v + 1.5 * k1_v + 0.5 * k2_v
@@ -172,9 +171,9 @@ class ArmStateModel:
             self._q[held], self._v[held] = q[held], 0.0
 
     def _look_for_friction(self, motor: Array, free: Array, response: Array) -> NDArray[np.bool_]:
-        """The gears' friction during the next step (``robot.dry_friction``); (n,) which joints it holds."""
+        """The gears' friction during the next step; (n,) which joints it holds."""
         bound = self.servo.friction(motor)
         self._dry = np.array(dry_friction(free.tolist(), response.tolist(), bound.tolist(), (self._slips * bound).tolist()))
         held: NDArray[np.bool_] = np.abs(self._dry) < bound
-        self._slips = np.sign(self._dry) * ~held
+        self._slips = np.where(held, 0.0, np.sign(self._dry))
         return held

@@ -64,7 +64,7 @@ class ReferenceGuard:
     def __init__(self, description: ArmDescription):
         self.description = description
         self.stopped = 0
-        self._speed: tuple[ServoMap | None, Array, Array] | None = None  # of joints, with these servos; and what is let pass
+        self._speed: tuple[ServoMap | None, Array] | None = None  # of joints, with these servos
         self.begin(np.zeros(description.n))
 
     def begin(self, pose: ArrayLike) -> None:
@@ -136,10 +136,9 @@ class ReferenceGuard:
         """The URDF's speed, and that of set-points: motions keep a share of that, which a way to rest out of one may use."""
         servos = validator.limits.servo_map
         if self._speed is None or self._speed[0] is not servos:
-            limit = speed_limit(self.description, servos, share=1.0)
-            self._speed = servos, limit, (1.0 + RATE_TOLERANCE) * limit
-        _, limit, allowed = self._speed
-        return self._exceeded("would move at {value}/s, limit {limit}/s", rate, allowed, limit)
+            self._speed = servos, speed_limit(self.description, servos, share=1.0)
+        limit = self._speed[1]
+        return self._exceeded("would move at {value}/s, limit {limit}/s", rate, (1.0 + RATE_TOLERANCE) * limit, limit)
 
     def _jumps(
         self, reference: Reference, last: Reference, gap: Array, implied: Array, dt: float, validator: MotionValidator
@@ -151,7 +150,7 @@ class ReferenceGuard:
         """
         most = np.maximum(np.maximum(np.abs(reference.a), np.abs(last.a)), np.abs(implied))
         allowed = SAME * (1.0 + np.abs(reference.v)) + dt**2 / 4.0 * most
-        if np.count_nonzero(np.abs(gap) <= allowed) == len(gap):
+        if (np.abs(gap) <= allowed).all():
             return None
         able = 2.0 * validator.limits.peak / np.diagonal(validator.model.mass_matrix(reference.q))
         dash = np.minimum(dt * JUMP, dt**2 / 4.0 * able)

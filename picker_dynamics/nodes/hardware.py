@@ -129,6 +129,6 @@ class Hardware:
         epoch = outputs.epoch if outputs.state is State.ACTIVE else None
         if epoch != self._epoch:
             self._epoch, stamp_s = epoch, self._stamps.to_stamp(self._stamps.now_s())
-            known = epoch is not None and outputs.held is not None
-            told, held = (self._names, (outputs.held, None, outputs.held_effort)) if known else ((), ())
-            self._held_out.publish(joint_state(JointState(name=list(told)), stamp_s, *held))
+            q = None if epoch is None else outputs.held
+            names, effort = ([], None) if q is None else (list(self._names), outputs.held_effort)
+            self._held_out.publish(joint_state(JointState(name=names), stamp_s, q, None, effort))

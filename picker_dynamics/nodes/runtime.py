@@ -81,7 +81,7 @@ def to_stamp(stamp, time_s: float):
 
 
 def joint_state(told: JointState, stamp_s: float, q=None, v=None, effort=None) -> JointState:
-    """Write a state of joints at a stamp [s] into ``told``, which is made once; vectors (n,), None: not told."""
+    """Write a state of joints at a stamp [s] into ``told``; vectors (n,), None: not told."""
     told.position, told.velocity, told.effort = (() if row is None else row.tolist() for row in (q, v, effort))
     to_stamp(told.header.stamp, stamp_s)
     return told

@@ -167,7 +167,7 @@ class DynamicsModel(ABC):
         armature: (n,) rotor inertias as seen at the joint [kg·m²]; part of M.
         viscous: (n,) viscous friction [N·m·s/rad].
         coulomb: (n,) Coulomb friction [N·m].
-        frictionless: whether there is none of either.
+        frictionless: whether there is neither.
         payload_mass: mass carried at the tool [kg].
         payload_com: (3,) its centre [m], tool frame.
     """

@@ -159,11 +159,10 @@ class Servo:
         points = [[horn / self.per_turn / TURN, pulse] for horn, pulse in zip(self.horn_angles, self.pulses_us)]
         return written_fields(self, self.per_turn, self.unmeasured) | {"pulse_map": points}
 
-    def to_pulse_us(self, angle: ArrayLike) -> Any:
-        horn = self.zero + self.direction * (angle if isinstance(angle, float) else np.asarray(angle))
-        return _interpolated(horn, self.horn_angles, self.pulses_us)
+    def to_pulse_us(self, angle: Any) -> Any:
+        return _interpolated(self.zero + self.direction * angle, self.horn_angles, self.pulses_us)
 
-    def to_angle(self, pulse_us: ArrayLike) -> Any:
+    def to_angle(self, pulse_us: Any) -> Any:
         return self.direction * (_interpolated(pulse_us, self.pulses_us, self.horn_angles) - self.zero)
 
 
@@ -310,7 +309,7 @@ class ServoMap:
 
 
 def _interpolated(x: Any, xs: Sequence[float], ys: Sequence[float]) -> Any:
-    """``np.interp``, of a single number at a third of its cost."""
+    """``np.interp``, for one number at a third of its cost."""
     if not isinstance(x, float):
         return np.interp(x, xs, ys)
     k = min(max(bisect_right(xs, x), 1), len(xs) - 1)

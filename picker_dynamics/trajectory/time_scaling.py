@@ -56,9 +56,7 @@ class TimeScaling:
 
     def at(self, time_s: float) -> Instant:
         """Progress at ``time_s`` [s]; negative before the begin."""
-        begin_s, start, bend = self._phases[-1]
-        if time_s < begin_s:
-            begin_s, start, bend = next((one for one in reversed(self._phases) if time_s >= one[0]), self._phases[0])
+        begin_s, start, bend = next((one for one in reversed(self._phases) if time_s >= one[0]), self._phases[0])
         t = time_s - begin_s
         return Instant(
             start.progress + t * (start.speed + t * (start.rate / 2.0 + t * bend / 6.0)),
