@@ -31,6 +31,9 @@ MAX_STEP = 0.1
 SETTLE_STEP_S, SETTLE_STEPS, SETTLE_RESIDUAL = 0.1, 5000, 1e-10
 """Pseudo-time step of ``settled`` [s], how many, and the unbalanced torque that counts as rest [N·m]."""
 
+HURRIED, HURRY, LONGEST_S = 100, 1.02, 1e3
+"""After so many steps each is longer than the last by that factor, up to so long [s]: balanced in its gap a joint falls slowly."""
+
 
 def newton(unbalanced: Unbalanced, q: np.ndarray, tolerance: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
     """Positions q (..., n) at which nothing is unbalanced, and what is left unbalanced there (..., n), by Newton's method.
@@ -89,11 +92,12 @@ def settled(
     """
     reach = servo.motor_stall / servo.stiffness
 
-    def unbalanced(q: np.ndarray, _step: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def unbalanced(q: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        dt = min(SETTLE_STEP_S * HURRY ** max(step - HURRIED, 0), LONGEST_S)
         distance = np.abs(setpoint - q)
         loose = distance < servo.gap
         pulling = ~loose & (distance < servo.gap + reach)
-        slope = servo.damping / SETTLE_STEP_S + np.where(pulling, servo.stiffness, 0.0)
+        slope = servo.damping / dt + np.where(pulling, servo.stiffness, 0.0)
         motor = servo.spring_torque(setpoint, q, servo.supply_at(setpoint, q, source))
         return dead_zone(motor - load(q), servo.friction(motor)), np.diag(slope), np.where(loose, servo.gap, reach)
 

@@ -11,6 +11,7 @@ from scipy.integrate import solve_ivp
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError
+from picker_dynamics.robot.resting import settled
 
 ARM = arm_fixtures.picker()
 
@@ -85,6 +86,14 @@ def test_settling_is_where_stepping_ends(model, servos):
             q, _ = stepping.step(goal, 1e-2)
         assert_allclose(q[1:4], rests[1:4], atol=2e-5)
         assert_array_equal(state.v, 0.0)
+
+
+def test_a_joint_balanced_in_its_gap_comes_to_rest_however_slowly_it_begins_to_fall():
+    servo = arm_fixtures.servos().model
+    fallen, left = settled(servo.without_friction, lambda q: -1e-4 * q, np.zeros(5), np.full(5, 1e-6))
+    assert_array_equal(left, 0.0)
+    assert_allclose(servo.spring_torque(np.zeros(5), fallen), -1e-4 * fallen, atol=1e-9)
+    assert (fallen >= servo.gap).all() and (fallen < servo.gap + 1e-4).all()
 
 
 def test_a_load_above_stall_falls_until_the_spring_bears_it_or_is_refused(model, servos):
