@@ -32,7 +32,7 @@ SETTLE_STEP_S, SETTLE_STEPS, SETTLE_RESIDUAL = 0.1, 5000, 1e-10
 """Pseudo-time step of ``settled`` [s], how many, and the unbalanced torque that counts as rest [N·m]."""
 
 HURRIED, HURRY, LONGEST_S = 100, 1.02, 1e3
-"""After so many steps each is longer than the last by that factor, up to so long [s]: balanced in its gap a joint falls slowly."""
+"""After so many steps each is longer than the last by that factor, up to so long [s]: a joint in its gap may fall slowly."""
 
 
 def newton(unbalanced: Unbalanced, q: np.ndarray, tolerance: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
