@@ -1,7 +1,7 @@
 """Set-point guard: the last look at a set-point before it becomes pulses, against the clock and against what was sent before.
 
     |q - q0|             <= speed min(dt, BRIDGE_S)                       step
-    |q - q0 - v0 dt|     <= speed (STEP_S + min(dt, BRIDGE_S)^2 / (2 RAMP_S))      continuity: it goes on as it went
+    |q - q0 - v0 dt|     <= ServoMap.setpoint_turn(min(dt, BRIDGE_S))      continuity: it goes on as it went
 
 with q0, v0 what was sent last and how fast that moved, dt the time since; after a gap beyond ``BRIDGE_S`` it may have
 stopped anywhere on the way v0 dt.  What comes from elsewhere (another sender, a pose
@@ -22,10 +22,6 @@ from picker_dynamics.robot.units import told
 
 NEAR = 0.03
 """How far the first set-point may be from the one on the outputs [rad]."""
-
-STEP_S, RAMP_S = 0.01, 0.1
-"""A change of the torque may move a set-point as far at once as its largest speed does in ``STEP_S``; it gathers that speed
-in ``RAMP_S`` [s]."""
 
 BRIDGE_S = 0.1
 """Time since the last set-point that counts at the most [s]: after a longer gap nothing further away is believed."""
@@ -55,7 +51,7 @@ class SetpointGuard:
     """
 
     def __init__(self, servos: ServoMap):
-        self._names, self._units, self._speed = servos.joint_names, servos.position_units, servos.setpoint_speed
+        self._names, self._units, self._servos = servos.joint_names, servos.position_units, servos
         self.last_s: float | None = None
         self.said = ""
         self._q, self._rate = servos.rest, np.zeros(servos.n)
@@ -87,8 +83,7 @@ class SetpointGuard:
         if self.last_s is None:
             return self._within("is {0} from where the outputs are, allowed {1}", step, np.full(len(step), NEAR))
         bridged_s = min(since_s, BRIDGE_S)
-        far = self._speed * bridged_s
-        turned = self._speed * (STEP_S + 0.5 * bridged_s**2 / RAMP_S)
+        far, turned = self._servos.setpoint_speed * bridged_s, self._servos.setpoint_turn(bridged_s)
         way = self._rate * since_s
         nearest = way if since_s <= BRIDGE_S else np.clip(step, np.minimum(way, 0.0), np.maximum(way, 0.0))
         when = f"{{0}} in {1e3 * since_s:.0f} ms, allowed {{1}}"

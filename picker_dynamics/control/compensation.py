@@ -66,7 +66,7 @@ class Compensator:
         self.fade_s = checked_number("fade_s", fade_s, least=0.0)
         self.transition_s = checked_number("transition_s", transition_s, least=0.0)
         self._bare, self._servo = model, servos.model
-        self._lower, self._upper, self._fastest = servos.setpoint_lower, servos.setpoint_upper, PACE * servos.setpoint_speed
+        self._servos, self._lower, self._upper = servos, servos.setpoint_lower, servos.setpoint_upper
         self._payload = PayloadChange(model)
         self._mode = _checked_mode(mode)
         self.clamped: tuple[str, ...] = ()
@@ -75,6 +75,7 @@ class Compensator:
         self.source = self._source = 1.0
         self._last: tuple[Array, ...] | None = None
         self._told: Array | None = None
+        self._rate = np.zeros(model.n)
         self.start()
 
     @property
@@ -94,7 +95,7 @@ class Compensator:
     def start(self, offset: ArrayLike | None = None) -> None:
         """Fade in, from ``offset`` (n,) [rad]: the set-point now sent less the desired one; default 0."""
         self._offset_from = np.zeros(self._bare.n) if offset is None else as_vector("offset", offset, self._bare.n)
-        self._fade_elapsed, self._told = 0.0, None
+        self._fade_elapsed, self._told, self._rate = 0.0, None, np.zeros(self._bare.n)
         self._fade_s: float | None = None  # known when the first reference is
 
     def start_held(self, q: ArrayLike, effort: ArrayLike) -> None:
@@ -163,9 +164,12 @@ class Compensator:
         free = q + wanted
         within = q_cmd = np.minimum(np.maximum(free, self._lower), self._upper)  # at a third of the cost of np.clip
         if self._told is not None:
-            # where a joint turns back its friction changes sides faster than a set-point may move
-            step = self._fastest * dt
-            q_cmd = np.minimum(np.maximum(within, self._told - step), self._told + step)
+            # where a joint turns back its friction changes sides faster than a set-point may move, or turn
+            step, turn, way = PACE * self._servos.setpoint_speed * dt, PACE * self._servos.setpoint_turn(dt), self._rate * dt
+            q_cmd = np.maximum(within, self._told + np.maximum(-step, way - turn))
+            q_cmd = np.minimum(q_cmd, self._told + np.minimum(step, way + turn))
+            q_cmd = np.minimum(np.maximum(q_cmd, self._lower), self._upper)
+            self._rate = (q_cmd - self._told) / dt if dt else self._rate
         self._told, self._offset = q_cmd, q_cmd - q
         self.clamped = tuple(name for name, out in zip(self._bare.joint_names, (within != free).tolist()) if out)
         return q_cmd, tau_d

@@ -42,6 +42,10 @@ STIFFNESS_UPPER_BOUND = 25.0
 SERVO_RATE_HZ = 200.0
 """Fastest reference for servos on a board: its queue cannot span the lead with more, and a 50 Hz servo has no use for it."""
 
+STEP_S, RAMP_S = 0.01, 0.1
+"""A change of the torque may move a set-point as far at once as its largest speed does in ``STEP_S``; it gathers that speed
+in ``RAMP_S`` [s]."""
+
 PULSE_TOLERANCE_US = 1e-6
 """Rounding that a pulse may exceed its range by [us]."""
 
@@ -236,6 +240,11 @@ class ServoMap:
 
     setpoint_speed = vector_of("servos", "setpoint_speed")
     """Fastest that a set-point may move [rad/s]."""
+
+    def setpoint_turn(self, since_s: float) -> Array:
+        """How far set-points may come off the way they were on, (n,) [rad], ``since_s`` [s] after they were on it."""
+        turn: Array = self.setpoint_speed * (STEP_S + 0.5 * since_s**2 / RAMP_S)
+        return turn
 
     armature = vector_of("servos", "armature")
     """Rotor inertia at the joint [kg·m²]."""

@@ -107,7 +107,7 @@ class Life(Rig):
 
     Args:
         servos: overlay of the servo map.
-        true: MuJoCo's arm hangs from the outputs; ``follows``: its tip is held to where the reference is.
+        true: MuJoCo's arm hangs from the outputs.
 
     Attributes:
         frames: the outputs after each servo frame [1/8 us].
@@ -116,15 +116,9 @@ class Life(Rig):
         unsettled: times within which the true arm is not where the reference is; ``snapped_s``: of the first stall.
     """
 
-    def __init__(self, servos: str, true: bool, rate_hz: float = 50.0, follows: bool = True):
+    def __init__(self, servos: str, true: bool, rate_hz: float = 50.0):
         super().__init__(servos, plant=None if true else NoPlant(), dt=PLANT_STEP_S, trajectory_controller__rate_hz=rate_hz)
-        self.true, self.follows, self.cycles, self.floor_z, self.snapped_s = (
-            true,
-            follows,
-            round(rate_hz * FRAME_S),
-            0.0,
-            math.inf,
-        )
+        self.true, self.cycles, self.floor_z, self.snapped_s = true, round(rate_hz * FRAME_S), 0.0, math.inf
         self.limits = self.board.firmware.config.joints
         self.speed = np.array([one.speed for one in self.limits])
         self.low, self.high = (np.array([getattr(one, end) for one in self.limits]) for end in ("lowest", "highest"))
@@ -499,7 +493,6 @@ def require_truth(at: Life) -> None:
         settled &= (times < begin_s) | (times > end_s)
     away = np.linalg.norm(tip - rigid_body().forward_kinematics(np.nan_to_num(due)), axis=1)
     most = TIP_AWAY_M + TAKEN_AWAY * np.array(at.truth.mass) + SNAPPED_AWAY_M * (times > at.snapped_s)
-    settled &= at.follows
     require_all((away <= most)[settled], away[settled], times[settled], "true tip away from the reference [m]")
     speed = np.linalg.norm(tip[2:] - tip[:-2], axis=1) / (2 * FRAME_S)  # over two frames: to a servo a set-point is a step
     limit = max(one.tip_speed for one in at.sent)
