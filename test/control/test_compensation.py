@@ -21,7 +21,11 @@ REST = np.zeros(5)
 SERVOS, MODEL = arm_fixtures.servos(), arm_fixtures.rigid_body()
 SERVO, HOME = SERVOS.model, SERVOS.home
 FREE = SimpleNamespace(
-    model=SERVO, setpoint_lower=np.full(5, -9.0), setpoint_upper=np.full(5, 9.0), setpoint_speed=np.full(5, 1e9)
+    model=SERVO,
+    setpoint_lower=np.full(5, -9.0),
+    setpoint_upper=np.full(5, 9.0),
+    setpoint_speed=np.full(5, 1e9),
+    setpoint_turn=lambda _since_s: np.full(5, 1e9),
 )
 """Set-points may be anywhere, and jump."""
 
@@ -247,3 +251,16 @@ def test_where_a_loaded_joint_turns_back_its_set_point_moves_no_faster_than_it_m
     assert steps[held] <= PACE * speed[1] * period_s + 1e-12
     late = np.abs(np.subtract(*told.values()))[20:42]
     assert 0.0 < late.max() < 0.1 and (late > 1e-9).sum() <= 6, "a few periods later it is where it would be"
+
+
+@pytest.mark.parametrize("period_s", [0.01, 0.02])
+def test_where_joints_turn_back_again_and_again_their_set_points_pass_the_guard(period_s):
+    """Friction changes sides with each turn: seen in a stream whose samples shook by 20 mrad."""
+    shaken, guard, rate = Compensator(MODEL, SERVOS, fade_s=0.0), SetpointGuard(SERVOS), 2.0 * np.pi * 6.0
+    guard.sent(0.0, shaken.update(HOME, REST, REST, period_s)[0])
+    for k in range(1, 100):
+        wave, size = rate * k * period_s, 0.01 * np.ones(5)
+        q, v, a = HOME + size * (1.0 - np.cos(wave)), size * rate * np.sin(wave), size * rate**2 * np.cos(wave)
+        q_cmd, _ = shaken.update(q, v, a, period_s)
+        assert guard.refusal(k * period_s, q_cmd, k * period_s) is None, guard.said
+        guard.sent(k * period_s, q_cmd)
