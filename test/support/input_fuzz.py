@@ -103,9 +103,9 @@ def servos_seed(folder: Path) -> list[bytes]:
 
 
 ANSWERS = b"""{supply_v: 6.0, base_mm: 60, servo: MG996R, material: printed, gripper: {servo: MG90S, open_deg: 50}, joints: [
-  {name: turn, type: revolute, axis: z, along: z, length_mm: 40, section_mm: 20, servo: MG995, channel: 3},
+  {name: turn, axis: z, along: z, length_mm: 40, section_mm: 20, servo: MG995, channel: 3},
   {name: lift, axis: y, length_mm: 110, mass_g: 140, limits_deg: [-80, 80]},
-  {name: out, type: prismatic, length_mm: 50, section_mm: [20, 10], material: pla, limits_mm: [0, 20], pinion_mm: 10}]}
+  {name: out, axis: x, length_mm: 50, section_mm: 10, material: pla}]}
 """
 
 
