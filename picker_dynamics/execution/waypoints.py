@@ -54,7 +54,7 @@ WINDOW_S = 0.06
 """Over which the acceleration is averaged [s]."""
 
 LEAST_TORQUE = 0.02
-"""Share of a joint's torque that a motion is timed with at least."""
+"""Share of a joint's torque that a motion is timed with; where gravity and friction leave less, the validator alone judges."""
 
 KEPT = 0.995
 """Share of each limit that is planned with: between the places that are looked at a little more is used."""
@@ -168,9 +168,9 @@ def timed(
     b = np.hstack([bend, 0.0 * way, model.inverse_dynamics(q, slope, bend) - gravity])
     torque = limits.most(limits.peak_share * limits.supply(gravity).min()) - model.coulomb
     accelerations = np.broadcast_to(np.append(np.full(arm.n, JOINT_ACCELERATION), tip_acceleration), (len(s), arm.n + 1))
-    least = LEAST_TORQUE * torque  # where gravity leaves less, the validator refuses
-    lower = np.hstack([-accelerations, np.minimum(-torque - gravity, -least)])
-    upper = np.hstack([accelerations, np.maximum(torque - gravity, least)])
+    low, high, least = -torque - gravity, torque - gravity, LEAST_TORQUE * np.abs(torque)
+    lower = np.hstack([-accelerations, np.where(low < -least, low, -np.inf)])
+    upper = np.hstack([accelerations, np.where(high > least, high, np.inf)])
     return validator.scaled(along(path, fastest(s, a, b, lower, upper, z_max, WINDOW_S)), RESOLUTION)
 
 

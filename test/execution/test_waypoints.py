@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from arm_fixtures import picker, rigid_body, servos, tip_speeds, validator
@@ -95,3 +97,10 @@ def test_a_stop_stops_at_its_point_and_a_blend_passes_near_it_without_stopping()
 def test_what_can_be_no_motion_is_refused_with_the_reason(waypoints, error, said):
     with pytest.raises(error, match=said):
         motion_through(HOME, waypoints, CHECKS, ARM)
+
+
+def test_where_friction_leaves_no_torque_a_line_is_refused_with_its_numbers():
+    stuck = rigid_body()
+    stuck.coulomb = np.full(5, 2.0)
+    with pytest.raises(InfeasibleError, match=r"elbow .* allowed .* stall"), np.errstate(all="raise", under="ignore"):
+        motion_through(HOME, [straight(LINES[0])], replace(CHECKS, model=stuck), ARM)
