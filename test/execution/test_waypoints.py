@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from arm_fixtures import picker, rigid_body, servos, tip_speeds, validator
 
+from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError, UnreachableError
 from picker_dynamics.execution.checks import SETPOINT_SHARE
 from picker_dynamics.execution.waypoints import JOINT_ACCELERATION, Waypoint, motion_through
+from picker_dynamics.robot import description
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 
 ARM, HOME, CHECKS = picker(), np.array(servos().home), validator()
@@ -100,7 +102,6 @@ def test_what_can_be_no_motion_is_refused_with_the_reason(waypoints, error, said
 
 
 def test_where_friction_leaves_no_torque_a_line_is_refused_with_its_numbers():
-    stuck = rigid_body()
-    stuck.coulomb = np.full(5, 2.0)
+    stuck = RigidBody(description.parse(ARM.urdf.replace('friction="0"', 'friction="2"')))
     with pytest.raises(InfeasibleError, match=r"elbow .* allowed .* stall"), np.errstate(all="raise", under="ignore"):
         motion_through(HOME, [straight(LINES[0])], replace(CHECKS, model=stuck), ARM)
