@@ -42,12 +42,18 @@ def resource(relative: str) -> Path:
     return path
 
 
-def private_folder(name: str) -> str:
-    """A folder that only this user can enter, the same at each start; a new one where that name is somebody else's, or a link."""
+def private_folder(name: str, shared: bool = False) -> str:
+    """A folder that only this user can enter, the same at each start; a new one where that name is somebody else's, or a link.
+
+    Raises:
+        ConfigurationError: it is to be ``shared`` by processes of this user, and that name is somebody else's.
+    """
     path = os.path.join(tempfile.gettempdir(), f"{name}_{os.getuid()}")
     with contextlib.suppress(FileExistsError):
         os.mkdir(path, 0o700)
     found = os.lstat(path)
     if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077:
         return path
+    if shared:
+        raise ConfigurationError(f"{path} is not this user's alone: set XDG_RUNTIME_DIR to a folder that is", value=path)
     return tempfile.mkdtemp(prefix=f"{name}_")

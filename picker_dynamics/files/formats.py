@@ -90,10 +90,17 @@ def read_json(path: str | Path, what: str, error: Error = InputError) -> Any:
 
 
 def parse_json(text: str | bytes, what: str = "JSON", error: Error = InputError) -> Any:
-    """Content of a JSON text; its numbers are finite, and whole ones fit into 64 bits."""
+    """Content of a JSON text; its numbers are finite, whole ones fit into 64 bits, and no key is given twice."""
     with said(what, error):
-        value = json.loads(text, parse_int=_whole, parse_float=_real, parse_constant=_real)
-        return value
+        return json.loads(text, object_pairs_hook=_object, parse_int=_whole, parse_float=_real, parse_constant=_real)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{shown(next(name for name in names if names.count(name) > 1), 40)!r} is given twice")
+    return found
 
 
 def _whole(text: str) -> int:

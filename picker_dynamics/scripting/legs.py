@@ -9,6 +9,7 @@ import numpy as np
 
 from picker_dynamics.errors import GoalRefusedError, InputError, PickerError, refuse_if
 from picker_dynamics.execution.goal import asked_duration
+from picker_dynamics.execution.validator import MAX_STRETCH
 from picker_dynamics.execution.waypoints import Waypoint, motion_through
 from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.trajectory import Trajectory
@@ -20,6 +21,9 @@ from .target import duration_s, line
 
 STILL = 1e-3
 """A path begins where the arm is held, within this [rad, m]."""
+
+SPARE = 1.2
+"""How far a fast motion stays below the most that the validator slows one, so that the limits decide and none is refused."""
 
 STAY_S = 0.2
 """Length of the plan of a leg in which nothing moves [s]."""
@@ -147,9 +151,13 @@ class _Way:
             plan = planned(self._validator, path)
         else:
             target, speed = step.target(arm, self.held), self._speed * step.speed
-            plan = self._direct(self.held, target, asked_duration(arm, self.held, target, step.seconds) / max(speed, 1.0))
-            if speed < 1.0 and plan.possible:  # half as fast takes twice as long as it takes at full speed
-                plan = self._direct(self.held, target, plan.duration / speed)
+            asked_s = asked_duration(arm, self.held, target, step.seconds)
+            plan = self._direct(self.held, target, asked_s)
+            if (
+                speed != 1.0 and plan.possible
+            ):  # half as fast takes twice as long as it takes at full speed; faster: limits decide
+                quick_s = max(asked_s / speed, SPARE * plan.duration / MAX_STRETCH)
+                plan = self._direct(self.held, target, plan.duration / speed if speed < 1.0 else quick_s)
             if step.detour and not plan.possible:
                 home = Pose("by way of home", step.at).target(arm, self.known.home)
                 clear, again = self._direct(self.held, home), self._direct(home, target)

@@ -59,7 +59,7 @@ def checked(
     """
     speed = checked_number("speed", speed, least=SPEEDS[0])
     refuse_if(speed > SPEEDS[1], f"speed is {speed:g}, at most {SPEEDS[1]:g}", "speed", speed, SPEEDS[1])
-    refuse_if(loop not in range(1, LOOPS + 1), f"loop is {loop}, must be 1 to {LOOPS}", "loop", loop)
+    refuse_if(type(loop) is not int or not 1 <= loop <= LOOPS, f"loop is {loop!r}, must be 1 to {LOOPS}", "loop", loop)
     path, arm = Path(name), known.description
     found = of_recording(path, arm, speed) if path.suffix == RECORDING else taught.read(name, arm)
     steps = list(enumerate(found.steps, 1))
@@ -75,8 +75,9 @@ def _index(steps: tuple[Step, ...], first: int | str) -> int:
         count = names.count(first)
         refuse_if(count != 1, f"{count} steps are called {first!r}; give a number, 1 to {len(steps)}", "from")
         return names.index(first)
-    refuse_if(not 1 <= int(first) <= len(steps), f"there is no step {first}: 1 to {len(steps)}", "from", first, len(steps))
-    return int(first) - 1
+    number = int(first) if type(first) in (int, str) else 0
+    refuse_if(not 1 <= number <= len(steps), f"there is no step {first}: 1 to {len(steps)}", "from", first, len(steps))
+    return number - 1
 
 
 def of_recording(path: Path, arm: ArmDescription, speed: float) -> Taught:

@@ -80,7 +80,7 @@ def folder() -> Path:
         made = Path(runtime) / "picker_dynamics"
         made.mkdir(mode=0o700, exist_ok=True)
         return made
-    return Path(private_folder("picker_dynamics_run"))
+    return Path(private_folder("picker_dynamics_run", shared=True))
 
 
 def socket_path(namespace: str) -> Path:

@@ -25,6 +25,7 @@ from typing import Any
 
 from picker_dynamics.controller.controller import Cycle
 from picker_dynamics.errors import InputError, LinkError, PickerError
+from picker_dynamics.files.formats import parse_json
 
 from .address import TOKEN
 from .entry import about_error
@@ -166,7 +167,7 @@ class Server:
         """Carry out a call; returns its answer, None where nobody wants one."""
         number = None
         try:
-            asked = json.loads(line)
+            asked = parse_json(line, "no call")
             name, number = asked.pop("call"), asked.pop("id", None)
             result = None
             if name == "subscribe":

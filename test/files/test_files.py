@@ -61,7 +61,16 @@ def test_yaml_with_aliases_and_merges_is_what_it_says(tmp_path):
     assert read_yaml(tmp_path / "a.yaml", "map") == wanted
 
 
-@pytest.mark.parametrize("text, said", [("[" * DEEP, "JSON"), ("9" * 400, "digits"), ("NaN", "not a finite"), ("", "JSON")])
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("[" * DEEP, "JSON"),
+        ("9" * 400, "digits"),
+        ("NaN", "not a finite"),
+        ("", "JSON"),
+        ('{"a": 1, "b": {"c": 1, "c": 2}}', "'c' is given twice"),
+    ],
+)
 def test_json_that_is_too_much_or_none(text, said):
     with pytest.raises(InputError, match=said):
         parse_json(text)

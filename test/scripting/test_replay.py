@@ -146,6 +146,15 @@ def test_offline_it_is_only_checked_and_speed_and_loops_count(tour):
     assert "above" in str(once)
 
 
+FAST = HEAD.replace("steps", "speed: 4\nsteps") + "- {pose: a, at: {base: -85}}\n- {pose: b, at: {base: 85}, speed: 4}\n"
+
+
+def test_however_fast_it_is_asked_for_the_limits_decide(tour):
+    with Arm.offline() as arm:
+        usual, fast = arm.replay(tour(FAST.replace("4", "1"))), arm.replay(tour(FAST), speed=4.0)
+    assert fast.duration == approx(usual.duration, rel=0.05)  # the validator's resolution: usual motions are at the limits
+
+
 @mark.parametrize("first", [6, "6", "back"])
 def test_it_begins_where_one_says(tour, first):
     with Arm.offline() as arm:
@@ -173,6 +182,9 @@ def test_where_one_step_cannot_be_made_none_is(tour, what, arm):
     ("how", "said"),
     [
         ({"loop": 0}, "loop is 0"),
+        ({"loop": True}, "loop is True"),
+        ({"loop": 2.0}, "loop is 2.0"),
+        ({"first": True}, "there is no step True"),
         ({"speed": 100.0}, "at most 4"),
         ({"first": 8}, "there is no step 8"),
         ({"first": "nobody"}, "0 steps are called 'nobody'"),

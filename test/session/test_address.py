@@ -47,6 +47,14 @@ def test_sockets_are_this_users_alone_and_long_names_fit(folder):
     assert len(str(path.name)) < 108
 
 
+def test_a_folder_that_somebody_else_has_made_is_named_and_no_claim_of_its_own_is_given(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    socket_path("").parent.chmod(0o777)
+    with pytest.raises(ConfigurationError, match="picker_dynamics_run_.* is not this user's alone: set XDG_RUNTIME_DIR"):
+        Claim("")
+
+
 @pytest.mark.parametrize("value", ["xx", "233", "\u0662"])
 def test_a_domain_that_does_not_exist_is_named(monkeypatch, value):
     monkeypatch.setenv(DOMAIN, value)

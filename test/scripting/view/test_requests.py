@@ -48,7 +48,10 @@ def test_all_else_is_refused_by_name(values, said):
         read(**values)
 
 
-@pytest.mark.parametrize("body", [b"[]", b'{"do": "payload", "kg": NaN}', b'{"do": "payload", "kg": 1e999}', b"[" * 9000])
+TWICE = b'{"do": "home", "do": "park"}'
+
+
+@pytest.mark.parametrize("body", [b"[]", b'{"do": "payload", "kg": NaN}', b'{"do": "payload", "kg": 1e999}', b"[" * 9000, TWICE])
 def test_what_is_no_request_is_an_input_error(body):
     with pytest.raises(InputError):
         requests.read(body)
