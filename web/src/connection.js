@@ -57,7 +57,7 @@ export class Connection {
     setInterval(() => this.#look(), LOOK_MS);
     addEventListener("pagehide", () => {
       this.#port?.postMessage({ kind: "gone" });
-      this.ask({ do: "leave" }, "/api/do", true);
+      this.ask({ do: "leave" }, "/api/do", { keepalive: true });
     });
     addEventListener("pageshow", (event) => {
       if (event.persisted) this.#port?.postMessage({ kind: "here", token: this.token });
@@ -68,16 +68,17 @@ export class Connection {
    * Ask for something; an answer that does not come is one, too.
    * @param {object} what
    * @param {string} path
-   * @param {boolean} keepalive
+   * @param {{ keepalive?: boolean, within?: number }} how  within: so many ms an answer is waited for
    * @returns {Promise<Answer>}
    */
-  async ask(what, path = "/api/do", keepalive = false) {
+  async ask(what, path = "/api/do", { keepalive = false, within } = {}) {
     try {
       const answer = await fetch(path, {
         method: "POST",
         headers: { Authorization: `Bearer ${this.token}`, "X-Page": this.page, "Content-Type": "application/json" },
         body: JSON.stringify(what),
         keepalive,
+        ...(within ? { signal: AbortSignal.timeout(within) } : {}),
       });
       return { ok: answer.ok, value: await answer.json() };
     } catch {

@@ -3,6 +3,7 @@ import { byId, write } from "./page.js";
 
 const SHOWN_MS = 1500;
 const TRIES = 3;
+const CONFIRMED_MS = 1000;
 
 /**
  * @param {import("./connection.js").Connection} connection
@@ -13,13 +14,28 @@ export function installStop(connection, letGo) {
   const alarm = byId("alarm", HTMLElement);
   const [word, keys] = [button.children[0], button.children[1]];
 
+  let confirmed = true;
+  let newest = 0;
+
   const stop = async () => {
+    const number = ++newest;
     letGo();
     button.classList.add("sent");
-    let { ok, value } = await connection.ask({}, "/api/stop");
-    for (let again = 1; !ok && again < TRIES; again++) ({ ok, value } = await connection.ask({}, "/api/stop"));
-    if (!ok) say(`The stop was not answered: ${value.error}. Use the switch in the servo supply.`);
+    for (let tries = 0; tries < TRIES; tries++) {
+      const { ok, value } = await connection.ask({}, "/api/stop", { within: CONFIRMED_MS });
+      if (!ok && number !== newest) return; // a newer press says what came of it
+      confirmed = ok;
+      show();
+      say(ok ? "" : `The stop is not confirmed: ${value.error}. Use the switch in the servo supply.`);
+      if (ok) break;
+    }
     setTimeout(() => button.classList.remove("sent"), SHOWN_MS);
+  };
+  const show = () => {
+    const [text, under] = label(connection.alive, confirmed);
+    button.classList.toggle("dead", text !== "STOP");
+    write(word, text);
+    write(keys, under);
   };
   const say = (/** @type {string} */ text) => {
     write(alarm, text);
@@ -42,11 +58,21 @@ export function installStop(connection, letGo) {
   addEventListener("keyup", (event) => event.key === " " && event.preventDefault(), { capture: true });
 
   connection.on("alive", (alive) => {
-    button.classList.toggle("dead", !alive);
-    write(word, alive ? "STOP" : "DEAD");
-    write(keys, alive ? "Esc or Space" : "no connection");
+    show();
     say(alive ? "" : `No connection: this stop button is dead. Use the switch in the servo supply. ${connection.why}`);
+  });
+  connection.on("status", ({ stop_latched }) => {
+    if (stop_latched !== "true" || confirmed) return;
+    confirmed = true; // its answer was lost
+    show();
+    say("");
   });
   connection.on("restarted", () => say("The server was started anew: reload this page."));
   return stop;
+}
+
+/** What the button says, and beneath. @param {boolean} alive @param {boolean} confirmed the stop that was asked for last */
+export function label(alive, confirmed) {
+  if (!alive) return ["DEAD", "no connection"];
+  return confirmed ? ["STOP", "Esc or Space"] : ["NOT STOPPED?", "not confirmed: press again"];
 }

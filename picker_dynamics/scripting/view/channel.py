@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from typing import Any
 
 SAID = 50
@@ -47,7 +47,7 @@ class Channel:
             self.closed = True
             self._changed.notify_all()
 
-    def read(self, name: str, silence_s: float = 0.3) -> Iterator[bytes]:
+    def read(self, name: str, silence_s: float = 0.3) -> Generator[bytes, None, None]:
         """Events that are told from now on, and before that the newest of each kind; a blank comment after a silence."""
         seen = 0
         self.readers.append(name)

@@ -1,36 +1,51 @@
-"""HTTP server of the view: the page's files, one stream of events down, requests up; a thread for each connection.
+"""HTTP server of the view: the page's files, one stream of events down, requests up; one thread serves all connections.
 
-What a request may do is decided in ``access``, what it means in ``requests``; here bytes come in and go out.
+What a request may do is decided in ``access``, what it means in ``requests``; here bytes come in and go out.  Until the token is
+seen on it a connection is a stranger's: it has a second for each request, few of them are answered at a time, and where there are
+too many the oldest is closed.  What takes a while is done in other threads, a stop in some that nothing else takes.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gzip
 import json
 import socket
-import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from picker_dynamics.errors import LinkError, MissingDependencyError, PickerError
 
-from .access import BODY_BYTES, HEADERS, Door, RefusedAccess
+from .access import HEADERS, Door, RefusedAccess
 from .base import View
 from .requests import read
 
 PAGE = Path(__file__).resolve().parent / "page"
 """The bundle, as ``make setup`` builds it."""
 
-IDLE_S, WRITE_S = 20.0, 5.0
-"""How long a connection may be silent, and how long a reader may not read [s]."""
+REQUEST_S, IDLE_S, WRITE_S = 1.0, 20.0, 5.0
+"""How long head and body of a request may take each, how long a connection that knows the token may be silent between two, and
+how long a reader may not take what is sent at once [s]."""
 
-SEND_BYTES = 65_536
-"""That wait for a slow reader: some ten pictures [bytes]."""
+HEAD_BYTES, SEND_BYTES = 16_384, 65_536
+"""Longest head of a request; what is sent at once, and waits for a slow reader: some ten pictures [bytes]."""
+
+STRANGERS, BACKLOG, ACCEPTED = 512, 1024, 32
+"""Most strangers, most connections that wait for the thread, and how many it takes at once."""
+
+ANSWERED, CROWD, PACE_S = 4, 32, 0.01
+"""How many strangers are answered at a time; where there are more than so many, each takes at least so long [s]: 400 a second."""
+
+WORKERS, STOPPING, STREAMS = 32, 8, 64
+"""Threads for requests, for stops, and for streams: of more streams none is opened."""
+
+LAST_S = 0.5
+"""How long an answer may be on its way at the end [s]."""
 
 MESH_BYTES = 20_000_000
 
@@ -43,6 +58,9 @@ KINDS = {
 }
 """Of the page's files, whatever this machine's own list says of them."""
 
+Answer = tuple[bytes, Mapping[str, str]]
+"""Body, and the lines about it."""
+
 
 def require_page() -> None:
     """Raise a MissingDependencyError where nobody has built the page."""
@@ -52,19 +70,20 @@ def require_page() -> None:
         )
 
 
-def page_files() -> dict[str, tuple[str, bytes]]:
-    """Kind and compressed content of the page's files by their paths on the server; errors as ``require_page``."""
+def page_files() -> dict[str, Answer]:
+    """The page's files, compressed, by their paths on the server; errors as ``require_page``."""
     require_page()
-    files = {
-        f"/{path.name}": (KINDS.get(path.suffix, "application/octet-stream"), gzip.compress(path.read_bytes(), 9, mtime=0))
-        for path in sorted(PAGE.iterdir())
-        if path.is_file()
-    }
+    files = {f"/{path.name}": _file(path) for path in sorted(PAGE.iterdir()) if path.is_file()}
     files["/"] = files.pop("/index.html")
     return files
 
 
-class ViewServer(ThreadingHTTPServer):
+def _file(path: Path) -> Answer:
+    kind = {"Content-Type": KINDS.get(path.suffix, "application/octet-stream")}
+    return gzip.compress(path.read_bytes(), 9, mtime=0), {**kind, "Content-Encoding": "gzip", "Cache-Control": "no-cache"}
+
+
+class ViewServer:
     """Serves one view until it is closed; a context manager whose threads end with it.
 
     Args:
@@ -77,117 +96,233 @@ class ViewServer(ThreadingHTTPServer):
         LinkError: nobody can listen there.
     """
 
-    daemon_threads, block_on_close, request_queue_size = True, False, 64
-
     def __init__(self, viewed: View, host: str = "127.0.0.1", port: int = 0, token: str = ""):
         self.viewed, self.files = viewed, page_files()
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
-            super().__init__((host, port), _Handler)
+            self._listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
         except (OSError, OverflowError) as error:
             why = getattr(error, "strerror", None) or error
             raise LinkError(f"cannot serve a page at {host}:{port}: {why}; --view-port chooses another", value=port) from error
-        self.door = Door(host, self.server_address[1], token)
+        self._listener.setblocking(False)
+        self.door = Door(host, self._listener.getsockname()[1], token)
+        self.workers, self.stopping, self.streams = map(ThreadPoolExecutor, (WORKERS, STOPPING, STREAMS))
+        self._tasks, self._strangers = dict[asyncio.Task[None], None](), dict[asyncio.Task[None], None]()  # the oldest first
+        self._loop, self.answering = asyncio.new_event_loop(), asyncio.Semaphore(ANSWERED)
+        self._thread = threading.Thread(target=self._loop.run_forever, name="view server", daemon=True)
 
     def __enter__(self) -> ViewServer:
-        threading.Thread(target=self.serve_forever, args=(0.5,), name="view server", daemon=True).start()
+        self._loop.add_reader(self._listener, self._accept)
+        self._thread.start()
         return self
 
     def __exit__(self, *_exception: object) -> None:
         self.viewed.channel.close()
-        self.shutdown()
-        self.server_close()
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        for pool in (self.workers, self.stopping, self.streams):
+            pool.shutdown(wait=False)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say what failed; a connection that breaks is no news."""
-        if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
-            super().handle_error(request, client_address)
+    async def _close(self) -> None:
+        self._loop.remove_reader(self._listener)
+        self._listener.close()
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=LAST_S)
+            for task in late:
+                task.cancel()
+
+    def _accept(self) -> None:
+        """Serve connections that wait, each in the place of the oldest stranger where there are too many of those."""
+        for _ in range(ACCEPTED):
+            try:
+                stream, _address = self._listener.accept()
+            except OSError:  # none waits, or it is gone
+                return
+            if len(self._strangers) >= STRANGERS:
+                oldest = next(iter(self._strangers))
+                del self._strangers[oldest]
+                oldest.cancel()
+            stream.setblocking(False)
+            stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            stream.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
+            task = self._loop.create_task(_Connection(self, self._loop, stream).serve())
+            self._tasks[task] = self._strangers[task] = None
+            task.add_done_callback(self._forget)
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        del self._tasks[task]
+        self._strangers.pop(task, None)
+
+    def know(self, task: asyncio.Task[None]) -> None:
+        """The token was seen on the connection that ``task`` serves."""
+        self._strangers.pop(task, None)
+
+    @property
+    def crowded(self) -> bool:
+        return len(self._strangers) > CROWD
 
 
-class _Handler(BaseHTTPRequestHandler):
-    """One connection."""
+class _Connection:
+    """One connection: requests and answers in turn, each within its time, or it is cut."""
 
-    protocol_version, timeout, disable_nagle_algorithm = "HTTP/1.1", IDLE_S, True
-    server_version, sys_version = "picker", ""
-    server: ViewServer
+    def __init__(self, server: ViewServer, loop: asyncio.AbstractEventLoop, stream: socket.socket):
+        self._server, self._loop, self._socket = server, loop, stream
+        self._known, self._rest = False, b""
 
-    def do_GET(self) -> None:
-        """Carry out a request that may be made, and say what came of it."""
-        self.path = self.path.partition("?")[0]
+    async def serve(self) -> None:
+        task = asyncio.current_task(self._loop)
+        assert task is not None
+        self._task = task
+        with self._socket, contextlib.suppress(OSError):  # it breaks
+            while await self._answer():
+                pass
+
+    @contextlib.contextmanager
+    def _within(self, seconds: float) -> Iterator[None]:
+        """Cut the connection where what is within takes longer."""
+        cut = self._loop.call_later(seconds, self._task.cancel)
         try:
-            self.server.door.check(self.command, self.path, self.headers)
-            (self._post if self.command == "POST" else self._get)()
-        except RefusedAccess as refused:
-            self.close_connection = True  # what else it sent is not read
-            self._json({"error": str(refused)}, refused.status)
+            yield
+        finally:
+            cut.cancel()
+
+    async def _answer(self) -> bool:
+        """Answer a request; returns whether another one may follow."""
+        goes_on, status = False, HTTPStatus.OK
+        try:
+            method, path, headers = _parsed(await self._head())
+            self._server.door.check(method, path, headers)
+            length = headers.get("Content-Length", "0")
+            goes_on = headers.get("Connection", "").lower() != "close" and (method == "POST" or length == "0")
+            if not path.startswith("/api/"):
+                if method != "GET" or path not in self._server.files:
+                    raise RefusedAccess(HTTPStatus.NOT_FOUND, "there is no such page")
+                answer = self._server.files[path]
+            else:
+                self._known = True
+                self._server.know(self._task)
+                if (method, path) == ("GET", "/api/stream"):
+                    await self._stream(headers["X-Page"].partition(".")[0])
+                    return False
+                body = await self._read(int(length)) if method == "POST" else b""
+                pool = self._server.stopping if path == "/api/stop" else self._server.workers
+                act = self._get if method == "GET" else self._post
+                answer = await self._loop.run_in_executor(pool, act, path, body, headers)
+        except RefusedAccess as refused:  # what else it sent is not read
+            goes_on, status, answer = False, refused.status, _json({"error": str(refused)})
         except PickerError as error:
             about = {"kind": type(error).__name__, "subject": error.subject}
-            self._json({"error": str(error), **about}, HTTPStatus.CONFLICT)
-
-    do_POST = do_GET
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is written down."""
-
-    # -- how -----------------------------------------------------------------------------------------------
-
-    def _get(self) -> None:
-        viewed, path = self.server.viewed, self.path
-        if path in self.server.files:
-            kind, body = self.server.files[path]
-            self._send(body, {"Content-Type": kind, "Content-Encoding": "gzip", "Cache-Control": "no-cache"})
-        elif path == "/api/arm":
-            self._json(viewed.picture())
-        elif path == "/api/stream":
-            self._stream()
-        elif path.startswith("/api/mesh/"):
-            self._mesh(path.rpartition("/")[2])
-        elif path == "/api/tours":
-            self._json(viewed.listed_tours())
-        elif path == "/api/region":
-            self._json(viewed.region())
+            status, answer = HTTPStatus.CONFLICT, _json({"error": str(error), **about})
+        content, lines = answer
+        ends = {} if goes_on else {"Connection": "close"}
+        data = _head_of(status, {**lines, "Content-Length": str(len(content)), **ends}) + content
+        if self._known:
+            await self._write(data)
         else:
-            raise RefusedAccess(HTTPStatus.NOT_FOUND, "there is no such page")
+            async with self._server.answering:
+                await asyncio.sleep(PACE_S if self._server.crowded else 0.0)
+                await self._write(data)
+        return goes_on
 
-    def _post(self) -> None:
-        viewed = self.server.viewed
-        body = self.rfile.read(min(int(self.headers["Content-Length"]), BODY_BYTES))
-        if self.path == "/api/stop":
-            return self._json({"said": viewed.stop()})
+    # -- bytes in --------------------------------------------------------------------------------------------
+
+    async def _head(self) -> str:
+        """The head of the next request."""
+        if self._known and not self._rest:
+            with self._within(IDLE_S):
+                await self._take()
+        with self._within(REQUEST_S):
+            while b"\r\n\r\n" not in self._rest:
+                if len(self._rest) > HEAD_BYTES:
+                    raise RefusedAccess(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"a head has at most {HEAD_BYTES} bytes")
+                await self._take()
+        head, _, self._rest = self._rest.partition(b"\r\n\r\n")
+        return head.decode("latin-1")
+
+    async def _read(self, length: int) -> bytes:
+        with self._within(REQUEST_S):
+            while len(self._rest) < length:
+                await self._take()
+        body, self._rest = self._rest[:length], self._rest[length:]
+        return body
+
+    async def _take(self) -> None:
+        data = await self._loop.sock_recv(self._socket, HEAD_BYTES)
+        if not data:
+            raise ConnectionResetError("it was closed")
+        self._rest += data
+
+    # -- what is asked, in a thread --------------------------------------------------------------------------
+
+    def _get(self, path: str, _body: bytes, _headers: Mapping[str, str]) -> Answer:
+        viewed = self._server.viewed
+        if path.startswith("/api/mesh/"):
+            return self._mesh(path.rpartition("/")[2])
+        asked = {"/api/arm": viewed.picture, "/api/tours": viewed.listed_tours, "/api/region": viewed.region}.get(path)
+        if asked is None:
+            raise RefusedAccess(HTTPStatus.NOT_FOUND, "there is no such page")
+        return _json(asked())
+
+    def _post(self, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+        viewed = self._server.viewed
+        if path == "/api/stop":
+            return _json({"said": viewed.stop()})
         what, fields = read(body)
-        if self.path == "/api/check" and what in ("joints", "tip"):
-            return self._json(viewed.check((what, fields)))
-        if self.path == "/api/do":
-            return self._json(viewed.do((what, fields), self.headers["X-Page"]))
+        if path == "/api/check" and what in ("joints", "tip"):
+            return _json(viewed.check((what, fields)))
+        if path == "/api/do":
+            return _json(viewed.do((what, fields), headers["X-Page"]))
         raise RefusedAccess(HTTPStatus.NOT_FOUND, "there is no such request")
 
-    def _stream(self) -> None:
-        self.close_connection = True
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
-        self.connection.settimeout(WRITE_S)
-        self._head(HTTPStatus.OK, {"Content-Type": "text/event-stream", "Cache-Control": "no-store", "Connection": "close"})
-        with contextlib.suppress(OSError):  # the page is gone, or does not read
-            for data in self.server.viewed.channel.read(self.headers["X-Page"].partition(".")[0]):
-                self.wfile.write(data)
-
-    def _mesh(self, number: str) -> None:
-        path = self.server.viewed.mesh(int(number)) if number.isdecimal() and len(number) < 6 else None
+    def _mesh(self, number: str) -> Answer:
+        path = self._server.viewed.mesh(int(number)) if number.isdecimal() and len(number) < 6 else None
         if path is None or path.stat().st_size > MESH_BYTES:
             raise RefusedAccess(HTTPStatus.NOT_FOUND, "there is no such mesh")
-        self._send(path.read_bytes(), {"Content-Type": "application/octet-stream"})
+        return path.read_bytes(), {"Content-Type": "application/octet-stream"}
 
-    def _json(self, value: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK) -> None:
-        kind = {"Content-Type": "application/json", "Cache-Control": "no-store"}
-        self._send(json.dumps(value, ensure_ascii=False).encode(), kind, status)
+    # -- bytes out -------------------------------------------------------------------------------------------
 
-    def _send(self, body: bytes, lines: Mapping[str, str], status: HTTPStatus = HTTPStatus.OK) -> None:
-        ends = {"Connection": "close"} if self.close_connection else {}
-        with contextlib.suppress(OSError):
-            self._head(status, {**lines, "Content-Length": str(len(body)), **ends})
-            self.wfile.write(body)
+    async def _stream(self, name: str) -> None:
+        channel = self._server.viewed.channel
+        if len(channel.readers) >= STREAMS:
+            raise RefusedAccess(HTTPStatus.SERVICE_UNAVAILABLE, f"{STREAMS} pages look at the arm: close some")
+        lines = {"Content-Type": "text/event-stream", "Cache-Control": "no-store", "Connection": "close"}
+        await self._write(_head_of(HTTPStatus.OK, lines))
+        news = channel.read(name)
+        try:
+            while data := await self._loop.run_in_executor(self._server.streams, next, news, b""):
+                await self._write(data)
+        finally:
+            news.close()
 
-    def _head(self, status: HTTPStatus, lines: Mapping[str, str]) -> None:
-        self.send_response(status)
-        for line in {**HEADERS, **lines}.items():
-            self.send_header(*line)
-        self.end_headers()
+    async def _write(self, data: bytes) -> None:
+        for begin in range(0, len(data), SEND_BYTES):
+            with self._within(WRITE_S if self._known else REQUEST_S):
+                await self._loop.sock_sendall(self._socket, memoryview(data)[begin : begin + SEND_BYTES])
+
+
+def _parsed(head: str) -> tuple[str, str, dict[str, str]]:
+    """Method, path without what follows ``?``, and the lines of a request's head by their names, as in ``Content-Length``."""
+    first, *lines = head.split("\r\n")
+    method, _, rest = first.partition(" ")
+    target, _, version = rest.partition(" ")
+    if method not in ("GET", "POST") or version != "HTTP/1.1":
+        raise RefusedAccess(HTTPStatus.NOT_IMPLEMENTED, "GET and POST of HTTP/1.1 are taken")
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        if headers.setdefault(name.title(), value.strip()) != value.strip():
+            raise RefusedAccess(HTTPStatus.BAD_REQUEST, "a line of the head is given twice")
+    return method, target.partition("?")[0], headers
+
+
+def _json(value: Mapping[str, Any]) -> Answer:
+    lines = {"Content-Type": "application/json", "Cache-Control": "no-store"}
+    return json.dumps(value, ensure_ascii=False).encode(), lines
+
+
+def _head_of(status: HTTPStatus, lines: Mapping[str, str]) -> bytes:
+    head = [f"HTTP/1.1 {status.value} {status.phrase}", *(f"{name}: {value}" for name, value in {**HEADERS, **lines}.items())]
+    return "\r\n".join([*head, "", ""]).encode()

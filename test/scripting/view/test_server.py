@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import itertools
+import select
+import socket
+import time
 
 import pytest
 from view_pages import Page, Told
-from waiting import until
+from waiting import PATIENCE_S, until
 
 from picker_dynamics.errors import LinkError, MissingDependencyError
 from picker_dynamics.scripting.view import server as server_module
@@ -24,6 +29,9 @@ class Viewed:
         return {"name": "stand-in"}
 
     def listed_tours(self):
+        return {}
+
+    def region(self):
         return {}
 
     def mesh(self, number):
@@ -106,6 +114,80 @@ def test_streams_end_with_the_server_and_one_that_is_not_read_delays_nobody_and_
     asleep.close()
     viewed.channel.close()
     until(lambda: not viewed.channel.readers, "the end of all")
+
+
+def silent(server, count: int) -> list[socket.socket]:
+    return [socket.create_connection(("127.0.0.1", server.door.port)) for _ in range(count)]
+
+
+def are_cut(streams) -> int:
+    """How many of these connections the server has ended or answered."""
+    return len(select.select(streams, [], [], 0.0)[0])
+
+
+def test_of_too_many_strangers_the_oldest_is_closed_and_who_has_said_the_token_is_none(server, viewed, monkeypatch):
+    monkeypatch.setattr(server_module, "STRANGERS", 20)
+    monkeypatch.setattr(server_module, "REQUEST_S", 600.0)
+    page, known = Page(server), http.client.HTTPConnection("127.0.0.1", server.door.port, timeout=PATIENCE_S)
+
+    def answered() -> bytes:
+        known.request("POST", "/api/stop", "{}", page.lines)
+        return known.getresponse().read()
+
+    with contextlib.closing(known), contextlib.ExitStack() as held:
+        assert answered()
+        streams = [held.enter_context(one) for one in silent(server, 100)]
+        until(lambda: are_cut(streams) == 80, lambda: f"{are_cut(streams)} of 100 closed")
+        assert are_cut(streams[:80]) == 80, "the oldest ones"
+        assert answered() and page.ask("/api/stop", {})[0] == 200 and viewed.stops == 3
+
+
+def test_a_stop_does_not_wait_for_strangers_who_all_ask_at_once(server, viewed, monkeypatch):
+    """Counted, not timed: four of them are answered a second, and a stop that comes last long before all are."""
+    monkeypatch.setattr(server_module, "PACE_S", 1.0)
+    with contextlib.ExitStack() as held:
+        streams = [held.enter_context(one) for one in silent(server, 200)]
+        for one in streams:
+            one.sendall(b"GET /app.js HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % server.door.port)
+        assert Page(server).ask("/api/stop", {})[0] == 200 and viewed.stops == 1
+        assert are_cut(streams) < 100
+        until(lambda: are_cut(streams) > 4, "answers to strangers, too")
+
+
+def test_who_sends_byte_by_byte_is_cut_before_and_after_the_token(server, monkeypatch):
+    monkeypatch.setattr(server_module, "REQUEST_S", 0.3)
+    lines = "".join(f"{name}: {value}\r\n" for name, value in Page(server).lines.items())
+    begun_ = "POST /api/do HTTP/1.1\r\n" + lines + "Content-Length: 999\r\n\r\n"
+    for first in (b"", begun_.encode()):
+        (stream,) = silent(server, 1)
+        with stream:
+            stream.sendall(first)
+
+            def drop(stream=stream) -> None:
+                with contextlib.suppress(OSError):
+                    stream.sendall(b"a")
+                time.sleep(0.05)
+
+            until(lambda stream=stream: are_cut([stream]), "its end", step=drop)
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        ("GET / HTTP/1.1\r\nA: 1\r\nHost: {host}\r\nHost: evil.example", 400),
+        ("GET / HTTP/1.1\r\nHost: {host}\r\nA: " + 40_000 * "a", 431),
+        ("DELETE / HTTP/1.1\r\nHost: {host}", 501),
+        ("GET / HTTP/1.0", 501),
+        ("nothing", 501),
+        ("POST /app.js HTTP/1.1\r\nHost: {host}\r\nContent-Length: x", 404),
+    ],
+)
+def test_what_is_no_request_is_refused(server, head, status):
+    (stream,) = silent(server, 1)
+    with stream:
+        stream.sendall(head.format(host=f"127.0.0.1:{server.door.port}").encode() + b"\r\n\r\n")
+        stream.settimeout(PATIENCE_S)
+        assert stream.recv(1000).startswith(f"HTTP/1.1 {status} ".encode())
 
 
 def test_a_port_that_is_taken_and_a_page_that_is_missing_are_said(server, viewed, tmp_path):
