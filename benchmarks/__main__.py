@@ -23,6 +23,7 @@ from benchmarks.targets import judged
 BENCHMARKS = {  # name: arguments of run() in the quick form
     "dynamics": {"rounds": 3},
     "hold": {},
+    "line": {"seconds": 2.5},
     "guard": {"rounds": 2},
     "inverse_kinematics": {"targets": 30},
     "firmware": {"minutes": 0.2, "levels": 10},

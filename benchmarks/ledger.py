@@ -3,8 +3,8 @@
 It sees the bytes that come and go and the outputs after each servo frame, and knows the protocol, nothing of the firmware's
 inside.  A set-point was *accepted* where no refusal was sent; it was *executed* where the outputs ran along the line between
 the accepted points until its time was past, which is computed here anew; it was *dropped* where the board, by a fault, a stop
-or a reset, left that line before.  Lines are evaluated at the middle of each frame, as docs/protocol.md says.  The depth of
-the queue and the count of accepted set-points that the board's telemetry tells have to be those of the books.
+or a reset, left that line before.  Lines are evaluated where docs/protocol.md has the play clock in each frame.  The depth of
+the queue, the delay, and the count of accepted set-points that the board's telemetry tells have to be those of the books.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ import time
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from picker_dynamics.board.protocol import (
+    Ack,
     BoardState,
     Disable,
     FrameDecoder,
     Hello,
+    Info,
     JointLimits,
     MessageType,
     Nack,
@@ -32,6 +35,9 @@ from picker_dynamics.board.protocol import (
 
 TOLERANCE = 2
 """By how much an output may miss the line [1/8 us]: the board's integers round fraction and result."""
+
+FULL_RATE = 256
+"""Rate at which the board plays as fast as time passes."""
 
 EVENTS_MAX = 10_000
 
@@ -47,8 +53,8 @@ class Counts:
         repeated: accepted though not later than the one accepted before.
         frames, frames_compared, frames_off_line: servo frames in all, those in motion whose outputs were compared with the
             line, and those that were not on it.
-        telemetry_compared, telemetry_wrong: telemetry whose depth of the queue and count of accepted set-points were compared
-            with the books, and those that told otherwise.
+        telemetry_compared, telemetry_wrong: telemetry whose depth of the queue, delay and count of accepted set-points were
+            compared with the books, and those that told otherwise.
         lost_frames, lost_frames_without_cause: gaps in the host's sequence numbers; without a fault on the wire.
         stops: stop requests, retransmissions included.
         worst_step_share: largest step of an output in a frame, over what its servo can do.
@@ -95,12 +101,14 @@ class Ledger:
         self._disturbed, self._excuse_gap, self._excuse_drop = False, True, False
         self._asked: dict[int, SetPoint] = {}
         self._points: deque[tuple[int, tuple[int, ...]]] = deque()
-        self._anchor: tuple[int, tuple[int, ...]] | None = None
+        self._anchor: tuple[int, tuple[int, ...]] | None = None  # None: the outputs were moved otherwise since
+        self._ends_at_rest, self._rate, self._follow_us = False, 0, 0
+        self._board: Any = None
         self._last_accepted_us: int | None = None
         self._boot_id: int | None = None
         self._accepted_in_boot: int | None = None
         self._frame = -1
-        self._played_us = 0
+        self._played_us = self._frame_at_us = 0
         self._outputs: tuple[tuple[int, ...], int] | None = None
 
     def as_dict(self) -> dict:
@@ -160,6 +168,10 @@ class Ledger:
                     self.counts.rejected_by_reason[Reason(message.reason).name] += 1
             elif isinstance(message, Telemetry):
                 self._compare_telemetry(message)
+            elif isinstance(message, Info):
+                self._follow_us = 1000 * message.host_timeout_ms
+            elif isinstance(message, Ack) and message.request_type in (MessageType.ENABLE, MessageType.ADOPT):
+                self._anchor = None
         for point in self._asked.values():
             self._accept(point)
         self._asked.clear()
@@ -168,15 +180,31 @@ class Ledger:
         self.counts.accepted += 1
         if self._accepted_in_boot is not None:
             self._accepted_in_boot += 1
-        if not self._points:
-            self._anchor = None  # the line starts where the outputs are
+        before = self._points[-1] if self._points else self._anchor
+        if not self._points and self._begins_anew(point):
+            self._played_us = self._frame_at_us + min(0, ahead_us(point.time_us, self._frame_at_us) - self._frame_us)
+            self._anchor = before = self._played_us, self._board.pulses
+            self._rate = FULL_RATE
+        self._ends_at_rest = before is not None and self._same(before[1], point.pulses)
         if self._last_accepted_us is not None and self._points and ahead_us(point.time_us, self._last_accepted_us) <= 0:
             self.counts.repeated += 1
         self._last_accepted_us = point.time_us
         self._points.append((point.time_us, point.pulses))
 
+    def _begins_anew(self, point: SetPoint) -> bool:
+        """Whether the line starts where the outputs are, and not at the point passed last."""
+        if self._anchor is None:
+            return True
+        far = (abs(a - b) > limits.speed // 4 for a, b, limits in zip(self._board.pulses, point.pulses, self._limits))
+        late = ahead_us(point.time_us, self._anchor[0]) > self._follow_us and not self._same(self._anchor[1], point.pulses)
+        return late or self._ends_at_rest and not any(f and self._board.owned >> joint & 1 for joint, f in enumerate(far))
+
+    def _same(self, one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+        return all(a == b for joint, (a, b) in enumerate(zip(one, other)) if self._board.owned >> joint & 1)
+
     def look(self, firmware, now_us: int) -> None:
         """Look at the outputs; called at least once a frame, after the firmware has advanced to ``now_us``."""
+        self._board = firmware
         if firmware.boot_id != self._boot_id:
             self._reset(firmware.boot_id)
         board_us = firmware.board_time_us(now_us)
@@ -184,7 +212,7 @@ class Ledger:
         if frame <= self._frame or frame < 0:
             return
         self._frame = frame
-        self._played_us = frame * self._frame_us + self._frame_us + self._frame_us // 2
+        self._frame_at_us = frame * self._frame_us + self._frame_us + self._frame_us // 2
         self.counts.frames += 1
         self._follow(firmware)
         self._compare_step(firmware)
@@ -202,15 +230,36 @@ class Ledger:
         if faults or state is BoardState.IDLE:
             self._drop(faults)
             return
-        while self._points and ahead_us(self._points[0][0], self._played_us) <= 0:
+        if self._points or state is BoardState.MOVE:
+            self._play()
+        elif self._anchor is not None and ahead_us(self._frame_at_us, self._anchor[0]) > self._follow_us:
+            self._anchor = None
+        if state is BoardState.MOVE:
+            if self._anchor is not None and self._points:
+                self._compare_line(firmware)
+        elif self._points:
+            self._drop(0)
+        else:
+            self._rate = FULL_RATE if self._ends_at_rest else 0
+
+    def _play(self) -> None:
+        """Advance the play clock by a frame."""
+        left = ahead_us(self._points[-1][0], self._played_us) if self._points else 0
+        self._rate = min(self._rate + FULL_RATE * self._frame_us // 500_000, FULL_RATE)
+        if not self._ends_at_rest:
+            self._rate = min(self._rate, FULL_RATE * left // 40_000)
+        self._pass(self._played_us + (left if left <= 2_000 else min(left, self._frame_us * self._rate // FULL_RATE)))
+        while self._points and self._anchor and ahead_us(self._frame_at_us, self._played_us) > 0:
+            end_us, pulses = self._points[0]
+            if not self._same(self._anchor[1], pulses):
+                break
+            self._pass(end_us if ahead_us(end_us, self._frame_at_us) < 0 else self._frame_at_us)
+
+    def _pass(self, played_us: int) -> None:
+        self._played_us = played_us
+        while self._points and ahead_us(self._points[0][0], played_us) <= 0:
             self._anchor = self._points.popleft()
             self.counts.executed += 1
-        if state is BoardState.MOVE and self._anchor is not None and self._points:
-            self._compare_line(firmware)
-        elif state is not BoardState.MOVE and self._points:
-            self._drop(0)
-        if state is not BoardState.MOVE:
-            self._anchor = None
 
     def _drop(self, faults: int) -> None:
         self.counts.dropped += len(self._points)
@@ -240,16 +289,15 @@ class Ledger:
         if told.boot_id != self._boot_id or told.time_us // self._frame_us - 1 != self._frame:
             return
         self.counts.telemetry_compared += 1
-        ours = (len(self._points), self._accepted_in_boot & 0xFFFF)
-        if (told.queue_depth, told.accepted) != ours:
+        behind_ms = ahead_us(self._frame_at_us, self._played_us) // 1000 if self._points else 0
+        ours = (len(self._points), behind_ms, self._accepted_in_boot & 0xFFFF)
+        said = told.queue_depth, told.behind_ms, told.accepted
+        if said != ours:
             self.counts.telemetry_wrong += 1
-            self._trouble(
-                f"the board tells of {told.queue_depth} queued and {told.accepted} accepted set-points, the books of "
-                f"{ours[0]} and {ours[1]}"
-            )
+            self._trouble(f"set-points queued, how far behind [ms], accepted: the board tells of {said}, the books of {ours}")
 
     def _trouble(self, text: str) -> None:
-        self.counts.first_trouble = self.counts.first_trouble or f"board time {self._played_us} us: {text}"
+        self.counts.first_trouble = self.counts.first_trouble or f"board time {self._frame_at_us} us: {text}"
 
     def _compare_step(self, firmware) -> None:
         pulses, live = firmware.pulses, firmware.live

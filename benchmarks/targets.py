@@ -31,6 +31,7 @@ TARGETS: tuple[tuple[str, str, float], ...] = (
     ("motion.typical.end_mm.median", "at most", 2.0),
     ("motion.largest_time_over_shortest", "at most", 1.15),
     ("motion.planning_ms.p95", "at most", 50.0),
+    ("line.worst_tip_m_s", "at most", 0.28),
     ("guard.ms.median", "at most", 0.15),
     ("guard.gate_of_7_joints_ms.median", "at most", 15.0),
     ("inverse_kinematics.worst.found", "at least", 0.995),

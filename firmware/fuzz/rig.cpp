@@ -196,12 +196,12 @@ void Rig::require_message_sound(const reference::Bytes& plain) const {
       REQUIRE(length == 7);
       return;
     case MessageType::NACK:
-      REQUIRE(length == 6 && plain[4 + 3] != 0 && plain[4 + 3] <= uint8_t(picker::Reason::FAULT_PERSISTS));
+      REQUIRE(length == 6 && plain[4 + 3] != 0 && plain[4 + 3] <= uint8_t(picker::Reason::GAP));
       return;
     case MessageType::TELEMETRY: {
       size_t measured = 0;
-      for (uint8_t bits = plain[4 + 28]; bits != 0; bits &= uint8_t(bits - 1)) ++measured;
-      REQUIRE(length == 29 + 2 * (arm_.config.joints + measured));
+      for (uint8_t bits = plain[4 + 30]; bits != 0; bits &= uint8_t(bits - 1)) ++measured;
+      REQUIRE(length == 31 + 2 * (arm_.config.joints + measured));
       REQUIRE(plain[4 + 8] <= uint8_t(BoardState::BRAKE));
       REQUIRE(plain[4 + 14] <= arm_.queue_capacity);
       return;

@@ -73,7 +73,7 @@ void reader_finds_back_after_every_cut() {
   TransmitBuffer wire;
   uint8_t bytes[64];
   uint8_t count = 0;
-  FrameWriter(wire, 1, 6, 300).u32(0).u16(12000).u16(0).end();
+  FrameWriter(wire, PROTOCOL_VERSION, 6, 300).u32(0).u16(12000).u16(0).end();
   while (!wire.empty()) bytes[count++] = wire.pop();
   for (uint8_t cut = 1; cut < count - 1; ++cut) {
     FrameReader reader;
@@ -88,7 +88,7 @@ void reader_finds_back_after_every_cut() {
 
 void reader_keeps_no_more_than_it_has_room_for() {
   TransmitBuffer wire;
-  FrameWriter long_frame(wire, 1, 0x7F, 9);
+  FrameWriter long_frame(wire, PROTOCOL_VERSION, 0x7F, 9);
   for (uint8_t i = 0; i < 65; ++i) long_frame.u8(i);  // 72 stuffed bytes: the longest frame there is
   long_frame.end();
   FrameReader reader;
@@ -132,25 +132,27 @@ void queue_fills_and_empties_over_its_end() {
   queue.begin(1, QUEUE_CAPACITY);
   const uint16_t start[1] = {100};
   queue.set_anchor(0, start);
-  uint32_t in_us = 0, out_us = 0;
+  Point point = {};
   for (int round = 0; round < 40; ++round) {
     for (uint8_t i = 0; i < 17; ++i) {
-      in_us += 1000;
-      const uint8_t pulse[2] = {uint8_t(in_us / 1000), 1};
-      CHECK(queue.refusal(in_us, in_us, out_us, 2000000) == Reason::NONE);
-      queue.push(in_us, pulse);
+      point.time_us += 1000;
+      point.pulses[0] = uint16_t(point.time_us / 1000);
+      queue.push(point);
+      CHECK_EQUAL(queue.newest().time_us, point.time_us);
     }
-    CHECK(queue.refusal(in_us, in_us, out_us, 2000000) == Reason::NOT_LATER);
-    out_us = in_us;
-    queue.pass_until(out_us, 1);
+    queue.pass_until(point.time_us - 1);
+    CHECK_EQUAL(queue.size(), 1);
+    queue.pass_until(point.time_us);
     CHECK_EQUAL(queue.size(), 0);
-    CHECK_EQUAL(queue.anchor().pulses[0], 256 + uint8_t(in_us / 1000));
+    CHECK_EQUAL(queue.anchor().pulses[0], point.pulses[0]);
+    CHECK_EQUAL(queue.newest().time_us, point.time_us);
   }
 }
 
 void outputs_found_again_count_as_they_are() {
   Bench bench(config_of(2));
   bench.enable_all(12000);
+  bench.set_point(20000, 12000);
   bench.set_point(100000, 14000);
   for (int i = 0; i < 3; ++i) bench.run_frame();
   CHECK(bench.firmware.state() == BoardState::MOVE);
@@ -173,7 +175,7 @@ void outputs_found_again_count_as_they_are() {
 // Brake from a motion, once without and once with gravity: the pulses where the arm comes to rest.
 void brake_to_rest(Bench& bench, uint16_t* start, uint16_t* rest) {
   bench.enable_all(12000);
-  for (uint32_t point = 1; point < 12; ++point) bench.set_point(20000 * point, uint16_t(12000 + 300 * point));
+  for (uint32_t point = 1; point < 12; ++point) bench.set_point(20000 * point, uint16_t(11700 + 300 * point));
   for (int i = 0; i < 6; ++i) bench.run_frame();
   for (int joint = 0; joint < 5; ++joint) start[joint] = bench.firmware.pulses()[joint];
   bench.request(MessageType::STOP);
@@ -205,7 +207,7 @@ void without_its_whole_pose_it_brakes_without_gravity() {
   Bench without(config_of(5)), with(config_of(5, arm_config::CONFIG.gravity));
   brake_to_rest(without, start, plain);
   with.enable_all(12000);
-  for (uint32_t point = 1; point < 12; ++point) with.set_point(20000 * point, uint16_t(12000 + 300 * point));
+  for (uint32_t point = 1; point < 12; ++point) with.set_point(20000 * point, uint16_t(11700 + 300 * point));
   for (int i = 0; i < 6; ++i) with.run_frame();
   with.frame(MessageType::DISABLE).u8(0x10).end();
   with.deliver();

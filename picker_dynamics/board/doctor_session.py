@@ -244,7 +244,7 @@ class DoctorSession:
         """Send pulses as ``send`` does, and wait until nothing moves; the telemetry of the motion."""
         begin = len(self.seen)
         self.send(rows)
-        self.watch(LEAD_S + max(0.0, self._sender.delay_s))
+        self.watch(LEAD_S)
         self.still()
         self.watch(2e-6 * self.info.frame_us)
         return self.seen[begin:]

@@ -96,8 +96,9 @@ class HardwareSession(Outputs):
 
     @property
     def delay_s(self) -> float:
-        """Delay of commands: how much later than they should they are played, because of a stall [s]."""
-        return self._sender.delay_s
+        """Delay with which the board plays commands, because of a stall [s]."""
+        telemetry = self.link.telemetry
+        return 0.0 if telemetry is None else 1e-3 * telemetry.behind_ms
 
     def connect(self, give_up_s: float = math.inf) -> None:
         """Open the port and shake hands, again and again until it works or ``cancelled`` is set.
@@ -321,10 +322,10 @@ class HardwareSession(Outputs):
             self._break_off(State.OFFLINE, f"{self.lost or 'the link is lost'}; the board holds")
             return
         telemetry, dt = self.telemetry(), self._since_last_step(now_s)
-        self._rejoining.advance(telemetry, dt)
-        if self.state is State.ACTIVE and not self.confirmed:
-            self._rejoining.unconfirmed = True
-            self.problem = f"the board has said nothing for {self._rejoining.silence_s:g} s: no set-point is sent"
+        self._rejoining.advance(telemetry, self.counts.sent, dt)
+        if self.state is State.ACTIVE and (missing := self._rejoining.missing):
+            self._rejoining.unconfirmed = missing
+            self.problem = f"{missing}: no set-point is sent"
         self._notice_faults(telemetry)
         if self.state is State.ENABLING:
             self._enable_next(telemetry, now_s)
@@ -433,7 +434,7 @@ class HardwareSession(Outputs):
 
     @property
     def confirmed(self) -> bool:
-        return self._rejoining.confirmed
+        return not self._rejoining.missing
 
     @property
     def unseen_s(self) -> float:

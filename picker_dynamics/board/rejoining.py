@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from .protocol import Telemetry
+
 REJOIN_S = 0.2
 """After commands have been refused for this long, everyone restarts from the held pose [s]."""
 
@@ -21,27 +23,34 @@ class Rejoining:
     """Watch over an epoch: what was missing since it began, and for how long.
 
     Attributes:
-        silence_s: longest that the board may say nothing [s].
-        unconfirmed: it said nothing for longer, in this epoch.
+        silence_s: longest that the board may say nothing, and take none of the set-points that are sent [s].
+        unconfirmed: what was missing for longer, in this epoch; '' where nothing was.
     """
 
     def __init__(self) -> None:
         self.silence_s = math.inf
-        self._heard: object = None
-        self._unheard_s = 0.0
+        self._heard: Telemetry | None = None
+        self._sent = 0
+        self._unheard_s = self._untaken_s = 0.0
         self.begin()
 
     def begin(self) -> None:
         """Begin a new epoch: nothing is missing."""
-        self.unconfirmed = False
+        self.unconfirmed = ""
         self._why, self._refused_since_s = "", math.inf
-        self._silent_s = self._epoch_s = 0.0
+        self._silent_s = self._epoch_s = self._untaken_s = 0.0
 
-    def advance(self, telemetry: object, dt: float) -> None:
-        """Look at the newest telemetry, ``dt`` [s] after the last look: silence counts as far as this process could hear."""
-        heard, self._heard = telemetry is not self._heard, telemetry
-        silent_s = min(dt, STALL_S)
+    def advance(self, telemetry: Telemetry, sent: int, dt: float) -> None:
+        """Look at the newest telemetry, ``dt`` [s] after the last look: silence counts as far as this process could hear.
+
+        Args:
+            sent: how many set-points were sent so far.
+        """
+        heard, silent_s = telemetry is not self._heard, min(dt, STALL_S)
+        taken = sent == self._sent or (heard and self._heard is not None and telemetry.accepted != self._heard.accepted)
+        self._heard, self._sent = telemetry, sent
         self._unheard_s = 0.0 if heard else self._unheard_s + silent_s
+        self._untaken_s = 0.0 if taken else self._untaken_s + silent_s
         self._silent_s += silent_s
         self._epoch_s += dt
 
@@ -55,9 +64,11 @@ class Rejoining:
             self._refused_since_s, self._why = now_s, why
 
     @property
-    def confirmed(self) -> bool:
-        """Whether the board says what becomes of set-points: silent for no longer than it allows its host."""
-        return self._unheard_s <= self.silence_s
+    def missing(self) -> str:
+        """What was missing for longer than it may; '' where nothing is: the board tells, and takes set-points."""
+        if self._unheard_s > self.silence_s:
+            return f"the board has said nothing for {self.silence_s:g} s"
+        return f"no set-point has reached the board for {self.silence_s:g} s" if self._untaken_s > self.silence_s else ""
 
     @property
     def old(self) -> bool:
@@ -73,7 +84,7 @@ class Rejoining:
             figures: of the last one that was refused.
         """
         if self.unconfirmed:
-            return f"the board said nothing for {self.silence_s:g} s: restarting from where the arm is held"
+            return f"{self.unconfirmed}: restarting from where the arm is held"
         if self._refused_since_s < math.inf:
             why = f"commands {self._why}: restarting from where the arm is held ({figures})"
             return why if now_s - self._refused_since_s > REJOIN_S else ""

@@ -20,8 +20,8 @@ from picker_dynamics.errors import InputError
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.robot.units import told
 
-NEAR = 0.03
-"""How far the first set-point may be from the one on the outputs [rad]."""
+NEAR = 0.2
+"""Share of what a set-point may move in a servo frame, within which the first one is at the outputs (a board: a quarter)."""
 
 BRIDGE_S = 0.1
 """Time since the last set-point that counts at the most [s]: after a longer gap nothing further away is believed."""
@@ -81,7 +81,8 @@ class SetpointGuard:
     def _continues(self, q_cmd: np.ndarray, since_s: float) -> bool:
         step = q_cmd - self._q
         if self.last_s is None:
-            return self._within("is {0} from where the outputs are, allowed {1}", step, np.full(len(step), NEAR))
+            near = NEAR * self._servos.setpoint_speed * self._servos.frame_s
+            return self._within("is {0} from where the outputs are, allowed {1}", step, near)
         bridged_s = min(since_s, BRIDGE_S)
         far, turned = self._servos.setpoint_speed * bridged_s, self._servos.setpoint_turn(bridged_s)
         way = self._rate * since_s

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from picker_dynamics.robot.servo_map import ServoMap
 
-from .command_timing import LATEST_S, REACH_S, CatchUp, Stamps
+from .command_timing import Stamps
 from .link import Link
 from .protocol import pulse_units
-from .setpoint_guard import SPACING_S, Refusal, SetpointGuard
+from .setpoint_guard import Refusal, SetpointGuard
 
 SPARE = 2
 """Places of the board's queue that are left free."""
 
-WAY_STEP_S, WAY_POINTS = 0.01, 8
-"""How far points are apart that make up for commands that did not come [s], and how many there are at most: a board takes in ten
-that come at once."""
+LATEST_S = 0.22
+"""A set-point for so long after the one before is not sent where it moves [s]: a stall of 0.2 s at 50 Hz.  The board bridges
+its host timeout, 0.25 s."""
 
 
 @dataclass
@@ -55,9 +54,8 @@ class SetpointSender:
 
     def __init__(self, link: Link, servos: ServoMap):
         self._link, self._servos = link, servos
-        self._guard, self._catch_up, self._stamps = SetpointGuard(servos), CatchUp(), Stamps()
+        self._guard, self._stamps = SetpointGuard(servos), Stamps()
         self._pulses: tuple[int, ...] = ()
-        self._stood = False
         self.counts = CommandCounts()
         self.why = self.said = ""
 
@@ -66,16 +64,10 @@ class SetpointSender:
         """Time for which the last set-point was [s]; None: the next one begins at the outputs."""
         return self._guard.last_s
 
-    @property
-    def delay_s(self) -> float:
-        """Delay of the set-point sent last: how much later than it should it is played [s]."""
-        return self._catch_up.delay_s
-
     def restart(self, outputs: np.ndarray) -> None:
         """Begin anew: the next set-point begins at the one that the ``outputs`` hold, (n,) [rad]."""
         self._guard.restart(outputs)
-        self._catch_up.restart()
-        self._pulses, self._stood = (), False
+        self._pulses = ()
 
     def send(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> Refusal | None:
         """Send ``q_cmd`` (n,) [rad], to hold at ``time_s``; returns why not, or None.
@@ -95,39 +87,21 @@ class SetpointSender:
 
     def _send(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> Refusal | None:
         pulses = tuple(pulse_units(pulse) for pulse in self._servos.to_pulse_us(q_cmd).tolist())
-        stands = pulses == self._pulses
-        late_s = self._catch_up.late_s(now_s)
-        if late_s > LATEST_S and not stands:
-            self.why, self.said = f"came {late_s:.2f} s too late", f"allowed {LATEST_S} s"
-            return Refusal.AWAY
-        played_s = self._catch_up.played_s(time_s, now_s, stands, SPACING_S)
-        if stands and self._stood and played_s > max(time_s, now_s + REACH_S):  # told twice: time to make up what was lost
-            self._catch_up.stood(time_s)
-            self._guard.sent(time_s, q_cmd)
-            return Refusal.THINNED
-        if self._guard.last_s is not None and time_s - self._guard.last_s < self._spacing_s(played_s - now_s):
-            return Refusal.THINNED
-        if late_s > 0.0 and not stands and self._guard.last_s is not None:
-            self._send_way(self._guard.last_s, time_s, pulses, now_s)
-            played_s = self._catch_up.played_s(time_s, now_s, stands, SPACING_S)
-        self._play(time_s, played_s, pulses)
+        if self._guard.last_s is not None:
+            since_s = time_s - self._guard.last_s
+            if since_s > LATEST_S and pulses != self._pulses:
+                self.why, self.said = f"came {since_s:.2f} s after the one before", f"allowed {LATEST_S} s"
+                return Refusal.AWAY
+            if since_s < self._spacing_s(time_s - now_s):
+                return Refusal.THINNED
+        self._link.send_setpoint(self._stamps.stamp(time_s, self._link.board_time_us(time_s)), pulses)
         self._guard.sent(time_s, q_cmd)
-        self._pulses, self._stood = pulses, stands
+        self._pulses = pulses
         return None
-
-    def _send_way(self, begin_s: float, end_s: float, pulses: tuple[int, ...], now_s: float) -> None:
-        """Send points on the line to ``pulses``, where commands were missing: the pace changes on the way, not at its end."""
-        parts = min(math.ceil((end_s - begin_s) / WAY_STEP_S), WAY_POINTS + 1)
-        for k in range(1, parts):
-            between = tuple(p0 + round((p - p0) * k / parts) for p0, p in zip(self._pulses, pulses))
-            time_s = begin_s + (end_s - begin_s) * k / parts
-            self._play(time_s, self._catch_up.played_s(time_s, now_s, False, SPACING_S), between)
-
-    def _play(self, time_s: float, played_s: float, pulses: tuple[int, ...]) -> None:
-        self._link.send_setpoint(self._stamps.stamp(played_s, self._link.board_time_us(played_s)), pulses)
-        self._catch_up.sent(time_s, played_s)
 
     def _spacing_s(self, ahead_s: float) -> float:
         """What keeps the board's queue from running over where set-points are sent so long before they are played [s]."""
-        info = self._link.info
-        return 0.0 if info is None else ahead_s / (info.queue_capacity - SPARE)
+        info, telemetry = self._link.info, self._link.telemetry
+        if info is None or telemetry is None:
+            return 0.0
+        return (ahead_s + 1e-3 * telemetry.behind_ms) / (info.queue_capacity - SPARE)

@@ -25,7 +25,7 @@ BYTE_US = 20
 """Time of a byte on the line at 500 000 baud."""
 GONE_FRAMES = 2.5
 """A pin that has not risen for so many servo frames is off."""
-SILENT = Telemetry(0, 0, 0, BoardState.IDLE, 0, 0, 0, 0, 0, 0, 0, Reason.NONE, 0, 0, 0, 0, (), ())
+SILENT = Telemetry(0, 0, 0, BoardState.IDLE, 0, 0, 0, 0, 0, 0, 0, 0, Reason.NONE, 0, 0, 0, 0, (), ())
 """Of a board that has not spoken yet."""
 
 

@@ -79,10 +79,9 @@ class VirtualFirmware:
         self._splitter = FrameSplitter()
         self._out = bytearray()
         self._sequence = 0
-        self._motion = OutputMotion(config.joints, config.queue_capacity, -(-config.resolution_ns // 125))
+        self._motion = OutputMotion(config, self.board_time_us(now_us))
         self._motion.pulses = list(found)
         self._motion.live = sum(1 << joint for joint, pulse in enumerate(found) if pulse)
-        self._motion.played_us = self.board_time_us(now_us)
         self.faults = 0
         self._newest: int | None = None  # newest sequence number seen
         self._request_age = _NO_REQUEST  # how many frames ago the last request was carried out
@@ -341,6 +340,7 @@ class VirtualFirmware:
             motion.owned,
             motion.limited,
             len(motion.points),
+            motion.behind_ms,
             self._accepted,
             self._rejected,
             self._last_reason,

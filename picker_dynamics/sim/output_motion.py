@@ -9,10 +9,22 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from picker_dynamics.board.protocol import BoardState, JointLimits, Reason, ahead_us
+from picker_dynamics.board.firmware.config import FirmwareConfig
+from picker_dynamics.board.protocol import TIME_MODULUS, BoardState, Reason, ahead_us
 
-STILL = 8
-"""A joint that moves by no more than this per frame [1/8 us] stands; 1 us is below any deadband."""
+SLOW_US = 40_000
+"""With less than this queued, and not at rest at its end, play slows down in proportion [us]: outputs come to rest on their way
+where points stop coming."""
+
+NEARLY_US = 2_000
+"""With no more than this left, the way is gone to its end [us]."""
+
+FULL_RATE, RAMP_US = 256, 500_000
+"""Rate at which time is played as fast as it passes, and time in which it comes up to that from standstill [us]: about a period
+of the arm on its servos, so that it hardly swings."""
+
+NEAR = 4
+"""Outputs that stand may begin anew at a point that is as near as this share of what they may move in a frame."""
 
 
 class Point(NamedTuple):
@@ -52,22 +64,26 @@ class OutputMotion:
     """Pulses, speeds and owners of all joints, in 1/8 us and 1/8 us per frame.
 
     Args:
-        limits: What each joint may do.
-        capacity: Set-points that fit the queue.
-        adopt_slack: How far outside its limits a pulse found at boot may lie to be adopted [1/8 us]: a coarse
-            output cannot hold a limit exactly.
+        config: What is compiled in.
+        now_us: Board time [us].
 
     Attributes:
         points: The queue, in the order of its times.
+        played_us: Board time up to which it is played: behind the present one where points came late, never ahead of it.
     """
 
-    def __init__(self, limits: Sequence[JointLimits], capacity: int, adopt_slack: int):
-        self.limits, self._capacity, self._adopt_slack = tuple(limits), capacity, adopt_slack
+    def __init__(self, config: FirmwareConfig, now_us: int):
+        self.limits, self._capacity, self._frame_us = config.joints, config.queue_capacity, config.frame_us
+        self._adopt_slack = -(-config.resolution_ns // 125)  # a coarse output cannot hold a limit exactly
+        self._longest_us = 1000 * config.host_timeout_ms
         self.points: deque[Point] = deque()
-        self._anchor = Point(0, ())  # the point passed last, where interpolation starts
-        self._ends_at_rest = False  # it repeats the pulses of the one before it
+        self._anchor = Point(now_us, ())  # the point passed last, where interpolation starts
+        self._chained = False  # a point may follow it: the outputs were not moved otherwise since
+        self._ends_at_rest = False  # the point accepted last repeats the pulses of the one before it
         self.pulses = [0] * len(self.limits)
-        self.live = self.owned = self.limited = self.underruns = self.played_us = 0
+        self.live = self.owned = self.limited = self.underruns = 0
+        self.played_us = self._frame_at_us = now_us
+        self._rate = FULL_RATE
         self._motion = BoardState.HOLD
         self._speed = [0] * len(self.limits)
 
@@ -75,6 +91,11 @@ class OutputMotion:
     def state(self) -> BoardState:
         """State of the motion; IDLE while the host owns nothing."""
         return self._motion if self.owned else BoardState.IDLE
+
+    @property
+    def behind_ms(self) -> int:
+        """How far behind its time the board plays [ms], at most 65535; 0 where nothing is queued."""
+        return min(0xFFFF, ahead_us(self._frame_at_us, self.played_us) // 1000) if self.points else 0
 
     # -- outputs on and off --------------------------------------------------------------------------------
 
@@ -91,6 +112,7 @@ class OutputMotion:
             self.pulses[joint] = pulses[joint]
         self.live |= mask
         self.owned |= mask
+        self._chained = False
         return Reason.NONE, 0
 
     def adopt(self, mask: int) -> tuple[Reason, int]:
@@ -105,6 +127,7 @@ class OutputMotion:
         for joint in self._joints(mask):
             self.pulses[joint] = self._bounded(joint, self.pulses[joint])
         self.owned |= mask
+        self._chained = False
         return Reason.NONE, 0
 
     def disable(self, mask: int) -> None:
@@ -126,77 +149,119 @@ class OutputMotion:
         for joint in self._joints(self.owned):
             if point.pulses[joint] != self._bounded(joint, point.pulses[joint]):
                 return Reason.OUT_OF_LIMITS, joint
-        if ahead_us(point.time_us, now_us) > max_lead_us:
+        lead_us = ahead_us(point.time_us, now_us)
+        if lead_us > max_lead_us:
             return Reason.TOO_FAR, 0
-        if ahead_us(point.time_us, self.played_us) <= 0:
+        if lead_us < -self._longest_us:
             return Reason.PAST, 0
-        if self.points and ahead_us(point.time_us, self.points[-1].time_us) <= 0:
+        if self._motion is BoardState.BRAKE:
+            return Reason.BUSY, 0
+        if not self.points:
+            return self._begin(point)
+        if ahead_us(point.time_us, self.points[-1].time_us) <= 0:
             return Reason.NOT_LATER, 0
+        if not self._follows(self.points[-1], point):
+            return Reason.GAP, 0
         if len(self.points) >= self._capacity:
             return Reason.QUEUE_FULL, 0
-        if not self.points:  # the line starts where the arm is, or, if it lags, where it shall be
-            start = self._anchor.pulses if self._motion is BoardState.MOVE else tuple(self.pulses)
-            self._anchor = Point(self.played_us, start)
-            self._motion = BoardState.MOVE
-        self.points.append(point)
+        self._append(self.points[-1], point)
         return Reason.NONE, 0
+
+    def _begin(self, point: Point) -> tuple[Reason, int]:
+        """Queue the first point: it goes on from the one that was played last, or begins anew where the outputs stand."""
+        if self._chained and ahead_us(point.time_us, self._anchor.time_us) <= 0:
+            return Reason.PAST, 0
+        follows = self._chained and self._follows(self._anchor, point)
+        away = next((joint for joint in self._joints(self.owned) if not self._is_near(joint, point.pulses[joint])), None)
+        if not follows or (self._ends_at_rest and away is None):
+            if away is not None:
+                return Reason.GAP, away
+            late_us = max(0, self._frame_us - ahead_us(point.time_us, self._frame_at_us))  # one that comes late begins late
+            self.played_us = (self._frame_at_us - late_us) % TIME_MODULUS
+            self._anchor, self._chained, self._rate = Point(self.played_us, tuple(self.pulses)), True, FULL_RATE
+        self._motion = BoardState.MOVE
+        self._append(self._anchor, point)
+        return Reason.NONE, 0
+
+    def _append(self, before: Point, point: Point) -> None:
+        self._ends_at_rest = self._stands(before, point)
+        self.points.append(point)
+
+    def _is_near(self, joint: int, pulse: int) -> bool:
+        return abs(pulse - self.pulses[joint]) <= self.limits[joint].speed // NEAR
+
+    def _follows(self, before: Point, point: Point) -> bool:
+        """Whether no set-point is missing between two in which the outputs move."""
+        return ahead_us(point.time_us, before.time_us) <= self._longest_us or self._stands(before, point)
 
     def brake(self) -> None:
         """Flush the queue and decelerate from the next frame on."""
         self.points.clear()
+        self._chained = False
         if self._motion is BoardState.MOVE:
             self._motion = BoardState.BRAKE
 
     def frame(self, at_us: int) -> None:
-        """Run one servo frame, whose queue is evaluated at board time ``at_us`` (its start + half a frame)."""
-        self.limited, self.played_us = 0, at_us
+        """Run one servo frame, at board time ``at_us`` (its start + half a frame)."""
+        self.limited, self._frame_at_us = 0, at_us
         if self._motion is BoardState.MOVE:
             self._follow(at_us)
         elif self._motion is BoardState.BRAKE:
-            self._slow_down(tuple(self.pulses))  # no way to go: plain braking
+            self._slow_down()
+        elif ahead_us(at_us, self._anchor.time_us) > self._longest_us:
+            self._chained = False  # what comes now follows nothing
 
     def _follow(self, at_us: int) -> None:
-        while self.points and ahead_us(self.points[0].time_us, at_us) <= 0:
-            before, self._anchor = self._anchor, self.points.popleft()
-            self._ends_at_rest = all(self._anchor.pulses[joint] == before.pulses[joint] for joint in self._joints(self.owned))
-        if not self.points and not self._ends_at_rest and self._moves():
-            self.underruns += 1
-            self._motion = BoardState.BRAKE
-            self._slow_down(self._anchor.pulses)  # the last accepted point is at least reached
-            return
+        self._play(at_us)
         for joint in self._joints(self.owned):
-            target = self._target(at_us, joint)
+            target = self._target(joint)
             self._speed[joint] = clip(target - self.pulses[joint], self.limits[joint].speed)
             self.pulses[joint] += self._speed[joint]
             if self.pulses[joint] != target:
                 self.limited |= 1 << joint
         if not self.points and not self.limited:
+            self.underruns += not self._ends_at_rest
+            self._rate = FULL_RATE if self._ends_at_rest else 0
             self._speed = [0] * len(self.limits)
             self._motion = BoardState.HOLD
 
-    def _target(self, at_us: int, joint: int) -> int:
-        """The pulse of ``joint`` at ``at_us``: from anchor to next point; the anchor's where none follows."""
+    def _play(self, at_us: int) -> None:
+        """Go on in the queue by a frame: no faster than time passes, slower where little is left, at once where nothing moves."""
+        left = ahead_us(self.points[-1].time_us, self.played_us) if self.points else 0
+        most = FULL_RATE if self._ends_at_rest else FULL_RATE * left // SLOW_US
+        self._rate = min(most, self._rate + FULL_RATE * self._frame_us // RAMP_US, FULL_RATE)
+        step = left if left <= NEARLY_US else min(self._frame_us * self._rate // FULL_RATE, left)
+        self._play_until(self.played_us + step)
+        while self.points and self._stands(self._anchor, self.points[0]) and ahead_us(at_us, self.played_us) > 0:
+            end_us = self.points[0].time_us
+            self._play_until(end_us if ahead_us(at_us, end_us) > 0 else at_us)
+
+    def _play_until(self, time_us: int) -> None:
+        self.played_us = time_us % TIME_MODULUS
+        while self.points and ahead_us(self.points[0].time_us, self.played_us) <= 0:
+            self._anchor = self.points.popleft()
+
+    def _stands(self, before: Point, after: Point) -> bool:
+        return all(before.pulses[joint] == after.pulses[joint] for joint in self._joints(self.owned))
+
+    def _target(self, joint: int) -> int:
+        """The pulse of ``joint`` at the time played: from anchor to next point; the anchor's where none follows."""
         start_us, start = self._anchor
         if not self.points:
             return start[joint]
         end_us, end = self.points[0]
-        return interpolate(start_us, start[joint], end_us, end[joint], at_us)
+        return interpolate(start_us, start[joint], end_us, end[joint], self.played_us)
 
-    def _slow_down(self, end: Sequence[int]) -> None:
-        """Decelerate by a frame; the joints reach the pulses of ``end``, where these lie ahead, in this one."""
+    def _slow_down(self) -> None:
+        """Decelerate by a frame."""
         for joint in self._joints(self.owned):
             limits = self.limits[joint]
             speed = self._speed[joint] - clip(self._speed[joint], limits.brake)
-            rest = end[joint] - self.pulses[joint]
-            step = rest if rest * speed >= 0 and abs(rest) > abs(speed) else speed
-            wanted = self.pulses[joint] + clip(step, limits.speed)
+            wanted = self.pulses[joint] + speed
             self.pulses[joint] = self._bounded(joint, wanted)
             self._speed[joint] = speed if self.pulses[joint] == wanted else 0
         if not any(self._speed[joint] for joint in self._joints(self.owned)):
             self._motion = BoardState.HOLD
-
-    def _moves(self) -> bool:
-        return any(abs(self._speed[joint]) > STILL for joint in self._joints(self.owned))
 
     def _joints(self, mask: int) -> Iterator[int]:
         return (joint for joint in range(len(self.limits)) if mask >> joint & 1)

@@ -8,7 +8,7 @@ from firmware_host import HostFirmware
 from firmware_tools import require
 from unruly_host import UnrulyHost
 
-from picker_dynamics.board.protocol import Ack, BoardState, Fault, FrameDecoder, Nack, Reason, SetPoint, Telemetry
+from picker_dynamics.board.protocol import Ack, BoardState, Fault, FrameDecoder, Telemetry, TelemetryPeriod
 
 require("avr", "sim", "host")
 
@@ -29,18 +29,19 @@ def alike(avr, core) -> bool:
 def frame_phase_us() -> int:
     """Board time of the AVR's first servo frame less 20 ms, to the microsecond: some instructions after the clock's start.
 
-    A set-point is PAST unless it lies after the instant played last, half a frame after the last frame's start.
+    A point where nothing moves is taken out of the queue by the first frame whose middle is not before it.
     """
     bench = AvrBench().enabled()
+    bench.acked(TelemetryPeriod(10))
     least, most = 0, 1000
     while least < most:
         middle = (least + most) // 2
-        frame_us = bench.board_us() // FRAME_US * FRAME_US
-        bench.run((FRAME_US - bench.firmware.board_time_us(bench.now_us)) % FRAME_US + 5_000)
-        begin = len(bench.heard)
-        bench.write(SetPoint(frame_us + FRAME_US + FRAME_US // 2 + middle, bench.start))
-        bench.run(5_000, host_alive=False)
-        if any(isinstance(answer, Nack) and answer.reason is Reason.PAST for _, answer in bench.heard[begin:]):
+        bench.still()
+        bench.run((FRAME_US - bench.board_us()) % FRAME_US + 5_000)
+        middle_us = bench.board_us() // FRAME_US * FRAME_US + FRAME_US + FRAME_US // 2
+        assert bench.points((middle_us + middle, bench.start), (middle_us + 100_000, bench.start)) == []
+        bench.run(middle_us + 5_000 - bench.board_us(), host_alive=False)
+        if bench.telemetry[-1].queue_depth == 1:
             least = middle + 1
         else:
             most = middle

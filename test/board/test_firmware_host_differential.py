@@ -78,14 +78,15 @@ def test_same_frames_in_same_pulses_states_and_answers_out(seed, joints, start_t
         if pick.random() < 0.01:
             disturb(pair, pick)
         before = pair.python.pulses
-        pair.step(data, 290_000 if pick.random() < 0.01 else pick.choice((0, 1000, 3000, 5000, 10_000, 10_000, 20_000)))
+        waits_us = (140_000, 290_000) if pick.random() < 0.02 else (0, 1000, 3000, 5000, 10_000, 10_000, 20_000)
+        pair.step(data, pick.choice(waits_us))
         states.add(pair.python.state)
         faults |= pair.python.faults
         moved += pair.python.pulses != before
     pair.host.close()
     assert states == set(BoardState)
     assert faults == sum(fault.bit for fault in Fault)
-    assert moved > FRAMES // 16, "the arm hardly ever moved"
+    assert moved > FRAMES // 25, "the arm hardly ever moved"
 
 
 def disturb(pair, pick):

@@ -173,7 +173,7 @@ def test_commands_beyond_the_pulse_range_are_refused_by_name():
     rig = Rig(moved(scissor=float(SERVOS.setpoint_upper[4]) - HOME[4] - 1e-3))
     session = rig.active()
     with pytest.raises(LimitError, match="scissor") as caught:
-        rig.send(session.setpoint + 0.02 * np.eye(5)[4])
+        rig.send(session.setpoint + 0.002 * np.eye(5)[4])
     assert caught.value.limit == pytest.approx(SERVOS.setpoint_upper[4])
     assert session.counts == CommandCounts(invalid=1)
 
@@ -190,10 +190,10 @@ def test_a_tick_that_comes_late_is_no_silence_of_who_commands(rig):
 def test_outputs_that_move_on_before_commands_come_begin_another_epoch(rig):
     """By a late set-point of before: who heard of the held pose before it would begin at another one than who did after."""
     session = rig.active()
-    session.link.send_setpoint(session.link.board_time_us(rig.now + LEAD_S), units(moved(base=0.03)))
+    session.link.send_setpoint(session.link.board_time_us(rig.now + LEAD_S), units(moved(base=0.015)))
     rig.until(lambda: session.epoch == 2, "another epoch")
     assert session.problem == "the outputs moved on before commands came: restarting from where the arm is held"
-    np.testing.assert_allclose(session.setpoint, moved(base=0.03), atol=0.01)
+    np.testing.assert_allclose(session.setpoint, moved(base=0.015), atol=0.005)
     assert units(session.setpoint) == rig.pulses(), "where the outputs stand"
     rig.run(0.3)
     assert session.epoch == 2, "they stand"

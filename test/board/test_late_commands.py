@@ -12,14 +12,14 @@ import pytest
 from arm_fixtures import rigid_body, servos
 from stepped_board import STEP_S, SteppedBoard, angles
 
-from picker_dynamics.board.command_timing import LATEST_S, RAMP_S, REACH_S, CatchUp
+from picker_dynamics.sim.output_motion import RAMP_US
 from picker_dynamics.trajectory.profiles import joint_move, limit_tip_speed
 
 SERVOS = servos()
 START = np.array([0.0, 0.7, -0.9, -0.5, 1.2])
 GOAL = START + np.array([1.2, 0.15, 0.1, 0.0, 0.0])
 LEAD_S, PERIOD_S, FRAME_S, TIP_SPEED = 0.06, 0.01, 0.02, 0.24
-SETTLES_S = 1.5
+SETTLES_S, RAMP_S = 1.5, 1e-6 * RAMP_US
 WAY = limit_tip_speed(joint_move(START, GOAL, 3.0, 20.0, joint_names=SERVOS.joint_names), rigid_body(), TIP_SPEED)
 
 SWING = 1.2
@@ -89,7 +89,7 @@ class Ride:
         np.testing.assert_allclose(self.outputs, GOAL, atol=1e-3)
         telemetry = self.session.link.telemetry
         assert self.session.epoch == 1 and telemetry.rejected == 0
-        assert self.delays[-1] == pytest.approx(0.0, abs=1e-9), "what was lost is made up where nothing moves"
+        assert self.delays[-1] == 0.0, "what was lost is made up where nothing moves"
 
 
 OWN_SPEED = float(np.abs(WAY.grid(1e-3)[2]).max())
@@ -103,46 +103,29 @@ def test_after_a_stall_the_motion_goes_on_as_fast_as_it_was_meant_to_be(name):
     assert 0.55 < OWN_SPEED < 0.75
     assert ride.output_speed < 1.03 * OWN_SPEED
     assert ride.tip_speed < SWING * TIP_SPEED
-    assert ride.session.link.telemetry.underruns == 1, "or there was no stall"
-    assert 0.0 < max(ride.delays) <= seconds + 0.5 * RAMP_S
+    assert 0.0 < max(ride.delays) <= seconds + 0.5 * RAMP_S, "or there was no stall"
     ride.require_arrived()
 
 
 def test_stalls_that_follow_on_each_other_delay_by_the_longest_and_not_by_their_sum():
     ride = Ride(*(Stall(at_s, 0.15) for at_s in (0.8, 1.2, 1.5, 1.9, 2.4)))
     assert ride.output_speed < 1.03 * OWN_SPEED
-    assert 0.1 < max(ride.delays) <= 0.15 + 0.5 * RAMP_S
+    assert 0.05 < max(ride.delays) <= 0.15 + 0.5 * RAMP_S
     ride.require_arrived()
 
 
 def test_commands_that_are_a_little_late_delay_nothing():
     ride = Ride(late_s=0.009)
-    assert max(ride.delays) < 1e-9 and ride.session.link.telemetry.underruns == 0
+    assert max(ride.delays) == 0.0 and ride.session.link.telemetry.underruns == 0
     ride.require_arrived()
 
 
 def test_what_comes_much_too_late_is_not_followed_and_why_is_said():
-    ride = Ride(Stall(1.6, 0.22), lead_s=0.03)
+    ride = Ride(Stall(1.6, 0.23), lead_s=0.03)
     assert ride.output_speed < 1.03 * OWN_SPEED and ride.session.epoch > 1
-    said = [problem for problem in ride.problems if "too late: restarting from where the arm is held" in problem]
+    said = [problem for problem in ride.problems if "after the one before: restarting from where the arm is held" in problem]
     assert said and all(problem.startswith("commands came 0.2") for problem in said)
     assert ride.bench.plant.q[0] < GOAL[0] - 0.3
-
-
-def test_no_interval_is_played_shorter_than_it_was_meant_to_be():
-    rng, catch_up, now, last = np.random.default_rng(1), CatchUp(), 0.0, None
-    for _ in range(3000):
-        now += 0.01 if rng.random() < 0.95 else rng.uniform(0.0, 0.25)
-        time_s, late_s = now + 0.06 - rng.uniform(0.0, 0.009), catch_up.late_s(now)
-        if late_s > LATEST_S or (last is not None and time_s - last[0] < 0.003):
-            continue
-        stands = rng.random() < 0.02
-        played_s = catch_up.played_s(time_s, now, stands, 0.003)
-        if last is not None:
-            assert played_s > last[1] and played_s >= now + REACH_S and (stands or played_s - last[1] >= time_s - last[0] - 1e-9)
-        catch_up.sent(time_s, played_s)
-        last = time_s, played_s
-        assert -1e-9 <= catch_up.delay_s <= LATEST_S + 0.5 * RAMP_S + 0.01
 
 
 def test_commands_that_start_anew_follow_what_the_board_was_sent_before():

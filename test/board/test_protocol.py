@@ -74,6 +74,7 @@ def test_longest_frames_fit():
         255,
         1,
         1,
+        1,
         Reason.PAST,
         1,
         1,

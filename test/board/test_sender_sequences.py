@@ -1,7 +1,7 @@
 """Whatever set-points come, and whenever, what the sender puts on the wire keeps range, order and speed: thousands of sequences.
 
 A sender alone with the bytes of a board, whose time passes its end.  In some sequences the set-points themselves are hostile; in
-the others only when they come, and then the outputs move no faster than what is asked for.
+the others only when they come, and what the line does with them, and then the outputs move no faster than what is asked for.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ import numpy as np
 from generated import LIFE, lives
 from session_rig import HOME, LIMITS, SERVOS
 
-from picker_dynamics.board.command_timing import LATEST_S
 from picker_dynamics.board.protocol import Adopt, SetPoint, encode
 from picker_dynamics.board.setpoint_guard import AHEAD_S, BRIDGE_S, NEAR, PAST_S, Refusal
-from picker_dynamics.board.setpoint_sender import SetpointSender
+from picker_dynamics.board.setpoint_sender import LATEST_S, SetpointSender
 from picker_dynamics.errors import PickerError
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.simulated_board import firmware_config
@@ -40,6 +39,8 @@ class Life:
     def __init__(self, pose, honest: bool):
         self.firmware = VirtualFirmware(CONFIG, found_us=SERVOS.to_pulse_us(pose).tolist())
         self.info, self.now, self.played_s, self.sequence = SimpleNamespace(queue_capacity=24), 0.0, 0.0, 0
+        self.telemetry = SimpleNamespace(behind_ms=0)
+        self.rng, self.bad_until_s, self.lost, self.held = np.random.default_rng(len(pose)), 0.0, 0.0, []
         self.wire, self.passed, self.q, self.due_s = [], [], pose, LEAD_S
         self.outputs, self.most = pose, SLOPE * PACE_RAD_S * FRAME_S + ROUNDED if honest else SPEED
         self.say(Adopt(0b11111))
@@ -51,7 +52,10 @@ class Life:
 
     def send_setpoint(self, time_us: int, pulses) -> None:
         self.wire.append((time_us, np.array(pulses)))
-        self.say(SetPoint(time_us, pulses))
+        if self.now >= self.bad_until_s:
+            self.say(SetPoint(time_us, pulses))
+        elif self.rng.random() >= self.lost:
+            self.held.append(SetPoint(time_us, pulses))
 
     def say(self, message) -> None:
         self.firmware.receive(encode(message, self.sequence), round(self.now * 1e6))
@@ -62,6 +66,9 @@ class Life:
     def wait(self, seconds: float) -> None:
         """The board plays what it has, and no output jumps."""
         self.now += seconds
+        held, self.held = (self.held, []) if self.now >= self.bad_until_s else ([], self.held)
+        for message in held:
+            self.say(message)
         while self.played_s + FRAME_S <= self.now:
             self.played_s += FRAME_S
             before = np.array(self.firmware.pulses)
@@ -82,6 +89,10 @@ class Life:
     def stall(self, seconds: float) -> None:
         """Nobody commands; what was due then comes late."""
         self.wait(seconds)
+
+    def line(self, seconds: float, lost: float) -> None:
+        """From now on the line holds what comes, and loses this share of it."""
+        self.bad_until_s, self.lost = self.now + seconds, lost
 
     def astray(self, ahead_s: float) -> None:
         self.command(self.now + ahead_s, self.q)
@@ -106,7 +117,8 @@ class Life:
         if time_s > self.now + AHEAD_S or time_s < self.now - PAST_S or (not begins and time_s < last_s):
             assert refusal in (Refusal.AHEAD, Refusal.STALE)
         assert refusal is None or len(self.wire) == count, "refused, and sent"
-        assert refusal is not None or not begins or np.abs(q - self.outputs).max() <= NEAR + 1e-9, "it begins elsewhere"
+        near = NEAR * FRAME_S * SERVOS.setpoint_speed + 1e-9
+        assert refusal is not None or not begins or (np.abs(q - self.outputs) <= near).all(), "it begins elsewhere"
         self.passed += [(time_s, q)] if refusal is None else []
 
     def require_wire(self) -> None:
@@ -138,6 +150,8 @@ def hostile(rng, life: Life) -> tuple:
 
 
 def drawn(rng, life: Life, honest: bool) -> tuple:
+    if honest and rng.random() < 0.25:
+        return "line", float(rng.choice([0.02, 0.05, 0.1, 0.2, 0.4])), float(rng.choice([0.0, 0.3, 1.0]))
     kind = rng.integers(6 if honest else 8)
     if kind < 3:
         return "follow", poses(rng, -1e-3 if honest else 0.1).tolist(), int(rng.integers(2, 8))

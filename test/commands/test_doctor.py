@@ -66,7 +66,7 @@ def test_a_sound_board_passes_everything_that_moves_nothing():
         assert done.returncode == 0, done.stderr
         assert (board.firmware.live, board.firmware.faults) == (0, 0)
     assert found["passed"] and found["limits"]["match"] and found["left_as_found"] is None
-    assert (found["firmware_version"], found["protocol_version"], found["boot_id"]) == ("0.1.0", 1, 41)
+    assert (found["firmware_version"], found["protocol_version"], found["boot_id"]) == ("0.2.0", 2, 41)
     assert found["joint_names"] == ["base", "shoulder", "elbow", "wrist", "scissor"]
     assert found["link"]["damaged"] == found["link"]["missed"] == 0 and found["link"]["frames"] > 100
     assert 0.0 < found["link"]["round_trip_median_ms"] < 1000.0
@@ -78,7 +78,7 @@ def test_a_sound_board_passes_everything_that_moves_nothing():
 def test_another_version_of_the_firmware_is_said_and_nothing_is_wrong_with_it(picker):
     with BoardOnPty(replace(CONFIG, firmware_version=(0, 9, 3))) as board:
         code, out, _ = picker("--port", board.port, "--check", "limits-are-the-servo-maps")
-    assert code == 0 and out.endswith("checks: 1 passed; firmware 0.9.3, this program's sketch has 0.1.0\n")
+    assert code == 0 and out.endswith("checks: 1 passed; firmware 0.9.3, this program's sketch has 0.2.0\n")
 
 
 def test_another_arms_firmware_is_noticed_and_not_moved(picker):
@@ -135,7 +135,7 @@ def test_an_interrupt_in_motion_brings_the_joints_back():
 @mark.parametrize(
     "data, code, text",
     [
-        (framing.build(2, 0x84, 0, b"whatever"), 8, "speaks protocol version 2, this program 1: flash the firmware"),
+        (framing.build(1, 0x84, 0, b"whatever"), 8, "speaks protocol version 1, this program 2: flash the firmware"),
         (b"hello\r\n", 9, "speaks something else"),
         (b"", 9, "is silent for 0.5 s: is it powered"),
     ],

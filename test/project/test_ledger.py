@@ -1,6 +1,7 @@
 """The audit of set-points (benchmarks): clean where the board does what it should, and not where it does not."""
 
 import numpy as np
+import pytest
 from firmware_bench import CONFIG, FRAME_US, LIMITS, Bench
 
 from benchmarks.kept_board import KeptFirmware
@@ -49,12 +50,14 @@ def streamed(seconds, **options):
     return rig
 
 
-def test_a_motion_is_executed_to_the_last_set_point():
+@pytest.mark.parametrize("lost", [(), range(60, 64)], ids=["all arrive", "played with delay"])
+def test_a_motion_is_executed_to_the_last_set_point(lost):
     rig = Rig()
-    sent = rig.swing(2.0)
+    sent = rig.swing(2.0, lost=lost) - len(lost)
     rig.run(200_000)
     rig.require_balance()
     assert (rig.counts.arrived, rig.counts.executed) == (sent, sent)
+    assert (max(one.behind_ms for one in rig.telemetry[:90]) > 0) == bool(lost)
     assert rig.counts.frames_compared > 90 and rig.counts.telemetry_compared > 90
     assert rig.counts.frames_off_line == rig.counts.telemetry_wrong == rig.counts.dropped == rig.counts.repeated == 0
     assert rig.counts.first_trouble == "" and 0.1 < rig.counts.worst_step_share <= 1.0

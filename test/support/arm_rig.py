@@ -29,17 +29,18 @@ class Rig:
         overlay: of the servo map.
         off: its outputs are off, and it lies at its rest pose; else they run, and it hangs from them at home.
         plant: in place of the picker's; ``dt``: step of that [s].
+        board: makes the board of plant and servos.
         settings: ``part__name=value``, of names with dots ``part__first__second``.
     """
 
-    def __init__(self, overlay: str = IDEAL, off: bool = False, plant=None, dt=STEP_S, **settings):
+    def __init__(self, overlay: str = IDEAL, off: bool = False, plant=None, dt=STEP_S, board=BoardInMemory, **settings):
         values: dict[str, dict] = {part: {"servo_overlay": overlay} for part in parameters.PARTS}
         for name, value in settings.items():
             part, _, name = name.partition("__")
             values[part][name.replace("__", ".")] = value
         _, servos = servo_arm.load("", "", overlay)
         self.plant = plant or Plant(picker(), servos, q=REST if off else HOME, support=off, dt=dt)
-        self.board = BoardInMemory(self.plant, servos, found=None if off else HOME.tolist())
+        self.board = board(self.plant, servos, found=None if off else HOME.tolist())
         made = parameters.settings(values)
         self.arm = RunningArm(made, self.board, open_port=self.board.open, plans_beside=False)
         self.outputs, self.session, self.execution = self.arm.outputs, self.arm.session, self.arm.controller.execution

@@ -3,6 +3,7 @@
 import random
 
 from picker_dynamics.board.protocol import (
+    PROTOCOL_VERSION,
     TIME_MODULUS,
     Adopt,
     BoardState,
@@ -39,7 +40,7 @@ class UnrulyHost:
         self.rng = random.Random(seed)
         self.joints, self.all, self.periods = joints, (1 << joints) - 1, periods
         self.sequence = 0
-        self.stamp_us = 0
+        self.stamp_us, self.goal = 0, (LOWEST,) * joints
 
     def next(self, last, now_us: int) -> bytes:
         """The next frame as it comes out of the line; ``last``: telemetry, or a board."""
@@ -68,10 +69,16 @@ class UnrulyHost:
             return Adopt(last.live & ~last.owned)
         if last.queue_depth > 12:
             return Ping()
-        ahead = max(ahead_us(self.stamp_us, now_us), 30_000) + self.rng.choice((5_000, 10_000, 20_000, 35_000))
+        ahead = max(ahead_us(self.stamp_us, now_us), self.rng.choice((-120_000, 0, 30_000, 60_000)))
+        ahead += self.rng.choice((5_000, 10_000, 20_000, 35_000))
         self.stamp_us = (now_us + (ahead if ahead < 2_000_000 else 30_000)) % TIME_MODULUS
-        goal = [min(HIGHEST, max(LOWEST, pulse + self.rng.randrange(-900, 901))) for pulse in last.pulses]
-        return SetPoint(self.stamp_us, tuple(goal))
+        moves = last.state is BoardState.MOVE
+        reach = self.rng.choice((0, 90, 900, 900, 900) if moves else (0, 2, 2, 90))
+        self.goal = tuple(
+            min(max(HIGHEST, pulse), max(min(LOWEST, pulse), pulse + self.rng.randint(-reach, reach)))
+            for pulse in (self.goal if moves else last.pulses)
+        )
+        return SetPoint(self.stamp_us, self.goal)
 
     def _any(self, last, now_us: int):
         rng = self.rng
@@ -86,7 +93,8 @@ class UnrulyHost:
                 Disable(1 << rng.randrange(min(8, self.joints + 1))),
             ),
             *(point(-rng.randrange(50_000), last.pulses), point(2_100_000, last.pulses), point(rng.randrange(2**32), pulses)),
-            *(point(300_000, pulses), point(90_000, pulses[:-2]), wild(1), wild(2)),
+            SetPoint((self.stamp_us + 300_000) % TIME_MODULUS, last.pulses),
+            *(point(300_000, pulses), point(90_000, pulses[:-2]), wild(PROTOCOL_VERSION), wild(PROTOCOL_VERSION + 1)),
             *([Relax()] if rng.random() < 0.2 else []),
         ]
         return rng.choice(choices)

@@ -44,7 +44,7 @@ class FirmwareConfig:
     host_timeout_ms: int = 250
     max_lead_ms: int = 2000
     supply_min_mv: int = 0
-    firmware_version: tuple[int, int, int] = (0, 1, 0)
+    firmware_version: tuple[int, int, int] = (0, 2, 0)
     start_time_us: int = 0
 
     def __post_init__(self) -> None:

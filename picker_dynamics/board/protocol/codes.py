@@ -13,7 +13,7 @@ from enum import IntEnum
 
 from picker_dynamics.errors import InputError
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 JOINTS_MAX = 8
 PULSE_UNITS_PER_US = 8
 """Pulses travel in 1/8 us: fine enough for every output, and 15 bits hold 4095 us."""
@@ -74,6 +74,7 @@ class Reason(IntEnum):
     QUEUE_FULL = 14
     BUSY = 15
     FAULT_PERSISTS = 16
+    GAP = 17
 
 
 REASON_TEXT: dict[Reason, str] = {
@@ -88,12 +89,13 @@ REASON_TEXT: dict[Reason, str] = {
     Reason.ALREADY_LIVE: "the joint's output is already live: Adopt or Disable it",
     Reason.NOT_LIVE: "the joint's output is off: Enable it",
     Reason.OUT_OF_LIMITS: "a pulse is outside the joint's limits",
-    Reason.PAST: "the time stamp is not after the instant played last",
+    Reason.PAST: "the time stamp is not after the point played last, or older than the host timeout",
     Reason.NOT_LATER: "the time stamp is not after the one queued last",
     Reason.TOO_FAR: "the time stamp is further ahead than the board allows",
     Reason.QUEUE_FULL: "the set-point queue is full",
     Reason.BUSY: "the arm is moving: wait for HOLD",
     Reason.FAULT_PERSISTS: "the cause of a fault is still there",
+    Reason.GAP: "set-points are missing before it: begin anew where the outputs are",
 }
 
 

@@ -233,6 +233,7 @@ class Telemetry(Message):
         owned: Joints that the host has enabled or adopted since the board started.
         limited: Joints that the speed limit held back in the last servo frame.
         queue_depth: Set-points waiting.
+        behind_ms: How far behind its time the board plays them [ms], because they came late; 0 where it plays none.
         accepted: Set-points accepted.
         rejected: Set-points refused.
         last_reason: Why the last of them was refused.
@@ -254,6 +255,7 @@ class Telemetry(Message):
     owned: U8
     limited: U8
     queue_depth: U8
+    behind_ms: U16
     accepted: U16
     rejected: U16
     last_reason: Annotated[Reason, "u8"]

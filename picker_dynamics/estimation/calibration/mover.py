@@ -215,7 +215,7 @@ class Mover:
                 if refusal not in (None, Refusal.THINNED):
                     said = f"{refusal.name}: it {self._sender.why}: {self._sender.said}".rstrip(" :")
                     raise BoardFaultError(f"a set-point was refused, {said}. {GO_ON}")
-            self.wait(max(0.0, at_s + self._sender.delay_s - self._clock.now()) + 2.0 * FRAME_S)
+            self.wait(max(0.0, at_s - self._clock.now()) + 2.0 * FRAME_S)
             self._until(lambda _telemetry: not self._sound().state.moves)
         except KeyboardInterrupt:
             if self.link.connected:

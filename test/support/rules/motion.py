@@ -5,13 +5,17 @@ Where the pulses have to be is written from the protocol's page, not from any fi
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from firmware_bench import FRAME_US, Bench
 
 from picker_dynamics.board.protocol import (
+    PROTOCOL_VERSION,
     BoardState,
+    Disable,
+    Enable,
     Fault,
     MessageType,
     Nack,
@@ -31,9 +35,10 @@ from .rule import Rules
 
 rule = Rules()
 Point = tuple[int, Sequence[int]]
-LEAD_US = 60_000
-STILL = 8
-"""A joint that moves by no more than this per frame [1/8 us] counts as standing."""
+LEAD_US, SPACING_US, SLOW_US = 60_000, 20_000, 40_000
+"""How long before it holds a set-point is sent; how far apart those of a swing are; with less than what queued play is slow."""
+RAMP_FRAMES = 25
+"""In which play comes up to its pace from standstill."""
 
 
 def on_line(t0: int, p0: int, t1: int, p1: int, t: int) -> int:
@@ -79,6 +84,26 @@ def play(bench: Bench, points: Sequence[Point]) -> list[Telemetry]:
     bench.still()
     bench.run(2 * FRAME_US)
     return frames(bench, begin)
+
+
+def sent(bench: Bench, points: Sequence[Point], line: Callable[[int], int | None] = lambda _k: 0) -> list[Reason]:
+    """Send each point as a host does, over a line that delivers the k-th later by so much [us], or never; reasons of refusals."""
+    begin, at_us = len(bench.heard), points[0][0] - LEAD_US
+    for k, (time_us, pulses) in enumerate(points):
+        late_us = line(k)
+        if late_us is not None:
+            at_us = max(at_us, time_us - LEAD_US + late_us)
+            bench.run(max(bench.wire_us, ahead_us(at_us % 2**32, bench.board_us())))
+            bench.write(SetPoint(time_us % 2**32, tuple(pulses)))
+    bench.run(bench.wire_us)
+    return [one.reason for _, one in bench.heard[begin:] if isinstance(one, Nack)]
+
+
+def swing(bench: Bench, speed: int) -> list[Point]:
+    """A swing to and fro in a second, in which no joint goes faster than ``speed`` [1/8 us per frame], and 0.4 s of rest."""
+    begin_us, reach = soon(bench), speed * 1e6 / FRAME_US / math.pi
+    sway = [reach * (1.0 - math.cos(math.pi * min(k, 50) / 25)) / 2.0 for k in range(70)]
+    return [(begin_us + SPACING_US * k, bench.at(by)) for k, by in enumerate(sway)]
 
 
 def steps(seen: Sequence[Telemetry], joint: int = 0) -> list[int]:
@@ -133,10 +158,10 @@ def pulses_are_interpolated(bench: Bench) -> None:
 
 @rule
 def long_lines_are_interpolated(bench: Bench) -> None:
-    """As long as the lead allows: times are halved until 16 bits hold them."""
-    begin = soon(bench.enabled())
+    """As long as the host may be silent: times are halved until 16 bits hold them."""
+    begin, longest_us = soon(bench.enabled()), 1000 * bench.config.host_timeout_ms
     ends = tuple(pulse + 320 - 7 * joint for joint, pulse in enumerate(bench.start))
-    points = [(begin, bench.start), (begin + 1_700_000, ends), (begin + 1_720_000, ends)]
+    points = [(begin, bench.start), (begin + longest_us, ends), (begin + longest_us + 20_000, ends)]
     require_on_way(bench, points, play(bench, points))
 
 
@@ -147,7 +172,11 @@ def a_line_starts_where_the_arm_is(bench: Bench) -> None:
     begin = watched(bench)
     bench.run(FRAME_US - bench.phase_us() + 5_000)
     played_us = bench.board_us() - bench.phase_us() + FRAME_US // 2
-    points = [(played_us, bench.start), (played_us + 265_000, bench.at(200)), (played_us + 285_000, bench.at(200))]
+    points = [
+        (played_us, bench.start),
+        (played_us + 265_000, bench.at(near(bench))),
+        (played_us + 285_000, bench.at(near(bench))),
+    ]
     assert bench.points(*points[1:]) == []
     bench.run(400_000)
     require_on_way(bench, points, frames(bench, begin))
@@ -155,42 +184,19 @@ def a_line_starts_where_the_arm_is(bench: Bench) -> None:
 
 @rule
 def jitter_changes_nothing(bench: Bench) -> None:
-    """A host that is late by up to 20 ms, while the queue holds."""
-    late, begin_us = random.Random(2), soon(bench.enabled())
+    """A host that is late, as long as SLOW_US from what was played last, half a frame before a frame begins, are queued."""
+    late, spacing_us, begin_us = random.Random(2), 10_000, soon(bench.enabled())
+    most_us = LEAD_US - spacing_us - (SLOW_US - FRAME_US // 2) - bench.wire_us - bench.grain_us
     begin = watched(bench)
-    points = [(begin_us + 10_000 * k, bench.at(320 * min(k, 59) ** 2 // 59**2)) for k in range(61)]
-    for time_us, pulses in points:
-        bench.run(max(0, ahead_us((time_us - LEAD_US + late.randrange(20_000)) % 2**32, bench.board_us())), host_alive=False)
-        assert bench.points((time_us, pulses)) == []
+    points = [(begin_us + spacing_us * k, bench.at(320 * min(k, 59) ** 2 // 59**2)) for k in range(61)]
+    assert sent(bench, points, lambda _k: late.randrange(most_us)) == []
     bench.run(200_000)
     require_on_way(bench, points, frames(bench, begin))
 
 
 @rule
-def a_creeping_end_is_no_underrun(bench: Bench) -> None:
-    """No joint moves by more than 1 us a frame."""
-    points = bench.even(STILL, 8, soon(bench.enabled()))
-    play(bench, points)
-    bench.tells(underruns=0, pulses=points[-1][1], state=BoardState.HOLD)
-
-
-@rule
-def an_underrun_is_braked_counted_and_joined_again(bench: Bench) -> None:
-    """No fault; the last point is reached at least; later set-points lead on from where the arm is."""
-    begin = soon(bench.enabled())
-    points = bench.even(100, 8, begin - bench.phase_us(begin) + FRAME_US // 2 - 2_000)  # nearly a frame's way is left
-    play(bench, points)
-    after = bench.tells(underruns=1, faults=0, state=BoardState.HOLD)
-    for joint, limit in enumerate(bench.limits):
-        assert -gravity(bench, 100) <= after.pulses[joint] - points[-1][1][joint] <= 200 + sum(range(100, 0, -limit.brake))
-    begin = soon(bench)
-    back = [(begin, after.pulses), (begin + 15 * FRAME_US, bench.start), (begin + 16 * FRAME_US, bench.start)]
-    require_on_way(bench, back, play(bench, back))
-
-
-@rule
 def a_lagging_arm_is_led_from_its_target(bench: Bench) -> None:
-    """And not from where it is; a motion that has ended leaves no speed behind."""
+    """And not from where it is."""
     speed, begin = bench.enabled().limits[0].speed, watched(bench)
     ends, at_us = bench.at(2.5 * speed), bench.board_us() + LEAD_US
     assert bench.points((at_us, bench.start), (at_us + 1, ends), (at_us + 2, ends)) == []
@@ -199,13 +205,85 @@ def a_lagging_arm_is_led_from_its_target(bench: Bench) -> None:
     assert bench.points((bench.board_us() + 5 * FRAME_US, ends)) == []
     bench.still()
     assert steps(frames(bench, begin)) == [speed, speed, round(2.5 * speed) - 2 * speed]
-    at_us = bench.board_us() + LEAD_US
-    assert bench.points((at_us, bench.start), (at_us + 1, bench.start)) == []
-    bench.still()
-    bench.run(FRAME_US - bench.phase_us() + 5_000)
-    further = bench.at(1)
-    assert bench.points((bench.board_us() - bench.phase_us() + FRAME_US + FRAME_US // 2 - 2_000, further)) == []
-    bench.run(100_000).tells(underruns=0, pulses=further, state=BoardState.HOLD)
+
+
+# -- a line that loses, holds or delays ------------------------------------------------------------------------------
+
+
+def near(bench: Bench) -> int:
+    """How near its outputs a motion may begin, for any joint [1/8 us]."""
+    return min(limit.speed for limit in bench.limits) // 4
+
+
+@rule
+def points_that_stop_let_it_rest_on_its_way(bench: Bench) -> None:
+    """At the last point, slower and slower, without a fault; it is counted.  What follows is played from standstill on."""
+    speed, stops = 2 * near(bench.enabled()), 10
+    begin, points = watched(bench), swing(bench, speed)
+    assert sent(bench, points[:stops]) == []
+    held = bench.still()
+    assert (held.pulses, held.underruns, held.faults, held.behind_ms) == (points[stops - 1][1], 1, 0, 0)
+    ends = steps(frames(bench, begin))[-4:]
+    assert ends == sorted(ends, reverse=True) and 0 < ends[-1] <= speed // 8, ends
+    begin = len(bench.telemetry)
+    assert sent(bench, points[stops : stops + 14]) == []
+    bench.run(100_000)
+    rising = steps(frames(bench, begin))
+    assert len(rising) > 8 and all(step <= speed * (k + 1) / RAMP_FRAMES + 2 for k, step in enumerate(rising)), rising
+
+
+@rule
+def delay_is_told_and_made_up_where_nothing_moves(bench: Bench) -> None:
+    """``behind_ms``: 0 on time, how late the board plays in motion, 0 again as soon as the arm may stand."""
+    speed, late_us = 2 * near(bench.enabled()), 70_000
+    begin, first = watched(bench), swing(bench, speed)
+    again_us = first[-1][0] + SPACING_US
+    points = [*first, *((again_us + SPACING_US * k, pulses) for k, (_, pulses) in enumerate(first))]
+    assert sent(bench, points, lambda k: late_us if 10 <= k < 20 else 0) == []
+    bench.run(200_000)
+    seen = frames(bench, begin)
+    before, late, after = (
+        [one for one in seen if begin_us < ahead_us(one.time_us, first[0][0] % 2**32) < end_us]
+        for begin_us, end_us in ((0, 100_000), (500_000, 1_000_000), (1_300_000, 2_800_000))
+    )
+    assert {one.behind_ms for one in (*before, *after)} == {0}
+    delays = [one.behind_ms for one in late]
+    assert late_us - LEAD_US <= 1000 * min(delays) and 1000 * max(delays) <= late_us + 250_000, delays
+    require_on_way(bench, points, [*before, *after])
+    bench.tells(underruns=0, state=BoardState.HOLD, pulses=points[-1][1])
+
+
+@rule
+def play_is_never_faster_than_meant(bench: Bench) -> None:
+    """Whatever a line does: each frame's step is one that the points mean; what was missing for too long is never gone to."""
+    speed, moved, refused = min(limit.speed for limit in bench.enabled().limits) // 2, 0, set()
+    for seed in range(8):
+        line, begin, points = _bad_line(random.Random(seed)), watched(bench), swing(bench, speed)
+        refused |= set(sent(bench, points, line))
+        bench.still()
+        bench.run(60_000)
+        seen = frames(bench, begin)
+        for joint in range(bench.n):
+            assert max(map(abs, steps(seen, joint)), default=0) <= speed + 2, (seed, joint, steps(seen, joint))
+        moved += len(steps(seen))
+        bench.acked(Disable(bench.all))
+        bench.acked(Enable(bench.all, bench.start))
+    bench.tells(faults=0)
+    assert Reason.GAP in refused and refused <= {Reason.GAP, Reason.PAST, Reason.QUEUE_FULL} and moved > 150, (refused, moved)
+
+
+def _bad_line(pick: random.Random) -> Callable[[int], int | None]:
+    """One that for a while holds, loses or delays what comes, and then loses a tenth."""
+    begin, long, late_us = pick.randrange(3, 30), pick.randrange(2, 40), pick.randrange(20_000, 150_000)
+    kind = pick.choice(("holds", "loses", "delays"))
+
+    def line(k: int) -> int | None:
+        left = begin + long - k
+        if 0 < left <= long:
+            return {"holds": left * SPACING_US, "loses": None, "delays": late_us}[kind]
+        return None if left <= 0 and pick.random() < 0.1 else 0
+
+    return line
 
 
 # -- speed and braking -----------------------------------------------------------------------------------------------
@@ -242,14 +320,27 @@ def stop_brakes_evenly_and_nothing_resumes(bench: Bench) -> None:
 @rule
 def braking_ends_at_the_limit(bench: Bench) -> None:
     """Without going beyond it."""
-    begin, speed, highest = soon(bench.enabled()), 240, bench.limits[0].highest
-    near = highest - 6 * speed
-    frame = -(-(near - bench.start[0]) // speed)
-    points = [(begin, bench.start), *((begin + FRAME_US * (frame + k), (near + k * speed,) * bench.n) for k in range(7))]
-    seen = play(bench, points)
-    assert max(max(one.pulses) for one in seen) <= highest
-    last = bench.tells(underruns=1, state=BoardState.HOLD)
-    assert all(abs(pulse - highest) <= gravity(bench, speed) for pulse in last.pulses)
+    begin_us, count, far = soon(bench.enabled()), 33, bench.limits[0].highest - bench.start[0]
+    begin, speed, highest = watched(bench), -(-far // count), bench.limits[0].highest
+    points = [(begin_us + FRAME_US * k, bench.at(far * min(k, count) / count)) for k in range(count + 2)]
+    assert sent(bench, points) == []
+    while bench.telemetry[-1].pulses[0] < highest - speed - 1:
+        bench.run(1000)
+    bench.acked(Stop())
+    held = bench.still()
+    assert max(max(one.pulses) for one in bench.telemetry[begin:]) <= highest
+    assert held.state is BoardState.HOLD and all(abs(pulse - highest) <= gravity(bench, speed) for pulse in held.pulses)
+
+
+@rule
+def a_braking_arm_takes_no_points(bench: Bench) -> None:
+    """Though the fault is reset: BUSY, until it holds."""
+    bench.enabled().moving()
+    bench.acked(Stop())
+    bench.acked(Reset())
+    bench.refused(SetPoint((bench.board_us() + LEAD_US) % 2**32, bench.telemetry[-1].pulses), Reason.BUSY, 0)
+    held = bench.still()
+    assert bench.points((bench.board_us() + LEAD_US, held.pulses)) == []
 
 
 # -- a host that is gone ---------------------------------------------------------------------------------------------
@@ -300,5 +391,5 @@ def only_valid_frames_keep_the_host(bench: Bench) -> None:
     bench.tells(faults=0)
     damaged = bytearray(encode(Ping(), 0))
     damaged[-2] ^= 1 if damaged[-2] != 1 else 2
-    silent(bench, bytes(damaged) + build(2, MessageType.PING, 0, b"") + b"noise\0")
+    silent(bench, bytes(damaged) + build(PROTOCOL_VERSION + 1, MessageType.PING, 0, b"") + b"noise\0")
     assert not any(isinstance(one, Nack) and one.reason is Reason.STALE for _, one in bench.heard)

@@ -310,20 +310,49 @@ def points_outside_the_limits_are_refused(bench: Bench) -> None:
                 refusals = bench.points((bench.board_us() + ahead_us, pulses))
                 require_nack(refusals[0] if refusals else None, Reason.OUT_OF_LIMITS, joint)
     ends = [tuple(getattr(limit, name) for limit in bench.limits) for name in ("lowest", "highest")]
-    assert bench.points(*((bench.board_us() + 1_900_000 + k, end) for k, end in enumerate(ends))) == []
+    refusals = bench.points(*((bench.board_us() + 1_900_000 + k, end) for k, end in enumerate(ends)))
+    assert [one.reason for one in refusals] == [Reason.GAP, Reason.GAP]  # they are not near
 
 
 @rule
 def time_stamps_are_neither_past_nor_too_far(bench: Bench) -> None:
-    """PAST up to the instant evaluated last, TOO_FAR from max_lead_ms on."""
-    lead_us, grain_us = 1000 * bench.config.max_lead_ms, 100 + bench.grain_us
-    bench.enabled().run(FRAME_US - bench.phase_us() + 3_000)
-    played_us = bench.board_us() - bench.phase_us() + FRAME_US // 2
+    """PAST up to the point played last and from host_timeout_ms ago on, TOO_FAR from max_lead_ms on."""
+    lead_us, silent_us = 1000 * bench.config.max_lead_ms, 1000 * bench.config.host_timeout_ms
+    last_us = bench.enabled().board_us() + 40_000
+    assert bench.points((last_us, bench.start)) == []
+    bench.still()
     for time_us, reason in (
-        (played_us - grain_us, Reason.PAST),
-        (played_us + grain_us, None),
+        (last_us - 1, Reason.PAST),
+        (last_us, Reason.PAST),
+        (bench.board_us() - silent_us - 1_000, Reason.PAST),
+        (last_us + 1, None),
         (bench.board_us() + lead_us + 25_000, Reason.TOO_FAR),
         (bench.board_us() + lead_us - 1_000, None),
     ):
         refusals = bench.points((time_us, bench.start))
         assert [one.reason for one in refusals] == ([reason] if reason else []), time_us
+
+
+@rule
+def a_motion_begins_where_the_outputs_are(bench: Bench) -> None:
+    """A first point is refused with GAP and the joint where that is further from it than a quarter of ``speed``."""
+    bench.enabled()
+    for joint, limit in enumerate(bench.limits):
+        for by in (limit.speed // 4 + 1, -limit.speed // 4 - 1, limit.speed // 4):
+            pulses = tuple(start + by * (j == joint) for j, start in enumerate(bench.start))
+            refusals = bench.points((bench.board_us() + 300_000, pulses))
+            if by == limit.speed // 4:
+                assert refusals == []
+            else:
+                require_nack(refusals[0] if refusals else None, Reason.GAP, joint)
+        bench.acked(Disable(bench.all))
+        bench.acked(enable(bench, bench.all))
+
+
+@rule
+def no_point_is_missing_between_two(bench: Bench) -> None:
+    """One that is later than host_timeout_ms after the one before is refused with GAP, unless nothing moves."""
+    silent_us, begin_us = 1000 * bench.config.host_timeout_ms, bench.enabled().board_us() + 300_000
+    assert bench.points((begin_us, bench.start)) == []
+    bench.refused(SetPoint((begin_us + silent_us + 1) % 2**32, bench.at(1)), Reason.GAP, 0)
+    assert bench.points((begin_us + silent_us + 1, bench.start), (begin_us + 2 * silent_us + 1, bench.at(1))) == []

@@ -199,7 +199,7 @@ def the_telemetry_period_is_kept(bench: Bench) -> None:
 def another_version_is_refused(bench: Bench) -> None:
     """With OTHER_VERSION, in the board's own version; a STOP of it does nothing."""
     bench.greeted()
-    for version in (0, 2, 255):
+    for version in (0, PROTOCOL_VERSION - 1, PROTOCOL_VERSION + 1, 255):
         for kind, payload in ((MessageType.STOP, b""), (0x55, b"any length")):
             require_nack(ask(bench, kind, payload, version), Reason.OTHER_VERSION, PROTOCOL_VERSION, version)
     bench.tells(faults=0)
@@ -212,7 +212,7 @@ def another_version_is_refused(bench: Bench) -> None:
 def damage_is_counted_and_never_answered(bench: Bench) -> None:
     """A wrong checksum or stuffing, a frame too short or too long: one bad frame; lone delimiters: none."""
     body = encode(Ping(), bench.greeted().sequence)
-    stop = bytes((1, MessageType.STOP, 9, 9))
+    stop = bytes((PROTOCOL_VERSION, MessageType.STOP, 9, 9))
     require_damage(bench, bytes(40), 0)
     for at in range(1, len(body) - 1, 2):
         require_damage(bench, body[:at] + bytes((body[at] ^ 0x40 or 0x20,)) + body[at + 1 :])
@@ -266,7 +266,7 @@ def gaps_are_counted(bench: Bench) -> None:
     damaged = bytearray(encode(Ping(), bench.sequence + 40))
     damaged[-2] ^= 1 if damaged[-2] != 1 else 2
     bench.raw(bytes(damaged))
-    require_nack(ask(bench, MessageType.PING, version=2, number=bench.sequence + 50), Reason.OTHER_VERSION)
+    require_nack(ask(bench, MessageType.PING, version=PROTOCOL_VERSION + 1, number=bench.sequence + 50), Reason.OTHER_VERSION)
     bench.tells(missed_frames=missed)
     bench.sequence = 65530
     bench.send(Hello())

@@ -252,7 +252,7 @@ void Firmware::send_telemetry(uint32_t now_us) {
   FrameWriter out = frame_of(MessageType::TELEMETRY);
   out.u32(now_us).u16(boot_id_).u16(last_sequence_).u8(uint8_t(state())).u16(faults_);
   out.u8(motion_.live()).u8(motion_.owned()).u8(motion_.limited()).u8(motion_.queued());
-  out.u16(accepted_).u16(rejected_).u8(uint8_t(last_reason_)).u16(reader_.bad_frames()).u16(requests_.missed());
+  out.u16(motion_.behind_ms()).u16(accepted_).u16(rejected_).u8(uint8_t(last_reason_)).u16(reader_.bad_frames()).u16(requests_.missed());
   out.u16(motion_.underruns()).u16(supply_mv_).u8(feedback_mask_);
   for (uint8_t joint = 0; joint < config_->joints; ++joint) out.u16(pulses()[joint]);
   for (uint8_t joint = 0; joint < config_->joints; ++joint) {

@@ -53,7 +53,7 @@ class Firmware {
   void outputs_found(const uint16_t* pulses) { motion_.found(pulses); }
 
  private:
-  static constexpr uint8_t INFO_SIZE = 19, ACK_SIZE = 7, NACK_SIZE = 6, TELEMETRY_SIZE = 29;
+  static constexpr uint8_t INFO_SIZE = 19, ACK_SIZE = 7, NACK_SIZE = 6, TELEMETRY_SIZE = 31;
   static constexpr uint8_t ANSWER_MAX = INFO_SIZE + FRAME_OVERHEAD;
 
   enum class Duty : uint8_t { ANSWER, DROPPABLE };

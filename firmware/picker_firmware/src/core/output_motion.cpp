@@ -3,13 +3,22 @@
 #include "frame_reader.h"
 #include "gravity.h"
 #include "marker.h"
+#include "time32.h"
 
 namespace picker {
 
 namespace {
 
-// A joint that moves by no more than this per frame [1/8 us] stands: 1 us is below any deadband.
-constexpr int16_t STILL = 8;
+// With less than this queued of a way that does not end at rest, play slows down in proportion [us]: outputs come to rest on
+// their way, whenever points stop coming.  With no more than NEARLY_US left, the way is gone to its end.
+constexpr int32_t SLOW_US = 40000, NEARLY_US = 2000;
+
+// Rate at which time is played as fast as it passes, and in which it comes up to that from standstill [us].
+constexpr uint16_t FULL_RATE = 256;
+constexpr uint32_t RAMP_US = 500000;
+
+// Outputs that stand may begin anew at a point that is as near as this share of what they may move in a frame.
+constexpr uint8_t NEAR = 4;
 
 // Pulses have 15 bits, so all that is added to them and subtracted fits 16 with a sign: 32 would cost an AVR dearly.
 int16_t clip(int16_t value, int16_t lowest, int16_t highest) {
@@ -30,7 +39,7 @@ bool has(uint8_t mask, uint8_t joint) { return mask >> joint & 1; }
 void OutputMotion::begin(const Config& config, uint8_t queue_capacity, uint32_t now_us) {
   config_ = &config;
   queue_.begin(config.joints, queue_capacity);
-  played_us_ = now_us;
+  frame_at_us_ = played_us_ = now_us;
 }
 
 void OutputMotion::found(const uint16_t* pulses) {
@@ -43,6 +52,7 @@ void OutputMotion::found(const uint16_t* pulses) {
   }
   owned_ &= live_;
   queue_.clear();
+  chained_ = false;
   hold();
 }
 
@@ -60,6 +70,7 @@ Verdict OutputMotion::enable(uint8_t mask, const uint8_t* pulses) {
   }
   live_ |= mask;
   owned_ |= mask;
+  chained_ = false;
   return CARRIED_OUT;
 }
 
@@ -74,6 +85,7 @@ Verdict OutputMotion::adopt(uint8_t mask) {
     if (has(mask, joint)) pulses_[joint] = uint16_t(pulses_[joint] + within_limits(joint, pulses_[joint], 0));
   }
   owned_ |= mask;
+  chained_ = false;
   return CARRIED_OUT;
 }
 
@@ -93,56 +105,70 @@ void OutputMotion::disable(uint8_t mask) {
 
 Verdict OutputMotion::accept(uint32_t time_us, const uint8_t* pulses, uint32_t now_us) {
   if (owned_ == 0) return {Reason::NOT_ENABLED, 0};
+  Point point = {};
+  point.time_us = time_us;
   for (uint8_t joint = 0; joint < config_->joints; ++joint) {
-    if (has(owned_, joint) && !is_within(joint, read_u16(pulses + 2 * joint), 0)) return {Reason::OUT_OF_LIMITS, joint};
+    point.pulses[joint] = read_u16(pulses + 2 * joint);
+    if (has(owned_, joint) && !is_within(joint, point.pulses[joint], 0)) return {Reason::OUT_OF_LIMITS, joint};
   }
-  const Reason reason = queue_.refusal(time_us, now_us, played_us_, config_->max_lead_ms * 1000ul);
-  if (reason != Reason::NONE) return {reason, 0};
-  if (queue_.size() == 0) {  // the line starts where the arm is, or, if it lags, where it shall be
-    if (motion_ == BoardState::MOVE) {
-      queue_.set_anchor_time(played_us_);
-    } else {
-      queue_.set_anchor(played_us_, pulses_);
-    }
-    motion_ = BoardState::MOVE;
+  const int32_t lead_us = ahead_us(time_us, now_us);
+  if (lead_us > int32_t(config_->max_lead_ms * 1000ul)) return {Reason::TOO_FAR, 0};
+  if (lead_us < -longest_us()) return {Reason::PAST, 0};
+  if (motion_ == BoardState::BRAKE) return {Reason::BUSY, 0};
+  const bool first = queue_.size() == 0;
+  const Point& before = queue_.newest();
+  if (chained_ && ahead_us(time_us, before.time_us) <= 0) return {first ? Reason::PAST : Reason::NOT_LATER, 0};
+  const bool follows = chained_ && this->follows(before, point);
+  if (first) {
+    const uint8_t far = away(point);
+    const bool near = far == config_->joints;
+    if (!near && !follows) return {Reason::GAP, far};
+    if (near && (ends_at_rest_ || !follows)) begin_anew(time_us);
+  } else {
+    if (!follows) return {Reason::GAP, 0};
+    if (queue_.size() >= queue_.capacity()) return {Reason::QUEUE_FULL, 0};
   }
-  queue_.push(time_us, pulses);
+  motion_ = BoardState::MOVE;
+  ends_at_rest_ = stands(before, point);
+  queue_.push(point);
   return CARRIED_OUT;
+}
+
+// Let the way begin where the outputs are: at a point a frame ahead or more from now on, at one that comes late as much before.
+void OutputMotion::begin_anew(uint32_t time_us) {
+  const int32_t late_us = int32_t(config_->frame_us) - ahead_us(time_us, frame_at_us_);
+  played_us_ = late_us > 0 ? frame_at_us_ - uint32_t(late_us) : frame_at_us_;
+  queue_.set_anchor(played_us_, pulses_);
+  chained_ = true;
+  rate_ = FULL_RATE;
 }
 
 void OutputMotion::brake() {
   queue_.clear();
-  if (motion_ == BoardState::MOVE) start_braking();
-}
-
-void OutputMotion::start_braking() {
+  chained_ = false;
+  if (motion_ != BoardState::MOVE) return;
   motion_ = BoardState::BRAKE;
   for (uint8_t joint = 0; joint < config_->joints; ++joint) brake_start_[joint] = braked_[joint] = pulses_[joint];
 }
 
 void OutputMotion::frame(uint32_t at_us) {
   limited_ = 0;
-  played_us_ = at_us;
-  if (owned_ == 0) return;
+  frame_at_us_ = at_us;
   if (motion_ == BoardState::MOVE) {
-    follow(at_us);
+    follow();
   } else if (motion_ == BoardState::BRAKE) {
-    slow_down(Goal::STANDSTILL);
+    slow_down();
+  } else if (ahead_us(at_us, queue_.anchor().time_us) > longest_us()) {
+    chained_ = false;  // what comes now follows nothing
   }
 }
 
-void OutputMotion::follow(uint32_t at_us) {
-  queue_.pass_until(at_us, owned_);
+void OutputMotion::follow() {
+  play();
   const bool last = queue_.size() == 0;
-  if (last && !queue_.ends_at_rest() && moves()) {
-    ++underruns_;
-    start_braking();
-    slow_down(Goal::ANCHOR);
-    return;
-  }
   const Point& anchor = queue_.anchor();
   const Point& coming = last ? anchor : queue_.coming();
-  const uint32_t fraction = last ? 0 : fraction_of(anchor.time_us, coming.time_us, at_us);
+  const uint32_t fraction = last ? 0 : fraction_of(anchor.time_us, coming.time_us, played_us_);
   for (uint8_t joint = 0; joint < config_->joints; ++joint) {
     if (!has(owned_, joint)) continue;
     const uint16_t target = pulse_between(anchor.pulses[joint], coming.pulses[joint], fraction);
@@ -150,33 +176,78 @@ void OutputMotion::follow(uint32_t at_us) {
     pulses_[joint] = uint16_t(pulses_[joint] + speed_[joint]);
     if (pulses_[joint] != target) limited_ |= uint8_t(1 << joint);
   }
-  if (last && limited_ == 0) hold();
+  if (last && limited_ == 0) {
+    if (!ends_at_rest_) ++underruns_;
+    rate_ = ends_at_rest_ ? FULL_RATE : 0;
+    hold();
+  }
 }
 
-void OutputMotion::slow_down(Goal goal) {
+// Go on in the queue by a frame: no faster than time passes, slower where little is left, at once where nothing moves.
+void OutputMotion::play() {
+  const uint16_t frame_us = config_->frame_us;
+  const int32_t left_us = ahead_us(queue_.newest().time_us, played_us_);
+  rate_ = uint16_t(rate_ + uint32_t(frame_us) * FULL_RATE / RAMP_US);
+  uint16_t most = FULL_RATE;
+  if (!ends_at_rest_ && left_us < SLOW_US) most = uint16_t(uint32_t(left_us) * FULL_RATE / SLOW_US);
+  if (rate_ > most) rate_ = most;
+  const int32_t step_us = int32_t(uint32_t(frame_us) * rate_ / FULL_RATE);
+  play_until(played_us_ + uint32_t(left_us <= NEARLY_US || left_us < step_us ? left_us : step_us));
+  while (queue_.size() != 0 && ahead_us(frame_at_us_, played_us_) > 0 && stands(queue_.anchor(), queue_.coming())) {
+    const uint32_t end_us = queue_.coming().time_us;
+    play_until(ahead_us(frame_at_us_, end_us) > 0 ? end_us : frame_at_us_);
+  }
+}
+
+void OutputMotion::play_until(uint32_t time_us) {
+  played_us_ = time_us;
+  queue_.pass_until(time_us);
+}
+
+uint16_t OutputMotion::behind_ms() const {
+  if (queue_.size() == 0) return 0;
+  const uint32_t behind = (frame_at_us_ - played_us_) / 1000;
+  return behind < 0xFFFF ? uint16_t(behind) : 0xFFFF;
+}
+
+// Whether no set-point is missing between two in which the outputs move.
+bool OutputMotion::follows(const Point& before, const Point& point) const {
+  return ahead_us(point.time_us, before.time_us) <= longest_us() || stands(before, point);
+}
+
+bool OutputMotion::stands(const Point& before, const Point& point) const {
+  for (uint8_t joint = 0; joint < config_->joints; ++joint) {
+    if (has(owned_, joint) && before.pulses[joint] != point.pulses[joint]) return false;
+  }
+  return true;
+}
+
+// The first joint whose output is not near a point; the number of joints where all are.
+uint8_t OutputMotion::away(const Point& point) const {
+  uint8_t joint = 0;
+  for (; joint < config_->joints; ++joint) {
+    const uint16_t nearest = uint16_t(config_->limits[joint].speed / NEAR);
+    if (has(owned_, joint) && magnitude(way(pulses_[joint], point.pulses[joint])) > int16_t(nearest)) break;
+  }
+  return joint;
+}
+
+void OutputMotion::slow_down() {
   bool stands = true;
   for (uint8_t joint = 0; joint < config_->joints; ++joint) {
     if (!has(owned_, joint)) continue;
-    decelerate(joint, goal);
+    decelerate(joint);
     if (speed_[joint] != 0) stands = false;
   }
   if (compensate() && stands) hold();
 }
 
-// One frame of one joint: its speed goes towards 0; a longer way in that direction is gone as far as the limit allows.
-void OutputMotion::decelerate(uint8_t joint, Goal goal) {
-  const JointLimits& limits = config_->limits[joint];
-  const int16_t speed = int16_t(speed_[joint] - clip(speed_[joint], int16_t(limits.brake)));
-  int16_t step = speed;
-  if (goal == Goal::ANCHOR) {
-    const int16_t rest = way(braked_[joint], queue_.anchor().pulses[joint]);
-    const bool against = (rest < 0 && speed > 0) || (rest > 0 && speed < 0);
-    if (!against && magnitude(rest) > magnitude(speed)) step = rest;
-  }
-  step = clip(step, int16_t(limits.speed));
-  const int16_t allowed = within_limits(joint, braked_[joint], step);
+// One frame of one joint: its speed goes towards 0.
+void OutputMotion::decelerate(uint8_t joint) {
+  const int16_t speed = int16_t(speed_[joint] - clip(speed_[joint], int16_t(config_->limits[joint].brake)));
+  const int16_t allowed = within_limits(joint, braked_[joint], speed);
   braked_[joint] = uint16_t(braked_[joint] + allowed);
-  speed_[joint] = allowed == step ? speed : 0;
+  speed_[joint] = allowed == speed ? speed : 0;
 }
 
 // Bring the outputs to the braked pulses, plus what gravity changes on the way; true where they are there.
@@ -202,13 +273,6 @@ bool OutputMotion::compensate() {
 void OutputMotion::hold() {
   for (uint8_t joint = 0; joint < config_->joints; ++joint) speed_[joint] = 0;
   motion_ = BoardState::HOLD;
-}
-
-bool OutputMotion::moves() const {
-  for (uint8_t joint = 0; joint < config_->joints; ++joint) {
-    if (has(owned_, joint) && magnitude(speed_[joint]) > STILL) return true;
-  }
-  return false;
 }
 
 uint16_t OutputMotion::adopt_slack() const {

@@ -1,12 +1,12 @@
-// The numbers of the serial protocol, version 1.  docs/protocol.md says what they mean; a test compares them with the host's.
+// The numbers of the serial protocol, version 2.  docs/protocol.md says what they mean; a test compares them with the host's.
 #pragma once
 
 #include <stdint.h>
 
 namespace picker {
 
-constexpr uint8_t PROTOCOL_VERSION = 1;
-constexpr uint8_t FIRMWARE_VERSION[3] = {0, 1, 0};
+constexpr uint8_t PROTOCOL_VERSION = 2;
+constexpr uint8_t FIRMWARE_VERSION[3] = {0, 2, 0};
 
 constexpr uint8_t DELIMITER = 0;
 constexpr uint8_t STUFFED_MAX = 72;      // longest frame after stuffing, without its delimiter
@@ -58,6 +58,7 @@ enum class Reason : uint8_t {
   QUEUE_FULL = 14,
   BUSY = 15,
   FAULT_PERSISTS = 16,
+  GAP = 17,
 };
 
 enum class Fault : uint8_t {

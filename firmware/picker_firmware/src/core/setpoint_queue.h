@@ -4,7 +4,6 @@
 #include <stdint.h>
 
 #include "config.h"
-#include "protocol.h"
 
 namespace picker {
 
@@ -30,32 +29,26 @@ class SetPointQueue {
 
   uint8_t size() const { return size_; }
   uint8_t capacity() const { return capacity_; }
-  bool ends_at_rest() const { return ends_at_rest_; }
   const Point& anchor() const { return anchor_; }
   const Point& coming() const { return points_[first_]; }
+  const Point& newest() const { return size_ == 0 ? anchor_ : points_[index(uint8_t(size_ - 1))]; }
 
   void clear() { size_ = 0; }
-  void set_anchor_time(uint32_t time_us) { anchor_.time_us = time_us; }
   void set_anchor(uint32_t time_us, const uint16_t* pulses);
 
-  // Why a point at `time_us` cannot be taken; NONE where it can.
-  Reason refusal(uint32_t time_us, uint32_t now_us, uint32_t played_us, uint32_t max_lead_us) const;
-
-  // Append a point for which refusal() had nothing to say; `pulses` are the bytes of the message.
-  void push(uint32_t time_us, const uint8_t* pulses);
+  // Append a point; only where size() is below capacity().
+  void push(const Point& point);
 
   // Take out the points that lie at or before `at_us`; the last of them becomes the anchor.
-  void pass_until(uint32_t at_us, uint8_t owned);
+  void pass_until(uint32_t at_us);
 
  private:
   uint8_t index(uint8_t place) const;
-  bool repeats_anchor(const Point& point, uint8_t owned) const;
 
   Point anchor_ = {};
   Point points_[QUEUE_CAPACITY] = {};
   uint8_t joints_ = 0, capacity_ = 0;
   uint8_t first_ = 0, size_ = 0;
-  bool ends_at_rest_ = false;
 };
 
 }  // namespace picker
