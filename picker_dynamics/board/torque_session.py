@@ -15,13 +15,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.control.torque_loop import HoldLaw
+from picker_dynamics.control.torque_loop import FRESH_S, HoldLaw
 from picker_dynamics.robot.model import DynamicsModel
 
 from .session import Outputs, Routine, State
-
-FRESH_S = 0.025
-"""Longest that a command acts, from the state that it answers [s]: a loop of 25 rad/s bears a delay of 22 ms."""
 
 REJOIN_S = 0.5
 """After so long without a command everyone restarts from the held pose [s]."""

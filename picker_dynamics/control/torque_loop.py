@@ -4,13 +4,19 @@
     tau = M(q) (-BRAKE_RATE v)                     + C(q, v) v + g(q)          braking: no reference
     the first with q_d = where it came to rest, v_d = a_d = 0                  holding: after that
 
-with Kp = w², Kd = 2 w, and q_d - q bounded to 2 CATCH_UP / w, which the PD makes good at speed CATCH_UP: after a pause, in
-which the reference went on and the arm did not, it does not leap.  References come some time before they hold; between
-two of them the acceleration is linear, and velocity and position are its integrals from the earlier one.
+with Kp = w², Kd = 2 w, and q_d - q bounded to 2 CATCH_UP / w, which the PD makes good at speed CATCH_UP: where something holds
+the arm it does not leap when it comes free.  References come some time before they hold; between two of them lies a quintic, and
+time is played along it at a rate r <= 1:
+
+    q_d = q(p),  v_d = r v(p),  a_d = r² a(p) + r' v(p),  r = p'
+
+So a stall of the loop delays a motion and never makes it faster: in it r falls as fast as the braking drives slow the arm down,
+after it r comes up to 1 again within RAMP_S, and the delay is made up where nothing moves.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from typing import Any
 
@@ -18,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.robot.model import Array, DynamicsModel
+from picker_dynamics.trajectory import splines
 
 from .laws.computed_torque import ComputedTorque
 from .laws.law import NO_STATE, Reference, positive
@@ -35,6 +42,12 @@ BRAKE_S = 1.0
 CATCH_UP = 0.25
 """Speed with which a large error is made good, on top of the reference's own [rad/s or m/s]."""
 
+FRESH_S = 0.025
+"""Longest that an effort acts, from the state that it answers [s]: a loop of 25 rad/s bears a delay of 22 ms."""
+
+RAMP_S = 0.5
+"""In which a reference that was waited for comes up to its pace from standstill [s]."""
+
 STALE_S = 0.05
 """How long after the time of the last reference it is still extended [s]."""
 
@@ -43,13 +56,17 @@ KEPT = 512
 
 
 class ReferenceBuffer:
-    """Buffer of references by time, interpolated between them."""
+    """Buffer of references by time, interpolated between them, and played no faster than time passes."""
 
     def __init__(self) -> None:
         self._points: deque[tuple[float, Reference]] = deque(maxlen=KEPT)
+        self.clear()
 
     def clear(self) -> None:
+        """Forget all references, and play the next ones in their time."""
         self._points.clear()
+        self._now_s: float | None = None
+        self._delay_s, self._rate, self._change = 0.0, 1.0, 0.0
 
     def push(self, time_s: float, reference: Reference) -> None:
         """Append a reference; one that is earlier than the last (the reference began anew) replaces what was to come after it."""
@@ -57,21 +74,55 @@ class ReferenceBuffer:
             self._points.pop()
         self._points.append((time_s, reference))
 
+    def delay_s(self, time_s: float) -> float:
+        """Delay with which references hold at ``time_s``, because of stalls [s]."""
+        self._play(time_s)
+        return self._delay_s
+
     def sample(self, time_s: float) -> Reference | None:
-        """The reference for ``time_s``, None before the first and ``STALE_S`` after the last."""
-        points = self._points
-        while len(points) > 1 and points[1][0] <= time_s:
-            points.popleft()
-        if not points or time_s < points[0][0]:
+        """The reference to follow at ``time_s``, None before the first and ``STALE_S`` after the last."""
+        self._play(time_s)
+        points, played_s = self._points, time_s - self._delay_s
+        if not points or played_s < points[0][0]:
             return None
         start_s, (q, v, a) = points[0]
-        dt, jerk = time_s - start_s, np.zeros_like(a)
+        x = played_s - start_s
         if len(points) > 1:
-            next_s, (_, _, next_a) = points[1]
-            jerk = (next_a - a) / (next_s - start_s)
-        elif dt > STALE_S:
+            end_s, end = points[1]
+            powers = [
+                [1, x, x**2, x**3, x**4, x**5],
+                [0, 1, 2 * x, 3 * x**2, 4 * x**3, 5 * x**4],
+                [0, 0, 2, 6 * x, 12 * x**2, 20 * x**3],
+            ]
+            q, v, a = np.array(powers) @ splines.quintic(end_s - start_s, q, v, a, *end)
+        elif x > STALE_S:
             return None
-        return Reference(q + dt * (v + dt * (a / 2.0 + dt * jerk / 6.0)), v + dt * (a + dt * jerk / 2.0), a + dt * jerk)
+        else:
+            q, v = q + x * (v + x * a / 2.0), v + x * a
+        return Reference(q, self._rate * v, self._rate**2 * a + self._change * v)
+
+    def _play(self, now_s: float) -> None:
+        """Go on in the references to ``now_s``."""
+        points, last_s = self._points, self._now_s
+        if points and now_s >= (points[0][0] if last_s is None else last_s):
+            self._now_s = now_s
+        if points and last_s is not None and (dt := now_s - last_s) > 0.0:
+            before, ends_s = self._rate, points[-1][0] + STALE_S
+            acted_s = FRESH_S if last_s - self._delay_s <= ends_s else 0.0
+            if dt > acted_s:  # then the drives braked
+                self._rate, self._change = before * math.exp(-BRAKE_RATE * (dt - acted_s)), 0.0
+                self._delay_s += dt - before * acted_s - (before - self._rate) / BRAKE_RATE
+            else:
+                self._rate = min(before + dt / RAMP_S, 1.0)
+                self._change = (self._rate - before) / dt
+                self._delay_s += (1.0 - self._rate) * dt
+        while len(points) > 1:
+            end_s, end = points[1]
+            if self._delay_s > 0.0 and np.array_equal(points[0][1].q, end.q) and not (points[0][1].v.any() or end.v.any()):
+                self._delay_s, self._rate, self._change = min(self._delay_s, max(now_s - end_s, 0.0)), 1.0, 0.0
+            if now_s - self._delay_s < end_s:
+                break
+            points.popleft()
 
 
 class HoldLaw:

@@ -122,7 +122,7 @@ class Controller:
             return Cycle(now_s, state, Tick(None, ()))
         self._synchronise(now_s)
         self._take_supply(now_s)
-        tick = Tick(None, ())
+        tick, self.execution.sent.delay_s = Tick(None, ()), self.law.delay_s(state) if self.active else 0.0
         if self._is_due(now_s):
             tick = self.execution.tick(now_s, lambda: state, self.watched)
         if self.problem or not self.active or (tick.reference is None and not self.hardware.takes_efforts):

@@ -60,6 +60,10 @@ class ServoLaw:
                 value=mode,
             )
 
+    def delay_s(self, state: ArmState | None) -> float:
+        """Delay with which references hold [s]: that of the board shows in the modelled state."""
+        return 0.0
+
     def start(self, session: Outputs) -> None:
         self._last_s, self.moves = None, False
         if session.held is not None and session.held_effort is not None:
@@ -90,6 +94,10 @@ class TorqueLaw:
     def model(self) -> DynamicsModel:
         model: DynamicsModel = self.loop.model
         return model
+
+    def delay_s(self, state: ArmState | None) -> float:
+        """Delay with which references hold, because of stalls [s]."""
+        return 0.0 if state is None else self.loop.references.delay_s(state.time_s)
 
     def start(self, session: Outputs) -> None:
         self.loop.start()

@@ -170,9 +170,13 @@ class Execution:
         """References that the guard did not let pass: none, where there is no mistake in here."""
         return self._guard.stopped
 
+    def _next_s(self, now_s: float) -> float:
+        """Time for which the next reference is sent [s]: after a stall no further ahead of the one that holds now."""
+        return now_s - self.sent.delay_s + self.timing.lead_s
+
     def pose(self, now_s: float) -> Array:
         """Reference (n,) as the next one will be sent [rad]; zeros where there is none."""
-        return self._generator.state_at(now_s + self.timing.lead_s)[0] if self.active else np.zeros(self.description.n)
+        return self._generator.state_at(self._next_s(now_s))[0] if self.active else np.zeros(self.description.n)
 
     # -- what is asked ---------------------------------------------------------------------------------------
 
@@ -186,7 +190,7 @@ class Execution:
 
     def _look(self, now_s: float) -> None:
         """Look at the next goals.  At rest a motion begins with the last reference, so the next one moves."""
-        time_s = now_s + self.timing.lead_s
+        time_s = self._next_s(now_s)
         if self.phase is Phase.HOLDING and self._guard.last is not None:
             time_s = max(self._generator.sent_s, time_s - 1.0 / self.timing.rate_hz)
         self._goals.look(now_s, time_s)
@@ -216,7 +220,7 @@ class Execution:
             self.lease.require(holder, self._all, now_s, number)
             target = ordered(names, positions, self.description.joint_names, "joint_reference")
             last = self._guard.last
-            time_s = now_s + self.timing.lead_s
+            time_s = self._next_s(now_s)
             try:
                 self._stream.push(target, now_s, time_s if last is None else max(time_s, last.time_s), sent_s)
             except PickerError:
@@ -239,7 +243,7 @@ class Execution:
         if request is None:
             self._stream.reset()
             self.lease.stop(now_s)
-        return self._goals.cancel(now_s + self.timing.lead_s, request)
+        return self._goals.cancel(self._next_s(now_s), request)
 
     def change(self, limits: Limits) -> None:
         """Hold motions to other limits; one under way goes on, or stops and is planned again."""
@@ -290,7 +294,7 @@ class Execution:
         if why and not self.lease.blocked and self.active:
             self._abort(why)
             self.lease.end_all()
-            self._generator.cancel(now_s + self.timing.lead_s)
+            self._generator.cancel(self._next_s(now_s))
         self.lease.blocked = why
         if why:
             self.tell(EventKind.PROBLEM, why)
@@ -316,7 +320,7 @@ class Execution:
         """
         for feed in self._feeds:
             feed(now_s)
-        time_s, error, reference = now_s + self.timing.lead_s, None, None
+        time_s, error, reference = self._next_s(now_s), None, None
         if self.active:
             if self._wanted_speed is not None:
                 self._generator.set_speed(self._wanted_speed, time_s)
@@ -331,7 +335,7 @@ class Execution:
             error = self._monitor(now_s, time_s, look, watched)
         if error is None:
             return Tick(reference, self.take_events())
-        return Tick(reference, self.take_events(), error, *self._generator.progress(now_s))
+        return Tick(reference, self.take_events(), error, *self._generator.progress(now_s - self.sent.delay_s))
 
     def _end_lapsed(self, now_s: float) -> None:
         """Who was silent for too long has lost the arm; it comes to rest where that is a driver."""
@@ -339,7 +343,7 @@ class Execution:
             if lost.kind is Kind.DRIVER:
                 self._stream.reset()
                 self.lease.end_all()
-                self._goals.cancel(now_s + self.timing.lead_s)
+                self._goals.cancel(self._next_s(now_s))
                 self.tell(EventKind.NOTICE, f"{lost} has said nothing for too long: stopped")
 
     def _send_next(self, time_s: float) -> Reference | None:
@@ -364,7 +368,7 @@ class Execution:
         for one in finished:
             if one.motion.approach is not None and not one.cancelled:
                 self._generator.side.bounds = one.motion.approach.bounds
-            self._goals.finished(one, reference)
+            self._goals.finished(one, replace(reference, time_s=time_s + self.sent.delay_s))
         return reference
 
     def _breach(self, reference: Reference) -> PickerError | None:

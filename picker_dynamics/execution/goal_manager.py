@@ -218,7 +218,7 @@ class GoalManager:
         return [entry.tracker for entry in self._executing]
 
     def finished(self, ended: UnderWay, reference: Reference) -> None:
-        """A motion came to its end, or to rest, with this reference."""
+        """A motion came to its end, or to rest, with this reference, at the time at which that holds."""
         entry = next((entry for entry in self._executing if entry.motion is ended.motion), None)
         if entry is not None and (verdict := entry.tracker.ended(reference)) is not None:
             self._close(entry, verdict)
@@ -236,7 +236,7 @@ class GoalManager:
                     self.generator.cancel(time_s, motion)
                 self._close(entry, verdict)
             elif feedback and error is not None and entry.request.feedback is not None:
-                left_s = self.generator.left(motion, now_s)
+                left_s = self.generator.left(motion, now_s - self.sent.delay_s)
                 approaches = motion.approach is not None and 0.0 < left_s <= motion.approach.duration_s
                 entry.request.feedback(error, motion.duration_s - left_s, approaches)
         return error

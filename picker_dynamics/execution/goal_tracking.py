@@ -206,7 +206,12 @@ class SentReferences:
 
     Args:
         count: how many; they have to reach back over the lead and the age of a state.
+
+    Attributes:
+        delay_s: how much later than their times they hold, because of stalls [s].
     """
+
+    delay_s = 0.0
 
     def __init__(self, count: int):
         self._sent: deque[Reference] = deque(maxlen=count)
@@ -219,7 +224,7 @@ class SentReferences:
 
     def at(self, time_s: float) -> Reference | None:
         """The reference that holds at ``time_s``, between two that were sent; the oldest or newest where there are none."""
-        after = None
+        after, time_s = None, time_s - self.delay_s
         for sent in reversed(tuple(self._sent)):  # a view asks from another thread
             if sent.time_s <= time_s:
                 if after is None:

@@ -9,7 +9,7 @@ from pytest import mark, raises
 
 from picker_dynamics.board.torque_session import REJOIN_S, State, TorqueSession
 from picker_dynamics.control.laws.law import Reference
-from picker_dynamics.control.torque_loop import CATCH_UP, STANDSTILL, TorqueLoop
+from picker_dynamics.control.torque_loop import BRAKE_RATE, CATCH_UP, FRESH_S, RAMP_S, STANDSTILL, TorqueLoop
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import BoardFaultError, InputError
 from picker_dynamics.robot import arms
@@ -140,6 +140,29 @@ def test_a_start_takes_over_from_drives_that_know_of_no_payload():
     told_to_stay(loop, 6.0, 7.0)
     for time_s, kg in ((6.0, 0.0), (6.25, 0.5), (6.5, 1.0)):
         assert_allclose(loop.effort(HOME, ZERO, time_s), model().with_payload(kg).gravity(HOME), atol=1e-9)
+
+
+def test_after_a_stall_references_go_on_where_the_drives_brought_the_arm_and_come_up_to_their_pace():
+    """Position, velocity and acceleration belong together all the while; what was lost is made up at the end."""
+    path, loop, dt, stall_s = motion(1.0), TorqueLoop(model(), 25.0), 1e-3, 0.2
+    for time_s in np.arange(0.0, 2.0, 0.01):
+        loop.references.push(time_s, Reference(*path.sample(time_s)))
+    times = np.append(np.arange(0.0, 0.3, dt), np.arange(0.3 + stall_s - dt, 1.0, dt))
+    q, v, a = (np.array(rows) for rows in zip(*map(loop.references.sample, times)))
+    within = np.diff(times) < 2.0 * dt
+    assert_allclose((np.diff(q, axis=0) / dt)[within], ((v[1:] + v[:-1]) / 2.0)[within], atol=1e-3)
+    assert_allclose((np.diff(v, axis=0) / dt)[within], a[1:][within], atol=0.03)  # 1 ms of jerk, 24 rad/s³, and rate, 2/s
+    rate, resumed = np.exp(-BRAKE_RATE * (stall_s - FRESH_S)), int(np.flatnonzero(~within)[0]) + 1
+    coasted_s = FRESH_S + (1.0 - rate) / BRAKE_RATE
+    there = path.sample(times[resumed - 1] + coasted_s)
+    assert_allclose(q[resumed], there[0], atol=1e-6)
+    assert_allclose(v[resumed], rate * there[1], atol=1e-6)
+    ramp_s = RAMP_S * (1.0 - rate)
+    assert_allclose(loop.references.delay_s(times[-1]), stall_s - coasted_s + ramp_s * (1.0 - rate) / 2.0, atol=2e-3)
+    while times[-1] < 1.5:
+        times = times + dt
+        loop.references.sample(times[-1])
+    assert loop.references.delay_s(times[-1]) == 0.0
 
 
 def test_a_large_error_is_made_good_without_a_leap():
