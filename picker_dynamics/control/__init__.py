@@ -1,5 +1,5 @@
 """Control between a reference and what the joints are told: servo set-points that make up for the servo's compliance, torques of
-control laws, and the models of both.  Imports ``robot``, and models by its interface.
+control laws, and the models of both.  Imports ``robot``, with models by its interface, and ``trajectory``.
 """
 
 __all__ = ["compensation", "laws", "payload_change", "state_model", "supply_follow", "torque_loop"]
