@@ -6,8 +6,13 @@ import re
 
 import numpy as np
 from golden import agrees, load_cases
+from numpy.testing import assert_allclose
 from places import ROOT
-from pytest import mark
+from pytest import approx, mark
+
+from picker_dynamics.commands import cli
+from picker_dynamics.dynamics import lagrangian
+from picker_dynamics.dynamics.lagrangian.systems import rrp, two_link
 
 DOC = (ROOT / "docs" / "derivations.md").read_text(encoding="utf-8")
 BLOCKS = dict(zip(("picker", "rrp"), re.findall(r"### In the notes' symbols\n.*?```text\n(.*?)```", DOC, re.S)))
@@ -67,3 +72,40 @@ def test_the_rrp_arms_lines(case):
 )
 def test_a_search_for_a_symbol_of_the_notes_ends_at_its_equation(symbol):
     assert re.search(rf"^{symbol} = ", DOC, re.M)
+
+
+@mark.parametrize("row", re.findall(r"^\| (`[a-z]+_\w+`|`main`|`compute.*?) \| (`.*?) \| ", DOC, re.M), ids=lambda row: row[0])
+def test_a_function_of_the_notes_is_the_one_that_stands_beside_it(row):
+    name, here = row
+    arm = lagrangian.make("picker" if "compute" in name else "rrp")
+    state = dict(zip(("q", "v", "a", "tau"), np.random.default_rng(0).uniform(0.2, 1.0, (4, arm.n))))
+    x = arm.forward_kinematics(state["q"])
+    for code in re.findall(r"`(.*?)`", here):
+        if code.startswith("picker "):
+            cli.parser().parse_args(code.split()[1:])
+            continue
+        found = eval(code, {"__builtins__": {}}, state | {"arm": arm, "rrp": rrp, "x": x})
+        assert np.isfinite(found).all() and found.shape[-1] in (3, arm.n)
+        if name == "`inverse_kin`":
+            assert_allclose(arm.forward_kinematics(found), x, atol=1e-12)  # one of four
+
+
+def test_every_function_of_the_notes_is_named():
+    for name in ("dynamics_mat", "tau_plan", "state_eq", "forward_kin", "inverse_kin", "jacobian_mat", "main"):
+        assert re.search(rf"^\| `{name}` \| `", DOC, re.M), name
+
+
+def test_the_two_link_arm_with_the_notes_sign_drifts_as_it_says():
+    """The parts of the column of theta3 beside the derivatives of torques: as they are, and with the note's sign."""
+    given = re.search(r'make\("two_link", (.*?)\)\n.*?q=(.*?), v=(.*?), tau=(.*?)\)\n', DOC)
+    arm = lagrangian.make("two_link", **eval(f"dict({given[1]})"))
+    q, v, tau = (np.array(eval(given[k])) for k in (2, 3, 4))
+    JA, JB, C, D = two_link.inertias(arm.constants, q)
+    GH, scale = arm.mass_matrix(q) @ arm.forward_dynamics(q, v, tau), D / (JA * JB - C * C) ** 2
+    off, printed_off = JA * JB - 2 * JB * C + C * C, JA * JB + 2 * JB * C + C * C
+    right = scale * np.array([[2 * JB * (JB - C), off], [off, -2 * C * (JA - C)]]) @ GH
+    printed = scale * np.array([[-2 * JB * (JB + C), printed_off], [printed_off, -2 * (2 * JA * JB + JA * C - C * C)]]) @ GH
+    column = lagrangian.linearise(arm, q, v, tau)[0][2:, 1]
+    said = re.search(r"The column of θ3 contains .*?\.\n\n", DOC, re.S)[0].replace("−", "-")
+    told = [float(number) for number in re.findall(r"-?\d+\.\d{3}", said)]
+    assert told == approx([*right, *printed, *(column - right + printed), *column], abs=5.1e-4)
