@@ -79,8 +79,8 @@ def follow(recording: Recording, options, until_s: float) -> int:
     with shared.waited_for(lambda: Listener(*reached), until_s - time.monotonic()) as session:
         text, known, due_s, dropped = session.call("arm"), session.call("snapshot"), 0.0, 0
         arm, prefix = arm_text.read(text).description, f"/{session.namespace}/" if session.namespace else "/"
-        topics = ArmTopics(recording, prefix, arm.joint_names, arm.tool)
-        topics.arm(text, arm.urdf)
+        topics = ArmTopics(recording, prefix, arm)
+        topics.arm(text)
         topics.ahead_s = known["ahead_s"]
         for what in ("hardware", "payload"):
             topics.take(what, known[what])

@@ -14,7 +14,7 @@ from picker_dynamics.errors import MissingDependencyError
 JOINT_STATE, TRAJECTORY = "sensor_msgs/msg/JointState", "trajectory_msgs/msg/JointTrajectory"
 STATUS, STRING = "diagnostic_msgs/msg/DiagnosticStatus", "std_msgs/msg/String"
 
-STREAMED = "arm_controller/reference", "joint_commands", "joint_states", "/diagnostics"
+STREAMED = "arm_controller/reference", "joint_commands", "joint_states", "/diagnostics", "/tf"
 """Topics of which a late subscriber does not get the last message."""
 
 
@@ -96,3 +96,15 @@ def payload(mass: float, com: Sequence[float], tool: str) -> Any:
     moments = dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), 0.0)
     inertia = _new("geometry_msgs/msg/Inertia", m=mass, com=centre, **moments)
     return _new("geometry_msgs/msg/InertiaStamped", header=header(time.time(), tool), inertia=inertia)
+
+
+def transforms(time_s: float, frames: Sequence[tuple[str, str]], positions: np.ndarray, turns: np.ndarray) -> Any:
+    """TFMessage of ``frames``, parent and child of each: positions (m, 3) [m] and quaternions x, y, z, w (m, 4) in the parent."""
+    made = []
+    for (parent, child), position, turn in zip(frames, positions.tolist(), turns.tolist()):
+        place = _new("geometry_msgs/msg/Vector3", **dict(zip("xyz", position)))
+        rotation = _new("geometry_msgs/msg/Quaternion", **dict(zip("xyzw", turn)))
+        transform = _new("geometry_msgs/msg/Transform", translation=place, rotation=rotation)
+        stamped = {"header": header(time_s, parent), "child_frame_id": child, "transform": transform}
+        made.append(_new("geometry_msgs/msg/TransformStamped", **stamped))
+    return _new("tf2_msgs/msg/TFMessage", transforms=made)
