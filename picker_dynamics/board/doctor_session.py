@@ -10,7 +10,7 @@ from picker_dynamics.errors import BoardFaultError, LinkError
 from picker_dynamics.robot.servo_map import ServoMap
 
 from .clock import SYSTEM_CLOCK, Clock
-from .firmware.config import board_limits
+from .firmware.config import board_difference, board_limits
 from .link import Link, RefusedError
 from .protocol import (
     PULSE_UNITS_PER_US,
@@ -25,7 +25,6 @@ from .protocol import (
     Telemetry,
     TelemetryPeriod,
     ahead_us,
-    limits_checksum,
     pulse_units,
 )
 from .setpoint_sender import SetpointSender
@@ -87,7 +86,7 @@ class DoctorSession:
         self.until(lambda: self.now.boot_id == self.info.boot_id)
         self.found = self.now
         limits, self.joint_names = board_limits(servos), servos.joint_names
-        fits = len(limits) == self.info.joints and limits_checksum(limits) == self.info.limits_crc
+        fits = not board_difference(self.info, servos)
         self.limits, self.may_move = (limits, may_move) if fits else ((), False)
         rest = tuple(pulse_units(pulse) for pulse in servos.to_pulse_us(servos.rest)) if fits else (0,) * self.info.joints
         self.start = tuple(p if self.found.live >> j & 1 else rest[j] for j, p in enumerate(self.found.pulses))

@@ -27,9 +27,9 @@ from picker_dynamics.robot.units import told
 
 from .clock import SYSTEM_CLOCK, Clock
 from .enabling import Enabling, enabling
-from .firmware.config import board_limits
+from .firmware.config import board_difference
 from .link import Link
-from .protocol import Ack, Adopt, Disable, Fault, Info, Relax, Reset, Stop, Telemetry, ahead_us, describe_faults, limits_checksum
+from .protocol import Ack, Adopt, Disable, Fault, Info, Relax, Reset, Stop, Telemetry, ahead_us, describe_faults
 from .rejoining import Rejoining
 from .session import Outputs, Routine, State
 from .setpoint_guard import Refusal
@@ -64,6 +64,7 @@ class HardwareSession(Outputs):
         clock: host time, the link's.
 
     Attributes:
+        other_board: what the board was flashed for where that is not ``servos``; '' where it is.
         port_comes: of a simulated board: it is no warning that there is no port yet, and joints are enabled sooner.
     """
 
@@ -81,7 +82,7 @@ class HardwareSession(Outputs):
         self.supply = SupplyFollower(servos)
         self.relax_latched = False
         self.cancelled = threading.Event()
-        self.limits_differ = False
+        self.other_board, self._accepted, self._firmware = "", "", ""
         self.lost, self.port_comes = "", False
         link.on_loss = self._on_loss
         self._mask = (1 << servos.n) - 1
@@ -101,40 +102,39 @@ class HardwareSession(Outputs):
         return 0.0 if telemetry is None else 1e-3 * telemetry.behind_ms
 
     def connect(self, give_up_s: float = math.inf) -> None:
-        """Open the port and shake hands, again and again until it works or ``cancelled`` is set.
+        """Open the port and shake hands, again and again until a board for this arm answers or ``cancelled`` is set.
 
         Args:
             give_up_s: after so long the last error is raised [s].
 
         Raises:
             LinkError: cancelled, or no board for so long.
-            VersionError: the board speaks another protocol version: trying again would not help.
-            BoardFaultError: the board drives another number of joints.
+            VersionError, BoardFaultError: likewise, and the board there speaks another protocol version, or has other joints.
         """
         info = self._opened(self.clock.now() + give_up_s)
-        if info.joints != self.servos.n:
-            self.link.close()
-            raise BoardFaultError(
-                f"the board drives {info.joints} joints, the servo map names {self.servos.n}",
-                value=info.joints,
-                limit=self.servos.n,
-            )
         self._rejoining.silence_s = 1e-3 * info.host_timeout_ms  # what the board allows its host is what it is allowed
         telemetry = self.telemetry()
-        self.limits_differ = info.limits_crc != limits_checksum(board_limits(self.servos))
+        self.other_board = board_difference(info, self.servos)
         before, self._boot_id = self._boot_id, telemetry.boot_id
+        firmware, self._firmware = self._firmware, info.firmware_version
         faults = telemetry.faults & ~Fault.HOST_LOST.bit
-        self.state, self.problem = State.IDLE, describe_faults(faults)
+        self.state, self.problem = State.IDLE, describe_faults(faults) or self.board_problem
         if before is not None and not self.problem:
             reset = "" if before == self._boot_id else f", reset meanwhile (boot id {before} -> {self._boot_id})"
+            reset += "" if firmware == self._firmware else f", its firmware is {self._firmware}, was {firmware}"
             self.problem = f"the board is back{reset}: {self._to_go_on}"
 
     def _opened(self, until_s: float) -> Info:
         while True:
             self.link.close()
             try:
-                return self.link.open()
-            except LinkError as error:
+                info = self.link.open()
+                if info.joints != self.servos.n:
+                    why = f"the board was flashed for {board_difference(info, self.servos)}"
+                    raise BoardFaultError(why, value=info.joints, limit=self.servos.n)
+                return info
+            except PickerError as error:
+                self.link.close()
                 text = f"{error}; trying again"
                 self.problem = Routine(text) if self.port_comes and isinstance(error, NoPortError) else text
                 if self.cancelled.is_set() or self.clock.now() >= until_s:
@@ -158,6 +158,20 @@ class HardwareSession(Outputs):
             raise LinkError("the board is not connected")
         return telemetry
 
+    @property
+    def board_problem(self) -> str:
+        if self.other_board in ("", self._accepted):
+            return ""
+        return f"the board was flashed for {self.other_board}: flash it for this arm, or picker enable --accept-board"
+
+    def accept_board(self) -> str:
+        if self.state is State.OFFLINE:
+            raise LinkError("the board is not connected")
+        if self.problem == self.board_problem:
+            self.problem = ""
+        self._accepted = self.other_board
+        return f"accepted: the board was flashed for {self.other_board or 'this servo map'}"
+
     # -- switching on and off ------------------------------------------------------------------------------
 
     def activate(self, at_rest_pose: bool) -> str:
@@ -174,6 +188,8 @@ class HardwareSession(Outputs):
         if self.state is State.OFFLINE:
             raise LinkError("the board is just being connected: enable again")  # whoever connects it says what it is then
         self.require_not_stopped()
+        if self.board_problem:
+            raise BoardFaultError(self.board_problem)
         faults = telemetry.faults & ~Fault.HOST_LOST.bit
         if faults:
             raise BoardFaultError(describe_faults(faults))
@@ -241,7 +257,7 @@ class HardwareSession(Outputs):
         self.stop_latched = self.relax_latched = False
         self.fault_latched = ""
         if self.state is State.IDLE:
-            self.problem = ""
+            self.problem = self.board_problem
 
     def _clear_faults(self) -> None:
         """Reset the board, and wait for the telemetry that says so: what comes next looks at it."""

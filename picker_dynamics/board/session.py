@@ -23,9 +23,10 @@ class State(Enum):
 
 def what_enables(status: Mapping[str, str]) -> str:
     """The commands that enable an arm, by what ``hardware/status`` says of it; empty: it is enabled."""
+    enable = f"picker enable{' --accept-board' if status.get('accept_needed') == 'true' else ''}"
     if "true" in (status.get("reset_needed"), status.get("stop_latched")):
-        return "picker reset, then picker enable"
-    return "" if status.get("state") == State.ACTIVE.value else "picker enable"
+        return f"picker reset, then {enable}"
+    return "" if status.get("state") == State.ACTIVE.value else enable
 
 
 class Routine(str):
@@ -67,6 +68,15 @@ class Outputs(ABC):
         Raises:
             PickerError: stop or a fault is latched, or the arm's pose is unknown.
         """
+
+    @property
+    def board_problem(self) -> str:
+        """Why nothing is enabled on the board that is connected: it is another arm's, and nobody has accepted it; '' else."""
+        return ""
+
+    def accept_board(self) -> str:
+        """Take the board that is connected although it was flashed for other limits; says which.  Moves nothing."""
+        raise InputError("this arm has no board", subject="board")
 
     @abstractmethod
     def stop(self) -> None:

@@ -49,6 +49,8 @@ def add_parser(commands) -> None:
     jog("joint")
     jog("amount", metavar="AMOUNT", help="in degrees (sliding joints: metres), or with its unit: -5, 0.1rad, 5mm")
     made["enable"].add_argument("--yes", action="store_true", help="the arm stands at its rest pose, hands are away")
+    accept = "use the board that is connected although it was flashed for other limits"
+    made["enable"].add_argument("--accept-board", action="store_true", help=accept)
     mass = shared.number(0.0, 5.0, MASS, "kg")
     made["payload"].add_argument("mass", type=mass, metavar="KG", help="in kilograms, or with its unit: 25g")
 
@@ -127,6 +129,8 @@ def _jog(client, options) -> str:
 
 
 def _enable(client, options) -> str:
+    if options.accept_board:
+        print(client.accept_board())
     if client.hardware.get("outputs") == "running":  # nothing is switched on, so nothing jumps, and nobody is asked
         return client.enable(False)
     if not options.yes and client.hardware.get("provenance") != "measured":

@@ -6,7 +6,7 @@ import threading
 
 from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.session import Routine, State
-from picker_dynamics.errors import LinkError, PickerError
+from picker_dynamics.errors import PickerError
 
 JOIN_S = 0.05
 
@@ -21,14 +21,14 @@ class Connection:
     def __init__(self, session: HardwareSession, port: str):
         self._session, self._port = session, port
         self._thread: threading.Thread | None = None
-        self._gave_up = self.wanted = False
+        self.wanted = False
         self._failure: Exception | None = None
 
     def open(self) -> None:
-        """Open the port and shake hands, in a thread, until the board answers or another attempt makes no sense."""
+        """Open the port and shake hands, in a thread, until a board for this arm answers."""
         self._session.problem = Routine(f"connecting to {self._port}")
         self._session.cancelled.clear()
-        self.wanted, self._gave_up = True, False
+        self.wanted = True
         self.look()
 
     def _connect(self) -> None:
@@ -36,7 +36,6 @@ class Connection:
             self._session.connect()
         except PickerError as error:
             self._session.problem = str(error)
-            self._gave_up = not isinstance(error, LinkError)
         except Exception as error:  # a thread's exception would only be printed
             self._failure = error
 
@@ -45,7 +44,7 @@ class Connection:
         if self._failure is not None:
             raise self._failure
         looking = self._thread is not None and self._thread.is_alive()
-        if self.wanted and not self._gave_up and not looking and self._session.state is State.OFFLINE:
+        if self.wanted and not looking and self._session.state is State.OFFLINE:
             self._thread = threading.Thread(target=self._connect, name="connect", daemon=True)
             self._thread.start()
 

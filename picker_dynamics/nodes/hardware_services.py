@@ -1,4 +1,4 @@
-"""Services of an arm's outputs: stop, relax, reset, enable, adopt; what was asked before a stop cannot undo it."""
+"""Services of an arm's outputs: stop, relax, reset, enable, adopt, accept_board; what was asked before a stop cannot undo it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ SERVICES: dict[str, tuple[Any, str, dict[str, Any]]] = {
     "reset": (Trigger, "reset", {}),
     "enable": (SetBool, "enable", {"at_rest_pose": True}),
     "adopt": (Trigger, "enable", {"at_rest_pose": False}),
+    "accept_board": (Trigger, "accept_board", {}),
 }
 """Service -> its type, and the call of the session that it makes, with arguments."""
 

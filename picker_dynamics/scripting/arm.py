@@ -167,18 +167,21 @@ class Arm(ScriptedArm):
 
     # -- outputs -------------------------------------------------------------------------------------------
 
-    def enable(self, *, at_rest_pose: bool = False) -> str:
+    def enable(self, *, at_rest_pose: bool = False, accept_board: bool = False) -> str:
         """Adopt outputs that run, or switch them on, one joint at a time; returns what was done when the arm holds.
 
         Args:
             at_rest_pose: a person has put the arm at its rest pose.  Needed where outputs are off: a servo jumps from wherever
                 it is to where its first pulse sends it.
+            accept_board: use the board that is there although it was flashed for other limits.
 
         Raises:
-            PickerError: a stop or fault is latched, the pose is unknown, or the board is gone.
+            PickerError: a stop or fault is latched, the pose is unknown, or the board is gone or another arm's.
         """
         session = self._moving()
         session.wait_at_most(BACK_S, lambda: session.hardware["state"] != "offline")  # a lost board is looked for
+        if accept_board:
+            session.accept_board()
         said = session.enable(at_rest_pose)
         session.wait_at_most(ENABLING_S, lambda: session.hardware["state"] != "enabling")
         session.wait_holding()

@@ -153,6 +153,7 @@ class Report:
                 name: getattr(outputs, name) for name in ("epoch", "stop_latched", "outputs", "commanded", "confirmed", "problem")
             },
             "reset_needed": outputs.stop_latched or bool(outputs.fault_latched),
+            "accept_needed": bool(outputs.board_problem),
             "settling": self._arm.session.gate.settling,
             "provenance": self._arm.provenance,
         }
@@ -192,8 +193,8 @@ class Report:
         """Parts of a servo board."""
         link, telemetry, budget = session.link.statistics, session.link.telemetry, session.budget
         level, message = self.level, session.problem or session.state.value
-        if level == OK and session.limits_differ:
-            level, message = WARN, "the board was built with other pulse or speed limits than this servo map has"
+        if level == OK and session.other_board:
+            level, message = WARN, f"accepted: the board was flashed for {session.other_board}"
         yield f"{HARDWARE}: board", level, message, {f"commands_{key}": count for key, count in vars(session.counts).items()}
         level, message = (OK, "connected") if link.connected else (STALE, session.problem or "not connected")
         yield (

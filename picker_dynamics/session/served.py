@@ -231,6 +231,10 @@ class ServedSession:
         self._session.gate.require_open()
         return self._session.enable(at_rest_pose or self._arm.servos is None)
 
+    def accept_board(self) -> str:
+        """Take the board that is connected although it was flashed for other limits; nothing is enabled."""
+        return self._arm.outputs.accept_board()
+
     def disable(self) -> str:
         """Switch all outputs off: the arm falls."""
         outputs = self._arm.outputs

@@ -366,6 +366,10 @@ class Session(Hearing):
         """Adopt outputs that run, or switch them on where a person says that the arm is at its rest pose."""
         return self._switched("enable", at_rest_pose=at_rest_pose)
 
+    def accept_board(self) -> str:
+        """Take the board that is connected although it was flashed for other limits; nothing is enabled."""
+        return self._switched("accept_board")
+
     def disable(self) -> str:
         """Switch all outputs off: the arm falls."""
         return self._switched("disable")

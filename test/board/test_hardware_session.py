@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from arm_fixtures import rigid_body
-from session_rig import ALL, HOME, LEAD_S, NAMES, PERIOD_S, SERVOS, Rig, moved, units
+from session_rig import ALL, HOME, LEAD_S, LIMITS, NAMES, PERIOD_S, SERVOS, Rig, moved, units
 
 from picker_dynamics.board.hardware_session import SEEN_S, CommandCounts, State
-from picker_dynamics.board.protocol import Disable
+from picker_dynamics.board.protocol import PROTOCOL_VERSION, Disable, MessageType, limits_checksum
+from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.board.rejoining import PAUSE_S, REJOIN_S
 from picker_dynamics.board.setpoint_guard import AHEAD_S, NEAR, PAST_S
-from picker_dynamics.errors import InputError, LimitError, PickerError
+from picker_dynamics.errors import BoardFaultError, InputError, LimitError, LinkError, PickerError, VersionError
 
 BASE = np.eye(5)[0]
 
@@ -29,7 +32,7 @@ def rig():
 def test_connecting_moves_and_owns_nothing_and_running_outputs_are_adopted_without_moving_them(rig):
     session = rig.connected()
     rig.run(0.1)
-    assert session.state is State.IDLE and session.problem == "" and not session.limits_differ
+    assert session.state is State.IDLE and session.problem == "" and not session.other_board
     assert (rig.firmware.owned, rig.firmware.live) == (0, ALL)
     rig.adopted()
     rig.run(0.2)
@@ -96,6 +99,78 @@ def test_another_payload_before_the_first_command_is_held_from_where_the_arm_res
     assert session.epoch == commanded, "who commands makes up for it"
     rig.run(0.1)
     assert rig.pulses() == pulses
+
+
+# -- another board -------------------------------------------------------------------------------------
+
+
+def flashed_for(times: float) -> tuple:
+    """Limits of speed that are so many times those of the servo map."""
+    return tuple(replace(one, speed=round(times * one.speed)) for one in LIMITS)
+
+
+def test_a_board_that_was_flashed_for_other_limits_is_enabled_only_when_somebody_has_accepted_those(rig):
+    session, pulses = rig.active(), rig.pulses()
+    own, before = limits_checksum(LIMITS), session.link.info.firmware_version
+
+    def replugged(times: float, **differs) -> str:
+        rig.bench.unplug()
+        rig.until(lambda: session.state is State.OFFLINE, "notice")
+        with pytest.raises(LinkError, match="not connected"):
+            session.accept_board()
+        rig.bench.swap(flashed_for(times), **differs)
+        rig.bench.plug_in()
+        return rig.connected().problem
+
+    figures = rf"checksum {limits_checksum(flashed_for(2.0)):#06x}, the servo map's is {own:#06x}.*enable --accept-board"
+    assert re.search(figures, replugged(2.0))
+    session.reset()
+    assert re.search(figures, session.problem)
+    for at_rest_pose in (False, True):
+        rig.refused(figures, at_rest_pose=at_rest_pose)
+    rig.run(0.1)
+    assert session.state is State.IDLE and (rig.firmware.owned, rig.pulses()) == (0, pulses)
+    assert f"{limits_checksum(flashed_for(2.0)):#06x}" in session.accept_board() and session.problem == ""
+    rig.adopted()
+    there = replugged(2.0, firmware_version=(0, 9, 1))  # the limits that were accepted
+    assert "the board is back" in there and f"its firmware is 0.9.1, was {before}" in there
+    session.reset()
+    rig.adopted()
+    replugged(0.5)
+    session.reset()
+    rig.refused(f"{limits_checksum(flashed_for(0.5)):#06x}", at_rest_pose=False)
+    assert "the board is back" in replugged(1.0), "the servo map's own"
+    session.reset()
+    rig.adopted()
+
+
+@pytest.mark.parametrize(
+    ("what", "why"),
+    [("three joints", "flashed for 3 joints, the servo map has 5"), ("another protocol", "speaks protocol version .* flash")],
+)
+def test_a_board_that_cannot_be_used_is_said_once_and_looked_past(rig, what, why):
+    """It answers thrice; then the right one is back."""
+    bench, own, opened, said = rig.bench, rig.firmware, rig.bench.open, []
+    rig.run(0.05)
+
+    def open_port(*where):
+        said.append(session.problem)
+        if len(said) > 3:
+            bench.firmware = own
+        return opened(*where)
+
+    bench.open = open_port
+    session = bench.session()
+    bench.swap(LIMITS[:3] if what == "three joints" else LIMITS)
+    if what == "another protocol":
+        says = bench.firmware.transmit
+        bench.firmware.transmit = lambda: says() and build(PROTOCOL_VERSION + 1, MessageType.INFO, 5, b"whatever")
+    with pytest.raises((BoardFaultError, VersionError), match=why):
+        session.connect(give_up_s=0.0)
+    assert session.state is State.OFFLINE and not session.link.connected
+    session.connect()
+    assert session.state is State.IDLE and session.problem == "" and len(said) == 4
+    assert len(set(said[1:])) == 1 and re.search(f"{why}.*; trying again", said[1])
 
 
 # -- commands ------------------------------------------------------------------------------------------

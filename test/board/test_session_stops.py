@@ -164,8 +164,8 @@ def session_on(port, servo_map: ServoMap | None = None) -> HardwareSession:
 def test_a_board_with_another_number_of_joints_is_refused(rig):
     four = ServoMap(SERVOS.servos[:4], SERVOS.frame_s, SERVOS.quantum_us, SERVOS.oscillator_hz, SERVOS.supply)
     session = HardwareSession(rig.session.link, four, rig.session.model, clock=rig.bench)
-    with pytest.raises(BoardFaultError, match="drives 5 joints, the servo map names 4") as caught:
-        session.connect()
+    with pytest.raises(BoardFaultError, match="flashed for 5 joints, the servo map has 4") as caught:
+        session.connect(give_up_s=0.0)
     assert (caught.value.value, caught.value.limit) == (5, 4)
     assert session.state is State.OFFLINE and not session.link.connected and servos().n == 5
 

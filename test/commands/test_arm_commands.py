@@ -115,7 +115,11 @@ def test_commands_on_a_running_arm_by_its_socket_and_over_tcp(run_picker, tmp_pa
         monkeypatch.setenv("PICKER_HOST", f"127.0.0.1:{running.port}")
         code, out, complaints = run_picker("move", "--straight", "--tip", str(x), str(y), str(z + 0.02))
         assert code == 0 and "there after" in out, complaints
-        for words, code, said in (("jog theta1 5s", 5, "theta1: 's' is none of"), ("jog theta1 900", 6, "theta1")):
+        for words, code, said in (
+            ("jog theta1 5s", 5, "theta1: 's' is none of"),
+            ("jog theta1 900", 6, "theta1"),
+            ("enable --accept-board", 1, "this arm has no board"),
+        ):
             found, _, complaints = run_picker(*words.split())
             assert found == code and said in complaints, (words, complaints)
     finally:

@@ -73,12 +73,17 @@ def test_outputs_that_are_off_are_switched_on_at_the_rest_pose_that_a_person_con
 
 
 def test_a_pulled_cable_is_an_error_of_the_script_and_enable_connects_again(tmp_path, monkeypatch):
-    """In real time, with a port of the system: a board that a busy machine keeps waiting may take long to answer."""
+    """In real time, with a port of the system: a board that a busy machine keeps waiting may take long to answer.
+
+    The board was flashed for another servo map than the script's, and is accepted once.
+    """
     monkeypatch.setattr(hardware_session, "REQUEST_TIMEOUT_S", PATIENCE_S)
     monkeypatch.setattr(local, "CONNECT_S", PATIENCE_S)
     port, plant = tmp_path / "port", Plant(picker(), SERVOS, q=SERVOS.home)
     with running(VirtualBoard(plant, SERVOS, port, found=plant.q, boot_silence_s=0.0)) as board, Arm.open(str(port)) as arm:
-        arm.enable()
+        with pytest.raises(PickerError, match="flashed for other pulse or speed limits"):
+            arm.enable()
+        arm.enable(accept_board=True)
         move = arm.move(q=HOME + [0.5, 0.0, 0.0, 0.0, 0.0], wait=False)
         board.answer({"command": "unplug", "seconds": 0.5})
         with pytest.raises(PickerError, match="aborted"):

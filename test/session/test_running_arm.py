@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
+from dataclasses import replace
 from types import SimpleNamespace
 
 import any_arms
@@ -14,7 +15,7 @@ from waiting import begun, until
 
 from picker_dynamics import Arm
 from picker_dynamics.board.request_gate import SETTLE_S
-from picker_dynamics.board.session import State
+from picker_dynamics.board.session import State, what_enables
 from picker_dynamics.controller.controller import UNCONFIRMED
 from picker_dynamics.dynamics.lagrangian import chain_torque
 from picker_dynamics.errors import BoardFaultError, ConfigurationError, InfeasibleError, InputError, LinkError, PickerError
@@ -24,10 +25,12 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot.scene import scene_shape
 from picker_dynamics.session import process
 from picker_dynamics.session.address import Claim
+from picker_dynamics.session.entry import ERROR, WARN
 from picker_dynamics.session.local import OpenedSession
 from picker_dynamics.session.park import TIP_SPEED
 from picker_dynamics.session.report import Report
 from picker_dynamics.session.served import ServedSession
+from picker_dynamics.sim.firmware_core import VirtualFirmware
 
 
 @pytest.mark.parametrize("driven", [False, True])
@@ -109,6 +112,29 @@ def test_a_board_that_says_nothing_gets_no_set_points_and_no_goal_is_taken():
     refused = one.move(HOME, 2.0)
     one.run(0.1)
     assert refused and UNCONFIRMED in refused[0].text
+
+
+def test_on_a_board_of_other_limits_the_status_says_what_to_do_and_accepting_it_enables():
+    one = Rig()
+    report = Report(one.arm)
+    served, there = ServedSession(one.arm, report), one.board.firmware
+    one.board.plugged = False
+    one.run(0.1)
+    other = replace(there.config, joints=tuple(replace(one, speed=2 * one.speed) for one in there.config.joints))
+    one.board.firmware = VirtualFirmware(other, now_us=round(1e6 * one.board.now()), found_us=there.pulses_us)
+    one.board.plugged = True
+    one.arm.connect()
+    status = report.hardware_status()
+    assert what_enables(status.values) == "picker enable --accept-board" and status.level == ERROR
+    assert status.message.startswith("the board was flashed for other pulse or speed limits (checksum 0x")
+    with pytest.raises(BoardFaultError, match="flashed for other"):
+        served.enable(False)
+    assert served.accept_board().startswith("accepted: ") and what_enables(report.hardware_status().values) == "picker enable"
+    served.enable(False)
+    one.run(0.3)
+    report.refresh()
+    board = report.entries["hardware: board"]
+    assert one.outputs.state is State.ACTIVE and board.level == WARN and board.message.startswith("accepted: the board was fl")
 
 
 def test_shapes_are_added_all_or_none_and_a_motion_into_them_is_refused():

@@ -41,7 +41,10 @@ class Rig:
     def __init__(self, found=HOME):
         self.bench = SteppedBoard(SERVOS, None if found is None else np.asarray(found), NoPlant())
         self.session: HardwareSession = self.bench.session()
-        self.firmware = self.bench.firmware
+
+    @property
+    def firmware(self):
+        return self.bench.firmware
 
     @property
     def now(self) -> float:

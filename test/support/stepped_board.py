@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from arm_fixtures import picker, rigid_body
 
 from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.link import Link
-from picker_dynamics.board.protocol import Fault
+from picker_dynamics.board.protocol import Fault, JointLimits
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.sim.board_in_memory import BoardInMemory
+from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.plant import Plant
 
 STEP_S = 0.005
@@ -114,6 +116,11 @@ class SteppedBoard(BoardInMemory):
     def reset(self) -> None:
         """Somebody presses the board's button: its PCA9685 goes on."""
         self.firmware.reboot(self._board_us(self.now_s), silence_us=50_000)
+
+    def swap(self, joints: tuple[JointLimits, ...], **differs: Any) -> None:
+        """Somebody plugs in another board, flashed for ``joints``, whose outputs are on the same pulses."""
+        config, found_us = replace(self.firmware.config, joints=joints, **differs), self.firmware.pulses_us[: len(joints)]
+        self.firmware = VirtualFirmware(config, now_us=self._board_us(self.now_s), boot_id=7, found_us=found_us)
 
     def touch(self, fault: Fault) -> None:
         """A cause that comes and goes."""

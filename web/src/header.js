@@ -16,13 +16,14 @@ export class Header {
       ask(mine ? { do: "leave" } : { do: "drive", over: this.drive.dataset.over === "yes" });
     });
     const sure = byId("sure", HTMLInputElement);
+    const accept = byId("accept", HTMLInputElement);
     byId("reset", HTMLButtonElement).addEventListener("click", () => ask({ do: "reset" }));
     byId("enable", HTMLButtonElement).addEventListener("click", () => {
-      ask({ do: "enable", sure: sure.checked });
-      sure.checked = false;
+      ask({ do: "enable", sure: sure.checked, accept: accept.checked });
+      sure.checked = accept.checked = false;
       this.#again();
     });
-    sure.addEventListener("change", () => this.#again());
+    for (const box of [sure, accept]) box.addEventListener("change", () => this.#again());
     /** @type {Status} */
     this.status = {};
   }
@@ -54,7 +55,7 @@ export class Header {
   }
 
   #again() {
-    const { hardware, reset_needed, stop_latched, outputs, next } = this.status;
+    const { hardware, reset_needed, stop_latched, accept_needed, outputs, next } = this.status;
     const reset = reset_needed === "true" || stop_latched === "true";
     const enable = hardware?.state === "idle";
     byId("again", HTMLElement).hidden = !(reset || enable);
@@ -62,9 +63,11 @@ export class Header {
     write(byId("again-why", HTMLElement), `${hardware?.message ?? ""} – next: ${next ?? ""}`);
     const runs = outputs === "running";
     const sure = byId("sure", HTMLInputElement);
+    const other = accept_needed === "true";
     byId("sure-line", HTMLElement).hidden = runs;
+    byId("accept-line", HTMLElement).hidden = !other;
     byId("reset", HTMLButtonElement).disabled = !reset;
-    byId("enable", HTMLButtonElement).disabled = reset || !(runs || sure.checked);
+    byId("enable", HTMLButtonElement).disabled = reset || !(runs || sure.checked) || (other && !byId("accept", HTMLInputElement).checked);
     write(byId("enable-what", HTMLElement), runs ? "takes over outputs that run; nothing jumps" : "switches outputs on, one joint at a time");
   }
 

@@ -9,7 +9,7 @@ import numpy as np
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.servo_map import ServoMap
 
-from ..protocol import JointLimits
+from ..protocol import Info, JointLimits, limits_checksum
 from ..protocol.codes import JOINTS_MAX
 
 ADC_REFERENCE_MV, ADC_COUNTS = 5000, 1024
@@ -74,3 +74,11 @@ def board_limits(servo_map: ServoMap) -> tuple[JointLimits, ...]:
             )
         )
     return tuple(limits)
+
+
+def board_difference(info: Info, servo_map: ServoMap) -> str:
+    """What a board was flashed for where that is not this servo map, with both figures; '' where it is."""
+    here, there = limits_checksum(board_limits(servo_map)), info.limits_crc
+    if info.joints != servo_map.n:
+        return f"{info.joints} joints, the servo map has {servo_map.n}"
+    return "" if there == here else f"other pulse or speed limits (checksum {there:#06x}, the servo map's is {here:#06x})"

@@ -12,20 +12,9 @@ from collections.abc import Callable
 import numpy as np
 
 from picker_dynamics.board.clock import SYSTEM_CLOCK, Clock
-from picker_dynamics.board.firmware.config import board_limits
+from picker_dynamics.board.firmware.config import board_difference, board_limits
 from picker_dynamics.board.link import Link
-from picker_dynamics.board.protocol import (
-    Adopt,
-    BoardState,
-    Enable,
-    Fault,
-    Reset,
-    Stop,
-    Telemetry,
-    describe_faults,
-    limits_checksum,
-    pulse_units,
-)
+from picker_dynamics.board.protocol import Adopt, BoardState, Enable, Fault, Reset, Stop, Telemetry, describe_faults, pulse_units
 from picker_dynamics.board.setpoint_guard import Refusal
 from picker_dynamics.board.setpoint_sender import SetpointSender
 from picker_dynamics.errors import BoardFaultError, LimitError, LinkError
@@ -70,14 +59,10 @@ class Mover:
             LinkError, VersionError: see ``Link.open``.
             BoardFaultError: flashed for another number of joints, or other limits.
         """
-        info, n = self.link.open(), len(self.limits)
-        if info.joints != n or info.limits_crc != limits_checksum(self.limits):
+        if what := board_difference(self.link.open(), self._servos):
             self.link.close()
-            what = f"{info.joints} joints, the servo map has {n}" if info.joints != n else "other pulse or speed limits"
-            why = (
-                f"the board on {self.link.port} was flashed for {what}: give the servo map that it was flashed with, or flash it"
-            )
-            raise BoardFaultError(why, value=info.joints, limit=n)
+            why = f"the board on {self.link.port} was flashed for {what}"
+            raise BoardFaultError(f"{why}: give the servo map that it was flashed with, or flash it")
         self._boot_id = self._telemetry().boot_id
 
     def let_go(self) -> None:

@@ -47,7 +47,7 @@ MOTIONS = (*TOURS, "home", "park", "joints", "tip", "jog")
 
 LEVELS = ("ok", "warn", "error", "warn")
 
-OUTPUTS = ("stop_latched", "reset_needed", "outputs")
+OUTPUTS = ("stop_latched", "reset_needed", "accept_needed", "outputs")
 """Fields of the hardware's status that a page needs."""
 
 PARTS = ("hardware: temperature", "hardware: link", "hardware: timing")
@@ -276,7 +276,9 @@ class ArmView(View):
             return Asked(joints=fields["to"])
         return Asked(q=self.known.home if what == "home" else self.known.rest)
 
-    def _enable(self, sure: bool) -> str:
+    def _enable(self, sure: bool, accept: bool) -> str:
+        if accept:
+            self.say(self.session.accept_board())
         if not sure and self.session.hardware.get("outputs") != "running":
             raise InputError("enable: say that the arm stands at its rest pose, and that hands are away", subject="enable")
         return self.session.enable(sure)

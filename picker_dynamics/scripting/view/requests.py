@@ -32,7 +32,7 @@ KINDS: Mapping[str, Mapping[str, tuple[str, Any]]] = {
     **{what: {} for what in ("home", "park", "cancel", "reset", "leave")},
     "record": {"on": (FLAG, ...)},
     "drive": {"over": (FLAG, False)},
-    "enable": {"sure": (FLAG, False)},
+    "enable": {"sure": (FLAG, False), "accept": (FLAG, False)},
     "joints": {"to": (JOINTS, ...)},
     "tip": {**_HAND, "straight": (FLAG, False)},
     "jog": {"joints": (JOINTS, None), "linear": (VECTOR, None), "angular": (VECTOR, None), "frame": (TEXT, None)},

@@ -52,7 +52,7 @@ def test_a_stop_latches_until_reset(page, told):
     assert "refused: hardware: stopped" in page.refused("home")["error"]
     until(lambda: told.newest["status"]["stop_latched"] == "true", "the status")
     page.done("reset")
-    assert "adopted" in page.done("enable")["said"]
+    assert "adopted" in page.done("enable", accept=True)["said"] and any("accepted: the board" in text for text in told.said)
     page.done("home")
 
 
