@@ -1,8 +1,8 @@
 """Collisions: what looking for them costs, whom it refuses, and whether anything is hit: ``python -m benchmarks.collision``.
 
 Motions of the picker between random poses among the shapes of ``SCENE``, of 2 s, from rest to rest, that pass every other check.
-Distances and contacts are MuJoCo's of the same shapes.  Accepted ones are made, one after the other, by the simulated arm with
-typical servos and compensation ``full``, and its true pose is looked at for contacts a hundred times a second.  It makes 200;
+Distances and contacts are MuJoCo's, of what the URDF draws.  Accepted ones are made, one after the other, by the simulated arm
+with typical servos and compensation ``full``, and its true pose is looked at for contacts 100 times a second.  It makes 200;
 ``python -m benchmarks.collision 2000`` takes more than ten minutes.
 """
 
@@ -44,7 +44,7 @@ def run(motions: int = MOTIONS, checks: int = CHECKS, tell=lambda _text: None) -
         file.write(SCENE)
         file.flush()
         arm = equipment(overlay="typical", scene=file.name)
-        truth, session = MujocoShapes(arm.description, arm.scene, 0.0), simulate(arm.known, scene=file.name)
+        truth, session = MujocoShapes(arm.description, arm.scene, 0.0, drawn=True), simulate(arm.known, scene=file.name)
         return {"checked": _checked(arm, truth, checks), "made": _made(arm, truth, session, motions, tell)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import defaultdict
 
 import mujoco
@@ -15,10 +16,13 @@ KINDS = {"box": mujoco.mjtGeom.mjGEOM_BOX, "cylinder": mujoco.mjtGeom.mjGEOM_CYL
 
 
 class MujocoShapes:
-    """Shapes of links, of a scene and of the floor, posed at joint angles (n,)."""
+    """Shapes of links, of a scene and of the floor, posed at joint angles (n,); ``drawn``: what is drawn of the links instead."""
 
-    def __init__(self, description: ArmDescription, scene: Scene, floor_z: float | None = None):
-        spec = mujoco.MjSpec.from_string(description.urdf)
+    def __init__(self, description: ArmDescription, scene: Scene, floor_z: float | None = None, drawn: bool = False):
+        urdf = description.urdf
+        if drawn:
+            urdf = re.sub("<(/?)visual>", r"<\1collision>", re.sub("<collision>.*?</collision>", "", urdf, flags=re.DOTALL))
+        spec = mujoco.MjSpec.from_string(urdf)
         spec.compiler.fusestatic, spec.compiler.discardvisual = False, True
         for name, shape in scene.items():
             size = [0.5 * x for x in shape.size] if shape.kind == "box" else list(shape.size)

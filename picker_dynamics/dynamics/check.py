@@ -73,7 +73,7 @@ def run(path: str | Path, *, strict: bool = False, samples: int = 1000, seed: in
     Raises:
         DescriptionError: the URDF is malformed.
         InputError: fewer than one sample.
-        MissingDependencyError: Pinocchio is not installed.
+        MissingDependencyError: Pinocchio, or coal, is not installed.
     """
     report = check(description.load(path), samples=samples, seed=seed)
     passed = report.passed(strict)
@@ -96,6 +96,8 @@ def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckRe
         notes = list(serial_arm(arm).notes if arm.n else ())
     except DescriptionError as error:  # its models may be sound all the same
         notes = [f"it cannot be driven: {error}"]
+    if bare := [link.name for link in arm.links.values() if link.visuals and not link.collisions]:
+        notes.append(f"no collision shapes: what is drawn counts of {', '.join(bare)}")
     if any(finding.fatal for finding in findings):
         notes.append("no model was built: with a fatal finding the arm cannot be simulated")
     else:

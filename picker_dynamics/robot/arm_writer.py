@@ -122,11 +122,11 @@ def _joint(name: str, kind: str, parent: str, child: str, at: Array, more: str =
 
 
 def _body(part: Part, after: Part | None) -> str:
-    """Inertial and drawing of the link that ``part`` moves, with the servo of the joint ``after`` it at its end."""
+    """Inertial, drawing and collision shapes of the link that ``part`` moves, the servo of the joint ``after`` it at its end."""
     way, rpy = pointing(part.along) * part.length, ALONG[part.along[-1]]
     shapes = [Geometry("cylinder", (0.5 * part.diameter, part.length), 0.5 * way, rotation_from_rpy(rpy))]
-    drawn = f'<cylinder radius="{0.5 * part.diameter:.6g}" length="{part.length:.6g}"/>'
-    visuals = f'<visual><origin xyz="{_text(0.5 * way)}" rpy="{_text(rpy)}"/><geometry>{drawn}</geometry></visual>'
+    beam = f'<cylinder radius="{0.5 * part.diameter:.6g}" length="{part.length:.6g}"/>'
+    drawn = [f'<origin xyz="{_text(0.5 * way)}" rpy="{_text(rpy)}"/><geometry>{beam}</geometry>']
     masses = [DENSITY[part.material] * volume(shapes[0]) if part.mass is None else part.mass]
     if after is not None:
         rides = after.servo
@@ -138,12 +138,12 @@ def _body(part: Part, after: Part | None) -> str:
             )
         masses.append(rides.mass)
         shapes.append(Geometry("box", rides.size, way, np.eye(3)))
-        drawn = f'<geometry><box size="{_text(rides.size)}"/></geometry>'
-        visuals += f'<visual><origin xyz="{_text(way)}"/>{drawn}</visual>'
+        drawn.append(f'<origin xyz="{_text(way)}"/><geometry><box size="{_text(rides.size)}"/></geometry>')
     centre, inertia = composed(masses, shapes)
     entries = " ".join(f'i{a}{b}="{inertia[i, j]:.6g}"' for i, a in enumerate("xyz") for j, b in enumerate("xyz") if i <= j)
     inertial = f'<origin xyz="{_text(centre)}"/><mass value="{sum(masses):.6g}"/><inertia {entries}/>'
-    return f"<inertial>{inertial}</inertial>{visuals}"
+    solid = "".join(f"<{tag}>{one}</{tag}>" for tag in ("visual", "collision") for one in drawn)
+    return f"<inertial>{inertial}</inertial>{solid}"
 
 
 def _text(values: Any) -> str:

@@ -28,6 +28,7 @@ from .kinematic_tree import joint_frames
 from .meshes import find_mesh
 from .model import Array, read_only
 from .scene import PAYLOAD, Scene
+from .shapes import surface
 from .urdf_elements import Geometry, Link
 
 try:
@@ -47,6 +48,9 @@ POINT_M = 1e-6
 """Radius of a point [m]."""
 
 MESH_BYTES = 50_000_000
+
+VERTICES = 2000
+"""Vertices of a mesh, spread over its file, at which what is drawn is compared with collision shapes."""
 
 NEAR_M = 0.1
 """Pairs whose spheres are farther apart than this are not looked at more closely [m]."""
@@ -210,12 +214,10 @@ def _candidates(description: ArmDescription, links: list[Body], still: list[Body
 
 def _bodies(link: Link, description: ArmDescription, notes: list[str]) -> Iterator[Body]:
     """The collision shapes of a link; where it has none what is drawn, or a capsule along it; nothing of a bare root."""
-    if link.collisions or link.name == description.root:
-        yield from (_body(link.name, link.name, geometry, description) for geometry in link.collisions)
-    elif link.visuals:
+    yield from (_body(link.name, link.name, geometry, description) for geometry in link.solid)
+    if link.visuals and not link.collisions:
         notes.append(f"{link.name} has no collision shape: what is drawn of it counts")
-        yield from (_body(link.name, link.name, geometry, description) for geometry in link.visuals)
-    elif link.mass > FRAME_KG:
+    elif not link.solid and link.name != description.root and link.mass > FRAME_KG:
         ends = [joint.xyz for joint in description.joints if joint.parent == link.name]
         end = max((*ends, 2.0 * link.com), key=lambda place: float(np.linalg.norm(place)))
         notes.append(f"{link.name} has no shape: a capsule of {1e3 * UNDRAWN_M:g} mm radius along it counts")
@@ -229,18 +231,51 @@ def _load(description: ArmDescription, com: Array) -> Body:
     return Body(PAYLOAD, description.tool, shape, _z_along(com), 0.5 * com, description)
 
 
+def drawn_outside(description: ArmDescription, link: Link) -> tuple[float, Array]:
+    """How far what is drawn of a link sticks out of its collision shapes [m], and where, (3,) [m], link frame.
+
+    By points: all over boxes, cylinders and spheres (``shapes.surface``), corners of the hull and vertices of meshes.  0 of
+    a link without collision shapes.
+
+    Raises:
+        DescriptionError: a mesh that cannot be read.
+    """
+    worst, request, result, point = (0.0, np.zeros(3)), coal.DistanceRequest(), coal.DistanceResult(), coal.Sphere(POINT_M)
+
+    def distance(place: Array, shape: Any, at: Any) -> float:
+        result.clear()
+        return float(coal.distance(point, coal.Transform3s(np.eye(3), place), shape, at, request, result))
+
+    solids = []
+    for geometry in link.solid:
+        shape, position, _ = _shape(geometry, description, link.name)
+        solids.append((shape, coal.Transform3s(geometry.rotation, position)))
+    covered = [geometry.figures for geometry in link.solid]
+    for geometry in (one for one in link.visuals if one.figures not in covered):
+        points = surface(geometry) if geometry.kind != "mesh" else _shape(geometry, description, link.name)[2]
+        away = [min(distance(place, *solid) for solid in solids) for place in points]
+        k = int(np.argmax(away))
+        worst = max(worst, (away[k], points[k]), key=lambda one: one[0])
+    return worst
+
+
 def _body(name: str, link: str, geometry: Geometry, description: ArmDescription) -> Body:
-    position, size = geometry.xyz, geometry.size
-    if geometry.kind == "mesh":
-        shape, centre = _hull(geometry, description, f"link {link}")
-        position = position + geometry.rotation @ centre
-    else:
-        shape = {"box": coal.Box, "sphere": coal.Sphere, "cylinder": coal.Cylinder}[geometry.kind](*size)
+    shape, position, _ = _shape(geometry, description, link)
     return Body(name, link, shape, geometry.rotation, position, description)
 
 
-def _hull(geometry: Geometry, description: ArmDescription, where: str) -> tuple[Any, Array]:
-    """Convex hull of a mesh, about the middle of its box, and that middle."""
+def _shape(geometry: Geometry, description: ArmDescription, link: str) -> tuple[Any, Array, Array]:
+    """coal's shape, its place (3,) [m] in the link's frame, and of a mesh points of it, (k, 3) [m], there."""
+    if geometry.kind == "mesh":
+        shape, centre, vertices = _hull(geometry, description, f"link {link}")
+        points = np.concatenate([shape.points() + centre, vertices[:: 1 + len(vertices) // VERTICES]])
+        return shape, geometry.xyz + geometry.rotation @ centre, geometry.xyz + points @ geometry.rotation.T
+    shape = {"box": coal.Box, "sphere": coal.Sphere, "cylinder": coal.Cylinder}[geometry.kind](*geometry.size)
+    return shape, geometry.xyz, np.empty((0, 3))
+
+
+def _hull(geometry: Geometry, description: ArmDescription, where: str) -> tuple[Any, Array, Array]:
+    """Convex hull of a mesh, about the middle of its box, that middle, and the mesh's vertices (k, 3)."""
     found = find_mesh(str(geometry.filename), Path(description.source).absolute().parent)
     if found is None:
         text = f"{where}: no file of the mesh {geometry.filename} (package:// is looked for above the URDF, {description.source})"
@@ -258,7 +293,7 @@ def _hull(geometry: Geometry, description: ArmDescription, where: str) -> tuple[
         hull = coal.Convex.convexHull(cloud, True, "Qt")
     except (OSError, ValueError, RuntimeError) as failure:
         raise DescriptionError(f"{where}: mesh {path}: {' '.join(str(failure).split())}", where, str(path)) from failure
-    return hull, centre
+    return hull, centre, points
 
 
 def _z_along(axis: Array) -> Array:

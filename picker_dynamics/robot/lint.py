@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from picker_dynamics.errors import DescriptionError
+
 from .description import ArmDescription, Joint
 from .kinematic_tree import joint_frames, point_jacobians, pose_in, sample_poses
 from .model import GRAVITY, Array
@@ -31,6 +33,9 @@ DENSITY = (20.0, 12000.0)
 
 OUTSIDE = 0.1
 """How far outside of the drawing a centre of mass may be, as a share of the drawing's size."""
+
+DRAWN_M = 0.002
+"""How far what is drawn may stick out of the collision shapes [m]: simplified meshes do; what is kept clear is more than that."""
 
 MOST_TURNS = 4.0 * math.pi
 """Position limits beyond this [rad] look like degrees."""
@@ -68,17 +73,20 @@ class Finding:
 
 
 def lint(description: ArmDescription) -> tuple[Finding, ...]:
-    """Judge masses, inertias, limits and holding torques of an arm.
+    """Judge masses, inertias, shapes, limits and holding torques of an arm.
 
     Returns:
         The findings: link by link, then joint by joint in the description's order, then the arm under
         gravity; none for an arm in order.
+
+    Raises:
+        MissingDependencyError: coal, which measures shapes, is not installed.
     """
     if not description.n:
         return (Finding(description.root, "movable joints", "0", "nothing can move", fatal=True),)
     found: list[Finding] = []
     for name in (description.root, *(joint.child for joint in description.joints)):
-        found += link_findings(description, name)
+        found += [*link_findings(description, name), *_of_shapes(description, name)]
     inertia = driven_inertia(description, sample_poses(description, 5)).max(axis=0)
     for j, joint in enumerate(description.movable):
         found += [*_of_limits(joint), *_of_masses(description, j, float(inertia[j]))]
@@ -145,7 +153,7 @@ def link_findings(description: ArmDescription, name: str) -> Iterator[Finding]:
     drawn = (*link.collisions, *link.visuals)
     if not drawn or any(shape.kind == "mesh" for shape in drawn):
         return
-    volume, specific = uniform_body(link.collisions or link.visuals)
+    volume, specific = uniform_body(link.solid)
     density, points = link.mass / volume, np.concatenate([corners(shape) for shape in drawn])
     if not DENSITY[0] <= density <= DENSITY[1]:
         why = f"{density:.3g} kg/m³ for the {volume * 1e6:.3g} cm³ that are drawn, plausible are {DENSITY[0]:g} to {DENSITY[1]:g}"
@@ -159,6 +167,20 @@ def link_findings(description: ArmDescription, name: str) -> Iterator[Finding]:
     share = largest / (link.mass * float(np.linalg.eigvalsh(specific)[2]))
     if not INERTIA_FACTOR[0] <= share <= INERTIA_FACTOR[1]:
         yield Finding(name, "inertia", told, f"{share:.3g} times that of a uniform body of the drawn shape")
+
+
+def _of_shapes(description: ArmDescription, name: str) -> Iterator[Finding]:
+    """What is drawn of a link, against the shapes that motions are held clear of."""
+    from .collision import drawn_outside  # coal: only who lints needs it
+
+    try:
+        outside, place = drawn_outside(description, description.links[name])
+    except DescriptionError as error:
+        yield Finding(name, "mesh", str(error.value), f"{str(error).partition(': ')[2]}: pictures and collisions lack it")
+        return
+    if outside > DRAWN_M:
+        value = "{:.3g} mm outside of its collision shapes, at ({:.3f}, {:.3f}, {:.3f}) m".format(1e3 * outside, *place)
+        yield Finding(name, "what is drawn", value, "motions are held clear of collision shapes alone")
 
 
 # -- one joint: its limits, and the mass that it drives --------------------------------------------------------------------

@@ -14,6 +14,9 @@ import numpy as np
 from .description import Geometry
 from .model import Array
 
+NET_M, NET = 0.005, 40
+"""Meshes of the net over a shape: their size [m], and how many along an edge at the most."""
+
 
 def volume(shape: Geometry) -> float:
     """Volume of a primitive [m³]."""
@@ -40,17 +43,33 @@ def specific_inertia(shape: Geometry) -> Array:
     return inertia
 
 
+def _half(shape: Geometry) -> Array:
+    """Half the edges of the box around a primitive, (3,) [m], its own axes."""
+    if shape.kind == "box":
+        return np.array(shape.size) / 2.0
+    if shape.kind == "cylinder":
+        radius, length = shape.size
+        return np.array([radius, radius, length / 2.0])
+    return np.full(3, shape.size[0])
+
+
 def corners(shape: Geometry) -> Array:
     """Corners of the box around a primitive, (8, 3) [m], link frame."""
-    if shape.kind == "box":
-        half = np.array(shape.size) / 2.0
-    elif shape.kind == "cylinder":
-        radius, length = shape.size
-        half = np.array([radius, radius, length / 2.0])
-    else:
-        half = np.full(3, shape.size[0])
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-    points: Array = shape.xyz + (signs * half) @ shape.rotation.T
+    points: Array = shape.xyz + (signs * _half(shape)) @ shape.rotation.T
+    return points
+
+
+def surface(shape: Geometry) -> Array:
+    """Points all over a primitive, corners and rims among them, (k, 3) [m], link frame: a net over a cube, rounded off."""
+    half = _half(shape)
+    counts = 1 + np.clip(2.0 * half / NET_M, 2, NET).astype(int)
+    net = np.stack(np.meshgrid(*(np.linspace(-1.0, 1.0, count) for count in counts)), axis=-1).reshape(-1, 3)
+    net = net[np.abs(net).max(axis=1) == 1.0]
+    if shape.kind != "box":
+        around = net[:, : 2 if shape.kind == "cylinder" else 3]
+        around *= np.abs(around).max(axis=1, keepdims=True) / np.maximum(np.linalg.norm(around, axis=1, keepdims=True), 1e-9)
+    points: Array = shape.xyz + (net * half) @ shape.rotation.T
     return points
 
 

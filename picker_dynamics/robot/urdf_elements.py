@@ -37,6 +37,11 @@ class Geometry:
     rotation: Array
     filename: str | None = None
 
+    @property
+    def figures(self) -> tuple[object, ...]:
+        """All that makes it this one, to compare it with another."""
+        return self.kind, self.size, self.filename, self.xyz.tolist(), self.rotation.tolist()
+
 
 @dataclass(frozen=True)
 class Link:
@@ -52,6 +57,11 @@ class Link:
     has_inertial: bool
     visuals: tuple[Geometry, ...] = ()
     collisions: tuple[Geometry, ...] = ()
+
+    @property
+    def solid(self) -> tuple[Geometry, ...]:
+        """Its collision shapes; where it has none, what is drawn of it."""
+        return self.collisions or self.visuals
 
 
 @dataclass(frozen=True)

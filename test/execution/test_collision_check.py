@@ -43,17 +43,17 @@ def check(margin_m: float = MARGIN_M, **options) -> CollisionCheck:
 
 
 @cache
-def truth() -> MujocoShapes:
-    return MujocoShapes(picker(), SCENE, 0.0)
+def truth(drawn: bool = False) -> MujocoShapes:
+    return MujocoShapes(picker(), SCENE, 0.0, drawn)
 
 
 def looked_at() -> list[tuple[str, str]]:
     return list(dict.fromkeys(pair.names for pair in collision().pairs if pair.a.name != "payload"))
 
 
-def least(q, pairs=None) -> float:
-    """Over poses (s, n), of those pairs [m]."""
-    return min(truth().distance(pose, *names) for pose in np.atleast_2d(q) for names in pairs or looked_at())
+def least(q, pairs=None, drawn: bool = False) -> float:
+    """Over poses (s, n), of those pairs [m]; of what is drawn of the links, or of their collision shapes."""
+    return min(truth(drawn).distance(pose, *names) for pose in np.atleast_2d(q) for names in pairs or looked_at())
 
 
 def motion(begin, end, payload: float = 0.0, duration_s: float = 2.0) -> SampledMotion:
@@ -81,7 +81,7 @@ def test_random_motions_are_refused_where_mujoco_finds_them_too_near_and_only_th
     verdicts = {"clear": 0, "near": 0, "refused": 0}
     for begin, end, share in zip(clear, ends[:60], np.tile([0.5, 1.0], 30)):
         one, asked = motion(begin, begin + share * (end - begin)), check()
-        usage, distance = asked.worst(one), least(dense(one))
+        usage, distance = asked.worst(one), least(dense(one), drawn=True)
         verdicts["refused" if usage.broken else "clear" if distance >= 2.0 * MARGIN_M else "near"] += 1
         if not usage.broken:
             assert distance >= MARGIN_M - TOLERANCE_M
@@ -94,6 +94,19 @@ def test_random_motions_are_refused_where_mujoco_finds_them_too_near_and_only_th
             assert least(dense(one), [(which, other)]) <= 1e-4
         assert least([one.trajectory.sample(usage.time_s)[0]]) < MARGIN_M + MAX_STEP_M
     assert min(verdicts["clear"], verdicts["refused"]) > 5
+
+
+@mark.parametrize("link", ["upper_arm", "forearm", "hand"])
+def test_the_servo_beside_a_link_is_kept_clear_too(link):
+    """A ball of 3 mm hangs where the swing ends with the middle of the housing's outer face, 25 mm and more from the beam."""
+    end, housing = HOME + [0.4, 0.0, 0.0, 0.0, 0.0], picker().links[link].visuals[2]
+    outwards = np.eye(3)[2 if link == "hand" else 1] * (-1.0 if link == "hand" else 1.0)
+    place = link_poses(picker(), end)[link].apply(housing.xyz + outwards * (0.5 * np.abs(outwards) @ housing.size))
+    scene = {"ball": scene_shape("ball", "sphere", 0.003, place.tolist(), np.eye(3), "")}
+    assert MujocoShapes(picker(), scene, 0.0, drawn=True).distance(end, link, "ball") < 0.0
+    asked = CollisionCheck(CollisionModel(picker(), scene, 0.0, [servos().home, servos().rest]), MARGIN_M)
+    with raises(LimitError, match=f"^{link} would hit ball, [2-4] mm deep"):
+        Rig(limits(further=(asked,))).submit(goal(end))
 
 
 def test_the_refusal_names_pair_time_and_distance():
@@ -119,17 +132,19 @@ def test_what_the_tip_is_uncertain_by_is_kept_besides():
     still = motion(HOME, HOME)
     unsure_m = tip_uncertainty(rigid_body(), servos(), HOME)
 
-    def kept(**options) -> np.ndarray:
-        """Of hand and floor, and of upper arm and floor."""
-        return check(**options).kept(still, False)[[k for k, pair in enumerate(collision().pairs) if pair.b.name == "floor"]]
+    def kept(**options) -> dict[str, float]:
+        """Of each link's first shape, its beam, and the floor."""
+        kept = zip(collision().pairs, check(**options).kept(still, False).tolist())
+        return {pair.a.name: least for pair, least in reversed(list(kept)) if pair.b.name == "floor"}
 
-    assert kept() == approx([MARGIN_M] * 6 + [-math.inf])
-    hand, upper_arm = kept(servos=servos())[2], kept(servos=servos())[0]
+    links = ("upper_arm", "forearm", "hand", "scissor")
+    assert kept() == approx({**dict.fromkeys(links, MARGIN_M), "payload": -math.inf})
+    hand, upper_arm = kept(servos=servos())["hand"], kept(servos=servos())["upper_arm"]
     assert hand == approx(MARGIN_M + unsure_m, rel=0.35) and MARGIN_M < upper_arm < hand <= MARGIN_M + unsure_m + 1e-12
     droop = float(
         np.linalg.norm(rigid_body().jacobian(HOME), axis=0) @ np.abs(rigid_body().gravity(HOME) / servos().model.stiffness)
     )
-    assert 0.5 * droop < kept(servos=servos(), droops=True)[2] - hand < 2.0 * droop
+    assert 0.5 * droop < kept(servos=servos(), droops=True)["hand"] - hand < 2.0 * droop
 
 
 def test_what_the_tool_holds_reaches_to_its_centre():

@@ -10,7 +10,7 @@ from pytest import approx, fixture, mark, raises
 
 from benchmarks.mujoco_shapes import MujocoShapes
 from picker_dynamics.errors import DescriptionError
-from picker_dynamics.robot import description
+from picker_dynamics.robot import arms, description
 from picker_dynamics.robot.collision import CollisionModel
 from picker_dynamics.robot.kinematic_tree import sample_poses
 from picker_dynamics.robot.scene import scene_shape
@@ -68,10 +68,11 @@ def test_no_distance_changes_by_more_than_its_levers_allow(name):
 
 
 def test_shapes_that_overlap_at_home_are_no_pair_and_that_is_said():
-    thick = description.parse(picker().urdf.replace('<box size="0.145 0.032 0.022"/>', '<box size="0.145 0.032 0.36"/>'))
+    thick = description.parse(picker().urdf.replace('<box size="0.159 0.032 0.028"/>', '<box size="0.159 0.032 0.36"/>'))
     model = CollisionModel(thick, {}, 0.0, [servos().home, servos().rest])
     assert any("forearm and turret" in note for note in model.notes)
-    of_turret = [pair for pair in model.pairs if pair.names == ("forearm", "turret")]  # its disc is farther down
+    thick_one = next(body for body in model.bodies if body.link == "forearm")
+    of_turret = [pair for pair in model.pairs if pair.a is thick_one and pair.b.link == "turret"]  # its disc is farther down
     heights = [body.pose[2, 3] for body in model.bodies if body.link == "turret"]
     assert len(of_turret) == 1 < len(heights) and of_turret[0].b.pose[2, 3] == min(heights)
     assert ("forearm", "floor") in {pair.names for pair in model.pairs}
@@ -85,10 +86,35 @@ def test_a_link_without_collision_shape_counts_as_drawn_or_as_a_capsule():
             bare = bare[:begin] + bare[bare.index(f"</{tag}>") + len(tag) + 3 :]
         model = CollisionModel(description.parse(bare), {}, -math.inf, [servos().home])
         said = "what is drawn" if tag == "collision" else "a capsule of 20 mm"
-        assert all(any(link in note and said in note for note in model.notes) for link in ("upper_arm", "forearm", "hand"))
+        links = ("upper_arm", "forearm", "hand", *(["base_link"] if tag == "collision" else []))
+        assert all(any(link in note and said in note for note in model.notes) for link in links)
+        assert (("hand", "base_link") in {pair.names for pair in model.pairs}) == (tag == "collision")
     model = CollisionModel(description.parse(bare), SCENE, 0.0, [servos().home])
     pair = next(pair for pair in model.pairs if pair.names == ("forearm", "floor"))
     assert model.placed(np.zeros((1, 5))).distance(pair, 0) == approx(0.09 - 0.02, abs=1e-5)
+
+
+def inside(shape, points):
+    """Whether points (k, 3) of a link are in a box, cylinder or sphere of it."""
+    local = np.abs((points - shape.xyz) @ shape.rotation)
+    if shape.kind == "box":
+        return (local <= np.array(shape.size) / 2.0 + 1e-9).all(axis=1)
+    axes = 2 if shape.kind == "cylinder" else 3
+    within = np.linalg.norm(local[:, :axes], axis=1) <= shape.size[0] + 1e-9
+    return within & (local[:, 2] <= (shape.size[1] / 2.0 if axes == 2 else np.inf) + 1e-9)
+
+
+@mark.parametrize("name", arms.names())
+def test_all_that_a_shipped_arm_draws_is_in_its_collision_shapes(name):
+    arm, rng = picker() if name == "picker" else shipped_arm(name).description, np.random.default_rng(2)
+    drawn = [(link, shape) for link in arm.links.values() for shape in link.visuals]
+    for link, shape in drawn:
+        edges = {"box": shape.size, "cylinder": [2.0 * shape.size[0]] * 2 + [shape.size[-1]], "sphere": [2.0 * shape.size[0]] * 3}
+        points = shape.xyz + (rng.uniform(-0.5, 0.5, (1000, 3)) * edges[shape.kind]) @ shape.rotation.T
+        points = points[inside(shape, points)]
+        assert len(points) > 400
+        assert np.any([inside(solid, points) for solid in link.collisions], axis=0).all(), link.name
+    assert drawn and not any("what is drawn" in note for note in CollisionModel(arm, {}, 0.0, [arm.middle]).notes)
 
 
 def test_a_mesh_is_its_convex_hull(tmp_path):
@@ -99,10 +125,10 @@ def test_a_mesh_is_its_convex_hull(tmp_path):
     text = "\n".join([*(f"v {x} {y} {z}" for x, y, z in points), *(f"f {a} {b} {c}" for a, b, c in faces)])
     (tmp_path / "hand.obj").write_text(text)
     mesh = '<mesh filename="{}" scale="2 1 1"/>'
-    urdf = picker().urdf.replace('<box size="0.080 0.028 0.020"/>', mesh)
-    scene = {"pin": scene_shape("pin", "sphere", 0.001, [0.345 + 0.04 + 0.12, 0.06, 0.09], np.eye(3), "")}
+    urdf = picker().urdf.replace('<box size="0.093 0.028 0.026"/>', mesh)
+    scene = {"pin": scene_shape("pin", "sphere", 0.001, [0.345 + 0.0335 + 0.12, 0.06, 0.09], np.eye(3), "")}
     for name in ("hand.obj", "package://" + tmp_path.name + "/hand.obj"):
-        arm = description.parse(urdf.format(name, name), source=str(tmp_path / "arm.urdf"))
+        arm = description.parse(urdf.format(name), source=str(tmp_path / "arm.urdf"))
         model = CollisionModel(arm, scene, -math.inf, [servos().home])
         hulls = [pair for pair in model.pairs if pair.names == ("hand", "pin")]
         placed = model.placed(np.zeros((1, 5)))
@@ -112,5 +138,5 @@ def test_a_mesh_is_its_convex_hull(tmp_path):
         expected = (np.array([0.12, 0.06]) - a) @ normal - 0.001
         assert min(placed.distance(pair, 0) for pair in hulls) == approx(expected, abs=1e-4)
     with raises(DescriptionError, match="link hand: no file of the mesh package://nowhere/hand.obj"):
-        lost = description.parse(urdf.format(*["package://nowhere/hand.obj"] * 2), source=str(tmp_path / "arm.urdf"))
+        lost = description.parse(urdf.format("package://nowhere/hand.obj"), source=str(tmp_path / "arm.urdf"))
         CollisionModel(lost, {}, 0.0, [servos().home])

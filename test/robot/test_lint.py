@@ -68,6 +68,48 @@ def test_each_fault_is_found_with_its_link_and_reason(fault):
     assert all("\n" not in str(f) for f in found)
 
 
+BAR = '<origin xyz="0.1 0 0"/><geometry><box size="0.2 0.03 0.03"/></geometry>'
+ENDS = "</collision><collision>".join(
+    f'<origin xyz="{x} 0 0"/><geometry><box size="0.08 0.03 0.03"/></geometry>' for x in (0.04, 0.16)
+)
+ALONG = '<origin xyz="0.1 0 0" rpy="0 1.5707963267948966 0"/><geometry><cylinder radius="0.02" length="0.2"/></geometry>'
+KNOB = '<origin xyz="0.2 0 0"/><geometry><sphere radius="0.03"/></geometry>'
+TENT = '<origin xyz="0.1 0 0"/><geometry><mesh filename="tent.obj" scale="2 1 1"/></geometry>'
+TENT_POINTS = "v -0.05 0 -0.01\nv 0.05 0 -0.01\nv 0 0.01 -0.01\nv 0.02 0 0.055\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
+
+
+@pytest.mark.parametrize(
+    "drawn, solid, outside, where",
+    [
+        (BAR, ENDS, 20.0, "(0.100, "),  # the middle of the gap is 20 mm from either end
+        (ALONG, BAR, 5.0, ""),  # radius less half an edge
+        (KNOB, BAR, 30.0, "(0.230, 0.000, 0.000)"),
+        (TENT, BAR, 40.0, "(0.140, 0.000, 0.055)"),  # its top, stretched along x
+        (BAR, TENT, None, ""),
+        (BAR, KNOB + "</collision><collision>" + BAR, 0.0, ""),
+        (TENT, TENT, 0.0, ""),
+        (TENT, "", 0.0, ""),  # what is drawn counts
+    ],
+    ids=["gap", "cylinder", "sphere", "mesh", "in a mesh", "larger", "same mesh", "no collision shape"],
+)
+def test_what_is_drawn_outside_of_the_collision_shapes_is_found_in_mm(drawn, solid, outside, where, tmp_path):
+    (tmp_path / "tent.obj").write_text(TENT_POINTS)
+    visual, collision = f"<visual>{drawn}</visual>", f"<collision>{solid}</collision>" if solid else ""
+    changes = (f"<visual>{BAR}</visual>", visual), (f"<collision>{BAR}</collision>", collision)
+    found = lint(description.parse(broken(*changes), source=str(tmp_path / "arm.urdf")))
+    of_shapes = [one for one in found if one.what == "what is drawn"]
+    assert len(of_shapes) == (outside != 0.0), [str(one) for one in found]
+    for one in of_shapes:
+        assert one.link == "arm" and not one.fatal and where in one.value
+        assert outside is None or float(one.value.split()[0]) == pytest.approx(outside, abs=0.05)  # three digits are printed
+
+
+def test_a_mesh_that_is_not_there_is_found():
+    for tag in ("visual", "collision"):
+        (found,) = (one for one in findings((f"<{tag}>{BAR}", f"<{tag}>{TENT}")) if one.what == "mesh")
+        assert (found.link, found.value) == ("arm", "tent.obj") and "no file of the mesh" in found.reason
+
+
 def test_holding_torque_is_the_slope_of_the_potential_energy():
     """Against Pinocchio's gravity, a sliding joint included."""
     rigid_body = pytest.importorskip("picker_dynamics.dynamics.rigid_body", reason="needs Pinocchio")

@@ -132,9 +132,10 @@ def test_a_berry_in_a_box_or_below_a_shelf_is_not_touched():
 
 
 def test_where_the_direct_way_is_blocked_it_goes_by_home():
+    """The servo under the hand passes 21 mm over the post on the way home, where 19 are kept; on the direct one it hits it."""
     known, berry = equipment(overlay="typical"), (0.24, 0.1, 0.12)
     low = tip_target(picker(), (0.067, -0.241, 0.052), near=known.home)
-    post = scene_shape("post", "box", [0.02, 0.02, 0.056], [0.2122, -0.1036, 0.028], np.eye(3), "scene")
+    post = scene_shape("post", "box", [0.02, 0.02, 0.050], [0.2122, -0.1036, 0.025], np.eye(3), "scene")
     assert legs(Arm(replace(known, scene={}), pose=low).pick(berry))[0] == "approach"
     assert legs(Arm(replace(known, scene={"post": post}), pose=low).pick(berry))[:2] == ["by way of home", "approach"]
 
