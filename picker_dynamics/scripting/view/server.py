@@ -175,7 +175,8 @@ class _Connection:
         task = asyncio.current_task(self._loop)
         assert task is not None
         self._task = task
-        with self._socket, contextlib.suppress(OSError):  # it breaks
+        # It breaks, or is cut: a task that kept that error would be a circle with it, and the collection of many holds up all.
+        with self._socket, contextlib.suppress(OSError, asyncio.CancelledError):
             while await self._answer():
                 pass
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import http.client
 import itertools
 import select
@@ -152,6 +153,20 @@ def test_a_stop_does_not_wait_for_strangers_who_all_ask_at_once(server, viewed, 
         assert Page(server).ask("/api/stop", {})[0] == 200 and viewed.stops == 1
         assert are_cut(streams) < 100
         until(lambda: are_cut(streams) > 4, "answers to strangers, too")
+
+
+def test_connections_that_are_cut_leave_nothing_to_collect(server, monkeypatch):
+    """Python collects with all threads standing still: what 500 silent strangers left took 0.5 s, and a stop waited."""
+    monkeypatch.setattr(server_module, "REQUEST_S", 0.2)
+    gc.collect()
+    gc.disable()
+    try:
+        with contextlib.ExitStack() as held:
+            streams = [held.enter_context(one) for one in silent(server, 100)]
+            until(lambda: are_cut(streams) == 100, lambda: f"{are_cut(streams)} of 100 cut")
+        assert gc.collect() < 200, "20 objects each, before"
+    finally:
+        gc.enable()
 
 
 def test_who_sends_byte_by_byte_is_cut_before_and_after_the_token(server, monkeypatch):
