@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from places import ROOT
 from rosbags.highlevel import AnyReader
 from scipy.spatial.transform import Rotation
+from small_urdfs import random_arm
 from waiting import until
 
 from picker_dynamics.commands.cli import main
@@ -90,10 +91,10 @@ def test_set_points_references_and_events_are_as_they_were_sent(tmp_path):
     assert [(one.outcome, one.message) for one in found.events] == [("refused", "no")]
 
 
-@pytest.mark.parametrize("file", ["urdf/picker.urdf", "urdf/rrp.urdf", "test/data/gantry.urdf"])
-def test_transforms_are_where_pinocchio_has_the_links(tmp_path, file):
+@pytest.mark.parametrize("urdf", [(ROOT / "urdf/picker.urdf").read_text(), *map(random_arm, (0, 1, 2))])
+def test_transforms_are_where_pinocchio_has_the_links(tmp_path, urdf):
     """What Foxglove shows: the URDF's links, placed by /tf and /tf_static for the joint states of the same stamps."""
-    arm, path, rng = description.load(ROOT / file), tmp_path / "a.mcap", np.random.default_rng(0)
+    arm, path, rng = description.parse(urdf), tmp_path / "a.mcap", np.random.default_rng(0)
     recording = Recording(path)
     topics = ArmTopics(recording, "/left/", arm)
     topics.arm("")
@@ -103,7 +104,7 @@ def test_transforms_are_where_pinocchio_has_the_links(tmp_path, file):
     with AnyReader([path]) as reader:
         said = [(one.topic, reader.deserialize(data, one.msgtype)) for one, _, data in reader.messages()]
         durability = {one.topic: one.ext.offered_qos_profiles[0].durability.name for one in reader.connections}
-    urdf = next(message.data for topic, message in said if topic == "/left/robot_description")
+    (urdf,) = [message.data for topic, message in said if topic == "/left/robot_description"]
     stamped = ((message.header.stamp, message) for topic, message in said if topic == "/left/joint_states")
     states = {(stamp.sec, stamp.nanosec): message for stamp, message in stamped}
     model = pinocchio.buildModelFromXML(urdf)
