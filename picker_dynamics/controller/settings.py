@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from picker_dynamics.errors import ConfigurationError, InputError, PickerError, shown
+from picker_dynamics.files.fields import as_float, number
 
 
 @dataclass(frozen=True)
@@ -40,13 +41,13 @@ class Setting:
             InputError: another type, out of range, or none of the choices; names setting, value and limit.
         """
         kind = type(self.default)
-        if kind is float and type(value) is int:
-            value = float(value)
+        if kind is float and (read := as_float(value)) is not None:
+            value = read
         if kind is list and isinstance(value, (list, tuple)):
-            value = [float(one) for one in value]
+            value = [number(one, self.name, subject=self.name, error=InputError) for one in value]
         limit, wrong = None, ""
         if type(value) is not kind:
-            wrong = f"is {shown(repr(value))}, must be of type {kind.__name__}"
+            wrong = f"is {shown(' '.join(repr(value).split()), 60)}, must be of type {kind.__name__}"
         elif self.choices and value not in self.choices:
             wrong = f"is {value!r}, must be one of {', '.join(self.choices)}"
         elif self.endless and value == -math.inf:

@@ -12,7 +12,7 @@ from picker_dynamics.errors import TrajectoryError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import order_of
 from picker_dynamics.robot.kinematic_tree import tip_way
-from picker_dynamics.robot.model import Array
+from picker_dynamics.robot.model import Array, as_array
 from picker_dynamics.robot.units import told
 from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points
 
@@ -154,7 +154,7 @@ def parse(goal: Goal, joint_names: Sequence[str], position_units: Sequence[str] 
     if not count:
         raise TrajectoryError("the goal has no points", None, 0, 1)
     require_few(count)
-    times = np.array(goal.times_s, dtype=float)
+    times = as_array("times_s", goal.times_s)
     late = ~(np.diff(times, prepend=-np.inf) > 0.0) | ~(times >= 0.0) | ~np.isfinite(times)
     if late.any():
         i = int(late.argmax())
@@ -202,7 +202,7 @@ def _field(name: str, rows: Sequence[Sequence[float]], count: int, order: NDArra
     for index, row in enumerate(rows):
         if len(row) != len(order):
             raise TrajectoryError(f"point {index}: {len(row)} {name} for {len(order)} joints", None, len(row), len(order))
-    field: Array = np.array(rows, dtype=float)[:, order]
+    field = as_array(name, rows)[:, order]
     wrong = ~(np.abs(field) <= LARGEST)
     if wrong.any():
         k, j = (int(i) for i in np.argwhere(wrong)[0])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from picker_dynamics.errors import InputError, JointNamesError, LimitError, refuse_if
+from picker_dynamics.files.fields import as_float
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.units import told
 from picker_dynamics.trajectory.profiles import PEAK_SPEED
@@ -94,9 +95,10 @@ def goal_of(command: GripperCommand, settings: GripperSettings, arm: ArmDescript
 
 def _one(what: str, values: Sequence[float], joint: str, least: float = 0.0) -> float:
     """The number of a field."""
-    if len(values) != 1 or not least <= values[0] < np.inf:
+    read = as_float(values[0]) if len(values) == 1 else None
+    if read is None or not least <= read < np.inf:
         raise InputError(f"gripper command with {what} {list(values)}, expected one number", joint, limit=least)
-    return float(values[0])
+    return read
 
 
 class GripperTracker(GoalTracker):

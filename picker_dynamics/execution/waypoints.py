@@ -35,6 +35,9 @@ STAND_S = 0.02
 MOST = 50
 """Waypoints of one motion, at the most."""
 
+LEAST_BLEND_M = 1e-4
+"""Smallest radius of a blend [m]: no arm of this kind repeats its place more closely."""
+
 GRID = 100
 """Places along a path at which limits are looked at, at least."""
 
@@ -101,16 +104,18 @@ def motion_through(
     """
     if not 0 < len(waypoints) <= MOST:
         raise InputError(f"{len(waypoints)} waypoints, must be 1 to {MOST}", "via", len(waypoints), MOST)
-    radii = [checked_number("blend", one.blend, "m", least=0.0) for one in waypoints[:-1]]
-    widest = max(radii, default=0.0)
+    radii = [checked_number("blend", one.blend, "m", least=0.0) for one in waypoints]
+    widest = max(radii)
     text = f"blend is {widest:g} m, must be within {TIP_M:g} m: are these millimetres?"
     refuse_if(widest > TIP_M, text, "blend", widest, TIP_M)
+    for radius in filter(None, radii):
+        checked_number("blend (0: it stops)", radius, "m", least=LEAST_BLEND_M, subject="blend")
     kinematics, q0 = ChainKinematics(description), as_vector("start", start, description.n)
     lines = any(one.straight and one.pitch is None and one.direction is None for one in waypoints)
     for held in (True, False) if lines else (False,):
         try:
             legs = _legs(q0, waypoints, description, kinematics, held)
-            parts = [timed(path, validator, description, tip_acceleration) for path in joined(legs, radii, kinematics)]
+            parts = [timed(path, validator, description, tip_acceleration) for path in joined(legs, radii[:-1], kinematics)]
             break
         except PickerError:
             if not held:
@@ -132,7 +137,8 @@ def _legs(
         if (one.tip is None) == (one.q is None):
             raise InputError("a waypoint needs its tip or its joints, one of them", "via")
         if one.straight and one.tip is not None:
-            pitch = HELD if held and one.pitch is None and one.direction is None else one.pitch
+            pitch: float | str | None = None if one.pitch is None else checked_number("pitch", one.pitch, "rad")
+            pitch = HELD if held and pitch is None and one.direction is None else pitch
             leg = straight_line(arm, kinematics, q, one.tip, pitch_rad=pitch, direction=one.direction)
         else:
             target = one.q if one.tip is None else tip_target(arm, one.tip, near=q, pitch_rad=one.pitch, direction=one.direction)

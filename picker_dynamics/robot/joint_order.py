@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from picker_dynamics.errors import InputError, JointNamesError
 
-from .model import Array
+from .model import Array, checked_number
 
 
 def order_of(
@@ -50,11 +50,8 @@ def ordered(names: Sequence[str], values: ArrayLike, expected: Sequence[str], wh
         JointNamesError: see :func:`order_of`.
         InputError: another number of values than names, or one that is NaN or infinite.
     """
-    array = np.asarray(values, dtype=float)
+    array = np.asarray(values, dtype=object)
     if array.shape != (len(names),):
         raise InputError(f"{what}: {len(names)} joint names but {array.size} values", None, array.size, len(names))
-    result: Array = array[order_of(names, expected, what)[1]]
-    for joint, value in zip(expected, result):
-        if not np.isfinite(value):
-            raise InputError(f"{what}: {joint} is {value}, not a finite number", joint, float(value))
-    return result
+    found = array[order_of(names, expected, what)[1]]
+    return np.array([checked_number(f"{what}: {joint}", value, subject=joint) for joint, value in zip(expected, found)])

@@ -15,14 +15,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from picker_dynamics.errors import InputError, refuse_if
+from picker_dynamics.files.fields import as_float, number
 
 Array = NDArray[np.float64]
 """An array of floats; its shape and unit stand in the docstring of whoever takes or returns it."""
@@ -32,6 +33,10 @@ GRAVITY = 9.81
 
 COULOMB_SPEED = 0.01
 """Speed [rad/s] over which Coulomb friction is smoothed: F_c tanh(v / COULOMB_SPEED)."""
+
+
+NO_ROWS = str, bytes, bytearray, Set, Mapping
+"""What may be iterated over, and is no row of numbers."""
 
 
 def read_only(values: ArrayLike) -> Array:
@@ -63,16 +68,39 @@ def vector_of(members: str, figure: str, entry: int | None = None) -> cached_pro
     return cached_property(vector)
 
 
+def as_array(name: str, value: ArrayLike) -> Array:
+    """``value`` as an array of floats, of which some may not be finite.
+
+    Raises:
+        InputError: an entry that is no number (``files.fields.as_float``), or rows of different lengths.
+    """
+    if type(value) is np.ndarray and value.dtype.kind in "fiu":
+        return np.asarray(value, dtype=float)
+
+    def read(name: str, value: Any) -> Any:
+        if not isinstance(value, Iterable) or isinstance(value, NO_ROWS) or getattr(value, "shape", None) == ():
+            found = as_float(value)
+            return checked_number(name, value, subject=subject) if found is None else found
+        entries = list(value)
+        if {*map(type, entries)} == {float}:
+            return entries
+        return [read(f"{name}[{k}]", one) for k, one in enumerate(entries)]
+
+    subject = name
+    rows = read(name, value)
+    try:
+        return np.array(rows, dtype=float)
+    except ValueError as error:
+        raise InputError(f"{name} has rows of different lengths", name) from error
+
+
 def as_states(name: str, value: ArrayLike, n: int) -> Array:
     """Return ``value`` as a finite float array of shape (..., n).
 
     Raises:
         InputError: for a wrong last axis, or an entry that is NaN or infinite.
     """
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is {value!r}, not an array of numbers", name, value) from error
+    array = as_array(name, value)
     if array.shape == (n,) and math.isfinite(sum(array.tolist())):
         return array  # at a quarter of the cost of what follows
     if array.ndim == 0 or array.shape[-1] != n:
@@ -80,32 +108,27 @@ def as_states(name: str, value: ArrayLike, n: int) -> Array:
     finite = np.isfinite(array)
     if not finite.all():
         bad = tuple(int(i) for i in np.argwhere(~finite)[0])
-        raise InputError(f"{name}[{', '.join(map(str, bad))}] is {array[bad]}, not a finite number", name, float(array[bad]))
+        checked_number(f"{name}[{', '.join(map(str, bad))}]", array[bad], subject=name)
     return array
 
 
 def checked_number(
-    name: str, value: float, unit: str = "", *, least: float = -math.inf, above: float = -math.inf, subject: str | None = None
+    name: str,
+    value: Any,
+    unit: str = "",
+    *,
+    least: float = -math.inf,
+    above: float = -math.inf,
+    most: float = math.inf,
+    subject: str | None = None,
 ) -> float:
-    """``value`` as a finite float that is at least ``least`` and more than ``above``.
+    """``value`` as a finite float that is at least ``least``, more than ``above`` and at most ``most``.
 
     Raises:
         InputError: naming it, or ``subject``, with value and limit.
     """
-    limit = None
-    try:
-        checked = float(value)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is {value!r}, not a number", subject or name, value) from error
-    if not math.isfinite(checked):
-        must = "not a finite number"
-    elif checked < least:
-        must, limit = f"must be >= {least:g}", least
-    elif checked <= above:
-        must, limit = f"must be > {above:g}", above
-    else:
-        return checked
-    raise InputError(f"{name} is {checked}{unit and ' '}{unit}, {must}", subject or name, checked, limit)
+    bounds = (above, False, most) if above > least else (least, True, most)
+    return number(value, name, bounds, subject or name, InputError, unit)
 
 
 def batch_of_states(n: int, **values: ArrayLike) -> list[Array]:

@@ -11,7 +11,7 @@ What can be asked of an arm stands in ``scripted_arm.py``.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -207,12 +207,8 @@ class Arm(ScriptedArm):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_exception: object) -> None:
-        """Close the arm; where an exception ends the block, Ctrl-C for one, a motion under way ends too."""
-        try:
-            if kind is not None:
-                with suppress(PickerError):  # what ended the block is told; an arm out of reach cannot be asked
-                    self.cancel()
-        finally:
+        """Close the arm."""
+        with nullcontext() if kind is None else suppress(PickerError):  # what ended the block is told
             self.close()
 
     def view(self, *, port: int = 0, browser: bool = True) -> LiveView:

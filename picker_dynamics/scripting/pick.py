@@ -12,10 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from picker_dynamics.errors import LimitError, PickerError, refuse_if
+from picker_dynamics.execution.goal import MAX_GOAL_S
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.model import Array, as_vector, checked_number
 from picker_dynamics.robot.tip_target import TASK, tip_target
@@ -66,16 +68,20 @@ class Handling:
     settle: float = SETTLE_S
 
     def __post_init__(self) -> None:
-        as_vector("tip", self.tip, 3)
+        numbers: dict[str, Any] = {"tip": tuple(as_vector("tip", self.tip, 3).tolist())}
+        numbers["settle"] = checked_number("settle", self.settle, "s", least=0.0, most=MAX_GOAL_S)
         for name, most, unit, meant in (
             ("mass", MASS_MAX_KG, "kg", "grams"),
             ("approach", WAY_MAX_M, "m", "millimetres"),
             ("lift", WAY_MAX_M, "m", "millimetres"),
         ):
-            value = checked_number(name, getattr(self, name), unit, least=0.0)
+            value = numbers[name] = checked_number(name, getattr(self, name), unit, least=0.0)
             refuse_if(value > most, f"{name} is {value:g} {unit}, at most {most:g} {unit}: are these {meant}?", name, value, most)
-        checked_number("settle", self.settle, "s", least=0.0)
-        refuse_if(not self.approach, "approach is 0 m: the hand needs a way in", "approach", 0.0)
+        refuse_if(not numbers["approach"], "approach is 0 m: the hand needs a way in", "approach", 0.0)
+        if self.pitch is not None:
+            numbers["pitch"] = checked_number("pitch", self.pitch, "rad")
+        for name, value in numbers.items():
+            object.__setattr__(self, name, value)
 
 
 def pick(known: Equipment, how: Handling, held: Array, payload: float, tip_speed: float | None = None) -> Replay:

@@ -12,6 +12,7 @@ import numpy as np
 
 from picker_dynamics.errors import RecordingError, refuse_if
 from picker_dynamics.execution.goal import MAX_POINTS
+from picker_dynamics.files.fields import whole
 from picker_dynamics.recording.reader import read
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, checked_number
@@ -57,9 +58,7 @@ def checked(
         InputError: a file, a step or a number that cannot be used, or another arm's recording.
         RecordingError: a recording that cannot be read, or in which nothing moves.
     """
-    speed = checked_number("speed", speed, least=SPEEDS[0])
-    refuse_if(speed > SPEEDS[1], f"speed is {speed:g}, at most {SPEEDS[1]:g}", "speed", speed, SPEEDS[1])
-    refuse_if(type(loop) is not int or not 1 <= loop <= LOOPS, f"loop is {loop!r}, must be 1 to {LOOPS}", "loop", loop)
+    speed, loop = checked_number("speed", speed, least=SPEEDS[0], most=SPEEDS[1]), whole(loop, "loop", 1, LOOPS)
     path, arm = Path(name), known.description
     found = of_recording(path, arm, speed) if path.suffix == RECORDING else taught.read(name, arm)
     steps = list(enumerate(found.steps, 1))
@@ -75,7 +74,7 @@ def _index(steps: tuple[Step, ...], first: int | str) -> int:
         count = names.count(first)
         refuse_if(count != 1, f"{count} steps are called {first!r}; give a number, 1 to {len(steps)}", "from")
         return names.index(first)
-    number = int(first) if type(first) in (int, str) else 0
+    number = int(first) if isinstance(first, int | str | np.integer) and not isinstance(first, bool) else 0
     refuse_if(not 1 <= number <= len(steps), f"there is no step {first}: 1 to {len(steps)}", "from", first, len(steps))
     return number - 1
 

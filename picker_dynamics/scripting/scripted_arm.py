@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,6 +41,8 @@ from .target import Asked, duration_s
 class ScriptedArm:
     """An arm as a script uses it: questions about it, and motions.
 
+    One thread makes motions at a time, a second one is refused; questions, ``cancel``, ``stop`` and ``close`` are for any thread.
+
     Args:
         known: what it is.
         session: with it; None: only questions.
@@ -55,14 +58,22 @@ class ScriptedArm:
         self.known, self.session, self._drives, self._closed = known, session, drives, False
         self._pose = known.home if pose is None else as_vector("q", pose, known.description.n)
         self._move: Move | None = None
+        self._makes_motions = threading.RLock()
         self._around: tuple[Any, Equipment] = None, known
         self.description = known.description
 
     def close(self) -> None:
-        """Leave the arm as it stands; nothing can be asked of it any more."""
-        if not self._closed and self.session is not None:
-            self.session.close()
-        self._closed = True
+        """Let the arm decelerate to a hold, as ``cancel``, and leave it so; nothing can be asked of it any more.
+
+        Raises:
+            LinkError: the arm is out of reach, and may go on with its motion.
+        """
+        try:
+            self.cancel()
+        finally:
+            if not self._closed and self.session is not None:
+                self.session.close()
+            self._closed = True
 
     def cancel(self) -> None:
         """Let the arm decelerate to a hold, where it still makes a motion of this script."""
@@ -182,8 +193,8 @@ class ScriptedArm:
             InputError: no target, or one that can be none; UnreachableError: no pose has the tip there.
             PickerError: offline; ClosedError: closed.
         """
-        session = self._standing()
-        return self._begun(session, self.goal(Asked(q, tip, pitch, direction, unit, duration, straight, via, joints)), wait)
+        with self._moves_alone() as session:
+            return self._begun(session, self.goal(Asked(q, tip, pitch, direction, unit, duration, straight, via, joints)), wait)
 
     def goal(self, asked: Asked) -> GoalData:
         """The goal that a motion from the pose held becomes; errors as ``move``."""
@@ -200,8 +211,8 @@ class ScriptedArm:
         """Follow a trajectory of all joints that begins at rest where the arm is held, and ends at rest; errors as ``move``."""
         if trajectory.joint_names != self.joint_names:
             raise JointNamesError(f"a trajectory of {', '.join(trajectory.joint_names)} for {', '.join(self.joint_names)}")
-        session = self._standing()
-        return self._begun(session, session.message_along(trajectory), wait)
+        with self._moves_alone() as session:
+            return self._begun(session, session.message_along(trajectory), wait)
 
     def replay(
         self,
@@ -242,12 +253,13 @@ class ScriptedArm:
         Raises:
             GoalRefusedError, GoalAbortedError, InputError: a leg came to no end: which, and why; the arm holds.
         """
-        for leg in found.legs:
-            progress(leg, 0.0)
-            try:
-                self._play_one(leg, progress)
-            except (GoalRefusedError, InfeasibleError, InputError) as error:
-                raise refused(f"step {leg.number} ({leg.name})", error) from error
+        with self._moves_alone():
+            for leg in found.legs:
+                progress(leg, 0.0)
+                try:
+                    self._play_one(leg, progress)
+                except (GoalRefusedError, InfeasibleError, InputError) as error:
+                    raise refused(f"step {leg.number} ({leg.name})", error) from error
 
     def pick(
         self,
@@ -299,8 +311,8 @@ class ScriptedArm:
     def grip(self, at: float, *, wait: bool = True) -> Move:
         """Move the gripper's joint to ``at`` [rad or m], or until what it grips stops it; errors as ``move``."""
         self.known.require_gripper()
-        session = self._standing()
-        return self._begun(session, session.gripper_message(checked_number("at", at)), wait)
+        with self._moves_alone() as session:
+            return self._begun(session, session.gripper_message(checked_number("at", at)), wait)
 
     def home(self, *, wait: bool = True) -> Move:
         """Move to the home pose, of the servo map or of config/arms.yaml."""
@@ -315,7 +327,7 @@ class ScriptedArm:
 
         ``meanwhile`` is called again and again.
         """
-        session, ends_s = self._moving(), self._moving().now_s + duration_s(seconds)
+        session, ends_s = self._moving(), self._moving().now_s + duration_s(seconds, "seconds", 0.0)
         while (left_s := ends_s - session.now_s) > 1e-9:
             meanwhile()
             session.spin(min(left_s, STEP_S))
@@ -341,11 +353,18 @@ class ScriptedArm:
             )
         return self.session
 
-    def _standing(self) -> Session:
+    @contextmanager
+    def _moves_alone(self) -> Iterator[Session]:
+        """Within, this thread makes a motion, no other one, and the arm stands at the beginning."""
         session = self._moving()
-        if self._move is not None and not self._move.over():
-            raise GoalRefusedError("refused: the arm still moves: wait() for the move before, or cancel() it")
-        return session
+        if not self._makes_motions.acquire(blocking=False):
+            raise GoalRefusedError("refused: another thread or task moves this arm: let it end, or cancel() its motion")
+        try:
+            if self._move is not None and not self._move.over():
+                raise GoalRefusedError("refused: the arm still moves: wait() for the move before, or cancel() it")
+            yield session
+        finally:
+            self._makes_motions.release()
 
     def _begun(self, session: Session, goal: GoalData, wait: bool) -> Move:
         with session.cancelling():

@@ -18,6 +18,9 @@ from picker_dynamics.robot.model import Array, as_vector, checked_number
 from picker_dynamics.robot.tip_target import tip_target
 from picker_dynamics.trajectory.trajectory import Trajectory, from_points
 
+LEAST_S = 0.01
+"""Shortest motion that may be asked for [s]: what is too fast is slowed to the limits, but at most tenfold."""
+
 UNITS = {"rad": 1.0, "deg": math.pi / 180.0}
 """What turning joints may be told in; sliding ones are told in metres."""
 
@@ -97,8 +100,6 @@ class Asked:
         refuse_if(turned, "pitch and direction belong to a tip: tip=(x, y, z)", "tip")
 
 
-def duration_s(value: float) -> float:
+def duration_s(value: float, name: str = "duration", least: float = LEAST_S) -> float:
     """A duration [s] that may be asked for."""
-    seconds = checked_number("seconds", value, "s", above=0.0)
-    refuse_if(seconds > MAX_GOAL_S, f"{seconds:g} s, at most {MAX_GOAL_S:g} s are taken", "seconds", seconds, MAX_GOAL_S)
-    return seconds
+    return checked_number(name, value, "s", least=least, most=MAX_GOAL_S)

@@ -22,6 +22,7 @@ from picker_dynamics.execution.goal import HAIR, Goal, asked_duration
 from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.lease import IF_FREE
 from picker_dynamics.robot import arm_text
+from picker_dynamics.robot.model import checked_number
 
 from .facts import facts
 from .report import Report
@@ -160,9 +161,16 @@ class ServedSession:
         target = held.copy()
         for joint, value in joints.items():
             j = arm.joint_names.index(joint)
-            target[j] = value + (held[j] if relative else 0.0)
+            target[j] = checked_number(joint, value) + (held[j] if relative else 0.0)
         still = [[0.0] * arm.n]
-        self.goal(name, arm.joint_names, [asked_duration(arm, held, target, least_s)], [target.tolist()], still, still)
+        self.goal(
+            name,
+            arm.joint_names,
+            [asked_duration(arm, held, target, checked_number("least_s", least_s, "s"))],
+            [target.tolist()],
+            still,
+            still,
+        )
 
     def grip(self, name: str, position: float) -> None:
         """Move the gripper's joint to ``position`` [rad or m]: done there, or where what it grips stops it."""

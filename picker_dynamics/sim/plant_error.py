@@ -20,8 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from picker_dynamics.errors import InputError, refuse_if
+from picker_dynamics.errors import InputError
+from picker_dynamics.files.fields import whole
 from picker_dynamics.robot.description import ArmDescription
+
+SEED_MAX = 2**31 - 1
 
 COULOMB_SHARE = 0.2
 """Dry friction added at most, as a share of stall torque, at an error of 100 %: 0.03 of stall at 15 %."""
@@ -84,7 +87,7 @@ def draw(
         description: the arm; its links with mass and its movable joints each get their own factors.
         stall_torque: (n,) [N·m], the scale of the added friction.
         share: bound e of the relative errors, 0 <= e < 1; 0 gives the exact arm.
-        seed: any non-negative integer.
+        seed: 0 to ``SEED_MAX``.
         geared: the servos' gears have friction, which is drawn instead of an added one.
         fed: the servos have a supply, which is drawn too.
 
@@ -93,9 +96,7 @@ def draw(
     """
     if not 0.0 <= share < 1.0:
         raise InputError(f"plant error is {share}, must be at least 0 and below 1", subject="plant_error", value=share, limit=1.0)
-    whole = isinstance(seed, (int, np.integer)) and seed >= 0
-    refuse_if(not whole, f"seed is {seed!r}, must be a whole number, 0 or more", "seed", seed, 0)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(whole(seed, "seed", 0, SEED_MAX))
     links = [name for name, link in description.links.items() if link.mass > 0.0]
     n = description.n
 

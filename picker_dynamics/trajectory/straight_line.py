@@ -138,7 +138,7 @@ def _turning(
         return (lambda share: {}), 0.0
     if pitch_rad == HELD and abs(now) > STEEP:
         return _turned(points, points)
-    pitch = now if pitch_rad == HELD else checked_number("pitch_rad", float(pitch_rad), "rad")
+    pitch = now if pitch_rad == HELD else checked_number("pitch_rad", pitch_rad, "rad")
     text = f"pitch is {math.degrees(pitch):.1f} deg, on a straight line it must be -90 (down) to 90 (up) deg"
     refuse_if(abs(pitch) > 0.5 * math.pi, text, "pitch_rad", pitch, math.copysign(0.5 * math.pi, pitch))
     return (lambda share: {"pitches_rad": now + share * (pitch - now)}), abs(pitch - now)

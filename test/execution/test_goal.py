@@ -6,7 +6,7 @@ from execution_rig import HOME, NAMES, Rig, goal, moved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from picker_dynamics.errors import TrajectoryError
+from picker_dynamics.errors import InputError, TrajectoryError
 from picker_dynamics.execution.goal import Goal, parse
 from picker_dynamics.robot.joint_order import order_of
 
@@ -49,6 +49,15 @@ NAN, INF = float("nan"), float("inf")
 def test_bad_points_are_refused_by_name(times, fields, message):
     with pytest.raises(TrajectoryError, match=message):
         parse(Goal(("a", "b"), times, **{"positions": [[0, 0]] * len(times)} | fields), ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    "times, positions, said",
+    [([1, "2"], [[0, 0]] * 2, r"times_s\[1\] is '2'"), ([1], [[0.5, True]], r"positions\[0\]\[1\] is True")],
+)
+def test_points_that_are_no_numbers_are_refused_by_place(times, positions, said):
+    with pytest.raises(InputError, match=said):
+        parse(Goal(("a", "b"), times, positions), ("a", "b"))
 
 
 def test_of_a_goal_that_comes_late_the_points_ahead_are_left_at_their_times():

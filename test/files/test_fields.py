@@ -18,6 +18,7 @@ from picker_dynamics.files.fields import number
         ("soft", "is 'soft', must be a finite number"),
         (None, "is None, must be a finite number"),
         (math.nan, "is nan, must be a finite number"),
+        (10**400, "is inf, must be a finite number"),
         (-1, "is -1, must be > 0"),
         (0, "is 0, must be > 0"),
         (2.5, "is 2.5, must be <= 2"),

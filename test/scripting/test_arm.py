@@ -1,6 +1,8 @@
 """``Arm`` without ROS: questions, motions of a simulated arm judged by the simulation's truth, refusals, Ctrl-C, recordings."""
 
 import re
+import threading
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from picker_dynamics.errors import (
     RecordingError,
     UnreachableError,
 )
+from picker_dynamics.scripting.legs import Replay
 from picker_dynamics.trajectory.straight_line import off_line
 
 HOME, NAMES = np.array(servos().home), picker().joint_names
@@ -122,7 +125,7 @@ def test_what_cannot_be_held_is_refused_with_its_numbers_and_nothing_moves(arm):
         ({"q": [0.0, 0.0]}, InputError, "q has shape"),
         ({"knee": 1.0}, JointNamesError, "no joint 'knee'"),
         ({"base": 1.0, "unit": "grad"}, InputError, "unit is 'grad'"),
-        ({"base": 0.1, "duration": 1e9}, InputError, "at most 600 s"),
+        ({"base": 0.1, "duration": 1e9}, InputError, "duration is .* s, must be <= 600"),
     ],
 )
 def test_a_target_that_can_be_none_is_refused_by_name(arm, asked, error, text):
@@ -146,14 +149,50 @@ def test_ctrl_c_in_a_script_stops_its_motion_and_latches_nothing(arm):
     assert arm.q[0] == pytest.approx(HOME[0], abs=0.03)
 
 
-def test_an_exception_in_the_block_ends_the_motion_that_nobody_waits_for():
-    with pytest.raises(KeyboardInterrupt), Arm.simulated(real_time=False) as arm:
-        moving = arm.move(base=0.8, duration=4.0, wait=False)
+@pytest.mark.parametrize("how", [KeyboardInterrupt, None])
+def test_an_arm_that_is_closed_makes_no_motion_to_its_end(how):
+    with pytest.raises(how) if how else nullcontext(), Arm.simulated(real_time=False) as arm:
+        moving, session = arm.move(base=0.8, duration=4.0, wait=False), arm.session
         arm.wait(1.0)
         assert not moving.over()
-        raise KeyboardInterrupt
+        if how:
+            raise how
     with pytest.raises(GoalAbortedError, match="cancelled"):
         moving.done()
+    held = session.reference()
+    session.spin(4.0)
+    assert 0.0 < session.plant.q[0] < 0.5 and abs(session.plant.q[0] - held[0]) < 0.03
+
+
+def test_while_one_thread_moves_the_arm_another_is_refused_but_may_ask_and_cancel(arm):
+    found, said = arm.pick(TIP, mass=0.0, check=True), []
+    pause = next(leg for leg in found.legs if not leg.moves)
+
+    def another(*acts):
+        def heard(act):
+            try:
+                said.append(act())
+            except PickerError as error:
+                said.append(error)
+
+        for act in acts:
+            thread = threading.Thread(target=heard, args=(act,))
+            thread.start()
+            thread.join()
+
+    def refused(leg, _share):
+        if not said:
+            another(lambda: arm.move(base=0.3), arm.home, lambda: arm.grip(0.3), lambda: arm.play(found), lambda: arm.q)
+
+    arm.play(Replay((pause,)), refused)
+    assert [type(one) for one in said] == 4 * [GoalRefusedError] + [np.ndarray]
+    assert all("another thread or task moves this arm" in str(one) for one in said[:4])
+
+    said.clear()
+    with pytest.raises(GoalAbortedError, match="cancelled"):
+        arm.play(Replay(found.legs[:1]), lambda _leg, share: another(arm.cancel) if share > 0.3 and not said else None)
+    assert said == [None]
+    assert arm.move(base=0.1).done(), "the next one may"
 
 
 def test_a_motion_that_has_ended_cancels_no_other(arm):

@@ -48,6 +48,16 @@ def test_the_script_moves_asks_records_and_is_refused():
         arm.home()
 
 
+def test_a_script_that_closes_the_arm_in_motion_has_it_stop():
+    with Served() as served:
+        with Arm.connect() as arm:
+            arm.move(base=0.8, duration=4.0, wait=False)
+            served.spend(1.0)
+        before = served.session.plant.q[0]
+        served.spend(1.0)
+        assert 0.03 < before < 0.4 and abs(served.session.plant.q[0] - before) < 0.03, "0.3 rad further, where it goes on"
+
+
 @pytest.mark.long
 @pytest.mark.ros
 def test_a_motion_of_a_graph_that_is_silent_ends_for_who_waits(domain, tmp_path, monkeypatch):

@@ -106,7 +106,7 @@ def test_a_damaged_file_is_one_clear_error(tour, what):
 @mark.parametrize(
     ("text", "step", "said"),
     [
-        ("", Pause(700.0), "step 1: pause is 700.0, must be <= 600"),
+        ("", Pause(700.0), "step 1: pause is 700, must be <= 600"),
         (TOUR + "speed: 0.5\n", Pause(1.0), "does not end with its steps"),
     ],
 )
@@ -185,7 +185,7 @@ def test_where_one_step_cannot_be_made_none_is(tour, what, arm):
         ({"loop": True}, "loop is True"),
         ({"loop": 2.0}, "loop is 2.0"),
         ({"first": True}, "there is no step True"),
-        ({"speed": 100.0}, "at most 4"),
+        ({"speed": 100.0}, "speed is 100, must be <= 4"),
         ({"first": 8}, "there is no step 8"),
         ({"first": "nobody"}, "0 steps are called 'nobody'"),
     ],

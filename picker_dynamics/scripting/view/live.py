@@ -9,6 +9,8 @@ import time
 import webbrowser
 
 from picker_dynamics.errors import LinkError
+from picker_dynamics.files.fields import whole
+from picker_dynamics.robot.model import checked_number
 from picker_dynamics.session.session import Session
 
 from ..equipment import Equipment
@@ -39,7 +41,7 @@ class LiveView:
         with contextlib.ExitStack() as undo:
             self._view = ArmView(known, session)
             undo.callback(self._view.close)
-            self.server = ViewServer(self._view, port=port)
+            self.server = ViewServer(self._view, port=whole(port, "port", 0, 65535))
             undo.pop_all()
         self.server.__enter__()
         self.address, self._over = self.server.door.address, threading.Event()
@@ -54,7 +56,7 @@ class LiveView:
 
     def run(self, seconds: float = math.inf) -> None:
         """Let time pass, for so long [s] or until Ctrl-C; the page drives meanwhile."""
-        ends_s = time.monotonic() + seconds
+        ends_s = time.monotonic() + (seconds if seconds == math.inf else checked_number("seconds", seconds, "s", least=0.0))
         with contextlib.suppress(KeyboardInterrupt):
             while time.monotonic() < ends_s and not self._over.is_set():
                 self._view.session.spin(STEP_S)
