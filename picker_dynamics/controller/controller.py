@@ -163,7 +163,8 @@ class Controller:
         epoch = session.epoch if self.active else None
         if epoch != self._epoch:
             self._epoch, self.problem = epoch, ""
-            self.execution.deactivate(session.problem or session.state.value)
+            anew = "the arm is held anew: it was stopped, reset or enabled meanwhile"
+            self.execution.deactivate(session.problem or (session.state.value if epoch is None else anew))
             if epoch is not None and session.held is not None:
                 self.law.start(session)
                 self.execution.start(session.held, session.held_effort)

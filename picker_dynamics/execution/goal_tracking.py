@@ -118,6 +118,9 @@ def _resolved(default: float, wanted: float, what: str, joint: str | None = None
     raise InputError(f"{what} is {wanted:g}, must be positive, 0 (the default) or -1 (none)", joint, wanted, 0.0)
 
 
+STANDS = 0.01
+"""Speed of a joint that stands [rad/s, m/s]; the default of joint_trajectory_controller's ``stopped_velocity_tolerance``."""
+
 STATELESS_S = 1.0
 """So long a goal goes on without a state of the arm [s], where that matters: it has tolerances on its way, or has ended."""
 
@@ -292,7 +295,7 @@ class GoalTracker(Tracker):
         if ended is not None and now_s < ended.time_s:
             return None  # the last point was sent, but does not hold yet
         if self.cancelling:
-            return Verdict.canceled("cancelled: decelerated, and holding") if ended is not None else None
+            return None if ended is None else self._stood(error, ended, now_s - ended.time_s)
         if error is not None:
             self._state_s = max(self._state_s, error.actual.time_s)
         on_the_way = bool(self.tolerances.path.any())
@@ -309,6 +312,18 @@ class GoalTracker(Tracker):
         if not excess:
             return Verdict(Outcome.SUCCEEDED, Code.SUCCESSFUL, self.remark)
         return self._away(excess, error.actual, now_s - ended.time_s)
+
+    def _stood(self, error: Error | None, ended: Reference, late_s: float) -> Verdict | None:
+        """Verdict on a cancelled goal whose joints stand, or were not seen to ``late_s`` [s] after their reference has ended."""
+        state = None if error is None or error.actual.time_s < ended.time_s else error.actual
+        if state is not None and state.v is not None:
+            looked_at = self.tolerances.goal.any(axis=0)
+            moving = (np.abs(state.v) > STANDS) & (looked_at if looked_at.any() else True)
+            if not moving.any():
+                return Verdict.canceled("cancelled: decelerated, and holding")
+        if late_s <= max(self.tolerances.goal_time, STATELESS_S):
+            return None
+        return Verdict.canceled(f"cancelled: nobody has seen the arm stand, {late_s:.1f} s after its reference came to rest")
 
     def _away(self, excess: str, actual: ArmState, late_s: float) -> Verdict | None:
         """Verdict on an arm that is not where its reference has ended, ``late_s`` [s] ago."""

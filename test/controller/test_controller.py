@@ -9,6 +9,9 @@ from arm_rig import HOME, Rig, outcome
 
 from picker_dynamics.board.session import State
 from picker_dynamics.errors import InfeasibleError, PickerError
+from picker_dynamics.execution.events import EventKind
+from picker_dynamics.execution.goal import Goal
+from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import Outcome
 from picker_dynamics.resources import resource
 
@@ -69,6 +72,38 @@ def test_after_stop_reset_and_enable_the_arm_stays_where_it_is_held(bench):
     again = bench.move(pose(base=0.2))
     bench.run(5.0)
     assert outcome(again) is Outcome.SUCCEEDED and bench.fastest() < SWING * TIP_SPEED
+
+
+def test_reasons_come_from_one_place_however_fast_the_arm_is_stopped_and_enabled_again(bench):
+    """It was "aborted: active", the state that it had again by the time that somebody looked."""
+    answers = bench.move(pose(base=0.8), duration_s=2.0)
+    bench.run(1.0)
+    bench.session.stop()
+    bench.board.run(0.5)
+    bench.outputs.tick(bench.board.now())
+    bench.session.reset()
+    bench.session.enable(at_rest_pose=False)
+    bench.run(0.5)
+    (verdict,) = answers
+    assert verdict.text == "aborted: the arm is held anew: it was stopped, reset or enabled meanwhile"
+    said = [event.text for event in bench.events if event.kind is EventKind.ABORTED]
+    assert said == [verdict.text] and bench.outputs.state is State.ACTIVE
+
+
+@pytest.mark.parametrize("stall_s", [0.0, 0.1, 0.2])
+def test_a_cancel_is_answered_when_the_arm_stands_on_a_machine_that_was_late_too(bench, stall_s):
+    """After a stall of 0.2 s, by which the board plays late, the arm moved 0.11 rad after the answer."""
+    answered_at = []
+    goal = Goal(ARM.joint_names, [3.0], [pose(base=1.2).tolist()], [[0.0] * 5], [[0.0] * 5])
+    request = GoalRequest(lambda: goal, tracker=bench.arm.tracker, answer=lambda _: answered_at.append(bench.plant.q[0]))
+    bench.session.submit(request)
+    bench.run(2.0)
+    bench.board.run(stall_s)
+    bench.session.cancel(request)
+    assert not answered_at
+    bench.run(4.0)
+    (at,) = answered_at
+    assert abs(bench.plant.q[0] - at) < 0.005, "its spring swings out, no more"
 
 
 def test_a_pulled_cable_stops_the_arm_and_nothing_goes_on_by_itself(bench):
