@@ -22,13 +22,14 @@ from picker_dynamics.robot.model import Array, DynamicsModel
 
 from .checks import Check, TorqueLimits
 from .events import Event, EventKind
+from .goal import ParsedGoal
 from .goal_manager import GoalManager, GoalRequest
 from .goal_tracking import ArmState, Error, SentReferences
 from .guard import ReferenceGuard
 from .lease import Holder, Kind, Lease
 from .motion import Phase, Reference
 from .planning import Submit, at_once
-from .reference_generator import ReferenceGenerator
+from .reference_generator import NOT_ACTIVE, ReferenceGenerator
 from .settle_downward import started, take_load
 from .streaming import SILENCE_S, Complaints, Stream
 from .validator import TIP_SPEED, MotionValidator
@@ -187,6 +188,18 @@ class Execution:
         self._goals.submit(request)
         if now_s is not None and self.active:
             self._look(now_s)
+
+    def require(self, goal: ParsedGoal, track: str, now_s: float) -> None:
+        """Let a goal pass of which nothing speaks against its being planned.
+
+        Raises:
+            PickerError: the arm is not active, or somebody else's; the goal is over, too far ahead, or beyond a position limit.
+        """
+        if not self.active:
+            raise PickerError(NOT_ACTIVE)
+        self._goals.require_timely(goal, self._next_s(now_s))
+        goal.require_within(self.description, self.pose(now_s))
+        self._goals.require_lease(Holder(Kind.GOAL, track=track), goal, now_s)
 
     def _look(self, now_s: float) -> None:
         """Look at the next goals.  At rest a motion begins with the last reference, so the next one moves."""

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from picker_dynamics.errors import TrajectoryError
+from picker_dynamics.errors import LimitError, TrajectoryError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import order_of
 from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.model import Array, as_array
 from picker_dynamics.robot.units import told
-from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points
+from picker_dynamics.trajectory.trajectory import START_TOLERANCE, Trajectory, blend, from_points, standing
 
 from .lease import MAIN_TRACK
 
@@ -95,13 +95,28 @@ class ParsedGoal:
 
     @property
     def stands(self) -> bool:
-        """Whether the goal's last two points are one pose: it says how the motion ends, and nothing else may be made of that."""
-        return len(self.times_s) > 1 and bool((self.positions[-1] == self.positions[-2]).all())
+        """Whether the goal's last two points are one pose: it says how the motion ends, and nothing else may be made of that.
+
+        The same goes for a goal of one point at 0 s, with which a planner answers where the arm is at its goal already.
+        """
+        return not self.times_s[-1] or (len(self.times_s) > 1 and bool((self.positions[-1] == self.positions[-2]).all()))
 
     def within(self, lower: Array, upper: Array) -> ParsedGoal:
         """Positions that are a hair beyond the arm's limits (n,) [rad, m] at them."""
         at = np.clip(self.positions, lower[self.joints], upper[self.joints])
         return replace(self, positions=np.where(np.abs(self.positions - at) < HAIR, at, self.positions))
+
+    def require_within(self, arm: ArmDescription, pose: Array) -> None:
+        """Raise a LimitError where a point is beyond a limit by more than a hair, and farther than the arm at ``pose`` (n,)."""
+        j = self.joints
+        lower, upper = np.minimum(arm.lower, pose)[j], np.maximum(arm.upper, pose)[j]
+        beyond = np.maximum(lower - self.positions, self.positions - upper)
+        point, joint = (int(i) for i in np.unravel_index(int(beyond.argmax()), beyond.shape))
+        if beyond[point, joint] >= HAIR:
+            value, unit = float(self.positions[point, joint]), arm.position_units[j[joint]]
+            limit = float((lower if value < lower[joint] else upper)[joint])
+            text = f"point {point}: {self.joint_names[joint]} at {told(value, unit, limit)}, limit {told(limit, unit, value)}"
+            raise LimitError(text, self.joint_names[joint], value, limit)
 
     def after(self, late_s: float) -> ParsedGoal:
         """Rest of the goal ``late_s`` after its start, times from there on, at once; as joint_trajectory_controller does.
@@ -121,7 +136,11 @@ class ParsedGoal:
         """Trajectory through its points, ``factor`` times as slow, blended from its joints' q, v, a, (m,) each, at time 0.
 
         Where the points have positions only, velocities are made such that no joint goes beyond two neighbouring points (PCHIP).
+        An arm that stands within ``START_TOLERANCE`` of the only point at 0 s goes on to stand where it does.
         """
+        moves = any(np.any(rates) for rates in start[1:])
+        if not self.times_s[-1] and not moves and np.abs(self.positions[0] - start[0]).max() <= START_TOLERANCE:
+            return standing(self.joint_names, start[0])
         times = self.times_s * factor
         v = _velocities(times, self.positions, start) if self.velocities is None else self.velocities / factor
         a = None if self.accelerations is None else self.accelerations / factor**2

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from picker_dynamics.errors import PickerError, TrajectoryError
 
 from .events import EventKind
-from .goal import MAX_GOAL_S, Goal, ParsedGoal, parse
+from .goal import MAX_GOAL_S, PAST_TOLERANCE_S, Goal, ParsedGoal, parse
 from .goal_tracking import ArmState, Error, Outcome, SentReferences, Tracker, Verdict
 from .lease import MAIN_TRACK, HeldError, Holder, Kind, Lease
 from .motion import Motion, Phase, Reference, UnderWay
@@ -143,10 +143,7 @@ class GoalManager:
             yield
         goal, one.work = one.work.result(), None
         yield from self._lease(request, goal)
-        wait_s = 0.0 if goal.start_s is None else goal.start_s - self._time_s
-        if wait_s > MAX_GOAL_S:
-            text = f"the goal starts {wait_s:.0f} s from now (allowed {MAX_GOAL_S:.0f} s)"
-            raise TrajectoryError(text, None, wait_s, MAX_GOAL_S)
+        wait_s = self.require_timely(goal, self._time_s)
         if generator.must_wait(goal, self._time_s):
             self.tell(EventKind.REMARK, f"a goal waits for its start in {wait_s:.2f} s", identifier=request.identifier)
         while generator.must_wait(goal, self._time_s):
@@ -175,14 +172,29 @@ class GoalManager:
     def _lease(self, request: GoalRequest, goal: ParsedGoal) -> Generator[None, None, None]:
         """Require the lease; somebody else's that is about to lapse is waited for."""
         until_s = self._now_s + HELD_S
-        while True:
-            try:
-                self.lease.require(request.holder, goal.joints.tolist(), self._now_s)
-                return
-            except HeldError as error:
-                if not 0.0 < error.left_s <= until_s - self._now_s:
-                    raise
+        while not self.require_lease(request.holder, goal, self._now_s, until_s - self._now_s):
             yield
+
+    def require_lease(self, holder: Holder, goal: ParsedGoal, now_s: float, patience_s: float = HELD_S) -> bool:
+        """Return whether the arm is the holder's to move now, or False where it is about to be; raises why it is not."""
+        try:
+            self.lease.require(holder, goal.joints.tolist(), now_s)
+            return True
+        except HeldError as error:
+            if not 0.0 < error.left_s <= patience_s:
+                raise
+            return False
+
+    @staticmethod
+    def require_timely(goal: ParsedGoal, time_s: float) -> float:
+        """Return how long a goal waits for its start [s]; raises a TrajectoryError where it is over, or waits for too long."""
+        wait_s = 0.0 if goal.start_s is None else goal.start_s - time_s
+        if wait_s > MAX_GOAL_S:
+            text = f"the goal starts {wait_s:.0f} s from now (allowed {MAX_GOAL_S:.0f} s)"
+            raise TrajectoryError(text, None, wait_s, MAX_GOAL_S)
+        if -wait_s > PAST_TOLERANCE_S:
+            goal.after(-wait_s)
+        return wait_s
 
     def _accept(self, request: GoalRequest, motion: Motion) -> None:
         self.stream.reset()
@@ -218,7 +230,14 @@ class GoalManager:
         return [entry.tracker for entry in self._executing]
 
     def finished(self, ended: UnderWay, reference: Reference) -> None:
-        """A motion came to its end, or to rest, with this reference, at the time at which that holds."""
+        """A motion came to its end, or to rest, with this reference, at the time at which that holds.
+
+        The end is judged by the pose that was asked for, which is not the reference where an arm stood for its goal.
+        """
+        if not ended.cancelled:
+            q = reference.q.copy()
+            q[list(ended.motion.joints)] = ended.motion.target
+            reference = replace(reference, q=q)
         entry = next((entry for entry in self._executing if entry.motion is ended.motion), None)
         if entry is not None and (verdict := entry.tracker.ended(reference)) is not None:
             self._close(entry, verdict)

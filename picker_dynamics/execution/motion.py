@@ -50,6 +50,7 @@ class Motion:
     Attributes:
         start_s: when it begins.
         validated: the motion of all joints, together with what other tracks do meanwhile, as it was checked.
+        target: (m,) positions of the goal's last point [rad].
         track, joints: of the goal; indices of the joints.
         duration_s: until these are at their end, in the trajectory's time.
         approach: how it ends; None: friction does not matter.
@@ -57,6 +58,7 @@ class Motion:
 
     start_s: float
     validated: Validated = field(repr=False)
+    target: Array = field(repr=False)
     track: str = MAIN_TRACK
     joints: tuple[int, ...] = ()
     duration_s: float = 0.0

@@ -253,4 +253,4 @@ def planned(
         validated, approach = settle_downward(validated, *ending, validator, slowing.description, may)
         duration_s += 0.0 if approach is None else approach.duration_s
     begins_s = start_s if goal.start_s is None else max(goal.start_s, start_s)
-    return Motion(begins_s, validated, goal.track, tuple(own), duration_s, approach)
+    return Motion(begins_s, validated, goal.positions[-1], goal.track, tuple(own), duration_s, approach)

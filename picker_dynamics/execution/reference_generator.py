@@ -32,6 +32,8 @@ from .validator import PERIOD_S, MotionValidator
 AHEAD_S = 5.0
 """How much of a motion under way is held to limits that changed in one go [s]."""
 
+NOT_ACTIVE = "the arm is not active: enable it first"
+
 SLOWEST = 0.3
 """Share of full speed down to which joints that leave a slowed plan stop as fast as at full speed."""
 
@@ -146,7 +148,7 @@ class ReferenceGenerator:
             PickerError: not active.
         """
         if self._plan is None:
-            raise PickerError("the arm is not active: enable it first")
+            raise PickerError(NOT_ACTIVE)
         active, now_s = self._plan, max(time_s, self.sent_s)
         begins_s = now_s + (ahead_s if active.moves else 0.0)
         streams = active.phase is Phase.STREAMING and ahead_s > 0.0

@@ -1,7 +1,8 @@
 """Actions of the controller: goals whose sender wants to know what becomes of them.
 
-Every goal is accepted, and aborted at once where it cannot be executed: a rejection could not say why.  The result of
-``gripper_controller/gripper_cmd`` has no text: ``arm_controller/status`` says why.
+What is wrong with a goal by itself (joints, points, times, limits, tolerances), or with an arm that cannot take it, is rejected
+as joint_trajectory_controller does; log and ``arm_controller/status`` say why.  What planning finds is aborted; the result of
+``gripper_controller/gripper_cmd`` has no text for that: ``arm_controller/status`` says why.
 """
 
 from __future__ import annotations
@@ -9,18 +10,20 @@ from __future__ import annotations
 from typing import Any
 
 from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
-from rclpy.action import ActionServer, CancelResponse
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 
-from picker_dynamics.errors import InputError
-from picker_dynamics.execution.goal import Goal
+from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.execution.goal import Goal, parse
 from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import Error, GoalTracker, Outcome, Tolerances, Verdict
-from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, gripper_request
+from picker_dynamics.execution.gripping import TRACK, GripperCommand, GripperSettings, goal_of, gripper_request
 from picker_dynamics.execution.lease import MAIN_TRACK
 
+from .diagnostics import sender_in
 from .goal_messages import error_points, goal_from, start_in
 from .runtime import REQUESTS, joint_state, seconds, to_stamp
 from .trajectory_controller import TrajectoryController
@@ -43,6 +46,7 @@ class Action:
             self.kind,
             self.name,
             self._execute,
+            goal_callback=self._admit,
             handle_accepted_callback=self._accept,
             cancel_callback=self._cancel,
             goal_service_qos_profile=REQUESTS,
@@ -50,6 +54,20 @@ class Action:
             cancel_service_qos_profile=REQUESTS,
             result_timeout=RESULT_TIMEOUT_S,
         )
+
+    track: str
+
+    def goal_of(self, wanted: Any) -> Goal:
+        """Make the goal of a message.
+
+        Raises:
+            PickerError: what is wrong with it.
+        """
+        raise NotImplementedError
+
+    def header_of(self, wanted: Any) -> Header:
+        """Return the header of a message, which names its sender."""
+        raise NotImplementedError
 
     def request_of(self, handle: ServerGoalHandle, **fields: Any) -> GoalRequest:
         """Make the request of a handle, with further fields of ``GoalRequest``."""
@@ -63,6 +81,19 @@ class Action:
     def concluding(self) -> bool:
         """Whether an answer is on its way."""
         return bool(self._under_way)
+
+    def _admit(self, wanted: Any) -> GoalResponse:
+        """Reject what cannot be, in the time that its points take to be read."""
+        shell, arm = self.shell, self.shell.arm
+        try:
+            goal = parse(self.goal_of(wanted), arm.joint_names, arm.position_units)
+            with shell.session.turn:
+                shell.execution.require(goal, self.track, shell.stamps.now_s())
+        except PickerError as error:
+            with shell.session.turn:
+                shell.execution.refuse(error, sender_in(self.header_of(wanted)))
+            return GoalResponse.REJECT
+        return GoalResponse.ACCEPT
 
     def _accept(self, handle: ServerGoalHandle) -> None:
         key, done = bytes(handle.goal_id.uuid), Future()
@@ -101,24 +132,29 @@ class Action:
 class FollowAction(Action):
     """``arm_controller/follow_joint_trajectory``."""
 
-    kind, name = FollowJointTrajectory, "arm_controller/follow_joint_trajectory"
+    kind, name, track = FollowJointTrajectory, "arm_controller/follow_joint_trajectory", MAIN_TRACK
+
+    def goal_of(self, wanted: FollowJointTrajectory.Goal) -> Goal:
+        floating, components = wanted.multi_dof_trajectory, (wanted.component_path_tolerance, wanted.component_goal_tolerance)
+        if any(map(len, (floating.joint_names, floating.points, *components))):
+            text = "multi_dof_trajectory or a component tolerance is given; this arm has joints of one degree of freedom only"
+            raise InputError(text, "multi_dof_trajectory")
+        self._tolerances_of(wanted)
+        start_s = start_in(wanted.trajectory.header, self.shell.stamps)
+        return goal_from(wanted.trajectory, self.shell.settings["allow_partial_joints_goal"], start_s)
+
+    def _tolerances_of(self, wanted: FollowJointTrajectory.Goal) -> Tolerances:
+        asked = wanted.path_tolerance, wanted.goal_tolerance, seconds(wanted.goal_time_tolerance)
+        return self.shell.running.tolerances().wanted(*asked, self.shell.arm.joint_names)
+
+    def header_of(self, wanted: FollowJointTrajectory.Goal) -> Header:
+        return wanted.trajectory.header
 
     def request_of(self, handle: ServerGoalHandle, **fields: Any) -> GoalRequest:
-        shell, wanted, tolerances = self.shell, handle.request, list[Tolerances]()
-        partial, start_s = shell.settings["allow_partial_joints_goal"], start_in(wanted.trajectory.header, shell.stamps)
-
-        def goal() -> Goal:
-            floating, components = wanted.multi_dof_trajectory, (wanted.component_path_tolerance, wanted.component_goal_tolerance)
-            if any(map(len, (floating.joint_names, floating.points, *components))):
-                text = "multi_dof_trajectory or a component tolerance is given; this arm has joints of one degree of freedom only"
-                raise InputError(text, "multi_dof_trajectory")
-            made = goal_from(wanted.trajectory, partial, start_s)
-            asked = wanted.path_tolerance, wanted.goal_tolerance, seconds(wanted.goal_time_tolerance)
-            tolerances.append(shell.running.tolerances().wanted(*asked, shell.arm.joint_names))
-            return made
+        shell, wanted = self.shell, handle.request
 
         def tracker(motion) -> GoalTracker:
-            return shell.running.tracker(motion, tolerances[0])
+            return shell.running.tracker(motion, self._tolerances_of(wanted))
 
         def feedback(error: Error, progress_s: float, approaches: bool) -> None:
             message = FollowJointTrajectory.Feedback(joint_names=list(shell.arm.joint_names))
@@ -127,7 +163,7 @@ class FollowAction(Action):
             message.header.frame_id = "approach" if approaches else ""
             handle.publish_feedback(message)
 
-        return GoalRequest(goal, MAIN_TRACK, tracker=tracker, feedback=feedback, **fields)
+        return GoalRequest(lambda: self.goal_of(wanted), MAIN_TRACK, tracker=tracker, feedback=feedback, **fields)
 
     def result_of(self, verdict: Verdict) -> FollowJointTrajectory.Result:
         return FollowJointTrajectory.Result(error_code=int(verdict.code), error_string=verdict.text)
@@ -136,18 +172,24 @@ class FollowAction(Action):
 class GripperAction(Action):
     """``gripper_controller/gripper_cmd``: opens and closes the joint that grips; the arm goes on with what it does."""
 
-    kind, name = ParallelGripperCommand, "gripper_controller/gripper_cmd"
+    kind, name, track = ParallelGripperCommand, "gripper_controller/gripper_cmd", TRACK
 
     def __init__(self, shell: TrajectoryController, settings: GripperSettings):
         self._settings = settings
         super().__init__(shell)
 
+    def goal_of(self, wanted: ParallelGripperCommand.Goal) -> Goal:
+        joint, pose = self.shell.arm.joint_names.index(self._settings.joint), self.shell.execution.pose(self.shell.stamps.now_s())
+        return goal_of(command_of(wanted), self._settings, self.shell.arm, float(pose[joint]))
+
+    def header_of(self, wanted: ParallelGripperCommand.Goal) -> Header:
+        return wanted.command.header
+
     def request_of(self, handle: ServerGoalHandle, **fields: Any) -> GoalRequest:
         def feedback(*_: object) -> None:
             handle.publish_feedback(ParallelGripperCommand.Feedback(state=self._state()))
 
-        asked, shell = handle.request.command, self.shell
-        command = GripperCommand(asked.name, asked.position, asked.velocity, asked.effort)
+        command, shell = command_of(handle.request), self.shell
         return gripper_request(command, self._settings, shell.execution, shell.stamps.now_s, feedback=feedback, **fields)
 
     def result_of(self, verdict: Verdict) -> ParallelGripperCommand.Result:
@@ -162,3 +204,9 @@ class GripperAction(Action):
         at = [self.shell.arm.joint_names.index(joint)]
         stamp_s = self.shell.stamps.to_stamp(state.time_s)
         return joint_state(JointState(name=[joint]), stamp_s, state.q[at], None if state.v is None else state.v[at])
+
+
+def command_of(wanted: ParallelGripperCommand.Goal) -> GripperCommand:
+    """The command in a message."""
+    asked = wanted.command
+    return GripperCommand(asked.name, asked.position, asked.velocity, asked.effort)

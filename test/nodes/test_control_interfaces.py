@@ -15,13 +15,14 @@ import pytest
 import stand_in_control_msgs as stand_in
 from arm_fixtures import picker, servos
 from execution_rig import HOME, NAMES, TIGHT, Rig
-from rclpy.action import CancelResponse
+from rclpy.action import CancelResponse, GoalResponse
 from ros_arm import goal
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from picker_dynamics.board.stamp_clock import StampClock
 from picker_dynamics.execution.driving import Jogging
+from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal_tracking import ArmState, Code, Error
 from picker_dynamics.execution.gripping import GripperSettings
 from picker_dynamics.nodes.runtime import to_stamp
@@ -63,7 +64,8 @@ class Handle:
 class Server:
     """In place of rclpy's ActionServer; what it does with a goal, a cancel request, and the coroutine that executes."""
 
-    def __init__(self, _node, kind, name, execute, *, handle_accepted_callback, cancel_callback, **_qos):
+    def __init__(self, _node, kind, name, execute, *, goal_callback, handle_accepted_callback, cancel_callback, **_qos):
+        self._admit = goal_callback
         self.kind, self.name, self._execute, self._accepted = kind, name, execute, handle_accepted_callback
         self._cancel_callback = cancel_callback
         self.count, self._running = 0, []
@@ -71,6 +73,9 @@ class Server:
     def send(self, request) -> Handle:
         self.count += 1
         handle = Handle(self.count, request)
+        if self._admit(request) == GoalResponse.REJECT:
+            handle.status = "rejected"
+            return handle
         handle.execute = lambda: self._running.append((handle, self._execute(handle)))
         self._accepted(handle)
         return handle
@@ -156,8 +161,9 @@ class Settings(dict):
 def follow(made):
     """Sends goals to the arm's action."""
 
-    def send(*targets, times=(1.0,), names=NAMES, start_s=0.0, goal_time=0.0, **fields) -> Handle:
-        request = made.action.FollowJointTrajectory.Goal(trajectory=goal(*targets, times=times, names=names), **fields)
+    def send(*targets, times=(1.0,), names=NAMES, start_s=0.0, goal_time=0.0, name="", **fields) -> Handle:
+        trajectory = goal(*targets, times=times, names=names, name=name)
+        request = made.action.FollowJointTrajectory.Goal(trajectory=trajectory, **fields)
         to_stamp(request.trajectory.header.stamp, start_s)
         to_stamp(request.goal_time_tolerance, goal_time)
         return made.interfaces.actions[0].server.send(request)
@@ -192,40 +198,78 @@ def test_a_goal_gets_feedback_and_a_result(made, follow):
 
 
 @pytest.mark.parametrize(
-    ("fields", "code", "words"),
+    ("fields", "words"),
     [
-        (lambda _: dict(names=(*NAMES[:-1], "tail")), Code.INVALID_JOINTS, "unknown joint 'tail'"),
-        (lambda one: dict(start_s=one.rig.time_s - 5.0), Code.OLD_HEADER_TIMESTAMP, "would be over since"),
+        (lambda _: dict(names=(*NAMES[:-1], "tail")), "unknown joint 'tail'"),
+        (lambda _: dict(targets=[base(0.2)[:3]], names=NAMES[:3]), "wrist"),
+        (lambda _: dict(targets=[base(np.nan)]), "point 0: base has nan among its positions"),
+        (lambda _: dict(targets=[base(9.0)]), "point 0: base at 515.7 deg, limit 85.9 deg"),
+        (lambda _: dict(targets=[base(0.1)] * 2, times=(1.0, 1.0)), "point 1 is at 1 s, must be after 1 s"),
+        (lambda _: dict(targets=[]), "the goal has no points"),
+        (lambda one: dict(start_s=one.rig.time_s - 5.0), "would be over since"),
+        (lambda one: dict(start_s=one.rig.time_s + 900.0), "the goal starts 900 s from now"),
         (
             lambda one: dict(component_goal_tolerance=[one.msg.JointComponentTolerance() if REAL else object()]),
-            Code.INVALID_GOAL,
             "a component tolerance is given; this arm has joints of one degree of freedom only",
         ),
         (
             lambda _: dict(multi_dof_trajectory=MultiDOFJointTrajectory(joint_names=["rail"])),
-            Code.INVALID_GOAL,
             "multi_dof_trajectory or a component tolerance is given",
         ),
         (
             lambda one: dict(path_tolerance=[one.msg.JointTolerance(name="base", velocity=-3.0)]),
-            Code.INVALID_GOAL,
             "path_tolerance of base (velocity) is -3",
         ),
         (
             lambda one: dict(goal_tolerance=[one.msg.JointTolerance(name="tail", position=0.1)]),
-            Code.INVALID_JOINTS,
             "goal_tolerance: unknown joint 'tail'",
         ),
-        (lambda _: dict(goal_time=-7.0), Code.INVALID_GOAL, "goal_time_tolerance"),
-        (lambda _: dict(targets=[base(0.2)[:3]], names=NAMES[:3]), Code.INVALID_JOINTS, "wrist"),
+        (lambda _: dict(goal_time=-7.0), "goal_time_tolerance"),
     ],
 )
-def test_what_cannot_be_done_is_aborted_with_code_and_words(made, follow, fields, code, words):
+def test_what_is_wrong_with_a_goal_by_itself_is_rejected_and_said(made, follow, fields, words):
+    """It was accepted, then aborted at once; a motion under way goes on."""
+    moving = follow(base(0.3), times=(3.0,))
+    made.rig.tick(5)
     fields = fields(made)
-    handle = follow(*fields.pop("targets", [base(0.1)]), **fields)
+    handle = follow(*fields.pop("targets", [base(0.1)]), **{"name": "me"} | fields)
+    assert handle.status == "rejected" and handle.result is None
     made.rig.tick(3)
-    assert (handle.status, handle.result.error_code) == ("aborted", int(code)), handle.result.error_string
-    assert words in handle.result.error_string
+    (refused,) = [event for event in made.rig.events if event.kind is EventKind.REFUSED]
+    assert words in refused.text and refused.identifier == "me" and refused.error is not None
+    made.shell.wake()
+    assert moving.status == "executing"
+
+
+def test_an_arm_that_cannot_take_a_goal_rejects_it_and_what_planning_finds_is_aborted_with_code_and_words(made, follow):
+    rig = made.rig
+    heavy = follow([0.0] * 5, times=(9.0,))
+    rig.tick(3)
+    assert (heavy.status, heavy.result.error_code) == ("aborted", int(Code.INVALID_GOAL))
+    assert heavy.result.error_string.startswith("shoulder")
+    rig.lead("somebody", 9.0)
+    assert follow(base(0.1)).status == "rejected"
+    rig.tick()
+    assert rig.said("somebody moves the arm")
+    rig.execution.deactivate("it was switched off")
+    assert follow(base(0.1)).status == "rejected"
+    rig.tick()
+    assert rig.said("refused: the arm is not active: enable it first")
+
+
+def test_a_plan_to_where_the_arm_is_succeeds_at_once_and_a_jump_is_refused(made, follow):
+    """MoveIt makes one point at 0 s of it: it was aborted."""
+    here = follow(base(0.01), times=(0.0,))
+    made.rig.tick(15)
+    assert (here.status, here.result.error_code) == ("succeeded", 0), here.result
+    assert not made.rig["v"].any()
+    away = follow(base(0.14), times=(0.0,))
+    made.rig.tick(3)
+    assert (away.status, away.result.error_code) == ("aborted", int(Code.INVALID_GOAL))
+    assert away.result.error_string == "point 0 is at 0 s, but base would jump by 8.0 deg, limit 2.9 deg"
+    near = follow(base(0.04), times=(0.0,), goal_time=0.2)
+    made.rig.tick(30)
+    assert near.result.error_code == Code.GOAL_TOLERANCE_VIOLATED, "it stands, and not within the tolerance of what was asked"
 
 
 def test_tolerances_of_the_goal_come_through_and_partial_goals_where_they_are_allowed(made, follow):
@@ -268,7 +312,7 @@ def test_the_gripper_s_result_and_its_refusals(made, follow, grip):
     rig = made.rig
     beyond = grip(position=[3.0])
     rig.tick(3)
-    assert beyond.status == "aborted" and rig.said("scissor: 171.9 deg is beyond its limits")
+    assert beyond.status == "rejected" and rig.said("scissor: 171.9 deg is beyond its limits")
     handle = grip(name=["scissor"], position=[0.5])
     rig.tick(30)
     made.shell.running.controller.state = types.SimpleNamespace(time_s=rig.time_s, q=HOME, v=None)
@@ -280,7 +324,7 @@ def test_the_gripper_s_result_and_its_refusals(made, follow, grip):
     rig.tick(10)
     late = grip(position=[0.2])
     rig.tick(3)
-    assert late.status == "aborted" and whole.status == "executing" and rig.said("moves the arm for another")
+    assert late.status == "rejected" and whole.status == "executing" and rig.said("moves the arm for another")
 
 
 def test_controller_state_speed_and_jogs(made, follow):
