@@ -1,26 +1,19 @@
-"""The files by which ros2_control and MoveIt use the arm: the hardware block, its controllers, and what the docs show."""
+"""The files by which ros2_control and MoveIt use the arm: the block, its controllers, and what MoveIt includes."""
 
 from __future__ import annotations
 
 import re
-import textwrap
 import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
 import yaml
 from arm_fixtures import picker
-from places import ROOT
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.execution.validator import MAX_STRETCH, TIP_SPEED
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description
-
-
-def snippets(kind: str) -> list[str]:
-    """Code of that kind in docs/moveit.md."""
-    text = (ROOT / "docs/moveit.md").read_text(encoding="utf-8")
-    return [textwrap.dedent(found) for found in re.findall(rf"^ *```{kind}\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL)]
 
 
 def test_the_block_streams_every_joint_and_leaves_nothing_to_defaults():
@@ -56,15 +49,36 @@ def test_its_controller_names_this_arm_and_no_topic_of_ours():
     assert tuple(config[f"/**/{name}"]["ros__parameters"]["joints"]) == picker().joint_names
 
 
-def test_groups_and_settings_in_the_docs_are_the_arm_s():
-    (srdf,), arm = (ET.fromstring(text) for text in snippets("xml")), picker()
+def moveit(name: str):
+    """A file of the example configuration."""
+    return yaml.safe_load(resource(f"config/moveit/{name}.yaml").read_text())
+
+
+def test_groups_of_the_moveit_configuration_are_the_arm_s():
+    srdf, arm = ET.fromstring(resource("config/moveit/picker.srdf").read_text()), picker()
     chain, scissor = srdf.find("group[@name='arm']/chain"), arm.joint_names.index("scissor")
+    assert srdf.get("name") == arm.name
     assert (chain.get("base_link"), chain.get("tip_link")) == ("base_link", "tool0")
     assert {one.get(end) for one in srdf.iter("disable_collisions") for end in ("link1", "link2")} <= set(arm.links)
     states = [float(one.get("value")) for one in srdf.iter("joint") if one.get("value")]
     assert [min(states), max(states)] == [arm.lower[scissor], arm.upper[scissor]]
-    made = {key: value for text in snippets("yaml") for key, value in yaml.safe_load(text).items()}
+    groups = {one.get("name") for one in srdf.iter("group")}
+    assert {"arm"} == set(moveit("kinematics")) and {"arm", "gripper"} == groups <= set(moveit("ompl_planning"))
+
+
+def test_settings_of_the_moveit_configuration_are_the_arm_s():
+    arm, made = picker(), moveit("moveit_controllers")
     controllers = made["moveit_simple_controller_manager"]
     joints = [joint for name in controllers["controller_names"] for joint in controllers[name]["joints"]]
-    assert tuple(joints) == arm.joint_names == tuple(made["joint_limits"])
-    assert all(made["joint_limits"][name]["max_velocity"] < limit for name, limit in zip(joints, arm.velocity))
+    limits = moveit("joint_limits")["joint_limits"]
+    assert tuple(joints) == arm.joint_names == tuple(limits)
+    assert all(limits[name]["max_velocity"] < limit for name, limit in zip(joints, arm.velocity))
+    actions = {f"{name}/{controllers[name]['action_ns']}" for name in controllers["controller_names"]}
+    assert actions == {"arm_controller/follow_joint_trajectory", "gripper_controller/gripper_cmd"}
+    assert moveit("pilz_cartesian_limits")["cartesian_limits"]["max_trans_vel"] == TIP_SPEED
+
+
+def test_moveit_does_not_cancel_what_the_arm_slows():
+    """It did after 3 times the plan and 1 s, while motions are slowed up to ten times."""
+    assert MAX_STRETCH > 3.0
+    assert moveit("moveit_controllers")["trajectory_execution"]["execution_duration_monitoring"] is False
