@@ -1,5 +1,5 @@
 """From a goal to a checked reference: what was asked, whether it may start, what is sent, and what became of it.  Free of ROS;
-times come in.  Imports ``robot`` and ``trajectory``; models come in as
+times come in.  Imports ``files``, ``robot`` and ``trajectory``; models come in as
 ``DynamicsModel``.
 """
 

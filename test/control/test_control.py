@@ -189,7 +189,7 @@ def test_adaptive_estimate_does_not_fall_far_below_nothing():
     [
         (ComputedTorque, (TOLD, -1.0, 20.0), "theta1", "Kp of joint theta1 is -1.0, must be > 0"),
         (Pid, (TOLD, 1.0, (0.0, 0.0, -2.0), 1.0), "d3", "Ki of joint d3 is -2.0, must be >= 0"),
-        (Adaptive, (BARE, LOADED, 10.0, 100.0, 0.0), "gamma", "gamma is 0.0, must be > 0"),
+        (Adaptive, (BARE, LOADED, 10.0, 100.0, 0.0), "gamma", "gamma is 0, must be > 0"),
         (Adaptive, (BARE, PICKER, 10.0, 100.0, 1.0), "loaded", "the loaded arm has 5 joints, the bare one 3"),
     ],
 )

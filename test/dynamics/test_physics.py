@@ -114,7 +114,7 @@ def test_states_refused(name):
     for call, message in (
         (lambda: model.mass_matrix(np.zeros(n + 1)), rf"q has shape \({n + 1},\), expected \(..., {n}\)"),
         (lambda: model.inverse_dynamics(good, np.full(n, math.nan), good), r"v\[0\] is nan"),
-        (lambda: model.forward_dynamics(good, good, "hold"), "tau is 'hold', not an array"),
+        (lambda: model.forward_dynamics(good, good, "hold"), "tau is 'hold', must be a finite number"),
         (lambda: model.forward_dynamics(np.zeros((3, n)), np.zeros((2, n)), good), "do not broadcast: q"),
     ):
         with raises(InputError, match=message):

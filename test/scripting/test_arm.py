@@ -228,8 +228,8 @@ def test_a_payload_is_carried_held_and_counted_in_what_is_refused(arm):
 
 def test_with_a_scene_motions_are_held_clear_of_it_and_of_the_arm_itself(tmp_path):
     path = tmp_path / "scene.yaml"
-    path.write_text("shapes: {crate: {box_m: [0.1, 0.1, 0.06], at_m: [0.22, 0, 0.03]}}")
-    into_crate, into_itself = {"tip": (0.2, 0.0, 0.05)}, {"shoulder": 1.2, "elbow": -2.5, "wrist": -1.5}
+    path.write_text("shapes: {crate: {box_m: [0.1, 0.1, 0.1], at_m: [0.22, 0, 0.05]}}")
+    into_crate, into_itself = {"tip": (0.2, 0.0, 0.08)}, {"shoulder": 1.2, "elbow": -2.5, "wrist": -1.5}
     with Arm.simulated(scene=path, real_time=False) as arm, Arm.offline(scene="") as bare, Arm.offline() as none:
         with pytest.raises(GoalRefusedError, match="refused: (hand|scissor) would hit crate, .* at .* s"):
             arm.move(**into_crate)
