@@ -18,7 +18,7 @@ from pathlib import Path
 from picker_dynamics.errors import DescriptionError
 from picker_dynamics.robot import description
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.lint import Finding, lint
+from picker_dynamics.robot.lint import Finding, lint, raised_moments
 from picker_dynamics.robot.serial_arm import serial_arm
 
 from . import lagrangian
@@ -34,7 +34,7 @@ class CheckReport:
 
     Attributes:
         urdf: where it came from.
-        robot, joints: names of the arm and of its movable joints.
+        robot, joints, tool: names of the arm, of its movable joints, and of its tool frame.
         findings: of the linter.
         comparisons: what was compared -> term -> worst relative residual; infinite where one is no number.
         notes: what could not be compared, and why.
@@ -43,6 +43,7 @@ class CheckReport:
     urdf: str
     robot: str
     joints: tuple[str, ...]
+    tool: str
     findings: tuple[Finding, ...]
     comparisons: dict[str, dict[str, float]]
     notes: tuple[str, ...]
@@ -98,6 +99,11 @@ def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckRe
         notes = [f"it cannot be driven: {error}"]
     if bare := [link.name for link in arm.links.values() if link.visuals and not link.collisions]:
         notes.append(f"no collision shapes: what is drawn counts of {', '.join(bare)}")
+    notes += [
+        f"link {link.name}: the simulation raises its smallest principal moment by what rounding took from A + B >= C"
+        for link in arm.links.values()
+        if raised_moments(link) is not None
+    ]
     if any(finding.fatal for finding in findings):
         notes.append("no model was built: with a fatal finding the arm cannot be simulated")
     else:
@@ -110,12 +116,12 @@ def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckRe
             comparisons[f"{title} and Pinocchio"] = {term: x if math.isfinite(x) else math.inf for term, x in found.items()}
         if not payload:
             notes.append(f"compared without a payload: no joint moves the tool {arm.tool}")
-    return CheckReport(arm.source, arm.name, arm.joint_names, findings, comparisons, tuple(notes))
+    return CheckReport(arm.source, arm.name, arm.joint_names, arm.tool, findings, comparisons, tuple(notes))
 
 
 def _lines(report: CheckReport, strict: bool) -> list[str]:
     """Report for a person: findings, residuals, and a verdict on both."""
-    lines = [f"{report.urdf}: {report.robot}, {len(report.joints)} joints: {' '.join(report.joints)}"]
+    lines = [f"{report.urdf}: {report.robot}, {len(report.joints)} joints: {' '.join(report.joints)}, tool: {report.tool}"]
     lines.append(f"lint: {len(report.findings) or 'no'} findings")
     lines += [f"  {'FATAL ' if strict or finding.fatal else ''}{finding}" for finding in report.findings]
     for title, terms in report.comparisons.items():

@@ -26,8 +26,8 @@ MAX_GOAL_S = 600.0
 
 MAX_POINTS = 10_000
 
-END_VELOCITY = float(np.finfo(np.float32).eps)
-"""Speed [rad/s] that counts as rest at the last point; the threshold of joint_trajectory_controller."""
+END_VELOCITY = 1e-3
+"""Speed [rad/s or m/s] that counts as rest at the last point: what planners leave there."""
 
 KNOT_S = 0.05
 """Spacing of the points in which a trajectory is sent [s]: quintic segments through them are the same curve to 1e-6 rad."""
@@ -196,6 +196,8 @@ def parse(goal: Goal, joint_names: Sequence[str], position_units: Sequence[str] 
         value = float(v[-1, j])
         moves = told(value, units[j] if units else "rad", 0.0)
         raise TrajectoryError(f"last point: {names[j]} still moves at {moves}/s, must be 0", names[j], value, 0.0)
+    if v is not None:
+        v[-1] = 0.0
     return ParsedGoal(names, joints, times, q, v, a, goal.start_s, goal.track, units)
 
 

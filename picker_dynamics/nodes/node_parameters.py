@@ -34,10 +34,14 @@ def _declared(node: Node, one: Setting) -> Any:
             descriptor.integer_range = [IntegerRange(from_value=int(one.low), to_value=int(one.high))]
         else:
             descriptor.floating_point_range = [FloatingPointRange(from_value=float(one.low), to_value=float(one.high))]
+    value, whole = one.default, False
     if node.has_parameter(one.name):  # as it was given, of any type
+        given = node.get_parameter(one.name).value
+        if whole := isinstance(one.default, float) and type(given) is int:  # YAML's 50 is meant for 50.0
+            value = float(given)
         node.undeclare_parameter(one.name)
     try:
-        return _plain(node.declare_parameter(one.name, one.default, descriptor).value)
+        return _plain(node.declare_parameter(one.name, value, descriptor, ignore_override=whole).value)
     except ParameterException as error:
         raise ConfigurationError(f"parameter {one.name}: {error}", subject=one.name) from error
 

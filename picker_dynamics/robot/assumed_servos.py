@@ -71,17 +71,12 @@ def assumed_servos(arm: ArmDescription, kind: str = "typical") -> ServoMap:
     """A servo for each joint, of that kind; the same for the same arm each time.
 
     Raises:
-        DescriptionError: a joint without a speed limit, or with none above 0.
+        DescriptionError: a joint without a velocity limit.
     """
     for joint in arm.movable:
-        if not 0.0 < joint.velocity < math.inf:
-            has = "no velocity limit" if joint.velocity else "a velocity limit of 0"
-            raise DescriptionError(
-                f"joint {joint.name} has {has}: how fast it may move is not known; write <limit velocity=…> above 0",
-                joint.name,
-                joint.velocity,
-                0.0,
-            )
+        if math.isinf(joint.velocity):
+            why = "has no velocity limit: how fast it may move is not known; write <limit velocity=…>"
+            raise DescriptionError(f"joint {joint.name} {why}", joint.name, joint.velocity)
     q, gravity = _held(arm, arm.middle)
     inertia = driven_inertia(arm, q)
     lever = np.array([PINION_M if joint.type == "prismatic" else 1.0 for joint in arm.movable])
@@ -182,6 +177,7 @@ def _servo(
 def _home_and_rest(arm: ArmDescription, q: Array, shares: Array) -> tuple[Array, Array]:
     """Of poses (s, n), whose last is the best, and shares (s, n) of stall that they need: home and rest (n,) each.
 
+    They keep what a servo gives away from the limits, or a tenth of the range: where it is held, a joint hangs lower.
     What a sliding joint bears in every pose makes none of them a worse rest.
     """
     heights = FrameHeights(arm)
@@ -190,13 +186,14 @@ def _home_and_rest(arm: ArmDescription, q: Array, shares: Array) -> tuple[Array,
         above: NDArray[np.bool_] = np.all(heights(poses)[..., heights.varies] >= 0.0, axis=-1)
         return above
 
-    span = np.minimum(arm.upper - arm.lower, math.tau)
-    up = clear(q) & (shares.max(axis=1) <= HOLD_SHARE)
+    span, slides = np.minimum(arm.upper - arm.lower, math.tau), arm.slides
+    room = np.minimum(np.where(slides, GIVE_RAD * PINION_M, GIVE_RAD), 0.1 * span)
+    inside = ((q >= arm.lower + room) & (q <= arm.upper - room)).all(axis=1)
+    up = clear(q) & inside & (shares.max(axis=1) <= HOLD_SHARE)
     if not up.any():
         return q[-1], q[-1]
     away = np.abs((q - q[-1]) / np.where(span > 0.0, span, 1.0)).max(axis=-1)
     home = q[int(np.argmin(np.where(up, away, np.inf)))]
-    way = clear(home + ON_THE_WAY * (q - home)).all(axis=0)  # (21, s, n) poses on straight ways from home
-    slides = np.array([joint.type == "prismatic" for joint in arm.movable])
+    way = inside & clear(home + ON_THE_WAY * (q - home)).all(axis=0)  # (21, s, n) poses on straight ways from home
     share = (shares - np.where(slides, shares.min(axis=0), 0.0)).max(axis=1)
     return home, q[int(np.argmin(np.where(way, share + 0.3 * away, np.inf)))]

@@ -42,6 +42,9 @@ LIMIT_TOLERANCE = 1e-4
 """How far a limit of another description may exceed ours [rad, m, or per second]: 1.5708 is meant to be pi/2."""
 
 
+SLOW = 1e-3
+"""A velocity limit below this [rad/s or m/s] is none: exporters write 0 where nobody gave one."""
+
 FRAME_KG = 1e-6
 """A link of no more than this is a frame: exporters write tiny masses where none are meant."""
 
@@ -180,7 +183,7 @@ class ArmDescription:
     @cached_property
     def tool(self) -> str:
         """The tool frame: the link ``tool0`` where there is one; else the palm, where fingers or a jaw follow it; else the
-        last leaf of the tree.
+        leaf of the tree that most joints move, the last of these.
 
         Fingers are several joints of one link each on one body, or one such joint on a body with a frame of no mass beside
         it.  Of the palm's links that frame counts, else the last.
@@ -191,15 +194,17 @@ class ArmDescription:
         leaves = [joint.child for joint in self.joints if joint.child not in parents]
         if not leaves:
             return self.root
-        joint = self.path_to(leaves[-1])[-1]
+        moved = [sum(joint.movable for joint in self.path_to(leaf)) for leaf in leaves]
+        last = [leaf for leaf, count in zip(leaves, moved) if count == max(moved)][-1]
+        joint = self.path_to(last)[-1]
         if not joint.movable or not any(one.movable for one in self.path_to(joint.parent)):
-            return leaves[-1]
+            return last
         links = self.transforms.links
         palm = [link for link, (carrier, _) in links.items() if carrier == links[joint.parent][0]]
         fingers = [one for one in self.movable if one.parent in palm]
         frames = [link for link in palm if link not in parents and self.links[link].mass <= FRAME_KG]
         if any(finger.child in parents for finger in fingers) or not (frames or len(fingers) > 1):
-            return leaves[-1]
+            return last
         return frames[-1] if frames else palm[-1]
 
     def path_to(self, link: str) -> tuple[Joint, ...]:

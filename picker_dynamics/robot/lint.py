@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import DescriptionError
 
-from .description import ArmDescription, Joint
+from .description import SLOW, ArmDescription, Joint, Link
 from .kinematic_tree import joint_frames, point_jacobians, pose_in, sample_poses
 from .model import GRAVITY, Array
 from .shapes import corners, uniform_body
@@ -186,6 +186,14 @@ def _of_shapes(description: ArmDescription, name: str) -> Iterator[Finding]:
 # -- one joint: its limits, and the mass that it drives --------------------------------------------------------------------
 
 
+def raised_moments(link: Link) -> Array | None:
+    """Principal moments (3,) [kg·m²], the smallest raised by what rounding took from A + B >= C; None: it took nothing."""
+    least, middle, largest = np.linalg.eigvalsh(link.inertia).tolist()
+    if not largest * (1.0 - TRIANGLE_SLACK) <= least + middle < largest:
+        return None
+    return np.array([(largest - middle) * (1.0 + 1e-12), middle, largest])
+
+
 def _of_limits(joint: Joint) -> Iterator[Finding]:
     unit = "m" if joint.type == "prismatic" else "rad"
     span, limits = f"{joint.lower:g} to {joint.upper:g}", f"position limits of joint {joint.name}"
@@ -196,8 +204,11 @@ def _of_limits(joint: Joint) -> Iterator[Finding]:
         value, what = getattr(joint, name), f"{name} limit of joint {joint.name}"
         if math.isinf(value):
             yield Finding(joint.child, what, "missing", f"nothing bounds it; give the motor's {source}")
-        elif value == 0.0:
-            yield Finding(joint.child, what, f"0 {per}", "the joint could not move")
+        elif value == 0.0 or (name == "velocity" and value < SLOW):
+            yield Finding(joint.child, what, f"{value:g} {per}", "the joint could not move")
+    if joint.ignored:
+        why = "a continuous joint turns without end: make it revolute if they are meant"
+        yield Finding(joint.child, limits, f"{joint.ignored} rad", why)
     if joint.lower == joint.upper:
         yield Finding(joint.child, limits, span, "the joint has no range; were lower and upper left out?")
     if joint.type == "revolute" and max(-joint.lower, joint.upper) > MOST_TURNS:

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import unquote
 
 
 def find_mesh(filename: str, folder: Path) -> tuple[Path, Path] | None:
     """The file, and the folder to which it belongs; None: there is none.
 
-    ``package://NAME/...`` is looked for below a folder NAME that holds the URDF; else beside the URDF, or where ``file://`` says.
+    ``package://NAME/...`` and ``model://NAME/...`` are looked for below a folder NAME that holds the URDF, then beside the URDF,
+    as everything else is; ``%20`` stands for a blank, and, last of all, names count whose letters differ in case.
 
     Args:
         folder: of the URDF.
     """
-    scheme, _, rest = filename.rpartition("://")
-    folder, package = folder.resolve(), rest.partition("/")[0]
-    if scheme == "package":
-        tried = [(up.parent / rest, up) for up in (folder, *folder.parents) if up.name == package]
-    else:
-        tried = [(folder / rest, folder)]
-    return next((one for one in tried if one[0].is_file()), None)
+    scheme, _, written = filename.rpartition("://")
+    folder, tried = folder.resolve(), list[tuple[Path, str]]()
+    for rest in dict.fromkeys((written, unquote(written))):
+        package = rest.partition("/")[0]
+        if scheme in ("package", "model"):
+            tried += [(up, rest.partition("/")[2]) for up in (folder, *folder.parents) if up.name == package]
+        tried.append((folder, rest))
+    for find in (Path.joinpath, _in_any_case):
+        for base, rest in tried:
+            if (path := find(base, rest)).is_file():
+                return path, base
+    return None
+
+
+def _in_any_case(base: Path, rest: str) -> Path:
+    for part in rest.split("/"):
+        named = base / part
+        alike = [] if named.exists() or not base.is_dir() else [one for one in base.iterdir() if one.name.lower() == part.lower()]
+        base = alike[0] if alike else named
+    return base

@@ -16,7 +16,7 @@ import numpy as np
 from picker_dynamics.errors import DescriptionError
 from picker_dynamics.files.formats import parse_xml
 
-from .description import ArmDescription, Joint, parse
+from .description import SLOW, ArmDescription, Joint, parse
 from .units import told
 
 
@@ -24,7 +24,7 @@ def serial_arm(description: ArmDescription) -> ArmDescription:
     """Arm with at most one moving finger; ``notes`` say what was locked.  One that is serial already is returned as is.
 
     Raises:
-        DescriptionError: no joint moves, or one has no range, two arms, or a mimic joint that is no finger; says which.
+        DescriptionError: no joint moves, or one has no range or speed, two arms, or a mimic joint that is no finger; says which.
     """
     if not description.n:
         raise DescriptionError(f"{description.source}: no joint of {description.name} moves", description.name)
@@ -57,8 +57,17 @@ def serial_arm(description: ArmDescription) -> ArmDescription:
                 joint.mimic,
             )
     for joint in (joints[i] for i in (*chain, *after[:1])):
+        unit = "m" if joint.type == "prismatic" else "rad"
+        if joint.velocity < SLOW:
+            raise DescriptionError(
+                f"joint {joint.name} has a velocity limit of {joint.velocity:g} {unit}/s: how fast it may move is not known; "
+                f"write <limit velocity=…> of at least {SLOW:g} {unit}/s",
+                joint.name,
+                joint.velocity,
+                SLOW,
+            )
         if joint.lower == joint.upper:
-            both = told(joint.lower, "m" if joint.type == "prismatic" else "rad")
+            both = told(joint.lower, unit)
             raise DescriptionError(
                 f"joint {joint.name} has no range: lower and upper are both {both}, as where they are left out; write them, or "
                 "make it fixed",

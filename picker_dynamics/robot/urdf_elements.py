@@ -69,7 +69,8 @@ class Joint:
     """A joint; ``xyz`` [m] and ``rotation`` (3×3) place the child frame at q = 0 in the parent's.
 
     ``axis`` is a unit vector in the child frame.  Limits are rad, rad/s and N·m (m, m/s, N if prismatic);
-    absent ones are infinite.  ``damping`` [N·m·s/rad] and ``friction`` [N·m] are those of ``<dynamics>``.
+    absent ones are infinite; ``ignored`` are bounds of a continuous joint, which has none.
+    ``damping`` [N·m·s/rad] and ``friction`` [N·m] are those of ``<dynamics>``.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Joint:
     damping: float
     friction: float
     mimic: str | None = None
+    ignored: str = ""
 
     @property
     def movable(self) -> bool:
@@ -100,6 +102,16 @@ def rotation_from_rpy(rpy: ArrayLike) -> Array:
         [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
     )
     return np.array([first, second, [-sp, cp * sr, cp * cr]]) + 0.0  # no negative zeros
+
+
+def rotation_from_quaternion(xyzw: Array, where: str) -> Array:
+    """Rotation, 3×3, of a quaternion (x, y, z, w) of any length but 0: R = 1 + 2 w [u]× + 2 [u]×²."""
+    if not xyzw.any():
+        raise element_error(where, "quat_xyzw is (0, 0, 0, 0)", 0.0)
+    x, y, z, w = xyzw / np.linalg.norm(xyzw)
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    rotation: Array = np.eye(3) + 2.0 * (w * cross + cross @ cross)
+    return rotation
 
 
 def element_error(where: str, message: str, value: Any = None, limit: Any = None) -> DescriptionError:
@@ -162,7 +174,11 @@ def _origin(parent: Element, where: str) -> tuple[Array, Array]:
     if element is None:
         element = Element("origin")
     xyz = _numbers(element, "xyz", where, "0 0 0", most=LARGEST_M)
-    return xyz, read_only(rotation_from_rpy(_numbers(element, "rpy", where, "0 0 0")))
+    if element.get("quat_xyzw") is None:
+        return xyz, read_only(rotation_from_rpy(_numbers(element, "rpy", where, "0 0 0")))
+    if element.get("rpy") is not None:
+        raise element_error(where, "<origin> has both rpy and quat_xyzw: which of them counts?")
+    return xyz, read_only(rotation_from_quaternion(_numbers(element, "quat_xyzw", where, count=4), where))
 
 
 def read_link(element: Element) -> Link:
@@ -228,10 +244,15 @@ def read_joint(element: Element) -> Joint:
         raise element_error(where, f"is {kind} and has no <limit>: give it lower, upper, velocity and effort")
     if lower > upper:
         raise element_error(where, f"lower limit {lower:g} is above upper limit {upper:g}", lower, upper)
+    ignored = ""
+    if kind == "continuous" and limits is not None:
+        bounds = [_number(limits, key, where, "0") for key in ("lower", "upper")]
+        ignored = "{:g} to {:g}".format(*bounds) if any(bounds) else ""
     dynamics, mimic = element.find("dynamics"), element.find("mimic")
     damping, friction = (
         0.0 if dynamics is None else _number(dynamics, key, where, "0", least=0.0) for key in ("damping", "friction")
     )
     follows = None if mimic is None else mimic.get("joint", "")
     axis = read_only(axis / np.linalg.norm(axis))
-    return Joint(name, kind, parent, child, xyz, rotation, axis, lower, upper, velocity, effort, damping, friction, follows)
+    ends = lower, upper, velocity, effort
+    return Joint(name, kind, parent, child, xyz, rotation, axis, *ends, damping, friction, follows, ignored)

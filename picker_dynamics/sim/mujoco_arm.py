@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import DescriptionError, InputError, MissingDependencyError
 from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.lint import lint, raised_moments
 from picker_dynamics.robot.model import as_states, payload_values
 
 from .plant_error import PlantError
@@ -147,10 +148,18 @@ def compile_arm(description: ArmDescription) -> tuple[mujoco.MjModel, int]:
         load = spec.body(description.tool).add_body(name=_PAYLOAD)
         load.explicitinertial, load.mass, load.inertia = True, 0.0, [0.0, 0.0, 0.0]
         load.ipos = [1e-3, 0.0, 0.0]  # off the frame, or MuJoCo would not read ipos again
+        for name, described in description.links.items():
+            if (moments := raised_moments(described)) is not None:
+                body, (_, axes) = spec.body(name), np.linalg.eigh(described.inertia)
+                axes[:, 2] *= np.linalg.det(axes)
+                mujoco.mju_mat2Quat(body.iquat, axes.ravel())
+                body.fullinertia, body.inertia = np.full(6, np.nan), moments
         model = spec.compile()
     except ValueError as error:
-        why = " ".join(str(error).split())
-        raise DescriptionError(f"{description.source}: MuJoCo cannot simulate this arm: {why}") from error
+        found = [str(one) for one in lint(description) if one.fatal or "MuJoCo" in one.reason]
+        why = next(iter(found), f"MuJoCo says: {' '.join(str(error).split())}")
+        text = f"{description.source} cannot be simulated: {why} (all findings: picker check {description.source})"
+        raise DescriptionError(text) from error
     if model.nv != description.n:
         raise DescriptionError(
             f"{description.source}: MuJoCo finds {model.nv} degrees of freedom, the description has {description.n}",

@@ -39,7 +39,7 @@ def change(arm, number: int) -> bool:
 
 @pytest.fixture(scope="module")
 def made(domain):
-    with ros_arm({"hardware:ambient_c": 35.0}) as arm:
+    with ros_arm({"hardware:ambient_c": 35}) as arm:
         yield arm
 
 
@@ -196,6 +196,12 @@ def test_a_parameter_that_does_not_fit_is_refused_in_one_line_and_changes_nothin
     (result,) = arm.call(SetParameters, f"{part}/set_parameters", request).results
     assert not result.successful and re.search(said, result.reason, re.IGNORECASE) and "\n" not in result.reason
     assert before == values(arm)
+
+
+def test_a_whole_number_is_taken_where_a_fraction_is_meant(arm):
+    """As YAML has it: ``ambient_c: 35``."""
+    value = arm.node.get_parameter("ambient_c").value
+    assert isinstance(value, float) and value == arm.arm.settings["hardware"]["ambient_c"] == 35.0
 
 
 def test_parameters_and_settings_follow_each_other(arm):
