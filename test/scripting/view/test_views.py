@@ -52,7 +52,8 @@ def test_a_stop_latches_until_reset(page, told):
     assert "refused: hardware: stopped" in page.refused("home")["error"]
     until(lambda: told.newest["status"]["stop_latched"] == "true", "the status")
     page.done("reset")
-    assert "adopted" in page.done("enable", accept=True)["said"] and any("accepted: the board" in text for text in told.said)
+    assert "adopted" in page.done("enable", accept=True)["said"]
+    until(lambda: any("accepted: the board" in text for text in told.said), "what was accepted")
     page.done("home")
 
 
