@@ -186,7 +186,7 @@ class Jogging:
         if self._refused or silent_s >= 2.0 * SILENCE_S or (self._target is None and not wanted):
             self._target = None
             return
-        held = execution.pose(now_s)
+        held, begins = execution.pose(now_s), self._target is None
         if self._target is None:
             self._held, self._target, since_s = held, np.clip(held, arm.lower, arm.upper), 0.0
         moving, self._held = np.abs(held - self._held) / max(since_s, 1e-3), held
@@ -194,7 +194,7 @@ class Jogging:
         target = np.clip(self._target + since_s * velocity, arm.lower, arm.upper)
         if (np.abs(target - held) <= np.maximum(AHEAD + LATE_S * moving, np.abs(self._target - held))).all():
             self._target = target
-        if execution.stream(arm.joint_names, self._target, now_s, sender=self._name) is not None:
+        if execution.stream(arm.joint_names, self._target, now_s, sender=self._name, begins=begins) is not None:
             self._target, self._refused = None, True
 
     def refuse(self, error: PickerError, now_s: float) -> None:

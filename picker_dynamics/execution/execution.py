@@ -216,6 +216,7 @@ class Execution:
         sent_s: float | None = None,
         sender: str = "",
         number: int | None = None,
+        begins: bool = False,
     ) -> PickerError | None:
         """Follow one sample of a stream; returns why it is refused, which is an event too, once in a while.
 
@@ -225,6 +226,7 @@ class Execution:
             sent_s: when it was sent; None where it does not say.
             sender: what it calls itself; empty where it does not say.
             number: of the sample, as its sender counts; None: not known.
+            begins: whether its sender knows where the arm is held, and begins there.
         """
         holder = Holder(Kind.STREAM, sender)
         try:
@@ -235,7 +237,7 @@ class Execution:
             last = self._guard.last
             time_s = self._next_s(now_s)
             try:
-                self._stream.push(target, now_s, time_s if last is None else max(time_s, last.time_s), sent_s)
+                self._stream.push(target, now_s, time_s if last is None else max(time_s, last.time_s), sent_s, begins)
             except PickerError:
                 self.lease.end(holder)
                 raise

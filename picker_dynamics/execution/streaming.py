@@ -6,8 +6,8 @@ lags.  What cannot be meant is refused: a pose in which the arm cannot stand, a 
 a stream that is far ahead of the arm.  NaN, and what is overtaken by a sample that was sent later, is ignored.
 
 Silence becomes a stop, out of which a sender that only paused may go on.  Who streams may not know that the arm was stopped,
-and goes on.  So a stream that was refused, or that the arm left, is followed again only where it stands at the held pose, not
-where it passes it.
+and goes on.  So a stream that was refused, or that the arm left, is followed again only once it has stood at the held pose, not
+where it passes it or turns there, nor as its first sample comes after a stall of sender, line or loop.
 
 The reference is the response of a third-order low-pass (three equal real poles) to a rest position ``r``:
 
@@ -165,8 +165,14 @@ FIRST_TOLERANCE = 0.05
 LIMIT_TOLERANCE = 0.01
 """How far beyond a position limit a sample may be [rad]: noise of who streams the pose that it reads.  The arm stays within."""
 
-STANDING = 0.05
-"""Speed of a joint in a stream [rad/s, m/s] up to which it stands."""
+STANDS = (1e-6, 0.15), (0.006, 1.0)
+"""A stream stands where it has not left a pose by more than so much [rad, m] for so long [s]: it is repeated, or it is noise.
+
+Of a swing, 0.2 rad wide, that takes less than 12 s, the turns are shorter.
+"""
+
+FORGOTTEN_S = 5.0
+"""A stream that follows on so long a silence [s] is another one, which need not stand first: no machine stalls for so long."""
 
 SILENCE_S = 0.1
 """A stream that says nothing for this long has ended; the reference decelerates."""
@@ -232,6 +238,8 @@ class Stream:
         self._q = self._trend = np.zeros(self._arm.n)  # of the stream that is followed, without noise
         self._sent_s: float | None = None
         self._is_followed = self._pauses = False
+        self._begins = True  # whether it need not stand first
+        self._stood = [(-np.inf, self._q) for _ in STANDS]  # since when it has been about which pose
         self._v = self._ahead = np.zeros(self._arm.n)  # of the arm when the stream was heard; how far that may be ahead of it
         self._ticked_s = -np.inf
         self._is_held_back = False  # whether limits keep it from where the stream is
@@ -239,9 +247,9 @@ class Stream:
 
     def reset(self) -> None:
         """Follow no longer: the arm is stopped, or a goal moves it."""
-        self._is_followed = self._pauses = False
+        self._is_followed = self._pauses = self._begins = False
 
-    def push(self, q: ArrayLike, arrival_s: float, time_s: float, sent_s: float | None = None) -> None:
+    def push(self, q: ArrayLike, arrival_s: float, time_s: float, sent_s: float | None = None, begins: bool = False) -> None:
         """Take a sample; the reference follows it from the next ``advance`` on.
 
         Args:
@@ -249,6 +257,7 @@ class Stream:
             arrival_s: when it came.
             time_s: time for which the next reference will be sent.
             sent_s: when it was sent, on any clock; None where it does not say.
+            begins: whether its sender knows where the arm is held, and begins there.
 
         Raises:
             OutdatedError: one that was sent long ago.
@@ -265,8 +274,13 @@ class Stream:
                 return
             self._sent_s = sent_s
         heard, silence_s = self._heard, arrival_s - self._heard_s
-        if not 0.0 <= silence_s < SILENCE_S:
+        is_silent = not 0.0 <= silence_s < SILENCE_S
+        if is_silent:
             heard.clear()
+        self._begins |= begins or silence_s >= FORGOTTEN_S
+        for k, (apart, _) in enumerate(STANDS):
+            if is_silent or np.abs(q - self._stood[k][1]).max() > apart:
+                self._stood[k] = arrival_s, q
         while len(heard) > 1 and arrival_s - heard[0][0] > MEMORY_S:
             heard.popleft()
         heard.append((arrival_s, q))
@@ -332,8 +346,10 @@ class Stream:
             self._v = self._ahead = np.zeros_like(q)
             text = "the first command of a stream is {value} from the held pose, allowed {limit}"
             self._require(text, q - state[0], np.full_like(q, FIRST_TOLERANCE))
-            text = "the stream moves it at {value}/s where the arm is at rest, and it is taken up again only at rest"
-            self._require(text, self._slope(), np.full_like(q, STANDING))
+            stood = any(self._heard_s - since_s >= long_s for (since_s, _), (_, long_s) in zip(self._stood, STANDS))
+            if not self._begins and not stood:
+                text = "the stream moves where the arm is at rest: it is taken up again once it has stood there for"
+                raise LimitError(f"{text} {STANDS[0][1]} s", "stream")
         within, still = np.clip(q, self._arm.lower, self._arm.upper), np.zeros_like(q)
         if np.abs(q - within).max() > LIMIT_TOLERANCE:
             raise checks.position(SampledMotion.at(validator.model, q, still, still), self._arm).refusal()
@@ -353,13 +369,6 @@ class Stream:
         self._trend = self._trend - np.expm1(-period_s / TREND_S) * (difference - self._trend)
         least, square = -np.expm1(-period_s / NOISE_S), self._trend * self._trend
         self._q = self._q + (least + (1.0 - least) * square / (square + NOISE * NOISE)) * difference
-
-    def _slope(self) -> Array:
-        """Velocity of the samples by least squares, (n,) [rad/s]: neither noise nor jitter of arrival make it fast."""
-        times = np.array([time_s for time_s, _ in self._heard])
-        times -= times.mean()
-        slope: Array = times @ np.array([q for _, q in self._heard]) / max(float(times @ times), 1e-12)
-        return slope
 
     def _require(self, text: str, values: Array, limits: Array) -> None:
         """Raise a LimitError where a joint's |value| (n,) exceeds its limit, for the one that does most."""

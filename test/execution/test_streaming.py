@@ -9,6 +9,9 @@ from picker_dynamics.execution.lease import PAUSE_S
 from picker_dynamics.execution.motion import Phase
 
 PERIOD = 0.02
+STANDS = 8
+"""So many samples are refused until a stream that was left has stood at the held pose for 0.15 s."""
+
 LAG_S = 0.06
 """By which a steady stream is followed late, at most [s]."""
 
@@ -55,11 +58,11 @@ def test_a_sample_too_far_or_beyond_its_limit_stops_the_stream(rig, step, text):
 
 def test_a_stream_that_was_refused_is_taken_up_where_it_stands_not_where_it_passes(rig):
     for k in range(125):  # through the held pose, to -0.5
-        with raises(LimitError, match="first command|only at rest"):
+        with raises(LimitError, match="first command|once it has stood"):
             rig.push(moved(base=0.5 - 0.4 * PERIOD * k))
         np.testing.assert_array_equal(rig.tick().reference.q, HOME)
     rig.at(3.0)
-    assert rig.stream([HOME] * 10) == [] and rig.phase is Phase.STREAMING
+    assert len(rig.stream([HOME] * 20)) == STANDS and rig.phase is Phase.STREAMING
 
 
 @mark.parametrize("gap", [57, 60, 72])
@@ -83,7 +86,26 @@ def test_a_sender_that_paused_longer_or_jumped_meanwhile_is_followed_again_where
     assert rig.said("the stream ended")
     assert len(rig.stream(q + [off, 0, 0, 0, 0] for q in path[gap:])) == 120 - gap and rig.phase is Phase.HOLDING
     rig.run(0.3)
-    assert rig.stream([rig.newest.q] * 10) == [] and rig.phase is Phase.STREAMING
+    assert len(rig.stream([rig.newest.q] * 20)) == STANDS and rig.phase is Phase.STREAMING
+
+
+@mark.parametrize("gap_s", [0.0, 0.12, 0.7, 4.9])
+def test_a_stream_that_was_refused_is_not_taken_up_where_it_turns_nor_at_its_first_sample_after_a_gap(rig, gap_s):
+    """Of a stalled sender, line or loop: one sample has no speed."""
+    with raises(LimitError, match="first command"):
+        rig.push(moved(base=0.5))
+    rig.at(rig.time_s + gap_s)
+    for k in range(200):  # begins at the held pose, and turns there at 0.3 rad/s² again and again
+        assert len(rig.stream([moved(base=0.3 * (1.0 - np.cos(k * PERIOD)))])) == 1
+    np.testing.assert_array_equal(rig.newest.q, HOME)
+
+
+def test_a_noisy_stream_that_was_refused_is_taken_up_once_it_has_stood_for_a_second(rig):
+    rng = np.random.default_rng(0)
+    with raises(LimitError, match="first command"):
+        rig.push(moved(base=0.5))
+    assert 50 <= len(rig.stream([HOME + rng.uniform(-0.003, 0.003, 5) for _ in range(60)])) < 55
+    assert rig.phase is Phase.STREAMING
 
 
 def test_a_refusal_that_goes_on_is_said_now_and_then():
@@ -100,7 +122,7 @@ def test_a_refusal_that_goes_on_is_said_now_and_then():
     assert times == approx([0.0, 2.0, 4.0])
     rig.stream([moved(scissor=0.5)])
     assert said() == 4, "another reason is news"
-    rig.at(6.0)
+    rig.at(10.1)  # who was silent for so long need not stand first
     rig.push(HOME)
     rig.cancel()
     rig.run(PAUSE_S)
